@@ -47,8 +47,12 @@ struct Variation<'a> {
 
 impl<'a> Variation<'a> {
     fn of(mut builder: Builder<'a>, sample: &Sample) -> Self {
-        let tensors = sample.arguments().flat_map(Given::tensors);
-        let sizes: Vec<i64> = tensors.flat_map(|tensor| tensor.sizes().iter().copied()).collect();
+        let tensors: Vec<&Plain> = sample.arguments().flat_map(Given::tensors).collect();
+        if let Some(first) = tensors.first() {
+            // What is made as usual, and outputs whose results cannot be foretold, is made for the sample's tensors.
+            (builder.dtype, builder.shape) = (first.dtype(), first.sizes().to_vec());
+        }
+        let sizes: Vec<i64> = tensors.iter().flat_map(|tensor| tensor.sizes().iter().copied()).collect();
         let random = &mut builder.random;
         let is_resized = !sizes.is_empty() && random.chance(40);
         let resized = is_resized.then(|| (*random.pick(&sizes), random.below(8) as i64));
@@ -62,21 +66,13 @@ impl<'a> Variation<'a> {
         let mut call =
             Call { operator: schema.name.to_string(), positional: Vec::new(), keyword: Vec::new() };
         for (at, argument) in schema.arguments.iter().enumerate().filter(|(_, argument)| !argument.is_out()) {
-            let named = sample.keyword.iter().find(|(name, _)| *name == argument.name);
-            let given = match sample.positional.get(at) {
-                Some(given) => given,
-                None => match named {
-                    Some((_, given)) => given,
-                    // Those between that the sample leaves out are as usual, too, and those that are asked for.
-                    None if argument.default.is_none() => {
-                        let arg = self.builder.usual(argument);
-                        call.keyword.push((argument.name.clone(), arg));
-                        continue;
-                    }
-                    None => continue,
-                },
+            let named =
+                || sample.keyword.iter().find(|(name, _)| *name == argument.name).map(|(_, given)| given);
+            let arg = match sample.positional.get(at).or_else(named) {
+                Some(given) => self.arg(argument, given)?,
+                None if argument.default.is_none() => self.builder.usual(argument),
+                None => continue,
             };
-            let arg = self.arg(argument, given)?;
             if call.positional.len() == at && !argument.kwarg_only {
                 call.positional.push(arg);
             } else {

@@ -5,7 +5,7 @@ use opgrid_tensor::Tensor;
 use opgrid_tensor::ops::{
     BatchNorm, FusedRmsNorm, GruInput, InstanceNorm, LstmCell, LstmInput, NativeBatchNorm,
     NativeBatchNormLegit, NativeBatchNormLegitNoTrainingOut, NativeBatchNormOut, NativeGroupNorm,
-    NativeGroupNormBackward, NativeLayerNorm, NativeLayerNormBackward, RnnTanhCell, SafeSoftmax,
+    NativeGroupNormBackward, NativeLayerNorm, NativeLayerNormBackward, RmsNorm, RnnTanhCell, SafeSoftmax,
     ScaledDotProductAttention, ScaledDotProductAttentionMath, ScaledDotProductFlashAttentionForCpu,
 };
 
@@ -212,6 +212,22 @@ fn what_does_not_vary_is_normalised_to_zero() -> Result<()> {
     let (out, _, invstd) = NativeBatchNorm.call(&x, None, Some(&bias), None, None, true, 0.1, 0.0)?;
     assert_eq!(out.select(0, 0)?.to_vec::<f32>()?, bias.to_vec::<f32>()?);
     assert_eq!(invstd.to_vec::<f32>()?, [0.0; 3]);
+    Ok(())
+}
+
+#[test]
+fn what_a_negative_eps_leaves_is_as_near_as_the_sum() -> Result<()> {
+    let row = [0.625f32, 1.5, 2.375];
+    let mean = row.iter().map(|x| f64::from(x * x)).sum::<f64>() / 3.0;
+    for eps in [-1.0, -2.75, -2.7604] {
+        let out =
+            RmsNorm.call(&Tensor::from_slice(&row, &[1, 3])?, &[3], None, Some(eps))?.to_vec::<f32>()?;
+        let step = 4.0 * f64::from(f32::EPSILON) * mean / (mean + eps);
+        for (x, out) in row.iter().zip(out) {
+            let expected = f64::from(*x) / (mean + eps).sqrt();
+            assert!((f64::from(out) / expected - 1.0).abs() <= step, "{eps}: {out} beside {expected}");
+        }
+    }
     Ok(())
 }
 

@@ -40,6 +40,21 @@ fn copies_keep_the_order_of_dimensions_in_memory() {
     assert_eq!(strides_of(&meta, None), [1, 3]);
 }
 
+/// What adds nothing up is a product by elements.
+#[test]
+fn products_over_single_places_lie_as_those_of_elements() {
+    let of = |sizes: &[i64]| Tensor::empty(sizes, DType::F32, Device::CPU).unwrap();
+    for (equation, a, b, expected) in [
+        ("ij,jk->ki", [2, 1], [1, 4], [1, 4]),
+        ("ij,jk->ki", [2, 1], [1, 1], [2, 1]),
+        ("ij,kj->ki", [7, 1], [5, 1], [7, 1]),
+        ("ij,jk->ki", [2, 3], [3, 4], [2, 1]),
+    ] {
+        let product = ops::Einsum.call(equation, &[of(&a), of(&b)], None).unwrap();
+        assert_eq!(product.strides(), expected, "{equation} of {a:?} and {b:?}");
+    }
+}
+
 #[test]
 fn padding_that_adds_nothing_keeps_the_order() {
     let turned = Tensor::empty(&[2, 3, 4], DType::F32, Device::CPU).unwrap().permute(&[2, 0, 1]).unwrap();

@@ -2,12 +2,12 @@
 
 use opgrid_tensor::ops::{
     AdaptiveAvgPool2dOut, AdaptiveAvgPool3d, AdaptiveAvgPool3dOut, Addmv, AvgPool3d, Bilinear, Bincount,
-    ChannelShuffle, ConjKernel, Contiguous, ConvTranspose2dInput, Cov, DiffOut, EmbeddingDenseBackward,
-    EmbeddingRenorm, FillInplaceScalar, GridSampler, IndexFillIntTensor, IsConj, IsinTensorTensor, Kron,
-    Logsumexp, MaxPool2dWithIndices, MaxPool3d, MaxUnaryOut, MeanOut, MedianDimValues, Multinomial,
-    NativeDropout, NormalFloatTensor, PixelUnshuffle, RepeatInterleaveSelfTensor, Roll,
-    ScaledDotProductFlashAttentionForCpu, TensorSplitIndices, TriuIndices, UniqueDim, UnsafeIndexTensor,
-    UpsampleBilinear2dAa, UpsampleNearest1d,
+    ChannelShuffle, ConjKernel, Contiguous, ConvTranspose2dInput, ConvolutionBackward, Cov, DiffOut,
+    EmbeddingDenseBackward, EmbeddingRenorm, FillInplaceScalar, GridSampler, IndexFillIntTensor, IsConj,
+    IsinTensorTensor, Kron, Logsumexp, MaxPool2dWithIndices, MaxPool3d, MaxUnaryOut, MeanOut,
+    MedianDimValues, Multinomial, NativeDropout, NormalFloatTensor, PixelUnshuffle,
+    RepeatInterleaveSelfTensor, Roll, ScaledDotProductFlashAttentionForCpu, TensorSplitIndices, TriuIndices,
+    UniqueDim, UnsafeIndexTensor, UpsampleBilinear2dAa, UpsampleNearest1d,
 };
 use opgrid_tensor::samples::Plain;
 
@@ -253,4 +253,18 @@ fn sums_of_no_weights_are_sums_of_weights() {
     let (nothing, weights) = (empty(&[0], DType::I64), empty(&[0], DType::F32));
     assert_eq!(Bincount.call(&nothing, Some(&weights), 0).unwrap().dtype(), DType::F32);
     assert_eq!(Bincount.call(&nothing, None, 0).unwrap().dtype(), DType::I64);
+}
+
+#[test]
+fn gradients_of_padded_outputs() {
+    let (image, filter) = (floats(&[1, 1, 3]), floats(&[1, 1, 2]));
+    let grad = floats(&[1, 1, 2]).add_scalar(1, 1).unwrap();
+    let each = [&[1][..], &[0]];
+    let slopes = |padding: &[i64]| {
+        ConvolutionBackward
+            .call(&grad, &image, &filter, None, each[0], each[1], each[0], false, padding, 1, &[true; 3])
+            .map(|slopes| [slopes.0, slopes.1, slopes.2].map(|slope| elements(&slope)))
+            .unwrap()
+    };
+    assert_eq!(slopes(&[2]), slopes(&[0]));
 }

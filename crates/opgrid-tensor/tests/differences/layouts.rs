@@ -94,11 +94,12 @@ fn parts_by_strides_are_places_of_memory() {
     assert_eq!(elements(&read), [1.0, 2.0]);
     let replaced = AsStridedScatter.call(&gaps, &seven, two, two, Some(first + 2)).unwrap();
     assert_eq!((elements(&replaced), replaced.strides()), (vec![0.0, 7.0, 8.0], &[1][..]));
-    // What lies in one place changes in all elements that are there.
+    // Elements that lie in one place are copied before.
     let repeated = floats(&[2]).unsqueeze(1).unwrap().expand(&[2, 2]).unwrap();
     let one = Tensor::from_slice(&[7.0f32], &[1]).unwrap();
-    let replaced = AsStridedScatter.call(&repeated, &one, &[1], &[1], Some(1)).unwrap();
-    assert_eq!(elements(&replaced), [0.0, 0.0, 7.0, 7.0]);
+    let replaced = |x: &Tensor| elements(&AsStridedScatter.call(x, &one, &[1], &[1], Some(1)).unwrap());
+    assert_eq!(replaced(&repeated), replaced(&OpClone.call(&repeated, None).unwrap()));
+    assert_eq!(replaced(&repeated).iter().filter(|x| **x == 7.0).count(), 1);
 }
 
 #[test]

@@ -41,8 +41,8 @@ fn dtypes_that_differ() {
     let (x, whole) = (floats(&[2]), count(&[2]));
     assert!(message(SetInplaceSourceTensor.call(&x, &whole)).contains("cannot become one of"));
     assert_eq!(x.dtype(), DType::F32);
-    let (one, other) = (floats(&[1, 1]), to(&count(&[1, 1]), DType::F64));
-    assert!(message(Einsum.call("ij,jk->", &[one, other], None)).contains("convert one of them"));
+    let (one, other) = (floats(&[2, 0]), to(&count(&[0, 3]), DType::F64));
+    assert!(message(Einsum.call("ij,jk->ik", &[one, other], None)).contains("convert one of them"));
     let bias = Linear.call(&x, &floats(&[3, 2]), Some(&to(&count(&[3]), DType::Bool)));
     assert!(message(bias).contains("argument `bias` is bool"));
     let (pairs, whole) = (floats(&[2, 2, 2]), count(&[2, 2]));
@@ -160,6 +160,7 @@ fn what_torch_does_not_check_is_refused() {
     assert!(slope.is_err(), "a result of a slope that is no number");
     assert!(message(PdistForward.call(&x, -1.0)).contains("argument `p` is -1"));
     assert!(message(MatrixPower.call(&x, -1)).contains("negative powers need the inverse"));
+    assert!(message(PadCircular.call(&floats(&[1, 1, 2]), &[1, 1, 1])).contains("expected an even count"));
     let bytes = to(&count(&[1, 1, 2, 2]), DType::U8);
     let smooth = UpsampleBilinear2dAa.call(&bytes, &[1, 1], false, None, None);
     assert!(message(smooth).contains("expected a floating-point dtype"));

@@ -200,7 +200,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.differs_as(ConvolutionBackward, convolutions::DIFFERENCES);
     samples.differs_as(
         ConvolutionBackward,
-        &[convolutions::WITHOUT_IMAGES, convolutions::GRADIENTS_ARE_CHECKED],
+        &[convolutions::WITHOUT_IMAGES, convolutions::OUTPUT_PADDING, convolutions::GRADIENTS_ARE_CHECKED],
     );
     samples.rounds(ConvolutionBackward, Roundings::all(Rounding::Sum(2)));
 }

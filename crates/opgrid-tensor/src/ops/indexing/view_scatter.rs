@@ -2,8 +2,8 @@
 //! view has other elements.
 //!
 //! - Shapes: that of `self`, whose dimensions keep their order in memory; `src` has that of the view.
-//! - Places: `as_strided_scatter` writes what `as_strided` reads of `self`, in all elements that lie there; what it writes into
-//!   gaps between elements is lost with them.
+//! - Places: `as_strided_scatter` writes what `as_strided` reads of `self`, or of a copy of it where dimensions repeat elements; what
+//!   it writes into gaps between elements is lost with them.
 //! - Dtypes: that of `self`, to which `src` is converted.
 //! - Aliasing: the `out` forms write `out`, of the dtype of `self`, and give it its shape if it has no elements.
 //! - Dispatch: composites of `clone`, the view and `copy_`.
@@ -64,9 +64,8 @@ pub(super) fn register(library: &mut Library) {
         .define_with_forms(AsStridedScatter, &kind::INDEXING)
         .on_every_backend(as_strided_scatter)
         .derivative(|d, (input, src, size, stride, offset)| {
-            let (sizes, own) = (src.sizes().to_vec(), input.geometry().at_offset(0)?);
-            let (size, stride) = (size.to_vec(), stride.to_vec());
-            let first = input.spec()?.geometry().offset();
+            let (own, first) = lies(input.spec()?.geometry())?;
+            let (sizes, size, stride) = (src.sizes().to_vec(), size.to_vec(), stride.to_vec());
             let offset = Some(offset.unwrap_or(first) - first);
             let (places, part) = (own.clone(), (size.clone(), stride.clone()));
             d.by(input, [], move |grad, []| {
@@ -83,6 +82,15 @@ pub(super) fn register(library: &mut Library) {
     library.implement(AsStridedScatterOut).on_every_backend(|input, src, size, stride, offset, out| {
         result::copied(out, &as_strided_scatter(input, src, size, stride, offset)?)
     });
+}
+
+/// How a copy of a tensor lies in which places are written, from the beginning of its memory; and the place in the tensor's memory
+/// that this is. As in torch, elements that lie in one place are copied one by one.
+fn lies(geometry: &Geometry) -> Result<(Geometry, i64)> {
+    match geometry.repeats() {
+        true => Ok((geometry.like(MemoryFormat::Preserve)?, 0)),
+        false => Ok((geometry.at_offset(0)?, geometry.offset())),
+    }
 }
 
 /// Memory in which each element has the sum of those of `grad` that lie there in a tensor of that geometry.
@@ -282,9 +290,7 @@ fn as_strided_scatter(
     stride: &[i64],
     storage_offset: Option<i64>,
 ) -> Result<Tensor> {
-    // The copy has its elements at the start of its memory, where that of `self` may have others in front.
-    let own = input.spec()?.geometry();
-    let first = own.offset();
+    let (own, first) = lies(input.spec()?.geometry())?;
     let storage_offset = storage_offset.unwrap_or(first);
     let offset = storage_offset.checked_sub(first).filter(|offset| *offset >= 0);
     let offset = offset.ok_or_else(|| {
@@ -295,8 +301,8 @@ fn as_strided_scatter(
     if own.is_dense() || own.numel() == 0 {
         return with_view(input, src, |copy| AsStrided.call(copy, size, stride, Some(offset)));
     }
-    // Places of memory are meant, so that gaps and repeated elements stay until the part is written.
-    let memory = AsStrided.call(input, &[own.end() - first], &[1], Some(first))?;
+    // Places of memory are meant, so that gaps stay until the part is written.
+    let memory = AsStrided.call(input, &[own.end()], &[1], Some(first))?;
     let memory = crate::ops::Clone.call(&memory, None)?;
     write(&AsStrided.call(&memory, size, stride, Some(offset))?, src)?;
     let copy = AsStrided.call(&memory, own.sizes(), own.strides(), Some(0))?;

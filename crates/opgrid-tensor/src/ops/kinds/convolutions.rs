@@ -449,6 +449,16 @@ pub(crate) const GRADIENTS_ARE_CHECKED: Difference = Difference {
 };
 
 /// The same.
+pub(crate) const OUTPUT_PADDING: Difference = Difference {
+    id: "output-padding-that-says-nothing",
+    what: "torch passes over `output_padding` in convolutions that are not transposed, but not in their gradients; here in both",
+    why: "what is computed has a gradient",
+    test: ("opgrid-tensor/tests/differences/computed.rs", "gradients_of_padded_outputs"),
+    when: |seen| seen.torch_refuses("output_padding is not supported for non-transposed convolutions"),
+    directed: None,
+};
+
+/// The same.
 pub(crate) const WITHOUT_IMAGES: Difference = Difference {
     id: "gradients-of-no-images-lie-in-rows",
     what: "torch gives the gradient of filters their order where there are no images, and that of a bias no dimension; here they lie as \

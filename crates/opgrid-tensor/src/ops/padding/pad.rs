@@ -74,6 +74,26 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.differs(Pad, OF_WHAT_STAYS);
     samples.differs(PadEnum, OF_WHAT_STAYS);
     samples.differs(PadCircular, OF_WHAT_STAYS);
+    samples.differs(
+        PadCircular,
+        Difference {
+            id: "sides-go-in-pairs",
+            what: "torch leaves out the last number of an odd count; here it is refused, as in all other modes",
+            why: "a number that is not used is a mistake",
+            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| seen.we_refuse("expected an even count of them"),
+            directed: Some(Directed {
+                operator: "aten::_pad_circular",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::F32, &[1, 1, 2], &[1.0, 2.0]).into()),
+                        ("pad", Argument::Ints(vec![1, 1, 1])),
+                    ]
+                },
+                needs: None,
+            }),
+        },
+    );
 }
 
 const OF_WHAT_STAYS: Difference = Difference {

@@ -47,7 +47,8 @@ pub(super) fn samples(samples: &mut Samples) {
         Einsum,
         Difference {
             id: "factors-of-one-dtype",
-            what: "torch multiplies tensors of several dtypes where all dimensions are added; here they have one, as in all other products",
+            what: "torch multiplies tensors of several dtypes where the dimensions that are added are empty; here they have one, as \
+                   in all other products",
             why: "one rule for all products",
             test: ("opgrid-tensor/tests/differences/refused.rs", "dtypes_that_differ"),
             when: |seen| seen.we_refuse("convert one of them"),
@@ -425,12 +426,12 @@ fn multiplied(a: Operand, b: Operand, later: &dyn Fn(&Label) -> bool, output: &[
         one.labels.iter().filter(|label| !has(other, label)).copied().collect()
     };
     let (mut rows, mut columns) = (own(&a, &b), own(&b, &a));
-    if inner.is_empty() {
-        let mut labels: Vec<Label> = [batch, rows, columns].concat();
+    if inner.iter().all(|label| a.size(label) == 1) {
+        let mut labels: Vec<Label> = [batch, rows, columns, inner.clone()].concat();
         let place = |label: &Label| output.iter().position(|own| own == label).unwrap_or(output.len());
         labels.sort_by_key(place);
         let tensor = MulTensor.call(&a.arranged(&labels)?, &b.arranged(&labels)?)?;
-        return Ok(Operand { tensor, labels });
+        return Operand { tensor, labels }.squeezed(|label| !inner.contains(label));
     }
     products::check_factors(&[("tensors", a.tensor.spec()?), ("tensors", b.tensor.spec()?)])?;
     // The result lies in the order of the output, where it can.

@@ -132,7 +132,7 @@ pub(super) const LONG_SUMS: Difference = Difference {
 };
 
 /// Of norms.
-pub(super) const NO_ORDER: Difference = Difference {
+pub(in crate::ops) const NO_ORDER: Difference = Difference {
     id: "norms-of-no-order",
     what: "torch takes another norm where the order is NaN; here the result is NaN",
     why: "NaN stays NaN",

@@ -66,6 +66,7 @@ pub(super) fn samples(samples: &mut Samples) {
         },
         |it| searching::expected(it, "sorted_sequence", "self"),
     );
+    samples.differs(SearchsortedScalar, READ_AFTER_WRITTEN);
 }
 
 /// Five elements in order, of which two are equal.
