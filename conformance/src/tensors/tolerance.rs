@@ -28,8 +28,10 @@ pub fn growth(case: &Case, call: &Call, result: Complex64) -> f64 {
     let computes_complex = |at| case.dtype(at).is_some_and(DType::is_complex);
     let has_complex = call.args().any(|arg| matches!(arg, Arg::Complex(_)));
     if has_complex || call.tensors().into_iter().any(computes_complex) {
-        // The angle that the power turns by does not show in the result.
-        return 1.0 + 20.0 * (largest(case, call) + factors(call)) + 4.0 * shrunk;
+        // The angle that the power turns by does not show in the result: it is a logarithm times a part of the exponent.
+        let logarithm =
+            numbers(case, call).map(|norm| norm.ln().abs()).filter(|ln| ln.is_finite()).fold(20.0, f64::max);
+        return 1.0 + logarithm * (largest(case, call) + factors(call)) + 4.0 * shrunk;
     }
     1.0 + shrunk
 }
@@ -70,13 +72,14 @@ pub fn largest_sum(ours: &Ours, case: &Case, call: &Call, terms: f64) -> f64 {
 
 /// The largest finite element of the arguments, at least one.
 pub fn largest(case: &Case, call: &Call) -> f64 {
-    let largest = |tensor: usize| -> f64 {
-        let Some(view) = case.tensors.get(tensor) else { return 1.0 };
-        let block = &case.blocks[view.block];
-        let numbers = hex::numbers(block.dtype, &block.bytes);
-        numbers.iter().map(|number| number.norm()).filter(|norm| norm.is_finite()).fold(0.0, f64::max)
-    };
-    call.tensors().into_iter().map(largest).fold(1.0, f64::max)
+    numbers(case, call).filter(|norm| norm.is_finite()).fold(1.0, f64::max)
+}
+
+/// The norms of all elements in the blocks of the tensors of a call.
+fn numbers(case: &Case, call: &Call) -> impl Iterator<Item = f64> {
+    let blocks =
+        call.tensors().into_iter().filter_map(|at| case.tensors.get(at)).map(|view| &case.blocks[view.block]);
+    blocks.flat_map(|block| hex::numbers(block.dtype, &block.bytes)).map(|number| number.norm())
 }
 
 /// The product of the numbers among the arguments, of those that are greater than one and finite.

@@ -2,7 +2,7 @@
 
 use opgrid_tensor::ops::{
     AdaptiveAvgPool2dOut, AdaptiveAvgPool3d, AdaptiveAvgPool3dOut, Addmv, AvgPool3d, Bilinear, Bincount,
-    ChannelShuffle, ConjKernel, Contiguous, ConvTranspose2dInput, ConvolutionBackward, Cov, DiffOut,
+    ChannelShuffle, ConjKernel, Contiguous, Conv3d, ConvTranspose2dInput, ConvolutionBackward, Cov, DiffOut,
     EmbeddingDenseBackward, EmbeddingRenorm, FillInplaceScalar, GridSampler, IndexFillIntTensor, IsConj,
     IsinTensorTensor, Kron, Logsumexp, MaxPool2dWithIndices, MaxPool3d, MaxUnaryOut, MeanOut,
     MedianDimValues, Multinomial, NativeDropout, NormalFloatTensor, PixelUnshuffle,
@@ -253,6 +253,30 @@ fn sums_of_no_weights_are_sums_of_weights() {
     let (nothing, weights) = (empty(&[0], DType::I64), empty(&[0], DType::F32));
     assert_eq!(Bincount.call(&nothing, Some(&weights), 0).unwrap().dtype(), DType::F32);
     assert_eq!(Bincount.call(&nothing, None, 0).unwrap().dtype(), DType::I64);
+}
+
+#[test]
+fn convolutions_of_bfloat16_with_strides() {
+    let small = |sizes: &[i64]| ((floats(sizes) - 7).unwrap() / 8).unwrap();
+    let (image, bias) = (small(&[1, 2, 4, 7]), small(&[2]));
+    let (filters, volume) = (small(&[2, 2, 1, 3]), small(&[2, 1, 5, 6, 4]));
+    let [two, none, one] = [&[2, 2][..], &[0, 0], &[1, 1]];
+    let convolve = |dtype| {
+        let narrow = |x: &Tensor| to(x, dtype);
+        let (bias, image, volume) = (narrow(&bias), narrow(&image), narrow(&volume));
+        let spread = ConvTranspose2dInput
+            .call(&image, &narrow(&filters), Some(&bias), two, none, none, 1, one)
+            .unwrap();
+        let windows = narrow(&small(&[2, 1, 1, 3, 3]));
+        let summed = Conv3d.call(&volume, &windows, Some(&bias), &[2; 3], &[0; 3], &[1; 3], 1).unwrap();
+        [spread, summed].map(|result| elements(&to(&result, DType::BF16)))
+    };
+    // Rounded once, from sums of single precision that are exact here.
+    assert_eq!(convolve(DType::BF16), convolve(DType::F32));
+    // No window reaches the rows between.
+    let [spread, _] = convolve(DType::BF16);
+    let bias = elements(&to(&bias, DType::BF16));
+    assert_eq!(spread[15..30], vec![bias[0]; 15]);
 }
 
 #[test]

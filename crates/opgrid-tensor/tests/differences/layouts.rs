@@ -79,9 +79,11 @@ fn results_that_are_made_lie_in_rows() {
     let grad = empty(&[0, 2, 3, 3], DType::F32);
     let each = [&[1, 1][..], &[0, 0]];
     let slopes = ConvolutionBackward
-        .call(&grad, &image, &filter, None, each[0], each[1], each[0], false, each[1], 1, &[true; 3])
+        .call(&grad, &image, &filter, Some(&[0]), each[0], each[1], each[0], false, each[1], 1, &[true; 3])
         .unwrap();
     assert_eq!((slopes.1.strides(), elements(&slopes.1)), (&[12, 4, 2, 1][..], vec![0.0; 24]));
+    // One slope for each filter, whatever sizes are named.
+    assert_eq!(slopes.2.sizes(), [2]);
 }
 
 #[test]
