@@ -21,7 +21,7 @@ use crate::samples::Samples;
 ///
 /// `operators! { pointwise { add, mul } }` expands to `pub mod pointwise { pub mod add; pub mod mul; }`, whose files are
 /// `pointwise/add.rs` and `pointwise/mul.rs`, to `pub use pointwise::add::*;` and the same for `mul`, to a list `GROUPS` of the
-/// [`OnDemand`] group of each file, and to a function `sample_all` that calls `samples` of each if there are any.
+/// [`OnDemand`] group of each file, and to a function `sample_all` that collects the `samples` of each if there are any.
 macro_rules! operators {
     ($($(#[$about:meta])* $group:ident { $($name:ident),* $(,)? })*) => {
         $(
@@ -31,7 +31,7 @@ macro_rules! operators {
 
                 #[cfg(feature = "samples")]
                 pub(super) fn samples(samples: &mut crate::samples::Samples) {
-                    $($name::samples(samples);)*
+                    $(samples.collect($name::samples);)*
                 }
             }
             $(pub use $group::$name::*;)*

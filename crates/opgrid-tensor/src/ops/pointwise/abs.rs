@@ -19,9 +19,7 @@ use crate::tensor::choose::unsupported;
 operator! {
     home = crate::home_of(register);
     /// The distance from zero.
-    pub Abs = "aten::abs(Tensor self) -> Tensor", in_place, out, method;
-    /// The same as [`Abs`].
-    pub Absolute = "aten::absolute(Tensor self) -> Tensor", in_place, out, method;
+    pub Abs = "aten::abs(Tensor self) -> Tensor", in_place, out, method, alias("absolute");
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -32,10 +30,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&ABS)
         .cpu(cpu)
-        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| grad.mul(&x.sgn()?)))
-        .alias(Absolute, Abs)
-        .alias(AbsoluteInplace, AbsInplace)
-        .alias(AbsoluteOut, AbsOut);
+        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| grad.mul(&x.sgn()?)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -59,7 +54,6 @@ pub(super) fn samples(samples: &mut Samples) {
         },
     );
     samples.rounds(Abs, pointwise::COMPLEX_ARITHMETIC);
-    samples.alias(Absolute, Abs);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

@@ -14,24 +14,16 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// The inverse of the tangent.
-    pub Atan = "aten::atan(Tensor self) -> Tensor", in_place, out, method;
-    /// The same as [`Atan`].
-    pub Arctan = "aten::arctan(Tensor self) -> Tensor", in_place, out, method;
+    pub Atan = "aten::atan(Tensor self) -> Tensor", in_place, out, method, alias("arctan");
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const ATAN: Family<Atan> = Family::new(Atan, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&ATAN)
-        .cpu(cpu)
-        .derivative(|d, (input,)| {
-            d.by(input, [input], |grad, [x]| derivatives::divided(grad, &((x * x)? + 1)?))
-        })
-        .alias(Arctan, Atan)
-        .alias(ArctanInplace, AtanInplace)
-        .alias(ArctanOut, AtanOut);
+    library.family(&ATAN).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| derivatives::divided(grad, &((x * x)? + 1)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -47,7 +39,6 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         });
     samples.rounds(Atan, pointwise::ELEMENTARY);
-    samples.alias(Arctan, Atan);
 }
 
 /// On the real axis the result is real, that of NaN too.

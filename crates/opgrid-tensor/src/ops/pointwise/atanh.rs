@@ -15,24 +15,16 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// The inverse of the hyperbolic tangent.
-    pub Atanh = "aten::atanh(Tensor self) -> Tensor", in_place, out, method;
-    /// The same as [`Atanh`].
-    pub Arctanh = "aten::arctanh(Tensor self) -> Tensor", in_place, out, method;
+    pub Atanh = "aten::atanh(Tensor self) -> Tensor", in_place, out, method, alias("arctanh");
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const ATANH: Family<Atanh> = Family::new(Atanh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&ATANH)
-        .cpu(cpu)
-        .derivative(|d, (input,)| {
-            d.by(input, [input], |grad, [x]| derivatives::divided(grad, &(1 - (x * x)?)?))
-        })
-        .alias(Arctanh, Atanh)
-        .alias(ArctanhInplace, AtanhInplace)
-        .alias(ArctanhOut, AtanhOut);
+    library.family(&ATANH).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| derivatives::divided(grad, &(1 - (x * x)?)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -48,7 +40,6 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         });
     samples.rounds(Atanh, pointwise::ELEMENTARY);
-    samples.alias(Arctanh, Atanh);
 }
 
 /// At the poles the real part is infinite.
