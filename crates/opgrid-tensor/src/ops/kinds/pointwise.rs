@@ -223,6 +223,22 @@ pub(crate) fn check_one_dtype((first, input): (&str, &Tensor), (name, other): (&
 
 /// # Errors
 ///
+/// Two arguments on different devices, where none is copied.
+pub(crate) fn check_one_device(
+    (first, input): (&str, &Tensor),
+    (name, other): (&str, &Tensor),
+) -> Result<()> {
+    let (expected, found) = (input.spec()?.device(), other.spec()?.device());
+    match found == expected {
+        true => Ok(()),
+        false => Err(argument(format!(
+            "argument `{name}` is on {found}, expected {expected} as `{first}`; copy one of them"
+        ))),
+    }
+}
+
+/// # Errors
+///
 /// An output of another dtype than the result, where that is not converted.
 pub(crate) fn check_out_dtype(out: &Tensor, expected: DType) -> Result<()> {
     match out.dtype() {
