@@ -490,6 +490,33 @@ macro_rules! complex_directions {
 
 complex_directions!(f32, f64);
 
+/// A type with an angle, seen from zero: that of real numbers is 0, or pi of negative ones.
+pub trait Phase: Magnitude {
+    /// The angle; NaN of NaN.
+    fn phase(self) -> Self::Real;
+}
+
+macro_rules! phases {
+    ($($part:ident),*) => {
+        $(impl Phase for $part {
+            #[inline(always)]
+            fn phase(self) -> Self {
+                let angle = if self < 0.0 { std::f64::consts::PI as $part } else { 0.0 };
+                if self.is_nan() { self } else { angle }
+            }
+        }
+
+        impl Phase for Complex<$part> {
+            #[inline]
+            fn phase(self) -> $part {
+                self.im.atan2(self.re)
+            }
+        })*
+    };
+}
+
+phases!(f32, f64);
+
 /// Of complex functions of which a part of the formula leaves the range.
 pub(crate) const IN_RANGE: Difference = Difference {
     id: "complex-results-in-range",

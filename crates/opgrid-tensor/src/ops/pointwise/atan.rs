@@ -28,16 +28,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Atan, f64::atan, complex).tolerance(16.0);
-    samples.differs(Atan, math::NOT_FINITE);
-    samples.differs(Atan, Difference {
-            id: "inverse-tangents-of-large-numbers",
-            what: "torch gives NaN for the inverse tangents of complex numbers whose squares leave the range; \
-               here they are in range",
-            why: "the result is in range",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| seen.each(|(dtype, ours, torch)| dtype.is_complex() && ours.is_finite() && !torch.is_finite()),
-            directed: None,
-        });
+    samples.differs_as(Atan, &[math::NOT_FINITE, functions::INVERSE_TANGENTS]);
     samples.rounds(Atan, pointwise::ELEMENTARY);
 }
 
