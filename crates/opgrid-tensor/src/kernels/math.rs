@@ -490,6 +490,27 @@ macro_rules! complex_directions {
 
 complex_directions!(f32, f64);
 
+/// A number with the type of its parts, which is its own for real ones: that of the dtype that
+/// [`part_of`](crate::tensor::part_of) gives.
+pub trait Parts {
+    /// The type of the parts.
+    type Part: Element;
+}
+
+/// The type of a number's parts.
+pub type PartOf<T> = <T as Parts>::Part;
+
+macro_rules! parts {
+    ($($type:ty => $part:ty),*) => {
+        $(impl Parts for $type {
+            type Part = $part;
+        })*
+    };
+}
+
+parts!(u8 => Self, i8 => Self, i16 => Self, i32 => Self, i64 => Self, half::f16 => Self, half::bf16 => Self);
+parts!(f32 => Self, f64 => Self, Complex<f32> => f32, Complex<f64> => f64);
+
 /// A type with an angle, seen from zero: that of real numbers is 0, or pi of negative ones.
 pub trait Phase: Magnitude {
     /// The angle; NaN of NaN.

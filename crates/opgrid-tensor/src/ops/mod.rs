@@ -412,6 +412,7 @@ operators! {
         complex_tensor,
         conj,
         conj_physical,
+        conj_physical_kernel,
         imag,
         polar,
         real,

@@ -8,7 +8,7 @@
 //! - Aliasing: `angle.out` writes `out`.
 //! - Source: torch.angle, PyTorch 2.15.
 
-use crate::kernels::math::{Magnitude, Phase};
+use crate::kernels::math::{PartOf, Phase};
 use crate::ops::prelude::*;
 
 operator! {
@@ -18,36 +18,21 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const ANGLE: Family<Angle> = Family::new(Angle, &kind::POINTWISE_UNARY, shape);
+pub const ANGLE: Family<Angle> = Family::new(Angle, &kind::POINTWISE_UNARY, pointwise::inexact_part_unary);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&ANGLE).cpu(cpu).derivative(|d, (input,)| d.by(input, [input], gradient));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Angle, ANY, make::unary, |it| complex::to_real(it, dtype, number::angle)).tolerance(4.0);
+    samples.unary(Angle, ANY, DTypeRule::InexactPart, number::angle).tolerance(4.0);
     samples.rounds(Angle, pointwise::ELEMENTARY);
     let what = "torch lays the angles of real numbers in rows; here they lie as the numbers";
     samples.differs(Angle, pointwise::lies_as_input("angles-of-real-numbers-lie-as-they-do", what));
 }
 
-fn dtype(input: DType) -> DType {
-    part_of(inexact(input))
-}
-
-fn shape(input: &Tensor) -> Result<TensorSpec> {
-    pointwise::of_dtype([("self", input)], dtype(input.spec()?.dtype()))
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    match input.dtype() {
-        dtype if dtype.is_complex() => with_dtype!(dtype, T: Complex => {
-            elementwise::unary::<<T as Magnitude>::Real, T>(out, input, Phase::phase)
-        }),
-        dtype => {
-            with_dtype!(inexact(dtype), T: Float => elementwise::unary::<T, T>(out, input, Phase::phase))
-        }
-    }
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<PartOf<T>, T>(out, input, Phase::phase))
 }
 
 /// Of what turns a complex number around zero; the angle of a real one is a step.

@@ -5,10 +5,14 @@ use opgrid_core::{DType, Error, Result, Scalar};
 
 use super::pointwise;
 use crate::error::argument;
+use crate::families::result;
+use crate::kernels::elementwise;
+use crate::kernels::math::Conjugate;
 use crate::ops::ConjPhysicalKernel;
-use crate::samples::{Difference, Expected, Inputs, Operand, Part, Plain, naive};
+use crate::samples::{DTypeRule, Difference, Expected, Inputs, Operand, Part, Plain, naive};
 use crate::tensor::choose::unsupported;
 use crate::tensor::{Tensor, TensorSpec, complex_of, part_of};
+use crate::with_dtype;
 
 /// The dtypes that complex numbers are made of; those of 16 bits give complex64.
 pub(crate) const PARTS: &[DType] = &[DType::F16, DType::F32, DType::F64];
@@ -130,6 +134,31 @@ pub(crate) fn conjugate(input: &Tensor) -> Result<Tensor> {
     }
 }
 
+/// Conjugates into memory of that dtype.
+///
+/// # Errors
+///
+/// Those of the loop; an output of another dtype.
+pub(crate) fn conjugate_into(input: &Tensor, out: &Tensor) -> Result<()> {
+    let spec = pointwise::unary(input)?;
+    result::same_dtype(out, &spec)?;
+    result::written(out, &spec, |out| conjugates(input, out))
+}
+
+/// The loop for conjugates.
+///
+/// # Errors
+///
+/// Those of memory.
+pub(crate) fn conjugates(input: &Tensor, out: &Tensor) -> Result<()> {
+    match input.dtype() {
+        dtype if dtype.is_complex() => with_dtype!(dtype, T: Complex => {
+            elementwise::unary::<T, T>(out, input, Conjugate::conjugate)
+        }),
+        _ => elementwise::copy(out, input),
+    }
+}
+
 /// The error for sizes or strides that are too large when they are doubled.
 pub(crate) fn too_many() -> Error {
     argument("argument `self` has strides or an offset that cannot be counted in parts")
@@ -137,20 +166,10 @@ pub(crate) fn too_many() -> Error {
 
 /// What a part of each element of `self` is; real numbers are their own.
 pub(crate) fn parts(it: &Inputs, of: fn(Complex64) -> f64) -> Result<Expected> {
-    to_real(it, part_of, |x| match x {
+    it.unary(DTypeRule::Part, |x| match x {
         Scalar::Complex(x) => Scalar::Float(of(x)),
         x => x,
     })
-}
-
-/// What a function that gives real numbers is for each element of `self`, in the dtype that follows from its dtype.
-pub(crate) fn to_real(
-    it: &Inputs,
-    dtype: fn(DType) -> DType,
-    function: impl Fn(Scalar) -> Scalar,
-) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    Ok(Plain::from_fn(dtype(x.dtype()), x.sizes(), |position| function(x.at(position))).into())
 }
 
 /// What a function of two real numbers gives for the tensors of these names.

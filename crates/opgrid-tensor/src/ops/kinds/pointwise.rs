@@ -6,7 +6,7 @@ use crate::error::argument;
 use crate::kernels::arithmetic;
 use crate::samples::{Difference, Directed, Operand, Part, Rounding, Roundings, Seen};
 use crate::tensor::choose::unsupported;
-use crate::tensor::{Geometry, Tensor, TensorSpec, broadcast, result_type};
+use crate::tensor::{Geometry, Tensor, TensorSpec, broadcast, part_of, result_type};
 use crate::with_dtype;
 
 /// What an element-wise operator on these arguments gives, in the promoted dtype.
@@ -45,6 +45,11 @@ pub(crate) fn of_dtype<const N: usize>(arguments: [(&str, &Tensor); N], dtype: D
 /// [`inexact`] of one tensor.
 pub(crate) fn inexact_unary(input: &Tensor) -> Result<TensorSpec> {
     inexact([("self", input)])
+}
+
+/// The same in the dtype of the parts.
+pub(crate) fn inexact_part_unary(input: &Tensor) -> Result<TensorSpec> {
+    of_dtype([("self", input)], part_of(crate::tensor::inexact(input.spec()?.dtype())))
 }
 
 /// [`inexact_unary`] for a function that complex numbers do not have.

@@ -10,7 +10,7 @@
 //! - Errors: `abs_` of complex numbers; bools; an `out` of another dtype.
 //! - Source: torch.abs, PyTorch 2.15; there `abs` and `abs_` are made of `abs.out`.
 
-use crate::kernels::math::Magnitude;
+use crate::kernels::math::{Magnitude, PartOf};
 use crate::ops::prelude::*;
 
 operator! {
@@ -29,19 +29,11 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    let distances = |it: &Inputs| complex::to_real(it, part_of, number::magnitude);
-    samples.of(Abs, NUMBERS, make::unary, distances).tolerance(2.0).in_place_refuses(COMPLEX);
+    samples.unary(Abs, NUMBERS, DTypeRule::Part, number::magnitude).tolerance(2.0).in_place_refuses(COMPLEX);
     samples.differs(Abs, complex::DISTANCES_IN_ROWS);
     samples.rounds(Abs, pointwise::COMPLEX_ARITHMETIC);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    match input.dtype() {
-        dtype if dtype.is_complex() => with_dtype!(dtype, T: Complex => {
-            elementwise::unary::<<T as Magnitude>::Real, T>(out, input, Magnitude::magnitude)
-        }),
-        dtype => {
-            with_dtype!(dtype, T: Real => elementwise::unary::<T, T>(out, input, Magnitude::magnitude))
-        }
-    }
+    with_dtype!(input.dtype(), T: Number => elementwise::unary::<PartOf<T>, T>(out, input, Magnitude::magnitude))
 }
