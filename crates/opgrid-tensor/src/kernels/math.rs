@@ -8,13 +8,13 @@ use opgrid_core::DType;
 
 use super::arithmetic::Arithmetic;
 use super::function::{Function, methods, partial};
-use super::polynomials::{Plain, Polynomials};
+use super::polynomials::{Polynomials, Unfused};
 use crate::samples::differences::Pair;
 use crate::samples::{Difference, Directed, Operand};
 use crate::tensor::{Bool, Element};
 
 /// Declares functions for processors that have no instruction for a product and a sum at once.
-macro_rules! plain {
+macro_rules! unfused {
     ($($name:ident = $function:ident,)*) => {
         $(
             /// The same for processors that have no instruction for a product and a sum at once.
@@ -100,14 +100,14 @@ pub trait Inexact: Arithmetic {
         Inexact::log(self)
     }
 
-    plain! {
-        exp_plain = exp,
-        exp_near_plain = exp_near,
-        log_plain = log,
-        log_near_plain = log_near,
-        tanh_plain = tanh,
-        sigmoid_plain = sigmoid,
-        sigmoid_near_plain = sigmoid_near,
+    unfused! {
+        exp_unfused = exp,
+        exp_near_unfused = exp_near,
+        log_unfused = log,
+        log_near_unfused = log_near,
+        tanh_unfused = tanh,
+        sigmoid_unfused = sigmoid,
+        sigmoid_near_unfused = sigmoid_near,
     }
 }
 
@@ -126,8 +126,8 @@ impl<T: Inexact> Function<(T,)> for HyperbolicTangent {
     }
 
     #[inline(always)]
-    fn call_plain(self, (x,): (T,)) -> T {
-        Inexact::tanh_plain(x)
+    fn call_unfused(self, (x,): (T,)) -> T {
+        Inexact::tanh_unfused(x)
     }
 }
 
@@ -142,11 +142,11 @@ methods! { Inexact, long: false:
 
 partial! { Inexact, long: true:
     /// The exponential.
-    Exponential = exp_near if exp_distance <= T::EXP_REACH, else exp, plain exp_near_plain and exp_plain;
+    Exponential = exp_near if exp_distance <= T::EXP_REACH, else exp, unfused exp_near_unfused and exp_unfused;
     /// The natural logarithm.
-    Logarithm = log_near if log_distance <= T::LOG_REACH, else log, plain log_near_plain and log_plain;
+    Logarithm = log_near if log_distance <= T::LOG_REACH, else log, unfused log_near_unfused and log_unfused;
     /// `1 / (1 + e ^ -x)`.
-    Logistic = sigmoid_near if exp_distance <= T::EXP_REACH, else sigmoid, plain sigmoid_near_plain and sigmoid_plain;
+    Logistic = sigmoid_near if exp_distance <= T::EXP_REACH, else sigmoid, unfused sigmoid_near_unfused and sigmoid_unfused;
 }
 
 /// A type with a distance from zero.
@@ -201,38 +201,38 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn exp_plain(self) -> Self {
-                self.plain(Plain::Exponential)
+            fn exp_unfused(self) -> Self {
+                self.unfused(Unfused::Exponential)
             }
 
             #[inline(always)]
-            fn exp_near_plain(self) -> Self {
-                self.plain(Plain::ExponentialNear)
+            fn exp_near_unfused(self) -> Self {
+                self.unfused(Unfused::ExponentialNear)
             }
 
             #[inline(always)]
-            fn log_plain(self) -> Self {
-                self.plain(Plain::Logarithm)
+            fn log_unfused(self) -> Self {
+                self.unfused(Unfused::Logarithm)
             }
 
             #[inline(always)]
-            fn log_near_plain(self) -> Self {
-                self.plain(Plain::LogarithmNear)
+            fn log_near_unfused(self) -> Self {
+                self.unfused(Unfused::LogarithmNear)
             }
 
             #[inline(always)]
-            fn tanh_plain(self) -> Self {
-                self.plain(Plain::HyperbolicTangent)
+            fn tanh_unfused(self) -> Self {
+                self.unfused(Unfused::HyperbolicTangent)
             }
 
             #[inline(always)]
-            fn sigmoid_plain(self) -> Self {
-                1.0 / (1.0 + (-self).exp_plain())
+            fn sigmoid_unfused(self) -> Self {
+                1.0 / (1.0 + (-self).exp_unfused())
             }
 
             #[inline(always)]
-            fn sigmoid_near_plain(self) -> Self {
-                1.0 / (1.0 + (-self).exp_near_plain())
+            fn sigmoid_near_unfused(self) -> Self {
+                1.0 / (1.0 + (-self).exp_near_unfused())
             }
 
             #[inline(always)]
