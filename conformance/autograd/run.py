@@ -40,7 +40,7 @@ class Departure:
 
 
 def has_no_elements(arguments: Any, text: str) -> bool:
-    return text.startswith("second") and any(0 in place.size for place in arguments.places())
+    return text.startswith("second") and any(0 in tensor.size for tensor in arguments.tensors())
 
 
 def has_a_zero(arguments: Any, text: str) -> bool:
@@ -223,7 +223,7 @@ def compared(case: Any, op: Any, broken: bool) -> list[Result]:
     function = scope.overload_of(overload)
     if function is None or function._schema.is_mutable or torch.Tag.nondeterministic_seeded in function.tags:
         return []
-    dtypes = {place.dtype for place in case.call.arguments.places()}
+    dtypes = {tensor.dtype for tensor in case.call.arguments.tensors()}
     if not dtypes & {torch.float64, torch.complex128}:
         return []
 
@@ -299,7 +299,7 @@ def checks(told: Any, arguments: Any, overload: str, function: Any, differentiab
     import torch
 
     packet, _, name = overload.partition(".")
-    if packet == "as_strided" and any(place.offset for place in arguments.places()):
+    if packet == "as_strided" and any(tensor.offset for tensor in arguments.tensors()):
         # It reads memory beyond its argument, which the arguments of a check do not have.
         return []
     ours = getattr(getattr(opgrid.ops.aten, packet), name or "default")

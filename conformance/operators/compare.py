@@ -433,7 +433,7 @@ def on_meta(call: Call, ours: Answer) -> Iterator[Difference]:
     if base in scope.VALUE_DEPENDENT or not any(isinstance(leaf, Leaf) for leaf in convert.leaves(ours.value)):
         return
     moved = call
-    if not any(True for _ in call.arguments.places()):
+    if not any(True for _ in call.arguments.tensors()):
         # What makes tensors of numbers makes them on the device that it is told.
         overload = scope.overload_of(call.overload)
         names = [argument.name for argument in overload._schema.arguments] if overload is not None else []

@@ -30,7 +30,7 @@ def opgrid_dtype(dtype: torch.dtype) -> Any:
 
 
 @dataclass(frozen=True)
-class Place:
+class FrozenTensor:
     """A tensor of the arguments: how it lies in one of the frozen storages.
 
     A tensor that occurs several times is one object here, too, and becomes one object on each side.
@@ -45,15 +45,15 @@ class Place:
 
 @dataclass
 class Frozen:
-    """Positional and named arguments, their tensors replaced by places."""
+    """Positional and named arguments, their tensors frozen."""
 
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
     storages: list[torch.Tensor] = field(default_factory=list)
     """The bytes of each storage."""
 
-    def places(self) -> Iterator[Place]:
-        yield from (leaf for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, Place))
+    def tensors(self) -> Iterator[FrozenTensor]:
+        yield from (leaf for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, FrozenTensor))
 
     def key(self) -> str:
         """What calls that differ in elements alone have in common."""
@@ -107,7 +107,7 @@ def freeze(args: Any, kwargs: dict[str, Any]) -> Frozen:
 
     def leaf(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
-            return place(value)
+            return frozen_tensor(value)
         if isinstance(value, torch.Generator):
             raise Unsupported("a generator")
         if type(value).__module__ == "numpy":
@@ -121,13 +121,13 @@ def freeze(args: Any, kwargs: dict[str, Any]) -> Frozen:
     def refuse(value: Any) -> Any:
         raise Unsupported(f"an argument of type {type(value).__name__}")
 
-    def place(given: torch.Tensor) -> Place:
-        if id(given) not in places:
-            places[id(given)] = placed(given)
+    def frozen_tensor(given: torch.Tensor) -> FrozenTensor:
+        if id(given) not in known:
+            known[id(given)] = taken(given)
             kept.append(given)
-        return places[id(given)]
+        return known[id(given)]
 
-    def placed(tensor: torch.Tensor) -> Place:
+    def taken(tensor: torch.Tensor) -> FrozenTensor:
         if tensor.layout != torch.strided or tensor.is_quantized or tensor.device.type != "cpu":
             raise Unsupported(f"a tensor with layout {tensor.layout} on {tensor.device}")
         opgrid_dtype(tensor.dtype)
@@ -140,9 +140,9 @@ def freeze(args: Any, kwargs: dict[str, Any]) -> Frozen:
             seen[storage._cdata] = index, dtype
             frozen.storages.append(torch.empty(0, dtype=torch.uint8).set_(storage).clone())  # type: ignore[call-overload]
             kept.append(tensor)
-        return Place(index, tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+        return FrozenTensor(index, tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
 
-    places: dict[int, Place] = {}
+    known: dict[int, FrozenTensor] = {}
     # What went would leave its address to the next one.
     kept: list[torch.Tensor] = []
     frozen.args = rebuilt(tuple(args), leaf)
@@ -155,14 +155,14 @@ def for_torch(frozen: Frozen, device: str = "cpu") -> Thawed:
     tensors: list[Any] = []
     known: dict[int, Any] = {}
 
-    def made(place: Place) -> Any:
+    def made(given: FrozenTensor) -> Any:
         if device == "meta":
-            return torch.empty_strided(place.size, place.stride, dtype=place.dtype, device="meta")
-        tensor = torch.empty(0, dtype=place.dtype)
-        return tensor.set_(copies[place.storage], place.offset, place.size, place.stride)  # type: ignore[call-overload]
+            return torch.empty_strided(given.size, given.stride, dtype=given.dtype, device="meta")
+        tensor = torch.empty(0, dtype=given.dtype)
+        return tensor.set_(copies[given.storage], given.offset, given.size, given.stride)  # type: ignore[call-overload]
 
     def leaf(value: Any) -> Any:
-        if isinstance(value, Place):
+        if isinstance(value, FrozenTensor):
             if id(value) not in known:
                 known[id(value)] = made(value)
                 tensors.append(known[id(value)])
@@ -177,20 +177,20 @@ def for_opgrid(frozen: Frozen, device: str = "cpu") -> Thawed:
     tensors: list[Any] = []
     known: dict[int, Any] = {}
 
-    def base_of(place: Place) -> Any:
-        if place.storage not in bases:
-            opgrid_dtype(place.dtype)
-            storage = frozen.storages[place.storage]
-            length = storage.numel() // place.dtype.itemsize
+    def base_of(given: FrozenTensor) -> Any:
+        if given.storage not in bases:
+            opgrid_dtype(given.dtype)
+            storage = frozen.storages[given.storage]
+            length = storage.numel() // given.dtype.itemsize
             if device == "meta" or length == 0:
-                made = opgrid.ops.aten.empty_strided([length], [1], dtype=opgrid_dtype(place.dtype), device=device)
+                made = opgrid.ops.aten.empty_strided([length], [1], dtype=opgrid_dtype(given.dtype), device=device)
             else:
-                made = opgrid.from_dlpack(storage[: length * place.dtype.itemsize].view(place.dtype), copy=True)
-            bases[place.storage] = made
-        return bases[place.storage]
+                made = opgrid.from_dlpack(storage[: length * given.dtype.itemsize].view(given.dtype), copy=True)
+            bases[given.storage] = made
+        return bases[given.storage]
 
     def leaf(value: Any) -> Any:
-        if isinstance(value, Place):
+        if isinstance(value, FrozenTensor):
             if id(value) not in known:
                 view = opgrid.ops.aten.as_strided.default
                 known[id(value)] = view(base_of(value), value.size, value.stride, value.offset)
@@ -211,11 +211,11 @@ DOUBLE = {
 
 def in_double(frozen: Frozen) -> Frozen:
     """The arguments in double precision, to see which of two answers is nearer to the exact one."""
-    dtypes = {place.storage: place.dtype for place in frozen.places()}
-    known: dict[int, Place] = {}
+    dtypes = {tensor.storage: tensor.dtype for tensor in frozen.tensors()}
+    known: dict[int, FrozenTensor] = {}
 
     def leaf(value: Any) -> Any:
-        if isinstance(value, Place):
+        if isinstance(value, FrozenTensor):
             dtype = DOUBLE.get(value.dtype, value.dtype)
             return known.setdefault(id(value), replace(value, dtype=dtype))
         return DOUBLE.get(value, value) if isinstance(value, torch.dtype) else value
@@ -256,7 +256,7 @@ def written(frozen: Frozen, elements: int = 24) -> str:
     """The arguments as a person reads them."""
 
     def leaf(value: Any) -> str:
-        if not isinstance(value, Place):
+        if not isinstance(value, FrozenTensor):
             return repr(value)
         storage = frozen.storages[value.storage].clone().untyped_storage()
         tensor = torch.empty(0, dtype=value.dtype)

@@ -220,7 +220,7 @@ def into_outputs(call: Call, label: str) -> Iterator[Case]:
         yield Case(f"{label} {kind}", Call(overload, arguments, precision=results[0].dtype if kind == "wide out" else None))
 
 
-def output(kind: str, leaf: Leaf, storage: int) -> convert.Place:
+def output(kind: str, leaf: Leaf, storage: int) -> convert.FrozenTensor:
     """An output for a result: right, without elements, in reversed order with gaps, or of another dtype."""
     dtypes = {"wide out": torch.float64, "narrow out": torch.int32}
     dtype = dtypes.get(kind, getattr(torch, leaf.dtype))
@@ -228,7 +228,7 @@ def output(kind: str, leaf: Leaf, storage: int) -> convert.Place:
     strides = contiguous(sizes)
     if kind == "strided out":
         strides = tuple(2 * step for step in reversed(contiguous(tuple(reversed(sizes)))))
-    return convert.Place(storage, dtype, sizes, strides, 0)
+    return convert.FrozenTensor(storage, dtype, sizes, strides, 0)
 
 
 def errors(op: Any) -> Iterator[Case]:

@@ -19,7 +19,7 @@ mod values;
 pub mod operator {
     pub use crate::calling::operator::{OperatorCell, OperatorHandle, TypedHandle};
     pub use crate::registration::overload::{
-        ArgsOf, KernelOf, KernelWithKeysOf, Operator, OutputOf, ReturningOf, call, redispatch,
+        Alias, ArgsOf, KernelOf, KernelWithKeysOf, Operator, OutputOf, ReturningOf, call, redispatch,
     };
 }
 
@@ -77,7 +77,7 @@ pub use local::{
 pub use named_sets::{NAMED_SETS, autocast_key, autocast_related, autograd_key, autograd_related};
 pub use num_complex::Complex64;
 pub use observe::{CallKind, Observation, Observer, Refusal, Step, observe, record_calls};
-pub use operator::{Operator, OperatorCell, OperatorHandle, TypedHandle};
+pub use operator::{Alias, Operator, OperatorCell, OperatorHandle, TypedHandle};
 pub use opgrid_schema as schema;
 pub use place::Place;
 pub use provider::Provider;
@@ -108,6 +108,9 @@ pub mod __private {
 /// ([`Operator::home`]). With `home = path(register);` the overloads are an [`OnDemand`] group `OPERATORS`, whose registration is the
 /// function `register`, and `path` names a function that is given the group. Operators that `register` defines by schema texts are named behind it:
 /// `home = path(register, "myops::boxed");`.
+///
+/// Behind a schema, `in_place` and `out` declare the overloads that write the result, `method` methods of tensors, and `alias("other")` all
+/// of them under another name ([`Operator::ALIASES`]), as in `pub Abs = "myops::abs(Tensor self) -> Tensor", in_place, alias("absolute");`.
 ///
 /// Types of a schema in Rust, as parameters of `call` and of kernels, and as results:
 ///

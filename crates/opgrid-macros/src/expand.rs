@@ -6,6 +6,7 @@ use opgrid_schema::{Argument, FunctionSchema, ParseOptions};
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 
+use crate::aliases;
 use crate::forms::{self, FormOf};
 use crate::items::{Error, Home, Input, Item, Register, Result};
 use crate::literal::string_value;
@@ -53,7 +54,7 @@ fn repeated_name(name: &Ident) -> Error {
     Error::new(name.span(), format!("two operators here are named `{name}`; each needs a name of its own"))
 }
 
-/// Expands an overload, its forms and their methods.
+/// Expands an overload, its forms, their methods, and the same under other names.
 fn expand_family(
     core: &TokenStream,
     home: Option<&Home>,
@@ -63,12 +64,14 @@ fn expand_family(
 ) -> Result<TokenStream> {
     let schema = parse_schema(item)?;
     let forms = forms::of(item, &schema)?;
-    let mut expanded = expand(core, home, item, &item.name, &schema, &forms)?;
+    let aliases = aliases::of(item, &schema)?;
+    let links = forms.iter().map(FormOf::constant).chain([aliases::constant(core, item, &forms, &aliases)]);
+    let mut expanded = expand(core, home, item, &item.name, &schema, &links.collect())?;
     for form in &forms {
         if !is_new(&form.name) {
             return Err(repeated_name(&form.name));
         }
-        expanded.extend(expand(core, home, item, &form.name, &form.schema, &[])?);
+        expanded.extend(expand(core, home, item, &form.name, &form.schema, &TokenStream::new())?);
     }
     let conditions = item.attributes_named(&["cfg"]);
     group.extend([&schema].into_iter().chain(forms.iter().map(|form| &form.schema)).map(|schema| {
@@ -76,17 +79,24 @@ fn expand_family(
         quote!(#(#conditions)* #name)
     }));
     expanded.extend(methods::of(item, &schema, &forms, &Types { core, span: item.schema.span() })?);
+    for alias in &aliases {
+        if !is_new(&alias.item.name) {
+            return Err(repeated_name(&alias.item.name));
+        }
+        expanded.extend(expand_family(core, home, &alias.item, is_new, group)?);
+    }
     Ok(expanded)
 }
 
-/// Expands one overload. Its attributes are those of the item, without the documentation for a form.
+/// Expands one overload with the constants that say what belongs to it. Its attributes are those of the item, without the
+/// documentation for a form.
 fn expand(
     core: &TokenStream,
     home: Option<&Home>,
     item: &Item,
     name: &Ident,
     schema: &FunctionSchema,
-    forms: &[FormOf],
+    links: &TokenStream,
 ) -> Result<TokenStream> {
     let is_form = *name != item.name;
     let types = Types { core, span: item.schema.span() };
@@ -96,7 +106,6 @@ fn expand(
     let visibility = &item.visibility;
     let on_type = item.attributes.iter().filter(|attribute| !is_form || !attribute.is("doc"));
     let on_type = on_type.map(|attribute| attribute.tokens());
-    let forms = forms.iter().map(|form| form.constant());
     let on_all = item.attributes_named(&["cfg", "allow"]);
     let text = format!("{schema:#}");
     let documentation = item.documentation();
@@ -129,7 +138,7 @@ fn expand(
         impl #core::Operator for #name {
             const SCHEMA: &'static str = #text;
             #documentation
-            #(#forms)*
+            #links
             type Signature = #signature;
 
             fn cell() -> &'static #core::OperatorCell<Self::Signature> {
@@ -165,7 +174,7 @@ fn at_schema(item: &Item, message: String) -> Error {
     Error::new(item.schema.span(), message)
 }
 
-fn parse_schema(item: &Item) -> Result<FunctionSchema> {
+pub(crate) fn parse_schema(item: &Item) -> Result<FunctionSchema> {
     let Some(text) = string_value(&item.schema) else {
         let message = format!("expected the schema as a string but found `{}`", item.schema);
         return Err(at_schema(item, message));

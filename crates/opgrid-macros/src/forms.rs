@@ -29,16 +29,10 @@ pub(crate) fn of(item: &Item, schema: &FunctionSchema) -> Result<Vec<FormOf>> {
 }
 
 fn of_one(item: &Item, functional: &FunctionSchema, form: &Form) -> Result<FormOf> {
-    let operator = camel_case(functional.name.base());
-    let own = item.name.to_string();
-    let Some(rest) = own.strip_prefix(&operator) else {
-        let message = format!(
-            "the type of a form is named after the operator, but `{own}` does not begin with `{operator}`; rename it, or \
-             declare the form as an overload of its own"
-        );
-        return Err(Error::new(form.span, message));
-    };
     let at_form = |message: String| Error::new(form.span, message);
+    let own = item.name.to_string();
+    let operator = camel_case(functional.name.base());
+    let rest = behind_operator(&own, &operator).map_err(at_form)?;
     let given = match &form.kind {
         FormKind::InPlace(Some(literal)) | FormKind::Out(Some(literal), _) => {
             let unexpected =
@@ -66,6 +60,27 @@ fn of_one(item: &Item, functional: &FunctionSchema, form: &Form) -> Result<FormO
         (false, _) => format!("{operator}{overload}"),
     };
     Ok(FormOf { name: Ident::new(&name, item.name.span()), schema, is_in_place })
+}
+
+/// The type of an overload that has another operator's name: `SubtractTensor` beside `SubTensor`.
+pub(crate) fn renamed(
+    own: &Ident,
+    functional: &FunctionSchema,
+    name: &str,
+) -> std::result::Result<String, String> {
+    let own = own.to_string();
+    let rest = behind_operator(&own, &camel_case(functional.name.base()))?;
+    Ok(camel_case(name) + rest)
+}
+
+/// What stands behind the operator's name in that of a type.
+fn behind_operator<'a>(own: &'a str, operator: &str) -> std::result::Result<&'a str, String> {
+    own.strip_prefix(operator).ok_or_else(|| {
+        format!(
+            "the types of forms and other names are named after the operator, but `{own}` does not begin with `{operator}`; \
+             rename it, or declare the overload by itself"
+        )
+    })
 }
 
 /// `logical_not` as `LogicalNot`.

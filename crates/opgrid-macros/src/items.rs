@@ -1,6 +1,6 @@
 //! Reads the macro's input: the path of the core crate, perhaps `home = path;` or `home = path(register);`, then
-//! `ATTRIBUTES VISIBILITY Name = "schema", in_place, out("overload", output), method(name);` repeated, where all behind the schema
-//! may be left out.
+//! `ATTRIBUTES VISIBILITY Name = "schema", in_place, out("overload", output), method(name), alias("name", in_place);` repeated, where
+//! all behind the schema may be left out.
 
 use std::iter::Peekable;
 
@@ -63,26 +63,48 @@ pub(crate) struct Item {
     pub(crate) schema: Literal,
     pub(crate) forms: Vec<Form>,
     pub(crate) method: Option<Method>,
+    pub(crate) aliases: Vec<Alias>,
+}
+
+/// Another name of the operator.
+pub(crate) struct Alias {
+    /// The name, as a string.
+    pub(crate) name: Literal,
+    /// The clauses that hold for that name, too, if not all of them do.
+    pub(crate) clauses: Option<Vec<Ident>>,
 }
 
 /// That the overload is also a method of tensors, perhaps of another name than the operator's.
+#[derive(Clone)]
 pub(crate) struct Method {
     pub(crate) name: Option<Ident>,
     pub(crate) span: Span,
 }
 
 /// A form that writes the result, to be declared beside the functional overload.
+#[derive(Clone)]
 pub(crate) struct Form {
     pub(crate) kind: FormKind,
     pub(crate) span: Span,
 }
 
 /// Where the result is written.
+#[derive(Clone)]
 pub(crate) enum FormKind {
     /// Each with the name of the overload, unless it is as usual.
     InPlace(Option<Literal>),
     /// Also with the names of the outputs.
     Out(Option<Literal>, Vec<Ident>),
+}
+
+impl Form {
+    /// The word of its clause.
+    pub(crate) fn word(&self) -> &'static str {
+        match self.kind {
+            FormKind::InPlace(_) => "in_place",
+            FormKind::Out(..) => "out",
+        }
+    }
 }
 
 impl Item {
@@ -106,11 +128,17 @@ impl Item {
 }
 
 /// One `#[…]`.
+#[derive(Clone)]
 pub(crate) struct Attribute {
     content: Group,
 }
 
 impl Attribute {
+    /// A line of documentation.
+    pub(crate) fn documentation(text: &str) -> Self {
+        Attribute { content: Group::new(Delimiter::Bracket, quote!(doc = #text)) }
+    }
+
     pub(crate) fn is(&self, name: &str) -> bool {
         self.name().is_some_and(|own| own == name)
     }
@@ -219,17 +247,26 @@ impl Cursor {
             TokenTree::Group(group) => captured_literal(&group)?,
             other => return Err(unexpected(&other, "the schema as a string")),
         };
-        let (forms, method) = self.clauses()?;
+        let mut item = Item {
+            attributes,
+            visibility,
+            name,
+            schema,
+            forms: Vec::new(),
+            method: None,
+            aliases: Vec::new(),
+        };
+        self.clauses(&mut item)?;
         if self.tokens.peek().is_some() {
             self.punctuation(';')?;
         }
-        Ok(Item { attributes, visibility, name, schema, forms, method })
+        Ok(item)
     }
 
-    /// Reads `, in_place` and `, out`, perhaps with `("overload")` or `("overload", output, …)`, and `, method`, perhaps with `(name)`; each once.
-    fn clauses(&mut self) -> Result<(Vec<Form>, Option<Method>)> {
-        let expected = "`in_place`, `out` or `method`";
-        let (mut forms, mut method): (Vec<Form>, Option<Method>) = (Vec::new(), None);
+    /// Reads `, in_place` and `, out`, perhaps with `("overload")` or `("overload", output, …)`, and `, method`, perhaps with `(name)`;
+    /// each once. `, alias("name")` may be there for several names.
+    fn clauses(&mut self, item: &mut Item) -> Result<()> {
+        let expected = "`in_place`, `out`, `method` or `alias`";
         let twice = |word: &TokenTree| Error::new(word.span(), format!("`{word}` stands here twice"));
         while matches!(self.tokens.peek(), Some(TokenTree::Punct(mark)) if mark.as_char() == ',') {
             self.punctuation(',')?;
@@ -240,20 +277,32 @@ impl Cursor {
                 "out" => self.out()?,
                 "method" => {
                     let name = self.method_name()?;
-                    if method.replace(Method { name, span }).is_some() {
+                    if item.method.replace(Method { name, span }).is_some() {
                         return Err(twice(&word));
                     }
+                    continue;
+                }
+                "alias" => {
+                    item.aliases.push(self.alias(word)?);
                     continue;
                 }
                 _ => return Err(unexpected(&word, expected)),
             };
             let is_same = |known: &Form| std::mem::discriminant(&known.kind) == std::mem::discriminant(&kind);
-            if forms.iter().any(is_same) {
+            if item.forms.iter().any(is_same) {
                 return Err(twice(&word));
             }
-            forms.push(Form { kind, span });
+            item.forms.push(Form { kind, span });
         }
-        Ok((forms, method))
+        Ok(())
+    }
+
+    /// Reads `("name")` or `("name", clause, …)`.
+    fn alias(&mut self, word: TokenTree) -> Result<Alias> {
+        let expected = "the operator's other name as a string in parentheses, perhaps with `in_place`, `out` and `method` behind it";
+        let Some(group) = self.parentheses() else { return Err(unexpected(&word, expected)) };
+        let (name, clauses) = string_and_names(group, expected)?;
+        Ok(Alias { name, clauses: (!clauses.is_empty()).then_some(clauses) })
     }
 
     /// Reads `("overload")`, or nothing.
@@ -271,20 +320,7 @@ impl Cursor {
         let expected =
             "the overload's name as a string in parentheses, perhaps with the names of the outputs behind it";
         let Some(group) = self.parentheses() else { return Ok(FormKind::Out(None, Vec::new())) };
-        let mut inside = group.stream().into_iter();
-        let overload = match inside.next() {
-            Some(TokenTree::Literal(literal)) => literal,
-            other => return Err(unexpected(&other.unwrap_or(TokenTree::Group(group)), expected)),
-        };
-        let mut outputs = Vec::new();
-        while let Some(token) = inside.next() {
-            match (&token, inside.next()) {
-                (TokenTree::Punct(mark), Some(TokenTree::Ident(name))) if mark.as_char() == ',' => {
-                    outputs.push(name)
-                }
-                _ => return Err(unexpected(&token, expected)),
-            }
-        }
+        let (overload, outputs) = string_and_names(group, expected)?;
         Ok(FormKind::Out(Some(overload), outputs))
     }
 
@@ -380,6 +416,25 @@ fn register(tokens: TokenStream) -> Result<Register> {
     Ok(Register { path, others })
 }
 
+/// Reads `"string", name, …`, all that stands in parentheses.
+fn string_and_names(group: Group, expected: &str) -> Result<(Literal, Vec<Ident>)> {
+    let mut inside = group.stream().into_iter();
+    let string = match inside.next() {
+        Some(TokenTree::Literal(literal)) => literal,
+        other => return Err(unexpected(&other.unwrap_or(TokenTree::Group(group)), expected)),
+    };
+    let mut names = Vec::new();
+    while let Some(token) = inside.next() {
+        match (&token, inside.next()) {
+            (TokenTree::Punct(mark), Some(TokenTree::Ident(name))) if mark.as_char() == ',' => {
+                names.push(name)
+            }
+            _ => return Err(unexpected(&token, expected)),
+        }
+    }
+    Ok((string, names))
+}
+
 /// Takes the literal out of what a `$literal` captured.
 fn captured_literal(group: &Group) -> Result<Literal> {
     let mut tokens = group.stream().into_iter();
@@ -391,7 +446,7 @@ fn captured_literal(group: &Group) -> Result<Literal> {
 
 fn unexpected(found: &TokenTree, expected: &str) -> Error {
     let message = format!(
-        "expected {expected} but found `{found}`; an operator is written `pub Name = \"ns::name(…) -> …\";`, with `, in_place, out` before the semicolon for its forms and `, method` for a method of tensors"
+        "expected {expected} but found `{found}`; an operator is written `pub Name = \"ns::name(…) -> …\";`, with `, in_place, out` before the semicolon for its forms, `, method` for a method of tensors and `, alias(\"other\")` for another name"
     );
     Error::new(found.span(), message)
 }

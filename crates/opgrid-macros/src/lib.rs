@@ -46,6 +46,27 @@
 //! and `SumIntListOut`, and `Operator::IN_PLACE` and `Operator::OUT` of the functional overload hold their schemas. A form
 //! that is not as the rule says is declared as an overload of its own.
 //!
+//! # Other names
+//!
+//! `, alias("absolute")` behind the schema of `aten::abs` declares the same operator under another name, with everything else
+//! that stands there: `Absolute`, its forms and its methods. Where only some of it is to be there, the clauses are named:
+//! `, alias("subtract", in_place)`. There may be several. `Operator::ALIASES` of the overload tells how each calls the overload
+//! that it is another name of, so that who registers one registers all.
+//!
+//! ```text
+//! pub AddTensor = "myops::add.Tensor(Tensor self, Tensor other) -> Tensor", in_place, alias("plus");
+//! ```
+//!
+//! gives, besides `AddTensor` and `AddInplaceTensor`, the overloads `PlusTensor` and `PlusInplaceTensor`, and in
+//! `impl K::Operator for AddTensor`
+//!
+//! ```text
+//! const ALIASES: &'static [K::Alias] = &[
+//!     K::Alias::of::<PlusTensor, AddTensor>(),
+//!     K::Alias::of::<PlusInplaceTensor, AddInplaceTensor>(),
+//! ];
+//! ```
+//!
 //! # Methods
 //!
 //! `, method` behind a schema makes the overload a method of `Tensor`, which is then a type of the same crate; its name is
@@ -123,6 +144,7 @@
 //! the documentation.
 #![forbid(unsafe_code)]
 
+mod aliases;
 mod expand;
 mod forms;
 mod items;

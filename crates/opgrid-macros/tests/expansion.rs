@@ -17,10 +17,21 @@ mod core_crate {
     pub trait Operator: Copy + 'static {
         const SCHEMA: &'static str;
         const DOCUMENTATION: &'static str = "";
+        const ALIASES: &'static [Alias] = &[];
         type Signature: 'static;
         fn cell() -> &'static OperatorCell<Self::Signature>;
         fn home() -> Result<()> {
             Ok(())
+        }
+    }
+
+    /// The schemas of an alias and of the overload that it calls.
+    #[derive(Debug, PartialEq)]
+    pub struct Alias(pub &'static str, pub &'static str);
+
+    impl Alias {
+        pub const fn of<A: Operator<Signature = O::Signature>, O: Operator>() -> Self {
+            Self(A::SCHEMA, O::SCHEMA)
         }
     }
 
@@ -83,6 +94,7 @@ operator! {
     Fill = "my::fill_(Tensor(a!) self, float value) -> Tensor(a!)";
     FillOut = r"my::fill.out(float value, *, Tensor(a!) out, Tensor(b!) A) -> (Tensor(a!), Tensor(b!))";
     pub(crate) Nothing = "my::nothing() -> ()";
+    Half = "my::half(float x) -> str", alias("halve"), alias("halved");
     #[cfg(any())]
     Absent = "my::absent(Storage? x) -> ()";
 }
@@ -138,6 +150,15 @@ operator! {
 fn a_home_is_the_given_function() {
     assert_eq!(Housed::home(), Err("no home".into()));
     assert_eq!(Nothing::home(), Ok(()));
+}
+
+#[test]
+fn other_names_are_overloads_that_the_first_one_knows() {
+    assert_eq!(Halve.call(2.0).as_deref(), Ok("my::halve(float x) -> str (2.0,)"));
+    let expected = ["my::halve(float x) -> str", "my::halved(float x) -> str"];
+    assert_eq!(Half::ALIASES, expected.map(|alias| core_crate::Alias(alias, Half::SCHEMA)));
+    assert_eq!((Halved::SCHEMA, Halved::ALIASES), (expected[1], &[][..]));
+    assert_eq!(Halved::DOCUMENTATION, "The same as [`Half`].");
 }
 
 #[test]

@@ -99,7 +99,7 @@ pub use keys::{
 pub use library::{Dispatcher, Library, OperatorBuilder, Registration, Target};
 pub use memory::DeviceMemory;
 pub use num_complex::Complex64;
-pub use operator::{Operator, OperatorCell, OperatorHandle, OperatorName, TypedHandle};
+pub use operator::{Alias, Operator, OperatorCell, OperatorHandle, OperatorName, TypedHandle};
 pub use opgrid_abi as abi;
 pub use plain::{DType, Device, DeviceType, Layout, MemoryFormat, Scalar};
 pub use signature::{Argument, Return, Signature, WritesFirst, WritesLast};
@@ -136,7 +136,8 @@ pub mod __private {
 ///
 /// Each item `pub Name = "schema";` becomes a unit struct `Name` that implements [`Operator`] and has a method
 /// `call` with one parameter per argument. The syntax is that of the host's `operator!`, which reads schemas by the same code;
-/// `Tensor` stands for whatever type of that name is in scope, and `method` needs one of the same crate.
+/// `Tensor` stands for whatever type of that name is in scope, and `method` needs one of the same crate. Overloads that `in_place`,
+/// `out` and `alias` declare ([`Operator::ALIASES`]) are defined like others.
 ///
 /// | schema | parameter | result |
 /// |---|---|---|

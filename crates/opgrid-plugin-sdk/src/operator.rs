@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -10,6 +11,7 @@ use opgrid_abi::{OpgridLibrary, OpgridOperator, OpgridValue};
 
 use crate::error::{Error, ErrorKind, Result, check, text};
 use crate::host::{self, c_text};
+use crate::kernel::Kernel;
 use crate::keys::DispatchKeySet;
 use crate::signature::{MOST_RESULTS, Results, Return, Signature, owned};
 use crate::value::{Value, ValueRef};
@@ -212,6 +214,8 @@ pub trait Operator: Copy + Send + Sync + 'static {
     const IN_PLACE: Option<&'static str> = None;
     /// The schema of the overload that computes the same and writes an argument behind the others, if there is one.
     const OUT: Option<&'static str> = None;
+    /// The other names of the overload and of those that write its result, in the order in which they are to be defined.
+    const ALIASES: &'static [Alias] = &[];
     /// The function type that kernels and callers share.
     type Signature: Signature;
 
@@ -230,6 +234,53 @@ pub trait Operator: Copy + Send + Sync + 'static {
     /// The overload's name, as in `aten::add.Tensor`.
     fn name() -> &'static str {
         name_in(Self::SCHEMA)
+    }
+}
+
+/// Another name of an overload: an overload of its own that calls it, so that layers see one operator for both.
+///
+/// `alias` in [`operator!`](crate::operator!) makes them; whoever registers an overload defines its [`Operator::ALIASES`].
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_plugin_sdk::prelude::*;
+///
+/// operator! {
+///     Twice = "docs::twice(int x) -> int", alias("double");
+/// }
+///
+/// fn register(library: &mut Library) {
+///     library.define(Twice).kernel(DispatchKey::CompositeExplicitAutograd, |x| Ok(2 * x));
+///     for alias in Twice::ALIASES {
+///         library.define(alias.schema).add(alias.kernel().at(DispatchKey::CompositeImplicitAutograd));
+///     }
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Alias {
+    /// The schema under that name.
+    pub schema: &'static str,
+    /// What it does, in words for people.
+    pub documentation: &'static str,
+    kernel: fn() -> Kernel,
+}
+
+impl Alias {
+    /// `A` as another name of `O`.
+    pub const fn of<A: Operator<Signature = O::Signature>, O: Operator>() -> Self {
+        Self {
+            schema: A::SCHEMA,
+            documentation: A::DOCUMENTATION,
+            kernel: || Kernel::closure::<O::Signature>(|args| call_in::<O>(host::library(), None, args)),
+        }
+    }
+
+    /// A kernel that calls the overload, registered at the place of this call.
+    #[track_caller]
+    pub fn kernel(&self) -> Kernel {
+        (self.kernel)().placed(Location::caller())
     }
 }
 

@@ -101,7 +101,7 @@ impl Tag {
 
 /// Counts that their thread adds to without a lock.
 ///
-/// Invariant: the tag of a line other than the first is that of the subject which the ledger has for the line, or 0;
+/// Invariant: the tag of a line other than the first is that of the subject which the locked has for the line, or 0;
 /// both change under the shard's lock alone, by the shard's thread alone.
 pub(crate) struct Lines {
     tags: [AtomicU64; LINES],
@@ -155,12 +155,12 @@ impl Lines {
 /// The counts of one thread, and of those that had the shard before it.
 pub(crate) struct Shard {
     lines: Lines,
-    ledger: Mutex<Ledger>,
+    locked: Mutex<Locked>,
 }
 
-/// Whose the lines are, and what is counted without one.
+/// What a shard has behind its lock: whose its lines are, and what is counted without one.
 #[derive(Default)]
-struct Ledger {
+struct Locked {
     subjects: Vec<Option<Subject>>,
     counts: HashMap<Subject, u64>,
     /// What the counts were at the last reset.
@@ -198,8 +198,8 @@ impl Shard {
             return shard;
         }
         let subjects = (0..LINES).map(|_| None).collect();
-        let ledger = Mutex::new(Ledger { subjects, ..Ledger::default() });
-        let shard: &'static Self = Box::leak(Box::new(Self { lines: Lines::new(0), ledger }));
+        let locked = Mutex::new(Locked { subjects, ..Locked::default() });
+        let shard: &'static Self = Box::leak(Box::new(Self { lines: Lines::new(0), locked }));
         shards.all.push(shard);
         shard
     }
@@ -217,7 +217,7 @@ impl Shard {
         match tag {
             Some(tag) if shard.lines.count(tag) => {}
             Some(tag) => shard.settle(tag, subject),
-            None => *lock(&shard.ledger).counts.entry(subject).or_default() += 1,
+            None => *lock(&shard.locked).counts.entry(subject).or_default() += 1,
         }
         if own.is_err() {
             lock(&SHARDS).free.push(shard);
@@ -228,13 +228,13 @@ impl Shard {
 
     /// Gives `subject` a line, and counts it there.
     fn settle(&self, tag: Tag, subject: Subject) {
-        let mut ledger = lock(&self.ledger);
+        let mut locked = lock(&self.locked);
         let [first, second] = tag.candidates().map(usize::from);
-        let free = |line: &usize| ledger.subjects[*line].is_none();
+        let free = |line: &usize| locked.subjects[*line].is_none();
         let line = [first, second].into_iter().find(free).unwrap_or(first);
         let (tagged, count) = (&self.lines.tags[line], &self.lines.counts[line]);
-        if let Some(moved) = ledger.subjects[line].replace(subject) {
-            *ledger.counts.entry(moved).or_default() += count.load(Ordering::Relaxed);
+        if let Some(moved) = locked.subjects[line].replace(subject) {
+            *locked.counts.entry(moved).or_default() += count.load(Ordering::Relaxed);
         }
         count.store(1, Ordering::Relaxed);
         tagged.store(tag.0, Ordering::Relaxed);
@@ -242,9 +242,9 @@ impl Shard {
 
     /// Adds what was counted since the last reset to `sums`.
     fn add_to(&self, sums: &mut HashMap<Subject, u64>) {
-        let ledger = lock(&self.ledger);
-        for (subject, count) in self.totals(&ledger) {
-            let since = count - ledger.before.get(&subject).copied().unwrap_or(0);
+        let locked = lock(&self.locked);
+        for (subject, count) in self.totals(&locked) {
+            let since = count - locked.before.get(&subject).copied().unwrap_or(0);
             if since != 0 {
                 *sums.entry(subject).or_default() += since;
             }
@@ -252,9 +252,9 @@ impl Shard {
     }
 
     /// What was counted since the shard was made, or the operator forgotten.
-    fn totals(&self, ledger: &Ledger) -> HashMap<Subject, u64> {
-        let mut totals = ledger.counts.clone();
-        for (subject, count) in ledger.subjects.iter().zip(&self.lines.counts) {
+    fn totals(&self, locked: &Locked) -> HashMap<Subject, u64> {
+        let mut totals = locked.counts.clone();
+        for (subject, count) in locked.subjects.iter().zip(&self.lines.counts) {
             if let Some(subject) = subject {
                 *totals.entry(subject.clone()).or_default() += count.load(Ordering::Relaxed);
             }
@@ -264,9 +264,9 @@ impl Shard {
 
     /// Begins to count anew, and forgets what the map has of operators that are gone.
     fn reset(&self) {
-        let mut ledger = lock(&self.ledger);
-        ledger.counts.retain(|subject, _| !subject.operator.is_gone());
-        ledger.before = self.totals(&ledger);
+        let mut locked = lock(&self.locked);
+        locked.counts.retain(|subject, _| !subject.operator.is_gone());
+        locked.before = self.totals(&locked);
     }
 }
 

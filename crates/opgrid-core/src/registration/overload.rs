@@ -6,11 +6,12 @@ use opgrid_schema::OperatorName;
 
 use crate::calling::call::{Route, Target};
 use crate::calling::inferred::signature_of;
-use crate::calling::kernel::SignatureOf;
+use crate::calling::kernel::{Kernel, SignatureOf};
 use crate::calling::operator::{OperatorCell, bound};
 use crate::calling::retirement::Published;
 use crate::error::Result;
 use crate::keys::set::DispatchKeySet;
+use crate::place::Place;
 use crate::registration::dispatcher::Dispatcher;
 use crate::registration::dispatcher_state::DispatcherState;
 use crate::signatures::signature::Signature;
@@ -43,6 +44,8 @@ pub trait Operator: Copy + Send + Sync + 'static {
     const IN_PLACE: Option<&'static str> = None;
     /// The schema of the overload that computes the same and writes an argument behind the others, if there is one.
     const OUT: Option<&'static str> = None;
+    /// The other names of the overload and of those that write its result, in the order in which they are to be defined.
+    const ALIASES: &'static [Alias] = &[];
     /// The function type that kernels and callers share.
     type Signature: Signature;
 
@@ -61,6 +64,75 @@ pub trait Operator: Copy + Send + Sync + 'static {
     /// The overload's name.
     fn name() -> OperatorName {
         name_in(Self::SCHEMA)
+    }
+}
+
+/// Another name of an overload: an overload of its own that calls it, so that layers see one operator for both.
+///
+/// `alias` in [`operator!`](crate::operator!) makes them; whoever registers an overload defines its [`Operator::ALIASES`].
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DispatchKey, Dispatcher, Operator, operator};
+///
+/// operator! {
+///     Twice = "docs::twice(int x) -> int", alias("double");
+/// }
+///
+/// let dispatcher = Dispatcher::new();
+/// let mut library = dispatcher.library("docs");
+/// library.define(Twice).kernel(DispatchKey::CompositeExplicitAutograd, |x| Ok(2 * x));
+/// for alias in Twice::ALIASES {
+///     library.define(alias.schema).add(alias.kernel().at(DispatchKey::CompositeImplicitAutograd));
+/// }
+/// let _registration = library.finish()?;
+/// assert_eq!(dispatcher.call(Double, (4,))?, 8);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Alias {
+    /// The schema under that name.
+    pub schema: &'static str,
+    /// The schema of the overload of that name that writes its first argument, if this is the functional one.
+    pub in_place: Option<&'static str>,
+    /// The schema of the one that writes an argument behind the others, likewise.
+    pub out: Option<&'static str>,
+    /// What it does, in words for people.
+    pub documentation: &'static str,
+    /// The name of the overload that it calls.
+    name_of_overload: fn() -> OperatorName,
+    kernel: fn() -> Kernel,
+}
+
+impl Alias {
+    /// `A` as another name of `O`.
+    pub const fn of<A: Operator<Signature = O::Signature>, O: Operator>() -> Self {
+        Self {
+            schema: A::SCHEMA,
+            in_place: A::IN_PLACE,
+            out: A::OUT,
+            documentation: A::DOCUMENTATION,
+            name_of_overload: O::name,
+            kernel: || Kernel::closure::<O::Signature>(|args| O::cell().call(false, O::OVERLOAD, args)),
+        }
+    }
+
+    /// The other name.
+    pub fn name(&self) -> OperatorName {
+        name_in(self.schema)
+    }
+
+    /// The name of the overload that it stands for.
+    pub fn overload(&self) -> OperatorName {
+        (self.name_of_overload)()
+    }
+
+    /// A kernel that calls the overload, registered at the place of this call.
+    #[track_caller]
+    pub fn kernel(&self) -> Kernel {
+        (self.kernel)().placed(Place::here())
     }
 }
 

@@ -152,7 +152,10 @@ fn overloads_with_a_registration_are_a_group() {
 
 /// The names and schemas of the overloads, each with the constants that hold the schemas of its forms.
 fn overloads(items: TokenStream) -> Vec<(String, String)> {
-    let text = expanded(items);
+    overloads_in(&expanded(items))
+}
+
+fn overloads_in(text: &str) -> Vec<(String, String)> {
     let parts = text.split("impl core :: Operator for ").skip(1);
     parts
         .map(|part| {
@@ -200,8 +203,8 @@ fn forms_may_be_named() {
 fn mistakes_in_clauses() {
     let exp = "t::exp(Tensor self) -> Tensor";
     for (items, part) in [
-        (quote!(Exp = #exp, inplace;), "expected `in_place`, `out` or `method` but found `inplace`"),
-        (quote!(Exp = #exp,), "expected `in_place`, `out` or `method` but the input ends here"),
+        (quote!(Exp = #exp, inplace;), "expected `in_place`, `out`, `method` or `alias` but found `inplace`"),
+        (quote!(Exp = #exp,), "expected `in_place`, `out`, `method` or `alias` but the input ends here"),
         (quote!(Exp = #exp, in_place, out, in_place;), "`in_place` stands here twice"),
         (quote!(Exp = #exp, out, out("other");), "`out` stands here twice"),
         (quote!(Exp = #exp, method, method(other);), "`method` stands here twice"),
@@ -237,6 +240,87 @@ fn mistakes_in_clauses() {
     ] {
         let text = expanded(items);
         assert!(text.contains("compile_error") && text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn other_names_have_what_the_overload_has() {
+    let text = expanded(quote!(
+        #[cfg(a)]
+        /// The difference.
+        pub SubTensor = "t::sub.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method, alias("take_away");
+    ));
+    let found = overloads_in(&text);
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    let own = ["SubTensor", "SubInplaceTensor", "SubOut"];
+    let other = ["TakeAwayTensor", "TakeAwayInplaceTensor", "TakeAwayOut"];
+    assert_eq!(names, [own, other].concat());
+    let known = without_blanks(&found[0].1);
+    let calls = std::iter::zip(other, own).map(|(alias, own)| format!("core::Alias::of::<{alias},{own}>()"));
+    let expected = format!("ALIASES:&'static[core::Alias]=&[{}];", calls.collect::<Vec<_>>().join(","));
+    assert!(known.contains(&expected), "{known}");
+    for ((_, constants), schema) in found[3..].iter().zip([
+        "t::take_away.Tensor(Tensor self, Tensor other) -> Tensor",
+        "t::take_away_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+        "t::take_away.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    ]) {
+        assert!(constants.contains(schema) && !constants.contains("ALIASES"), "{constants}");
+    }
+    let text = without_blanks(&text);
+    for method in ["sub", "sub_", "take_away", "take_away_"] {
+        assert!(text.contains(&format!("pubfn{method}(&self,other:&Tensor")), "{method}: {text}");
+    }
+    // Of the type and of the method.
+    assert_eq!(text.matches("#[doc=\"Thesameas[`SubTensor`].\"]").count(), 2, "{text}");
+}
+
+#[test]
+fn other_names_may_have_less() {
+    let found = overloads(quote!(
+        AddTensor = "t::add.Tensor(Tensor self) -> Tensor", in_place, out, method(plus), alias("sum", in_place), alias("total", out);
+    ));
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    let others = ["SumTensor", "SumInplaceTensor", "TotalTensor", "TotalTensorOut"];
+    assert_eq!(names, [&["AddTensor", "AddInplaceTensor", "AddTensorOut"][..], &others].concat());
+}
+
+#[test]
+fn other_names_belong_to_the_group() {
+    let text = without_blanks(&expanded(quote!(
+        home = crate::home_of(register);
+        Abs = "t::abs(Tensor self) -> Tensor", in_place, alias("absolute");
+    )));
+    assert!(text.contains(r#"&["t::abs","t::abs_","t::absolute","t::absolute_"],register"#), "{text}");
+}
+
+#[test]
+fn mistakes_in_other_names() {
+    let exp = "t::exp(Tensor self) -> Tensor";
+    for (items, part) in [
+        (quote!(Exp = #exp, alias;), "expected the operator's other name as a string in parentheses"),
+        (quote!(Exp = #exp, alias(power);), "expected the operator's other name as a string in parentheses"),
+        (quote!(Exp = #exp, alias("power", "out");), "expected the operator's other name as a string"),
+        (quote!(Exp = #exp, alias("exp");), "two operators here are named `Exp`"),
+        (quote!(Exp = #exp, alias("power"), alias("power");), "two operators here are named `Power`"),
+        (quote!(Exp = #exp, out, alias("power", in_place);), "`in_place` does not stand behind `Exp`"),
+        (quote!(Exp = #exp, alias("power", other);), "`other` does not stand behind `Exp`"),
+        (quote!(Power = #exp, alias("exponential");), "`Power` does not begin with `Exp`"),
+        (quote!(Exp = #exp, method(e_to), alias("power");), "the method is called `e_to`, which does not"),
+    ] {
+        let text = expanded(items);
+        assert!(text.contains("compile_error") && text.contains(part), "{part}: {text}");
+    }
+    for name in [
+        quote!(1),
+        quote!("t::power"),
+        quote!("power.out"),
+        quote!("a b"),
+        quote!(""),
+        quote!("_2"),
+        quote!("__"),
+    ] {
+        let text = expanded(quote!(Exp = #exp, alias(#name);));
+        assert!(text.contains("expected another name of `t::exp` as a string, without namespace"), "{text}");
     }
 }
 

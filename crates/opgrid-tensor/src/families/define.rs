@@ -3,8 +3,8 @@
 use opgrid_core::operator::{KernelOf, OutputOf};
 use opgrid_core::schema::OperatorName;
 use opgrid_core::{
-    Column, DispatchKey, Error, Forms, Kernel, Kind, Library, Operator, OperatorBuilder, Result, Signature,
-    TensorType, ValueRef, operator,
+    Alias, Column, DispatchKey, Error, Forms, Kernel, Kind, Library, Operator, OperatorBuilder, Result,
+    Signature, TensorType, ValueRef, operator,
 };
 
 use super::forms::{FormKernels, Loop, OutRule, Shape, name_in};
@@ -16,13 +16,13 @@ use crate::tensor::{Array, Tensor, TensorSpec};
 
 /// Defines and implements families in a library.
 pub trait DefineFamily {
-    /// Defines the overloads of a family, with their columns and the kernels for meta tensors.
+    /// Defines the overloads of a family, with their columns and the kernels for meta tensors, and their other names.
     #[track_caller]
     fn family<O: Operator<Signature: FamilySignature>>(&mut self, family: &Family<O>)
     -> FamilyBuilder<'_, O>;
 
-    /// Defines an overload that belongs to no [`Family`], and the forms that `operator!` declares for it. All of them get
-    /// the kind and the links to each other; the kernels of the forms are added by `implement`.
+    /// Defines an overload that belongs to no [`Family`], and the forms and other names that `operator!` declares for it. All
+    /// of them get the kind and the links to each other; the kernels of the forms are added by `implement`.
     #[track_caller]
     fn define_with_forms<O: Operator>(&mut self, operator: O, kind: &Kind) -> OperatorBuilder<'_, O>;
 
@@ -60,12 +60,14 @@ impl DefineFamily for Library {
         define_linked(self, schemas, family.kind);
         let _ = self.implement(name_in(O::SCHEMA)).column(ShapeRule::typed::<O::Signature>(meta.shape));
         add_forms(self, schemas, &meta, DispatchKey::Meta);
+        define_aliases::<O>(self, family.kind);
         FamilyBuilder { library: self, schemas, family, defined: Vec::new() }
     }
 
     #[track_caller]
     fn define_with_forms<O: Operator>(&mut self, operator: O, kind: &Kind) -> OperatorBuilder<'_, O> {
         define_linked(self, Schemas::of::<O>(), kind);
+        define_aliases::<O>(self, kind);
         self.implement(operator)
     }
 
@@ -170,6 +172,15 @@ impl Schemas {
         Self { functional: O::SCHEMA, in_place: O::IN_PLACE, out: O::OUT, documentation: O::DOCUMENTATION }
     }
 
+    fn of_alias(alias: &Alias) -> Self {
+        Self {
+            functional: alias.schema,
+            in_place: alias.in_place,
+            out: alias.out,
+            documentation: alias.documentation,
+        }
+    }
+
     fn all(self) -> impl Iterator<Item = &'static str> {
         [Some(self.functional), self.in_place, self.out].into_iter().flatten()
     }
@@ -209,6 +220,33 @@ fn define_linked(library: &mut Library, schemas: Schemas, kind: &Kind) {
     for schema in schemas.all() {
         let operator = library.define(schema).document(schemas.documentation);
         let _ = operator.column(kind.clone()).column(forms.clone());
+    }
+}
+
+/// Adds the kernel of an overload that calls others, and defines it with its forms unless it is a form of one in `defined`.
+#[track_caller]
+fn define_composite(
+    library: &mut Library,
+    kind: &Kind,
+    defined: &mut Vec<&'static str>,
+    schemas: Schemas,
+    kernel: Kernel,
+) {
+    if !defined.contains(&schemas.functional) {
+        define_linked(library, schemas, kind);
+        defined.extend(schemas.all());
+    }
+    let kernel = kernel.at(DispatchKey::CompositeImplicitAutograd);
+    let _ = library.implement(name_in(schemas.functional)).add(kernel);
+}
+
+/// Defines the other names that `operator!` declares for an overload and its forms: composites that call them, so that
+/// layers see one operator for both.
+#[track_caller]
+fn define_aliases<O: Operator>(library: &mut Library, kind: &Kind) {
+    let mut defined = Vec::new();
+    for alias in O::ALIASES {
+        define_composite(library, kind, &mut defined, Schemas::of_alias(alias), alias.kernel());
     }
 }
 
@@ -260,61 +298,49 @@ impl<O: Operator<Signature: FamilySignature>> FamilyBuilder<'_, O> {
     /// one operator for both. The forms that `operator!` declares for `number` are defined with it, and get their kernels
     /// by calls for them, after the one for the functional overload.
     #[track_caller]
-    pub fn number<N, T>(mut self, number: N, tensor: T) -> Self
+    pub fn number<N, T>(mut self, _number: N, tensor: T) -> Self
     where
         T: Operator<Signature: TakesNumber<Number = N::Signature>>,
         N: Operator<Signature: Signature<Output = OutputOf<T>>>,
     {
-        self.overload(
-            number,
-            Kernel::closure::<N::Signature>(move |args| {
-                <T::Signature as TakesNumber>::with_number(args, |args| operator::call(tensor, args))
-            }),
-        );
+        self.overload::<N>(Kernel::closure::<N::Signature>(move |args| {
+            <T::Signature as TakesNumber>::with_number(args, |args| operator::call(tensor, args))
+        }));
         self
     }
 
     /// The same for a number where `tensor` takes its first tensor.
     #[track_caller]
-    pub fn number_first<N, T>(mut self, number: N, tensor: T) -> Self
+    pub fn number_first<N, T>(mut self, _number: N, tensor: T) -> Self
     where
         T: Operator<Signature: TakesNumberFirst<NumberFirst = N::Signature>>,
         N: Operator<Signature: Signature<Output = OutputOf<T>>>,
     {
-        self.overload(
-            number,
-            Kernel::closure::<N::Signature>(move |args| {
-                <T::Signature as TakesNumberFirst>::with_number_first(args, |args| {
-                    operator::call(tensor, args)
-                })
-            }),
-        );
+        self.overload::<N>(Kernel::closure::<N::Signature>(move |args| {
+            <T::Signature as TakesNumberFirst>::with_number_first(args, |args| operator::call(tensor, args))
+        }));
         self
     }
 
-    /// Defines another name of an overload: a composite that calls it, so that layers see one operator for both. The forms
-    /// that `operator!` declares for `alias` are defined with it, and get their kernels by calls for them, after the one for
-    /// the functional overload.
+    /// Defines another name of an overload that does not follow from its own, as `__and__` of `bitwise_and`: a composite
+    /// that calls it, so that layers see one operator for both. Names that do are stated by `alias` in
+    /// [`operator!`](macro@opgrid_core::operator) and defined with the overload. The forms that `operator!` declares for
+    /// `alias` are defined with it, and get their kernels by calls for them, after the one for the functional overload.
     #[track_caller]
-    pub fn alias<A, T>(mut self, alias: A, overload: T) -> Self
+    pub fn alias<A, T>(mut self, _alias: A, overload: T) -> Self
     where
         A: Operator<Signature = T::Signature>,
         T: Operator,
     {
-        self.overload(alias, Kernel::closure::<T::Signature>(move |args| operator::call(overload, args)));
+        self.overload::<A>(Kernel::closure::<T::Signature>(move |args| operator::call(overload, args)));
         self
     }
 
     /// Adds the composite kernel of an overload, and defines it with its forms if it is the functional one.
     #[track_caller]
-    fn overload<N: Operator>(&mut self, overload: N, kernel: Kernel) {
-        if !self.defined.contains(&N::SCHEMA) {
-            let schemas = Schemas::of::<N>();
-            define_linked(self.library, schemas, self.family.kind);
-            self.defined.extend(schemas.all());
-        }
-        let kernel = kernel.at(DispatchKey::CompositeImplicitAutograd);
-        let _ = self.library.implement(overload).add(kernel);
+    fn overload<N: Operator>(&mut self, kernel: Kernel) {
+        define_composite(self.library, self.family.kind, &mut self.defined, Schemas::of::<N>(), kernel);
+        define_aliases::<N>(self.library, self.family.kind);
     }
 }
 

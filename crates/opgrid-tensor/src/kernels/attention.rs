@@ -83,7 +83,7 @@ pub(crate) struct Attention<'a, M> {
 /// # Errors
 ///
 /// Overlap of an input and the output, tensors without data or used by others.
-pub(crate) fn attend<T>(out: &Array, attention: &Attention<'_, Math<T>>) -> Result<Vec<f64>>
+pub(crate) fn weighted_sums<T>(out: &Array, attention: &Attention<'_, Math<T>>) -> Result<Vec<f64>>
 where
     T: Element<Math: Statistic + Ordered>,
 {
@@ -107,7 +107,7 @@ where
         let rows = of(&query)?;
         let rows = rows.view(rows.geometry().slice(0, first, first + block, 1)?)?;
         let rows = Rows { attention, query: rows, key: of(&key)?, value: of(&value)?, place, first };
-        for (row, log) in rows.attend(y)?.into_iter().enumerate() {
+        for (row, log) in rows.weighted_sums(y)?.into_iter().enumerate() {
             found.set((head as i64 * queries + first) as usize + row, log);
         }
         Ok(())
@@ -162,7 +162,7 @@ struct Known<M> {
 
 impl<M: Statistic + Ordered> Rows<'_, M> {
     /// Writes the sums of values, and gives the logarithms of sums of exponentials.
-    fn attend<T: Element<Math = M>>(&self, y: &mut [T]) -> Result<Vec<f64>> {
+    fn weighted_sums<T: Element<Math = M>>(&self, y: &mut [T]) -> Result<Vec<f64>> {
         let (rows, keys, columns) = (self.query.sizes()[0], self.key.sizes()[0], self.value.sizes()[1]);
         let fresh =
             |columns| Array::empty(TensorSpec::contiguous(&[rows, columns], M::DTYPE, self.query.device())?);

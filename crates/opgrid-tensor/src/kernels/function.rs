@@ -67,13 +67,13 @@ pub trait Function<Args>: Copy + Sync {
 
     /// As [`call`](Self::call), for processors that have no instruction for a product and a sum at once.
     #[inline(always)]
-    fn call_plain(self, args: Args) -> Self::Output {
+    fn call_unfused(self, args: Args) -> Self::Output {
         self.call(args)
     }
 
     /// As [`call_any`](Self::call_any), for such processors.
     #[inline(always)]
-    fn call_any_plain(self, args: Args) -> Self::Output {
+    fn call_any_unfused(self, args: Args) -> Self::Output {
         self.call_any(args)
     }
 }
@@ -123,7 +123,7 @@ pub(super) use methods;
 /// Defines functions that have fewer steps for most numbers: one method for those, another for any, and one that tells
 /// with its largest value.
 macro_rules! partial {
-    ($trait:ident, long: $long:literal: $($(#[$doc:meta])* $name:ident = $near:ident if $distance:ident <= $reach:expr, else $any:ident $(, plain $near_plain:ident and $any_plain:ident)?;)*) => {
+    ($trait:ident, long: $long:literal: $($(#[$doc:meta])* $name:ident = $near:ident if $distance:ident <= $reach:expr, else $any:ident $(, unfused $near_unfused:ident and $any_unfused:ident)?;)*) => {
         $(
             $(#[$doc])*
             #[derive(Clone, Copy, Debug)]
@@ -153,13 +153,13 @@ macro_rules! partial {
 
                 $(
                     #[inline(always)]
-                    fn call_plain(self, (x,): (T,)) -> T {
-                        <T as $trait>::$near_plain(x)
+                    fn call_unfused(self, (x,): (T,)) -> T {
+                        <T as $trait>::$near_unfused(x)
                     }
 
                     #[inline(always)]
-                    fn call_any_plain(self, (x,): (T,)) -> T {
-                        <T as $trait>::$any_plain(x)
+                    fn call_any_unfused(self, (x,): (T,)) -> T {
+                        <T as $trait>::$any_unfused(x)
                     }
                 )?
             }

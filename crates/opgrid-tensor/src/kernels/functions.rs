@@ -9,6 +9,7 @@ use super::math::Inexact;
 use super::polynomials::Polynomials;
 use super::trigonometric::Trigonometric;
 use super::{double, single};
+use crate::samples::Difference;
 
 /// A type with more of the elementary functions.
 pub trait Functions: Inexact {
@@ -264,3 +265,16 @@ partial! { Functions, long: false:
     /// The tangent.
     Tangent = tan_near if distance <= 0, else tan;
 }
+
+/// Of the inverses of the tangent and the hyperbolic tangent.
+pub(crate) const INVERSE_TANGENTS: Difference = Difference {
+    id: "inverse-tangents-of-large-numbers",
+    what: "torch gives NaN for the inverse tangents of complex numbers whose squares leave the range; \
+           here they are in range",
+    why: "the result is in range",
+    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+    when: |seen| {
+        seen.each(|(dtype, ours, torch)| dtype.is_complex() && ours.is_finite() && !torch.is_finite())
+    },
+    directed: None,
+};

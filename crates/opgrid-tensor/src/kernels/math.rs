@@ -8,13 +8,13 @@ use opgrid_core::DType;
 
 use super::arithmetic::Arithmetic;
 use super::function::{Function, methods, partial};
-use super::polynomials::{Plain, Polynomials};
+use super::polynomials::{Polynomials, Unfused};
 use crate::samples::differences::Pair;
 use crate::samples::{Difference, Directed, Operand};
 use crate::tensor::{Bool, Element};
 
 /// Declares functions for processors that have no instruction for a product and a sum at once.
-macro_rules! plain {
+macro_rules! unfused {
     ($($name:ident = $function:ident,)*) => {
         $(
             /// The same for processors that have no instruction for a product and a sum at once.
@@ -100,14 +100,14 @@ pub trait Inexact: Arithmetic {
         Inexact::log(self)
     }
 
-    plain! {
-        exp_plain = exp,
-        exp_near_plain = exp_near,
-        log_plain = log,
-        log_near_plain = log_near,
-        tanh_plain = tanh,
-        sigmoid_plain = sigmoid,
-        sigmoid_near_plain = sigmoid_near,
+    unfused! {
+        exp_unfused = exp,
+        exp_near_unfused = exp_near,
+        log_unfused = log,
+        log_near_unfused = log_near,
+        tanh_unfused = tanh,
+        sigmoid_unfused = sigmoid,
+        sigmoid_near_unfused = sigmoid_near,
     }
 }
 
@@ -126,8 +126,8 @@ impl<T: Inexact> Function<(T,)> for HyperbolicTangent {
     }
 
     #[inline(always)]
-    fn call_plain(self, (x,): (T,)) -> T {
-        Inexact::tanh_plain(x)
+    fn call_unfused(self, (x,): (T,)) -> T {
+        Inexact::tanh_unfused(x)
     }
 }
 
@@ -142,11 +142,11 @@ methods! { Inexact, long: false:
 
 partial! { Inexact, long: true:
     /// The exponential.
-    Exponential = exp_near if exp_distance <= T::EXP_REACH, else exp, plain exp_near_plain and exp_plain;
+    Exponential = exp_near if exp_distance <= T::EXP_REACH, else exp, unfused exp_near_unfused and exp_unfused;
     /// The natural logarithm.
-    Logarithm = log_near if log_distance <= T::LOG_REACH, else log, plain log_near_plain and log_plain;
+    Logarithm = log_near if log_distance <= T::LOG_REACH, else log, unfused log_near_unfused and log_unfused;
     /// `1 / (1 + e ^ -x)`.
-    Logistic = sigmoid_near if exp_distance <= T::EXP_REACH, else sigmoid, plain sigmoid_near_plain and sigmoid_plain;
+    Logistic = sigmoid_near if exp_distance <= T::EXP_REACH, else sigmoid, unfused sigmoid_near_unfused and sigmoid_unfused;
 }
 
 /// A type with a distance from zero.
@@ -201,38 +201,38 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn exp_plain(self) -> Self {
-                self.plain(Plain::Exponential)
+            fn exp_unfused(self) -> Self {
+                self.unfused(Unfused::Exponential)
             }
 
             #[inline(always)]
-            fn exp_near_plain(self) -> Self {
-                self.plain(Plain::ExponentialNear)
+            fn exp_near_unfused(self) -> Self {
+                self.unfused(Unfused::ExponentialNear)
             }
 
             #[inline(always)]
-            fn log_plain(self) -> Self {
-                self.plain(Plain::Logarithm)
+            fn log_unfused(self) -> Self {
+                self.unfused(Unfused::Logarithm)
             }
 
             #[inline(always)]
-            fn log_near_plain(self) -> Self {
-                self.plain(Plain::LogarithmNear)
+            fn log_near_unfused(self) -> Self {
+                self.unfused(Unfused::LogarithmNear)
             }
 
             #[inline(always)]
-            fn tanh_plain(self) -> Self {
-                self.plain(Plain::HyperbolicTangent)
+            fn tanh_unfused(self) -> Self {
+                self.unfused(Unfused::HyperbolicTangent)
             }
 
             #[inline(always)]
-            fn sigmoid_plain(self) -> Self {
-                1.0 / (1.0 + (-self).exp_plain())
+            fn sigmoid_unfused(self) -> Self {
+                1.0 / (1.0 + (-self).exp_unfused())
             }
 
             #[inline(always)]
-            fn sigmoid_near_plain(self) -> Self {
-                1.0 / (1.0 + (-self).exp_near_plain())
+            fn sigmoid_near_unfused(self) -> Self {
+                1.0 / (1.0 + (-self).exp_near_unfused())
             }
 
             #[inline(always)]
@@ -489,6 +489,54 @@ macro_rules! complex_directions {
 }
 
 complex_directions!(f32, f64);
+
+/// A number with the type of its parts, which is its own for real ones: that of the dtype that
+/// [`part_of`](crate::tensor::part_of) gives.
+pub trait Parts {
+    /// The type of the parts.
+    type Part: Element;
+}
+
+/// The type of a number's parts.
+pub type PartOf<T> = <T as Parts>::Part;
+
+macro_rules! parts {
+    ($($type:ty => $part:ty),*) => {
+        $(impl Parts for $type {
+            type Part = $part;
+        })*
+    };
+}
+
+parts!(u8 => Self, i8 => Self, i16 => Self, i32 => Self, i64 => Self, half::f16 => Self, half::bf16 => Self);
+parts!(f32 => Self, f64 => Self, Complex<f32> => f32, Complex<f64> => f64);
+
+/// A type with an angle, seen from zero: that of real numbers is 0, or pi of negative ones.
+pub trait Phase: Magnitude {
+    /// The angle; NaN of NaN.
+    fn phase(self) -> Self::Real;
+}
+
+macro_rules! phases {
+    ($($part:ident),*) => {
+        $(impl Phase for $part {
+            #[inline(always)]
+            fn phase(self) -> Self {
+                let angle = if self < 0.0 { std::f64::consts::PI as $part } else { 0.0 };
+                if self.is_nan() { self } else { angle }
+            }
+        }
+
+        impl Phase for Complex<$part> {
+            #[inline]
+            fn phase(self) -> $part {
+                self.im.atan2(self.re)
+            }
+        })*
+    };
+}
+
+phases!(f32, f64);
 
 /// Of complex functions of which a part of the formula leaves the range.
 pub(crate) const IN_RANGE: Difference = Difference {

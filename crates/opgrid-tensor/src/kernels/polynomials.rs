@@ -9,7 +9,7 @@
 
 /// The functions that there are without fused products and sums, too.
 #[derive(Clone, Copy)]
-pub(super) enum Plain {
+pub(super) enum Unfused {
     Exponential,
     ExponentialNear,
     Logarithm,
@@ -52,7 +52,7 @@ pub(super) trait Polynomials: Sized {
     fn hyperbolic_tangent(self) -> Self;
 
     /// One of these functions by products and sums that are rounded apart, for processors without fused ones.
-    fn plain(self, of: Plain) -> Self;
+    fn unfused(self, of: Unfused) -> Self;
 
     /// Sine and cosine of the angle that is this part of a full turn, from 0 to 1.
     fn sine_and_cosine_of_turn(self) -> (Self, Self);
@@ -72,7 +72,7 @@ pub(super) use horner;
 /// Products to which a number is added.
 ///
 /// A processor without an instruction for both at once (below x86-64-v3) computes what is rounded once with a hundred
-/// others. Its loops take the plain functions, which round twice.
+/// others. Its loops take the unfused functions, which round twice.
 pub(super) trait Fused: Copy {
     /// `self * factor + summand`, rounded once or twice.
     fn fused<const FUSED: bool>(self, factor: Self, summand: Self) -> Self;
@@ -230,13 +230,13 @@ macro_rules! polynomials {
             }
 
             #[inline(always)]
-            fn plain(self, of: Plain) -> Self {
+            fn unfused(self, of: Unfused) -> Self {
                 match of {
-                    Plain::Exponential => exponential::<false>(self),
-                    Plain::ExponentialNear => exponential_near::<false>(self),
-                    Plain::Logarithm => logarithm::<false>(self),
-                    Plain::LogarithmNear => logarithm_near::<false>(self),
-                    Plain::HyperbolicTangent => hyperbolic_tangent::<false>(self),
+                    Unfused::Exponential => exponential::<false>(self),
+                    Unfused::ExponentialNear => exponential_near::<false>(self),
+                    Unfused::Logarithm => logarithm::<false>(self),
+                    Unfused::LogarithmNear => logarithm_near::<false>(self),
+                    Unfused::HyperbolicTangent => hyperbolic_tangent::<false>(self),
                 }
             }
 
@@ -430,27 +430,27 @@ mod tests {
 
     #[test]
     fn functions_without_fused_steps_are_within_three_units() {
-        let single = |of: Plain| move |x: f32| x.plain(of);
-        let exponentials = [Plain::Exponential, Plain::ExponentialNear];
-        let logarithms = [Plain::Logarithm, Plain::LogarithmNear];
+        let single = |of: Unfused| move |x: f32| x.unfused(of);
+        let exponentials = [Unfused::Exponential, Unfused::ExponentialNear];
+        let logarithms = [Unfused::Logarithm, Unfused::LogarithmNear];
         for of in exponentials {
             assert!(error_f32(single(of), f64::exp, singles(-86.0, 86.9)) < 3.0);
-            assert!(error_f64(|x| x.plain(of), f64::exp, steps(-700.0, 707.0)) < 3.0);
+            assert!(error_f64(|x| x.unfused(of), f64::exp, steps(-700.0, 707.0)) < 3.0);
         }
         for of in logarithms {
             assert!(error_f32(single(of), f64::ln, singles(1e-6, 4.0).chain(singles(4.0, 3e38))) < 3.0);
-            assert!(error_f64(|x| x.plain(of), f64::ln, steps(1e-6, 4.0).chain(steps(4.0, 1e300))) < 3.0);
+            assert!(error_f64(|x| x.unfused(of), f64::ln, steps(1e-6, 4.0).chain(steps(4.0, 1e300))) < 3.0);
         }
-        let tangent = Plain::HyperbolicTangent;
+        let tangent = Unfused::HyperbolicTangent;
         assert!(error_f32(single(tangent), f64::tanh, singles(-10.0, 10.0)) < 3.0);
-        assert!(error_f64(|x| x.plain(tangent), f64::tanh, steps(-20.0, 20.0)) < 3.0);
-        assert!(f32::NAN.plain(tangent).is_nan() && f32::NAN.plain(Plain::Exponential).is_nan());
-        assert_eq!(f64::INFINITY.plain(tangent), 1.0);
+        assert!(error_f64(|x| x.unfused(tangent), f64::tanh, steps(-20.0, 20.0)) < 3.0);
+        assert!(f32::NAN.unfused(tangent).is_nan() && f32::NAN.unfused(Unfused::Exponential).is_nan());
+        assert_eq!(f64::INFINITY.unfused(tangent), 1.0);
         assert_eq!(
-            (f32::NEG_INFINITY.plain(Plain::Exponential), 89.0f32.plain(Plain::Exponential)),
+            (f32::NEG_INFINITY.unfused(Unfused::Exponential), 89.0f32.unfused(Unfused::Exponential)),
             (0.0, f32::INFINITY)
         );
-        assert_eq!(0.0f64.plain(Plain::Logarithm), f64::NEG_INFINITY);
+        assert_eq!(0.0f64.unfused(Unfused::Logarithm), f64::NEG_INFINITY);
     }
 
     /// Where loops take the functions with fewer steps, up to the ends of their reach and a step beyond.

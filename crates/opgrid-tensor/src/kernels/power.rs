@@ -14,7 +14,7 @@ pub trait Power: Arithmetic {
 
     /// The same for processors that have no instruction for a product and a sum at once.
     #[inline(always)]
-    fn power_plain(self, exponent: Self) -> Self {
+    fn power_unfused(self, exponent: Self) -> Self {
         self.power(exponent)
     }
 
@@ -36,8 +36,8 @@ impl<T: Power> Function<(T, T)> for Raise {
     }
 
     #[inline(always)]
-    fn call_plain(self, (base, exponent): (T, T)) -> T {
-        base.power_plain(exponent)
+    fn call_unfused(self, (base, exponent): (T, T)) -> T {
+        base.power_unfused(exponent)
     }
 }
 
@@ -56,7 +56,7 @@ impl Function<(f32,)> for RaiseTo {
     }
 
     #[inline(always)]
-    fn call_plain(self, (base,): (f32,)) -> f32 {
+    fn call_unfused(self, (base,): (f32,)) -> f32 {
         self.raise::<false>(base)
     }
 }
@@ -115,7 +115,7 @@ impl Power for f32 {
     }
 
     #[inline(always)]
-    fn power_plain(self, exponent: Self) -> Self {
+    fn power_unfused(self, exponent: Self) -> Self {
         single::<false>(self, exponent)
     }
 }
@@ -214,9 +214,12 @@ mod tests {
             let (found, exact) = (x.power(y), x.powf(y));
             let distance = i64::from(found.to_bits() as i32) - i64::from(exact.to_bits() as i32);
             assert!(distance.abs() <= 1 || (found.is_nan() && exact.is_nan()), "{x} ^ {y}: {found}, {exact}");
-            let plain = x.power_plain(y);
-            let distance = i64::from(plain.to_bits() as i32) - i64::from(exact.to_bits() as i32);
-            assert!(distance.abs() <= 1 || (plain.is_nan() && exact.is_nan()), "{x} ^ {y}: {plain}, {exact}");
+            let unfused = x.power_unfused(y);
+            let distance = i64::from(unfused.to_bits() as i32) - i64::from(exact.to_bits() as i32);
+            assert!(
+                distance.abs() <= 1 || (unfused.is_nan() && exact.is_nan()),
+                "{x} ^ {y}: {unfused}, {exact}"
+            );
         }
     }
 

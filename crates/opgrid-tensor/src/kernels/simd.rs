@@ -40,13 +40,13 @@ pub(crate) trait VectorLoop: Sized {
             // SAFETY: the processor has the instructions, as was just asked.
             return unsafe { self.run_v3() };
         }
-        self.run_plain()
+        self.run_unfused()
     }
 
     /// As [`run`](Self::run), for processors that have no instruction for a product and a sum at once: the compiler makes a
     /// call of the C library of each, which takes ten times as long as both.
     #[inline(always)]
-    fn run_plain(self) -> Self::Output {
+    fn run_unfused(self) -> Self::Output {
         self.run()
     }
 

@@ -63,8 +63,8 @@ impl<T: Element<Math: Weighed>> VectorLoop for Weigh<'_, T> {
     }
 
     #[inline(always)]
-    fn run_plain(self) {
-        self.weigh(Inexact::exp_plain, Inexact::exp_near_plain);
+    fn run_unfused(self) {
+        self.weigh(Inexact::exp_unfused, Inexact::exp_near_unfused);
     }
 }
 

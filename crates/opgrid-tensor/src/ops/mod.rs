@@ -1,8 +1,8 @@
 //! The operators, in groups, one file for each family; to add one, write its file and its line in the list below.
 //!
 //! A file declares overloads with [`operator!`](macro@opgrid_core::operator), registers their kernels and gives [samples](crate::samples) of
-//! them. Its header gives the formula, shapes, dtypes, aliasing, errors and source. What the operators of a kind share
-//! stands in `kinds/`.
+//! them. Its header gives the formula, shapes, dtypes, aliasing, errors and source. The slope of an operator, where torch has an
+//! operator for it, has a file of its own: `sigmoid_backward`. What the operators of a kind share stands in `kinds/`.
 
 mod kinds;
 mod prelude;
@@ -21,7 +21,7 @@ use crate::samples::Samples;
 ///
 /// `operators! { pointwise { add, mul } }` expands to `pub mod pointwise { pub mod add; pub mod mul; }`, whose files are
 /// `pointwise/add.rs` and `pointwise/mul.rs`, to `pub use pointwise::add::*;` and the same for `mul`, to a list `GROUPS` of the
-/// [`OnDemand`] group of each file, and to a function `sample_all` that calls `samples` of each if there are any.
+/// [`OnDemand`] group of each file, and to a function `sample_all` that collects the `samples` of each if there are any.
 macro_rules! operators {
     ($($(#[$about:meta])* $group:ident { $($name:ident),* $(,)? })*) => {
         $(
@@ -31,7 +31,7 @@ macro_rules! operators {
 
                 #[cfg(feature = "samples")]
                 pub(super) fn samples(samples: &mut crate::samples::Samples) {
-                    $($name::samples(samples);)*
+                    $(samples.collect($name::samples);)*
                 }
             }
             $(pub use $group::$name::*;)*
@@ -125,10 +125,12 @@ operators! {
         relu,
         remainder,
         round,
+        round_decimals,
         rsqrt,
         rsub,
         sgn,
         sigmoid,
+        sigmoid_backward,
         sign,
         signbit,
         sin,
@@ -139,6 +141,7 @@ operators! {
         sub,
         tan,
         tanh,
+        tanh_backward,
         trunc,
         where_self,
         xlogy,
@@ -375,21 +378,32 @@ operators! {
 
     /// Activation functions of networks, and their slopes.
     activations {
+        celu,
         elu,
+        elu_backward,
         gelu,
+        gelu_backward,
         glu,
         hardshrink,
         hardsigmoid,
         hardswish,
         hardtanh,
+        hardtanh_backward,
         leaky_relu,
+        leaky_relu_backward,
         log_sigmoid,
+        log_sigmoid_forward,
         mish,
         prelu,
+        relu6,
+        selu,
         silu,
+        silu_backward,
         softplus,
+        softplus_backward,
         softshrink,
         threshold,
+        threshold_backward,
     }
 
     /// Takes complex numbers apart and puts them together.
@@ -397,9 +411,12 @@ operators! {
         angle,
         complex_tensor,
         conj,
+        conj_physical,
+        conj_physical_kernel,
         imag,
         polar,
         real,
+        resolve_conj,
         view_as_complex,
         view_as_real,
     }

@@ -272,6 +272,16 @@ pub fn nearby(dtype: DType) -> Vec<Sample> {
     ]
 }
 
+/// The same without tolerances, and two tensors of different shapes.
+pub fn nearby_pairs(dtype: DType) -> Vec<Sample> {
+    let other_shape = given(numbers(dtype, &[2, 3], 0)).and(numbers(dtype, &[3, 2], 0));
+    let pairs = nearby(dtype).into_iter().map(|mut sample| {
+        sample.positional.truncate(2);
+        sample
+    });
+    pairs.chain([other_shape]).collect()
+}
+
 /// A list of sizes and the dtype by its name, for operators that make tensors from nothing.
 pub fn shapes(dtype: DType) -> Vec<Sample> {
     SHAPES.iter().map(|sizes| given(sizes.to_vec()).named("dtype", dtype)).collect()

@@ -65,6 +65,8 @@ pub struct Samples {
     operators: Vec<OperatorSamples>,
     differences: Vec<(String, Difference)>,
     take_numbers: Vec<String>,
+    /// Other names that `operator!` declares for operators, each before the operator's own, as far as they have no samples yet.
+    aliases: Vec<[String; 2]>,
     roundings: Vec<(String, Roundings)>,
 }
 
@@ -72,6 +74,14 @@ impl Samples {
     /// No samples.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Adds what an operator file says of its operators, and the same for the other names that `operator!` declares for them.
+    pub fn collect(&mut self, file: fn(&mut Self)) {
+        file(self);
+        for [alias, own] in std::mem::take(&mut self.aliases) {
+            self.rename(&alias, &own);
+        }
     }
 
     /// Adds samples of an operator: the dtypes that it declares, the samples for each dtype, and what it answers.
@@ -95,7 +105,14 @@ impl Samples {
         inputs: fn(DType) -> Vec<Sample>,
         reference: impl Fn(&Inputs) -> Result<Expected> + Send + Sync + 'static,
     ) -> &mut OperatorSamples {
-        self.add(O::name().to_string(), Some(typed::<O::Signature>), dtypes, inputs, Arc::new(reference))
+        let name = O::name().to_string();
+        for alias in O::ALIASES.iter().filter(|alias| alias.overload() == O::name()) {
+            let pair = [alias.name().to_string(), name.clone()];
+            if !self.aliases.contains(&pair) {
+                self.aliases.push(pair);
+            }
+        }
+        self.add(name, Some(typed::<O::Signature>), dtypes, inputs, Arc::new(reference))
     }
 
     /// Adds samples of an element-wise operator of one tensor, by its function of an element.
@@ -178,19 +195,23 @@ impl Samples {
         })
     }
 
-    /// Adds the samples of an operator, as far as they are there, once more for another name of it, with its roundings and
-    /// differences.
+    /// Adds the samples of an operator, as far as they are there, once more for another name that
+    /// [`FamilyBuilder::alias`](crate::families::FamilyBuilder::alias) gives it, with its roundings and differences.
     pub fn alias<A, O>(&mut self, _alias: A, _operator: O)
     where
         A: Operator<Signature = O::Signature>,
         O: Operator,
     {
-        let (name, own) = (A::name().to_string(), O::name().to_string());
+        self.rename(&A::name().to_string(), &O::name().to_string());
+    }
+
+    /// Adds what there is for one name for another one.
+    fn rename(&mut self, alias: &str, own: &str) {
         let same = self.operators.iter().filter(|operator| operator.name == own).cloned();
         let renamed: Vec<_> =
-            same.map(|operator| OperatorSamples { name: name.clone(), ..operator }).collect();
+            same.map(|operator| OperatorSamples { name: alias.to_owned(), ..operator }).collect();
         self.operators.extend(renamed);
-        let (family, own) = (differences::family(&name).to_owned(), differences::family(&own));
+        let (family, own) = (differences::family(alias).to_owned(), differences::family(own));
         if self.roundings.iter().any(|(known, _)| *known == family) {
             return;
         }

@@ -6,7 +6,7 @@ use opgrid_core::{DType, Result, Scalar};
 use super::plain::strange;
 pub use super::plain::{convert, positions};
 use super::{Expected, Given, Inputs, Plain, number};
-use crate::tensor::{complex_of, default_dtype, inexact, promote_types};
+use crate::tensor::{complex_of, default_dtype, inexact, part_of, promote_types};
 
 /// The dtypes of an element-wise operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,10 @@ pub enum DTypeRule {
     Inexact,
     /// Computed in the common dtype; the result is bool.
     Bool,
+    /// Computed in the common dtype; the result has that of the parts if it is complex.
+    Part,
+    /// The same, computed in the default dtype if the common one has no fractions.
+    InexactPart,
 }
 
 /// What counts more for the common dtype: tensors with dimensions, those without, numbers in a tensor's place.
@@ -81,6 +85,8 @@ impl Inputs {
             DTypeRule::Promoted => (common, common),
             DTypeRule::Inexact => (inexact(common), inexact(common)),
             DTypeRule::Bool => (common, DType::Bool),
+            DTypeRule::Part => (common, part_of(common)),
+            DTypeRule::InexactPart => (inexact(common), part_of(inexact(common))),
         };
         let sizes = broadcast(operands.iter().map(|(tensor, _)| tensor.sizes()))?;
         let result = Plain::from_fn(result, &sizes, |position| {

@@ -53,6 +53,95 @@ pub fn off_cuts(x: Complex64) -> Complex64 {
     Complex64::new(beside(x.re), beside(x.im))
 }
 
+/// The distance from zero; that of the smallest integer is the integer itself.
+pub fn magnitude(x: Scalar) -> Scalar {
+    match x {
+        Int(x) => Int(x.wrapping_abs()),
+        x => Float(x.to_complex().norm()),
+    }
+}
+
+/// The conjugate, which a real number is itself.
+pub fn conjugate(x: Scalar) -> Scalar {
+    match x {
+        Complex(x) => Complex(x.conj()),
+        x => x,
+    }
+}
+
+/// The number at distance one from zero in the direction of `x`, or zero.
+pub fn direction(x: Scalar) -> Scalar {
+    match x {
+        Bool(x) => Bool(x),
+        Int(x) => Int(x.signum()),
+        Complex(x) if x == Complex64::ZERO => Complex(x),
+        Complex(x) => Complex(x / x.norm()),
+        Float(x) => Float(f64::from(i8::from(x > 0.0) - i8::from(x < 0.0))),
+    }
+}
+
+/// The angle of a complex number; pi of negative real ones, 0 of others.
+pub fn angle(x: Scalar) -> Scalar {
+    Float(match x {
+        Complex(x) => x.im.atan2(x.re),
+        x if is_nan(x) => f64::NAN,
+        x if real(x) < 0.0 => std::f64::consts::PI,
+        _ => 0.0,
+    })
+}
+
+/// The sine of pi times a number, divided by its angle.
+pub fn sinc(x: f64) -> f64 {
+    let angle = std::f64::consts::PI * x;
+    if x == 0.0 { 1.0 } else { angle.sin() / angle }
+}
+
+/// The same of a complex number.
+pub fn complex_sinc(x: Complex64) -> Complex64 {
+    let angle = std::f64::consts::PI * x;
+    if x == Complex64::ZERO { Complex64::ONE } else { angle.sin() / angle }
+}
+
+/// The logarithm of the logistic function.
+pub fn log_sigmoid(x: f64) -> f64 {
+    let below = if x > 0.0 { 0.0 } else { x };
+    below - (-x.abs()).exp().ln_1p()
+}
+
+/// The inverse of the error function, by halving the interval in which it lies.
+pub fn erf_inverse(x: f64) -> f64 {
+    if x.is_nan() || x.abs() > 1.0 {
+        return f64::NAN;
+    }
+    if x.abs() == 1.0 {
+        return x * f64::INFINITY;
+    }
+    let (mut low, mut high) = (0.0, 6.0);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if libm::erf(middle) < x.abs() { low = middle } else { high = middle }
+    }
+    (0.5 * (low + high)).copysign(x)
+}
+
+/// The derivative of the logarithm of the gamma function, by the recurrence up to numbers for which four terms of the series are
+/// enough; a negative number is lifted, too.
+pub fn digamma(x: f64) -> f64 {
+    if x <= 0.0 && x.trunc() == x {
+        return if x == 0.0 { f64::NEG_INFINITY.copysign(-x) } else { f64::NAN };
+    }
+    if x < -1e4 {
+        return f64::NAN;
+    }
+    let (mut x, mut result) = (x, 0.0);
+    while x < 40.0 {
+        result -= 1.0 / x;
+        x += 1.0;
+    }
+    let series = 1.0 / 12.0 - 1.0 / (120.0 * x * x) + 1.0 / (252.0 * x.powi(4));
+    result + x.ln() - 0.5 / x - series / (x * x)
+}
+
 /// The sum; of bools whether one is true.
 pub fn plus(a: Scalar, b: Scalar) -> Scalar {
     of_two(a, b, |a, b| a | b, i64::wrapping_add, |a, b| a + b, |a, b| a + b)
@@ -87,6 +176,12 @@ pub fn same(a: Scalar, b: Scalar) -> bool {
 /// Whether a number is NaN, or one of its parts.
 pub fn is_nan(x: Scalar) -> bool {
     x.to_complex().is_nan()
+}
+
+/// Whether a number is infinite, or one of its parts.
+pub fn is_infinite(x: Scalar) -> bool {
+    let x = x.to_complex();
+    x.re.is_infinite() || x.im.is_infinite()
 }
 
 /// The number as an integer, without its fraction.

@@ -86,23 +86,24 @@ unsafe fn run<const N: usize>(
     work: Work<'_>,
 ) -> Result<()> {
     let out = Distinct::new(out)?;
-    match Plain::of(out.array(), computed, &inputs) {
-        // SAFETY: the caller's promise; the operands are plain.
-        Plain::Apart => unsafe { run_apart(out, &inputs, work) },
+    match Way::of(out.array(), computed, &inputs) {
+        // SAFETY: the caller's promise; the operands are as `Way::of` found.
+        Way::Apart => unsafe { run_apart(out, &inputs, work) },
         // SAFETY: as above.
-        Plain::Few => unsafe { run_few(out, &inputs, work) },
+        Way::Few => unsafe { run_few(out, &inputs, work) },
         // SAFETY: passed on.
-        Plain::No => unsafe { run_any((out, computed), inputs, work) },
+        Way::Any => unsafe { run_any((out, computed), inputs, work) },
     }
 }
 
-/// Whether operands are plain: row-major, of one shape and the kernel's dtypes.
-enum Plain {
+/// Which loop serves operands. The first two take row-major ones, of one shape and the kernel's dtypes.
+enum Way {
     /// All are arrays, and none lies in the output's storage.
     Apart,
     /// Some input is a number, or lies in the output's storage; there are not more than [`FEW`] elements.
     Few,
-    No,
+    /// Other operands, or more elements.
+    Any,
 }
 
 /// Elements that go to a block of their own beside the general way.
@@ -112,14 +113,14 @@ const FEW: usize = 64;
 #[repr(align(64))]
 struct FewBlocks([[MaybeUninit<u8>; 16 * FEW]; 4]);
 
-impl Plain {
+impl Way {
     #[inline]
     fn of<const N: usize>(out: &Array, computed: DType, inputs: &[(Source<'_>, DType); N]) -> Self {
         let geometry = out.geometry();
         if out.dtype() != computed || !geometry.is_contiguous() {
-            return Self::No;
+            return Self::Any;
         }
-        let mut plain = Self::Apart;
+        let mut way = Self::Apart;
         for (source, wanted) in inputs {
             match source {
                 Source::Array(array) => {
@@ -127,18 +128,18 @@ impl Plain {
                     let fits =
                         array.dtype() == *wanted && input.is_contiguous() && input.has_sizes_of(geometry);
                     if !fits {
-                        return Self::No;
+                        return Self::Any;
                     }
                     if array.storage().is_same(out.storage()) {
-                        plain = Self::Few;
+                        way = Self::Few;
                     }
                 }
-                Source::Number(_) => plain = Self::Few,
+                Source::Number(_) => way = Self::Few,
             }
         }
-        match plain {
-            Self::Few if geometry.numel() as usize > FEW => Self::No,
-            plain => plain,
+        match way {
+            Self::Few if geometry.numel() as usize > FEW => Self::Any,
+            way => way,
         }
     }
 }
@@ -149,7 +150,7 @@ type Readers<'a, const N: usize> = [Option<ReadGuard<'a>>; N];
 
 /// # Safety
 ///
-/// As [`run`], for operands that are [`Plain::Apart`].
+/// As [`run`], for operands that are [`Way::Apart`].
 #[inline]
 unsafe fn run_apart<const N: usize>(
     out: Distinct<'_>,
@@ -177,9 +178,9 @@ unsafe fn run_apart<const N: usize>(
         starts[k + 1] = Span::read(reader, array)?.first();
     }
     // SAFETY:
-    // - the spans are those of row-major arrays, of one shape and the kernel's dtypes: `Plain::of` has compared. Their
+    // - the spans are those of row-major arrays, of one shape and the kernel's dtypes: `Way::of` has compared. Their
     //   guards live until the end of this function.
-    // - no input lies in the output's storage, as `Plain::Apart` says, and the output is a `Target`.
+    // - no input lies in the output's storage, as `Way::Apart` says, and the output is a `Target`.
     // - the caller's promise is the kernel's.
     unsafe { walk::flat(starts, sizes, work, out.array().geometry().numel() as usize) };
     // SAFETY: every element was visited.
@@ -189,7 +190,7 @@ unsafe fn run_apart<const N: usize>(
 
 /// # Safety
 ///
-/// As [`run`], for operands that are [`Plain::Few`].
+/// As [`run`], for operands that are [`Way::Few`].
 #[inline(never)]
 unsafe fn run_few<const N: usize>(
     out: Distinct<'_>,
@@ -227,7 +228,7 @@ unsafe fn run_few<const N: usize>(
             Source::Number(value) => {
                 let block = blocks.0[k + 1].as_mut_ptr().cast::<u8>();
                 let constant = Constant::new(*value, *wanted)?;
-                // SAFETY: a block has room for `FEW` elements of any dtype, and `Plain::of` has counted; the constant is
+                // SAFETY: a block has room for `FEW` elements of any dtype, and `Way::of` has counted; the constant is
                 // one element of the dtype.
                 unsafe { strided::gather(block, constant.start().as_ptr(), 0, n, sizes[k + 1]) };
                 block
@@ -239,7 +240,7 @@ unsafe fn run_few<const N: usize>(
     sizes[0] = array.dtype().size_in_bytes();
     starts[0] = if in_place { blocks.0[0].as_mut_ptr().cast() } else { to };
     // SAFETY:
-    // - the spans are those of row-major arrays, of one shape and the kernel's dtypes: `Plain::of` has compared. Their
+    // - the spans are those of row-major arrays, of one shape and the kernel's dtypes: `Way::of` has compared. Their
     //   guards live until the end of this function; blocks hold as many elements of numbers.
     // - a block stands for an output that is read, so that what is written is apart from what is read.
     // - the caller's promise is the kernel's.

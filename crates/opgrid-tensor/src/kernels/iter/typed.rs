@@ -28,13 +28,13 @@ fn larger(one: u32, other: u32) -> u32 {
 /// of those that say so, but of closures only short ones.
 #[inline(always)]
 fn call<F: Function<Args>, Args, const FUSED: bool>(f: F, args: Args) -> F::Output {
-    if FUSED { f.call(args) } else { f.call_plain(args) }
+    if FUSED { f.call(args) } else { f.call_unfused(args) }
 }
 
 /// The same for any elements.
 #[inline(always)]
 fn call_any<F: Function<Args>, Args, const FUSED: bool>(f: F, args: Args) -> F::Output {
-    if FUSED { f.call_any(args) } else { f.call_any_plain(args) }
+    if FUSED { f.call_any(args) } else { f.call_any_unfused(args) }
 }
 
 /// A kernel: what is computed, and for elements of which types, the output's first.
@@ -103,7 +103,7 @@ macro_rules! kernels {
             }
 
             #[inline(always)]
-            fn run_plain(self) {
+            fn run_unfused(self) {
                 Lines::<(Out, $($type,)*)>::run::<F, { cfg!(not(target_arch = "x86_64")) }>(self);
             }
         }

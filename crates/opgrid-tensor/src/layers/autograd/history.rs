@@ -56,7 +56,7 @@ pub(super) fn record_in_place(call: &mut BoxedCall<'_>) -> Result<()> {
     let is_view = call.column::<Kind>().is_some_and(|kind| *kind == kind::VIEW);
     // Found before the operator runs: what is refused is not written.
     let place = match target.base() {
-        Some(base) if !is_view => Some((base, Place::of(target, base)?)),
+        Some(base) if !is_view => Some((base, ViewInBase::of(target, base)?)),
         _ => None,
     };
     call.below()?;
@@ -124,12 +124,12 @@ fn shared(call: &BoxedCall<'_>) -> Error {
 
 /// Where a view lies in its base.
 #[derive(Clone)]
-struct Place {
+struct ViewInBase {
     base: Geometry,
     view: Geometry,
 }
 
-impl Place {
+impl ViewInBase {
     /// # Errors
     ///
     /// Elements of the base that share memory; a view that was given other memory since.
@@ -182,7 +182,7 @@ struct Inner {
 fn write_view(
     view: &Tensor,
     base: &Tensor,
-    place: Place,
+    place: ViewInBase,
     subject: Subject,
     Inner { targets: inner, kept, own }: Inner,
 ) -> Result<()> {
@@ -218,7 +218,7 @@ fn write_view(
 
 /// Takes the gradient of the base apart: the part of the view goes through the formulas of the call that wrote it.
 fn formula_of_view(
-    place: Place,
+    place: ViewInBase,
     places: SmallVec<[Option<u16>; 4]>,
     formulas: Formulas,
     has_base: bool,
@@ -257,7 +257,7 @@ fn formula_of_view(
 }
 
 /// A node that leads from a view to its base.
-fn view_node(place: &Place, like: &Tensor, base: Edge) -> Arc<Node> {
+fn view_node(place: &ViewInBase, like: &Tensor, base: Edge) -> Arc<Node> {
     let targets =
         Targets::from_iter([Target { edge: base, sizes: place.base.sizes().into(), dtype: like.dtype() }]);
     let place = place.clone();
@@ -279,7 +279,7 @@ pub(super) fn follow_base(view: &Tensor, base: &Tensor, variable: &Variable) {
         return;
     }
     // Bases that are not dense were refused when they were written.
-    let (Some(edge), Ok(place)) = (edge_of(base), Place::of(view, base)) else { return };
+    let (Some(edge), Ok(place)) = (edge_of(base), ViewInBase::of(view, base)) else { return };
     let edge = Edge::new(view_node(&place, view, edge), 0);
     variable.set_origin(Some(edge), |state| state.seen = generation);
 }

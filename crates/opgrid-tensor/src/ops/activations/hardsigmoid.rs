@@ -32,12 +32,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    activation::samples(
-        samples,
-        Hardsigmoid,
-        |x| if x.is_nan() { x } else { (x + 3.0).clamp(0.0, 6.0) / 6.0 },
-    )
-    .tolerance(4.0);
+    activation::samples(samples, Hardsigmoid, activation::hardsigmoid).tolerance(4.0);
     samples.rounds(Hardsigmoid, Roundings::all(Rounding::Result(4)));
 }
 

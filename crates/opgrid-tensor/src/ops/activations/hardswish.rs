@@ -33,29 +33,9 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    activation::samples(
-        samples,
-        Hardswish,
-        |x| if x.is_nan() { x } else { x * (x + 3.0).clamp(0.0, 6.0) / 6.0 },
-    )
-    .tolerance(4.0);
+    activation::samples(samples, Hardswish, |x| x * activation::hardsigmoid(x)).tolerance(4.0);
     samples.rounds(Hardswish, Roundings::all(Rounding::Result(4)));
-    samples.differs(
-        Hardswish,
-        Difference {
-            id: "hardswish-of-large-numbers",
-            what: "torch multiplies by six before it divides, which gives infinity for large numbers; here a number stays in range",
-            why: "the mathematical result",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
-            when: |seen| {
-                seen.each(|(dtype, ours, torch)| {
-                    let is_large = crate::tensor::finfo(*dtype).is_ok_and(|limits| ours.re > limits.max / 8.0);
-                    torch.re == f64::INFINITY && ours.is_finite() && is_large
-                })
-            },
-            directed: None,
-        },
-    );
+    samples.differs(Hardswish, activation::HARDSWISH_IN_RANGE);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

@@ -35,21 +35,7 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     activation::samples(samples, Mish, |x| x * x.exp().ln_1p().tanh()).tolerance(16.0);
     samples.rounds(Mish, pointwise::ELEMENTARY);
-    samples.differs(
-        Mish,
-        Difference {
-            id: "mish-of-the-smallest-numbers",
-            what: "torch loses digits of the smallest numbers in vectors; here they keep their digits",
-            why: "the slope at zero is not zero",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| {
-                seen.each(|(_, ours, torch)| {
-                    ours.norm() < 1e-36 && (ours - torch).norm() <= 1e-4 * ours.norm() + 2e-43
-                })
-            },
-            directed: None,
-        },
-    );
+    samples.differs(Mish, activations::SMALLEST_OF_MISH);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

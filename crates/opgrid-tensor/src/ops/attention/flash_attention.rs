@@ -13,7 +13,7 @@
 //! - Errors: other shapes, dtypes or devices; a `dropout_p`.
 //! - Source: torch.ops.aten._scaled_dot_product_flash_attention_for_cpu, PyTorch 2.15.
 
-use crate::kernels::attention::{Attention, Mask, attend};
+use crate::kernels::attention::{Attention, Mask, weighted_sums};
 use crate::kernels::normalise;
 use crate::layers::autograd::Gradients;
 use crate::ops::Matmul;
@@ -327,7 +327,7 @@ fn cpu(
     let logs = with_dtype!(query.dtype(), T: Float => {
         let mask = mask.as_ref().map(|mask| Mask::<Math<T>>::new(mask, [b, h, l, s])).transpose()?;
         let [query, key, value] = [query.array()?, key.array()?, value.array()?];
-        attend::<T>(output.array()?, &Attention { query, key, value, mask, is_causal, scale })
+        weighted_sums::<T>(output.array()?, &Attention { query, key, value, mask, is_causal, scale })
     })?;
     normalise::write_numbers(logsumexp.array()?, &logs)
 }

@@ -5,7 +5,6 @@
 //! - Dispatch: a composite of `isclose` and `all`, which reads the answer.
 //! - Source: torch.allclose, PyTorch 2.15.
 
-use crate::ops::comparisons::isclose;
 use crate::ops::prelude::*;
 use crate::ops::{All, Isclose};
 
@@ -21,7 +20,7 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(Allclose, ANY, make::nearby, |it| {
-            let close = isclose::reference(it)?;
+            let close = comparison::is_close(it)?;
             Ok(Expected::Value(close.elements().iter().all(|close| close.to_bool()).into()))
         })
         .not_on_meta();

@@ -22,7 +22,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples
-        .of(Equal, STORED, inputs, |it| {
+        .of(Equal, STORED, make::nearby_pairs, |it| {
             let (a, b) = (it.tensor("self")?, it.tensor("other")?);
             let mut pairs = a.elements().iter().zip(b.elements());
             Ok(Expected::Value((a.sizes() == b.sizes() && pairs.all(|(a, b)| number::same(*a, *b))).into()))
@@ -30,26 +30,10 @@ pub(super) fn samples(samples: &mut Samples) {
         .not_on_meta();
 }
 
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let other_shape = given(make::numbers(dtype, &[2, 3], 0)).and(make::numbers(dtype, &[3, 2], 0));
-    // Without the tolerances, of which there are none here.
-    let pairs = make::nearby(dtype).into_iter().map(|mut sample| {
-        sample.positional.truncate(2);
-        sample
-    });
-    pairs.chain([other_shape]).collect()
-}
-
 fn equal(input: &Tensor, other: &Tensor) -> Result<bool> {
+    pointwise::check_one_device(("self", input), ("other", other))
+        .map_err(|error| error.within("aten::equal"))?;
     let (a, b) = (input.spec()?, other.spec()?);
-    if a.device() != b.device() {
-        let message = format!(
-            "aten::equal: argument `other` is on {}, expected {} as `self`; copy one of them",
-            b.device(),
-            a.device()
-        );
-        return Err(argument(message));
-    }
     if a.sizes() != b.sizes() {
         return Ok(false);
     }

@@ -10,10 +10,6 @@
 //! - Source: torch.isclose, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{
-    Abs, AddScalar, EqTensor, Isfinite, Isnan, LeTensor, LogicalAnd, LogicalOrInplace, MulScalar, SubTensor,
-    ToCopy,
-};
 
 operator! {
     home = crate::home_of(register);
@@ -30,77 +26,24 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     let x = make::numbers(DType::F32, &[2], 0);
     samples
-        .of(Isclose, ANY, make::nearby, |it| Ok(reference(it)?.into()))
+        .of(Isclose, ANY, make::nearby, |it| Ok(comparison::is_close(it)?.into()))
         .refuses("expected float32 as `self`", given(x.clone()).and(x.to(DType::F64)))
         .refuses("expected zero or more", given(x.clone()).and(x).and(-1.0));
 }
 
-/// Whether each pair of elements is close.
-pub(super) fn reference(it: &Inputs) -> Result<Plain> {
-    let (a, b) = (it.tensor("self")?, it.tensor("other")?);
-    let [rtol, atol]: [f64; 2] = [it.value("rtol")?, it.value("atol")?];
-    let equal_nan: bool = it.value("equal_nan")?;
-    let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
-    Ok(Plain::from_fn(DType::Bool, &sizes, |position| {
-        let (a, b) = (a.at(position), b.at(position));
-        let difference = (a.to_complex() - b.to_complex()).norm();
-        let near = difference.is_finite() && difference <= atol + rtol * b.to_complex().norm();
-        Scalar::Bool(near || number::same(a, b) || (equal_nan && number::is_nan(a) && number::is_nan(b)))
-    }))
-}
-
 fn isclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
-    check(input, other, rtol, atol)?;
-    let close = EqTensor.call(input, other)?;
-    let dtype = input.dtype();
-    let has_nan = dtype.is_floating_point() || dtype.is_complex();
-    if equal_nan && has_nan {
-        let both = LogicalAnd.call(&Isnan.call(input)?, &Isnan.call(other)?)?;
-        LogicalOrInplace.call(&close, &both)?;
+    comparison::check_close(input, other, rtol, atol).map_err(|error| error.within("aten::isclose"))?;
+    let close = input.eq(other)?;
+    if equal_nan && inexact(input.dtype()) == input.dtype() {
+        close.logical_or_(&input.isnan()?.logical_and(&other.isnan()?)?)?;
     }
     if rtol == 0.0 && atol == 0.0 {
         return Ok(close);
     }
-    let (a, b) = (with_fractions(input)?, with_fractions(other)?);
-    let allowed =
-        AddScalar.call(&Abs.call(&MulScalar.call(&b, rtol.into())?)?, atol.into(), Scalar::Int(1))?;
-    let difference = Abs.call(&SubTensor.call(&a, &b, Scalar::Int(1))?)?;
-    let near = LogicalAnd.call(&LeTensor.call(&difference, &allowed)?, &Isfinite.call(&difference)?)?;
-    LogicalOrInplace.call(&close, &near)?;
+    let (a, b) = (comparison::with_fractions(input)?, comparison::with_fractions(other)?);
+    let (difference, allowed) = (a.sub(&b, 1)?.abs()?, b.mul_scalar(rtol)?.abs()?.add_scalar(atol, 1)?);
+    close.logical_or_(&difference.le(&allowed)?.logical_and(&difference.isfinite()?)?)?;
     Ok(close)
-}
-
-fn with_fractions(tensor: &Tensor) -> Result<Tensor> {
-    let dtype = inexact(tensor.dtype());
-    match dtype == tensor.dtype() {
-        true => Ok(tensor.clone()),
-        false => ToCopy.call(tensor, Some(dtype), None, None, None, false, None),
-    }
-}
-
-/// # Errors
-///
-/// Two dtypes; negative tolerances.
-fn check(input: &Tensor, other: &Tensor, rtol: f64, atol: f64) -> Result<()> {
-    if input.dtype() != other.dtype() {
-        let message = format!(
-            "aten::isclose: argument `other` has dtype {}, expected {} as `self`; convert one of them",
-            other.dtype(),
-            input.dtype()
-        );
-        return Err(argument(message));
-    }
-    pointwise::of_dtype([("self", input), ("other", other)], DType::Bool)
-        .map_err(|error| error.within("aten::isclose"))?;
-    match [("rtol", rtol), ("atol", atol)]
-        .into_iter()
-        .find(|(_, tolerance)| tolerance.is_nan() || *tolerance < 0.0)
-    {
-        Some((name, found)) => {
-            Err(argument(format!("aten::isclose: argument `{name}` is {found}, expected zero or more")))
-        }
-        None => Ok(()),
-    }
 }
 
 impl Tensor {

@@ -1,15 +1,46 @@
 //! What activation functions and their slopes share: shape rules and samples.
 
+use num_complex::Complex64;
 use opgrid_core::{DType, Operator, Result, Scalar};
 
 use super::pointwise;
-use crate::samples::{Expected, FLOATS, Inputs, OperatorSamples, Plain, Sample, Samples, given, make, naive};
-use crate::tensor::{Tensor, TensorSpec};
+use crate::error::argument;
+use crate::kernels::arithmetic;
+use crate::samples::{
+    DTypeRule, Difference, Expected, FLOATS, INEXACT, Inputs, OperatorSamples, Plain, Sample, Samples, given,
+    make, naive, number,
+};
+use crate::tensor::{Math, Tensor, TensorSpec, finfo};
+use crate::with_dtype;
 
 /// Of a slope, times what stands in front of it: the promoted dtype of both, which are floats.
 pub(crate) fn slope(grad: (&str, &Tensor), input: (&str, &Tensor)) -> Result<TensorSpec> {
     let spec = pointwise::promoted([grad, input])?;
     pointwise::check_float(spec.dtype())?;
+    Ok(spec)
+}
+
+/// The same of floats and complex numbers.
+pub(crate) fn inexact_slope(grad: &Tensor, input: &Tensor) -> Result<TensorSpec> {
+    let spec = pointwise::promoted([("grad_output", grad), ("self", input)])?;
+    pointwise::check_inexact(spec.dtype()).map(|()| spec)
+}
+
+/// The same of a function whose slope follows from its result.
+pub(crate) fn slope_by_result(grad: &Tensor, output: &Tensor) -> Result<TensorSpec> {
+    let spec = pointwise::promoted([("grad_output", grad), ("output", output)])?;
+    pointwise::check_inexact(spec.dtype()).map(|()| spec)
+}
+
+/// What has floats, computed with numbers.
+///
+/// # Errors
+///
+/// Another dtype; numbers beyond the range of what is computed in.
+pub(crate) fn with_factors(spec: TensorSpec, numbers: &[Scalar]) -> Result<TensorSpec> {
+    for number in numbers {
+        with_dtype!(spec.dtype(), T: Float => arithmetic::element::<Math<T>>(*number).map(drop))?;
+    }
     Ok(spec)
 }
 
@@ -43,8 +74,77 @@ pub(crate) fn samples<O: Operator>(
     function: fn(f64) -> f64,
 ) -> &mut OperatorSamples {
     samples.of_function(operator, FLOATS, make::unary, move |it| {
-        it.unary(crate::samples::DTypeRule::Promoted, |x| crate::samples::number::float_by(x, function))
+        it.unary(DTypeRule::Promoted, |x| number::float_by(x, function))
     })
+}
+
+/// Samples of a slope of floats and complex numbers, times what stands in front of it.
+pub(crate) fn inexact_slopes<O: Operator>(
+    samples: &mut Samples,
+    operator: O,
+    function: fn(Complex64, Complex64) -> Complex64,
+) -> &mut OperatorSamples {
+    let pairs = |dtype| make::computed_in(INEXACT, dtype, make::pairs_to_divide(dtype));
+    let one = move |grad: Scalar, x: Scalar| Scalar::Complex(function(grad.to_complex(), x.to_complex()));
+    samples.of_function(operator, INEXACT, pairs, move |it| it.binary(DTypeRule::Promoted, one))
+}
+
+/// What elements of `self` limited to a range are: integers by the integers in the bounds. NaN stays NaN.
+pub(crate) fn limited(it: &Inputs, low: f64, high: f64) -> Result<Expected> {
+    it.unary(DTypeRule::Promoted, |x| match x {
+        Scalar::Int(x) => Scalar::Int(x.max(low as i64).min(high as i64)),
+        x => number::float_by(x, |x| {
+            let limited = if x < low { low } else { x };
+            if limited > high { high } else { limited }
+        }),
+    })
+}
+
+/// A logistic function of straight lines. NaN stays NaN.
+pub(crate) fn hardsigmoid(x: f64) -> f64 {
+    (x + 3.0).clamp(0.0, 6.0) / 6.0
+}
+
+/// Whether `gelu` is computed by the normal distribution, not by a hyperbolic tangent.
+///
+/// # Errors
+///
+/// The name of no way to compute.
+pub(crate) fn is_exact(approximate: &str) -> Result<bool> {
+    match approximate {
+        "none" => Ok(true),
+        "tanh" => Ok(false),
+        other => {
+            Err(argument(format!("argument `approximate` is \"{other}\", expected \"none\" or \"tanh\"")))
+        }
+    }
+}
+
+/// What `gelu` is for a number, computed as the argument `approximate` says.
+///
+/// # Errors
+///
+/// As [`is_exact`].
+pub(crate) fn gelu(it: &Inputs) -> Result<fn(f64) -> f64> {
+    use std::f64::consts::{PI, SQRT_2};
+    Ok(match is_exact(&it.value::<String>("approximate")?)? {
+        true => |x| 0.5 * x * libm::erfc(-x / SQRT_2),
+        false => |x| 0.5 * x * (1.0 + ((2.0 / PI).sqrt() * (x + 0.044715 * x.powi(3))).tanh()),
+    })
+}
+
+/// The numbers of `elu`: `alpha`, `scale` and `input_scale`.
+///
+/// # Errors
+///
+/// One is missing.
+pub(crate) fn elu_numbers(it: &Inputs) -> Result<[f64; 3]> {
+    Ok([real(it, "alpha")?, real(it, "scale")?, real(it, "input_scale")?])
+}
+
+/// What `elu` with these numbers is for a number.
+pub(crate) fn elu(x: f64, [alpha, scale, input_scale]: [f64; 3]) -> f64 {
+    if x < 0.0 { alpha * scale * (x * input_scale).exp_m1() } else { scale * x }
 }
 
 /// Pairs that are computed in floats.
@@ -60,6 +160,27 @@ pub(crate) fn with_numbers(dtype: DType, numbers: &[&[f64]]) -> Vec<Sample> {
     };
     tensors.iter().flat_map(|sample| numbers.iter().map(|numbers| with(sample, numbers))).collect()
 }
+
+/// Of the logarithm of the logistic function.
+pub(crate) const LOG_SIGMOID_IN_ROWS: Difference = pointwise::lies_as_input(
+    "logarithms-of-sigmoids-lie-as-their-inputs",
+    "torch lays the logarithms of sigmoids in rows; here they lie as the input",
+);
+
+/// Of elements times a logistic function of straight lines.
+pub(crate) const HARDSWISH_IN_RANGE: Difference = Difference {
+    id: "hardswish-of-large-numbers",
+    what: "torch multiplies by six before it divides, which gives infinity for large numbers; here a number stays in range",
+    why: "the mathematical result",
+    test: ("opgrid-tensor/tests/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
+    when: |seen| {
+        seen.each(|(dtype, ours, torch)| {
+            let is_large = finfo(*dtype).is_ok_and(|limits| ours.re > limits.max / 8.0);
+            torch.re == f64::INFINITY && ours.is_finite() && is_large
+        })
+    },
+    directed: None,
+};
 
 /// A pair of small tensors for refusals.
 pub(crate) fn small_pair() -> Sample {

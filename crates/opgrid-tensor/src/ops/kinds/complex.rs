@@ -5,9 +5,14 @@ use opgrid_core::{DType, Error, Result, Scalar};
 
 use super::pointwise;
 use crate::error::argument;
-use crate::samples::{Difference, Expected, Inputs, Part, Plain, naive};
+use crate::families::result;
+use crate::kernels::elementwise;
+use crate::kernels::math::Conjugate;
+use crate::ops::ConjPhysicalKernel;
+use crate::samples::{DTypeRule, Difference, Expected, Inputs, Operand, Part, Plain, naive};
 use crate::tensor::choose::unsupported;
 use crate::tensor::{Tensor, TensorSpec, complex_of, part_of};
+use crate::with_dtype;
 
 /// The dtypes that complex numbers are made of; those of 16 bits give complex64.
 pub(crate) const PARTS: &[DType] = &[DType::F16, DType::F32, DType::F64];
@@ -58,6 +63,21 @@ pub(crate) const SIXTEEN_BITS: Difference = Difference {
     directed: None,
 };
 
+/// Of distances from zero.
+pub(crate) const DISTANCES_IN_ROWS: Difference = Difference {
+    id: "distances-of-complex-numbers-lie-in-rows",
+    what: "torch gives dimensions of size 1 or 0 other strides where it copies; here distances of \
+           complex numbers that lie in rows lie in rows",
+    why: "one rule for all operators",
+    test: ("opgrid-tensor/tests/differences/layouts.rs", "distances_of_complex_numbers_lie_in_rows"),
+    when: |seen| {
+        let is_thin =
+            |input: &Operand| input.dtype.is_complex() && input.geometry.sizes().iter().any(|size| *size < 2);
+        seen.part == Part::Strides && seen.tensor("self").is_some_and(is_thin)
+    },
+    directed: None,
+};
+
 /// # Errors
 ///
 /// A dtype of which no complex numbers have parts.
@@ -76,6 +96,69 @@ pub(crate) fn of_two((first, a): (&str, &Tensor), (second, b): (&str, &Tensor)) 
     pointwise::of_dtype([(first, a), (second, b)], complex_of(a.dtype()))
 }
 
+/// The distances of numbers from zero, which are real.
+pub(crate) fn distance(input: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_numbers(input.dtype())?;
+    pointwise::of_dtype([("self", input)], part_of(input.dtype()))
+}
+
+/// The same in the place of the numbers.
+pub(crate) fn distance_in_place(input: &Tensor) -> Result<TensorSpec> {
+    if input.dtype().is_complex() {
+        let message = format!(
+            "argument `self` is {}, whose absolute values are real; take `abs`, which gives a new tensor",
+            input.dtype()
+        );
+        return Err(argument(message));
+    }
+    distance(input)
+}
+
+/// Complex numbers give real ones or, as an exception, numbers of their own dtype; others their own dtype only.
+pub(crate) fn distance_into(input: &Tensor, out: &Tensor) -> Result<TensorSpec> {
+    if !input.dtype().is_complex() || out.dtype().is_complex() {
+        pointwise::check_out_dtype(out, input.dtype())?;
+    }
+    distance(input)
+}
+
+/// The conjugates, which real numbers are themselves.
+///
+/// # Errors
+///
+/// Those of the operator; an undefined tensor.
+pub(crate) fn conjugate(input: &Tensor) -> Result<Tensor> {
+    match input.spec()?.dtype().is_complex() {
+        true => ConjPhysicalKernel.call(input),
+        false => Ok(input.clone()),
+    }
+}
+
+/// Conjugates into memory of that dtype.
+///
+/// # Errors
+///
+/// Those of the loop; an output of another dtype.
+pub(crate) fn conjugate_into(input: &Tensor, out: &Tensor) -> Result<()> {
+    let spec = pointwise::unary(input)?;
+    result::same_dtype(out, &spec)?;
+    result::written(out, &spec, |out| conjugates(input, out))
+}
+
+/// The loop for conjugates.
+///
+/// # Errors
+///
+/// Those of memory.
+pub(crate) fn conjugates(input: &Tensor, out: &Tensor) -> Result<()> {
+    match input.dtype() {
+        dtype if dtype.is_complex() => with_dtype!(dtype, T: Complex => {
+            elementwise::unary::<T, T>(out, input, Conjugate::conjugate)
+        }),
+        _ => elementwise::copy(out, input),
+    }
+}
+
 /// The error for sizes or strides that are too large when they are doubled.
 pub(crate) fn too_many() -> Error {
     argument("argument `self` has strides or an offset that cannot be counted in parts")
@@ -83,12 +166,10 @@ pub(crate) fn too_many() -> Error {
 
 /// What a part of each element of `self` is; real numbers are their own.
 pub(crate) fn parts(it: &Inputs, of: fn(Complex64) -> f64) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let one = |x: Scalar| match x {
+    it.unary(DTypeRule::Part, |x| match x {
         Scalar::Complex(x) => Scalar::Float(of(x)),
         x => x,
-    };
-    Ok(Plain::from_fn(part_of(x.dtype()), x.sizes(), |position| one(x.at(position))).into())
+    })
 }
 
 /// What a function of two real numbers gives for the tensors of these names.

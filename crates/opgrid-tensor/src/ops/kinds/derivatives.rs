@@ -1,9 +1,11 @@
 //! What formulas of gradients share.
 
+use std::f64::consts::PI;
+
 use opgrid_core::{Result, Scalar};
 
 use crate::layers::autograd::Recorder;
-use crate::ops::{ScatterSrc, View, WhereScalarOther, WhereScalarSelf, ZerosLike};
+use crate::ops::{ScatterSrc, View, WhereScalarOther, WhereScalarSelf, WhereSelf, ZerosLike};
 use crate::tensor::views::normalise_dim;
 use crate::tensor::{Dims, Tensor};
 
@@ -72,6 +74,31 @@ pub(crate) fn where_true(condition: &Tensor, grad: &Tensor) -> Result<Tensor> {
 /// Those of the operators.
 pub(crate) fn where_false(condition: &Tensor, grad: &Tensor) -> Result<Tensor> {
     WhereScalarSelf.call(condition, Scalar::Int(0), grad)
+}
+
+/// The slope of the digamma function, by the recurrence up to numbers for which the series is enough, and by the reflection for those below a half.
+///
+/// # Errors
+///
+/// Those of the operators.
+pub(crate) fn trigamma(x: &Tensor) -> Result<Tensor> {
+    let is_low = x.lt_scalar(0.5)?;
+    let (mut large, mut sum) = (WhereSelf.call(&is_low, &(1 - x)?, x)?, zeros(x)?);
+    for _ in 0..10 {
+        sum = (sum + (&large * &large)?.reciprocal()?)?;
+        large = (large + 1)?;
+    }
+    let inverse = large.reciprocal()?;
+    let square = (&inverse * &inverse)?;
+    let mut series = (&square * (5.0 / 66.0))?;
+    for coefficient in [-1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 1.0 / 6.0] {
+        series = ((series + coefficient)? * &square)?;
+    }
+    sum = (sum + (((series + 1)? * inverse)? + (square * 0.5)?)?)?;
+    // A half instead of the others, where the sine may be zero.
+    let sine = (WhereScalarOther.call(&is_low, x, Scalar::Float(0.5))? * PI)?.sin()?;
+    let reflected = ((sine.reciprocal()? * PI)?.square()? - &sum)?;
+    WhereSelf.call(&is_low, &reflected, &sum)
 }
 
 /// The sum of two parts of a gradient, each of which may be nothing.

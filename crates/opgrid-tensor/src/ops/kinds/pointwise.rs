@@ -3,9 +3,11 @@
 use opgrid_core::{DType, Device, MemoryFormat, Result, Scalar};
 
 use crate::error::argument;
+use crate::kernels::arithmetic;
 use crate::samples::{Difference, Directed, Operand, Part, Rounding, Roundings, Seen};
 use crate::tensor::choose::unsupported;
-use crate::tensor::{Geometry, Tensor, TensorSpec, broadcast, result_type};
+use crate::tensor::{Geometry, Tensor, TensorSpec, broadcast, part_of, result_type};
+use crate::with_dtype;
 
 /// What an element-wise operator on these arguments gives, in the promoted dtype.
 ///
@@ -45,6 +47,11 @@ pub(crate) fn inexact_unary(input: &Tensor) -> Result<TensorSpec> {
     inexact([("self", input)])
 }
 
+/// The same in the dtype of the parts.
+pub(crate) fn inexact_part_unary(input: &Tensor) -> Result<TensorSpec> {
+    of_dtype([("self", input)], part_of(crate::tensor::inexact(input.spec()?.dtype())))
+}
+
 /// [`inexact_unary`] for a function that complex numbers do not have.
 pub(crate) fn inexact_real_unary(input: &Tensor) -> Result<TensorSpec> {
     check_ordered(&[input])?;
@@ -67,6 +74,23 @@ pub(crate) fn real_unary(input: &Tensor) -> Result<TensorSpec> {
 pub(crate) fn float_unary(input: &Tensor) -> Result<TensorSpec> {
     check_float(input.dtype())?;
     promoted([("self", input)])
+}
+
+/// What is of the dtype of the one tensor, which has floats or complex numbers.
+pub(crate) fn only_inexact_unary(input: &Tensor) -> Result<TensorSpec> {
+    check_inexact(input.spec()?.dtype())?;
+    promoted([("self", input)])
+}
+
+/// What is of the dtype of the one tensor, whatever that is.
+pub(crate) fn unary(input: &Tensor) -> Result<TensorSpec> {
+    promoted([("self", input)])
+}
+
+/// What is of the dtype of the one tensor, whose elements have an order.
+pub(crate) fn ordered_unary(input: &Tensor) -> Result<TensorSpec> {
+    check_ordered(&[input])?;
+    unary(input)
 }
 
 /// Bools for the elements of one tensor.
@@ -198,6 +222,19 @@ pub(crate) fn check_integral(dtype: DType) -> Result<()> {
     }
 }
 
+/// What has integers or floats, computed with numbers.
+///
+/// # Errors
+///
+/// Another dtype; numbers beyond the range of the dtype.
+pub(crate) fn real_with_numbers(spec: TensorSpec, numbers: &[Scalar]) -> Result<TensorSpec> {
+    check_real(spec.dtype())?;
+    for number in numbers {
+        with_dtype!(spec.dtype(), T: Real => arithmetic::element::<T>(*number).map(drop))?;
+    }
+    Ok(spec)
+}
+
 /// # Errors
 ///
 /// A dtype without fractions.
@@ -217,6 +254,22 @@ pub(crate) fn check_one_dtype((first, input): (&str, &Tensor), (name, other): (&
         true => Ok(()),
         false => Err(argument(format!(
             "argument `{name}` has dtype {found}, expected {expected} as `{first}`; convert one of them"
+        ))),
+    }
+}
+
+/// # Errors
+///
+/// Two arguments on different devices, where none is copied.
+pub(crate) fn check_one_device(
+    (first, input): (&str, &Tensor),
+    (name, other): (&str, &Tensor),
+) -> Result<()> {
+    let (expected, found) = (input.spec()?.device(), other.spec()?.device());
+    match found == expected {
+        true => Ok(()),
+        false => Err(argument(format!(
+            "argument `{name}` is on {found}, expected {expected} as `{first}`; copy one of them"
         ))),
     }
 }
@@ -362,6 +415,18 @@ fn is_order_of_copies(seen: &Seen<'_>) -> bool {
             || condition > 0 && is_torch(&|place, dtype| place >= condition && dtype != computed)
     };
     dtypes.into_iter().any(is_order) || is_torch(&|_, _| true)
+}
+
+/// That torch lays results in rows where they lie as their inputs here.
+pub(crate) const fn lies_as_input(id: &'static str, what: &'static str) -> Difference {
+    Difference {
+        id,
+        what,
+        why: "one rule for all operators",
+        test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+        when: |seen| seen.lies_in_rows_there(),
+        directed: None,
+    }
 }
 
 /// The roundings of arithmetic that is exact for real numbers.

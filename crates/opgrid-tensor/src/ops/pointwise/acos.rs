@@ -15,31 +15,22 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// The inverse of the cosine.
-    pub Acos = "aten::acos(Tensor self) -> Tensor", in_place, out, method;
-    /// The same as [`Acos`].
-    pub Arccos = "aten::arccos(Tensor self) -> Tensor", in_place, out, method;
+    pub Acos = "aten::acos(Tensor self) -> Tensor", in_place, out, method, alias("arccos");
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const ACOS: Family<Acos> = Family::new(Acos, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&ACOS)
-        .cpu(cpu)
-        .derivative(|d, (input,)| {
-            d.by(input, [input], |grad, [x]| derivatives::divided(&(-grad)?, &(1 - (x * x)?)?.sqrt()?))
-        })
-        .alias(Arccos, Acos)
-        .alias(ArccosInplace, AcosInplace)
-        .alias(ArccosOut, AcosOut);
+    library.family(&ACOS).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| derivatives::divided(&(-grad)?, &(1 - (x * x)?)?.sqrt()?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Acos, f64::acos, |x| number::off_cuts(x).acos()).tolerance(16.0);
     samples.differs(Acos, math::NOT_FINITE);
     samples.rounds(Acos, pointwise::ELEMENTARY);
-    samples.alias(Arccos, Acos);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

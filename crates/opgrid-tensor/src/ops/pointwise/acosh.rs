@@ -15,33 +15,22 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// The inverse of the hyperbolic cosine.
-    pub Acosh = "aten::acosh(Tensor self) -> Tensor", in_place, out, method;
-    /// The same as [`Acosh`].
-    pub Arccosh = "aten::arccosh(Tensor self) -> Tensor", in_place, out, method;
+    pub Acosh = "aten::acosh(Tensor self) -> Tensor", in_place, out, method, alias("arccosh");
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const ACOSH: Family<Acosh> = Family::new(Acosh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&ACOSH)
-        .cpu(cpu)
-        .derivative(|d, (input,)| {
-            d.by(input, [input], |grad, [x]| {
-                derivatives::divided(grad, &((x - 1)?.sqrt()? * (x + 1)?.sqrt()?)?)
-            })
-        })
-        .alias(Arccosh, Acosh)
-        .alias(ArccoshInplace, AcoshInplace)
-        .alias(ArccoshOut, AcoshOut);
+    library.family(&ACOSH).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| derivatives::divided(grad, &((x - 1)?.sqrt()? * (x + 1)?.sqrt()?)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Acosh, f64::acosh, |x| number::off_cuts(x).acosh()).tolerance(16.0);
     samples.differs(Acosh, math::NOT_FINITE);
     samples.rounds(Acosh, pointwise::ELEMENTARY);
-    samples.alias(Arccosh, Acosh);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

@@ -15,31 +15,22 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// The inverse of the sine.
-    pub Asin = "aten::asin(Tensor self) -> Tensor", in_place, out, method;
-    /// The same as [`Asin`].
-    pub Arcsin = "aten::arcsin(Tensor self) -> Tensor", in_place, out, method;
+    pub Asin = "aten::asin(Tensor self) -> Tensor", in_place, out, method, alias("arcsin");
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const ASIN: Family<Asin> = Family::new(Asin, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&ASIN)
-        .cpu(cpu)
-        .derivative(|d, (input,)| {
-            d.by(input, [input], |grad, [x]| derivatives::divided(grad, &(1 - (x * x)?)?.sqrt()?))
-        })
-        .alias(Arcsin, Asin)
-        .alias(ArcsinInplace, AsinInplace)
-        .alias(ArcsinOut, AsinOut);
+    library.family(&ASIN).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| derivatives::divided(grad, &(1 - (x * x)?)?.sqrt()?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Asin, f64::asin, |x| number::off_cuts(x).asin()).tolerance(16.0);
     samples.differs(Asin, math::NOT_FINITE);
     samples.rounds(Asin, pointwise::ELEMENTARY);
-    samples.alias(Arcsin, Asin);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

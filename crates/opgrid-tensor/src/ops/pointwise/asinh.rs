@@ -14,31 +14,22 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// The inverse of the hyperbolic sine.
-    pub Asinh = "aten::asinh(Tensor self) -> Tensor", in_place, out, method;
-    /// The same as [`Asinh`].
-    pub Arcsinh = "aten::arcsinh(Tensor self) -> Tensor", in_place, out, method;
+    pub Asinh = "aten::asinh(Tensor self) -> Tensor", in_place, out, method, alias("arcsinh");
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const ASINH: Family<Asinh> = Family::new(Asinh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&ASINH)
-        .cpu(cpu)
-        .derivative(|d, (input,)| {
-            d.by(input, [input], |grad, [x]| derivatives::divided(grad, &((x * x)? + 1)?.sqrt()?))
-        })
-        .alias(Arcsinh, Asinh)
-        .alias(ArcsinhInplace, AsinhInplace)
-        .alias(ArcsinhOut, AsinhOut);
+    library.family(&ASINH).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| derivatives::divided(grad, &((x * x)? + 1)?.sqrt()?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Asinh, f64::asinh, |x| number::off_cuts(x).asinh()).tolerance(16.0);
     samples.differs(Asinh, math::NOT_FINITE);
     samples.rounds(Asinh, pointwise::ELEMENTARY);
-    samples.alias(Arcsinh, Asinh);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

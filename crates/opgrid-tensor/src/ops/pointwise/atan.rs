@@ -14,40 +14,22 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// The inverse of the tangent.
-    pub Atan = "aten::atan(Tensor self) -> Tensor", in_place, out, method;
-    /// The same as [`Atan`].
-    pub Arctan = "aten::arctan(Tensor self) -> Tensor", in_place, out, method;
+    pub Atan = "aten::atan(Tensor self) -> Tensor", in_place, out, method, alias("arctan");
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const ATAN: Family<Atan> = Family::new(Atan, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&ATAN)
-        .cpu(cpu)
-        .derivative(|d, (input,)| {
-            d.by(input, [input], |grad, [x]| derivatives::divided(grad, &((x * x)? + 1)?))
-        })
-        .alias(Arctan, Atan)
-        .alias(ArctanInplace, AtanInplace)
-        .alias(ArctanOut, AtanOut);
+    library.family(&ATAN).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| derivatives::divided(grad, &((x * x)? + 1)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Atan, f64::atan, complex).tolerance(16.0);
-    samples.differs(Atan, math::NOT_FINITE);
-    samples.differs(Atan, Difference {
-            id: "inverse-tangents-of-large-numbers",
-            what: "torch gives NaN for the inverse tangents of complex numbers whose squares leave the range; \
-               here they are in range",
-            why: "the result is in range",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| seen.each(|(dtype, ours, torch)| dtype.is_complex() && ours.is_finite() && !torch.is_finite()),
-            directed: None,
-        });
+    samples.differs_as(Atan, &[math::NOT_FINITE, functions::INVERSE_TANGENTS]);
     samples.rounds(Atan, pointwise::ELEMENTARY);
-    samples.alias(Arctan, Atan);
 }
 
 /// On the real axis the result is real, that of NaN too.

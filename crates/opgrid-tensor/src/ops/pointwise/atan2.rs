@@ -14,25 +14,17 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// The angle of a point, by its second and its first coordinate.
-    pub Atan2 = "aten::atan2(Tensor self, Tensor other) -> Tensor", in_place, out, method;
-    /// The same as [`Atan2`].
-    pub Arctan2 = "aten::arctan2(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    pub Atan2 = "aten::atan2(Tensor self, Tensor other) -> Tensor", in_place, out, method, alias("arctan2");
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const ATAN2: Family<Atan2> = Family::new(Atan2, &kind::POINTWISE_BINARY, pointwise::inexact_real_binary);
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&ATAN2)
-        .cpu(cpu)
-        .derivative(|d, (input, other)| {
-            d.by(input, [input, other], |grad, [y, x]| slope(grad, y, x, x))?;
-            d.by(other, [input, other], |grad, [y, x]| slope(&(-grad)?, y, x, y))
-        })
-        .alias(Arctan2, Atan2)
-        .alias(Arctan2Inplace, Atan2Inplace)
-        .alias(Arctan2Out, Atan2Out);
+    library.family(&ATAN2).cpu(cpu).derivative(|d, (input, other)| {
+        d.by(input, [input, other], |grad, [y, x]| slope(grad, y, x, x))?;
+        d.by(other, [input, other], |grad, [y, x]| slope(&(-grad)?, y, x, y))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -42,7 +34,6 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .tolerance(4.0);
     samples.rounds(Atan2, pointwise::ELEMENTARY);
-    samples.alias(Arctan2, Atan2);
 }
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {

@@ -15,40 +15,22 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// The inverse of the hyperbolic tangent.
-    pub Atanh = "aten::atanh(Tensor self) -> Tensor", in_place, out, method;
-    /// The same as [`Atanh`].
-    pub Arctanh = "aten::arctanh(Tensor self) -> Tensor", in_place, out, method;
+    pub Atanh = "aten::atanh(Tensor self) -> Tensor", in_place, out, method, alias("arctanh");
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const ATANH: Family<Atanh> = Family::new(Atanh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&ATANH)
-        .cpu(cpu)
-        .derivative(|d, (input,)| {
-            d.by(input, [input], |grad, [x]| derivatives::divided(grad, &(1 - (x * x)?)?))
-        })
-        .alias(Arctanh, Atanh)
-        .alias(ArctanhInplace, AtanhInplace)
-        .alias(ArctanhOut, AtanhOut);
+    library.family(&ATANH).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| derivatives::divided(grad, &(1 - (x * x)?)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Atanh, f64::atanh, complex).tolerance(16.0);
-    samples.differs(Atanh, math::NOT_FINITE);
-    samples.differs(Atanh, Difference {
-            id: "inverse-tangents-of-large-numbers",
-            what: "torch gives NaN for the inverse tangents of complex numbers whose squares leave the range; \
-               here they are in range",
-            why: "the result is in range",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| seen.each(|(dtype, ours, torch)| dtype.is_complex() && ours.is_finite() && !torch.is_finite()),
-            directed: None,
-        });
+    samples.differs_as(Atanh, &[math::NOT_FINITE, functions::INVERSE_TANGENTS]);
     samples.rounds(Atanh, pointwise::ELEMENTARY);
-    samples.alias(Arctanh, Atanh);
 }
 
 /// At the poles the real part is infinite.

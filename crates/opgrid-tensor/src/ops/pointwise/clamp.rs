@@ -18,12 +18,9 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// Elements limited to a range.
-    pub Clamp = "aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", in_place, out, method;
+    pub Clamp = "aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", in_place, out, method, alias("clip");
     /// Elements limited by those of tensors.
-    pub ClampTensor = "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", in_place, out, method(clamp_tensor);
-    /// The same as [`Clamp`].
-    pub Clip = "aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", in_place, out, method;
-    pub ClipTensor = "aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", in_place, out;
+    pub ClampTensor = "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", in_place, out, method(clamp_tensor), alias("clip", in_place, out);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -35,28 +32,16 @@ pub const CLAMP_TENSOR: Family<ClampTensor> =
     Family::new(ClampTensor, &kind::POINTWISE_TERNARY, clamp::by_tensors);
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&CLAMP)
-        .cpu(cpu)
-        .derivative(|d, (input, min, max)| {
-            d.by(input, [input], move |grad, [x]| {
-                let is_low = min.map(|min| x.gt_scalar(min)).transpose()?;
-                let is_high = max.map(|max| x.lt_scalar(max)).transpose()?;
-                clamp::slope(grad, is_low, is_high)
-            })
+    library.family(&CLAMP).cpu(cpu).derivative(|d, (input, min, max)| {
+        d.by(input, [input], move |grad, [x]| {
+            let is_low = min.map(|min| x.gt_scalar(min)).transpose()?;
+            let is_high = max.map(|max| x.lt_scalar(max)).transpose()?;
+            clamp::slope(grad, is_low, is_high)
         })
-        .alias(Clip, Clamp)
-        .alias(ClipInplace, ClampInplace)
-        .alias(ClipOut, ClampOut);
-    library
-        .family(&CLAMP_TENSOR)
-        .cpu(tensor_cpu)
-        .derivative(|d, (input, min, max)| {
-            d.together([Some(input), min, max], [Some(input), min, max], clamp::slopes)
-        })
-        .alias(ClipTensor, ClampTensor)
-        .alias(ClipInplaceTensor, ClampInplaceTensor)
-        .alias(ClipTensorOut, ClampTensorOut);
+    });
+    library.family(&CLAMP_TENSOR).cpu(tensor_cpu).derivative(|d, (input, min, max)| {
+        d.together([Some(input), min, max], [Some(input), min, max], clamp::slopes)
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -81,8 +66,6 @@ pub(super) fn samples(samples: &mut Samples) {
     };
     clamp::samples_by_tensors(samples, ClampTensor, REAL, inputs);
     samples.differs_as(Clamp, &[arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
-    samples.alias(Clip, Clamp);
-    samples.alias(ClipTensor, ClampTensor);
 }
 
 fn cpu(input: &Tensor, low: Option<Scalar>, high: Option<Scalar>, out: &Tensor) -> Result<()> {

@@ -21,19 +21,11 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// The quotient.
-    pub DivTensor = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
+    pub DivTensor = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method, alias("divide"), alias("true_divide");
     /// The quotient by a number.
-    pub DivScalar = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(div_scalar);
-    pub DivTensorMode = "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", in_place, out("out_mode");
-    pub DivScalarMode = "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", in_place, out;
-    /// The same as [`DivTensor`].
-    pub DivideTensor = "aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
-    pub DivideScalar = "aten::divide.Scalar(Tensor self, Scalar other) -> Tensor", in_place;
-    pub DivideTensorMode = "aten::divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", in_place, out("out_mode");
-    pub DivideScalarMode = "aten::divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", in_place;
-    /// The same as [`DivTensor`].
-    pub TrueDivideTensor = "aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
-    pub TrueDivideScalar = "aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor", in_place;
+    pub DivScalar = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(div_scalar), alias("divide", in_place), alias("true_divide", in_place);
+    pub DivTensorMode = "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", in_place, out("out_mode"), alias("divide");
+    pub DivScalarMode = "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", in_place, out, alias("divide", in_place);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -51,17 +43,7 @@ pub(super) fn register(library: &mut Library) {
         .column(NumbersForTensors)
         .number(DivScalar, DivTensor)
         .number(DivInplaceScalar, DivInplaceTensor)
-        .number(DivScalarOut, DivOut)
-        .alias(DivideTensor, DivTensor)
-        .alias(DivideInplaceTensor, DivInplaceTensor)
-        .alias(DivideOut, DivOut)
-        .alias(DivideScalar, DivScalar)
-        .alias(DivideInplaceScalar, DivInplaceScalar)
-        .alias(TrueDivideTensor, DivTensor)
-        .alias(TrueDivideInplaceTensor, DivInplaceTensor)
-        .alias(TrueDivideOut, DivOut)
-        .alias(TrueDivideScalar, DivScalar)
-        .alias(TrueDivideInplaceScalar, DivInplaceScalar);
+        .number(DivScalarOut, DivOut);
     library
         .family(&DIV_TENSOR_MODE)
         .column(NumbersForTensors)
@@ -75,12 +57,7 @@ pub(super) fn register(library: &mut Library) {
         })
         .number(DivScalarMode, DivTensorMode)
         .number(DivInplaceScalarMode, DivInplaceTensorMode)
-        .number(DivScalarModeOut, DivOutMode)
-        .alias(DivideTensorMode, DivTensorMode)
-        .alias(DivideInplaceTensorMode, DivInplaceTensorMode)
-        .alias(DivideOutMode, DivOutMode)
-        .alias(DivideScalarMode, DivScalarMode)
-        .alias(DivideInplaceScalarMode, DivInplaceScalarMode);
+        .number(DivScalarModeOut, DivOutMode);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -154,12 +131,6 @@ pub(super) fn samples(samples: &mut Samples) {
     );
     samples.differs_as(DivTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
     samples.rounds(DivTensor, pointwise::COMPLEX_ARITHMETIC);
-    samples.alias(DivideTensor, DivTensor);
-    samples.alias(DivideScalar, DivScalar);
-    samples.alias(DivideTensorMode, DivTensorMode);
-    samples.alias(DivideScalarMode, DivScalarMode);
-    samples.alias(TrueDivideTensor, DivTensor);
-    samples.alias(TrueDivideScalar, DivScalar);
 }
 
 /// Pairs with both ways of rounding. With another dtype beside them bools are numbers.

@@ -31,21 +31,7 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     samples.unary(Erf, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, libm::erf, |x| x)).tolerance(16.0);
     samples.rounds(Erf, pointwise::ELEMENTARY);
-    samples.differs(Erf, Difference {
-            id: "error-functions-of-the-smallest-numbers",
-            what: "torch gives zero for numbers near the smallest ones in vectors, and loses digits of 16-bit floats near zero; here \
-                   they keep their digits",
-            why: "the slope at zero is not zero",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| {
-                seen.each(|(dtype, ours, torch)| {
-                    let units = (ours.re - torch.re).abs() * 2f64.powi(24);
-                    torch.re == 0.0 && ours.re.abs() < 1e-37
-                        || matches!(dtype, DType::F16 | DType::BF16) && ours.re.abs() < 2e-4 && units <= 8.0
-                })
-            },
-            directed: None,
-        });
+    samples.differs(Erf, special::SMALLEST_OF_ERF);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

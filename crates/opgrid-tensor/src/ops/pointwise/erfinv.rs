@@ -31,25 +31,9 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples
-        .unary(Erfinv, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, inverse_erf, |x| x))
+        .unary(Erfinv, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, number::erf_inverse, |x| x))
         .tolerance(64.0);
     samples.rounds(Erfinv, pointwise::ELEMENTARY);
-}
-
-/// By halving the interval in which the inverse lies.
-fn inverse_erf(x: f64) -> f64 {
-    if x.is_nan() || x.abs() > 1.0 {
-        return f64::NAN;
-    }
-    if x.abs() == 1.0 {
-        return x * f64::INFINITY;
-    }
-    let (mut low, mut high) = (0.0, 6.0);
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if libm::erf(middle) < x.abs() { low = middle } else { high = middle }
-    }
-    (0.5 * (low + high)).copysign(x)
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

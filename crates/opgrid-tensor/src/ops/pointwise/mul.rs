@@ -17,12 +17,9 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// The product.
-    pub MulTensor = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
+    pub MulTensor = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method, alias("multiply");
     /// The product with a number.
-    pub MulScalar = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(mul_scalar);
-    /// The same as [`MulTensor`].
-    pub MultiplyTensor = "aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
-    pub MultiplyScalar = "aten::multiply.Scalar(Tensor self, Scalar other) -> Tensor", in_place;
+    pub MulScalar = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(mul_scalar), alias("multiply", in_place);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -39,12 +36,7 @@ pub(super) fn register(library: &mut Library) {
         })
         .number(MulScalar, MulTensor)
         .number(MulInplaceScalar, MulInplaceTensor)
-        .number(MulScalarOut, MulOut)
-        .alias(MultiplyTensor, MulTensor)
-        .alias(MultiplyInplaceTensor, MulInplaceTensor)
-        .alias(MultiplyOut, MulOut)
-        .alias(MultiplyScalar, MulScalar)
-        .alias(MultiplyInplaceScalar, MulInplaceScalar);
+        .number(MulScalarOut, MulOut);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -75,8 +67,6 @@ pub(super) fn samples(samples: &mut Samples) {
     );
     samples.differs_as(MulTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
     samples.rounds(MulTensor, pointwise::COMPLEX_ARITHMETIC);
-    samples.alias(MultiplyTensor, MulTensor);
-    samples.alias(MultiplyScalar, MulScalar);
 }
 
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {

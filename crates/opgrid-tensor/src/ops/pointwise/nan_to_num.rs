@@ -21,8 +21,7 @@ operator! {
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const NAN_TO_NUM: Family<NanToNum> =
-    Family::new(NanToNum, &kind::POINTWISE_UNARY, |input, _, _, _| pointwise::promoted([("self", input)]))
-        .same_dtype_out();
+    Family::new(NanToNum, &kind::POINTWISE_UNARY, |input, _, _, _| pointwise::unary(input)).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&NAN_TO_NUM).cpu(cpu).derivative(|d, (input, ..)| {

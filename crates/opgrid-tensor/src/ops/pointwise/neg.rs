@@ -14,22 +14,14 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// The negative.
-    pub Neg = "aten::neg(Tensor self) -> Tensor", in_place, out, method;
-    /// The same as [`Neg`].
-    pub Negative = "aten::negative(Tensor self) -> Tensor", in_place, out, method;
+    pub Neg = "aten::neg(Tensor self) -> Tensor", in_place, out, method, alias("negative");
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const NEG: Family<Neg> = Family::new(Neg, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&NEG)
-        .cpu(cpu)
-        .derivative(|d, (input,)| d.by(input, [], |grad, []| -grad))
-        .alias(Negative, Neg)
-        .alias(NegativeInplace, NegInplace)
-        .alias(NegativeOut, NegOut);
+    library.family(&NEG).cpu(cpu).derivative(|d, (input,)| d.by(input, [], |grad, []| -grad));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -37,7 +29,6 @@ pub(super) fn samples(samples: &mut Samples) {
         it.unary(DTypeRule::Promoted, |x| number::minus(Scalar::Int(0), x))
     });
     samples.differs(Neg, arithmetic::SIGN_OF_ZERO);
-    samples.alias(Negative, Neg);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {

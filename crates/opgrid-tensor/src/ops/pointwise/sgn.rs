@@ -17,26 +17,14 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const SGN: Family<Sgn> =
-    Family::new(Sgn, &kind::POINTWISE_UNARY, |input| pointwise::promoted([("self", input)])).same_dtype_out();
+pub const SGN: Family<Sgn> = Family::new(Sgn, &kind::POINTWISE_UNARY, pointwise::unary).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&SGN)
-        .cpu(cpu)
-        .derivative(|d, (input,)| d.by(input, [input, d.result(0)], |grad, [x, out]| slope(grad, x, out)));
+    library.family(&SGN).cpu(cpu).derivative(|d, (input,)| d.by(input, [input, d.result(0)], gradient));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .unary(Sgn, ANY, DTypeRule::Promoted, |x| match x {
-            Scalar::Bool(x) => Scalar::Bool(x),
-            Scalar::Int(x) => Scalar::Int(x.signum()),
-            Scalar::Complex(x) if x == Complex64::ZERO => Scalar::Complex(x),
-            Scalar::Complex(x) => Scalar::Complex(x / x.norm()),
-            Scalar::Float(x) => Scalar::Float(f64::from(i8::from(x > 0.0) - i8::from(x < 0.0))),
-        })
-        .tolerance(4.0);
+    samples.unary(Sgn, ANY, DTypeRule::Promoted, number::direction).tolerance(4.0);
     samples.differs_as(Sgn, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE, math::IN_RANGE]);
     samples.rounds(Sgn, pointwise::COMPLEX_ARITHMETIC);
 }
@@ -46,7 +34,7 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
 }
 
 /// Of what turns a complex number around zero; the sign of a real one is a step.
-fn slope(grad: &Tensor, x: &Tensor, out: &Tensor) -> Result<Tensor> {
+fn gradient(grad: &Tensor, [x, out]: [&Tensor; 2]) -> Result<Tensor> {
     if !x.dtype().is_complex() {
         return derivatives::zeros(grad);
     }

@@ -18,7 +18,8 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const SIGN: Family<Sign> = Family::new(Sign, &kind::POINTWISE_UNARY, shape).same_dtype_out();
+pub const SIGN: Family<Sign> =
+    Family::new(Sign, &kind::POINTWISE_UNARY, pointwise::ordered_unary).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library
@@ -28,17 +29,8 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Sign, ORDERED, DTypeRule::Promoted, |x| match x {
-        Scalar::Bool(x) => Scalar::Bool(x),
-        Scalar::Int(x) => Scalar::Int(x.signum()),
-        x => Scalar::Float(f64::from(i8::from(x.to_complex().re > 0.0) - i8::from(x.to_complex().re < 0.0))),
-    });
+    samples.unary(Sign, ORDERED, DTypeRule::Promoted, number::direction);
     samples.differs(Sign, arithmetic::SIGN_OF_ZERO);
-}
-
-fn shape(input: &Tensor) -> Result<TensorSpec> {
-    pointwise::check_ordered(&[input])?;
-    pointwise::promoted([("self", input)])
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

@@ -33,19 +33,11 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     // Beyond, the angle is rounded by more than a turn.
-    samples.of(Sinc, ANY, make::unary_numbers, |it| it.inexact(sinc, complex_sinc)).tolerance(32.0);
+    samples
+        .of(Sinc, ANY, make::unary_numbers, |it| it.inexact(number::sinc, number::complex_sinc))
+        .tolerance(32.0);
     samples.differs(Sinc, math::NOT_FINITE);
     samples.rounds(Sinc, pointwise::ELEMENTARY);
-}
-
-fn sinc(x: f64) -> f64 {
-    let angle = std::f64::consts::PI * x;
-    if x == 0.0 { 1.0 } else { angle.sin() / angle }
-}
-
-fn complex_sinc(x: Complex64) -> Complex64 {
-    let angle = std::f64::consts::PI * x;
-    if x == Complex64::ZERO { Complex64::ONE } else { angle.sin() / angle }
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

@@ -16,12 +16,9 @@ use crate::tensor::Element;
 operator! {
     home = crate::home_of(register);
     /// `self - alpha * other`.
-    pub SubTensor = "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method;
+    pub SubTensor = "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method, alias("subtract");
     /// `self - alpha * other` with a number.
-    pub SubScalar = "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, out, method(sub_scalar);
-    /// The same as [`SubTensor`].
-    pub SubtractTensor = "aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method;
-    pub SubtractScalar = "aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place;
+    pub SubScalar = "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, out, method(sub_scalar), alias("subtract", in_place);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -39,12 +36,7 @@ pub(super) fn register(library: &mut Library) {
         .column(DeprecatedOrders(&[&["self", "alpha", "other"]]))
         .number(SubScalar, SubTensor)
         .number(SubInplaceScalar, SubInplaceTensor)
-        .number(SubScalarOut, SubOut)
-        .alias(SubtractTensor, SubTensor)
-        .alias(SubtractInplaceTensor, SubInplaceTensor)
-        .alias(SubtractOut, SubOut)
-        .alias(SubtractScalar, SubScalar)
-        .alias(SubtractInplaceScalar, SubInplaceScalar);
+        .number(SubScalarOut, SubOut);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -60,8 +52,6 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.number_for_tensor(SubTensor);
     samples.differs_as(SubTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
     samples.rounds(SubTensor, pointwise::SCALED_SUM);
-    samples.alias(SubtractTensor, SubTensor);
-    samples.alias(SubtractScalar, SubScalar);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

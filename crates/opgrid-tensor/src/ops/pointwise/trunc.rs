@@ -15,9 +15,7 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home_of(register);
     /// The whole number towards zero.
-    pub Trunc = "aten::trunc(Tensor self) -> Tensor", in_place, out, method;
-    /// The same as [`Trunc`].
-    pub Fix = "aten::fix(Tensor self) -> Tensor", in_place, out, method;
+    pub Trunc = "aten::trunc(Tensor self) -> Tensor", in_place, out, method, alias("fix");
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -28,16 +26,12 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&TRUNC)
         .cpu(cpu)
-        .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::zeros(grad)))
-        .alias(Fix, Trunc)
-        .alias(FixInplace, TruncInplace)
-        .alias(FixOut, TruncOut);
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.unary(Trunc, REAL, DTypeRule::Promoted, |x| number::whole_by(x, f64::trunc));
     samples.differs(Trunc, arithmetic::SIGN_OF_ZERO);
-    samples.alias(Fix, Trunc);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

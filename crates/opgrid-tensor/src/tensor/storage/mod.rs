@@ -155,7 +155,8 @@ fn own_token() -> isize {
 }
 
 /// Where the bytes of a storage are.
-enum Place {
+enum BytesAt {
+    /// Behind the record of the storage, in one block with it.
     Behind,
     Elsewhere(Allocation),
     Nowhere,
@@ -170,7 +171,7 @@ impl Storage {
     /// Those of the allocator.
     pub fn new(allocator: &dyn Allocator, bytes: usize) -> Result<Self> {
         let memory = allocated(allocator, bytes)?;
-        Self::at(bytes, Place::Elsewhere(memory), 0).ok_or_else(|| no_memory(bytes))
+        Self::at(bytes, BytesAt::Elsewhere(memory), 0).ok_or_else(|| no_memory(bytes))
     }
 
     /// Memory whose bytes all have values already.
@@ -184,7 +185,7 @@ impl Storage {
     /// There is no memory for the head.
     pub unsafe fn of_written(memory: Allocation) -> Result<Self> {
         let bytes = memory.bytes;
-        let storage = Self::at(bytes, Place::Elsewhere(memory), 0);
+        let storage = Self::at(bytes, BytesAt::Elsewhere(memory), 0);
         let storage = storage.ok_or_else(|| no_memory(size_of::<Shared>()))?;
         storage.shared().written.store(true, Ordering::Relaxed);
         Ok(storage)
@@ -198,14 +199,14 @@ impl Storage {
     /// There is no such memory; the message names the number of bytes.
     #[inline]
     pub fn cpu(bytes: usize) -> Result<Self> {
-        Self::at(bytes, Place::Behind, 0).map_or_else(|| Self::from_set_allocator(bytes, 0), Ok)
+        Self::at(bytes, BytesAt::Behind, 0).map_or_else(|| Self::from_set_allocator(bytes, 0), Ok)
     }
 
     /// The same for a result that this thread is making: guards cost nothing until it is published.
     #[inline]
     pub(crate) fn fresh(bytes: usize) -> Result<Self> {
         let state = own_token();
-        Self::at(bytes, Place::Behind, state).map_or_else(|| Self::from_set_allocator(bytes, state), Ok)
+        Self::at(bytes, BytesAt::Behind, state).map_or_else(|| Self::from_set_allocator(bytes, state), Ok)
     }
 
     /// Memory of the allocator that was set for the CPU.
@@ -218,7 +219,7 @@ impl Storage {
     fn from_set_allocator(bytes: usize, state: isize) -> Result<Self> {
         let Some(allocator) = allocator::of_cpu() else {
             // One that was set may have been taken back a moment ago.
-            return Self::at(bytes, Place::Behind, state).ok_or_else(|| no_memory(bytes));
+            return Self::at(bytes, BytesAt::Behind, state).ok_or_else(|| no_memory(bytes));
         };
         let memory = allocated(&*allocator, bytes)?;
         if memory.start.is_none_or(|start| !start.addr().get().is_multiple_of(ALIGNMENT)) {
@@ -229,7 +230,7 @@ impl Storage {
             );
             return Err(Error::new(ErrorKind::Internal, message));
         }
-        Self::at(bytes, Place::Elsewhere(memory), state).ok_or_else(|| no_memory(bytes))
+        Self::at(bytes, BytesAt::Elsewhere(memory), state).ok_or_else(|| no_memory(bytes))
     }
 
     /// Ends the making of a result.
@@ -247,21 +248,21 @@ impl Storage {
     ///
     /// There is no memory even for the size.
     pub fn meta(bytes: usize) -> Result<Self> {
-        Self::at(bytes, Place::Nowhere, 0).ok_or_else(|| no_memory(size_of::<Shared>()))
+        Self::at(bytes, BytesAt::Nowhere, 0).ok_or_else(|| no_memory(size_of::<Shared>()))
     }
 
     #[inline]
-    fn at(bytes: usize, place: Place, state: isize) -> Option<Self> {
+    fn at(bytes: usize, place: BytesAt, state: isize) -> Option<Self> {
         let (block, class) = match place {
-            Place::Behind => cache::take_for_tensor(bytes.checked_add(size_of::<Shared>())?)?,
-            Place::Elsewhere(_) => cache::take(size_of::<Shared>() + size_of::<Allocation>())?,
-            Place::Nowhere => cache::take(size_of::<Shared>())?,
+            BytesAt::Behind => cache::take_for_tensor(bytes.checked_add(size_of::<Shared>())?)?,
+            BytesAt::Elsewhere(_) => cache::take(size_of::<Shared>() + size_of::<Allocation>())?,
+            BytesAt::Nowhere => cache::take(size_of::<Shared>())?,
         };
         let head = block.cast::<Shared>();
         let (start, elsewhere) = match place {
             // SAFETY: the block is longer than its head.
-            Place::Behind => (Some(unsafe { head.add(1) }.cast()), None),
-            Place::Elsewhere(memory) => {
+            BytesAt::Behind => (Some(unsafe { head.add(1) }.cast()), None),
+            BytesAt::Elsewhere(memory) => {
                 let start = memory.start;
                 // SAFETY: the block is ours, with room for both; a head is as aligned as an allocation needs it.
                 let behind = unsafe { head.add(1) }.cast::<Allocation>();
@@ -269,7 +270,7 @@ impl Storage {
                 unsafe { behind.write(memory) };
                 (start, Some(behind))
             }
-            Place::Nowhere => (None, None),
+            BytesAt::Nowhere => (None, None),
         };
         let shared = Shared {
             count: AtomicUsize::new(1),

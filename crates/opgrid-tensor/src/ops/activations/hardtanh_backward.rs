@@ -1,0 +1,82 @@
+//! `aten::hardtanh_backward`: the slope of `hardtanh`, times what stands in front of it.
+//!
+//! `grad_input[i] = grad_output[i] if min_val < self[i] < max_val, 0 otherwise`
+//!
+//! - Shapes: both broadcast.
+//! - Dtypes: promoted, floating-point ones.
+//! - Values: NaN counts as between the limits.
+//! - Aliasing: `hardtanh_backward.grad_input` writes `grad_input`.
+//! - Errors: other dtypes; a bound beyond the range of the dtype.
+//! - Source: torch.ops.aten.hardtanh_backward, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home_of(register);
+    pub HardtanhBackward = "aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor", out("grad_input", grad_input);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const HARDTANH_BACKWARD: Family<HardtanhBackward> =
+    Family::new(HardtanhBackward, &kind::POINTWISE_BINARY, shape);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&HARDTANH_BACKWARD).cpu(cpu).derivative(|d, (grad_output, input, low, high)| {
+        d.by(grad_output, [input], move |grad, [x]| HardtanhBackward.call(grad, x, low, high))?;
+        d.by(input, [], |grad, []| derivatives::zeros(grad))
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let slopes = |dtype| -> Vec<Sample> {
+        activation::pairs(dtype).into_iter().map(|sample| sample.and(-1).and(Scalar::Float(0.5))).collect()
+    };
+    samples.of(HardtanhBackward, FLOATS, slopes, |it| {
+        let [low, high] = [activation::real(it, "min_val")?, activation::real(it, "max_val")?];
+        activation::of_two(
+            it,
+            ["grad_output", "self"],
+            |grad, x| if x <= low || x >= high { 0.0 } else { grad },
+        )
+    });
+    samples.differs(
+        HardtanhBackward,
+        Difference {
+            id: "slopes-of-no-numbers",
+            what: "torch gives the slope at NaN, or between limits that are NaN, as zero in vectors and as one elsewhere; here always as one",
+            why: "equal numbers, computed in one way",
+            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            when: |seen| {
+                let has_nan = |input: &Operand| input.elements.iter().any(|element| element.re.is_nan());
+                let is_nan = |number: Scalar| matches!(number, Scalar::Float(number) if number.is_nan());
+                seen.each(|(_, _, torch)| torch.re == 0.0)
+                    && (seen.tensor("self").is_some_and(has_nan) || seen.numbers().any(is_nan))
+            },
+            directed: Some(Directed {
+                operator: "aten::hardtanh_backward",
+                arguments: || {
+                    vec![
+                        ("grad_output", Operand::rows(0, DType::F64, &[16], &[1.0; 16]).into()),
+                        ("self", Operand::rows(1, DType::F64, &[16], &[f64::NAN; 16]).into()),
+                        ("min_val", Scalar::Float(-1.0).into()),
+                        ("max_val", Scalar::Float(1.0).into()),
+                    ]
+                },
+                needs: None,
+            }),
+        },
+    );
+}
+
+fn shape(grad: &Tensor, input: &Tensor, low: Scalar, high: Scalar) -> Result<TensorSpec> {
+    activation::with_factors(activation::slope(("grad_output", grad), ("self", input))?, &[low, high])
+}
+
+fn cpu(grad: &Tensor, input: &Tensor, low: Scalar, high: Scalar, out: &Tensor) -> Result<()> {
+    with_dtype!(result_type(&[grad, input])?, T: Float => {
+        let (low, high) = (arithmetic::element::<Math<T>>(low)?, arithmetic::element::<Math<T>>(high)?);
+        elementwise::binary::<T, T, T>(out, grad, input, move |grad, x| {
+            if x <= low || x >= high { 0.0 } else { grad }
+        })
+    })
+}

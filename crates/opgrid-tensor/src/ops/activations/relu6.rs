@@ -1,0 +1,34 @@
+//! `aten::relu6`: elements limited to what lies from 0 to 6.
+//!
+//! `out[i] = min(max(self[i], 0), 6)`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: that of `self`, integers or floats.
+//! - Aliasing: `relu6_` writes `self`.
+//! - Dispatch: a composite of `hardtanh` with 0 and 6.
+//! - Errors: bools and complex numbers.
+//! - Source: torch.nn.functional.relu6, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{Hardtanh, HardtanhInplace};
+
+operator! {
+    home = crate::home_of(register);
+    /// Elements limited to what lies from 0 to 6.
+    pub Relu6 = "aten::relu6(Tensor self) -> Tensor", in_place, method;
+}
+
+const LOW: Scalar = Scalar::Int(0);
+const HIGH: Scalar = Scalar::Int(6);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .define_with_forms(Relu6, &kind::POINTWISE_UNARY)
+        .implicit(|input| Hardtanh.call(input, LOW, HIGH));
+    library.implement(Relu6Inplace).implicit(|input| HardtanhInplace.call(input, LOW, HIGH));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Relu6, REAL, make::unary, |it| activation::limited(it, 0.0, 6.0));
+    samples.differs(Relu6, arithmetic::SIGN_OF_ZERO);
+}

@@ -1,0 +1,58 @@
+//! `aten::threshold_backward`: the slope of `threshold`, times what stands in front of it.
+//!
+//! `grad_input[i] = 0 if self[i] <= threshold, grad_output[i] otherwise`
+//!
+//! - Shapes: both broadcast.
+//! - Dtypes: promoted, integers or floats.
+//! - Aliasing: `threshold_backward.grad_input` writes `grad_input`.
+//! - Errors: bools and complex numbers; a number beyond the range of the dtype.
+//! - Source: torch.ops.aten.threshold_backward, PyTorch 2.15.
+
+use crate::kernels::arithmetic::Ordered;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home_of(register);
+    pub ThresholdBackward = "aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", out("grad_input", grad_input);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const THRESHOLD_BACKWARD: Family<ThresholdBackward> =
+    Family::new(ThresholdBackward, &kind::POINTWISE_BINARY, shape);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&THRESHOLD_BACKWARD).cpu(cpu).derivative(|d, (grad_output, input, threshold)| {
+        d.by(grad_output, [input], move |grad, [x]| ThresholdBackward.call(grad, x, threshold))?;
+        d.by(input, [], |grad, []| derivatives::zeros(grad))
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let slopes = |dtype| -> Vec<Sample> {
+        let pairs = make::computed_in(REAL, dtype, make::pairs_to_divide(dtype));
+        pairs.into_iter().map(|sample| sample.and(1)).collect()
+    };
+    samples.of(ThresholdBackward, REAL, slopes, |it| {
+        let threshold = activation::real(it, "threshold")?;
+        it.binary(
+            DTypeRule::Promoted,
+            |grad, x| {
+                if x.to_complex().re <= threshold { Scalar::Int(0) } else { grad }
+            },
+        )
+    });
+    samples.differs(ThresholdBackward, pointwise::NUMBER_IN_RANGE);
+}
+
+fn shape(grad: &Tensor, input: &Tensor, threshold: Scalar) -> Result<TensorSpec> {
+    pointwise::real_with_numbers(pointwise::promoted([("grad_output", grad), ("self", input)])?, &[threshold])
+}
+
+fn cpu(grad: &Tensor, input: &Tensor, threshold: Scalar, out: &Tensor) -> Result<()> {
+    with_dtype!(result_type(&[grad, input])?, T: Real => {
+        let threshold = arithmetic::element::<Math<T>>(threshold)?;
+        elementwise::binary::<T, T, T>(out, grad, input, move |grad, x| {
+            if x.is_at_most(threshold) { Math::<T>::ZERO } else { grad }
+        })
+    })
+}

@@ -1,0 +1,45 @@
+//! `aten::resolve_conj`, `aten::resolve_neg`, `aten::is_conj`, `aten::is_neg`: what programs ask that are written for marks of
+//! conjugates and negatives.
+//!
+//! - Aliasing: `resolve_conj` and `resolve_neg` give `self` itself.
+//! - Source: torch.resolve_conj, torch.is_conj, PyTorch 2.15.
+//!
+//! No tensor has a mark here; why is said with [`Conj`](crate::ops::Conj).
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home_of(register);
+    /// The tensor itself: conjugates are computed when they are asked for.
+    pub ResolveConj = "aten::resolve_conj(Tensor(a) self) -> Tensor(a)", method;
+    /// The tensor itself: negatives are computed when they are asked for.
+    pub ResolveNeg = "aten::resolve_neg(Tensor(a) self) -> Tensor(a)", method;
+    pub IsConj = "aten::is_conj(Tensor self) -> bool";
+    pub IsNeg = "aten::is_neg(Tensor self) -> bool";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(ResolveConj).kind(&kind::VIEW).implicit(itself);
+    library.define(ResolveNeg).kind(&kind::VIEW).implicit(itself);
+    library.define(IsConj).kind(&kind::QUESTION).implicit(no);
+    library.define(IsNeg).kind(&kind::QUESTION).implicit(no);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.unary(ResolveConj, STORED, DTypeRule::Promoted, |x| x).view();
+    samples.unary(ResolveNeg, STORED, DTypeRule::Promoted, |x| x).view();
+    samples.of(IsConj, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
+    samples.of(IsNeg, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
+    samples.differs(ResolveConj, complex::RESOLVED);
+    samples.differs(ResolveNeg, complex::RESOLVED);
+}
+
+fn itself(input: &Tensor) -> Result<Tensor> {
+    input.spec()?;
+    Ok(input.clone())
+}
+
+fn no(input: &Tensor) -> Result<bool> {
+    input.spec()?;
+    Ok(false)
+}

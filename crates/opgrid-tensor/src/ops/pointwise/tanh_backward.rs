@@ -1,0 +1,47 @@
+//! `aten::tanh_backward`: the slope of `tanh` by its result, times what stands in front of it.
+//!
+//! `grad_input[i] = grad_output[i] * conj(1 - output[i] ^ 2)`
+//!
+//! - Shapes: both broadcast.
+//! - Dtypes: promoted; floating-point and complex ones.
+//! - Aliasing: `tanh_backward.grad_input` writes `grad_input`.
+//! - Errors: integers and bools.
+//! - Source: torch.ops.aten.tanh_backward, PyTorch 2.15.
+
+use crate::kernels::math::Conjugate;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home_of(register);
+    /// The slope of `tanh` by its result, times what stands in front of it; complex slopes are conjugated.
+    pub TanhBackward = "aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", out("grad_input", grad_input);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const TANH_BACKWARD: Family<TanhBackward> =
+    Family::new(TanhBackward, &kind::POINTWISE_BINARY, activation::slope_by_result);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&TANH_BACKWARD).cpu(cpu).derivative(|d, (grad_output, output)| {
+        d.by(grad_output, [output], |grad, [out]| TanhBackward.call(grad, &derivatives::conjugate(out)?))?;
+        d.by(output, [grad_output, output], |grad, [before, out]| {
+            let conjugate = derivatives::conjugate(out)?;
+            derivatives::conjugate(grad)?.mul(&(before * (&conjugate * -2)?)?)
+        })
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    activation::inexact_slopes(samples, TanhBackward, |grad, y| grad * (1.0 - y * y).conj()).tolerance(16.0);
+    samples.differs_as(TanhBackward, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.rounds(TanhBackward, Roundings::all(Rounding::Sum(8)).complex(Rounding::Result(64)));
+}
+
+fn cpu(grad: &Tensor, output: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(result_type(&[grad, output])?, T: Inexact => {
+        elementwise::binary::<T, T, T>(out, grad, output, |grad, output| {
+            let one = Math::<T>::ONE;
+            grad.times(one.minus(output.times(output)).conjugate())
+        })
+    })
+}
