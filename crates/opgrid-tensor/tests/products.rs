@@ -3,7 +3,7 @@
 use num_complex::Complex;
 use opgrid_core::{DType, Device, Scalar};
 use opgrid_tensor::kernels::copy;
-use opgrid_tensor::kernels::products::{Addend, multiply, multiply_add};
+use opgrid_tensor::kernels::products::{Addend, Windows, correlate, multiply, multiply_add, spread, weigh};
 use opgrid_tensor::{Array, Geometry, Tensor, TensorSpec};
 use proptest::prelude::*;
 
@@ -152,6 +152,129 @@ fn sizes_around_those_of_tiles_and_blocks() {
     }
 }
 
+/// Sizes around those of the tiles of AMX, which take bfloat16 where there is much to sum, and of its steps.
+#[test]
+fn sums_of_bfloat16_by_larger_tiles() {
+    let sizes = [
+        [1, 5, 1500, 5],
+        [1, 8, 128, 33],
+        [1, 9, 129, 31],
+        [1, 16, 64, 64],
+        [1, 17, 97, 63],
+        [1, 24, 33, 70],
+        [1, 25, 31, 50],
+        [1, 31, 16, 90],
+        [1, 32, 32, 32],
+        [1, 33, 65, 40],
+        [1, 64, 640, 96],
+        [1, 65, 1313, 17],
+        [1, 100, 700, 130],
+        [1, 257, 48, 161],
+        [3, 40, 47, 35],
+        [1, 40, 15, 64],
+        [1, 64, 0, 64],
+        [0, 64, 64, 64],
+        [1, 64, 64, 0],
+    ];
+    for sizes in sizes {
+        for a in LIES {
+            for b in LIES {
+                for out in [Lie::Rows, Lie::Columns, Lie::Gaps] {
+                    check(sizes, DType::BF16, [a, b, out]);
+                }
+            }
+        }
+    }
+}
+
+/// Numbers whose products are rounded many times: sums have single precision, whatever sums them, and are rounded once.
+#[test]
+fn sums_of_bfloat16_are_as_accurate_as_single_precision() {
+    let waves = |count: i64, step: f64| {
+        (0..count).map(|i| Complex::new((i as f64 * step).sin(), 0.0)).collect::<Vec<_>>()
+    };
+    for [m, k, n] in [[20, 5000, 40], [65, 300, 70], [3, 400, 40]] {
+        let a = typed(&waves(m * k, 0.7), &[1, m, k], DType::BF16);
+        let b = typed(&waves(k * n, 0.3), &[1, k, n], DType::BF16);
+        let out = empty(&[1, m, n], DType::BF16);
+        multiply(&out, &a, &b).unwrap();
+        let limit = f64::from(f32::EPSILON) * k as f64;
+        for (found, expected) in numbers(&out).into_iter().zip(exact(&a, &b)) {
+            let rounding = expected.norm() / 256.0;
+            assert!((found - expected).norm() < rounding + limit, "{found} for {expected}, {m} {k} {n}");
+        }
+    }
+}
+
+/// Panels are filled up with zeros: nothing beyond the factors gets into a sum, not even what is no number.
+#[test]
+fn infinities_stay_in_their_rows_and_columns() {
+    let [m, k, n] = [37, 70, 45];
+    for lies in [[Lie::Rows; 2], [Lie::Columns; 2], [Lie::Gaps; 2]] {
+        let [a, b] = [(m, k, lies[0]), (k, n, lies[1])]
+            .map(|(rows, columns, lie)| matrix(&stack([1, rows, columns], lie, DType::BF16, 1)));
+        let nan = typed(&[Complex::new(f64::NAN, 0.0)], &[1, 1], DType::BF16);
+        let corner = |array: &Array, row, column| {
+            let geometry = array.geometry().slice(0, row, row + 1, 1).unwrap();
+            array.view(geometry.slice(1, column, column + 1, 1).unwrap()).unwrap()
+        };
+        copy::copy(&corner(&a, m - 1, k - 1), &nan).unwrap();
+        copy::copy(&corner(&b, k - 1, n - 1), &nan).unwrap();
+        let out = empty(&[m, n], DType::BF16);
+        multiply(&out, &a, &b).unwrap();
+        for (place, found) in numbers(&out).into_iter().enumerate() {
+            let (row, column) = (place as i64 / n, place as i64 % n);
+            assert_eq!(found.re.is_nan(), row == m - 1 || column == n - 1, "{row} {column} {lies:?}");
+        }
+    }
+}
+
+/// Convolutions of small whole numbers, whose sums are exact: those of bfloat16 are those of single precision, rounded.
+#[test]
+fn convolutions_of_bfloat16_by_larger_tiles() {
+    type Computed = fn(&Windows, &Array, [&Array; 3]) -> opgrid_core::Result<()>;
+    let computed: [(usize, Computed); 3] = [
+        (2, |windows, out, [image, weight, _]| correlate(windows, out, image, weight, None)),
+        (0, |windows, out, [_, weight, places]| spread(windows, out, places, weight, None)),
+        (1, |windows, out, [image, _, places]| weigh(windows, out, places, image)),
+    ];
+    for (batch, channels, filters, side, step, padding) in [(1, 7, 9, 13, 1, 1), (3, 16, 33, 9, 2, 0)] {
+        let places = (side + 2 * padding - 3) / step + 1;
+        let windows = Windows {
+            batch,
+            groups: 1,
+            channels,
+            filters,
+            image: [1, side, side],
+            window: [1, 3, 3],
+            places: [1, places, places],
+            step: [1, step, step],
+            dilation: [1; 3],
+            padding: [0, padding, padding],
+        };
+        let sizes =
+            [[batch, channels, side, side], [filters, channels, 3, 3], [batch, filters, places, places]]
+                .map(|sizes| sizes.map(|size| size as i64));
+        for (number, (output, compute)) in computed.into_iter().enumerate() {
+            let of = |dtype| {
+                let [image, weight, places] = [0, 1, 2].map(|array| {
+                    let count: i64 = sizes[array].iter().product();
+                    stack([1, 1, count], Lie::Rows, dtype, array as i64)
+                });
+                let [image, weight, places] =
+                    [(image, 0), (weight, 1), (places, 2)].map(|(array, number)| {
+                        array.view(Geometry::contiguous(&sizes[number]).unwrap()).unwrap()
+                    });
+                let out = empty(&sizes[output], dtype);
+                compute(&windows, &out, [&image, &weight, &places]).unwrap();
+                out
+            };
+            let expected = typed(&numbers(&of(DType::F32)), &sizes[output], DType::BF16);
+            assert_eq!(numbers(&of(DType::BF16)), numbers(&expected), "{number} {windows:?}");
+        }
+    }
+}
+
 #[test]
 fn products_for_several_threads() {
     for dtype in [DType::F32, DType::BF16, DType::Complex64, DType::I16] {
@@ -194,7 +317,7 @@ fn factors([m, k, n]: [i64; 3], dtype: DType) -> (Array, Array) {
 fn sums_with_products() {
     let (beta, alpha) = (Scalar::Int(3), Scalar::Int(2));
     for dtype in DTYPES {
-        for [m, k, n] in [[5, 40, 7], [14, 6, 35], [1, 300, 3], [4, 0, 2]] {
+        for [m, k, n] in [[5, 40, 7], [14, 6, 35], [1, 300, 3], [4, 0, 2], [37, 45, 70]] {
             let (a, b) = factors([m, k, n], dtype);
             let input = matrix(&stack([1, m, n], Lie::Repeated, dtype, 5));
             let products = exact(
@@ -274,15 +397,17 @@ fn infinities_stay_infinite() {
 
 #[test]
 fn a_product_is_the_same_every_time() {
-    let (a, b) = factors([300, 400, 300], DType::F32);
-    let products: Vec<Vec<f32>> = (0..5)
-        .map(|_| {
-            let out = empty(&[300, 300], DType::F32);
-            multiply(&out, &a, &b).unwrap();
-            out.to_vec().unwrap()
-        })
-        .collect();
-    assert!(products.windows(2).all(|pair| pair[0] == pair[1]));
+    for dtype in [DType::F32, DType::BF16] {
+        let (a, b) = factors([300, 400, 300], dtype);
+        let products: Vec<Vec<Number>> = (0..5)
+            .map(|_| {
+                let out = empty(&[300, 300], dtype);
+                multiply(&out, &a, &b).unwrap();
+                numbers(&out)
+            })
+            .collect();
+        assert!(products.windows(2).all(|pair| pair[0] == pair[1]), "{dtype}");
+    }
 }
 
 #[test]

@@ -35,6 +35,7 @@ use crate::with_dtype;
 
 pub use self::span::{Input, Output};
 pub(crate) use self::span::{Span, Target};
+pub(super) use self::strided::transpose;
 
 /// An input of an element-wise loop.
 #[derive(Clone, Copy)]

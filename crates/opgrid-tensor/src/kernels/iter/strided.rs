@@ -146,7 +146,7 @@ pub(super) unsafe fn scatter(to: *mut u8, stride: usize, from: *const u8, n: usi
 /// # Safety
 ///
 /// As [`gather`].
-pub(super) unsafe fn transpose(
+pub(in crate::kernels) unsafe fn transpose(
     to: *mut u8,
     from: *const u8,
     stride: usize,

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::matrix::{Factor, Matrix, Room, Spare, pack, panel_size};
+use super::matrix::{Factor, Matrix, Room, Spare, pack};
 use super::scheme::Scheme;
 use super::tile::{Kernel, Work};
 use crate::kernels::arithmetic::Arithmetic;
@@ -23,8 +23,9 @@ const FEW: usize = 4;
 /// Bytes of the panels of the right factor: half of a second-level cache.
 const PANELS_BYTES: usize = 512 << 10;
 /// Rows of tiles whose panels are made together where the left factor's columns lie in one piece: lines of the cache hold more
-/// rows than a tile has.
+/// rows than a tile has, up to so many rows.
 const TOGETHER: usize = 8;
+const ROWS_TOGETHER: usize = 96;
 /// A right factor of so many bytes is in a near cache where it is.
 const SMALL_BYTES: usize = 64 << 10;
 
@@ -63,13 +64,14 @@ pub(super) struct Cuts {
 }
 
 impl Cuts {
-    pub fn new<S: Scheme>(inner: usize) -> Self {
-        Self::of_depth(inner, deep::<S>())
+    pub fn new<S: Scheme>(scheme: S, inner: usize) -> Self {
+        Self::of_depth(scheme, inner, deep::<S>())
     }
 
-    fn of_depth(inner: usize, deep: usize) -> Self {
+    fn of_depth<S: Scheme>(scheme: S, inner: usize, deep: usize) -> Self {
+        let unit = scheme.kernel().unit.max(2);
         let count = inner.div_ceil(deep).max(1);
-        Self { inner, deep: inner.div_ceil(count).next_multiple_of(2), count }
+        Self { inner, deep: inner.div_ceil(count).next_multiple_of(unit), count }
     }
 
     fn get(&self, number: usize) -> Range<usize> {
@@ -80,7 +82,7 @@ impl Cuts {
     pub fn panels<S: Scheme>(&self, scheme: S, number: usize, columns: usize) -> Range<usize> {
         let kernel = scheme.kernel();
         let width = kernel.width / S::PARTS;
-        let size = |steps| columns.div_ceil(width) * panel_size(steps, width, kernel.depth);
+        let size = |steps| columns.div_ceil(width) * kernel.right(width).size(steps);
         let before = number * size(self.deep);
         before..before + size(self.get(number).len())
     }
@@ -101,7 +103,7 @@ pub(super) unsafe fn pack_cut<S: Scheme>(
     let kernel = scheme.kernel();
     let part = b.part(cuts.get(number), 0..b.columns);
     // SAFETY: passed on; a part of the matrix.
-    unsafe { Factor::<S>::pack(part, to, kernel.width / S::PARTS, kernel.depth) }
+    unsafe { Factor::<S>::pack(part, to, kernel.right(kernel.width / S::PARTS)) }
 }
 
 /// A right factor's panels, or the factor itself.
@@ -121,7 +123,7 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
     /// The matrices fit each other; the factors may be read, and the result written and, if it is added to, read.
     pub unsafe fn compute(&self, room: &mut Room) {
         let deep = if self.is_streamed() { SHALLOW } else { deep::<S>() };
-        let cuts = Cuts::of_depth(self.a.columns, deep);
+        let cuts = Cuts::of_depth(self.scheme, self.a.columns, deep);
         for cut in 0..cuts.count {
             let part = Self {
                 a: self.a.part(0..self.a.rows, cuts.get(cut)),
@@ -173,8 +175,8 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
     /// Whether full rows of tiles of the left factor are read where they are.
     fn reads_a(&self) -> bool {
         let [_, width] = self.tile_sizes();
-        let depth = self.kernel().depth;
-        let beside = depth == 1 || (self.a.column == 1 && self.a.columns.is_multiple_of(depth));
+        let unit = self.kernel().unit;
+        let beside = unit == 1 || (self.a.column == 1 && self.a.columns.is_multiple_of(unit));
         let as_it_is = S::SAME && S::PARTS == 1 && beside;
         // Rows that are a multiple of this apart fight for the same lines of the cache.
         let apart = !self.a.row.wrapping_mul(size_of::<S::Element>()).is_multiple_of(4096);
@@ -197,20 +199,23 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
         // Rows that are read once stay in one piece: as one panel, in which those of the tiles begin everywhere.
         let (wide, next) = match self.is_streamed() {
             true => (columns.next_multiple_of(width), kernel.width * kernel.depth),
-            false => (width, panel_size(steps, width, kernel.depth) * S::PARTS),
+            false => (width, kernel.right(width).size(steps) * S::PARTS),
         };
         let all = match self.packed {
             Some(_) => 0,
-            None => columns.div_ceil(wide.max(1)) * panel_size(steps, wide, kernel.depth),
+            None => columns.div_ceil(wide.max(1)) * kernel.right(wide).size(steps),
         };
-        let size = panel_size(steps, tallest, kernel.depth);
-        let together = if self.a.row == 1 && !self.reads_a() { TOGETHER } else { 1 };
+        let size = kernel.left(tallest).size(steps);
+        let together = match self.a.row == 1 && !self.reads_a() {
+            true => (ROWS_TOGETHER / kernel.tallest()).clamp(1, TOGETHER),
+            false => 1,
+        };
         let (panels, left) = room.slices::<S::Packed>([all, together * size]);
         let panels = match self.packed {
             Some(packed) => packed,
             None => {
                 // SAFETY: the elements may be read, as the caller promises.
-                unsafe { rest.pack(panels, wide, kernel.depth) };
+                unsafe { rest.pack(panels, kernel.right(wide)) };
                 panels
             }
         };
@@ -219,7 +224,7 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
             panel: width * S::PARTS,
             step: in_place.map_or(0, |b| b.row.wrapping_mul(S::PARTS)),
         };
-        let step = wide * S::PARTS * kernel.depth;
+        let step = wide * S::PARTS * kernel.unit;
         let packed = Panels { start: panels.as_ptr().cast(), panel: next, step };
         let mut spare = Spare::new();
         for row in (0..self.a.rows).step_by(tallest) {
@@ -234,13 +239,13 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
             unsafe {
                 if number == 0 && full > 0 {
                     let several = self.a.part(row..row + full * tallest, 0..steps);
-                    pack::<S>(left, tallest, kernel.depth, several.transposed());
+                    pack::<S>(left, kernel.left(tallest), several.transposed());
                 }
                 let work = match together > 1 && rows == tallest {
                     true => self.work(
                         left[number * size..].as_ptr().cast(),
-                        kernel.depth,
-                        kernel.tallest() * kernel.depth,
+                        kernel.unit,
+                        kernel.tallest() * kernel.unit,
                     ),
                     false => self.left(a, &mut left[..size]),
                 };
@@ -259,11 +264,11 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
         let kernel = self.kernel();
         let height = kernel.height(a.rows * S::PARTS);
         let (start, row, step) = if self.reads_a() && height == a.rows {
-            (a.start.cast_const().cast(), a.row, a.column.wrapping_mul(kernel.depth))
+            (a.start.cast_const().cast(), a.row, a.column.wrapping_mul(kernel.unit))
         } else {
             // SAFETY: the elements may be read, as the caller promises.
-            unsafe { pack::<S>(panel, height / S::PARTS, kernel.depth, a.transposed()) };
-            (panel.as_ptr().cast(), kernel.depth, height * kernel.depth)
+            unsafe { pack::<S>(panel, kernel.left(height / S::PARTS), a.transposed()) };
+            (panel.as_ptr().cast(), kernel.unit, height * kernel.unit)
         };
         self.work(start, row, step)
     }
@@ -272,7 +277,7 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
     fn work(&self, start: *const S::Factor, row: usize, step: usize) -> Work<S::Factor, S::Number> {
         Work {
             tiles: 0,
-            steps: self.a.columns.div_ceil(self.kernel().depth),
+            steps: self.a.columns.div_ceil(self.kernel().unit),
             a: start,
             a_row: row,
             a_step: step,
@@ -301,7 +306,6 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
         let kernel = self.kernel();
         let [_, width] = self.tile_sizes();
         let height = kernel.height(out.rows * S::PARTS);
-        let spare = spare.numbers::<S::Number>();
         let right = Work { b_step: panels.step, b_tile: panels.panel, ..*left };
         let whole =
             if S::PARTS == 1 && out.rows == height && out.column == 1 { out.columns / width } else { 0 };
@@ -312,6 +316,10 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
                 kernel.tile(height, &Work { tiles: whole, b: panels.start, out: to, out_row, ..right });
             }
         }
+        if whole * width == out.columns {
+            return;
+        }
+        let spare = spare.numbers::<S::Number>(kernel.tallest() * kernel.width);
         for (number, column) in (0..out.columns).step_by(width).enumerate().skip(whole) {
             let b = panels.start.wrapping_add(number * panels.panel);
             let (to, out_row) = (spare.as_mut_ptr(), kernel.width);

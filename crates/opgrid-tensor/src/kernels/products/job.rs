@@ -9,6 +9,7 @@ use std::ops::Range;
 use opgrid_core::Result;
 
 use super::blocked::{self, Cuts, Product, pack_cut};
+use super::convolution::Narrow;
 use super::matrix::{Matrix, Memory, Room, Shared};
 use super::scheme::Scheme;
 use super::thin::{self, Thin};
@@ -17,7 +18,7 @@ use crate::error::argument;
 use crate::kernels::arithmetic::Arithmetic;
 use crate::kernels::iter::parallel::{for_each_piece, num_threads};
 use crate::kernels::iter::{Input, Output, Span};
-use crate::kernels::simd::vectorised;
+use crate::kernels::simd::{VectorLoop, vectorised};
 use crate::tensor::Element;
 
 /// Products that are worth a piece of their own.
@@ -168,7 +169,7 @@ unsafe impl<E: Element, F: Sync> Sync for Narrowed<E, F> {}
 unsafe impl<S, F> Target<S> for Narrowed<S::Element, F>
 where
     S: Scheme,
-    F: Fn(S::Sum, Option<S::Element>) -> S::Element + Sync,
+    F: Fn(S::Sum, Option<S::Element>) -> S::Element + Copy + Sync,
 {
     const ROWS: usize = 256;
 
@@ -190,7 +191,15 @@ where
         sums(Matrix { start: wide.as_mut_ptr(), rows, columns, row: columns, column: 1 }, S::Sum::ONE, false);
         let added = self.added.map(|added| added.part(part.clone()));
         let out = self.out.part(part);
+        // A copy, which the compiler need not read again for each element.
+        let narrow = self.narrow;
         for (row, wide) in wide.chunks_exact(columns.max(1)).enumerate() {
+            if out.column == 1 && added.is_none() {
+                // SAFETY: elements of the result, which lie beside each other.
+                let places = unsafe { std::slice::from_raw_parts_mut(out.at(row, 0).cast(), columns) };
+                Narrow(move |sum| narrow(sum, None), wide, places).vectorised();
+                continue;
+            }
             for (block, wide) in wide.chunks(BLOCK).enumerate() {
                 let column = block * BLOCK;
                 let mut elements = [S::Element::default(); BLOCK];
@@ -199,12 +208,12 @@ where
                     // SAFETY: elements that are added.
                     unsafe { copy_from(elements, added.at(row, column), added.column) };
                     let narrowed = |(element, sum): (&mut S::Element, &S::Sum)| {
-                        *element = (self.narrow)(*sum, Some(*element));
+                        *element = narrow(*sum, Some(*element));
                     };
                     vectorised(|| elements.iter_mut().zip(wide).for_each(narrowed));
                 } else {
                     let narrowed = |(element, sum): (&mut S::Element, &S::Sum)| {
-                        *element = (self.narrow)(*sum, None);
+                        *element = narrow(*sum, None);
                     };
                     vectorised(|| elements.iter_mut().zip(wide).for_each(narrowed));
                 }
@@ -299,7 +308,7 @@ pub(super) fn multiply_narrowed<S: Scheme>(
     out: Output<'_, S::Element>,
     factors: [Input<'_, S::Element>; 2],
     added: Option<Input<'_, S::Element>>,
-    narrow: impl Fn(S::Sum, Option<S::Element>) -> S::Element + Sync,
+    narrow: impl Fn(S::Sum, Option<S::Element>) -> S::Element + Copy + Sync,
 ) -> Result<()> {
     let added = match added {
         Some(added) if added.span().geometry().sizes() != out.span().geometry().sizes() => {
@@ -422,7 +431,7 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
         if least > SHARED_BYTES {
             return None;
         }
-        let cuts = Cuts::new::<S>(inner);
+        let cuts = Cuts::new(self.scheme, inner);
         let each = cuts.panels(self.scheme, cuts.count - 1, pieces.each[2].min(columns)).end;
         let bytes = each.saturating_mul(blocks).saturating_mul(size_of::<S::Packed>());
         if bytes > SHARED_BYTES {

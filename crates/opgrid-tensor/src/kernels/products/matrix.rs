@@ -3,6 +3,7 @@
 //! ```text
 //! panel    k = 0: element of each lane │ k = 1: element of each lane │ …     lanes that are missing are zero
 //! pairs    k = 0, 1: two elements of each lane │ k = 2, 3: …
+//! rows     k = 0 … 31: 32 elements of each lane │ k = 32 … 63: …
 //! ```
 //!
 //! Lanes are the rows of the left factor and the columns of the right one. What is read as a panel lies one after the
@@ -10,11 +11,13 @@
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::scheme::Scheme;
-use super::tile::TILE_BYTES;
-use crate::kernels::simd::vectorised;
+use super::tile::{Layout, TILE_BYTES};
+use crate::kernels::iter::transpose;
+use crate::kernels::simd::VectorLoop;
 use crate::tensor::Element;
 
 /// A matrix in memory; strides count elements. That of the only row or column may be of any size, so that addresses are
@@ -68,12 +71,12 @@ pub(super) trait Factor<S: Scheme>: Copy {
     /// The factor itself, if it is a matrix in memory.
     fn matrix(&self) -> Option<Matrix<S::Element>>;
 
-    /// Copies it to panels of `width` columns.
+    /// Copies its columns to panels.
     ///
     /// # Safety
     ///
     /// The elements may be read.
-    unsafe fn pack(self, to: &mut [S::Packed], width: usize, depth: usize);
+    unsafe fn pack(self, to: &mut [S::Packed], layout: Layout);
 }
 
 impl<S: Scheme> Factor<S> for Matrix<S::Element> {
@@ -89,67 +92,83 @@ impl<S: Scheme> Factor<S> for Matrix<S::Element> {
         Some(*self)
     }
 
-    unsafe fn pack(self, to: &mut [S::Packed], width: usize, depth: usize) {
+    unsafe fn pack(self, to: &mut [S::Packed], layout: Layout) {
         // SAFETY: passed on.
-        unsafe { pack::<S>(to, width, depth, self) }
+        unsafe { pack::<S>(to, layout, self) }
     }
 }
 
-/// Copies a matrix of lanes, one per column, to panels of `width` lanes.
+/// Copies a matrix of lanes, one per column, to panels.
 ///
 /// # Safety
 ///
 /// The elements may be read. `to` has room for the panels.
-pub(super) unsafe fn pack<S: Scheme>(
-    to: &mut [S::Packed],
-    width: usize,
-    depth: usize,
-    from: Matrix<S::Element>,
-) {
+pub(super) unsafe fn pack<S: Scheme>(to: &mut [S::Packed], layout: Layout, from: Matrix<S::Element>) {
     if from.rows == 0 || from.columns == 0 {
         return;
     }
-    let size = panel_size(from.rows, width, depth);
+    let (size, width) = (layout.size(from.rows), layout.lanes);
     // Long rows are read in the order of memory, some at a time.
-    let high = if from.column == 1 { STRIP } else { from.rows };
+    let high = if from.column == 1 { STRIP.next_multiple_of(layout.unit) } else { from.rows };
     for top in (0..from.rows).step_by(high) {
         let bottom = from.rows.min(top + high);
         for (number, first) in (0..from.columns).step_by(width).enumerate() {
             let part = from.part(top..bottom, first..from.columns.min(first + width));
-            let to = &mut to[number * size + top * width..][..panel_size(bottom - top, width, depth)];
+            let to = &mut to[number * size + top * width..][..layout.size(bottom - top)];
             // SAFETY: passed on; a part of the matrix.
-            unsafe { pack_panel::<S>(to, width, depth, part) }
+            unsafe { pack_panel::<S>(to, layout, part) }
         }
     }
 }
 
 /// Rows that are copied to all panels before the next ones.
 const STRIP: usize = 16;
+/// Elements of a lane that lie beside each other where they are more than a pair.
+const LONG: usize = 32;
 
 /// Copies some steps of one panel.
 ///
 /// # Safety
 ///
 /// The elements may be read.
-unsafe fn pack_panel<S: Scheme>(to: &mut [S::Packed], width: usize, depth: usize, from: Matrix<S::Element>) {
-    if from.columns < width || !from.rows.is_multiple_of(depth) {
+unsafe fn pack_panel<S: Scheme>(to: &mut [S::Packed], layout: Layout, from: Matrix<S::Element>) {
+    let Layout { lanes: width, depth, unit } = layout;
+    if from.columns < width || !from.rows.is_multiple_of(unit) {
         to.fill(S::Packed::default());
     }
-    // SAFETY: passed on.
-    vectorised(|| unsafe {
-        match (depth, from.column, from.row) {
-            (1, 1, _) => rows::<S>(to, width, from),
-            (2, 1, _) => pairs_of_rows::<S>(to, width, from),
-            (1, _, 1) => columns::<S, 1>(to, width, from),
-            (2, _, 1) => columns::<S, 2>(to, width, from),
-            _ => any::<S>(to, width, depth, from),
-        }
-    });
+    Panel::<S> { to, width, depth, from }.vectorised();
 }
 
-/// Elements in a panel.
-pub(super) fn panel_size(steps: usize, width: usize, depth: usize) -> usize {
-    steps.next_multiple_of(depth) * width
+/// Some steps of a panel, and what goes there.
+///
+/// Invariant: the elements of the matrix may be read, as `pack_panel` asks.
+struct Panel<'a, S: Scheme> {
+    to: &'a mut [S::Packed],
+    width: usize,
+    depth: usize,
+    from: Matrix<S::Element>,
+}
+
+impl<S: Scheme> VectorLoop for Panel<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { to, width, depth, from } = self;
+        // SAFETY: the invariant of `Panel`.
+        unsafe {
+            match (depth, from.column, from.row) {
+                (1, 1, _) => rows::<S>(to, width, from),
+                (2, 1, _) => pairs_of_rows::<S>(to, width, from),
+                (1, _, 1) => columns::<S, 1>(to, width, from),
+                (2, _, 1) if S::SAME && from.columns == width => pairs_of_columns::<S>(to, from),
+                (2, _, 1) => columns::<S, 2>(to, width, from),
+                (LONG, _, 1) => pieces_of_columns::<S>(to, width, from),
+                (LONG, 1, _) => turned_rows::<S>(to, width, from),
+                _ => any::<S>(to, width, depth, from),
+            }
+        }
+    }
 }
 
 /// Rows that lie in one piece, as in the panel.
@@ -173,7 +192,7 @@ unsafe fn rows<S: Scheme>(to: &mut [S::Packed], width: usize, from: Matrix<S::El
 /// The elements may be read.
 #[inline(always)]
 unsafe fn pairs_of_rows<S: Scheme>(to: &mut [S::Packed], width: usize, from: Matrix<S::Element>) {
-    for (pair, to) in to.chunks_exact_mut(2 * width).enumerate() {
+    for (pair, to) in to.chunks_exact_mut(2 * width).enumerate().take(from.rows.div_ceil(2)) {
         let (to, _) = to.as_chunks_mut::<2>();
         // SAFETY: the elements of a row may be read and lie beside each other.
         let row = |row| unsafe { std::slice::from_raw_parts(from.at(row, 0), from.columns) };
@@ -223,6 +242,67 @@ unsafe fn columns<S: Scheme, const DEPTH: usize>(
     unsafe {
         any::<S>(&mut to[wide * DEPTH..], width, DEPTH, right);
         any::<S>(&mut to[high * width..], width, DEPTH, below);
+    }
+}
+
+/// Columns that lie in one piece, as many as the panel has lanes: the pairs are turned as they are.
+///
+/// # Safety
+///
+/// The elements may be read. They are packed as they are.
+#[inline(always)]
+unsafe fn pairs_of_columns<S: Scheme>(to: &mut [S::Packed], from: Matrix<S::Element>) {
+    let (width, pairs) = (from.columns, from.rows / 2);
+    let (start, size) = (to[..2 * pairs * width].as_mut_ptr(), 2 * size_of::<S::Element>());
+    let stride = from.column.wrapping_mul(size_of::<S::Element>());
+    // SAFETY: the pairs of each column may be read, as the caller promises; the panel has room for them, as was just asked.
+    unsafe { transpose(start.cast(), from.start.cast_const().cast(), stride, pairs, width, size) };
+    let last = from.part(2 * pairs..from.rows, 0..width);
+    // SAFETY: a part of the matrix.
+    unsafe { any::<S>(&mut to[2 * pairs * width..], width, 2, last) };
+}
+
+/// Columns that lie in one piece, and lie so in the panel, [`LONG`] elements at a time.
+///
+/// # Safety
+///
+/// The elements may be read.
+#[inline(always)]
+unsafe fn pieces_of_columns<S: Scheme>(to: &mut [S::Packed], width: usize, from: Matrix<S::Element>) {
+    let high = from.rows - from.rows % LONG;
+    let (places, _) = to.as_chunks_mut::<LONG>();
+    for (row, places) in (0..high).step_by(LONG).zip(places.chunks_exact_mut(width)) {
+        for (column, place) in places[..from.columns].iter_mut().enumerate() {
+            // SAFETY: the elements of a column may be read and lie beside each other.
+            let piece = unsafe { from.at(row, column).cast::<[S::Element; LONG]>().read() };
+            *place = piece.map(S::pack);
+        }
+    }
+    // SAFETY: a part of the matrix.
+    unsafe { any::<S>(&mut to[high * width..], width, LONG, from.part(high..from.rows, 0..from.columns)) };
+}
+
+/// Rows that lie in one piece, where columns lie so in the panel: they are interleaved, and the pairs turned.
+///
+/// # Safety
+///
+/// The elements may be read.
+#[inline(always)]
+unsafe fn turned_rows<S: Scheme>(to: &mut [S::Packed], width: usize, from: Matrix<S::Element>) {
+    let mut pairs = [S::Packed::default(); LONG * LONG];
+    let pairs = &mut pairs[..LONG * width];
+    for (row, to) in (0..from.rows).step_by(LONG).zip(to.chunks_exact_mut(LONG * width)) {
+        let part = from.part(row..from.rows.min(row + LONG), 0..from.columns);
+        if part.rows < LONG {
+            pairs.fill(S::Packed::default());
+        }
+        // SAFETY: a part of the matrix.
+        unsafe { pairs_of_rows::<S>(pairs, width, part) };
+        let size = 2 * size_of::<S::Packed>();
+        // SAFETY: both have `LONG / 2` pairs for each of the lanes, which may be moved byte by byte.
+        unsafe {
+            transpose(to.as_mut_ptr().cast(), pairs.as_ptr().cast(), width * size, width, LONG / 2, size)
+        };
     }
 }
 
@@ -325,15 +405,19 @@ impl Room {
 }
 
 /// Room for a tile.
-pub(super) struct Spare([Line; TILE_BYTES / size_of::<Line>()]);
+pub(super) struct Spare([MaybeUninit<Line>; TILE_BYTES / size_of::<Line>()]);
 
 impl Spare {
     pub fn new() -> Self {
-        Self([Line([0; 8]); TILE_BYTES / size_of::<Line>()])
+        Self([const { MaybeUninit::uninit() }; TILE_BYTES / size_of::<Line>()])
     }
 
-    pub fn numbers<T: Element>(&mut self) -> &mut [T] {
-        as_elements(&mut self.0, TILE_BYTES / size_of::<T>())
+    /// So many numbers, all zero.
+    pub fn numbers<T: Element>(&mut self, count: usize) -> &mut [T] {
+        let lines = &mut self.0[..(count * size_of::<T>()).div_ceil(size_of::<Line>())];
+        lines.fill(MaybeUninit::new(Line([0; 8])));
+        // SAFETY: all of them were written just now.
+        as_elements(unsafe { lines.assume_init_mut() }, count)
     }
 }
 

@@ -5,6 +5,7 @@
 //! | `scheme` | says what elements of a dtype become and what their products are summed in |
 //! | `lanes` | the registers of each kind of processor |
 //! | `tile` | sums a tile of the result in registers |
+//! | `amx` | the same in the tile registers of AMX, for bfloat16 |
 //! | `matrix` | copies factors to panels, in the order in which tiles read them |
 //! | `blocked` | keeps panels in near caches |
 //! | `thin` | multiplies by a few vectors without panels |
@@ -16,6 +17,8 @@
 //!
 //! The 16-bit floats are summed in single precision and rounded once. Integers wrap around.
 
+#[cfg(target_arch = "x86_64")]
+mod amx;
 mod blocked;
 mod chain;
 mod columns;
@@ -144,7 +147,7 @@ fn by_dtype(out: &Array, factors: [&Array; 2], addend: Option<Addend<'_>>) -> Re
         DType::U8 => narrowed(Widened(PhantomData::<u8>), out, factors, addend, |sum| sum as u8),
         DType::I8 => narrowed(Widened(PhantomData::<i8>), out, factors, addend, |sum| sum as i8),
         DType::F16 => narrowed(Widened(PhantomData::<f16>), out, factors, addend, |sum| sum),
-        DType::BF16 => match tile::pairs() {
+        DType::BF16 => match tile::pairs(product_sizes(out, factors)) {
             Some(kernel) => narrowed(Pairs(kernel), out, factors, addend, |sum| sum),
             None => narrowed(Widened(PhantomData::<bf16>), out, factors, addend, |sum| sum),
         },
@@ -153,6 +156,13 @@ fn by_dtype(out: &Array, factors: [&Array; 2], addend: Option<Addend<'_>>) -> Re
         }
         dtype => Err(unsupported(dtype, "a dtype of numbers")),
     }
+}
+
+/// Rows, steps along the inner dimension, and columns.
+fn product_sizes(out: &Array, [a, _]: [&Array; 2]) -> [usize; 3] {
+    let last =
+        |array: &Array, number: usize| array.sizes().iter().nth_back(number).map_or(0, |size| *size as usize);
+    [last(out, 1), last(a, 0), last(out, 0)]
 }
 
 /// The kernel for factors of 64 bits: where the processor has instructions for products of 32 bits only, and all elements
@@ -245,13 +255,13 @@ where
     let factors = [(a, Aliasing::Never), (b, Aliasing::Never)];
     let Some((input, beta)) = added else {
         let access = Access::new(out, factors)?;
-        let narrow = |sum, _| S::Element::narrow(alpha.times(narrow(sum)));
+        let narrow = move |sum, _| S::Element::narrow(alpha.times(narrow(sum)));
         let factors = [access.input(0)?, access.input(1)?];
         return job::multiply_narrowed(scheme, access.output()?, factors, None, narrow);
     };
     let input = readable(out, input)?;
     let access = Access::new(out, [factors[0], factors[1], (&input, Aliasing::InPlace)])?;
-    let narrow = |sum, added: Option<S::Element>| {
+    let narrow = move |sum, added: Option<S::Element>| {
         let product = alpha.times(narrow(sum));
         S::Element::narrow(added.map_or(product, |added| beta.times(added.widen()).plus(product)))
     };

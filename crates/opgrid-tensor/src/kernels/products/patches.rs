@@ -12,8 +12,9 @@
 
 use std::ops::Range;
 
-use super::matrix::{Factor, Matrix, panel_size};
+use super::matrix::{Factor, Matrix};
 use super::scheme::{BLOCK, Scheme};
+use super::tile::Layout;
 use crate::kernels::simd::VectorLoop;
 
 /// The sizes of a convolution: how places of a window on images belong to each other. Lists are depth, row, column;
@@ -233,10 +234,11 @@ impl<S: Scheme> Factor<S> for Patches<'_, S::Element> {
         None
     }
 
-    unsafe fn pack(self, to: &mut [S::Packed], width: usize, depth: usize) {
+    unsafe fn pack(self, to: &mut [S::Packed], layout: Layout) {
         let [rows, columns] = Factor::<S>::sizes(&self);
-        let size = panel_size(rows, width, depth);
-        let has_gaps = self.windows.is_padded() || !rows.is_multiple_of(depth);
+        let Layout { lanes: width, depth, unit } = layout;
+        let size = layout.size(rows);
+        let has_gaps = self.windows.is_padded() || !rows.is_multiple_of(unit);
         let taps = self.windows.taps_of_group(self.group, self.taps[0]..self.taps[1]);
         let mut lines = Lines::default();
         if self.turned {
@@ -319,6 +321,10 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
                     (false, 1, 1) => pack_line::<S>(&mut to[tap * width + place..][..count], from),
                     (false, 1, 2) => {
                         pack_every_other::<S>(&mut to[tap * width + place..][..count], from);
+                    }
+                    (false, 2, _) => {
+                        let to = to[(tap / 2 * width + place) * 2 + tap % 2..].iter_mut().step_by(2);
+                        to.zip(from.iter().step_by(step)).for_each(|(to, from)| *to = S::pack(*from));
                     }
                     (true, 1, 1) => {
                         let to = to[place * width + lane..].iter_mut().step_by(width);

@@ -15,6 +15,8 @@ use std::sync::LazyLock;
 
 use half::{bf16, f16};
 
+#[cfg(target_arch = "x86_64")]
+use super::amx;
 use super::lanes::{self, Lanes, Portable};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512, Short};
@@ -25,8 +27,8 @@ use crate::tensor::Element;
 
 /// Registers beside each other in a tile.
 const WIDE: usize = 2;
-/// Bytes of the largest tile.
-pub(super) const TILE_BYTES: usize = 12 * WIDE * 64;
+/// Bytes of the largest tile of any kernel.
+pub(super) const TILE_BYTES: usize = 32 * WIDE * 64;
 /// Vectors that [`Kernel::dots`] takes at a time.
 pub(super) const ROWS: usize = 4;
 
@@ -53,6 +55,23 @@ pub(super) struct Work<F, N> {
     pub add: bool,
 }
 
+/// How the elements of some lanes, the rows of a left factor or the columns of a right one, lie in a panel.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    pub lanes: usize,
+    /// Elements of one lane that lie beside each other.
+    pub depth: usize,
+    /// Steps of the inner dimension are filled up with zeros to a multiple of this.
+    pub unit: usize,
+}
+
+impl Layout {
+    /// Elements of a panel.
+    pub fn size(self, steps: usize) -> usize {
+        steps.next_multiple_of(self.unit) * self.lanes
+    }
+}
+
 type Tile<F, N> = unsafe fn(&Work<F, N>);
 type Dots<F, N> = unsafe fn([*const F; ROWS], *const F, usize) -> [N; ROWS];
 
@@ -62,8 +81,11 @@ pub(super) struct Kernel<F, N> {
     pub heights: [usize; 4],
     /// Columns of all tiles.
     pub width: usize,
-    /// Factors of one sum that lie beside each other.
+    /// Factors of one sum that lie beside each other in panels of the right factor.
     pub depth: usize,
+    /// The same of the left factor. Panels have a multiple of so many steps along the inner dimension; those of
+    /// [`Work`] are so many.
+    pub unit: usize,
     /// Factors that [`dots`](Self::dots) takes at a time.
     pub block: usize,
     tiles: [Tile<F, N>; 4],
@@ -71,6 +93,16 @@ pub(super) struct Kernel<F, N> {
 }
 
 impl<F, N> Kernel<F, N> {
+    /// How the left factor's rows, so many, lie in a panel.
+    pub fn left(&self, lanes: usize) -> Layout {
+        Layout { lanes, depth: self.unit, unit: self.unit }
+    }
+
+    /// How the right factor's columns, so many, lie in a panel.
+    pub fn right(&self, lanes: usize) -> Layout {
+        Layout { lanes, depth: self.depth, unit: self.unit }
+    }
+
     /// Rows of the tallest tile.
     pub fn tallest(&self) -> usize {
         self.heights[3]
@@ -85,7 +117,7 @@ impl<F, N> Kernel<F, N> {
     ///
     /// # Safety
     ///
-    /// `height` is one of [`heights`](Self::heights); the factors can be read at all rows and steps, `depth` of them
+    /// `height` is one of [`heights`](Self::heights); the factors can be read at all rows and steps, `unit` of them
     /// at each; `out` can be written, and read if it is added to.
     #[inline]
     pub unsafe fn tile(&self, height: usize, work: &Work<F, N>) {
@@ -249,6 +281,7 @@ macro_rules! compiled {
                     heights: [1, $low, $middle, $high],
                     width: WIDE * <$lanes<T>>::COUNT,
                     depth: <$lanes<T>>::DEPTH,
+                    unit: <$lanes<T>>::DEPTH,
                     block: WIDE * <$lanes<T>>::COUNT * <$lanes<T>>::DEPTH,
                     tiles: [tile::<T, 1>, tile::<T, $low>, tile::<T, $middle>, tile::<T, $high>],
                     dots: dots::<T>,
@@ -326,14 +359,30 @@ pub(super) fn short() -> Option<&'static Kernel<i64, i64>> {
     None
 }
 
-/// The kernel that takes pairs of bfloat16, where the processor has one.
+/// The kernel that takes pairs of bfloat16, where the processor has one, for a product of so many rows, steps and columns.
 #[inline]
-pub(super) fn pairs() -> Option<&'static Kernel<bf16, f32>> {
+pub(super) fn pairs(sizes: [usize; 3]) -> Option<&'static Kernel<bf16, f32>> {
     #[cfg(target_arch = "x86_64")]
     if Processor::here() == Processor::Avx512Bf16 {
+        if amx::is_worth(sizes) && amx::is_available() {
+            return Some(const { &amx_kernel() });
+        }
         return Some(const { &avx512_bf16::kernel::<bf16>() });
     }
+    let _ = sizes;
     None
+}
+
+/// Tiles in the registers of AMX; rows are multiplied by vectors as without them.
+#[cfg(target_arch = "x86_64")]
+const fn amx_kernel() -> Kernel<bf16, f32> {
+    Kernel {
+        heights: amx::HEIGHTS,
+        width: amx::WIDTH,
+        unit: amx::STEPS,
+        tiles: [amx::tile::<8>, amx::tile::<16>, amx::tile::<24>, amx::tile::<32>],
+        ..avx512_bf16::kernel::<bf16>()
+    }
 }
 
 /// Widens float16 by the processor's instruction, where it has one.
@@ -359,41 +408,51 @@ mod tests {
         sum: impl Fn(i64) -> N,
     ) {
         let steps = 9;
-        for height in kernel.heights {
+        let (left, right) = (kernel.left(0), kernel.right(0));
+        let weights = [(1, 2, true), (1, 1, true), (0, 1, false)];
+        for (height, (before, scale, add)) in
+            kernel.heights.into_iter().flat_map(|height| weights.map(|weights| (height, weights)))
+        {
             let numbers = |lanes: usize, seed: usize| -> Vec<i8> {
-                (0..lanes * steps * kernel.depth).map(|i| ((i * 7 + seed) % 11) as i8 - 3).collect()
+                (0..lanes * steps * kernel.unit).map(|i| ((i * 7 + seed) % 11) as i8 - 3).collect()
             };
-            let (left, right) = (numbers(height, 1), numbers(kernel.width, 2));
+            let (lefts, rights) = (numbers(height, 1), numbers(kernel.width, 2));
             let [a, b] =
-                [&left, &right].map(|numbers| numbers.iter().map(|n| factor(*n)).collect::<Vec<F>>());
+                [&lefts, &rights].map(|numbers| numbers.iter().map(|n| factor(*n)).collect::<Vec<F>>());
             let mut out = vec![sum(1); height * kernel.width];
             let work = Work {
                 tiles: 1,
                 steps,
                 a: a.as_ptr(),
-                a_row: kernel.depth,
-                a_step: height * kernel.depth,
+                a_row: kernel.unit,
+                a_step: height * kernel.unit,
                 b: b.as_ptr(),
-                b_step: kernel.width * kernel.depth,
+                b_step: kernel.width * kernel.unit,
                 b_tile: 0,
-                scale: sum(2),
+                scale: sum(scale),
                 out: out.as_mut_ptr(),
                 out_row: kernel.width,
-                add: true,
+                add,
             };
             // SAFETY: the kernel's instructions were looked for; all sizes are those of the panels.
             unsafe { kernel.tile(height, &work) };
             for (at, found) in out.into_iter().enumerate() {
                 let (row, column) = (at / kernel.width, at % kernel.width);
-                let terms = (0..steps).flat_map(|step| (0..kernel.depth).map(move |place| (step, place)));
-                let product: i64 = terms
-                    .map(|(step, place)| {
-                        let left = left[(step * height + row) * kernel.depth + place];
-                        let right = right[(step * kernel.width + column) * kernel.depth + place];
+                let at = |depth: usize, lanes: usize, lane: usize, step: usize| {
+                    (step / depth * lanes + lane) * depth + step % depth
+                };
+                let product: i64 = (0..steps * kernel.unit)
+                    .map(|step| {
+                        let left = lefts[at(left.depth, height, row, step)];
+                        let right = rights[at(right.depth, kernel.width, column, step)];
                         i64::from(left) * i64::from(right)
                     })
                     .sum();
-                assert_eq!(found, sum(1 + 2 * product), "height {height}, row {row}, column {column}");
+                assert_eq!(
+                    found,
+                    sum(before + scale * product),
+                    "height {height}, row {row}, column {column}"
+                );
             }
         }
         let n = 3 * kernel.block;
@@ -430,7 +489,8 @@ mod tests {
                 check_all!(avx512);
             }
         }
-        if let Some(kernel) = pairs() {
+        // Without AMX and with it, where the processor has it.
+        for kernel in [[1; 3], [1000; 3]].into_iter().filter_map(pairs) {
             check(kernel, |n| bf16::from_f32(f32::from(n)), |n| n as f32);
         }
     }
