@@ -405,18 +405,25 @@ impl Room {
 }
 
 /// Room for a tile.
-pub(super) struct Spare([MaybeUninit<Line>; TILE_BYTES / size_of::<Line>()]);
+pub(super) struct Spare {
+    lines: [MaybeUninit<Line>; TILE_BYTES / size_of::<Line>()],
+    /// Invariant: so many lines have been written.
+    written: usize,
+}
 
 impl Spare {
     pub fn new() -> Self {
-        Self([const { MaybeUninit::uninit() }; TILE_BYTES / size_of::<Line>()])
+        Self { lines: [const { MaybeUninit::uninit() }; TILE_BYTES / size_of::<Line>()], written: 0 }
     }
 
-    /// So many numbers, all zero.
+    /// So many numbers, of any value.
     pub fn numbers<T: Element>(&mut self, count: usize) -> &mut [T] {
-        let lines = &mut self.0[..(count * size_of::<T>()).div_ceil(size_of::<Line>())];
-        lines.fill(MaybeUninit::new(Line([0; 8])));
-        // SAFETY: all of them were written just now.
+        let lines = &mut self.lines[..(count * size_of::<T>()).div_ceil(size_of::<Line>())];
+        if self.written < lines.len() {
+            lines.fill(MaybeUninit::new(Line([0; 8])));
+            self.written = lines.len();
+        }
+        // SAFETY: the invariant of `written`.
         as_elements(unsafe { lines.assume_init_mut() }, count)
     }
 }
