@@ -101,6 +101,15 @@ Pair as(const Pair& pair, at::ScalarType dtype) {
   return {pair[0].to(dtype), pair[1].to(dtype)};
 }
 
+// Ten calls.
+Tensor chain(const Tensor& x, const Tensor& y) {
+  Tensor result = x;
+  for (int i = 0; i < 5; ++i) {
+    result = result.add(y).mul(y);
+  }
+  return result;
+}
+
 // What the cases work on: the same numbers in the same order as in the other program.
 struct Subject {
   Tensor a = at::rand({100'000});
@@ -166,6 +175,7 @@ const Case kOneThread[] = {
     CALL("empty3", at::empty({3})),
     CALL("add3", at::add(s.three[0], s.three[1])),
     CALL("add_scalar3", at::add(s.three[0], 1)),
+    CALL("chain64", chain(s.rows_of[0].x, s.rows_of[0].y)),
     CALL("add3_grad", at::add(s.three_marked[0], s.three_marked[1])),
     {"add3_no_grad",
      [](const Subject& s, uint32_t n) {

@@ -1,4 +1,5 @@
-//! `cargo xtask bench SUITE`: measures opgrid, and with `--against torch` PyTorch in the same run.
+//! `cargo xtask bench SUITE`: measures opgrid, and with `--against torch` PyTorch in the same run; the suite `kernels` also beside
+//! other Rust libraries, `--against torch,candle,ndarray`, whose programs are a workspace of their own, `bench/peers`.
 //!
 //! What is measured stands apart from who measures it: `bench/SUITE.json` names the figures with their budgets, the
 //! programs `bench/ours/src/bin/SUITE` and `bench/torch/SUITE.cpp` measure them. Both answer to the same command
@@ -15,7 +16,7 @@ use crate::failure::Failure;
 use crate::instructions::callgrind;
 use crate::python::Package;
 use crate::torch::Torch;
-use crate::workspace::{Workspace, output};
+use crate::workspace::{Workspace, output, passes};
 use definition::{Argument, Definition, Suite};
 use figure::{Figure, report, table};
 use samples::Samples;
@@ -48,7 +49,7 @@ const COUNTED_CALLS: u64 = 50_000;
 #[derive(Debug, PartialEq)]
 struct Options {
     suite: String,
-    against_torch: bool,
+    against: Vec<Peer>,
     json: Option<PathBuf>,
     rounds: u32,
     /// Whether what takes long is built from nothing, too.
@@ -57,6 +58,37 @@ struct Options {
     only: String,
     /// Whether figures are measured that take long together.
     all: bool,
+}
+
+/// Whom a suite can be measured beside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Peer {
+    Torch,
+    Candle,
+    Ndarray,
+}
+
+impl Peer {
+    /// Budgets are about the first one.
+    const ALL: [Self; 3] = [Self::Torch, Self::Candle, Self::Ndarray];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Torch => "torch",
+            Self::Candle => "candle",
+            Self::Ndarray => "ndarray",
+        }
+    }
+
+    /// Those whose names stand in a list with commas, in the order in which they are reported.
+    fn listed(names: &str) -> Result<Vec<Self>, Failure> {
+        let known = |name: &str| Self::ALL.iter().any(|peer| peer.name() == name);
+        if let Some(unknown) = names.split(',').find(|name| !known(name)) {
+            let all = Self::ALL.map(Self::name).join(", ");
+            return Err(Failure::usage(format!("unknown peer `{unknown}`; peers are: {all}")));
+        }
+        Ok(Self::ALL.into_iter().filter(|peer| names.split(',').any(|name| name == peer.name())).collect())
+    }
 }
 
 /// A program that measures one side.
@@ -114,31 +146,54 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     if options.suite == "build" {
         let measured = build::measure(&workspace, &suite.figures, options.rounds, options.cold)?;
-        let figures = figures_of(&suite, &measured.samples, None);
+        let figures = figures_of(&suite, &measured.samples, &[]);
         return tell(&options, &figures, &measured.notes);
     }
     let mut notes = Vec::new();
-    let torch = options.against_torch.then(|| Torch::prepare(&workspace)).transpose()?;
+    let against_torch = options.against.contains(&Peer::Torch);
+    let torch = against_torch.then(|| Torch::prepare(&workspace)).transpose()?;
     match &torch {
         Some(torch) => println!("measuring against torch {}", torch.version()),
         None if without_peer(&options.suite).is_some() => {}
-        None => notes.push("without `--against torch` there are no ratios".into()),
+        None => notes.push("budgets are about ratios to torch, which need `--against torch`".into()),
     }
-    let (mut ours, mut peer) = programs(&workspace, &options.suite, torch.as_ref())?;
-    if let Some(peer) = &mut peer {
-        peer.environment = held_to(std::env::var("OPGRID_ISA").ok().as_deref());
+    let (mut ours, mut torch) = programs(&workspace, &options.suite, torch.as_ref())?;
+    if let Some(torch) = &mut torch {
+        torch.environment = held_to(std::env::var("OPGRID_ISA").ok().as_deref());
     }
-    let argument = match (suite.argument, &peer) {
+    let argument = match (suite.argument, &torch) {
         (Argument::Beginning, _) => (!by_default).then(|| options.only.clone().into()),
-        (Argument::Schemas, Some(peer)) => Some(exported_schemas(&workspace, &peer.path)?.into_os_string()),
+        (Argument::Schemas, Some(torch)) => Some(exported_schemas(&workspace, &torch.path)?.into_os_string()),
         (Argument::Schemas, None) | (Argument::Nothing, _) => None,
     };
-    measure_in_turn(&mut ours, peer.as_mut(), argument.as_deref(), options.rounds)?;
-    if let Err(failure) = count_in_turn(&mut ours, peer.as_mut(), &suite.figures) {
+    let mut peers: Vec<(Peer, Program)> = torch.map(|torch| (Peer::Torch, torch)).into_iter().collect();
+    for peer in options.against.iter().filter(|peer| **peer != Peer::Torch) {
+        peers.push((*peer, in_rust(&workspace, *peer)?));
+    }
+    measure_in_turn(&mut ours, &mut peers, argument.as_deref(), options.rounds)?;
+    if let Err(failure) = count_in_turn(&mut ours, &mut peers, &suite.figures) {
         notes.push(format!("instructions are not counted: {failure}"));
     }
-    let peer = peer.map(|program| program.samples);
-    tell(&options, &figures_of(&suite, &ours.samples, peer.as_ref()), &notes)
+    let samples: Vec<_> = peers.iter().map(|(peer, program)| (peer.name(), &program.samples)).collect();
+    tell(&options, &figures_of(&suite, &ours.samples, &samples), &notes)
+}
+
+/// The program of another Rust library. It is compiled as its users' programs are, without instructions that only some
+/// processors have.
+fn in_rust(workspace: &Workspace, peer: Peer) -> Result<Program, Failure> {
+    let folder = workspace.target()?.join("peers");
+    let mut build = workspace.cargo();
+    build.args([
+        "build",
+        "--release",
+        "--locked",
+        "--manifest-path",
+        "bench/peers/Cargo.toml",
+        "--bin",
+        peer.name(),
+    ]);
+    passes(build.arg("--target-dir").arg(&folder))?;
+    Ok(Program::new(folder.join("release").join(peer.name())))
 }
 
 /// Our program and the peer's.
@@ -165,8 +220,8 @@ fn programs(
     Ok((ours, Some(Program::new(torch.compile(workspace, &source, &["-Wall"])?))))
 }
 
-fn figures_of(suite: &Suite, ours: &Samples, peer: Option<&Samples>) -> Vec<Figure> {
-    suite.figures.iter().filter_map(|definition| Figure::new(definition, ours, peer)).collect()
+fn figures_of(suite: &Suite, ours: &Samples, peers: &[(&'static str, &Samples)]) -> Vec<Figure> {
+    suite.figures.iter().filter_map(|definition| Figure::new(definition, ours, peers)).collect()
 }
 
 /// Prints the figures, and writes them where the command line says.
@@ -187,7 +242,7 @@ impl Options {
     fn parse(arguments: &[String]) -> Result<Self, Failure> {
         let mut options = Self {
             suite: String::new(),
-            against_torch: false,
+            against: Vec::new(),
             json: None,
             rounds: 0,
             cold: false,
@@ -202,19 +257,14 @@ impl Options {
                 })
             };
             match argument.as_str() {
-                "--against" => match value("a peer")?.as_str() {
-                    "torch" => options.against_torch = true,
-                    other => {
-                        return Err(Failure::usage(format!("unknown peer `{other}`; peers are: torch")));
-                    }
-                },
+                "--against" => options.against = Peer::listed(value("a peer, or several with commas")?)?,
                 "--all" => options.all = true,
                 "--cold" => options.cold = true,
                 "--json" => options.json = Some(value("a file")?.into()),
                 "--only" => options.only = value("the beginning of figures' names")?.clone(),
                 "--rounds" => options.rounds = rounds(value("a number")?)?,
                 flag if flag.starts_with('-') => {
-                    let known = "`--against torch`, `--all`, `--cold`, `--json FILE`, `--only BEGINNING` and `--rounds N`";
+                    let known = "`--against PEER,…`, `--all`, `--cold`, `--json FILE`, `--only BEGINNING` and `--rounds N`";
                     return Err(Failure::usage(format!("unknown option `{flag}`; options are {known}")));
                 }
                 suite if options.suite.is_empty() => options.suite = suite.to_string(),
@@ -224,8 +274,14 @@ impl Options {
             }
         }
         let of_builds = options.suite == "build";
-        if let (true, Some(what)) = (options.against_torch, without_peer(&options.suite)) {
+        if let (false, Some(what)) = (options.against.is_empty(), without_peer(&options.suite)) {
             return Err(Failure::usage(format!("{what}; leave `--against` out")));
+        }
+        let of_rust = options.against.iter().find(|peer| **peer != Peer::Torch);
+        if let Some(peer) = of_rust.filter(|_| options.suite != "kernels" && !options.suite.is_empty()) {
+            let message =
+                format!("`{}` is measured by the suite `kernels` only; use `--against torch`", peer.name());
+            return Err(Failure::usage(message));
         }
         if options.cold && !of_builds && !options.suite.is_empty() {
             return Err(Failure::usage("`--cold` is for the suite `build`"));
@@ -292,18 +348,18 @@ impl Program {
     }
 }
 
-/// Both programs in turn, so that both see the machine in the same states.
+/// All programs in turn, so that all see the machine in the same states.
 fn measure_in_turn(
     ours: &mut Program,
-    mut peer: Option<&mut Program>,
+    peers: &mut [(Peer, Program)],
     argument: Option<&OsStr>,
     rounds: u32,
 ) -> Result<(), Failure> {
     for round in 1..=rounds {
         println!("round {round} of {rounds}");
         ours.measure(argument)?;
-        if let Some(peer) = &mut peer {
-            peer.measure(argument)?;
+        for (_, program) in peers.iter_mut() {
+            program.measure(argument)?;
         }
     }
     Ok(())
@@ -311,15 +367,15 @@ fn measure_in_turn(
 
 fn count_in_turn(
     ours: &mut Program,
-    mut peer: Option<&mut Program>,
+    peers: &mut [(Peer, Program)],
     figures: &[Definition],
 ) -> Result<(), Failure> {
     for figure in figures {
         let Some([measured, bare]) = &figure.counted else { continue };
         println!("counting instructions of {measured}");
         ours.count(&figure.name, measured, bare)?;
-        if let Some(peer) = &mut peer {
-            peer.count(&figure.name, measured, bare)?;
+        if let Some((_, torch)) = peers.iter_mut().find(|(peer, _)| *peer == Peer::Torch) {
+            torch.count(&figure.name, measured, bare)?;
         }
     }
     Ok(())
@@ -342,10 +398,10 @@ mod tests {
 
     #[test]
     fn options_are_understood_in_any_order() {
-        let options = parse("--json a.json kernels --rounds 3 --only add --against torch").unwrap();
+        let options = parse("--json a.json kernels --rounds 3 --only add --against candle,torch").unwrap();
         let expected = Options {
             suite: "kernels".into(),
-            against_torch: true,
+            against: vec![Peer::Torch, Peer::Candle],
             json: Some("a.json".into()),
             rounds: 3,
             cold: false,
@@ -374,7 +430,9 @@ mod tests {
                 "speed",
                 "unknown suite `speed`; suites are: dispatch, kernels, operators, plugins, python, train, build",
             ),
-            ("dispatch --against numpy", "peers are: torch"),
+            ("dispatch --against numpy", "unknown peer `numpy`; peers are: torch, candle, ndarray"),
+            ("kernels --against torch,", "unknown peer ``"),
+            ("dispatch --against torch,ndarray", "`ndarray` is measured by the suite `kernels` only"),
             ("dispatch --against", "`--against` needs a peer"),
             ("dispatch --fast", "options are"),
             ("dispatch --rounds 0", "from 1 on, found `0`"),

@@ -1,4 +1,4 @@
-//! A measured figure beside the peer's, against its budget; the table and the JSON of all.
+//! A measured figure beside those of peers, against its budget; the table and the JSON of all.
 
 use super::definition::{Definition, Of};
 use super::samples::Samples;
@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 pub struct Figure {
     definition: Definition,
     ours: f64,
-    peer: Option<f64>,
+    /// What each peer was measured with, by its name; the first is what ratios and budgets are about.
+    peers: Vec<(&'static str, Option<f64>)>,
 }
 
 /// How a figure stands to its budget.
@@ -25,17 +26,18 @@ enum Verdict {
 
 impl Figure {
     /// The figure of a definition, if our side measured it.
-    pub fn new(definition: &Definition, ours: &Samples, peer: Option<&Samples>) -> Option<Self> {
+    pub fn new(definition: &Definition, ours: &Samples, peers: &[(&'static str, &Samples)]) -> Option<Self> {
         let value = |samples: &Samples| {
             let value = samples.value(&definition.name)?;
             Some(if definition.of == Of::Throughput { 1e9 / value } else { value / definition.scale() })
         };
-        Some(Self { ours: value(ours)?, peer: peer.and_then(value), definition: definition.clone() })
+        let peers = peers.iter().map(|(name, samples)| (*name, value(samples))).collect();
+        Some(Self { ours: value(ours)?, peers, definition: definition.clone() })
     }
 
-    /// Ours in parts of the peer's: smaller is better, but of throughputs.
+    /// Ours in parts of the first peer's: smaller is better, but of throughputs.
     fn ratio(&self) -> Option<f64> {
-        self.peer.map(|peer| self.ours / peer)
+        self.peers.first().and_then(|(_, peer)| *peer).map(|peer| self.ours / peer)
     }
 
     fn verdict(&self) -> Verdict {
@@ -57,7 +59,7 @@ impl Figure {
         }
     }
 
-    fn cells(&self) -> [String; 7] {
+    fn cells(&self) -> Vec<String> {
         let Definition { name, unit, budget, must_hold, of, .. } = &self.definition;
         let budget = match of {
             Of::Ratio => format!("ratio ≤ {budget}"),
@@ -70,16 +72,10 @@ impl Figure {
             Verdict::MustHoldFails => format!("MUST HOLD ≤ {}", must_hold.unwrap_or_default()),
             Verdict::Unknown => "-".into(),
         };
-        let optional = |value: Option<f64>| value.map_or("-".into(), shown);
-        [
-            name.clone(),
-            unit.clone(),
-            shown(self.ours),
-            optional(self.peer),
-            self.ratio().map_or("-".into(), |ratio| format!("{ratio:.2}")),
-            budget,
-            verdict,
-        ]
+        let ratio = self.ratio().map_or("-".into(), |ratio| format!("{ratio:.2}"));
+        let peers = self.peers.iter().map(|(_, peer)| peer.map_or("-".into(), shown));
+        let numbers = std::iter::once(shown(self.ours)).chain(peers).chain([ratio]);
+        [name.clone(), unit.clone()].into_iter().chain(numbers).chain([budget, verdict]).collect()
     }
 }
 
@@ -95,14 +91,17 @@ fn shown(value: f64) -> String {
 
 /// The figures for people.
 pub fn table(figures: &[Figure]) -> String {
-    let header = ["figure", "unit", "ours", "peer", "ratio", "budget", "verdict"].map(String::from);
-    let rows: Vec<[String; 7]> = std::iter::once(header).chain(figures.iter().map(Figure::cells)).collect();
+    let peers = figures.first().map(|figure| figure.peers.as_slice()).unwrap_or_default();
+    let names = ["figure", "unit", "ours"].into_iter().chain(peers.iter().map(|(name, _)| *name));
+    let header = names.chain(["ratio", "budget", "verdict"]).map(String::from).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(header).chain(figures.iter().map(Figure::cells)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 7] = std::array::from_fn(width);
-    let line = |row: &[String; 7]| {
-        let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
             // Names and words to the left, numbers to the right.
-            if (2..5).contains(&column) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+            let is_number = (2..row.len() - 2).contains(&column);
+            if is_number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
         });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };
@@ -116,7 +115,7 @@ pub fn report(suite: &str, figures: &[Figure]) -> Value {
             "name": figure.definition.name,
             "unit": figure.definition.unit,
             "ours": figure.ours,
-            "peer": figure.peer,
+            "peers": figure.peers.iter().copied().collect::<std::collections::BTreeMap<_, _>>(),
             "ratio": figure.ratio(),
             "budget": figure.definition.budget,
         })
@@ -147,14 +146,17 @@ mod tests {
     }
 
     fn figure(of: Of, ours: f64, peer: Option<f64>) -> Figure {
-        Figure::new(&definition("ns", of), &samples(ours), peer.map(samples).as_ref()).unwrap()
+        let peer = peer.map(samples);
+        let peers: Vec<_> = peer.iter().map(|peer| ("torch", peer)).collect();
+        Figure::new(&definition("ns", of), &samples(ours), &peers).unwrap()
     }
 
     #[test]
     fn a_throughput_is_what_is_done_in_a_second() {
         let mut definition = definition("images/s", Of::Throughput);
         definition.budget = 1.5;
-        let figure = |ours, peer| Figure::new(&definition, &samples(ours), Some(&samples(peer))).unwrap();
+        let figure =
+            |ours, peer| Figure::new(&definition, &samples(ours), &[("torch", &samples(peer))]).unwrap();
         let fast = figure(1e6, 2e6);
         assert_eq!((fast.ours, fast.ratio(), fast.verdict()), (1000.0, Some(2.0), Verdict::Holds));
         assert_eq!(figure(2e6, 2e6).verdict(), Verdict::Missed);
@@ -168,15 +170,12 @@ mod tests {
 
     #[test]
     fn values_are_given_in_the_unit_of_the_definition() {
-        let figure =
-            Figure::new(&definition("µs", Of::Ratio), &samples(1500.0), Some(&samples(3e3))).unwrap();
-        assert_eq!((figure.ours, figure.peer, figure.ratio()), (1.5, Some(3.0), Some(0.5)));
-        let unmeasured = Samples::default();
-        assert!(Figure::new(&definition("ns", Of::Ratio), &unmeasured, Some(&samples(1.0))).is_none());
-        assert_eq!(
-            Figure::new(&definition("ns", Of::Ratio), &samples(1.0), Some(&unmeasured)).unwrap().peer,
-            None
-        );
+        let [torch, ndarray, unmeasured] = [samples(3e3), samples(500.0), Samples::default()];
+        let peers = [("torch", &torch), ("candle", &unmeasured), ("ndarray", &ndarray)];
+        let figure = Figure::new(&definition("µs", Of::Ratio), &samples(1500.0), &peers).unwrap();
+        assert_eq!((figure.ours, figure.ratio()), (1.5, Some(0.5)));
+        assert_eq!(figure.peers, [("torch", Some(3.0)), ("candle", None), ("ndarray", Some(0.5))]);
+        assert!(Figure::new(&definition("ns", Of::Ratio), &unmeasured, &[("torch", &torch)]).is_none());
     }
 
     #[test]
@@ -198,8 +197,8 @@ mod tests {
     fn the_report_has_a_row_per_figure_and_null_without_a_peer() {
         let figures = [figure(Of::Ratio, 3.0, Some(12.0)), figure(Of::Ours, 0.25, None)];
         let expected = json!({"suite": "dispatch", "figures": [
-            {"name": "a", "unit": "ns", "ours": 3.0, "peer": 12.0, "ratio": 0.25, "budget": 0.3},
-            {"name": "a", "unit": "ns", "ours": 0.25, "peer": null, "ratio": null, "budget": 0.3},
+            {"name": "a", "unit": "ns", "ours": 3.0, "peers": {"torch": 12.0}, "ratio": 0.25, "budget": 0.3},
+            {"name": "a", "unit": "ns", "ours": 0.25, "peers": {}, "ratio": null, "budget": 0.3},
         ]});
         assert_eq!(report("dispatch", &figures), expected);
     }
@@ -208,7 +207,7 @@ mod tests {
     fn the_table_says_what_holds() {
         let figures = [figure(Of::Ratio, 3.0, Some(12.0)), figure(Of::Ratio, 123.4, Some(20.0))];
         let expected = "\
-figure  unit  ours   peer  ratio  budget       verdict
+figure  unit  ours  torch  ratio  budget       verdict
 a       ns    3.00   12.0   0.25  ratio ≤ 0.3  holds
 a       ns     123   20.0   6.17  ratio ≤ 0.3  MUST HOLD ≤ 0.5
 ";

@@ -2,8 +2,8 @@
 
 use opgrid_tensor::ops::{
     AdaptiveAvgPool3dDirect, AllAllOut, BernoulliP, BucketizeTensor, Corrcoef, Cov, DivTensorMode,
-    EmbeddingBag, Histc, LogSoftmaxBackwardData, Logspace, LogsumexpOut, MseLossOut, NormScalar, Prod,
-    Randint, SoftmaxBackwardData, UniformOut, VarMeanCorrection,
+    EmbeddingBag, EmbeddingRenorm, Histc, LogSoftmaxBackwardData, Logspace, LogsumexpOut, MseLossOut,
+    NormScalar, Prod, Randint, SoftmaxBackwardData, UniformOut, VarMeanCorrection,
 };
 
 use super::*;
@@ -49,6 +49,9 @@ fn results_that_are_not_finite() {
     MseLossOut.call(&nothing, &nothing, 1, &out).unwrap();
     let average = out.to_vec::<Complex64>().unwrap()[0];
     assert!(average.re.is_nan() && average.im == 0.0, "{average}");
+    // The factor that shortens to a negative length is beyond the range of 16 bits.
+    let (zeros, first) = (to(&floats(&[1, 1]), DType::F16), Tensor::from_slice(&[0i64], &[1]).unwrap());
+    assert_eq!(elements(&EmbeddingRenorm.call(&zeros, &first, -3.7, f64::INFINITY).unwrap()), [0.0]);
     let infinite = Tensor::from_slice(&[f64::INFINITY], &[1]).unwrap();
     // The exponential vanishes, and the number that it is multiplied by does not let the product vanish.
     let left = Tensor::from_slice(&[Complex::new(-93.87792f32, f32::MAX)], &[1]).unwrap();

@@ -4,11 +4,11 @@ use opgrid_tensor::ops::{
     AdaptiveAvgPool2dBackward, AdaptiveAvgPool3d, AddbmmOut, AffineGridGenerator, Allclose, AsStridedScatter,
     AvgPool3dBackward, BucketizeScalar, Cdist, Conv3d, ConvolutionBackward, Cov, CumprodInplace,
     CumsumInplace, Einsum, EluBackward, EmbeddingBag, EmbeddingDenseBackward, EmbeddingRenorm, FftC2c,
-    FftC2cOut, FftRfftfreq, IndexAdd, IndexReduce, Kthvalue, LerpTensor, Linear, LocalScalarDense,
+    FftC2cOut, FftC2r, FftRfftfreq, IndexAdd, IndexReduce, Kthvalue, LerpTensor, Linear, LocalScalarDense,
     LogSoftmaxBackwardData, MatrixPower, MaxPool2dWithIndicesBackward, MaxUnaryOut, Mode, Nanmean, Nansum,
     NansumOut, NormalInplace, PadCircular, PdistForward, Polar, PowScalarOut, RandintLikeTensor,
-    SetInplaceSourceTensor, SetInplaceSourceTensorStorageOffset, SoftmaxBackwardData, TakeAlongDim, ToCopy,
-    UpsampleBilinear2dAa, VarCorrection, ViewAsComplex,
+    SetInplaceSourceTensor, SetInplaceSourceTensorStorageOffset, SoftmaxBackwardData, TakeAlongDim,
+    Tensordot, ToCopy, UpsampleBilinear2dAa, VarCorrection, ViewAsComplex,
 };
 
 use super::*;
@@ -76,10 +76,15 @@ fn places_that_are_not_there() {
     let slopes = ConvolutionBackward
         .call(&grad, &image, &filter, None, each[0], each[1], each[0], false, each[1], 1, &[true; 3]);
     assert!(message(slopes).contains("argument `grad_output` has shape [2, 1, 2], expected [3, 1, 2]"));
+    let slopes = ConvolutionBackward
+        .call(&image, &image, &filter, None, each[0], each[1], each[1], false, each[1], 1, &[true; 3]);
+    assert!(message(slopes).contains("argument `dilation` is [0], expected numbers from 1 on"));
     let x = floats(&[1]);
     assert!(message(Allclose.call(&x, &x, 0.0, f64::NAN, true)).contains("argument `atol` is NaN"));
     let wrong = FftC2c.call(&to(&count(&[2]), DType::Complex64), &[], -1, true);
     assert!(message(wrong).contains("argument `normalization` is -1"));
+    let twice = FftC2r.call(&to(&count(&[2, 2]), DType::Complex64), &[1, 1], 0, 2);
+    assert!(message(twice).contains("argument `dim` is [1, 1], which names dimension 1 twice"));
 }
 
 #[test]
@@ -160,6 +165,8 @@ fn what_torch_does_not_check_is_refused() {
     assert!(slope.is_err(), "a result of a slope that is no number");
     assert!(message(PdistForward.call(&x, -1.0)).contains("argument `p` is -1"));
     assert!(message(MatrixPower.call(&x, -1)).contains("negative powers need the inverse"));
+    let flags = Tensor::from_slice(&[Bool::TRUE; 2], &[2]).unwrap();
+    assert!(message(Tensordot.call(&flags, &flags, &[0], &[0])).contains("not implemented for 'Bool'"));
     assert!(message(PadCircular.call(&floats(&[1, 1, 2]), &[1, 1, 1])).contains("expected an even count"));
     let bytes = to(&count(&[1, 1, 2, 2]), DType::U8);
     let smooth = UpsampleBilinear2dAa.call(&bytes, &[1, 1], false, None, None);

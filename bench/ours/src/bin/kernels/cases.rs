@@ -13,11 +13,21 @@ fn to(input: &Tensor, dtype: DType) -> Result<Tensor> {
     ToCopy.call(input, Some(dtype), None, None, None, false, None)
 }
 
+/// Ten calls.
+fn chain(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let mut result = x.clone();
+    for _ in 0..5 {
+        result = result.add(y, 1)?.mul(y)?;
+    }
+    Ok(result)
+}
+
 /// Figures on one thread.
 pub const ONE_THREAD: &[Case<Subject>] = &[
     ("empty3", |_, n| times(n, || Tensor::empty(&[3], DType::F32, Device::CPU))),
     ("add3", |s, n| times(n, || s.three[0].add(&s.three[1], 1))),
     ("add_scalar3", |s, n| times(n, || s.three[0].add_scalar(1, 1))),
+    ("chain64", |s, n| times(n, || chain(&s.rows_of[0].x, &s.rows_of[0].y))),
     ("add3_grad", |s, n| times(n, || s.three_marked[0].add(&s.three_marked[1], 1))),
     ("add3_no_grad", |s, n| no_grad(|| times(n, || s.three_marked[0].add(&s.three_marked[1], 1)))),
     ("mlp_step", |s, n| times(n, || s.mlp.step())),

@@ -361,6 +361,17 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         directed: None,
     },
     Difference {
+        id: "transforms-along-dimensions-once",
+        what: "torch's kernels of transforms take a dimension that is named twice; here that is refused, as in all other transforms",
+        why: "the result of a second transform of what is half a spectrum says nothing",
+        test: ("opgrid-tensor/tests/differences/refused.rs", "places_that_are_not_there"),
+        when: |seen| {
+            let names_twice = seen.we_refuse("which names dimension") && seen.we_refuse("twice");
+            seen.family().starts_with("_fft_") && names_twice
+        },
+        directed: None,
+    },
+    Difference {
         id: "more-than-half-of-a-spectrum",
         what: "torch's `_fft_c2r` meets an assertion within it, or memory beside its result, where there are more elements than half \
                of the results; here those beyond are left out",

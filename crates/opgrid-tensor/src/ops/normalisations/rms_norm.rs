@@ -119,15 +119,20 @@ const BESIDE_NEGATIVE_EPS: Difference = Difference {
     test: ("opgrid-tensor/tests/networks.rs", "what_a_negative_eps_leaves_is_as_near_as_the_sum"),
     when: |seen| {
         let Some(input) = seen.tensor("input") else { return false };
-        let (Some(Argument::Ints(row)), Some(eps)) = (seen.argument("normalized_shape"), seen.number("eps")) else {
+        let (Some(Argument::Ints(row)), Some(eps)) = (seen.argument("normalized_shape"), seen.number("eps"))
+        else {
             return false;
         };
-        let (Ok(limits), Ok(eps)) = (finfo(part_of(normalisations::computed_in(input.dtype))), eps.to_f64()) else { return false };
+        let (Ok(limits), Ok(eps)) = (finfo(part_of(normalisations::computed_in(input.dtype))), eps.to_f64())
+        else {
+            return false;
+        };
         let row = row.iter().product::<i64>().max(1) as usize;
         // By how much the steps of the mean grow.
         let growth = |row: &[Complex64]| {
             let squares = row.iter().map(|x| x * x / row.len() as f64);
-            squares.clone().map(|square| square.norm()).sum::<f64>() / (squares.sum::<Complex64>() + eps).norm()
+            squares.clone().map(|square| square.norm()).sum::<f64>()
+                / (squares.sum::<Complex64>() + eps).norm()
         };
         let step = 16.0 * limits.eps * input.elements.chunks(row).map(growth).fold(0.0, f64::max);
         let is_near = |(_, ours, torch): &differences::Pair| (ours - torch).norm() <= step * ours.norm();

@@ -40,6 +40,25 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("range", over(&x, &x, [&[2], &[0]]))
         .refuses("convert one of them", over(&x, &x.to(DType::F64), [&[0], &[0]]));
     samples.differs_as(Tensordot, products::DIFFERENCES);
+    samples.differs(
+        Tensordot,
+        Difference {
+            id: "products-of-bools-are-refused",
+            what: "torch multiplies bools where all dimensions are added; here they are refused, as in all other products",
+            why: "one rule for all products",
+            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| seen.we_refuse("not implemented for 'Bool'"),
+            directed: Some(Directed {
+                operator: "aten::tensordot",
+                arguments: || {
+                    let flags = |memory| Operand::rows(memory, DType::Bool, &[2], &[1.0, 0.0]).into();
+                    let dims = || Argument::Ints(vec![0]);
+                    vec![("self", flags(0)), ("other", flags(1)), ("dims_self", dims()), ("dims_other", dims())]
+                },
+                needs: None,
+            }),
+        },
+    );
     samples.rounds(Tensordot, Roundings::all(Rounding::Sum(2)));
 }
 
