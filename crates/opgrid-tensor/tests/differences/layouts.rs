@@ -5,7 +5,7 @@ use opgrid_tensor::ops::{
     ConvTranspose3dInput, ConvolutionBackward, EmbeddingBag, Erf, FftC2c, FftC2r, FftIfftn, FftIrfft,
     GeluOut, IndexReduce, IsinScalarTensor, IsinTensorTensor, MaxPool3dWithIndices, PixelShuffle, PowScalar,
     Put, SetInplaceSourceTensorStorageOffset, SliceScatter, TakeAlongDim, TakeOut, ToDtypeLayout,
-    UpsampleBilinear2dAa, ViewDtype,
+    UpsampleBilinear2d, UpsampleBilinear2dAa, ViewDtype,
 };
 
 use super::*;
@@ -153,6 +153,10 @@ fn results_do_not_depend_on_the_layout() {
     ];
     assert_eq!(places(&rows), [0.0, 4.0, 0.0, 4.0]);
     assert_eq!(places(&channels_last), places(&rows));
+    // One column of bytes is what each row has, in each channel.
+    let bytes = to(&count(&[5, 1]), DType::U8).expand(&[1, 3, 5, 2]).unwrap().contiguous().unwrap();
+    let column = UpsampleBilinear2d.call(&bytes, &[4, 1], false, None, None).unwrap();
+    assert_eq!(column.to_vec::<u8>().unwrap(), [0, 1, 3, 4].repeat(3));
     // Of several elements for one place the last one of the list stays, however they lie.
     let places = Tensor::from_slice(&[0i64, 1, 0, 1], &[2, 2]).unwrap();
     let source = Tensor::from_slice(&[1i64, 3, 2, 4], &[2, 2]).unwrap();

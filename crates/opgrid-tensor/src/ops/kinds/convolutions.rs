@@ -442,12 +442,17 @@ const WITHOUT_CHANNELS: Difference = Difference {
 /// Of their gradients.
 pub(crate) const GRADIENTS_ARE_CHECKED: Difference = Difference {
     id: "gradients-of-convolutions-are-checked",
-    what: "torch reads gradients of another number of images than there are, and filters of another dtype, and takes dilations of \
-           zero; here they are refused",
+    what: "torch reads gradients of another number of images than there are, and filters of another dtype, takes dilations of \
+           zero, and of nothing any dtype; here they are refused",
     why: "memory that is not the gradient's must not be read",
     test: ("opgrid-tensor/tests/differences/refused.rs", "places_that_are_not_there"),
     when: |seen| {
-        let words = ["argument `grad_output` has shape", "convert one of them", "argument `dilation` is"];
+        let words = [
+            "argument `grad_output` has shape",
+            "convert one of them",
+            "argument `dilation` is",
+            "expected a floating-point dtype",
+        ];
         words.into_iter().any(|words| seen.we_refuse(words))
     },
     directed: None,

@@ -10,7 +10,7 @@ use crate::kernels::resampling::{Line, resample_bytes};
 use crate::kernels::sampling::{Coordinate, cubic_weights};
 use crate::layers::autograd::Recorder;
 use crate::ops::{IndexAdd, ToCopy};
-use crate::samples::{Difference, Inputs, Operand, Plain, Sample, given, make, naive};
+use crate::samples::{Argument, Difference, Inputs, Operand, Plain, Sample, given, make, naive};
 use crate::tensor::choose::unsupported;
 use crate::tensor::{Dims, Geometry, Tensor, TensorSpec};
 
@@ -445,7 +445,7 @@ fn on_device(list: &Tensor, dtype: DType, like: &Tensor) -> Result<Tensor> {
 pub(crate) const BYTES_OF_ANY_STRIDES: Difference = Difference {
     id: "smooth-bytes-of-any-strides",
     what: "torch reads images of bytes in the wrong places, or meets an assertion within it, where dimensions of size 1 have strides \
-           of their own; here every element has its place",
+           of their own, or the result is one column; here every element has its place",
     why: "the answer does not depend on the layout",
     test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
@@ -454,9 +454,11 @@ pub(crate) const BYTES_OF_ANY_STRIDES: Difference = Difference {
             let is_apart = rows.is_ok_and(|rows| rows.strides() != input.geometry.strides());
             input.dtype == DType::U8 && input.geometry.sizes().contains(&1) && is_apart
         };
-        // Results of one element are such images, too.
-        let is_wrong = !seen.elements.is_empty() && seen.inputs().into_iter().any(of_one);
-        is_wrong || seen.torch_refuses("num_channels ==")
+        let is_bytes = seen.inputs().iter().any(|input| input.dtype == DType::U8);
+        let is_column = is_bytes
+            && matches!(seen.argument("output_size"), Some(Argument::Ints(sizes)) if sizes.last() == Some(&1));
+        let is_wrong = is_column || seen.inputs().into_iter().any(of_one);
+        !seen.elements.is_empty() && is_wrong || seen.torch_refuses("num_channels ==")
     },
     directed: None,
 };
