@@ -163,6 +163,10 @@ fn statistics_are_checked() -> Result<()> {
     let words = "argument `grad_out` has shape [4, 3], expected [2, 3]";
     let (grad, one) = (of(&[4, 3]), full(&[2, 1], 1.0));
     refused(NativeLayerNormBackward.call(&grad, &x, &[3], &one, &one, Some(&row), Some(&row), &mask), words);
+    // Of no rows, too.
+    let (none, mean) = (empty(&[0, 3], DType::F16), empty(&[0, 1], DType::BF16));
+    let rows = NativeLayerNormBackward.call(&none, &none, &[3], &mean, &mean, None, None, &mask);
+    refused(rows, "argument `mean` has dtype bfloat16, expected float16 as the input");
     // Gradients have the dtype of the input, also where parameters may have another.
     let half = x.to_dtype(DType::F16)?;
     let words = "argument `grad_out` has dtype float32, expected float16 as the input";

@@ -313,15 +313,20 @@ impl Normal<'_> {
 pub(crate) const SIZES_ARE_CHECKED: Difference = Difference {
     id: "sizes-of-statistics-are-checked",
     what: "torch reads weights, biases, averages, deviations and gradients of another size than there are channels or rows \
-           as far as they go, or beyond, and stretches single ones in some layouts; here they are refused",
+           as far as they go, or beyond, and stretches single ones in some layouts, and of no rows it takes averages of any dtype; here \
+           they are refused",
     why: "memory that is not theirs must not be read",
     test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
     when: |seen| {
         let names = ["weight", "bias", "running_mean", "running_var", "mean", "rstd", "grad_out"];
-        names.iter().any(|name| {
-            seen.we_refuse(&format!("argument `{name}` has shape"))
-                || seen.we_refuse(&format!("argument `{name}` has ")) && seen.we_refuse("one for each row")
-        })
+        let is_empty = seen.tensor("input").is_some_and(Operand::is_empty);
+        let of_dtype = |name| seen.we_refuse(&format!("argument `{name}` has dtype"));
+        is_empty && ["mean", "rstd"].into_iter().any(of_dtype)
+            || names.iter().any(|name| {
+                seen.we_refuse(&format!("argument `{name}` has shape"))
+                    || seen.we_refuse(&format!("argument `{name}` has "))
+                        && seen.we_refuse("one for each row")
+            })
     },
     directed: None,
 };
