@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use opgrid::Result;
-
 /// How much is done to measure one figure.
 #[derive(Clone, Copy)]
 pub struct Effort {
@@ -41,7 +39,7 @@ impl Effort {
 /// # Errors
 ///
 /// That of a call.
-pub fn best(effort: Effort, batch: impl Fn(u32) -> Result<()>) -> Result<f64> {
+pub fn best<E>(effort: Effort, batch: impl Fn(u32) -> Result<(), E>) -> Result<f64, E> {
     best_of(effort.batches, effort.calls, &batch)
 }
 
@@ -53,7 +51,7 @@ const BATCH: Duration = Duration::from_micros(100);
 /// # Errors
 ///
 /// That of a call.
-pub fn best_of_any_length(effort: Effort, batch: impl Fn(u32) -> Result<()>) -> Result<f64> {
+pub fn best_of_any_length<E>(effort: Effort, batch: impl Fn(u32) -> Result<(), E>) -> Result<f64, E> {
     // The first call pays for what later ones find ready.
     batch(1)?;
     let (call, ()) = once(|| batch(1))?;
@@ -62,7 +60,7 @@ pub fn best_of_any_length(effort: Effort, batch: impl Fn(u32) -> Result<()>) -> 
     best_of(batches, calls, &batch)
 }
 
-fn best_of(batches: u32, calls: u32, batch: &impl Fn(u32) -> Result<()>) -> Result<f64> {
+fn best_of<E>(batches: u32, calls: u32, batch: &impl Fn(u32) -> Result<(), E>) -> Result<f64, E> {
     let mut best = f64::INFINITY;
     for _ in 0..batches {
         let (time, ()) = once(|| batch(calls))?;
@@ -76,7 +74,7 @@ fn best_of(batches: u32, calls: u32, batch: &impl Fn(u32) -> Result<()>) -> Resu
 /// # Errors
 ///
 /// That of `body`.
-pub fn once<X>(body: impl FnOnce() -> Result<X>) -> Result<(f64, X)> {
+pub fn once<X, E>(body: impl FnOnce() -> Result<X, E>) -> Result<(f64, X), E> {
     let start = Instant::now();
     let result = body()?;
     Ok((start.elapsed().as_nanos() as f64, result))

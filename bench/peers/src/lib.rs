@@ -2,16 +2,15 @@
 //! `opgrid-bench-kernels`. A program has the figures that its library has a call for.
 #![forbid(unsafe_code)]
 
+#[path = "../../ours/src/clock.rs"]
+pub mod clock;
+
+use std::convert::Infallible;
 use std::hint::black_box;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 /// A figure's name, and what makes its call so many times.
 pub type Case<'s> = (&'static str, Box<dyn Fn(u32) + 's>);
-
-/// How long a batch of calls should take, and how long a figure is measured.
-const BATCH: Duration = Duration::from_micros(100);
-const TIME: Duration = Duration::from_millis(30);
 
 /// A case that makes a call again and again; what it returns is dropped as a user's program would drop it.
 pub fn case<'s, X>(name: &'static str, call: impl Fn() -> X + 's) -> Case<'s> {
@@ -45,22 +44,9 @@ pub fn main(cases: &[Case<'_>]) -> ExitCode {
         }
     };
     for (name, repeat) in cases.iter().filter(|(name, _)| name.starts_with(beginning)) {
-        println!("{name} {}", best(repeat));
+        let batch = |count| -> Result<(), Infallible> { Ok(repeat(count)) };
+        let Ok(time) = clock::best_of_any_length(clock::Effort::FULL, batch);
+        println!("{name} {time}");
     }
     ExitCode::SUCCESS
-}
-
-/// The best time of one call, in nanoseconds.
-fn best(repeat: &dyn Fn(u32)) -> f64 {
-    let timed = |count: u32| {
-        let start = Instant::now();
-        repeat(count);
-        start.elapsed().as_nanos() as f64 / f64::from(count)
-    };
-    // The first call pays for what later ones find ready.
-    timed(1);
-    let call = timed(1).max(1.0);
-    let calls = (BATCH.as_nanos() as f64 / call).clamp(1.0, 5_000.0) as u32;
-    let batches = (TIME.as_nanos() as f64 / (call * f64::from(calls))).clamp(3.0, 1000.0) as u32;
-    (0..batches).map(|_| timed(calls)).fold(f64::INFINITY, f64::min)
 }

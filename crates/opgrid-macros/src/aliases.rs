@@ -59,12 +59,13 @@ fn item_of(item: &Item, schema: &FunctionSchema, alias: &Alias) -> Result<Item> 
     let type_name = forms::renamed(&item.name, schema, &name).map_err(at_name)?;
     let namespace = schema.name.namespace().unwrap_or_default();
     let operator = OperatorName::new(format!("{namespace}::{name}"), &schema.name.overload);
+    let own = schema.name.to_string();
     let schema = FunctionSchema { name: operator, ..schema.clone() };
     let mut text = Literal::string(&format!("{schema:#}"));
     text.set_span(alias.name.span());
     let mut attributes: Vec<_> =
         item.attributes.iter().filter(|attribute| !attribute.is("doc")).cloned().collect();
-    attributes.push(Attribute::documentation(&format!(" The same as [`{}`].", item.name)));
+    attributes.push(Attribute::documentation(&format!(" The same as `{own}`.")));
     let mut renamed = Item {
         attributes,
         visibility: item.visibility.clone(),

@@ -158,7 +158,7 @@ fn other_names_are_overloads_that_the_first_one_knows() {
     let expected = ["my::halve(float x) -> str", "my::halved(float x) -> str"];
     assert_eq!(Half::ALIASES, expected.map(|alias| core_crate::Alias(alias, Half::SCHEMA)));
     assert_eq!((Halved::SCHEMA, Halved::ALIASES), (expected[1], &[][..]));
-    assert_eq!(Halved::DOCUMENTATION, "The same as [`Half`].");
+    assert_eq!(Halved::DOCUMENTATION, "The same as `my::half`.");
 }
 
 #[test]

@@ -4,11 +4,16 @@
 use std::process::ExitCode;
 
 use candle_core::{DType, Device, Result, Shape, Tensor};
-use opgrid_bench_peers::{case, numbers};
+use opgrid_bench_peers::{Case, case, numbers};
 
 fn tensor(shape: impl Into<Shape>, seed: u32) -> Result<Tensor> {
     let shape = shape.into();
     Tensor::from_vec(numbers(shape.elem_count(), seed), shape, &Device::Cpu)
+}
+
+/// A case whose call must not fail.
+fn tried<'s>(name: &'static str, call: impl Fn() -> Result<Tensor> + 's) -> Case<'s> {
+    case(name, move || call().unwrap_or_else(|error| panic!("`{name}` fails: {error}")))
 }
 
 fn pair<S: Into<Shape> + Copy>(shape: S, seed: u32) -> Result<[Tensor; 2]> {
@@ -33,47 +38,47 @@ fn measure() -> Result<ExitCode> {
     let cpu = &Device::Cpu;
     let mut cases = vec![
         // The library gives no memory that was not written.
-        case("empty3", || Tensor::zeros(3, DType::F32, cpu)),
-        case("add3", || &three[0] + &three[1]),
-        case("add_scalar3", || &three[0] + 1.0),
-        case("chain64", || {
+        tried("empty3", || Tensor::zeros(3, DType::F32, cpu)),
+        tried("add3", || &three[0] + &three[1]),
+        tried("add_scalar3", || &three[0] + 1.0),
+        tried("chain64", || {
             let mut x = ((&short[0] + &short[1])? * &short[1])?;
             for _ in 0..4 {
                 x = ((&x + &short[1])? * &short[1])?;
             }
-            Result::Ok(x)
+            Ok(x)
         }),
-        case("add", || &a + &b),
-        case("add_number", || &a + 1.0),
-        case("add_row", || matrix.broadcast_add(&row)),
-        case("add_transposed", || &squares[0] + &turned),
-        case("mul", || &a * &b),
-        case("neg", || a.neg()),
-        case("sqrt", || a.sqrt()),
-        case("exp", || a.exp()),
-        case("log", || a.log()),
-        case("tanh", || signed.tanh()),
-        case("gelu", || signed.gelu_erf()),
-        case("relu", || signed.relu()),
-        case("maximum", || a.maximum(&b)),
-        case("zeros", || Tensor::zeros(100_000, DType::F32, cpu)),
-        case("clone", || a.copy()),
-        case("contiguous", || lies_across.contiguous()),
-        case("sum_1e5", || a.sum_all()),
-        case("sum_inner", || matrix.sum(1)),
-        case("sum_outer", || matrix.sum(0)),
-        case("mean_inner", || matrix.mean(1)),
-        case("amax_inner", || matrix.max(1)),
-        case("argmax", || a.argmax(0)),
-        case("argmax_inner", || matrix.argmax(1)),
-        case("matmul_vector", || squares[0].matmul(&column)),
-        case("bmm", || batches[0].matmul(&batches[1])),
-        case("mm_bf16", || left.matmul(&right)),
+        tried("add", || &a + &b),
+        tried("add_number", || &a + 1.0),
+        tried("add_row", || matrix.broadcast_add(&row)),
+        tried("add_transposed", || &squares[0] + &turned),
+        tried("mul", || &a * &b),
+        tried("neg", || a.neg()),
+        tried("sqrt", || a.sqrt()),
+        tried("exp", || a.exp()),
+        tried("log", || a.log()),
+        tried("tanh", || signed.tanh()),
+        tried("gelu", || signed.gelu_erf()),
+        tried("relu", || signed.relu()),
+        tried("maximum", || a.maximum(&b)),
+        tried("zeros", || Tensor::zeros(100_000, DType::F32, cpu)),
+        tried("clone", || a.copy()),
+        tried("contiguous", || lies_across.contiguous()),
+        tried("sum_1e5", || a.sum_all()),
+        tried("sum_inner", || matrix.sum(1)),
+        tried("sum_outer", || matrix.sum(0)),
+        tried("mean_inner", || matrix.mean(1)),
+        tried("amax_inner", || matrix.max(1)),
+        tried("argmax", || a.argmax(0)),
+        tried("argmax_inner", || matrix.argmax(1)),
+        tried("matmul_vector", || squares[0].matmul(&column)),
+        tried("bmm", || batches[0].matmul(&batches[1])),
+        tried("mm_bf16", || left.matmul(&right)),
     ];
     let names = ["matmul_64", "matmul_256", "matmul_1024", "matmul_2048"];
     for (name, factors) in names.into_iter().zip(factors) {
         let [x, y] = factors?;
-        cases.push(case(name, move || x.matmul(&y)));
+        cases.push(tried(name, move || x.matmul(&y)));
     }
     Ok(opgrid_bench_peers::main(&cases))
 }

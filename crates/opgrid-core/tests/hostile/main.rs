@@ -7,6 +7,7 @@ mod child;
 #[path = "../common/mod.rs"]
 mod common;
 
+mod aliases;
 mod arguments;
 mod binding;
 mod deep_values;

@@ -271,7 +271,7 @@ fn other_names_have_what_the_overload_has() {
         assert!(text.contains(&format!("pubfn{method}(&self,other:&Tensor")), "{method}: {text}");
     }
     // Of the type and of the method.
-    assert_eq!(text.matches("#[doc=\"Thesameas[`SubTensor`].\"]").count(), 2, "{text}");
+    assert_eq!(text.matches("#[doc=\"Thesameas`t::sub.Tensor`.\"]").count(), 2, "{text}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod overlap;
 mod printing;
 mod rows;
 mod threads;
+mod tiles;
 mod windows;
 mod writes;
 

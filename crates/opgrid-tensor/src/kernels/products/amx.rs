@@ -49,7 +49,7 @@ pub(super) fn is_available() -> bool {
 }
 
 /// Whether the processor has the instructions.
-fn has_instructions() -> bool {
+pub(super) fn has_instructions() -> bool {
     const BF16: u32 = 1 << 22;
     const TILE: u32 = 1 << 24;
     let leaves = __cpuid_count(0, 0).eax;

@@ -22,7 +22,7 @@ use super::blocked::{self, Product};
 use super::direct;
 use super::matrix::{Factor, Matrix, Memory, Room};
 use super::patches::{Lines, Patches, Windows};
-use super::scheme::{Pairs, Parts, Plain, Scheme, Widened};
+use super::scheme::{Narrow, Pairs, Parts, Plain, Scheme, Widened};
 use super::tile;
 use crate::error::argument;
 use crate::kernels::arithmetic::Arithmetic;
@@ -106,7 +106,8 @@ fn by_dtype(windows: &Windows, out: &Array, job: Job<'_>) -> Result<()> {
         DType::I8 => run(Widened(PhantomData::<i8>), windows, out, job, |sum| sum as i8),
         DType::F16 => run(Widened(PhantomData::<f16>), windows, out, job, |sum| sum),
         DType::BF16 => {
-            match tile::pairs([windows.filters, windows.taps(), windows.batch * windows.places_of_image()]) {
+            let places = windows.batch.saturating_mul(windows.places_of_image());
+            match tile::pairs([windows.filters, windows.taps(), places]) {
                 Some(kernel) => run(Pairs(kernel), windows, out, job, |sum| sum),
                 None => run(Widened(PhantomData::<bf16>), windows, out, job, |sum| sum),
             }
@@ -219,23 +220,6 @@ impl<T: Element> Places<T> {
         // SAFETY: the caller's promise: as many elements of the output, which is borrowed mutably.
         let places = unsafe { std::slice::from_raw_parts_mut(start, sums.len()) };
         Narrow(narrowed, sums, places).vectorised();
-    }
-}
-
-/// What sums become, and where it goes.
-pub(super) struct Narrow<'a, F, A, T>(pub F, pub &'a [A], pub &'a mut [MaybeUninit<T>]);
-
-impl<F: Fn(A) -> T, A: Copy, T> VectorLoop for Narrow<'_, F, A, T> {
-    type Output = ();
-    // 16-bit floats take half of the time.
-    const IS_WIDE: bool = size_of::<T>() == 2;
-
-    #[inline(always)]
-    fn run(self) {
-        let Self(narrowed, sums, places) = self;
-        for (place, sum) in places.iter_mut().zip(sums) {
-            place.write(narrowed(*sum));
-        }
     }
 }
 

@@ -9,9 +9,8 @@ use std::ops::Range;
 use opgrid_core::Result;
 
 use super::blocked::{self, Cuts, Product, pack_cut};
-use super::convolution::Narrow;
 use super::matrix::{Matrix, Memory, Room, Shared};
-use super::scheme::Scheme;
+use super::scheme::{Narrow, Scheme};
 use super::thin::{self, Thin};
 use super::tile::ROWS;
 use crate::error::argument;

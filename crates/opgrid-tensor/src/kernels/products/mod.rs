@@ -158,6 +158,14 @@ fn by_dtype(out: &Array, factors: [&Array; 2], addend: Option<Addend<'_>>) -> Re
     }
 }
 
+/// Whether the processor has AMX with products of bfloat16, whether it is used or not.
+pub(crate) fn has_amx() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return amx::has_instructions();
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
+}
+
 /// Rows, steps along the inner dimension, and columns.
 fn product_sizes(out: &Array, [a, _]: [&Array; 2]) -> [usize; 3] {
     let last =

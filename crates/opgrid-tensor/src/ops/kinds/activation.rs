@@ -20,16 +20,20 @@ pub(crate) fn slope(grad: (&str, &Tensor), input: (&str, &Tensor)) -> Result<Ten
     Ok(spec)
 }
 
-/// The same of floats and complex numbers.
-pub(crate) fn inexact_slope(grad: &Tensor, input: &Tensor) -> Result<TensorSpec> {
-    let spec = pointwise::promoted([("grad_output", grad), ("self", input)])?;
+/// The same of floats and complex numbers, with the name of what the slope follows from.
+fn inexact_slope_of(grad: &Tensor, of: (&str, &Tensor)) -> Result<TensorSpec> {
+    let spec = pointwise::promoted([("grad_output", grad), of])?;
     pointwise::check_inexact(spec.dtype()).map(|()| spec)
 }
 
-/// The same of a function whose slope follows from its result.
+/// The same where it follows from `self`.
+pub(crate) fn inexact_slope(grad: &Tensor, input: &Tensor) -> Result<TensorSpec> {
+    inexact_slope_of(grad, ("self", input))
+}
+
+/// The same where it follows from the result.
 pub(crate) fn slope_by_result(grad: &Tensor, output: &Tensor) -> Result<TensorSpec> {
-    let spec = pointwise::promoted([("grad_output", grad), ("output", output)])?;
-    pointwise::check_inexact(spec.dtype()).map(|()| spec)
+    inexact_slope_of(grad, ("output", output))
 }
 
 /// What has floats, computed with numbers.

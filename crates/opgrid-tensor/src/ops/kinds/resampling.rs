@@ -454,8 +454,10 @@ pub(crate) const BYTES_OF_ANY_STRIDES: Difference = Difference {
             let is_apart = rows.is_ok_and(|rows| rows.strides() != input.geometry.strides());
             input.dtype == DType::U8 && input.geometry.sizes().contains(&1) && is_apart
         };
-        let is_bytes = seen.inputs().iter().any(|input| input.dtype == DType::U8);
-        let is_column = is_bytes
+        let has_channels = |input: &Operand| {
+            input.dtype == DType::U8 && input.geometry.sizes().get(1).is_some_and(|count| *count > 1)
+        };
+        let is_column = seen.inputs().into_iter().any(has_channels)
             && matches!(seen.argument("output_size"), Some(Argument::Ints(sizes)) if sizes.last() == Some(&1));
         let is_wrong = is_column || seen.inputs().into_iter().any(of_one);
         !seen.elements.is_empty() && is_wrong || seen.torch_refuses("num_channels ==")
