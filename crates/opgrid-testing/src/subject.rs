@@ -1,11 +1,12 @@
 //! What is tested: an operator on a device, and one of its samples with all that checks ask for.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use opgrid_core::schema::FunctionSchema;
-use opgrid_core::{DType, Device, List, OperatorHandle, Result, Value, ValueRef};
+use opgrid_core::schema::{Argument, FunctionSchema};
+use opgrid_core::{DType, Device, List, OperatorHandle, Result, Scalar, Value, ValueRef};
 use opgrid_tensor::Tensor;
-use opgrid_tensor::samples::{Expected, Given, Inputs, OperatorSamples, Sample};
+use opgrid_tensor::samples::{Expected, Given, Inputs, OperatorSamples, Plain, Sample};
 
 use crate::checks::{Fault, random};
 use crate::memory::Memory;
@@ -57,19 +58,58 @@ impl<'a> Subject<'a> {
         sample: &Sample,
         memory: Memory,
     ) -> Result<Vec<Value>> {
-        let value = |name: Option<&str>, at: usize, given: &Given| {
-            let mut declared = self.schema.arguments.iter();
-            let argument = match name {
-                Some(name) => declared.find(|argument| argument.name == name),
-                None => declared.nth(at),
-            };
-            let is_written = argument.is_some_and(|argument| argument.is_write());
+        self.bound(target, sample, |argument, given| {
+            let is_written = argument.is_some_and(Argument::is_write);
             let repeats = memory == Memory::Expanded;
             target.value(given, if is_written && repeats { Memory::Offset } else { memory })
+        })
+    }
+
+    /// The same with all tensors of `dtype` in one memory, one behind the other, and `more` behind them, which is given, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`arguments`](Self::arguments).
+    pub(crate) fn neighbours(
+        &self,
+        sample: &Sample,
+        dtype: DType,
+        more: &Plain,
+    ) -> Result<(Vec<Value>, Tensor)> {
+        let given = sample.positional.iter().chain(sample.keyword.iter().map(|(_, given)| given));
+        let tensors = given.flat_map(Given::tensors).filter(|plain| plain.dtype() == dtype).chain([more]);
+        let elements: Vec<Scalar> = tensors.flat_map(|plain| plain.elements().iter().copied()).collect();
+        let memory = Plain::of(dtype, &[elements.len() as i64], &elements);
+        let memory = self.target.tensor(&memory, Memory::Contiguous)?;
+        let next = Cell::new(0);
+        let place = |plain: &Plain| {
+            let (strides, _) = Memory::Contiguous.strides(plain.sizes());
+            let offset = next.replace(next.get() + plain.elements().len() as i64);
+            self.target.window(&memory, plain.sizes(), &strides, offset)
         };
-        let positional = sample.positional.iter().enumerate().map(|(at, given)| value(None, at, given));
-        let keyword =
-            sample.keyword.iter().map(|(name, given)| Ok((name.clone(), value(Some(name), 0, given)?)));
+        let arguments = self.bound(&self.target, sample, |_, given| {
+            self.target.value_of(given, |plain| match plain.dtype() == dtype {
+                true => place(plain),
+                false => self.target.tensor(plain, Memory::Contiguous),
+            })
+        })?;
+        Ok((arguments, place(more)?))
+    }
+
+    /// The arguments of a sample in the order of the schema, each as `value` makes it; it is told what is declared.
+    fn bound(
+        &self,
+        target: &Target<'_>,
+        sample: &Sample,
+        value: impl Fn(Option<&Argument>, &Given) -> Result<Value>,
+    ) -> Result<Vec<Value>> {
+        let declared = &self.schema.arguments;
+        let positional =
+            sample.positional.iter().enumerate().map(|(at, given)| value(declared.get(at), given));
+        let keyword = sample.keyword.iter().map(|(name, given)| {
+            let argument = declared.iter().find(|argument| argument.name == *name);
+            Ok((name.clone(), value(argument, given)?))
+        });
         let (positional, mut keyword) =
             (positional.collect::<Result<_>>()?, keyword.collect::<Result<Vec<_>>>()?);
         let takes_device = self.schema.argument_index("device").is_some();
@@ -115,7 +155,7 @@ impl<'a> Subject<'a> {
             let keyword = sample.keyword.iter().find(|(own, _)| own == name);
             sample.positional.get(at).or(keyword.map(|(_, given)| given)).cloned()
         };
-        let argument = |(at, (argument, bound)): (usize, (&opgrid_core::schema::Argument, Value))| {
+        let argument = |(at, (argument, bound)): (usize, (&Argument, Value))| {
             let given = match of_sample(at, &argument.name) {
                 // Only binding knows what a number means where a list is declared, and the like.
                 None | Some(Given::Value(_)) => Given::Value(bound),

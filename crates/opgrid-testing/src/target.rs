@@ -79,7 +79,16 @@ impl Target<'_> {
     ///
     /// As [`tensor`](Self::tensor).
     pub(crate) fn value(&self, given: &Given, memory: Memory) -> Result<Value> {
-        let tensor = |plain: &Plain| self.tensor(plain, memory).map(Tensor::into_any);
+        self.value_of(given, |plain| self.tensor(plain, memory))
+    }
+
+    /// The same with tensors that `make` makes.
+    ///
+    /// # Errors
+    ///
+    /// Those of `make`.
+    pub(crate) fn value_of(&self, given: &Given, make: impl Fn(&Plain) -> Result<Tensor>) -> Result<Value> {
+        let tensor = |plain: &Plain| make(plain).map(Tensor::into_any);
         Ok(match given {
             Given::Tensor(plain) => Value::Tensor(tensor(plain)?),
             Given::Tensors(tensors) => tensors.iter().map(tensor).collect::<Result<Vec<_>>>()?.into(),

@@ -162,6 +162,15 @@ fn another_result_in_an_output_is_found() {
     check("thrice", Kernels { output: thrice, ..Kernels::default() }, &[Check::Output]);
     let converted = |input: &Tensor, out: &Tensor| ops::CopyInplace.call(out, &double(input)?, false);
     check("any dtype", Kernels { output: converted, ..Kernels::default() }, &[Check::Output]);
+    let spilt = |input: &Tensor, out: &Tensor| {
+        let offset = out.geometry().offset();
+        if offset > 1 {
+            let before = out.view_as(Geometry::strided(&[], &[], offset - 1)?)?;
+            ops::FillInplaceScalar.call(&before, Scalar::Int(0))?;
+        }
+        output(input, out)
+    };
+    check("spilt", Kernels { output: spilt, ..Kernels::default() }, &[Check::Output]);
 }
 
 #[test]

@@ -85,5 +85,13 @@ pub(crate) fn produce_two<A: Element, B: Element>(
     work: usize,
     f: impl Fn(usize, &mut [A], &mut [B]) + Sync,
 ) -> Result<()> {
-    write(outs[0], |first| write(outs[1], |second| parts::produce_two((first, second), size, work, f)))
+    let [first, second] = outs;
+    if first.storage().is_same(second.storage()) {
+        // Guards are for whole storages.
+        Distinct::new(second)?;
+        let rows = Array::empty(TensorSpec::contiguous(second.sizes(), B::DTYPE, second.device())?)?;
+        produce_two([first, &rows], size, work, f)?;
+        return copy::copy(second, &rows);
+    }
+    write(first, |first| write(second, |second| parts::produce_two((first, second), size, work, f)))
 }

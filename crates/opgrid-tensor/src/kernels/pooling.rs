@@ -6,6 +6,7 @@ use opgrid_core::Result;
 
 use super::arithmetic::{Arithmetic, Ordered};
 use super::choice::Bounded;
+use super::copy;
 use super::iter::lanes::in_lanes;
 use super::parts;
 use super::resampling::check_planes;
@@ -201,6 +202,7 @@ pub fn largest<T: Element<Math: Bounded>>(
 ) -> Result<()> {
     let plane = windows.plane();
     let chunks = chunks(&windows.reaches[2], plane);
+    let input = &copy::apart_from(indices, input)?;
     parts::read::<T, _>(out, input, |input| {
         check_planes(input.len(), plane, out, windows.places())?;
         let work = windows.work().saturating_mul(2);

@@ -179,6 +179,17 @@ fn norms_of_many_elements() {
 }
 
 #[test]
+fn sums_of_many_equal_products() {
+    let repeated = |value: f64, sizes: &[i64]| {
+        let one = Tensor::from_slice(&[Complex64::new(value, 0.0)], &[1]).unwrap();
+        one.expand(sizes).unwrap()
+    };
+    let product = repeated(0.1, &[1, 1000]).mv(&repeated(0.3, &[1000])).unwrap();
+    let found = elements(&product)[0];
+    assert!((found / 30.0 - 1.0).abs() < 16.0 * f64::EPSILON, "{found}");
+}
+
+#[test]
 fn logarithms_of_complex_sums_are_complex() {
     let x = Tensor::from_slice(&[Complex64::new(1.0, 2.0), Complex64::new(0.5, -1.0)], &[2]).unwrap();
     let refused = message(LogsumexpOut.call(&x, &[0], false, &empty(&[], DType::F64)));

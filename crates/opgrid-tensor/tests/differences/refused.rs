@@ -2,13 +2,13 @@
 
 use opgrid_tensor::ops::{
     AdaptiveAvgPool2dBackward, AdaptiveAvgPool3d, AddbmmOut, AffineGridGenerator, Allclose, AsStridedScatter,
-    AvgPool3dBackward, BucketizeScalar, Cdist, Conv3d, ConvolutionBackward, Cov, CumprodInplace,
+    AvgPool3dBackward, Bincount, BucketizeScalar, Cdist, Conv3d, ConvolutionBackward, Cov, CumprodInplace,
     CumsumInplace, Einsum, EluBackward, EmbeddingBag, EmbeddingDenseBackward, EmbeddingRenorm, FftC2c,
     FftC2cOut, FftC2r, FftRfftfreq, IndexAdd, IndexReduce, Kthvalue, LerpTensor, Linear, LocalScalarDense,
     LogSoftmaxBackwardData, MatrixPower, MaxPool2dWithIndicesBackward, MaxUnaryOut, Mode, Nanmean, Nansum,
     NansumOut, NormalInplace, PadCircular, PdistForward, Polar, PowScalarOut, RandintLikeTensor,
-    SetInplaceSourceTensor, SetInplaceSourceTensorStorageOffset, SoftmaxBackwardData, TakeAlongDim,
-    Tensordot, ToCopy, UpsampleBilinear2dAa, VarCorrection, ViewAsComplex,
+    ScatterReduceTwo, SetInplaceSourceTensor, SetInplaceSourceTensorStorageOffset, SoftmaxBackwardData,
+    TakeAlongDim, Tensordot, ToCopy, UpsampleBilinear2dAa, VarCorrection, ViewAsComplex,
 };
 
 use super::*;
@@ -129,6 +129,12 @@ fn what_is_refused_with_elements_is_refused_without() {
     assert!(message(average).contains("not implemented for 'ComplexFloat'"));
     let distances = Cdist.call(&empty(&[2, 0], DType::F32), &empty(&[4, 0], DType::F64), 2.0, None);
     assert!(message(distances).contains("convert one of them"));
+    let (complex, nowhere) = (empty(&[2], DType::Complex64), empty(&[0], DType::I64));
+    let none = empty(&[0], DType::Complex64);
+    let largest = ScatterReduceTwo.call(&complex, 0, &nowhere, &none, "amax", true);
+    assert!(message(largest).contains("not implemented for 'ComplexFloat'"));
+    let weights = Bincount.call(&nowhere, Some(&empty(&[1], DType::F32)), 7);
+    assert!(message(weights).contains("argument `weights` has shape [1]"));
 }
 
 #[test]

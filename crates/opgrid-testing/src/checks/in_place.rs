@@ -1,6 +1,6 @@
 //! The overload that writes its first argument writes there what the functional one gives, or refuses.
 
-use opgrid_core::{TensorType, Value};
+use opgrid_core::{Scalar, TensorType, Value};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::samples::{Expected, Given, Plain};
 use opgrid_tensor::tensor::can_cast;
@@ -17,17 +17,33 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
     let Some(Given::Tensor(input)) = case.sample.positional.first() else { return Vec::new() };
     let layouts = [Memory::Contiguous, Memory::Stepped, Memory::Transposed];
     let Some(variant) = &case.subject.variants.in_place else { return Vec::new() };
+    let subject = case.subject;
     let tried = layouts.map(|memory| {
-        let about = format!("{} in {memory:?} memory", variant.operator.name());
-        on_variant(case, variant, memory, input, result).map_err(|fault| fault.of(about))
+        let arguments = subject.arguments(&subject.target, &case.sample, memory);
+        (format!("{memory:?} memory"), arguments)
     });
-    tried.into()
+    let nothing = Plain::of(input.dtype(), &[1], &[Scalar::Int(1)]);
+    let beside = subject.neighbours(&case.sample, input.dtype(), &nothing).map(|(arguments, _)| arguments);
+    let tried = tried.into_iter().chain([("one memory with the other tensors".to_owned(), beside)]);
+    let judged = tried.map(|(place, arguments)| {
+        let about = format!("{} in {place}", variant.operator.name());
+        let arguments = arguments.map_err(Fault::error);
+        arguments
+            .and_then(|arguments| on_variant(case, variant, arguments, input, result))
+            .map_err(|fault| fault.of(about))
+    });
+    judged.collect()
 }
 
-fn on_variant(case: &Case<'_>, variant: &Variant, memory: Memory, input: &Plain, result: &Plain) -> Verdict {
+fn on_variant(
+    case: &Case<'_>,
+    variant: &Variant,
+    arguments: Vec<Value>,
+    input: &Plain,
+    result: &Plain,
+) -> Verdict {
     let subject = case.subject;
     let target = &subject.target;
-    let arguments = subject.arguments(target, &case.sample, memory).map_err(Fault::error)?;
     let written = match arguments.first() {
         Some(Value::Tensor(first)) => Tensor::try_from(first.clone()).map_err(Fault::error)?,
         _ => return Err(Fault::skipped("the first argument is no tensor")),

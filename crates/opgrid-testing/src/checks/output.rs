@@ -14,7 +14,7 @@ use crate::variants::Variant;
 
 pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
     let Some(results) = results(&case.expected) else { return Vec::new() };
-    let trials: [(&str, Run); 9] = [
+    let trials: [(&str, Run); 11] = [
         ("right shape", |trial| trial.fits(Memory::Contiguous)),
         ("strided", |trial| trial.fits(Memory::Stepped).and_then(|()| trial.fits(Memory::Transposed))),
         ("no elements", |trial| trial.without_elements()),
@@ -24,6 +24,8 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
         ("repeated elements", |trial| trial.repeated()),
         ("one tensor for two results", |trial| trial.shared()),
         ("overlap with an input", |trial| trial.overlapping()),
+        ("the memory of inputs, apart from them", |trial| trial.beside()),
+        ("the memory of another, apart from it", |trial| trial.side_by_side()),
     ];
     let mut verdicts = Vec::new();
     if let Some(variant) = &case.subject.variants.output {
@@ -215,6 +217,27 @@ impl Trial<'_> {
         self.judge_refusal(&outputs, "two outputs are one tensor")
     }
 
+    /// Outputs of one dtype lie in one memory, one behind the other.
+    fn side_by_side(&self) -> Verdict {
+        let target = &self.case.subject.target;
+        let [first, second, ..] = self.results[..] else { return Ok(()) };
+        if first.dtype() != second.dtype() {
+            return Ok(());
+        }
+        let count = first.elements().len() + second.elements().len();
+        let memory = self.output(first.dtype(), &[count as i64], Memory::Contiguous)?;
+        let window = |result: &Plain, offset: usize| {
+            let (strides, _) = Memory::Contiguous.strides(result.sizes());
+            target.window(&memory, result.sizes(), &strides, offset as i64).map_err(Fault::error)
+        };
+        let mut outputs =
+            self.outputs(|result| self.output(result.dtype(), result.sizes(), Memory::Contiguous))?;
+        outputs[0] = window(first, 0)?;
+        outputs[1] = window(second, first.elements().len())?;
+        let values = self.call(&outputs).map_err(Fault::error)?;
+        self.judge(&values, &outputs)
+    }
+
     /// The output begins one element behind the first input, in the same memory. Who writes only after everything was
     /// read may do so.
     fn overlapping(&self) -> Verdict {
@@ -242,5 +265,20 @@ impl Trial<'_> {
             Err(_) => Ok(()),
             Ok(values) => self.judge(&values, &outputs),
         }
+    }
+
+    /// Each output in turn lies in one memory with all inputs of its dtype, and shares no element with them.
+    fn beside(&self) -> Verdict {
+        for (at, result) in self.results.iter().enumerate() {
+            let before = Plain::of(result.dtype(), result.sizes(), &[Scalar::Int(1)]);
+            let neighbours = self.case.subject.neighbours(&self.case.sample, result.dtype(), &before);
+            let (arguments, out) = neighbours.map_err(Fault::error)?;
+            let mut outputs =
+                self.outputs(|result| self.output(result.dtype(), result.sizes(), Memory::Contiguous))?;
+            outputs[at] = out;
+            let values = self.call_with(arguments, &outputs).map_err(Fault::error)?;
+            self.judge(&values, &outputs)?;
+        }
+        Ok(())
     }
 }

@@ -9,6 +9,7 @@
 
 use crate::ops::kinds::distances::by_difference;
 use crate::ops::prelude::*;
+use crate::ops::reductions::norm::NO_ORDER;
 use crate::ops::{LinalgVectorNorm, SubTensor};
 
 operator! {
@@ -50,6 +51,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Dist, INEXACT, inputs, reference).tolerance(64.0).refuses("broadcast", make::misfits());
+    samples.differs(Dist, NO_ORDER);
     // Roots are raised again.
     samples.rounds(Dist, Roundings::all(Rounding::Near(64)));
 }

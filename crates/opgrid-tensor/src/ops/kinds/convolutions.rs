@@ -477,7 +477,9 @@ pub(crate) const WITHOUT_IMAGES: Difference = Difference {
         // Of the bias it gives one number, or as many as it is told.
         let is_named = matches!(seen.argument("bias_sizes"), Some(Argument::Ints(_)));
         let is_of_bias = seen.torch == "[]" || is_named && matches!(seen.part, Part::Sizes | Part::Strides);
-        is_empty && (seen.are_both_dense() || is_of_bias || seen.torch_refuses(DIED))
+        let is_refused =
+            is_named && seen.torch_refuses("size must be non-negative") || seen.torch_refuses(DIED);
+        is_empty && (seen.are_both_dense() || is_of_bias || is_refused)
     },
     directed: None,
 };

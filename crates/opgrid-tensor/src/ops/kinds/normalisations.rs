@@ -365,7 +365,8 @@ pub(crate) const COUNTS_ARE_CHECKED: Difference = Difference {
 pub(crate) const WITHOUT_DEVIATION: Difference = Difference {
     id: "digits-of-what-does-not-vary",
     what: "torch rounds averages, of channels to 16 bits as their variances, and what they are multiplied by; here averages are taken \
-           away first. Where elements do not vary, the distance between both is multiplied by a large reciprocal deviation",
+           away first. Where elements do not vary, or a negative `eps` leaves little of how they do, the distance between both is \
+           multiplied by a large reciprocal deviation",
     why: "as near to the mathematical result, where no digits of it are left",
     test: ("opgrid-tensor/tests/networks.rs", "what_does_not_vary_is_normalised_to_zero"),
     when: |seen| {
@@ -380,7 +381,9 @@ pub(crate) const WITHOUT_DEVIATION: Difference = Difference {
             Some(running) if !is_own => running.elements.iter().map(|variance| variance.re).collect(),
             _ => groups(seen, input).iter().map(|group| variance(group)).collect::<Vec<_>>(),
         };
-        let rstds = variances.into_iter().map(|variance| 1.0 / (variance + eps).sqrt());
+        // The last digits of a variance are the first of what a negative `eps` leaves of it.
+        let growth = |variance: f64| (variance / (variance + eps)).abs().max(1.0);
+        let rstds = variances.into_iter().map(|variance| growth(variance) / (variance + eps).sqrt());
         let of_average = match seen.argument("normalized_shape") {
             None => finfo(input.dtype).map_or(0.0, |own| own.eps),
             Some(_) => 0.0,

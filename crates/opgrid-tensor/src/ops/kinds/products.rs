@@ -10,10 +10,11 @@ use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::products::{Addend, multiply, multiply_add};
 use crate::kernels::{arithmetic, elementwise, reduce};
 use crate::ops::{Matmul, MulScalar, TransposeInt};
+use crate::samples::differences::Pair;
 use crate::samples::{
     Difference, Directed, Expected, Inputs, Operand, Part, Plain, Sample, given, make, number,
 };
-use crate::tensor::{Array, Math, Tensor, TensorSpec};
+use crate::tensor::{Array, FloatLimits, Math, Tensor, TensorSpec, finfo};
 use crate::with_dtype;
 
 /// # Errors
@@ -203,8 +204,37 @@ pub(crate) fn is_sample(dtype: DType, sizes: &[i64]) -> bool {
 }
 
 /// The differences from torch that all products have.
-pub(crate) const DIFFERENCES: &[Difference] =
-    &[reduce::NOT_FINITE, CHECKED_WITHOUT_ELEMENTS, KEEPS_STRIDES, KEEPS_SHAPE, FACTORS, READ_AFTER_WRITTEN];
+pub(crate) const DIFFERENCES: &[Difference] = &[
+    reduce::NOT_FINITE,
+    CHECKED_WITHOUT_ELEMENTS,
+    KEEPS_STRIDES,
+    KEEPS_SHAPE,
+    FACTORS,
+    READ_AFTER_WRITTEN,
+    ONE_SUM,
+];
+
+const ONE_SUM: Difference = Difference {
+    id: "sums-of-repeated-products",
+    what: "torch adds products of factors that repeat their elements one after the other, and all of them round to one side; here \
+           they are added in several sums",
+    why: "nearer to the mathematical result",
+    test: ("opgrid-tensor/tests/differences/numbers.rs", "sums_of_many_equal_products"),
+    when: |seen| {
+        let longest = |input: &&Operand| {
+            let geometry = &input.geometry;
+            let dims = geometry.sizes().iter().zip(geometry.strides());
+            dims.filter(|(_, stride)| **stride == 0).map(|(size, _)| *size).max().unwrap_or(0)
+        };
+        let count = seen.inputs().iter().map(longest).max().unwrap_or(0);
+        let is_near = |(dtype, ours, torch): &Pair| {
+            let near = |limits: FloatLimits| (ours - torch).norm() <= count as f64 * limits.eps * ours.norm();
+            finfo(*dtype).is_ok_and(near)
+        };
+        count > 16 && seen.each(is_near)
+    },
+    directed: None,
+};
 
 const CHECKED_WITHOUT_ELEMENTS: Difference = Difference {
     id: "products-are-checked-without-elements",

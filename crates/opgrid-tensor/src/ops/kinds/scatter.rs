@@ -4,6 +4,7 @@ use opgrid_core::{DType, Result, Scalar};
 
 use super::{derivatives, indexing as check};
 use crate::error::argument;
+use crate::kernels::copy::apart_from;
 use crate::kernels::indexing::check_apart;
 use crate::kernels::scatter::{self, Combine, Places};
 use crate::kernels::{access, elementwise};
@@ -197,7 +198,7 @@ pub(crate) fn scatter(
         };
     }
     let dim = check::along(input.spec()?, dim, index.spec()?)?;
-    let places = Places::each(input.sizes(), dim, index.array()?, false)?;
+    let places = Places::each(input.sizes(), dim, &apart_from(out.array()?, index.array()?)?, false)?;
     match source {
         Source::Tensor(values) => {
             begin(out, input, &[index, values])?;
@@ -224,7 +225,7 @@ pub(crate) fn places_of_slices(
     from_end: bool,
 ) -> Result<Places> {
     let dim = check::along(input.spec()?, dim, index.spec()?)?;
-    let places = Places::whole(input.sizes(), dim, index.array()?, from_end)?;
+    let places = Places::whole(input.sizes(), dim, &apart_from(out.array()?, index.array()?)?, from_end)?;
     begin(out, input, &[&[index], others].concat())?;
     Ok(places)
 }

@@ -136,8 +136,8 @@ pub(super) fn samples(samples: &mut Samples) {
                 operator: "aten::ldexp.Tensor",
                 arguments: || {
                     vec![
-                        ("self", Operand::rows(0, DType::F64, &[1], &[3.0]).into()),
-                        ("other", Operand::rows(1, DType::F16, &[1], &[20.0]).into()),
+                        ("self", Operand::rows(0, DType::F64, &[1], &[3e6]).into()),
+                        ("other", Operand::rows(1, DType::F16, &[1], &[-30.0]).into()),
                     ]
                 },
                 needs: None,

@@ -3,14 +3,14 @@
 //! `out[i, j] = beta * self[i, j] + alpha * vec1[i] * vec2[j]`
 //!
 //! - Shapes: `[m]` and `[n]`; `self` is stretched to `[m, n]`.
-//! - Dtypes: promoted; of bools the product is "and", the sum "or". Integers wrap around.
+//! - Dtypes: promoted, `self` as the matrix that it is stretched to; of bools the product is "and", the sum "or". Integers wrap around.
 //! - Values: with a `beta` of zero `self` does not count, not even NaN.
 //! - Aliasing: `addr_` writes `self`, `addr.out` writes `out`.
 //! - Errors: other shapes, several devices; an `alpha` or `beta` of a higher kind than the result, or beyond its dtype.
 //! - Source: torch.addr, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::tensor::Array;
+use crate::tensor::{Array, promote_types};
 
 operator! {
     home = crate::home_of(register);
@@ -71,13 +71,18 @@ fn inputs(dtype: DType) -> Vec<Sample> {
             3,
         )),
     );
+    samples.push(given(make::numbers(other, &[], 1)).and(make::numbers(dtype, &[2], 2)).and(make::numbers(
+        dtype,
+        &[3],
+        3,
+    )));
     samples
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {
     let (x, column, row) = (it.tensor("self")?, it.tensor("vec1")?, it.tensor("vec2")?);
     let [beta, alpha]: [Scalar; 2] = [it.value("beta")?, it.value("alpha")?];
-    let dtype = it.common_dtype(&["self", "vec1", "vec2"])?;
+    let dtype = promote_types(x.dtype(), it.common_dtype(&["vec1", "vec2"])?)?;
     let [beta, alpha] = [beta, alpha].map(|weight| Plain::number(dtype, weight).at(&[]));
     let [x, column, row] = [x, column, row].map(|tensor| tensor.to(dtype));
     let sum = Plain::from_fn(dtype, &[column.sizes()[0], row.sizes()[0]], |position| {
@@ -95,7 +100,7 @@ fn shape(input: &Tensor, vec1: &Tensor, vec2: &Tensor, beta: Scalar, alpha: Scal
             return Err(argument(message));
         }
     }
-    let dtype = result_type(&[input, vec1, vec2])?;
+    let dtype = common_dtype(input, vec1, vec2)?;
     for (name, weight) in [("beta", beta), ("alpha", alpha)] {
         pointwise::check_factor(name, weight, dtype)?;
         with_dtype!(dtype, T => arithmetic::element::<Math<T>>(weight).map(drop))?;
@@ -113,6 +118,11 @@ fn shape(input: &Tensor, vec1: &Tensor, vec2: &Tensor, beta: Scalar, alpha: Scal
     TensorSpec::elementwise(&[&stretched, &column, vec2.geometry()], dtype, device)
 }
 
+/// The dtype of the sum: `self` counts as the matrix that it is stretched to, also without dimensions.
+fn common_dtype(input: &Tensor, vec1: &Tensor, vec2: &Tensor) -> Result<DType> {
+    promote_types(input.spec()?.dtype(), result_type(&[vec1, vec2])?)
+}
+
 fn cpu(
     input: &Tensor,
     vec1: &Tensor,
@@ -122,7 +132,7 @@ fn cpu(
     out: &Tensor,
 ) -> Result<()> {
     let column: Array = products::column(vec1.array()?)?;
-    with_dtype!(result_type(&[input, vec1, vec2])?, T => {
+    with_dtype!(common_dtype(input, vec1, vec2)?, T => {
         let [beta, alpha] = [arithmetic::element::<Math<T>>(beta)?, arithmetic::element::<Math<T>>(alpha)?];
         match beta == Math::<T>::ZERO {
             true => elementwise::binary::<T, T, T>(out, &column, vec2, move |a, b| alpha.times(a.times(b))),

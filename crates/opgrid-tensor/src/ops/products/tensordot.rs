@@ -44,15 +44,16 @@ pub(super) fn samples(samples: &mut Samples) {
         Tensordot,
         Difference {
             id: "products-of-bools-are-refused",
-            what: "torch multiplies bools where all dimensions are added; here they are refused, as in all other products",
+            what: "torch multiplies bools where all dimensions are added in another order than they lie in; here they are refused, as in all \
+                   other products",
             why: "one rule for all products",
             test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("not implemented for 'Bool'"),
             directed: Some(Directed {
                 operator: "aten::tensordot",
                 arguments: || {
-                    let flags = |memory| Operand::rows(memory, DType::Bool, &[2], &[1.0, 0.0]).into();
-                    let dims = || Argument::Ints(vec![0]);
+                    let flags = |memory| Operand::rows(memory, DType::Bool, &[2, 2], &[1.0, 0.0, 1.0, 1.0]).into();
+                    let dims = || Argument::Ints(vec![1, 0]);
                     vec![("self", flags(0)), ("other", flags(1)), ("dims_self", dims()), ("dims_other", dims())]
                 },
                 needs: None,
