@@ -113,8 +113,9 @@ impl<'a> Builder<'a> {
         let outputs = schema.arguments.iter().filter(|argument| argument.is_out());
         let names: Vec<&str> = outputs.map(|argument| argument.name.as_str()).collect();
         let results = if names.is_empty() { Vec::new() } else { self.results(&call, &names) };
+        let count = names.len();
         for (at, name) in names.into_iter().enumerate() {
-            let out = self.out(results.get(at));
+            let out = self.out(results.get(at), count);
             call.keyword.push((name.to_owned(), out));
         }
         self.case.calls.push(call);
@@ -343,21 +344,22 @@ impl<'a> Builder<'a> {
         self.ours.run(&case, Device::CPU).ok()?.pop()
     }
 
-    /// An output for a result: without elements, of the right shape anywhere in memory, or of a wrong one.
-    fn out(&mut self, result: Option<&(DType, Vec<i64>)>) -> Arg {
+    /// An output for one of `count` results: without elements, of the right shape anywhere in memory, or of a wrong one.
+    /// Where there are several, all of them are right as often as a single one is.
+    fn out(&mut self, result: Option<&(DType, Vec<i64>)>, count: usize) -> Arg {
         let (mut dtype, sizes) = result.cloned().unwrap_or_else(|| (self.dtype, self.shape.clone()));
-        if self.random.chance(30) {
+        if self.random.chance(30 / count) {
             dtype = *self.random.pick(&DTYPES);
         }
         let style = Style::Small;
-        match self.random.below(100) {
-            0..25 => self.tensor(&[0], dtype, style, Kind::Rows),
-            25..28 => self.tensor(&[2, 0], dtype, style, Kind::Apart),
-            28..31 => {
+        match self.random.below(100 * count) {
+            0..3 => self.tensor(&[2, 0], dtype, style, Kind::Apart),
+            3..6 => {
                 let sizes = layouts::spoilt(&mut self.random, &sizes);
                 self.tensor(&sizes, dtype, style, Kind::Rows)
             }
-            31..36 if !self.case.tensors.is_empty() => self.overlapping().unwrap_or(Arg::None),
+            6..11 if !self.case.tensors.is_empty() => self.overlapping().unwrap_or(Arg::None),
+            _ if self.random.chance(25) => self.tensor(&[0], dtype, style, Kind::Rows),
             _ => {
                 let kind = Kind::of_output(&mut self.random);
                 self.tensor(&sizes, dtype, style, kind)
@@ -368,6 +370,20 @@ impl<'a> Builder<'a> {
     /// Dtypes that outputs of these names may have in a call, with the sizes of its results; nothing where none are
     /// found.
     fn results(&self, call: &Call, names: &[&str]) -> Vec<(DType, Vec<i64>)> {
+        self.results_without_outputs(call, names.len()).unwrap_or_else(|| self.results_into(call, names))
+    }
+
+    /// The dtypes and sizes of the results of the functional overload, if it gives as many.
+    fn results_without_outputs(&self, call: &Call, count: usize) -> Option<Vec<(DType, Vec<i64>)>> {
+        let operator = self.ours.functional(&call.operator)?;
+        let answer = self.tried(&Call { operator, ..call.clone() })?;
+        let tensors = answer.tensors();
+        let results = || tensors.iter().map(|tensor| (tensor.dtype, tensor.sizes.clone())).collect();
+        (tensors.len() == count).then(results)
+    }
+
+    /// The same of what outputs without elements become.
+    fn results_into(&self, call: &Call, names: &[&str]) -> Vec<(DType, Vec<i64>)> {
         let candidates = [self.dtype, self.case.default, DType::Bool, DType::I64, DType::Complex128];
         let mut tried = candidates.into_iter().flat_map(|first| {
             let rest: &[DType] = if names.len() == 1 { &[first] } else { &[first, DType::I64, DType::F32] };

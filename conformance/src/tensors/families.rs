@@ -478,6 +478,9 @@ fn indexed(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
     if b.has_argument("mask") {
         return pointwise(b, argument);
     }
+    if b.has_argument("offsets") {
+        return of_bags(b, argument);
+    }
     let shape = b.shape.clone();
     Some(match argument.name.as_str() {
         "dim" => {
@@ -511,6 +514,32 @@ fn indexed(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
         }
         "indices" => indices(b),
         "values" => values(b),
+        _ => return None,
+    })
+}
+
+/// Rows of a table that are summed: the table, indices of rows, and where each bag begins among them.
+fn of_bags(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
+    Some(match argument.name.as_str() {
+        "weight" => {
+            let rows = [b.random.below(6) as i64 + 1, b.random.below(5) as i64];
+            b.shape = if b.random.chance(95) { rows.to_vec() } else { layouts::shape(&mut b.random) };
+            b.first()
+        }
+        "indices" => {
+            let (count, end) = (b.random.below(7) as i64, size_at(&b.shape, 0));
+            let sizes = if b.random.chance(95) { vec![count] } else { vec![2, count] };
+            index_tensor(b, &sizes, Style::Below(end))
+        }
+        "offsets" => {
+            // Most bags begin with the first index.
+            let count = b.random.below(3) as i64 + 1;
+            index_tensor(b, &[count], Style::Below(1))
+        }
+        "mode" => Arg::Int(b.random.below(4) as i64 - i64::from(b.random.chance(5))),
+        "padding_idx" => Arg::Int(b.any_dim(2)),
+        "sparse" | "scale_grad_by_freq" => Arg::Bool(b.random.chance(10)),
+        "per_sample_weights" if b.random.chance(80) => Arg::None,
         _ => return None,
     })
 }

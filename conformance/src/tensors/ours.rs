@@ -74,11 +74,16 @@ impl Ours {
     /// The links cannot be read.
     pub fn samples(&self, operator: &OperatorHandle) -> Result<Vec<OperatorSamples>> {
         let name = operator.name().to_string();
-        let functional = operator.column::<Forms>()?.map(|forms| forms.functional.to_string());
+        let functional = functional_of(operator)?;
         let is_its = |known: &&OperatorSamples| {
             known.name() == name || functional.as_ref().is_some_and(|functional| known.name() == functional)
         };
         Ok(self.samples.operators().iter().filter(is_its).cloned().collect())
+    }
+
+    /// The functional overload that an overload is linked to.
+    pub fn functional(&self, operator: &str) -> Option<String> {
+        self.dispatcher.find(operator).and_then(|operator| functional_of(&operator)).ok().flatten()
     }
 
     /// The names of the arguments of a call that are outputs.
@@ -133,6 +138,13 @@ impl Ours {
         }
         Ok(run)
     }
+}
+
+/// # Errors
+///
+/// The links cannot be read.
+fn functional_of(operator: &OperatorHandle) -> Result<Option<String>> {
+    Ok(operator.column::<Forms>()?.map(|forms| forms.functional.to_string()))
 }
 
 /// Memory with these contents.

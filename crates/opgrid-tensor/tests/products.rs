@@ -452,6 +452,12 @@ fn factors_without_weight_do_not_count() {
     let (one, other) = (tensor(&[2], DType::F32), tensor(&[3, 2], DType::F32));
     assert_eq!(one.addmm(&nan, &other, 2, 0).unwrap().to_vec::<f32>().unwrap(), [2.0; 4]);
     assert_eq!(one.addmm(&nan, &other, 0, 0).unwrap().to_vec::<f32>().unwrap(), [0.0; 4]);
+    // Also where there is nothing to add to, whatever kind of number it is.
+    let (tall, wide) = (tensor(&[2, 0], DType::F32), tensor(&[0, 3], DType::F32));
+    for zero in [Scalar::Int(0), Scalar::Float(-0.0), Scalar::Bool(false)] {
+        let sum = nan.addmm(&tall, &wide, zero, 1).unwrap();
+        assert!(sum.to_vec::<f32>().unwrap().iter().all(|x| *x == 0.0), "{zero}");
+    }
 }
 
 #[test]

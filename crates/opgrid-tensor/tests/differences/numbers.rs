@@ -1,9 +1,9 @@
 //! Which numbers come out: at the ends of ranges, of 16 bits, in order, drawn.
 
 use opgrid_tensor::ops::{
-    AdaptiveAvgPool3dDirect, AllAllOut, BernoulliP, BucketizeTensor, Corrcoef, Cov, DivTensorMode,
-    EmbeddingBag, EmbeddingRenorm, Histc, LogSoftmaxBackwardData, Logspace, LogsumexpOut, MseLossOut,
-    NormScalar, Prod, Randint, SoftmaxBackwardData, UniformOut, VarMeanCorrection,
+    AdaptiveAvgPool3dDirect, AllAllOut, BernoulliP, BucketizeTensor, Corrcoef, CosineSimilarity, Cov,
+    DivTensorMode, EmbeddingBag, EmbeddingRenorm, Histc, LogSoftmaxBackwardData, Logspace, LogsumexpOut,
+    MseLossOut, NormScalar, Prod, Randint, SoftmaxBackwardData, UniformOut, VarMeanCorrection,
 };
 
 use super::*;
@@ -176,6 +176,13 @@ fn norms_of_many_elements() {
     let z = Tensor::from_slice(&[Complex64::new(0.1, 0.0); 1000], &[1000]).unwrap();
     let found = elements(&NormScalar.call(&z, Scalar::Int(1)).unwrap())[0];
     assert!((found / 100.0 - 1.0).abs() < 16.0 * f64::EPSILON, "{found}");
+}
+
+#[test]
+fn cosines_of_zeros_are_zero() {
+    let zeros = Tensor::zeros(&[1, 2], DType::F16, Device::CPU).unwrap();
+    let cosine = CosineSimilarity.call(&zeros, &to(&count(&[1, 2]), DType::F32), 1, 1e-8).unwrap();
+    assert_eq!(cosine.to_vec::<f32>().unwrap(), [0.0]);
 }
 
 #[test]

@@ -66,6 +66,7 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .tolerance(8.0)
         .refuses("`alpha`", given(x()).and(-1).and(1).and(1).and(true).and(x()));
+    samples.differs(EluBackward, activation::AT_NAN);
     samples.rounds(EluBackward, Roundings::all(Rounding::Sum(32)));
 }
 

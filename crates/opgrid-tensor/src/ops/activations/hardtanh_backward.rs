@@ -39,33 +39,7 @@ pub(super) fn samples(samples: &mut Samples) {
             |grad, x| if x <= low || x >= high { 0.0 } else { grad },
         )
     });
-    samples.differs(
-        HardtanhBackward,
-        Difference {
-            id: "slopes-of-no-numbers",
-            what: "torch gives the slope at NaN, or between limits that are NaN, as zero in vectors and as one elsewhere; here always as one",
-            why: "equal numbers, computed in one way",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| {
-                let has_nan = |input: &Operand| input.elements.iter().any(|element| element.re.is_nan());
-                let is_nan = |number: Scalar| matches!(number, Scalar::Float(number) if number.is_nan());
-                seen.each(|(_, _, torch)| torch.re == 0.0)
-                    && (seen.tensor("self").is_some_and(has_nan) || seen.numbers().any(is_nan))
-            },
-            directed: Some(Directed {
-                operator: "aten::hardtanh_backward",
-                arguments: || {
-                    vec![
-                        ("grad_output", Operand::rows(0, DType::F64, &[16], &[1.0; 16]).into()),
-                        ("self", Operand::rows(1, DType::F64, &[16], &[f64::NAN; 16]).into()),
-                        ("min_val", Scalar::Float(-1.0).into()),
-                        ("max_val", Scalar::Float(1.0).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
+    samples.differs(HardtanhBackward, activation::AT_NAN);
 }
 
 fn shape(grad: &Tensor, input: &Tensor, low: Scalar, high: Scalar) -> Result<TensorSpec> {

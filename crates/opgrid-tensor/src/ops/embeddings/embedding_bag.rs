@@ -153,12 +153,12 @@ pub(super) fn samples(samples: &mut Samples) {
 const DIFFERENCES: &[Difference] = &[
     Difference {
         id: "bags-are-checked",
-        what: "torch does not look whether offsets begin with 0, ascend and stay within the indices, nor whether indices are integers of \
-               32 or 64 bits, and then reads memory beside them; here they are refused",
+        what: "torch does not look whether offsets begin with 0, ascend and stay within the indices, nor whether indices are a vector of \
+               integers of 32 or 64 bits, and then reads memory beside them; here they are refused",
         why: "memory that belongs to nobody must not be read",
         test: ("opgrid-tensor/tests/differences/refused.rs", "bags_that_do_not_fit"),
         when: |seen| {
-            let words = ["argument `offsets` ", "argument `indices` has dtype", "is out of range for the"];
+            let words = ["argument `offsets` ", "argument `indices` has ", "is out of range for the"];
             words.iter().any(|words| seen.we_refuse(words))
         },
         directed: None,

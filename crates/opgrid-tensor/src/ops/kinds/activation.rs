@@ -7,8 +7,8 @@ use super::pointwise;
 use crate::error::argument;
 use crate::kernels::arithmetic;
 use crate::samples::{
-    DTypeRule, Difference, Expected, FLOATS, INEXACT, Inputs, OperatorSamples, Plain, Sample, Samples, given,
-    make, naive, number,
+    DTypeRule, Difference, Directed, Expected, FLOATS, INEXACT, Inputs, Operand, OperatorSamples, Plain,
+    Sample, Samples, given, make, naive, number,
 };
 use crate::tensor::{Math, Tensor, TensorSpec, finfo};
 use crate::with_dtype;
@@ -190,3 +190,31 @@ pub(crate) const HARDSWISH_IN_RANGE: Difference = Difference {
 pub(crate) fn small_pair() -> Sample {
     given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::F32, &[2], 1))
 }
+
+/// Of slopes that are given by cases.
+pub(crate) const AT_NAN: Difference = Difference {
+    id: "slopes-of-no-numbers",
+    what: "torch gives the slope at NaN, or between limits that are NaN, as zero or NaN in vectors and as that of positive numbers \
+           elsewhere; here always as that of positive numbers",
+    why: "equal numbers, computed in one way",
+    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+    when: |seen| {
+        let has_nan = |input: &Operand| input.elements.iter().any(|element| element.re.is_nan());
+        let is_nan = |number: Scalar| matches!(number, Scalar::Float(number) if number.is_nan());
+        let at_nan = ["self", "self_or_result"].iter().any(|name| seen.tensor(name).is_some_and(has_nan));
+        seen.each(|(_, _, torch)| torch.re == 0.0 || torch.re.is_nan())
+            && (at_nan || seen.numbers().any(is_nan))
+    },
+    directed: Some(Directed {
+        operator: "aten::hardtanh_backward",
+        arguments: || {
+            vec![
+                ("grad_output", Operand::rows(0, DType::F64, &[16], &[1.0; 16]).into()),
+                ("self", Operand::rows(1, DType::F64, &[16], &[f64::NAN; 16]).into()),
+                ("min_val", Scalar::Float(-1.0).into()),
+                ("max_val", Scalar::Float(1.0).into()),
+            ]
+        },
+        needs: None,
+    }),
+};

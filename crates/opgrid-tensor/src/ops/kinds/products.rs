@@ -106,7 +106,7 @@ pub(crate) fn write_weighed_sum(
 
 /// `beta * self`, for factors without an inner dimension: as torch, by the rules of `mul`.
 fn weighed(input: &Tensor, beta: Scalar, out: &Tensor) -> Result<()> {
-    if beta == Scalar::Int(0) || beta == Scalar::Float(0.0) {
+    if beta.to_complex() == Complex64::ZERO {
         return elementwise::fill(out, Scalar::Int(0));
     }
     let product = MulScalar.call(input, beta)?;

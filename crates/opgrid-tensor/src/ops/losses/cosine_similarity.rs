@@ -106,6 +106,30 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(CosineSimilarity, Roundings::all(Rounding::Sum(64)));
     samples.rounds(CosineEmbeddingLoss, Roundings::all(Rounding::Sum(64)));
     samples.differs(CosineEmbeddingLoss, loss::CHECKED);
+    samples.differs(
+        CosineSimilarity,
+        Difference {
+            id: "lengths-in-the-promoted-dtype",
+            what: "torch divides each vector by its length in its own dtype, in which `eps` may be zero and a vector of zeros becomes NaN; \
+                   here in the promoted dtype",
+            why: "`eps` is there for such vectors",
+            test: ("opgrid-tensor/tests/differences/numbers.rs", "cosines_of_zeros_are_zero"),
+            when: |seen| {
+                let of = |name| seen.tensor(name).map(|x: &Operand| x.dtype);
+                of("x1") != of("x2") && seen.each(|(_, ours, torch)| ours.re == 0.0 && torch.re.is_nan())
+            },
+            directed: Some(Directed {
+                operator: "aten::cosine_similarity",
+                arguments: || {
+                    vec![
+                        ("x1", Operand::rows(0, DType::F16, &[1, 2], &[0.0, 0.0]).into()),
+                        ("x2", Operand::rows(1, DType::F32, &[1, 2], &[1.0, 2.0]).into()),
+                    ]
+                },
+                needs: None,
+            }),
+        },
+    );
 }
 
 /// The sum of the products along a dimension.

@@ -119,18 +119,19 @@ pub(super) fn samples(samples: &mut Samples) {
             why: "what is a number of the result is not beyond a range",
             test: ("opgrid-tensor/tests/ends_of_ranges.rs", "exponents_of_every_size"),
             when: |seen| {
-                let Some(exponent) = seen.tensor("other") else { return false };
-                let Ok(FloatLimits { eps, smallest_normal, .. }) = finfo(part_of(exponent.dtype)) else {
+                let (Some(input), Some(exponent)) = (seen.tensor("self"), seen.tensor("other")) else { return false };
+                let limits = |tensor: &Operand| finfo(part_of(tensor.dtype));
+                let Ok(FloatLimits { eps, smallest_normal, .. }) = limits(exponent).or(limits(input)) else {
                     return false;
                 };
                 // The smallest powers have few digits.
-                let sizes = seen.tensor("self").into_iter().flat_map(|x| x.elements.iter().map(|x| x.norm()));
+                let sizes = input.elements.iter().map(|x| x.norm());
                 let step = eps * smallest_normal * sizes.filter(|size| size.is_finite()).fold(0.0, f64::max);
                 let is_beyond = |torch: &Complex64| torch.norm() == 0.0 || !torch.is_finite();
-                seen.each(|(dtype, ours, torch)| {
-                    let is_near = (ours - torch).norm() <= (4.0 * eps * ours.norm()).max(step);
-                    *dtype != exponent.dtype && (is_beyond(torch) || is_near)
-                })
+                let is_such = seen.each(|(_, ours, torch)| {
+                    is_beyond(torch) || (ours - torch).norm() <= (4.0 * eps * ours.norm()).max(step)
+                });
+                input.dtype != exponent.dtype && is_such
             },
             directed: Some(Directed {
                 operator: "aten::ldexp.Tensor",
