@@ -35,9 +35,11 @@ pub enum Check {
     Strides,
     /// A view shares the memory of what it is a view of.
     Views,
-    /// The overload that writes its first argument writes there what the functional one gives, or refuses.
+    /// The overload that writes its first argument writes there what the functional one gives, or refuses; also where other
+    /// tensors lie beside it in one memory.
     InPlace,
-    /// The overload that takes an output writes there what the functional one gives; unfit outputs are refused.
+    /// The overload that takes an output writes there what the functional one gives, also where inputs or other outputs lie
+    /// beside it in one memory; unfit outputs are refused.
     Output,
     /// What the samples declare as an error is one, on meta tensors too, and says what is declared.
     Refusals,

@@ -157,13 +157,10 @@ pub(crate) const ONE_BOOL: Difference = Difference {
     why: "whether a program is right must not depend on its data",
     test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
-        let is_one = |input: &Operand| input.geometry.dims() == 0 && input.dtype == DType::Bool;
-        let is_asked_for = seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0)
-            && matches!(seen.argument("dtype"), Some(Argument::DType(DType::Bool)));
-        let is_given_shape =
-            seen.out().is_some_and(|out| out.dtype == DType::Bool && out.elements.is_empty())
-                && seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0);
-        let is_one = seen.written().is_some_and(is_one) || is_given_shape || is_asked_for;
+        let is_one = seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0);
+        let is_written = seen.written().is_some_and(|out| out.dtype == DType::Bool);
+        let is_asked_for = matches!(seen.argument("dtype"), Some(Argument::DType(DType::Bool)));
+        let is_one = is_one && (is_written || is_asked_for);
         is_one && seen.we_refuse("expected a dtype of numbers")
     },
     directed: Some(Directed {
