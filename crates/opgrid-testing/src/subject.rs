@@ -1,10 +1,10 @@
 //! What is tested: an operator on a device, and one of its samples with all that checks ask for.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use opgrid_core::schema::{Argument, FunctionSchema};
-use opgrid_core::{DType, Device, List, OperatorHandle, Result, Scalar, Value, ValueRef};
+use opgrid_core::{DType, Device, List, OperatorHandle, Result, Value, ValueRef};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::samples::{Expected, Given, Inputs, OperatorSamples, Plain, Sample};
 
@@ -65,7 +65,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// The same with all tensors of `dtype` in one memory, one behind the other, and `more` behind them, which is given, too.
+    /// The same with all tensors of `dtype` in one memory, one behind the other, and `more` behind them, which are given, too.
     ///
     /// # Errors
     ///
@@ -74,26 +74,20 @@ impl<'a> Subject<'a> {
         &self,
         sample: &Sample,
         dtype: DType,
-        more: &Plain,
-    ) -> Result<(Vec<Value>, Tensor)> {
-        let given = sample.positional.iter().chain(sample.keyword.iter().map(|(_, given)| given));
-        let tensors = given.flat_map(Given::tensors).filter(|plain| plain.dtype() == dtype).chain([more]);
-        let elements: Vec<Scalar> = tensors.flat_map(|plain| plain.elements().iter().copied()).collect();
-        let memory = Plain::of(dtype, &[elements.len() as i64], &elements);
-        let memory = self.target.tensor(&memory, Memory::Contiguous)?;
-        let next = Cell::new(0);
-        let place = |plain: &Plain| {
-            let (strides, _) = Memory::Contiguous.strides(plain.sizes());
-            let offset = next.replace(next.get() + plain.elements().len() as i64);
-            self.target.window(&memory, plain.sizes(), &strides, offset)
-        };
+        more: &[&Plain],
+    ) -> Result<(Vec<Value>, Vec<Tensor>)> {
+        let own = sample.arguments().flat_map(Given::tensors).filter(|plain| plain.dtype() == dtype);
+        let all: Vec<&Plain> = own.chain(more.iter().copied()).collect();
+        let mut tensors = self.target.side_by_side(dtype, &all)?;
+        let more = tensors.split_off(all.len() - more.len());
+        let next = RefCell::new(tensors.into_iter());
         let arguments = self.bound(&self.target, sample, |_, given| {
-            self.target.value_of(given, |plain| match plain.dtype() == dtype {
-                true => place(plain),
-                false => self.target.tensor(plain, Memory::Contiguous),
+            self.target.value_of(given, |plain| {
+                let placed = (plain.dtype() == dtype).then(|| next.borrow_mut().next()).flatten();
+                placed.map_or_else(|| self.target.tensor(plain, Memory::Contiguous), Ok)
             })
         })?;
-        Ok((arguments, place(more)?))
+        Ok((arguments, more))
     }
 
     /// The arguments of a sample in the order of the schema, each as `value` makes it; it is told what is declared.

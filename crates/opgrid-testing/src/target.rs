@@ -2,7 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use opgrid_core::{Device, Dispatcher, Error, ErrorKind, List, OperatorHandle, Result, TensorType, Value};
+use opgrid_core::{
+    DType, Device, Dispatcher, Error, ErrorKind, List, OperatorHandle, Result, Scalar, TensorType, Value,
+};
 use opgrid_tensor::samples::{Given, Plain};
 use opgrid_tensor::{Tensor, ops};
 
@@ -43,6 +45,26 @@ impl Target<'_> {
         offset: i64,
     ) -> Result<Tensor> {
         self.dispatcher.call(ops::AsStrided, (tensor, sizes, strides, Some(offset)))
+    }
+
+    /// Tensors of one dtype in one memory, one behind the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`tensor`](Self::tensor).
+    pub(crate) fn side_by_side(&self, dtype: DType, plains: &[&Plain]) -> Result<Vec<Tensor>> {
+        let elements: Vec<Scalar> =
+            plains.iter().flat_map(|plain| plain.elements().iter().copied()).collect();
+        let memory =
+            self.tensor(&Plain::of(dtype, &[elements.len() as i64], &elements), Memory::Contiguous)?;
+        let mut next = 0;
+        let mut window = |plain: &&Plain| {
+            let (strides, _) = Memory::Contiguous.strides(plain.sizes());
+            let offset = next;
+            next += plain.elements().len() as i64;
+            self.window(&memory, plain.sizes(), &strides, offset)
+        };
+        plains.iter().map(&mut window).collect()
     }
 
     fn there(&self, tensor: Tensor) -> Result<Tensor> {

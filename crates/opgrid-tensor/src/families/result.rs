@@ -1,7 +1,7 @@
 //! What every form checks of a result, and how an output gets its shape.
 
 use opgrid_core::schema::{Argument, FunctionSchema};
-use opgrid_core::{DType, DeviceType, Error, Result, Scalar};
+use opgrid_core::{DType, DeviceType, Error, Result};
 use smallvec::SmallVec;
 
 use crate::error::argument;
@@ -389,35 +389,6 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
             dtypes.iter().any(lacks)
         },
         directed: None,
-    },
-    Difference {
-        id: "arguments-beside-nothing-are-checked",
-        what: "torch does not look at some shapes and dtypes beside a tensor without elements; here they are checked as beside \
-               any other",
-        why: "whether a call is right must not depend on sizes",
-        test: (
-            "opgrid-tensor/tests/differences/refused.rs",
-            "what_is_refused_with_elements_is_refused_without",
-        ),
-        when: |seen| {
-            let words = ["argument `", "not implemented for", "expected"];
-            let is_checked = words.iter().any(|words| seen.we_refuse(words));
-            is_checked && seen.inputs().iter().any(|input| input.is_empty())
-        },
-        directed: Some(Directed {
-            operator: "aten::scatter_reduce.two",
-            arguments: || {
-                let none = |memory, dtype| Operand::rows(memory, dtype, &[0], &[]).into();
-                vec![
-                    ("self", Operand::rows(0, DType::Complex64, &[2], &[1.0, 2.0]).into()),
-                    ("dim", Scalar::Int(0).into()),
-                    ("index", none(1, DType::I64)),
-                    ("src", none(2, DType::Complex64)),
-                    ("reduce", crate::samples::Argument::Text("amax".to_owned())),
-                ]
-            },
-            needs: None,
-        }),
     },
     Difference {
         id: "calls-that-end-the-process",

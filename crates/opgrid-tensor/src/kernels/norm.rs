@@ -11,7 +11,7 @@ use super::iter::reduction::LANES;
 use super::math::Magnitude;
 use super::reduce::{self, Reduction};
 use super::variance::FromDouble;
-use crate::tensor::{Element, Math};
+use crate::tensor::{Element, Math, part_of};
 use crate::with_dtype;
 
 /// The norm of `input` over `dims` (all if empty), each element first converted to `dtype`: the sum of the magnitudes to
@@ -35,6 +35,7 @@ pub(crate) fn norm(
     };
     let is_single = out.destination()?.geometry().numel() == count;
     let order = if is_single && order != 0.0 && !order.is_nan() { 1.0 } else { order };
+    let order = order_in(dtype, order);
     with_dtype!(dtype, T: Inexact => {
         match order {
             0.0 => reduce::fold(out, input, dims, &Norm::<Count, T>::new(order)),
@@ -45,6 +46,12 @@ pub(crate) fn norm(
             _ => reduce::fold(out, input, dims, &Norm::<Power, T>::new(order)),
         }
     })
+}
+
+/// The order of a norm of elements of a dtype: one beyond the range in which their powers are taken is infinite.
+pub(crate) fn order_in(dtype: DType, order: f64) -> f64 {
+    let is_beyond = part_of(dtype) != DType::F64 && (order as f32).is_infinite();
+    if is_beyond { f64::INFINITY.copysign(order) } else { order }
 }
 
 /// How magnitudes become one number.

@@ -186,6 +186,15 @@ fn cosines_of_zeros_are_zero() {
 }
 
 #[test]
+fn norms_of_orders_without_a_reciprocal() {
+    for (order, expected) in [(1e300, 3.0), (-1e300, 2.0), (f64::INFINITY, 3.0), (f64::NEG_INFINITY, 2.0)] {
+        let x = Tensor::from_slice(&[2.0f32, -3.0], &[2]).unwrap();
+        let found = elements(&NormScalar.call(&x, Scalar::Float(order)).unwrap())[0];
+        assert_eq!(found, expected, "order {order}");
+    }
+}
+
+#[test]
 fn sums_of_many_equal_products() {
     let repeated = |value: f64, sizes: &[i64]| {
         let one = Tensor::from_slice(&[Complex64::new(value, 0.0)], &[1]).unwrap();

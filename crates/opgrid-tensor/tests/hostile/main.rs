@@ -4,6 +4,7 @@
 
 mod empty;
 mod geometry;
+mod neighbours;
 mod numbers;
 mod outputs;
 mod overlap;

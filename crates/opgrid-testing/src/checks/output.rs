@@ -52,6 +52,11 @@ fn results(expected: &Expected) -> Option<Vec<&Plain>> {
     }
 }
 
+/// What an output of the shape and dtype of a result holds before: other numbers.
+fn before(result: &Plain) -> Plain {
+    Plain::of(result.dtype(), result.sizes(), &[Scalar::Int(1)])
+}
+
 /// Tries one kind of output.
 type Run = fn(&Trial<'_>) -> Verdict;
 
@@ -217,23 +222,17 @@ impl Trial<'_> {
         self.judge_refusal(&outputs, "two outputs are one tensor")
     }
 
-    /// Outputs of one dtype lie in one memory, one behind the other.
+    /// The first two outputs lie in one memory, one behind the other, if they are of one dtype.
     fn side_by_side(&self) -> Verdict {
-        let target = &self.case.subject.target;
         let [first, second, ..] = self.results[..] else { return Ok(()) };
         if first.dtype() != second.dtype() {
             return Ok(());
         }
-        let count = first.elements().len() + second.elements().len();
-        let memory = self.output(first.dtype(), &[count as i64], Memory::Contiguous)?;
-        let window = |result: &Plain, offset: usize| {
-            let (strides, _) = Memory::Contiguous.strides(result.sizes());
-            target.window(&memory, result.sizes(), &strides, offset as i64).map_err(Fault::error)
-        };
+        let before = [first, second].map(before);
+        let placed = self.case.subject.target.side_by_side(first.dtype(), &[&before[0], &before[1]]);
         let mut outputs =
             self.outputs(|result| self.output(result.dtype(), result.sizes(), Memory::Contiguous))?;
-        outputs[0] = window(first, 0)?;
-        outputs[1] = window(second, first.elements().len())?;
+        outputs.splice(..2, placed.map_err(Fault::error)?);
         let values = self.call(&outputs).map_err(Fault::error)?;
         self.judge(&values, &outputs)
     }
@@ -270,12 +269,12 @@ impl Trial<'_> {
     /// Each output in turn lies in one memory with all inputs of its dtype, and shares no element with them.
     fn beside(&self) -> Verdict {
         for (at, result) in self.results.iter().enumerate() {
-            let before = Plain::of(result.dtype(), result.sizes(), &[Scalar::Int(1)]);
-            let neighbours = self.case.subject.neighbours(&self.case.sample, result.dtype(), &before);
-            let (arguments, out) = neighbours.map_err(Fault::error)?;
+            let neighbours =
+                self.case.subject.neighbours(&self.case.sample, result.dtype(), &[&before(result)]);
+            let (arguments, placed) = neighbours.map_err(Fault::error)?;
             let mut outputs =
                 self.outputs(|result| self.output(result.dtype(), result.sizes(), Memory::Contiguous))?;
-            outputs[at] = out;
+            outputs.splice(at..=at, placed);
             let values = self.call_with(arguments, &outputs).map_err(Fault::error)?;
             self.judge(&values, &outputs)?;
         }

@@ -13,10 +13,10 @@
 use std::collections::BTreeSet;
 
 use crate::error::out_of_range;
+use crate::kernels::norm::order_in;
 use crate::kernels::{copy, indexing, normalise};
 use crate::ops::kinds::indexing::check_index_dtype;
 use crate::ops::prelude::*;
-use crate::tensor::part_of;
 
 operator! {
     home = crate::home_of(register);
@@ -151,9 +151,7 @@ fn cpu(input: &Tensor, indices: &Tensor, max_norm: f64, norm_type: f64, out: &Te
 
 fn norm(row: &crate::tensor::Array, order: f64) -> Result<f64> {
     let lengths = normalise::numbers::<Complex64>(row)?.into_iter().map(|x| x.norm());
-    // Powers are taken in the dtype of the row, and so is their order.
-    let order = if part_of(row.dtype()) == DType::F64 { order } else { f64::from(order as f32) };
-    Ok(match order {
+    Ok(match order_in(row.dtype(), order) {
         // NaN stays.
         f64::INFINITY => lengths.fold(0.0, |most, length| if length <= most { most } else { length }),
         f64::NEG_INFINITY => {

@@ -60,6 +60,34 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.of(ScatterReduceTwo, NUMBERS, |dtype| named(dtype, &["mean"]), reference).tolerance(8.0);
     samples.rounds(ScatterReduceTwo, Roundings::all(Rounding::Sum(4)));
     samples.differs(ScatterReduceTwo, arithmetic::SIGN_OF_ZERO);
+    samples.differs(
+        ScatterReduceTwo,
+        Difference {
+            id: "largest-complex-numbers-are-refused",
+            what: "torch takes the largest and smallest of complex numbers where there are no indices; here they are refused whatever the \
+                   sizes are",
+            why: "whether a program is right must not depend on its data",
+            test: ("opgrid-tensor/tests/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
+            when: |seen| {
+                let is_complex = seen.we_refuse("not implemented for 'Complex");
+                is_complex && seen.tensor("index").is_some_and(Operand::is_empty)
+            },
+            directed: Some(Directed {
+                operator: "aten::scatter_reduce.two",
+                arguments: || {
+                    let none = |memory, dtype| Operand::rows(memory, dtype, &[0], &[]).into();
+                    vec![
+                        ("self", Operand::rows(0, DType::Complex64, &[2], &[1.0, 2.0]).into()),
+                        ("dim", Scalar::Int(0).into()),
+                        ("index", none(1, DType::I64)),
+                        ("src", none(2, DType::Complex64)),
+                        ("reduce", Argument::Text("amax".to_owned())),
+                    ]
+                },
+                needs: None,
+            }),
+        },
+    );
 }
 
 fn named(dtype: DType, names: &[&str]) -> Vec<Sample> {

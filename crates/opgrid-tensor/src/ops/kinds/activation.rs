@@ -201,9 +201,9 @@ pub(crate) const AT_NAN: Difference = Difference {
     when: |seen| {
         let has_nan = |input: &Operand| input.elements.iter().any(|element| element.re.is_nan());
         let is_nan = |number: Scalar| matches!(number, Scalar::Float(number) if number.is_nan());
-        let at_nan = ["self", "self_or_result"].iter().any(|name| seen.tensor(name).is_some_and(has_nan));
-        seen.each(|(_, _, torch)| torch.re == 0.0 || torch.re.is_nan())
-            && (at_nan || seen.numbers().any(is_nan))
+        let has_nan = |name: &str| seen.tensor(name).is_some_and(has_nan);
+        seen.each(|(_, _, torch)| torch.re == 0.0) && (has_nan("self") || seen.numbers().any(is_nan))
+            || seen.each(|(_, _, torch)| torch.re.is_nan()) && has_nan("self_or_result")
     },
     directed: Some(Directed {
         operator: "aten::hardtanh_backward",

@@ -183,14 +183,15 @@ pub(super) const BYTES: Difference = Difference {
 /// Of losses of nothing.
 pub(super) const NOTHING: Difference = Difference {
     id: "losses-of-nothing-are-checked",
-    what: "torch does not look at the dtypes of logits and of outputs for losses of images where there are no elements; here \
-           they are refused whatever the sizes are",
+    what: "torch does not look at the dtypes of logits and of outputs, nor at the shape of weights, for losses of images where there are no \
+           elements; here they are refused whatever the sizes are",
     why: "whether a program is right must not depend on its data",
     test: ("opgrid-tensor/tests/losses.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
         let is_empty = seen.tensor("self").is_some_and(Operand::is_empty);
         let is_output = seen.out().is_some() && seen.we_refuse("can't be cast to the desired output type");
-        is_empty && (is_output || seen.we_refuse("expected a floating-point dtype"))
+        let words = ["expected a floating-point dtype", "argument `weight` has shape"];
+        is_empty && (is_output || words.iter().any(|words| seen.we_refuse(words)))
     },
     directed: None,
 };

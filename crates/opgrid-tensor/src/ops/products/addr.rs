@@ -64,18 +64,9 @@ fn inputs(dtype: DType) -> Vec<Sample> {
     ];
     let mut samples = products::weighed_samples(dtype, shapes.into_iter());
     let other = make::beside(dtype, DType::F32);
-    samples.push(
-        given(make::numbers(dtype, &[2, 3], 1)).and(make::numbers(other, &[2], 2)).and(make::numbers(
-            dtype,
-            &[3],
-            3,
-        )),
-    );
-    samples.push(given(make::numbers(other, &[], 1)).and(make::numbers(dtype, &[2], 2)).and(make::numbers(
-        dtype,
-        &[3],
-        3,
-    )));
+    let [column, row] = [(&[2], 2), (&[3], 3)].map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+    samples.push(given(make::numbers(dtype, &[2, 3], 1)).and(make::numbers(other, &[2], 2)).and(row.clone()));
+    samples.push(given(make::numbers(other, &[], 1)).and(column).and(row));
     samples
 }
 
