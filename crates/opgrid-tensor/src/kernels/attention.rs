@@ -243,13 +243,15 @@ impl<M: Statistic + Ordered> VectorLoop for Weigh<'_, M> {
         let Self { rows, scores, keys, known } = self;
         let (attention, lowest) = (rows.attention, M::narrowed(f64::NEG_INFINITY));
         let scale = M::narrowed(attention.scale);
-        // Of short rows all exponentials are computed at once, those of keys that are not seen as well.
+        // Of short rows all exponentials are computed at once.
         let is_short = keys.len() < LANES;
         let mut factors = Vec::with_capacity(known.len());
         for (row, (scores, known)) in scores.chunks_exact_mut(keys.len()).zip(&mut *known).enumerate() {
             let query = rows.first as usize + row;
-            let (scores, hidden) = scores.split_at_mut(rows.seen(query, &keys));
-            hidden.fill(if is_short { lowest } else { M::ZERO });
+            let seen = rows.seen(query, &keys);
+            // Vectors are filled up by scores that are not seen.
+            let (scores, hidden) = scores.split_at_mut(seen.next_multiple_of(LANES).min(keys.len()));
+            hidden.fill(M::ZERO);
             match &attention.mask {
                 Some(mask) => {
                     let mask = mask.row([rows.place[0], rows.place[1], query], keys.start..keys.end);
@@ -259,12 +261,15 @@ impl<M: Statistic + Ordered> VectorLoop for Weigh<'_, M> {
                 }
                 None => scores.iter_mut().for_each(|score| *score = score.times(scale)),
             }
+            scores[seen..].fill(lowest);
             let larger = |largest: M, []: [M; 0], score| largest.larger(score);
             let largest = in_lanes(([], scores), [lowest; LANES], larger, M::larger).larger(known.largest);
             // Of a query that has seen nothing all exponentials are zero.
-            let (most, factor) = match largest == lowest {
-                true => (M::ZERO, M::ONE),
-                false => (largest, Inexact::exp(known.largest.minus(largest))),
+            let most = if largest == lowest { M::ZERO } else { largest };
+            // Nothing was summed before the first scores.
+            let factor = match known.largest == lowest {
+                true => M::ONE,
+                false => Inexact::exp(known.largest.minus(most)),
             };
             match is_short {
                 true => scores.iter_mut().for_each(|score| *score = score.minus(most)),

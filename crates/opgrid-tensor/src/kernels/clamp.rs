@@ -25,15 +25,33 @@ pub fn by_numbers(
         let bound = |number: Option<Scalar>| -> Result<_> {
             Ok(number.map(arithmetic::element::<T>).transpose()?.map(Element::widen))
         };
-        match (bound(effective(dtype, low, Side::Low)?)?, bound(effective(dtype, high, Side::High)?)?) {
+        let bounds = [(low, Side::Low), (high, Side::High)];
+        let [low, high] = bounds.map(|(number, side)| bound(effective(dtype, number, side)?));
+        let (low, high) = (low?, high?);
+        if [low, high].into_iter().flatten().any(Ordered::is_nan) {
+            return elementwise::fill_for(out, input, f64::NAN);
+        }
+        match (low, high) {
             (Some(low), Some(high)) => {
-                elementwise::unary::<T, T>(out, input, move |a| a.larger(low).smaller(high))
+                elementwise::unary::<T, T>(out, input, move |a| at_most(at_least(a, low), high))
             }
-            (Some(low), None) => elementwise::unary::<T, T>(out, input, move |a| a.larger(low)),
-            (None, Some(high)) => elementwise::unary::<T, T>(out, input, move |a| a.smaller(high)),
+            (Some(low), None) => elementwise::unary::<T, T>(out, input, move |a| at_least(a, low)),
+            (None, Some(high)) => elementwise::unary::<T, T>(out, input, move |a| at_most(a, high)),
             (None, None) => elementwise::copy(out, input),
         }
     })
+}
+
+/// The larger one, or NaN if `a` is that: one instruction, as the bound is a number.
+#[inline(always)]
+fn at_least<T: Ordered>(a: T, low: T) -> T {
+    if a.is_below(low) { low } else { a }
+}
+
+/// The smaller one, as [`at_least`].
+#[inline(always)]
+fn at_most<T: Ordered>(a: T, high: T) -> T {
+    if high.is_below(a) { high } else { a }
 }
 
 /// Checks a lower and an upper bound for elements of a dtype, which has integers or floats.

@@ -6,7 +6,8 @@ use opgrid_core::{DType, Result};
 
 use super::arithmetic::Arithmetic;
 use super::elementwise::{Destination, Operand};
-use super::reduce::{self, Reduction};
+use super::iter::lanes::in_lanes;
+use super::reduce::{self, LANES, Reduction};
 use crate::tensor::{Element, Math};
 use crate::with_dtype;
 
@@ -45,6 +46,13 @@ impl<T: Element<Math: Arithmetic>> Reduction for Product<T> {
     #[inline(always)]
     fn join(&self, one: Math<T>, other: Math<T>) -> Math<T> {
         one.times(other)
+    }
+
+    /// In twice as many states: a product takes four steps of the processor.
+    #[inline(always)]
+    fn block(&self, values: &[T], _index: usize, _step: usize) -> Math<T> {
+        let step = |state: Math<T>, []: [T; 0], value: T| state.times(value.widen());
+        in_lanes(([], values), [Math::<T>::ONE; 2 * LANES], step, Arithmetic::times)
     }
 
     #[inline(always)]

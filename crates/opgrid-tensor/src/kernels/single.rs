@@ -46,7 +46,8 @@ fn erfc_far(z: f32) -> f32 {
     t * series * rest.mul_add(-power, power)
 }
 
-/// The error function; up to 1 by the polynomial next to `erf(x) / x` in the square, within 2e-9.
+/// The error function; up to 1 by the polynomial next to `erf(x) / x` in the square, within 2e-9, above by that next to
+/// `-ln(1 - erf(x))` up to 3.95, within 2e-9 of the result. Nothing is divided.
 #[inline(always)]
 pub(super) fn erf(x: f32) -> f32 {
     let (magnitude, z) = (x.abs(), x * x);
@@ -60,7 +61,19 @@ pub(super) fn erf(x: f32) -> f32 {
         -0.000_801_019_25,
         7.853_858e-5
     );
-    let far = (1.0 - erfc_far(magnitude)).copysign(x);
+    // Above, the result is 1. Written so that NaN stays NaN.
+    let distance = if magnitude > 3.95 { 3.95 } else { magnitude };
+    let logarithm = horner!(
+        distance;
+        2.564_085_4e-4,
+        1.127_426_2,
+        0.637_599_8,
+        0.103_567_1,
+        -0.022_052_096,
+        2.999_565e-3,
+        -1.915_065_6e-4
+    );
+    let far = (1.0 - (-logarithm).exponential_near()).copysign(x);
     if magnitude < 1.0 { near } else { far }
 }
 

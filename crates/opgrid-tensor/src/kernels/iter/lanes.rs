@@ -26,9 +26,17 @@ pub(in crate::kernels) fn in_lanes<A: Copy, B: Copy, S: Copy, const K: usize, co
             lanes[lane] = step(lanes[lane], group.map(|group| group[lane]), beside[lane]);
         }
     }
-    let joined = match lanes.first_chunk() {
-        Some(sixteen) if const { N == 16 } => join_sixteen(sixteen, &join),
-        _ => join_lanes(&lanes, &join),
+    let joined = match (lanes.first_chunk::<16>(), lanes.last_chunk::<16>()) {
+        (Some(sixteen), _) if const { N == 16 } => join_sixteen(sixteen, &join),
+        (Some(sixteen), Some(others)) if const { N == 32 } => {
+            let mut both = *sixteen;
+            for lane in 0..16 {
+                both[lane] = join(both[lane], others[lane]);
+            }
+            join_sixteen(&std::hint::black_box(both), &join)
+        }
+        // Copied, because lanes that a function gets live in memory.
+        _ => join_lanes(&{ lanes }, &join),
     };
     join(joined, state)
 }

@@ -311,6 +311,10 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
             self;
         let step = windows.step[2];
         let each = windows.taps_of_channel().max(1);
+        if let (false, 1, 1) = (turned, depth, step) {
+            pack_rows::<S>(to, width, elements, taps, each, lines);
+            return;
+        }
         // Divisions take long.
         let mut alike = own.start % each;
         for (lane, tap) in own.enumerate() {
@@ -318,7 +322,6 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
             for &(place, element, count) in lines.of(alike) {
                 let from = &elements[element + moved..][..(count - 1) * step + 1];
                 match (turned, depth, step) {
-                    (false, 1, 1) => pack_line::<S>(&mut to[tap * width + place..][..count], from),
                     (false, 1, 2) => {
                         pack_every_other::<S>(&mut to[tap * width + place..][..count], from);
                     }
@@ -339,6 +342,28 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
                 }
             }
             alike = if alike + 1 == each { 0 } else { alike + 1 };
+        }
+    }
+}
+
+/// Packs rows of images as rows of a panel: each tap, of which a channel has `each`, is one. A loop of its own, because what
+/// others need beside it took more time than the few elements of a line.
+#[inline(always)]
+fn pack_rows<S: Scheme>(
+    to: &mut [S::Packed],
+    width: usize,
+    elements: &[S::Element],
+    taps: &[Tap],
+    each: usize,
+    lines: &Lines,
+) {
+    let Some(first) = taps.first() else { return };
+    for (taps, to) in taps.chunks(each).zip(to.chunks_mut(each * width)) {
+        let elements = &elements[taps[0].start - first.start..];
+        for (alike, to) in to.chunks_exact_mut(width).take(taps.len()).enumerate() {
+            for &(place, element, count) in lines.of(alike) {
+                pack_line::<S>(&mut to[place..][..count], &elements[element..][..count]);
+            }
         }
     }
 }
