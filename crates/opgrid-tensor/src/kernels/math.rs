@@ -150,12 +150,18 @@ partial! { Inexact, long: true:
 }
 
 /// A type with a distance from zero.
-pub trait Magnitude {
+pub trait Magnitude: Sized {
     /// What distances are.
     type Real: Element;
 
     /// The distance from zero.
     fn magnitude(self) -> Self::Real;
+
+    /// The distance from zero or its negative, whichever takes less.
+    #[inline(always)]
+    fn with_any_sign(self) -> Self::Real {
+        self.magnitude()
+    }
 }
 
 macro_rules! real {
@@ -257,6 +263,11 @@ macro_rules! real {
             #[inline(always)]
             fn magnitude(self) -> Self {
                 self.abs()
+            }
+
+            #[inline(always)]
+            fn with_any_sign(self) -> Self {
+                self
             }
         })*
     };

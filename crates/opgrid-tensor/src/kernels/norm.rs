@@ -58,6 +58,8 @@ pub(crate) fn order_in(dtype: DType, order: f64) -> f64 {
 trait Order {
     /// For no magnitudes.
     const START: f64 = 0.0;
+    /// Whether a number contributes what its negative does, so that its sign may stay.
+    const IS_EVEN: bool = false;
 
     /// What a magnitude contributes.
     fn of(magnitude: f64, order: f64) -> f64;
@@ -97,6 +99,8 @@ impl Order for Sum {
 }
 
 impl Order for Root {
+    const IS_EVEN: bool = true;
+
     #[inline(always)]
     fn of(magnitude: f64, _order: f64) -> f64 {
         magnitude * magnitude
@@ -157,6 +161,15 @@ impl<K, T> Norm<K, T> {
     }
 }
 
+impl<K: Order, T: Element<Math: Magnitude<Real: Into<f64>>>> Norm<K, T> {
+    /// What an element contributes.
+    #[inline(always)]
+    fn of(&self, value: Math<T>) -> f64 {
+        let magnitude = if const { K::IS_EVEN } { value.with_any_sign() } else { value.magnitude() };
+        K::of(magnitude.into(), self.order)
+    }
+}
+
 impl<K: Order, T> Reduction for Norm<K, T>
 where
     T: Element<Math: Magnitude<Real: Element<Math = <Math<T> as Magnitude>::Real>>>,
@@ -173,7 +186,7 @@ where
 
     #[inline(always)]
     fn step(&self, state: f64, value: Math<T>, _index: usize) -> f64 {
-        K::join(state, K::of(value.magnitude().into(), self.order))
+        K::join(state, self.of(value))
     }
 
     #[inline(always)]
@@ -183,9 +196,8 @@ where
 
     #[inline(always)]
     fn block(&self, values: &[T], _index: usize, _step: usize) -> f64 {
-        let step =
-            |state, []: [T; 0], value: T| K::join(state, K::of(value.widen().magnitude().into(), self.order));
-        in_lanes(([], values), [K::START; LANES], step, K::join)
+        let step = |state, []: [T; 0], value: T| K::join(state, self.of(value.widen()));
+        in_lanes(([], values), [K::START; 2 * LANES], step, K::join)
     }
 
     #[inline(always)]
