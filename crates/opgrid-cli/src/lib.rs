@@ -75,7 +75,7 @@ struct CommandLine {
 /// The version, and the instructions in use.
 fn version() -> &'static str {
     static VERSION: LazyLock<String> =
-        LazyLock::new(|| format!("{} ({})", env!("CARGO_PKG_VERSION"), opgrid::kernels::isa()));
+        LazyLock::new(|| format!("{} ({})", env!("CARGO_PKG_VERSION"), opgrid::kernels::instructions()));
     &VERSION
 }
 

@@ -191,7 +191,7 @@ fn mistakes_in_the_arguments_are_one_message() {
     let version = prints(&["--version"]);
     assert!(
         version.starts_with("opgrid ")
-            && version.trim_end().ends_with(&format!("({})", opgrid::kernels::isa())),
+            && version.trim_end().ends_with(&format!("({})", opgrid::kernels::instructions())),
         "{version}"
     );
 }

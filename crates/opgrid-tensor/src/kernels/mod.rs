@@ -65,3 +65,17 @@ pub use function::{Function, InPlace};
 pub use isa::{Isa, isa};
 pub use iter::parallel::{num_threads, parallel_for, set_num_threads};
 pub use iter::{Input, Output, Source};
+
+/// The instructions in use, for people: the level of [`isa`], and AMX where [`products::uses_amx`].
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_tensor::kernels::{instructions, isa};
+///
+/// assert!(instructions().starts_with(&isa().to_string())); // such as "x86-64-v4, AMX"
+/// ```
+pub fn instructions() -> String {
+    let amx = if products::uses_amx() { ", AMX" } else { "" };
+    format!("{}{amx}", isa())
+}

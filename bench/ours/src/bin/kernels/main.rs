@@ -14,7 +14,7 @@ mod subject;
 use std::process::ExitCode;
 
 use opgrid::Result;
-use opgrid::kernels::{isa, set_num_threads};
+use opgrid::kernels::{instructions, set_num_threads};
 use opgrid_bench::clock::{self, Effort};
 use opgrid_bench::{Case, Measured, failed, find};
 
@@ -59,7 +59,7 @@ fn repeat(name: &str, count: u32) -> Result<()> {
 }
 
 fn main() -> ExitCode {
-    eprintln!("loops run with {}", isa());
+    eprintln!("loops and products run with {}", instructions());
     let measure = |chosen: Option<&str>| measure(chosen, Effort::FULL).map_err(failed);
     opgrid_bench::main(measure, repeat)
 }

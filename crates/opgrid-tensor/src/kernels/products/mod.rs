@@ -158,6 +158,16 @@ fn by_dtype(out: &Array, factors: [&Array; 2], addend: Option<Addend<'_>>) -> Re
     }
 }
 
+/// Whether products of bfloat16 are summed by AMX: the processor has it, the system permits it, and so does `OPGRID_ISA`.
+///
+/// The first call asks the system for its permission.
+pub fn uses_amx() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return amx::is_available();
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
+}
+
 /// Whether the processor has AMX with products of bfloat16, whether it is used or not.
 pub(crate) fn has_amx() -> bool {
     #[cfg(target_arch = "x86_64")]
