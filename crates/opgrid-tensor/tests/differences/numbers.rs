@@ -86,6 +86,12 @@ fn bins_of_16_bit_floats() {
 }
 
 #[test]
+fn bins_beyond_the_range() {
+    let far = Tensor::from_slice(&[1.7e308, 0.5, 0.25], &[3]).unwrap();
+    assert_eq!(elements(&Histc.call(&far, 3, 0.into(), 0.into()).unwrap()), [2.0, 0.0, 1.0]);
+}
+
+#[test]
 fn any_and_all_look_at_elements_as_they_are() {
     let (halves, out) = (Tensor::from_slice(&[0.5f32, 0.25], &[2]).unwrap(), empty(&[], DType::U8));
     AllAllOut.call(&halves, &out).unwrap();

@@ -58,6 +58,27 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: Some(Directed { operator: "aten::histc", arguments: || vec![("self", Operand::rows(0, DType::BF16, &[3], &[0.0, 0.359375, 3.0]).into())], needs: None }),
         },
     );
+    samples.differs(
+        Histc,
+        Difference {
+            id: "bins-beyond-the-range",
+            what: "torch multiplies distances from the lower end by the number of bins before it divides by the range; where \
+                   that is too large for the dtype, elements come into the first bin, here into their own",
+            why: "an intermediate result beyond the range of a dtype must not decide where an element counts",
+            test: ("opgrid-tensor/tests/differences/numbers.rs", "bins_beyond_the_range"),
+            when: |seen| {
+                let bins = seen.number("bins").map_or(100.0, |bins| bins.to_complex().re);
+                let is_far = |input: &Operand| {
+                    let largest = crate::tensor::finfo(input.dtype).map_or(f64::MAX, |limits| limits.max);
+                    let finite = || input.elements.iter().map(|x| x.re).filter(|x| x.is_finite());
+                    let spread = finite().fold(f64::MIN, f64::max) - finite().fold(f64::MAX, f64::min);
+                    spread * bins > largest
+                };
+                !seen.elements.is_empty() && seen.tensor("self").is_some_and(is_far)
+            },
+            directed: Some(Directed { operator: "aten::histc", arguments: || vec![("self", Operand::rows(0, DType::F64, &[3], &[1.7e308, 0.5, 0.25]).into())], needs: None }),
+        },
+    );
     samples
         .of(Histc, INEXACT.split_at(4).0, inputs, reference)
         .refuses("bins", x.clone().and(0))
