@@ -30,6 +30,36 @@ fn all_numbers_are_convolved() {
     }
 }
 
+/// More taps than are packed at once, so that parts begin and end within a channel.
+#[test]
+fn channels_that_are_packed_in_parts() {
+    let (channels, [height, width]) = (47i64, [5i64, 21]);
+    let whole = |sizes: &[i64], factor: i64| {
+        let numbers = 0..sizes.iter().product::<i64>();
+        let numbers: Vec<f32> = numbers.map(|at| (at * factor % 7 - 3) as f32).collect();
+        (Tensor::from_slice(&numbers, sizes).unwrap(), numbers)
+    };
+    let (image, pixels) = whole(&[2, channels, height, width], 5);
+    let (weight, taps) = whole(&[3, channels, 3, 3], 4);
+    let places = (0..2).flat_map(|number| (0..3).map(move |filter| (number, filter)));
+    let expected: Vec<f32> = places
+        .flat_map(|(number, filter)| (0..height * width).map(move |place| (number, filter, place)))
+        .map(|(number, filter, place)| {
+            let (y, x) = (place / width, place % width);
+            let all = (0..channels * 9).map(|tap| (tap / 9, y + tap / 3 % 3 - 1, x + tap % 3 - 1, tap));
+            let inside = all.filter(|(_, y, x, _)| (0..height).contains(y) && (0..width).contains(x));
+            let product = |(channel, y, x, tap): (i64, i64, i64, i64)| {
+                let pixel = pixels[(((number * channels + channel) * height + y) * width + x) as usize];
+                pixel * taps[(filter * channels * 9 + tap) as usize]
+            };
+            inside.map(product).sum()
+        })
+        .collect();
+    let found =
+        Convolution.call(&image, &weight, None, &[1, 1], &[1, 1], &[1, 1], false, &[0, 0], 1).unwrap();
+    assert_eq!(found.to_vec::<f32>().unwrap(), expected);
+}
+
 #[test]
 fn a_single_image_lies_as_one_of_a_batch() {
     let image = ones(&[1, 5, 5, 6], DType::BF16);

@@ -25,9 +25,8 @@ pub fn by_numbers(
         let bound = |number: Option<Scalar>| -> Result<_> {
             Ok(number.map(arithmetic::element::<T>).transpose()?.map(Element::widen))
         };
-        let bounds = [(low, Side::Low), (high, Side::High)];
-        let [low, high] = bounds.map(|(number, side)| bound(effective(dtype, number, side)?));
-        let (low, high) = (low?, high?);
+        let low = bound(effective(dtype, low, Side::Low)?)?;
+        let high = bound(effective(dtype, high, Side::High)?)?;
         if [low, high].into_iter().flatten().any(Ordered::is_nan) {
             return elementwise::fill_for(out, input, f64::NAN);
         }

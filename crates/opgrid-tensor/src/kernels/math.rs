@@ -157,7 +157,7 @@ pub trait Magnitude: Sized {
     /// The distance from zero.
     fn magnitude(self) -> Self::Real;
 
-    /// The distance from zero or its negative, whichever takes less.
+    /// The distance from zero or its negative, whichever takes less work.
     #[inline(always)]
     fn with_any_sign(self) -> Self::Real {
         self.magnitude()

@@ -1,7 +1,8 @@
 //! Ranges, indices and integers at the ends of their ranges.
 
 use opgrid_core::{DType, Device, Scalar};
-use opgrid_tensor::Tensor;
+use opgrid_tensor::ops::{Clamp, ClampOut};
+use opgrid_tensor::{Geometry, Tensor};
 
 use super::{Fine, MAX, Refused, Sizes, base, check};
 
@@ -9,6 +10,36 @@ const MIN: i64 = i64::MIN;
 
 fn ints(elements: &[i64]) -> Tensor {
     Tensor::from_slice(elements, &[elements.len() as i64]).unwrap()
+}
+
+/// A bound that is NaN needs no element, but tensors are checked as with any other.
+#[test]
+fn bounds_that_are_no_numbers() {
+    let nan = Some(Scalar::Float(f64::NAN));
+    let part = |memory: &Tensor, sizes: &[i64], stride: i64, offset: i64| {
+        memory.view_as(Geometry::strided(sizes, &[stride], offset).unwrap()).unwrap()
+    };
+    for bounds in [[nan, None], [None, nan], [nan, Some(Scalar::Int(1))], [Some(Scalar::Int(1)), nan]] {
+        let clamp =
+            |input: &Tensor, out: Tensor| ClampOut.call(input, bounds[0], bounds[1], &out).map(|()| out);
+        for (stride, offset) in [(1, 1), (0, 3), (2, 0)] {
+            let (memory, other) = (base(), base());
+            let found = clamp(&part(&memory, &[8], 1, 0), part(&memory, &[8], stride, offset));
+            let usual = part(&other, &[8], stride, offset);
+            let usual = ClampOut.call(&part(&other, &[8], 1, 0), Some(1.into()), None, &usual);
+            let refusals = [found.map(drop), usual].map(|of| of.err().map(|error| error.to_string()));
+            assert_eq!(refusals[0], refusals[1], "stride {stride} from {offset}");
+            let is_as_before = memory.to_vec::<f32>().unwrap() == base().to_vec::<f32>().unwrap();
+            assert_eq!(is_as_before, refusals[0].is_some(), "stride {stride} from {offset}");
+        }
+        let memory = base();
+        let nothing = clamp(&part(&memory, &[0], MAX, MAX / 8), part(&memory, &[0], MAX, 9));
+        check("nothing far away", nothing, Sizes(&[0]));
+        check("whole numbers", Clamp.call(&ints(&[1, 2]), bounds[0], bounds[1]), Sizes(&[2]));
+        check("itself", clamp(&part(&memory, &[8], 1, 0), part(&memory, &[8], 1, 0)), Sizes(&[8]));
+        let found = memory.to_vec::<f32>().unwrap();
+        assert!(found[..8].iter().all(|x| x.is_nan()) && found[8..] == base().to_vec::<f32>().unwrap()[8..]);
+    }
 }
 
 #[test]

@@ -35,8 +35,7 @@ pub(in crate::kernels) fn in_lanes<A: Copy, B: Copy, S: Copy, const K: usize, co
             }
             join_sixteen(&std::hint::black_box(both), &join)
         }
-        // Copied, because lanes that a function gets live in memory.
-        _ => join_lanes(&{ lanes }, &join),
+        _ => join_lanes(&lanes, &join),
     };
     join(joined, state)
 }

@@ -100,7 +100,7 @@ pub trait Reduction: Sync {
             }
             done += LANES;
         }
-        self.join(join_lanes(&{ lanes }, |one, other| self.join(one, other)), state)
+        self.join(join_lanes(&lanes, |one, other| self.join(one, other)), state)
     }
 
     /// Takes rows of elements, each of which is one more for its column. To be written as [`block`](Self::block).
