@@ -44,6 +44,9 @@ fn results_that_are_not_finite() {
     // One observation varies with nothing, and is divided by zero.
     let one = Tensor::from_slice(&[Complex64::new(1.0, 2.0)], &[1]).unwrap();
     assert!(Cov.call(&one, 1, None, None).unwrap().to_vec::<Complex64>().unwrap()[0].im.is_nan());
+    let observation = Tensor::from_slice(&[1.0], &[1]).unwrap();
+    let weighted = Cov.call(&observation, 1, None, Some(&observation)).unwrap();
+    assert!(!weighted.to_vec::<f64>().unwrap()[0].is_finite());
     // The average of no losses is real.
     let (nothing, out) = (empty(&[0], DType::F32), empty(&[], DType::Complex128));
     MseLossOut.call(&nothing, &nothing, 1, &out).unwrap();

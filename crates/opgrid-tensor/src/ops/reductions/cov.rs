@@ -175,12 +175,15 @@ pub(super) fn samples(samples: &mut Samples) {
         Cov,
         Difference {
             id: "covariances-divided-by-zero",
-            what: "torch divides by zero what rounding leaves of complex numbers that do not vary, of which nothing is left elsewhere; the \
+            what: "one side divides by zero what rounding leaves of complex or weighted numbers that do not vary, the other zero; the \
                    quotients are infinite or NaN on both sides",
-            why: "how a variable varies with itself is real",
+            why: "nothing says how numbers vary that are divided by zero",
             test: ("opgrid-tensor/tests/differences/numbers.rs", "results_that_are_not_finite"),
             when: |seen| {
-                seen.each(|(dtype, ours, torch)| dtype.is_complex() && !ours.is_finite() && !torch.is_finite())
+                let is_weighted = seen.tensor("aweights").or_else(|| seen.tensor("fweights")).is_some();
+                seen.each(|(dtype, ours, torch)| {
+                    (is_weighted || dtype.is_complex()) && !ours.is_finite() && !torch.is_finite()
+                })
             },
             directed: None,
         },
