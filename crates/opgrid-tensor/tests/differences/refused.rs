@@ -80,20 +80,13 @@ fn places_that_are_not_there() {
         .call(&image, &image, &filter, None, each[0], each[1], each[1], false, each[1], 1, &[true; 3]);
     assert!(message(slopes).contains("argument `dilation` is [0], expected numbers from 1 on"));
     let none = empty(&[0, 1, 2], DType::Complex64);
-    let slopes = ConvolutionBackward.call(
-        &none,
-        &none,
-        &to(&filter, DType::Complex64),
-        None,
-        each[0],
-        each[1],
-        each[0],
-        false,
-        each[1],
-        1,
-        &[true; 3],
-    );
-    assert!(message(slopes).contains("expected a floating-point dtype"));
+    let counts = to(&image, DType::I64);
+    for (grad, dtype) in [(&none, DType::Complex64), (&counts, DType::I64)] {
+        let filter = to(&filter, dtype);
+        let slopes = ConvolutionBackward
+            .call(grad, grad, &filter, None, each[0], each[1], each[0], false, each[1], 1, &[true; 3]);
+        assert!(message(slopes).contains("expected a floating-point dtype"));
+    }
     let x = floats(&[1]);
     assert!(message(Allclose.call(&x, &x, 0.0, f64::NAN, true)).contains("argument `atol` is NaN"));
     let wrong = FftC2c.call(&to(&count(&[2]), DType::Complex64), &[], -1, true);

@@ -443,14 +443,14 @@ const WITHOUT_CHANNELS: Difference = Difference {
 pub(crate) const GRADIENTS_ARE_CHECKED: Difference = Difference {
     id: "gradients-of-convolutions-are-checked",
     what: "torch reads gradients of another number of images than there are, and filters of another dtype, takes dilations of \
-           zero, and of nothing any dtype; here they are refused",
-    why: "memory that is not the gradient's must not be read",
+           zero, integers of dilated volumes, and of nothing any dtype; here they are refused",
+    why: "memory that is not the gradient's must not be read, and integers have no gradient",
     test: ("opgrid-tensor/tests/differences/refused.rs", "places_that_are_not_there"),
     when: |seen| {
         let words = ["argument `grad_output` has shape", "convert one of them", "argument `dilation` is"];
-        let is_empty = seen.tensor("input").is_some_and(Operand::is_empty);
+        let is_taken = |input: &Operand| input.is_empty() || input.dtype.is_integral();
         words.into_iter().any(|words| seen.we_refuse(words))
-            || is_empty && seen.we_refuse("expected a floating-point dtype")
+            || seen.tensor("input").is_some_and(is_taken) && seen.we_refuse("expected a floating-point dtype")
     },
     directed: None,
 };
