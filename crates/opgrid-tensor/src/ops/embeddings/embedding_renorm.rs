@@ -65,6 +65,32 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         },
     );
+    samples.differs(
+        EmbeddingRenorm,
+        Difference {
+            id: "rows-shortened-by-no-order",
+            what: "torch takes one for the length of every row where the order is infinite in single precision alone; here the length \
+                   is that of an infinite order",
+            why: "what is near a limit has its value",
+            test: ("opgrid-tensor/tests/differences/computed.rs", "means_beyond_the_range"),
+            when: |seen| {
+                let Some(Scalar::Float(order)) = seen.number("norm_type") else { return false };
+                order.is_finite() && (order as f32).is_infinite() && seen.each(|(dtype, ..)| *dtype != DType::F64)
+            },
+            directed: Some(Directed {
+                operator: "aten::embedding_renorm",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::F32, &[1, 2], &[2.0, 3.0]).into()),
+                        ("indices", Operand::rows(1, DType::I64, &[1], &[0.0]).into()),
+                        ("max_norm", Scalar::Float(0.5).into()),
+                        ("norm_type", Scalar::Float(-1e300).into()),
+                    ]
+                },
+                needs: None,
+            }),
+        },
+    );
     samples.rounds(EmbeddingRenorm, Roundings::all(Rounding::Result(16)));
 }
 
