@@ -155,10 +155,33 @@ pub fn sum(out: &impl Destination, input: &impl Operand, dims: &[i64], dtype: DT
     with_dtype!(dtype, T => fold(out, input, dims, &Sum::<T>(PhantomData)))
 }
 
-/// The sum of elements of type `T`, rounded once where that is a float.
-pub(super) struct Sum<T>(pub(super) PhantomData<fn() -> T>);
+/// The same of what is not NaN.
+///
+/// # Errors
+///
+/// As [`sum`].
+pub(crate) fn sum_of_numbers(
+    out: &impl Destination,
+    input: &impl Operand,
+    dims: &[i64],
+    dtype: DType,
+) -> Result<()> {
+    with_dtype!(dtype, T => fold(out, input, dims, &Sum::<T, true>(PhantomData)))
+}
 
-impl<T: Element<Math: Summed>> Reduction for Sum<T> {
+/// The sum of elements of type `T`, rounded once where that is a float; where `NUMBERS`, without those that are NaN.
+pub(super) struct Sum<T, const NUMBERS: bool = false>(pub(super) PhantomData<fn() -> T>);
+
+impl<T: Element<Math: Summed>, const NUMBERS: bool> Sum<T, NUMBERS> {
+    /// What an element adds.
+    #[inline(always)]
+    #[expect(clippy::eq_op, reason = "only NaN is not equal to itself")]
+    fn term(value: Math<T>) -> Math<T> {
+        if NUMBERS && value != value { Math::<T>::ZERO } else { value }
+    }
+}
+
+impl<T: Element<Math: Summed>, const NUMBERS: bool> Reduction for Sum<T, NUMBERS> {
     type In = T;
     type Out = T;
     type State = <Math<T> as Summed>::Wide;
@@ -170,7 +193,7 @@ impl<T: Element<Math: Summed>> Reduction for Sum<T> {
 
     #[inline(always)]
     fn step(&self, state: Self::State, value: Math<T>, _index: usize) -> Self::State {
-        Math::<T>::add(state, value.wide())
+        Math::<T>::add(state, Self::term(value).wide())
     }
 
     #[inline(always)]
@@ -186,30 +209,31 @@ impl<T: Element<Math: Summed>> Reduction for Sum<T> {
     #[inline(always)]
     fn block(&self, values: &[T], _index: usize, _step: usize) -> Self::State {
         const FOUR: usize = 4;
-        let add = |sum, value: &T| Math::<T>::add(sum, value.widen().wide());
+        let term = |value: &T| Self::term(value.widen());
+        let add = |sum, value: &T| Math::<T>::add(sum, term(value).wide());
         if values.len() < LANES {
             return values.iter().fold(Self::State::default(), add);
         }
         let mut sums = [Self::State::default(); LANES];
         let (groups, rest) = values.as_chunks::<{ STEPS * LANES }>();
         for group in groups {
-            add_trees(&mut sums, |row, lane| group[row * LANES + lane].widen());
+            add_trees(&mut sums, |row, lane| term(&group[row * LANES + lane]));
         }
         let (rows, rest) = rest.as_chunks::<LANES>();
         if let Some((first, more)) = rows.split_first() {
             let mut totals = [Math::<T>::ZERO; LANES];
             for lane in 0..LANES {
-                totals[lane] = first[lane].widen();
+                totals[lane] = term(&first[lane]);
             }
             let (pairs, last) = more.as_chunks::<2>();
             for [one, other] in pairs {
                 for lane in 0..LANES {
-                    totals[lane] = totals[lane].plus(one[lane].widen().plus(other[lane].widen()));
+                    totals[lane] = totals[lane].plus(term(&one[lane]).plus(term(&other[lane])));
                 }
             }
             for row in last {
                 for lane in 0..LANES {
-                    totals[lane] = totals[lane].plus(row[lane].widen());
+                    totals[lane] = totals[lane].plus(term(&row[lane]));
                 }
             }
             for (sum, total) in sums.iter_mut().zip(totals) {
@@ -234,7 +258,7 @@ impl<T: Element<Math: Summed>> Reduction for Sum<T> {
         _index: usize,
         _step: usize,
     ) {
-        add_trees(sums, |row, column| rows[row][column].widen());
+        add_trees(sums, |row, column| Self::term(rows[row][column].widen()));
     }
 }
 

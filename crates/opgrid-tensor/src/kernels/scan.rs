@@ -42,7 +42,19 @@ fn scan<T: Element<Math: Summed<Wide: Arithmetic>>>(
     let sizes = input.sizes();
     let inner = sizes.get(dim + 1..).unwrap_or_default().iter().product::<i64>() as usize;
     if inner < LINES || out.storage().is_same(input.storage()) {
-        return lines::map(out, input, dim, || (), |(), x: &[T], y: &mut [T]| running(x, y, start, join));
+        return lines::map(
+            out,
+            input,
+            dim,
+            || (),
+            |(), x: &[T], y: &mut [T]| {
+                match T::DTYPE {
+                    // Their conversions are instructions of some processors.
+                    DType::F16 | DType::BF16 => (join, Line { x, y, start }).vectorised(),
+                    _ => (join, Line { x, y, start }).run(),
+                }
+            },
+        );
     }
     let length = sizes[dim] as usize;
     parts::read::<T, _>(out, input, |x| {
@@ -91,18 +103,28 @@ where
     }
 }
 
-/// What `join` makes of all elements up to each one, in the precision of sums.
-#[inline(always)]
-fn running<T: Element<Math: Summed<Wide: Arithmetic>>>(
-    x: &[T],
-    y: &mut [T],
+/// A line, of which `join` takes all elements up to each one, in the precision of sums.
+struct Line<'a, T: Element<Math: Summed>> {
+    x: &'a [T],
+    y: &'a mut [T],
     start: <Math<T> as Summed>::Wide,
-    join: impl Fn(<Math<T> as Summed>::Wide, <Math<T> as Summed>::Wide) -> <Math<T> as Summed>::Wide,
-) {
-    let mut state = start;
-    for (y, x) in y.iter_mut().zip(x) {
-        state = join(state, x.widen().wide());
-        *y = T::narrow(Math::<T>::narrowed(state));
+}
+
+impl<T, F> VectorLoop for (F, Line<'_, T>)
+where
+    T: Element<Math: Summed<Wide: Arithmetic>>,
+    F: Fn(<Math<T> as Summed>::Wide, <Math<T> as Summed>::Wide) -> <Math<T> as Summed>::Wide,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let (join, Line { x, y, start }) = self;
+        let mut state = start;
+        for (y, x) in y.iter_mut().zip(x) {
+            state = join(state, x.widen().wide());
+            *y = T::narrow(Math::<T>::narrowed(state));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use opgrid_core::Result;
 
@@ -13,6 +14,10 @@ use crate::tensor::Element;
 
 /// Steps of work that are worth a piece of their own.
 const PIECE: usize = 1 << 15;
+
+/// Bytes that are cleared at a time. Of short parts several are: a load waits for stores that are on their way to an address
+/// with the same last twelve bits, as zeros of an output are when the input at the same place is read.
+const CLEARED: usize = 1 << 14;
 
 /// The parts of a row-major output.
 ///
@@ -54,34 +59,24 @@ impl<'a, T: Element> Parts<'a, T> {
         self.start.wrapping_add(part * self.size)
     }
 
-    /// One part, which is cleared first; an empty one where there are fewer.
-    ///
-    /// # Safety
-    ///
-    /// As [`parts`](Self::parts).
-    #[expect(clippy::mut_from_ref, reason = "the caller promises that parts are used once")]
-    unsafe fn part(&self, part: usize) -> &mut [T] {
-        match part < self.count {
-            // SAFETY: the caller's promise.
-            true => unsafe { self.parts(part, 1) },
-            false => &mut [],
-        }
-    }
-
-    /// Some parts beside each other, which are cleared first.
+    /// Some parts beside each other, as far as they are there, which are cleared first.
     ///
     /// # Safety
     ///
     /// Nobody else uses one of these parts while the slice lives.
     #[expect(clippy::mut_from_ref, reason = "the caller promises that parts are used once")]
-    pub(crate) unsafe fn parts(&self, first: usize, count: usize) -> &mut [T] {
-        assert!(first + count <= self.count, "the parts are there");
-        let start = self.at(first);
+    pub(crate) unsafe fn parts(&self, range: Range<usize>) -> &mut [T] {
+        let range = range.start..range.end.min(self.count);
+        if range.is_empty() {
+            return &mut [];
+        }
+        let start = self.at(range.start);
+        let elements = range.len() * self.size;
         // SAFETY: by the invariant elements of the output; nobody else uses them, as the caller promises.
-        let places = unsafe { places(start, count * self.size) };
+        let places = unsafe { places(start, elements) };
         places.fill(MaybeUninit::new(T::default()));
         // SAFETY: all were written by the line above.
-        unsafe { std::slice::from_raw_parts_mut(start, count * self.size) }
+        unsafe { std::slice::from_raw_parts_mut(start, elements) }
     }
 }
 
@@ -136,13 +131,21 @@ pub(crate) fn produce_with<A: Element, B: Element, S>(
     let one = Parts::new(&first, sizes[0])?;
     let other = second.as_ref().map(|second| Parts::new(second, sizes[1])).transpose()?;
     let count = one.count().max(other.as_ref().map_or(0, Parts::count));
+    let bytes = sizes[0] * size_of::<A>() + sizes[1] * size_of::<B>();
+    let together = (CLEARED / bytes.max(1)).max(1);
     parallel_for(count, PIECE / work.max(1), &|range| {
         let mut scratch = scratch();
-        for part in range {
+        for first in range.clone().step_by(together) {
+            let few = first..range.end.min(first + together);
             // SAFETY: `parallel_for` gives out each number once.
-            let (a, b) =
-                unsafe { (one.part(part), other.as_ref().map_or(&mut [][..], |other| other.part(part))) };
-            f(&mut scratch, part, a, b);
+            let (mut a, mut b) = unsafe {
+                (one.parts(few.clone()), other.as_ref().map_or(&mut [][..], |other| other.parts(few.clone())))
+            };
+            for part in few {
+                let a = a.split_off_mut(..sizes[0]).unwrap_or_default();
+                let b = b.split_off_mut(..sizes[1]).unwrap_or_default();
+                f(&mut scratch, part, a, b);
+            }
         }
     });
     // SAFETY: every part was cleared.

@@ -11,13 +11,9 @@
 //!   one for floats that holds none.
 //! - Source: torch.nansum, PyTorch 2.15.
 
-use std::marker::PhantomData;
-
-use crate::kernels::reduce::{Reduction, Summed};
 use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
 use crate::ops::{Isnan, NanToNum};
-use crate::tensor::Element;
 
 operator! {
     home = crate::home_of(register);
@@ -136,37 +132,7 @@ fn cpu(
         true if out.dtype() == DType::Bool => {
             reduce::sum(out, &NanToNum.call(input, Some(0.0), None, None)?, dims, DType::Bool)
         }
-        true => with_dtype!(out.dtype(), T => reduce::fold(out, input, dims, &Numbers::<T>(PhantomData))),
+        true => reduce::sum_of_numbers(out, input, dims, out.dtype()),
         false => reduce::sum(out, input, dims, out.dtype()),
-    }
-}
-
-/// The sum of the elements of type `T` that are numbers, rounded once where that is a float.
-struct Numbers<T>(PhantomData<fn() -> T>);
-
-impl<T: Element<Math: Summed>> Reduction for Numbers<T> {
-    type In = T;
-    type Out = T;
-    type State = <Math<T> as Summed>::Wide;
-
-    #[inline(always)]
-    fn start(&self) -> Self::State {
-        Self::State::default()
-    }
-
-    #[inline(always)]
-    #[expect(clippy::eq_op, reason = "only NaN is not equal to itself")]
-    fn step(&self, state: Self::State, value: Math<T>, _index: usize) -> Self::State {
-        if value == value { Math::<T>::add(state, value.wide()) } else { state }
-    }
-
-    #[inline(always)]
-    fn join(&self, one: Self::State, other: Self::State) -> Self::State {
-        Math::<T>::add(one, other)
-    }
-
-    #[inline(always)]
-    fn finish(&self, state: Self::State, _count: usize) -> Math<T> {
-        Math::<T>::narrowed(state)
     }
 }
