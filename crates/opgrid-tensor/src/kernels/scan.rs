@@ -47,12 +47,9 @@ fn scan<T: Element<Math: Summed<Wide: Arithmetic>>>(
             input,
             dim,
             || (),
-            |(), x: &[T], y: &mut [T]| {
-                match T::DTYPE {
-                    // Their conversions are instructions of some processors.
-                    DType::F16 | DType::BF16 => (join, Line { x, y, start }).vectorised(),
-                    _ => (join, Line { x, y, start }).run(),
-                }
+            |(), x: &[T], y: &mut [T]| match T::DTYPE {
+                DType::F16 | DType::BF16 => (join, OfHalves { x, y, start }).vectorised(),
+                _ => running(x, y, start, join),
             },
         );
     }
@@ -103,14 +100,29 @@ where
     }
 }
 
-/// A line, of which `join` takes all elements up to each one, in the precision of sums.
-struct Line<'a, T: Element<Math: Summed>> {
+/// What `join` makes of all elements up to each one, in the precision of sums.
+#[inline(always)]
+fn running<T: Element<Math: Summed<Wide: Arithmetic>>>(
+    x: &[T],
+    y: &mut [T],
+    start: <Math<T> as Summed>::Wide,
+    join: impl Fn(<Math<T> as Summed>::Wide, <Math<T> as Summed>::Wide) -> <Math<T> as Summed>::Wide,
+) {
+    let mut state = start;
+    for (y, x) in y.iter_mut().zip(x) {
+        state = join(state, x.widen().wide());
+        *y = T::narrow(Math::<T>::narrowed(state));
+    }
+}
+
+/// The same of 16-bit floats, which are converted by vector code.
+struct OfHalves<'a, T: Element<Math: Summed>> {
     x: &'a [T],
     y: &'a mut [T],
     start: <Math<T> as Summed>::Wide,
 }
 
-impl<T, F> VectorLoop for (F, Line<'_, T>)
+impl<T, F> VectorLoop for (F, OfHalves<'_, T>)
 where
     T: Element<Math: Summed<Wide: Arithmetic>>,
     F: Fn(<Math<T> as Summed>::Wide, <Math<T> as Summed>::Wide) -> <Math<T> as Summed>::Wide,
@@ -119,12 +131,26 @@ where
 
     #[inline(always)]
     fn run(self) {
-        let (join, Line { x, y, start }) = self;
+        /// Elements that are converted together.
+        const BLOCK: usize = 16;
+        let (join, OfHalves { x, y, start }) = self;
         let mut state = start;
-        for (y, x) in y.iter_mut().zip(x) {
-            state = join(state, x.widen().wide());
-            *y = T::narrow(Math::<T>::narrowed(state));
+        let mut block = |x: &[T; BLOCK], y: &mut [T; BLOCK]| {
+            let mut elements = x.map(Element::widen);
+            for element in &mut elements {
+                state = join(state, element.wide());
+                *element = Math::<T>::narrowed(state);
+            }
+            *y = elements.map(T::narrow);
+        };
+        let ((blocks, rest), (to, to_rest)) = (x.as_chunks(), y.as_chunks_mut());
+        for (x, y) in blocks.iter().zip(to) {
+            block(x, y);
         }
+        let (mut last, mut to_last) = ([T::default(); BLOCK], [T::default(); BLOCK]);
+        last[..rest.len()].copy_from_slice(rest);
+        block(&last, &mut to_last);
+        to_rest.copy_from_slice(&to_last[..rest.len()]);
     }
 }
 
