@@ -2,10 +2,10 @@
 
 use opgrid_tensor::ops::{
     AdaptiveAvgPool2dOut, AdaptiveAvgPool3d, AdaptiveAvgPool3dOut, Addmv, AvgPool3d, Bilinear, Bincount,
-    ChannelShuffle, ConjKernel, Contiguous, Conv3d, ConvTranspose2dInput, ConvolutionBackward, Cov, DiffOut,
-    EmbeddingDenseBackward, EmbeddingRenorm, FillInplaceScalar, GridSampler, IndexFillIntTensor, IsConj,
-    IsinTensorTensor, Kron, Logsumexp, MaxPool2dWithIndices, MaxPool3d, MaxUnaryOut, MeanOut,
-    MedianDimValues, Multinomial, NativeDropout, NormalFloatTensor, PixelUnshuffle,
+    ChannelShuffle, Combinations, ConjKernel, Contiguous, Conv3d, ConvTranspose2dInput, ConvolutionBackward,
+    Cov, DiffOut, EmbeddingDenseBackward, EmbeddingRenorm, FillInplaceScalar, GridSampler,
+    IndexFillIntTensor, IsConj, IsinTensorTensor, Kron, Logsumexp, MaxPool2dWithIndices, MaxPool3d,
+    MaxUnaryOut, MeanOut, MedianDimValues, Multinomial, NativeDropout, NormalFloatTensor, PixelUnshuffle,
     RepeatInterleaveSelfTensor, Roll, ScaledDotProductFlashAttentionForCpu, TensorSplitIndices, TriuIndices,
     UniqueDim, UnsafeIndexTensor, UpsampleBilinear2dAa, UpsampleNearest1d,
 };
@@ -113,6 +113,13 @@ fn scales_count_beside_sizes() {
     let image = floats(&[1, 1, 4]);
     let twice = UpsampleNearest1d.call(&image, &[4], Some(2.0)).unwrap();
     assert_eq!(elements(&twice), [0.0, 0.0, 1.0, 1.0]);
+}
+
+#[test]
+fn choices_of_many_elements() {
+    // Ten to the power of ten tuples, of which one rises.
+    let chosen = Combinations.call(&count(&[10]), 10, false).unwrap();
+    assert_eq!(chosen.sizes(), [1, 10]);
 }
 
 #[test]

@@ -50,6 +50,17 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .refuses("a vector", given(x.with_sizes(&[1, 2])))
         .refuses("0 or more", given(x).and(-1));
+    samples.differs(
+        Combinations,
+        Difference {
+            id: "choices-without-all-tuples",
+            what: "torch makes all tuples before it chooses, for which memory ends soon; here only what is chosen is made",
+            why: "the result needs no more memory than it has",
+            test: ("opgrid-tensor/tests/differences/computed.rs", "choices_of_many_elements"),
+            when: |seen| seen.torch_refuses("allocate memory"),
+            directed: None,
+        },
+    );
 }
 
 fn combinations(input: &Tensor, r: i64, with_replacement: bool) -> Result<Tensor> {

@@ -82,13 +82,14 @@ pub(super) fn samples(samples: &mut Samples) {
                     let is_zero = |least: f64| least < smallest || dtype.is_complex();
                     lines.iter().any(|(most, least)| *most > largest && (!has_nan || is_zero(*least)))
                 };
-                // Below the smallest ordinary number digits are lost, of 16 bits soon.
-                let vanishes = |dtype: DType| {
+                // Below the smallest ordinary number digits are lost, of 16 bits soon; there half and more of a unit stays one.
+                let vanishes = |dtype: DType, result: f64| {
                     let smallest = crate::tensor::finfo(dtype).map_or(0.0, |limits| limits.smallest_normal);
-                    matches!(dtype, DType::F16 | DType::BF16) && lines.iter().any(|(_, least)| *least < smallest)
+                    let is_there = matches!(dtype, DType::F16 | DType::BF16) || result < smallest;
+                    is_there && lines.iter().any(|(_, least)| *least < smallest)
                 };
                 seen.each(|(dtype, ours, torch)| match ours.is_finite() && torch.is_finite() {
-                    true => vanishes(*dtype),
+                    true => vanishes(*dtype, ours.norm().max(torch.norm())),
                     false => leaves(*dtype, ours.is_nan() || torch.is_nan()),
                 })
             },
