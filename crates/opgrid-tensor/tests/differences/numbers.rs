@@ -64,7 +64,7 @@ fn results_that_are_not_finite() {
     // No product leaves the range before the zero comes.
     let zero_first = Tensor::from_slice(&[0.0, 1e300, 1e300], &[3]).unwrap();
     assert_eq!(Prod.call(&zero_first, None).unwrap().to_vec::<f64>().unwrap(), [0.0]);
-    // Half and more of the smallest number is rounded to it where every product is.
+    // Rounded after each factor, the product would stay at one of the smallest numbers.
     let vanishing = Tensor::from_slice(&[0.75f32; 736], &[736]).unwrap();
     assert_eq!(Prod.call(&vanishing, None).unwrap().to_vec::<f32>().unwrap(), [0.0]);
     // Products of 16-bit floats are rounded once.

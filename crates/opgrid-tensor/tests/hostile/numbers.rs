@@ -1,7 +1,7 @@
 //! Ranges, indices and integers at the ends of their ranges.
 
 use opgrid_core::{DType, Device, Scalar};
-use opgrid_tensor::ops::{Clamp, ClampOut};
+use opgrid_tensor::ops::{Clamp, ClampOut, Cumprod, Cumsum};
 use opgrid_tensor::{Geometry, Tensor};
 
 use super::{Fine, MAX, Refused, Sizes, base, check};
@@ -39,6 +39,20 @@ fn bounds_that_are_no_numbers() {
         check("itself", clamp(&part(&memory, &[8], 1, 0), part(&memory, &[8], 1, 0)), Sizes(&[8]));
         let found = memory.to_vec::<f32>().unwrap();
         assert!(found[..8].iter().all(|x| x.is_nan()) && found[8..] == base().to_vec::<f32>().unwrap()[8..]);
+    }
+}
+
+/// Outputs are handed out in lines, whose length says nothing about memory where there is none.
+#[test]
+fn lines_that_are_not_there() {
+    const EMPTY: [&[i64]; 3] = [&[0, MAX], &[0, MAX / 8], &[MAX, 0]];
+    for sizes in EMPTY {
+        let memory = base();
+        let nothing = memory.view_as(Geometry::strided(sizes, &[1, 1], MAX / 8).unwrap()).unwrap();
+        for dim in [0, 1] {
+            check("sums of nothing", Cumsum.call(&nothing, dim, None), Sizes(sizes));
+            check("products of nothing", Cumprod.call(&nothing, dim, None), Sizes(sizes));
+        }
     }
 }
 

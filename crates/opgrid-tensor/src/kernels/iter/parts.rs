@@ -65,7 +65,7 @@ impl<'a, T: Element> Parts<'a, T> {
     ///
     /// Nobody else uses one of these parts while the slice lives.
     #[expect(clippy::mut_from_ref, reason = "the caller promises that parts are used once")]
-    pub(crate) unsafe fn parts(&self, range: Range<usize>) -> &mut [T] {
+    unsafe fn parts(&self, range: Range<usize>) -> &mut [T] {
         let range = range.start..range.end.min(self.count);
         if range.is_empty() {
             return &mut [];
@@ -131,13 +131,15 @@ pub(crate) fn produce_with<A: Element, B: Element, S>(
     let one = Parts::new(&first, sizes[0])?;
     let other = second.as_ref().map(|second| Parts::new(second, sizes[1])).transpose()?;
     let count = one.count().max(other.as_ref().map_or(0, Parts::count));
-    let bytes = sizes[0] * size_of::<A>() + sizes[1] * size_of::<B>();
+    // Without elements parts may be of any size.
+    let bytes =
+        sizes[0].saturating_mul(size_of::<A>()).saturating_add(sizes[1].saturating_mul(size_of::<B>()));
     let together = (CLEARED / bytes.max(1)).max(1);
     parallel_for(count, PIECE / work.max(1), &|range| {
         let mut scratch = scratch();
         for first in range.clone().step_by(together) {
             let few = first..range.end.min(first + together);
-            // SAFETY: `parallel_for` gives out each number once.
+            // SAFETY: `parallel_for` gives out each number once, and the steps of its ranges have none in common.
             let (mut a, mut b) = unsafe {
                 (one.parts(few.clone()), other.as_ref().map_or(&mut [][..], |other| other.parts(few.clone())))
             };

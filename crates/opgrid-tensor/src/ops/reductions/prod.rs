@@ -82,7 +82,7 @@ pub(super) fn samples(samples: &mut Samples) {
                     let is_zero = |least: f64| least < smallest || dtype.is_complex();
                     lines.iter().any(|(most, least)| *most > largest && (!has_nan || is_zero(*least)))
                 };
-                // Below the smallest ordinary number digits are lost, of 16 bits soon; there half and more of a unit stays one.
+                // Below the smallest ordinary number digits are lost, of 16 bits soon; and rounding each product can hold it at the smallest number.
                 let vanishes = |dtype: DType, result: f64| {
                     let smallest = crate::tensor::finfo(dtype).map_or(0.0, |limits| limits.smallest_normal);
                     let is_there = matches!(dtype, DType::F16 | DType::BF16) || result < smallest;
