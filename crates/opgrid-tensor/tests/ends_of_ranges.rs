@@ -455,6 +455,18 @@ fn slopes_of_softplus_stay_in_range() {
 }
 
 #[test]
+fn logits_are_bounded_by_all_digits() {
+    // torch rounds the bounds to 16 bits, 0 and 1 here, and gives infinity.
+    let x = tensor(&[0.25, 1.0].map(bf16::from_f64));
+    let bounded = x.logit(Some(0.9995)).unwrap().to_vec::<bf16>().unwrap();
+    let bound = bf16::from_f64((0.0005f64 / 0.9995).ln());
+    assert_eq!(bounded, [-bound, bound]);
+    let small = tensor(&[0.0, 1.0].map(bf16::from_f64)).logit(Some(1e-6)).unwrap();
+    let bound = bf16::from_f64((1e-6f64).ln());
+    assert_eq!(small.to_vec::<bf16>().unwrap(), [bound, -bound]);
+}
+
+#[test]
 fn deviations_of_large_numbers() {
     let large = tensor(&[Complex64::new(1e30, 0.0), Complex64::new(-1e30, 0.0)]);
     let x = large.to_dtype(DType::Complex64).unwrap();

@@ -53,6 +53,37 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(8.0);
     // Near one half the logarithm is of a quotient that is rounded in 16 bits there.
     samples.rounds(Logit, Roundings::all(Rounding::Near(8)));
+    samples.differs(
+        Logit,
+        Difference {
+            id: "bounds-of-logits-keep-their-digits",
+            what: "torch rounds the bounds of 16-bit floats to their dtype, where they may become 0 or 1; here the bounds keep \
+                   their digits",
+            why: "a bound is there so that results are finite",
+            test: ("opgrid-tensor/tests/ends_of_ranges.rs", "logits_are_bounded_by_all_digits"),
+            when: |seen| {
+                let short = |input: &Operand| matches!(input.dtype, DType::F16 | DType::BF16);
+                let Some(input) = seen.tensor("self").filter(|input| short(input)) else { return false };
+                let eps = seen.number("eps").and_then(|eps| eps.to_f64().ok());
+                let (Some(eps), Ok(limits)) = (eps, crate::tensor::finfo(input.dtype)) else { return false };
+                let bound = ((1.0 - eps) / eps).ln().abs();
+                let distance = limits.eps / (eps * (1.0 - eps));
+                seen.each(|(_, ours, torch)| {
+                    let is_bound = (ours.re.abs() - bound).abs() <= limits.eps * bound;
+                    let is_lost = torch.re.is_infinite() && eps.min(1.0 - eps) < limits.eps;
+                    is_bound && (is_lost || (ours.re - torch.re).abs() <= distance)
+                })
+            },
+            directed: Some(Directed {
+                operator: "aten::logit",
+                arguments: || {
+                    let input = Operand::rows(0, DType::BF16, &[3], &[0.25, 0.5, 0.75]);
+                    vec![("self", input.into()), ("eps", Scalar::Float(0.9995).into())]
+                },
+                needs: None,
+            }),
+        },
+    );
 }
 
 fn cpu(input: &Tensor, eps: Option<f64>, out: &Tensor) -> Result<()> {
