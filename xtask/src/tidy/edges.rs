@@ -10,7 +10,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-schema", &[]),
     ("opgrid-macros", &["opgrid-schema"]),
     ("opgrid-core", &["opgrid-schema", "opgrid-macros"]),
-    ("opgrid-tensor", &["opgrid-core"]),
+    ("opgrid-fft", &[]),
+    ("opgrid-tensor", &["opgrid-core", "opgrid-fft"]),
     ("opgrid-abi", &[]),
     ("opgrid-plugin-sdk", &["opgrid-abi", "opgrid-macros"]),
     ("opgrid-plugin", &["opgrid-tensor", "opgrid-abi"]),
@@ -31,6 +32,7 @@ const TESTING: (&str, &[&str]) = ("opgrid-testing", &["opgrid-tensor", "opgrid-g
 /// Crates that are not listed choose freely; so do tests.
 const EXTERNAL: &[(&str, &[&str])] = &[
     ("opgrid-schema", &[]),
+    ("opgrid-fft", &["realfft", "rustfft"]),
     ("opgrid-abi", &[]),
     ("opgrid-plugin-sdk", &["num-complex"]),
     ("opgrid-core", &["foldhash", "hashbrown", "libc", "loom", "num-complex", "rustix", "serde_json"]),

@@ -1,103 +1,27 @@
-//! Fourier transforms along dimensions, by the crates `rustfft` and `realfft`.
+//! Fourier transforms along dimensions, by the plans of `opgrid_fft`.
 //!
-//! A dimension is transformed line by line: where its elements do not lie beside each other they are copied first. Plans are
-//! kept for the next transform of the same length.
-
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+//! A dimension is transformed line by line: where its elements do not lie beside each other they are copied first.
 
 use num_complex::Complex;
 use opgrid_core::{DType, Result};
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
+pub use opgrid_fft::Direction;
 
 use super::elementwise;
 use super::parts;
 use crate::tensor::{Array, Element, Geometry, TensorSpec};
 
-/// The sign of the exponent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// `e^(-2πi…)`.
-    Forward,
-    /// `e^(+2πi…)`, without a division.
-    Backward,
-}
-
-/// A length that plans are kept for, and what for.
-type Key = (usize, u8);
-
-/// Plans of transforms of one precision.
-pub struct Plans<T: FftNum> {
-    complex: FftPlanner<T>,
-    real: RealFftPlanner<T>,
-    lengths: HashMap<Key, ()>,
-}
-
-/// Lengths whose plans are kept.
-const KEPT: usize = 64;
-
-impl<T: FftNum> Plans<T> {
-    fn new() -> Self {
-        Self { complex: FftPlanner::new(), real: RealFftPlanner::new(), lengths: HashMap::new() }
-    }
-
-    /// Notes a length. Where there are too many, all are forgotten.
-    fn count(&mut self, key: Key) {
-        if self.lengths.insert(key, ()).is_none() && self.lengths.len() > KEPT {
-            *self = Self::new();
-            self.lengths.insert(key, ());
-        }
-    }
-}
-
 /// A float whose transforms are planned.
-pub trait Planned: Element<Math = Self> + FftNum {
+pub trait Planned: Element<Math = Self> + opgrid_fft::Planned {
     /// The dtype of complex numbers of this type.
     const COMPLEX: DType;
-
-    /// Lets `f` plan.
-    fn with_plans<R>(f: impl FnOnce(&mut Plans<Self>) -> R) -> R;
 }
 
-macro_rules! planned {
-    ($($type:ident $complex:ident),*) => {
-        $(impl Planned for $type {
-            const COMPLEX: DType = DType::$complex;
-
-            fn with_plans<R>(f: impl FnOnce(&mut Plans<Self>) -> R) -> R {
-                static PLANS: LazyLock<Mutex<Plans<$type>>> = LazyLock::new(|| Mutex::new(Plans::new()));
-                f(&mut PLANS.lock().unwrap_or_else(PoisonError::into_inner))
-            }
-        })*
-    };
+impl Planned for f32 {
+    const COMPLEX: DType = DType::Complex64;
 }
 
-planned!(f32 Complex64, f64 Complex128);
-
-fn complex_plan<T: Planned>(n: usize, direction: Direction) -> Arc<dyn Fft<T>> {
-    let direction = match direction {
-        Direction::Forward => FftDirection::Forward,
-        Direction::Backward => FftDirection::Inverse,
-    };
-    T::with_plans(|plans| {
-        plans.count((n, u8::from(direction == FftDirection::Inverse)));
-        plans.complex.plan_fft(n, direction)
-    })
-}
-
-fn plan_of_real<T: Planned>(n: usize) -> Arc<dyn RealToComplex<T>> {
-    T::with_plans(|plans| {
-        plans.count((n, 2));
-        plans.real.plan_fft_forward(n)
-    })
-}
-
-fn plan_to_real<T: Planned>(n: usize) -> Arc<dyn ComplexToReal<T>> {
-    T::with_plans(|plans| {
-        plans.count((n, 3));
-        plans.real.plan_fft_inverse(n)
-    })
+impl Planned for f64 {
+    const COMPLEX: DType = DType::Complex128;
 }
 
 /// The work of a transform of so many elements.
@@ -152,7 +76,7 @@ where
     if out.spec().numel() == 0 {
         return Ok(());
     }
-    let (plan, scale) = (complex_plan::<T>(n, direction), scaled::<T>(scale));
+    let (plan, scale) = (T::complex(n, direction), scaled::<T>(scale));
     let (out, input) = (turned(out, dim)?, turned(input, dim)?);
     parts::read::<Complex<T>, _>(&out, &input, |input| {
         parts::produce::<Complex<T>>(&out, n, work(n), |part, line| {
@@ -195,7 +119,7 @@ where
         return complex::<T>(out, &half, others, Direction::Forward, scale);
     }
     let (n, half) = (input.sizes()[dim] as usize, out.sizes()[dim] as usize);
-    let (plan, scale) = (plan_of_real::<T>(n), scaled::<T>(scale));
+    let (plan, scale) = (T::of_real(n), scaled::<T>(scale));
     let (out, input) = (turned(out, dim)?, turned(input, dim)?);
     parts::read::<T, _>(&out, &input, |input| {
         parts::produce::<Complex<T>>(&out, half, work(n), |part, line| {
@@ -238,7 +162,7 @@ where
         complex::<T>(&transformed, &half, others, Direction::Backward, 1.0)?;
         half = transformed;
     }
-    let (plan, scale) = (plan_to_real::<T>(n), scaled::<T>(scale));
+    let (plan, scale) = (T::to_real(n), scaled::<T>(scale));
     let (out, half) = (turned(out, dim)?, turned(&half, dim)?);
     let count = needed as usize;
     parts::read::<Complex<T>, _>(&out, &half, |half| {

@@ -9,7 +9,7 @@ use opgrid_core::{
     Column, Error, ErrorKind, Operator, OperatorHandle, Result, Signature, TensorType, Value, ValueRef,
     ValueView,
 };
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use super::node::{Formula, Formulas, Part, Target, Targets};
 use super::saved::Saved;
@@ -163,9 +163,9 @@ impl<'r> Recorder<'r> {
         }
         let formula: Formula = Box::new(move |grads, kept, _| {
             let Some(grad) = grads.of(0) else { return Ok(smallvec![None]) };
-            Ok(smallvec![Some(formula(grad, array::from_fn(|place| present(kept, place)))?)])
+            only(formula(grad, all_present(kept)).map(Some))
         });
-        self.add(first, &keep.map(Some), formula)
+        self.add(first, &all_kept(keep), formula)
     }
 
     /// As [`by`](Self::by), by the gradients of several results.
@@ -179,10 +179,8 @@ impl<'r> Recorder<'r> {
         if !self.target(argument.into())? {
             return Ok(());
         }
-        let formula: Formula = Box::new(move |grads, kept, _| {
-            Ok(smallvec![formula(grads, array::from_fn(|place| present(kept, place)))?])
-        });
-        self.add(first, &keep.map(Some), formula)
+        let formula: Formula = Box::new(move |grads, kept, _| only(formula(grads, all_present(kept))));
+        self.add(first, &all_kept(keep), formula)
     }
 
     /// The gradients of several arguments at once, for operators whose gradients one operator computes together. The
@@ -205,7 +203,7 @@ impl<'r> Recorder<'r> {
             return Ok(());
         }
         let formula: Formula = Box::new(move |grads, kept, _| {
-            let all = formula(grads, array::from_fn(|place| kept[place].as_ref()), needs)?;
+            let all = formula(grads, all_there(kept), needs)?;
             Ok(all.into_iter().zip(needs).filter(|(_, needs)| *needs).map(|(grad, _)| grad).collect())
         });
         self.add(first, &keep, formula)
@@ -310,8 +308,23 @@ impl<'r> Recorder<'r> {
     }
 }
 
-fn present(kept: &[Option<Tensor>], place: usize) -> &Tensor {
-    kept[place].as_ref().expect("`by` keeps tensors that are there")
+// One copy of each of these for every number of tensors, not for every formula.
+
+fn all_kept<'t, const N: usize>(keep: [&'t Tensor; N]) -> [Option<&'t Tensor>; N] {
+    keep.map(Some)
+}
+
+fn all_there<const N: usize>(kept: &[Option<Tensor>]) -> [Option<&Tensor>; N] {
+    array::from_fn(|place| kept[place].as_ref())
+}
+
+fn all_present<const N: usize>(kept: &[Option<Tensor>]) -> [&Tensor; N] {
+    array::from_fn(|place| kept[place].as_ref().expect("`by` keeps tensors that are there"))
+}
+
+/// The gradient of the only argument.
+fn only(gradient: Result<Option<Tensor>>) -> Result<SmallVec<[Option<Tensor>; 1]>> {
+    Ok(smallvec![gradient?])
 }
 
 /// # Errors
