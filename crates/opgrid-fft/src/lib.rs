@@ -7,7 +7,7 @@
 //! use opgrid_fft::{Complex, Direction, Planned};
 //!
 //! let mut line = [1.0, 2.0, 3.0, 4.0].map(|re| Complex::new(re, 0.0));
-//! f64::complex(4, Direction::Forward).process(&mut line);
+//! f64::plan_complex(4, Direction::Forward).process(&mut line);
 //! assert_eq!(line[0].re, 10.0);
 //! ```
 
@@ -35,13 +35,13 @@ pub enum Direction {
 /// Plans may be used by several threads. How much memory one needs beside a line, it says itself.
 pub trait Planned: FftNum {
     /// A transform in place of `n` complex numbers.
-    fn complex(n: usize, direction: Direction) -> Arc<dyn Fft<Self>>;
+    fn plan_complex(n: usize, direction: Direction) -> Arc<dyn Fft<Self>>;
 
     /// A forward transform of `n` real numbers, to the first `n / 2 + 1` of the results.
-    fn of_real(n: usize) -> Arc<dyn RealToComplex<Self>>;
+    fn plan_of_real(n: usize) -> Arc<dyn RealToComplex<Self>>;
 
     /// A backward transform of `n / 2 + 1` complex numbers to `n` real ones, without a division.
-    fn to_real(n: usize) -> Arc<dyn ComplexToReal<Self>>;
+    fn plan_to_real(n: usize) -> Arc<dyn ComplexToReal<Self>>;
 }
 
 /// What a length is planned for.
@@ -75,7 +75,7 @@ impl<T: FftNum> Plans<T> {
         }
     }
 
-    fn complex(&mut self, n: usize, direction: Direction) -> Arc<dyn Fft<T>> {
+    fn plan_complex(&mut self, n: usize, direction: Direction) -> Arc<dyn Fft<T>> {
         self.note(n, Transform::Complex(direction));
         let direction = match direction {
             Direction::Forward => FftDirection::Forward,
@@ -84,12 +84,12 @@ impl<T: FftNum> Plans<T> {
         self.complex.plan_fft(n, direction)
     }
 
-    fn of_real(&mut self, n: usize) -> Arc<dyn RealToComplex<T>> {
+    fn plan_of_real(&mut self, n: usize) -> Arc<dyn RealToComplex<T>> {
         self.note(n, Transform::OfReal);
         self.real.plan_fft_forward(n)
     }
 
-    fn to_real(&mut self, n: usize) -> Arc<dyn ComplexToReal<T>> {
+    fn plan_to_real(&mut self, n: usize) -> Arc<dyn ComplexToReal<T>> {
         self.note(n, Transform::ToReal);
         self.real.plan_fft_inverse(n)
     }
@@ -101,16 +101,16 @@ macro_rules! planned {
 
         // Functions of one type: they are compiled here, and called from elsewhere.
         impl Planned for $type {
-            fn complex(n: usize, direction: Direction) -> Arc<dyn Fft<Self>> {
-                $plans.lock().unwrap_or_else(PoisonError::into_inner).complex(n, direction)
+            fn plan_complex(n: usize, direction: Direction) -> Arc<dyn Fft<Self>> {
+                $plans.lock().unwrap_or_else(PoisonError::into_inner).plan_complex(n, direction)
             }
 
-            fn of_real(n: usize) -> Arc<dyn RealToComplex<Self>> {
-                $plans.lock().unwrap_or_else(PoisonError::into_inner).of_real(n)
+            fn plan_of_real(n: usize) -> Arc<dyn RealToComplex<Self>> {
+                $plans.lock().unwrap_or_else(PoisonError::into_inner).plan_of_real(n)
             }
 
-            fn to_real(n: usize) -> Arc<dyn ComplexToReal<Self>> {
-                $plans.lock().unwrap_or_else(PoisonError::into_inner).to_real(n)
+            fn plan_to_real(n: usize) -> Arc<dyn ComplexToReal<Self>> {
+                $plans.lock().unwrap_or_else(PoisonError::into_inner).plan_to_real(n)
             }
         }
     )*};
@@ -125,15 +125,15 @@ mod tests {
     #[test]
     fn plans_are_kept_and_all_forgotten_when_there_are_too_many() {
         let mut plans = Plans::<f64>::new();
-        let first = plans.complex(8, Direction::Forward);
-        assert!(Arc::ptr_eq(&first, &plans.complex(8, Direction::Forward)));
-        plans.complex(8, Direction::Backward);
+        let first = plans.plan_complex(8, Direction::Forward);
+        assert!(Arc::ptr_eq(&first, &plans.plan_complex(8, Direction::Forward)));
+        plans.plan_complex(8, Direction::Backward);
         assert_eq!(plans.kept.len(), 2);
         for n in 1..=KEPT {
-            plans.of_real(n);
+            plans.plan_of_real(n);
         }
         assert!(plans.kept.len() <= KEPT);
-        assert!(!Arc::ptr_eq(&first, &plans.complex(8, Direction::Forward)));
+        assert!(!Arc::ptr_eq(&first, &plans.plan_complex(8, Direction::Forward)));
     }
 
     #[test]
@@ -141,9 +141,9 @@ mod tests {
         for n in [1, 2, 6, 7, 97] {
             let numbers: Vec<f32> = (0..n).map(|i| (i as f32).sin()).collect();
             let mut halves = vec![Complex::new(0.0, 0.0); n / 2 + 1];
-            f32::of_real(n).process(&mut numbers.clone(), &mut halves).unwrap();
+            f32::plan_of_real(n).process(&mut numbers.clone(), &mut halves).unwrap();
             let mut back = vec![0.0; n];
-            f32::to_real(n).process(&mut halves, &mut back).unwrap();
+            f32::plan_to_real(n).process(&mut halves, &mut back).unwrap();
             for (back, number) in back.iter().zip(&numbers) {
                 assert!((back / n as f32 - number).abs() < 1e-5);
             }

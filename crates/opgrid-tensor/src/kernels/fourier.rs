@@ -76,7 +76,7 @@ where
     if out.spec().numel() == 0 {
         return Ok(());
     }
-    let (plan, scale) = (T::complex(n, direction), scaled::<T>(scale));
+    let (plan, scale) = (T::plan_complex(n, direction), scaled::<T>(scale));
     let (out, input) = (turned(out, dim)?, turned(input, dim)?);
     parts::read::<Complex<T>, _>(&out, &input, |input| {
         parts::produce::<Complex<T>>(&out, n, work(n), |part, line| {
@@ -119,7 +119,7 @@ where
         return complex::<T>(out, &half, others, Direction::Forward, scale);
     }
     let (n, half) = (input.sizes()[dim] as usize, out.sizes()[dim] as usize);
-    let (plan, scale) = (T::of_real(n), scaled::<T>(scale));
+    let (plan, scale) = (T::plan_of_real(n), scaled::<T>(scale));
     let (out, input) = (turned(out, dim)?, turned(input, dim)?);
     parts::read::<T, _>(&out, &input, |input| {
         parts::produce::<Complex<T>>(&out, half, work(n), |part, line| {
@@ -162,7 +162,7 @@ where
         complex::<T>(&transformed, &half, others, Direction::Backward, 1.0)?;
         half = transformed;
     }
-    let (plan, scale) = (T::to_real(n), scaled::<T>(scale));
+    let (plan, scale) = (T::plan_to_real(n), scaled::<T>(scale));
     let (out, half) = (turned(out, dim)?, turned(&half, dim)?);
     let count = needed as usize;
     parts::read::<Complex<T>, _>(&out, &half, |half| {

@@ -310,7 +310,7 @@ impl<'r> Recorder<'r> {
 
 // One copy of each of these for every number of tensors, not for every formula.
 
-fn all_kept<'t, const N: usize>(keep: [&'t Tensor; N]) -> [Option<&'t Tensor>; N] {
+fn all_kept<const N: usize>(keep: [&Tensor; N]) -> [Option<&Tensor>; N] {
     keep.map(Some)
 }
 
