@@ -82,7 +82,8 @@ pub(super) fn samples(samples: &mut Samples) {
                     let is_zero = |least: f64| least < smallest || dtype.is_complex();
                     lines.iter().any(|(most, least)| *most > largest && (!has_nan || is_zero(*least)))
                 };
-                // Below the smallest ordinary number digits are lost, of 16 bits soon; and rounding each product can hold it at the smallest number.
+                // Below the smallest ordinary number digits are lost, of 16 bits soon; and rounding after each factor can hold a
+                // product at the smallest number.
                 let vanishes = |dtype: DType, result: f64| {
                     let smallest = crate::tensor::finfo(dtype).map_or(0.0, |limits| limits.smallest_normal);
                     let is_there = matches!(dtype, DType::F16 | DType::BF16) || result < smallest;
