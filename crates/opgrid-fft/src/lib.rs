@@ -137,6 +137,13 @@ mod tests {
     }
 
     #[test]
+    fn lines_without_elements_can_be_planned() {
+        f64::plan_complex(0, Direction::Forward).process(&mut []);
+        f64::plan_of_real(0).process(&mut [], &mut [Complex::default()]).unwrap();
+        f64::plan_to_real(0).process(&mut [Complex::default()], &mut []).unwrap();
+    }
+
+    #[test]
     fn there_and_back_multiplies_by_the_length() {
         for n in [1, 2, 6, 7, 97] {
             let numbers: Vec<f32> = (0..n).map(|i| (i as f32).sin()).collect();

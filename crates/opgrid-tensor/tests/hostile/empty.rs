@@ -1,7 +1,8 @@
 //! Tensors without elements may have any offset and any strides; nothing is read or written there.
 
-use opgrid_core::{DType, Scalar};
+use opgrid_core::{DType, Device, Scalar};
 use opgrid_tensor::kernels::{Input, Output, elementwise, products, reduce, sequence};
+use opgrid_tensor::ops::{FftC2c, FftC2cOut, FftC2r, FftR2c};
 use opgrid_tensor::{Array, Geometry, Tensor};
 
 use super::{Fine, MAX, Refused, Sizes, base, check, converted, view};
@@ -189,4 +190,29 @@ fn kernels_take_them() {
         assert!(Output::new(&mut [0i64; 0], &geometry).is_ok());
     }
     assert_eq!(eight.to_vec::<f32>().unwrap(), [1.0; 8], "nothing was written");
+}
+
+/// Lines are planned by their length, which says nothing about memory where there are none.
+#[test]
+fn transforms() {
+    const HALF: i64 = MAX / 2 + 1;
+    let nothing = |sizes| view(sizes, &[1, 1], MAX / 8);
+    check("of real numbers", FftR2c.call(&nothing(&[0, MAX]), &[1], 0, true), Sizes(&[0, HALF]));
+    check("to both halves", FftR2c.call(&nothing(&[0, MAX]), &[1], 0, false), Sizes(&[0, MAX]));
+    let complex = converted(&view(&[0, 3], &[1, 1], MAX / 8), DType::Complex64);
+    check("of complex numbers", FftC2c.call(&complex, &[1], 0, true), Sizes(&[0, 3]));
+    check("to real numbers", FftC2r.call(&complex, &[1], 0, 4), Sizes(&[0, 4]));
+    check("to more than there are", FftC2r.call(&complex, &[1], 0, MAX), Refused("that half of it is there"));
+    check("of lines without elements", FftC2c.call(&complex, &[0], 0, true), Sizes(&[0, 3]));
+    check(
+        "of real lines without elements",
+        FftR2c.call(&nothing(&[0, 3]), &[0], 0, true),
+        Refused("expected 1 at least"),
+    );
+    check("to lines without elements", FftC2r.call(&complex, &[1], 0, 0), Refused("expected 1 at least"));
+    // An output in the memory of the input.
+    let memory = Tensor::zeros(&[9], DType::Complex64, Device::CPU).unwrap();
+    let at = |offset| memory.view_as(Geometry::strided(&[8], &[1], offset).unwrap()).unwrap();
+    let beside = FftC2cOut.call(&at(0), &[0], 0, true, &at(1)).map(|()| at(1));
+    check("beside itself", beside, Refused("refer to a single memory location"));
 }
