@@ -61,6 +61,10 @@ fn backends_are_covered() {
     assert!(names("native").is_empty() && names("missing").contains(&value!("aten::add.Tensor")), "{cuda}");
     assert!(names("composite").contains(&value!("aten::reshape")), "{cuda}");
     fails(&["coverage", "--backend", "AutogradCPU"], &["AutogradCPU", "expected that of a backend"]);
+    fails(
+        &["coverage", "--backend", "NoSuch"],
+        &["could not parse dispatch key: NoSuch", "`opgrid keys` lists all"],
+    );
 }
 
 #[test]

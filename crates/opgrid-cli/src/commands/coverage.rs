@@ -3,6 +3,7 @@
 use opgrid::{DispatchKey, Result, Source};
 use serde_json::{Map, Value as Json, json};
 
+use super::keys;
 use crate::columns::aligned;
 use crate::{json, style};
 
@@ -12,7 +13,7 @@ use crate::{json, style};
 #[derive(clap::Args)]
 pub(crate) struct Coverage {
     /// The key of a backend, as in CPU or Meta.
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", value_parser = keys::by_name)]
     backend: Option<DispatchKey>,
 }
 

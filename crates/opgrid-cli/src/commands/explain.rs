@@ -8,7 +8,7 @@ use opgrid::{
     excluding, files, including, tensor::requires_grad_key,
 };
 
-use super::operator;
+use super::{keys, operator};
 use crate::literal::takes_tensors;
 use crate::{html, json, style};
 
@@ -141,7 +141,7 @@ fn read_keys(text: &str) -> Result<DispatchKeySet> {
 
 /// A key that a set can hold.
 fn read_key(name: &str) -> Result<DispatchKey> {
-    let key = name.parse::<DispatchKey>()?;
+    let key = keys::by_name(name)?;
     if key.is_alias() {
         let message = format!(
             "`{name}` is an alias, which only registrations know, expected a key such as AutogradCPU; \

@@ -36,12 +36,19 @@ pub(crate) struct Keys {
     layer: Option<String>,
 
     /// What the layer stands above: a key or an alias; may be given several times
-    #[arg(long, value_name = "KEY", requires = "layer")]
+    #[arg(long, value_name = "KEY", requires = "layer", value_parser = by_name)]
     above: Vec<DispatchKey>,
 
     /// What the layer stands below: a key or an alias; may be given several times
-    #[arg(long, value_name = "KEY", requires = "layer")]
+    #[arg(long, value_name = "KEY", requires = "layer", value_parser = by_name)]
     below: Vec<DispatchKey>,
+}
+
+/// A key named on the command line.
+pub(super) fn by_name(name: &str) -> Result<DispatchKey> {
+    name.parse().map_err(|error: Error| {
+        Error::new(error.kind(), format!("{} (`opgrid keys` lists all)", error.message()))
+    })
 }
 
 impl Keys {
