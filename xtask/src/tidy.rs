@@ -9,6 +9,7 @@ mod folders;
 mod form;
 mod operators;
 mod purity;
+mod test_modules;
 mod unit_tests;
 mod unsafety;
 
@@ -141,6 +142,7 @@ fn text_files(workspace: &Workspace) -> Result<Vec<TextFile>, Failure> {
 /// What the rules that need only the text of the files say.
 fn violations(files: &[TextFile]) -> Vec<Violation> {
     let mut violations = operators::every_file_is_listed(files);
+    violations.extend(test_modules::are_declared(files));
     violations.extend(unit_tests::are_compiled(files));
     for file in files {
         violations.extend(form::machine_paths(file));

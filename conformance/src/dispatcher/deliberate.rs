@@ -71,7 +71,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "building-blocks",
             what: "torch takes kernels and fallbacks for keys that no call reaches; opgrid refuses them, because they would never run",
-            test: ("opgrid-core/tests/differences.rs", "kernels_for_building_blocks_are_refused"),
+            test: ("opgrid-core/tests/all/differences.rs", "kernels_for_building_blocks_are_refused"),
         },
         met: Met::ByPrograms,
         leaves_states_equal: true,
@@ -103,7 +103,7 @@ pub const RULES: &[Rule] = &[
             id: "replaced-kernel",
             what: "torch's report of a replaced kernel names the one of another column or none; opgrid names the kernel that ran until now, so that it can be found",
             test: (
-                "opgrid-core/tests/registration_errors.rs",
+                "opgrid-core/tests/all/registration_errors.rs",
                 "a_replaced_kernel_is_reported_by_its_own_text",
             ),
         },
@@ -115,7 +115,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "failed-registration-operator",
             what: "torch keeps an operator without schema and kernels after a registration that failed; opgrid undoes the whole library",
-            test: ("opgrid-core/tests/registration_errors.rs", "definitions_have_a_schema"),
+            test: ("opgrid-core/tests/all/registration_errors.rs", "definitions_have_a_schema"),
         },
         met: Met::ByPrograms,
         leaves_states_equal: true,
@@ -127,7 +127,10 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "failed-registration-signature",
             what: "torch holds later kernels to the types of a kernel that it refused; opgrid forgets it with the registration",
-            test: ("opgrid-core/tests/registration_errors.rs", "a_library_that_fails_leaves_no_signature"),
+            test: (
+                "opgrid-core/tests/all/registration_errors.rs",
+                "a_library_that_fails_leaves_no_signature",
+            ),
         },
         met: Met::ByPrograms,
         // What comes after it was fixed here by a kernel that torch refuses.
@@ -142,7 +145,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "first-misfit",
             what: "torch names whichever misfitting kernel its hash table gives first; opgrid names that of the lowest key, so that the message is the same every time",
-            test: ("opgrid-core/tests/differences.rs", "the_first_kernel_that_does_not_fit_is_named"),
+            test: ("opgrid-core/tests/all/differences.rs", "the_first_kernel_that_does_not_fit_is_named"),
         },
         met: Met::ByPrograms,
         leaves_states_equal: true,
@@ -154,7 +157,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "schema-first",
             what: "torch compares a kernel with the other kernels first; opgrid with the schema, because that is what the author has to follow",
-            test: ("opgrid-core/tests/differences.rs", "the_schema_comes_before_other_kernels"),
+            test: ("opgrid-core/tests/all/differences.rs", "the_schema_comes_before_other_kernels"),
         },
         met: Met::ByPrograms,
         leaves_states_equal: true,
@@ -167,7 +170,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "catch-all-key",
             what: "torch reports `(catch all)` as the key of a replaced kernel; opgrid names the alias CompositeImplicitAutograd, which is the key that it is listed under",
-            test: ("opgrid-core/tests/differences.rs", "kernels_for_every_key_are_reported_by_their_key"),
+            test: ("opgrid-core/tests/all/differences.rs", "kernels_for_every_key_are_reported_by_their_key"),
         },
         met: Met::ByPrograms,
         leaves_states_equal: true,
@@ -177,7 +180,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "extractor-dump",
             what: "torch's dump shows the fallthroughs of whichever backend was changed last; opgrid shows those of CPU, which is the same every time",
-            test: ("opgrid-core/tests/differences.rs", "the_extractor_shows_the_keys_of_cpu"),
+            test: ("opgrid-core/tests/all/differences.rs", "the_extractor_shows_the_keys_of_cpu"),
         },
         met: Met::ByPrograms,
         leaves_states_equal: true,
@@ -199,7 +202,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "key-names",
             what: "torch cannot read some of the names that it prints for keys; opgrid reads every one",
-            test: ("opgrid-core/tests/keys.rs", "every_name_parses_and_nothing_else"),
+            test: ("opgrid-core/tests/all/keys.rs", "every_name_parses_and_nothing_else"),
         },
         met: Met::ByPrograms,
         leaves_states_equal: true,
@@ -212,7 +215,10 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "after-undefined",
             what: "torch loses the last backend from the keys after Undefined and after aliases, by shifting one bit too far; opgrid keeps every backend",
-            test: ("opgrid-core/tests/key_set.rs", "after_a_key_remain_backends_and_the_python_dispatcher"),
+            test: (
+                "opgrid-core/tests/all/key_set.rs",
+                "after_a_key_remain_backends_and_the_python_dispatcher",
+            ),
         },
         met: Met::ByPrograms,
         leaves_states_equal: true,
@@ -228,7 +234,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "too-many-arguments",
             what: "torch may tell another mistake of a definition with more than 64 arguments; opgrid counts them before anything else, as the cheapest check",
-            test: ("opgrid-core/tests/registration_errors.rs", "definitions_have_a_schema"),
+            test: ("opgrid-core/tests/all/registration_errors.rs", "definitions_have_a_schema"),
         },
         met: Met::ByItsTest,
         leaves_states_equal: true,
@@ -238,7 +244,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "order-of-sets",
             what: "torch prints alias sets and unions in the order of a hash table; opgrid in the order written, so that text and schema stay alike",
-            test: ("opgrid-schema/tests/grammar.rs", "annotations"),
+            test: ("opgrid-schema/tests/all/grammar.rs", "annotations"),
         },
         met: Met::ByPrograms,
         leaves_states_equal: true,
@@ -257,7 +263,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "optional-number",
             what: "torch prints `Union(Scalar)?` for `Scalar??`, which it cannot read again; opgrid prints `Scalar?`",
-            test: ("opgrid-schema/tests/grammar.rs", "composed_types"),
+            test: ("opgrid-schema/tests/all/grammar.rs", "composed_types"),
         },
         met: Met::ByItsTest,
         leaves_states_equal: true,
@@ -271,7 +277,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "fresh-sets",
             what: "torch counts fresh alias sets of inner types that it then drops; opgrid numbers only those that are kept",
-            test: ("opgrid-core/tests/differences.rs", "only_sets_that_are_kept_are_numbered"),
+            test: ("opgrid-core/tests/all/differences.rs", "only_sets_that_are_kept_are_numbered"),
         },
         met: Met::ByItsTest,
         leaves_states_equal: true,
@@ -290,7 +296,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "complex-default",
             what: "torch refuses or cuts a real default of a complex argument; opgrid keeps its value",
-            test: ("opgrid-schema/tests/defaults.rs", "numbers"),
+            test: ("opgrid-schema/tests/all/defaults.rs", "numbers"),
         },
         met: Met::ByItsTest,
         leaves_states_equal: true,
@@ -307,7 +313,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "cut-numbers",
             what: "torch cuts numbers in schemas that are too large, and integers after the first wrong sign; opgrid refuses them, because the value would be another",
-            test: ("opgrid-schema/tests/defaults.rs", "numbers"),
+            test: ("opgrid-schema/tests/all/defaults.rs", "numbers"),
         },
         met: Met::ByItsTest,
         leaves_states_equal: true,
@@ -328,7 +334,7 @@ pub const RULES: &[Rule] = &[
         decided: Decided {
             id: "device-index",
             what: "torch wraps the index of a device at eight bits; opgrid refuses an index that is too large",
-            test: ("opgrid-schema/tests/defaults.rs", "devices"),
+            test: ("opgrid-schema/tests/all/defaults.rs", "devices"),
         },
         met: Met::ByItsTest,
         leaves_states_equal: true,

@@ -33,7 +33,7 @@ pub(super) fn every_file_is_listed(files: &[TextFile]) -> Vec<Violation> {
 }
 
 /// The names after `mod`, and `group/name` for those in the groups of `operators!`.
-fn listed_modules(text: &str) -> BTreeSet<String> {
+pub(super) fn listed_modules(text: &str) -> BTreeSet<String> {
     let lines = rust_source::lines(text);
     let code = lines.iter().map(|line| line.code.as_str()).collect::<Vec<_>>().join("\n");
     let mut listed = BTreeSet::new();

@@ -86,7 +86,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "it gives and takes memory through the table as plugins do, by pointers",
     ),
     (
-        "crates/opgrid-tensor/tests/dlpack.rs",
+        "crates/opgrid-tensor/tests/all/dlpack.rs",
         "it changes what is lent as another library could, by a pointer",
     ),
     ("examples/my-test-rust/src/python.rs", "a capsule of Python leads to a handle by a pointer"),

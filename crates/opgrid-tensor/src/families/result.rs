@@ -201,7 +201,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         what: "torch gives an output of another shape the shape of the result, with a warning; here it is \
                refused unless it has no elements",
         why: "tensors would change under the hands of those who look at them",
-        test: ("opgrid-tensor/tests/views.rs", "outputs_beside_their_inputs"),
+        test: ("opgrid-tensor/tests/all/views.rs", "outputs_beside_their_inputs"),
         when: |seen| {
             let is_refused = |out: &Operand| {
                 let shape =
@@ -217,7 +217,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         what: "torch enlarges the memory under an output without elements where it lies, as `resize_` does under every \
                tensor; here both get memory of their own",
         why: "others who look at the memory keep what they see",
-        test: ("opgrid-tensor/tests/differences/outputs.rs", "an_output_that_gets_a_shape_gets_memory"),
+        test: ("opgrid-tensor/tests/all/differences/outputs.rs", "an_output_that_gets_a_shape_gets_memory"),
         when: |seen| {
             // Outputs that grow in one memory overlap there.
             let growing = || seen.outs().filter(|out| out.is_empty());
@@ -237,7 +237,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
                refused whatever the sizes are",
         why: "whether a program is right must not depend on its data",
         test: (
-            "opgrid-tensor/tests/differences/refused.rs",
+            "opgrid-tensor/tests/all/differences/refused.rs",
             "what_is_refused_with_elements_is_refused_without",
         ),
         when: |seen| seen.we_refuse("") && seen.torch_gives_nothing(),
@@ -248,7 +248,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         what: "torch copies to an output without elements in many operators that it makes of others, so that the output \
                lies in rows; here it gets the order of the inputs as with all other operators",
         why: "one rule for all operators",
-        test: ("opgrid-tensor/tests/differences/outputs.rs", "an_output_that_gets_a_shape_gets_memory"),
+        test: ("opgrid-tensor/tests/all/differences/outputs.rs", "an_output_that_gets_a_shape_gets_memory"),
         when: |seen| seen.outs().any(Operand::is_empty) && seen.lies_in_rows_there(),
         directed: None,
     },
@@ -257,7 +257,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         what: "torch asks for outputs of exactly the dtype of the result in operators that it makes of others; here \
                outputs of every operator take what converts to them",
         why: "one rule for all operators",
-        test: ("opgrid-tensor/tests/differences/outputs.rs", "outputs_take_what_converts_to_them"),
+        test: ("opgrid-tensor/tests/all/differences/outputs.rs", "outputs_take_what_converts_to_them"),
         when: |seen| {
             let is_other = |out: &Operand| seen.tensor("self").is_some_and(|input| input.dtype != out.dtype);
             let words = ["Found dtype", "expected scalar type"];
@@ -271,7 +271,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         what: "torch writes the results of some operators to an output as if it lay in rows, or in the order \
                of the input; here its elements are written",
         why: "elements must not be lost, nor others overwritten",
-        test: ("opgrid-tensor/tests/differences/outputs.rs", "outputs_of_any_strides_are_written"),
+        test: ("opgrid-tensor/tests/all/differences/outputs.rs", "outputs_of_any_strides_are_written"),
         when: |seen| {
             let is_such = matches!(
                 seen.family(),
@@ -318,7 +318,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         what: "torch gives outputs of the right shape other strides in some operators, and writes them so; here an output \
                keeps its strides",
         why: "others who look at the memory see what they asked for",
-        test: ("opgrid-tensor/tests/differences/outputs.rs", "outputs_of_any_strides_are_written"),
+        test: ("opgrid-tensor/tests/all/differences/outputs.rs", "outputs_of_any_strides_are_written"),
         when: |seen| {
             let is_such = matches!(
                 seen.family(),
@@ -341,7 +341,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         what: "torch leaves to each kernel which stride a dimension of size 1 gets, or any dimension of a tensor without \
                elements; here one rule decides for all operators",
         why: "no element is reached by such a stride",
-        test: ("opgrid-tensor/tests/differences/layouts.rs", "strides_of_single_places"),
+        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "strides_of_single_places"),
         when: |seen| {
             // Pointwise operators and views have rules of their own in torch, which hold here as well.
             let is_own = matches!(
@@ -379,7 +379,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         what: "torch has no kernel for one or both floats of 16 bits in some operators; here all that take floats take \
                them",
         why: "one loop serves all floats",
-        test: ("opgrid-tensor/tests/differences/computed.rs", "floats_of_16_bits_are_taken_everywhere"),
+        test: ("opgrid-tensor/tests/all/differences/computed.rs", "floats_of_16_bits_are_taken_everywhere"),
         when: |seen| {
             let dtypes = ["'Half'", "'BFloat16'", "dtype Half", "dtype BFloat16"];
             let lacks = |dtype: &&str| {
@@ -394,7 +394,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         id: "calls-that-end-the-process",
         what: "torch dies of a signal in some calls; here they end in results or errors",
         why: "a process must not die of its data",
-        test: ("opgrid-tensor/tests/differences/computed.rs", "calls_that_end_the_process_elsewhere"),
+        test: ("opgrid-tensor/tests/all/differences/computed.rs", "calls_that_end_the_process_elsewhere"),
         when: |seen| {
             let is_such = matches!(
                 seen.family(),

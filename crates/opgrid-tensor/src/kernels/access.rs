@@ -197,7 +197,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
                refused",
         why: "which of several values stays would depend on the order of the loop",
         test: (
-            "opgrid-tensor/tests/differences/outputs.rs",
+            "opgrid-tensor/tests/all/differences/outputs.rs",
             "outputs_that_repeat_or_share_elements_are_refused",
         ),
         when: |seen| {
@@ -214,7 +214,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
                refused",
         why: "every result is asked for",
         test: (
-            "opgrid-tensor/tests/differences/outputs.rs",
+            "opgrid-tensor/tests/all/differences/outputs.rs",
             "outputs_that_repeat_or_share_elements_are_refused",
         ),
         when: |seen| {
@@ -231,7 +231,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
                input again; here they are refused",
         why: "results would depend on the order of the loop",
         test: (
-            "opgrid-tensor/tests/differences/outputs.rs",
+            "opgrid-tensor/tests/all/differences/outputs.rs",
             "outputs_that_repeat_or_share_elements_are_refused",
         ),
         when: |seen| {
@@ -258,7 +258,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         what: "torch refuses outputs without elements that lie over an input, or counts them among what \
                broadcasts; here they share nothing",
         why: "no element is read or written",
-        test: ("opgrid-tensor/tests/differences/outputs.rs", "what_has_no_elements_shares_none"),
+        test: ("opgrid-tensor/tests/all/differences/outputs.rs", "what_has_no_elements_shares_none"),
         when: |seen| {
             let words = ["single memory location", "doesn't match the broadcast shape"];
             let is_empty = seen.we_give_nothing() || seen.written().is_some_and(Operand::is_empty);
@@ -286,7 +286,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         what: "torch and opgrid do not search views with gaps for elements that they share with an output, \
                and write and read such elements in different orders",
         why: "the search would cost more than most operators",
-        test: ("opgrid-tensor/tests/differences/outputs.rs", "outputs_between_the_elements_of_an_input"),
+        test: ("opgrid-tensor/tests/all/differences/outputs.rs", "outputs_between_the_elements_of_an_input"),
         when: |seen| {
             let meets = |out: &Operand| {
                 let other =
@@ -306,7 +306,7 @@ pub(crate) const READ_FIRST: Difference = Difference {
     what: "torch refuses an output that shares elements with probabilities, or with what losses compare; here they are read first \
            and then written",
     why: "nothing is read after it is written",
-    test: ("opgrid-tensor/tests/differences/outputs.rs", "results_are_computed_before_they_are_written"),
+    test: ("opgrid-tensor/tests/all/differences/outputs.rs", "results_are_computed_before_they_are_written"),
     when: |seen| {
         let shares = |out: &Operand| seen.inputs().iter().any(|input| input.memory == out.memory);
         seen.torch_refuses("refer to a single memory location") && seen.outs().any(shares)
@@ -329,7 +329,7 @@ pub(crate) const READ_AFTER_WRITTEN: Difference = Difference {
     what: "torch lets products and reductions write over their own inputs and reads what it wrote; here \
            that is refused, or the input is read first",
     why: "results would depend on the order of the loop",
-    test: ("opgrid-tensor/tests/differences/outputs.rs", "products_into_their_own_factors"),
+    test: ("opgrid-tensor/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
     when: |seen| {
         let shares = |out: &Operand| seen.inputs().iter().any(|input| input.memory == out.memory);
         let differs = matches!(seen.part, Part::Outcome | Part::Values | Part::Written);

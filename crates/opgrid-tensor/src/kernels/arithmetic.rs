@@ -279,7 +279,7 @@ pub(crate) const SIGN_OF_ZERO: Difference = Difference {
     what: "torch gives zeros of one sign or the other where vectors and single elements are computed by \
            different instructions; here each element alike",
     why: "equal numbers, computed in one way",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "signs_of_zeros"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "signs_of_zeros"),
     when: |seen| {
         let same = |ours: f64, torch: f64| ours == torch || (ours.is_nan() && torch.is_nan());
         seen.each(|(_, ours, torch)| same(ours.re, torch.re) && same(ours.im, torch.im))
@@ -293,7 +293,7 @@ pub(crate) const NUMBERS_FIT: Difference = Difference {
     what: "torch writes numbers beyond the range of a dtype as infinity, or does not look at bounds that a \
            sequence does not reach, and takes some margins beyond the range of a loss; here they are refused",
     why: "numbers must not be lost silently",
-    test: ("opgrid-tensor/tests/differences/outputs.rs", "numbers_that_are_written_fit_the_dtype"),
+    test: ("opgrid-tensor/tests/all/differences/outputs.rs", "numbers_that_are_written_fit_the_dtype"),
     when: |seen| {
         let words = ["without overflow", "cannot be cast to dtype"];
         words.iter().any(|words| seen.we_refuse(words))

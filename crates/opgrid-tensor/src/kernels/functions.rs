@@ -272,7 +272,7 @@ pub(crate) const INVERSE_TANGENTS: Difference = Difference {
     what: "torch gives NaN for the inverse tangents of complex numbers whose squares leave the range; \
            here they are in range",
     why: "the result is in range",
-    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
         seen.each(|(dtype, ours, torch)| dtype.is_complex() && ours.is_finite() && !torch.is_finite())
     },

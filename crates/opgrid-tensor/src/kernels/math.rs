@@ -555,7 +555,7 @@ pub(crate) const IN_RANGE: Difference = Difference {
     what: "torch gives NaN or infinity for some complex numbers near the ends of the range, where a part of the \
        formula leaves it; here the result is in range",
     why: "the mathematical result",
-    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
         // Beside numbers that are beyond the range on both sides.
         let is_such = |(dtype, ours, torch): &Pair| {
@@ -584,7 +584,7 @@ pub(crate) const SIGMOIDS: Difference = Difference {
     what: "torch divides by an exponential that overflows, and gives NaN or zero; here the exponential that vanishes is taken, so \
            that the result vanishes unless it is multiplied by a number at the end of the range",
     why: "the mathematical result",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "results_that_are_not_finite"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
     when: |seen| {
         // The exponential overflows, and the other part is so large that the product of both is not zero.
         let is_far = |x: &Complex<f64>, dtype: DType| {
@@ -609,7 +609,7 @@ pub(crate) const HALF_OF_EXPONENTIALS: Difference = Difference {
     id: "halves-of-exponentials-in-range",
     what: "torch halves an exponential that is infinite already where half of it is in range; here the half is computed",
     why: "the mathematical result",
-    test: ("opgrid-tensor/tests/ends_of_ranges.rs", "halves_of_exponentials_stay_in_range"),
+    test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "halves_of_exponentials_stay_in_range"),
     when: |seen| {
         seen.each(|(dtype, ours, torch)| {
             let largest = crate::tensor::finfo(*dtype).map_or(f64::MAX, |limits| limits.max);
@@ -626,7 +626,7 @@ pub(crate) const FAR_POWERS: Difference = Difference {
            overflow or vanish, which leaves NaN; here each follows from the exponential of the logarithm, to the digits that \
            such small numbers have",
     why: "most such powers are in the range",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "results_that_are_not_finite"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
     when: |seen| {
         let is_far = |x: &Complex<f64>| !(1e-19..1e19).contains(&x.norm());
         let is_extreme = seen.inputs().iter().any(|input| input.elements.iter().any(is_far))
@@ -659,7 +659,7 @@ pub(crate) const NOT_FINITE: Difference = Difference {
     what: "torch and C compilers disagree with themselves about which parts of a complex result beyond the \
            range are infinite and which NaN; here each follows from the formula",
     why: "both sides say that the result is beyond the range",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "results_that_are_not_finite"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
     when: |seen| {
         seen.each(|(dtype, ours, torch)| dtype.is_complex() && !ours.is_finite() && !torch.is_finite())
     },

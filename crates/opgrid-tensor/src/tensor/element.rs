@@ -350,7 +350,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
            most often by way of wider integers whose high bits are cut; here it becomes the nearest end of \
            the range, and NaN becomes 0",
     why: "a result that depends on the processor and on the width of its vectors is of no use",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "floats_beyond_the_integers"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "floats_beyond_the_integers"),
     when: |seen| {
         let Some((dtype, ..)) = seen.elements.first() else { return false };
         let Ok(limits) = iinfo(*dtype) else { return false };

@@ -47,7 +47,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch multiplies infinity by an error function that its vector code has as NaN; here gelu of \
                    infinity is infinite",
             why: "the mathematical result",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "results_that_are_not_finite"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
             when: |seen| seen.each(|(_, ours, torch)| !torch.is_finite() && (!ours.is_finite() || ours.re == 0.0)),
             directed: Some(Directed { operator: "aten::gelu", arguments: || vec![("self", Operand::rows(0, DType::F32, &[16], &[f64::INFINITY; 16]).into())], needs: Some("avx512f") }),
         },
@@ -60,7 +60,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch's library for neural networks does not write outputs of other strides than the input's; here they are \
                    written",
             why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 let (Some(input), Some(out)) = (seen.tensor("self"), seen.out()) else { return false };
                 input.geometry.strides() != out.geometry.strides()

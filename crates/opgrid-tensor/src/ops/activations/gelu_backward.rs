@@ -49,7 +49,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch's library for neural networks refuses gradients of some strides and dtypes, or dies of them; here they are \
                    converted, and lie as they do",
             why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
             when: |seen| seen.torch_refuses("could not create a primitive") || seen.torch_refuses("could not construct a memory descriptor") || seen.torch_refuses("itensor_view_from_dense expects float") || seen.torch_refuses(DIED),
             directed: Some(Directed { operator: "aten::gelu_backward", arguments: || vec![("grad_output", Operand::rows(0, DType::I64, &[2], &[1.0, 2.0]).into()), ("self", Operand::rows(1, DType::F32, &[2], &[0.5, 1.0]).into())], needs: None }),
         });

@@ -52,7 +52,7 @@ pub(super) fn samples(samples: &mut Samples) {
                    end of the range, or beside an infinite exponential, become infinite or NaN, and such beside the smallest \
                    ones keep a few digits or stay infinite; here the gradient is multiplied by the quotient",
             why: "the mathematical result",
-            test: ("opgrid-tensor/tests/ends_of_ranges.rs", "slopes_of_softplus_stay_in_range"),
+            test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "slopes_of_softplus_stay_in_range"),
             when: |seen| {
                 let Some(threshold) = seen.number("threshold").and_then(|number| number.to_f64().ok()) else { return false };
                 let computed = seen.tensor("grad_output").and_then(|grad| crate::tensor::finfo(grad.dtype).ok());

@@ -70,7 +70,7 @@ pub(super) const ROW_FOR_EACH_KEY: Difference = Difference {
     what: "torch reads as many keys as there are values, heads of both by the number of one of them, and masks without \
            elements, also where there are none; here keys and values of different shapes are refused, and such masks",
     why: "memory that is not theirs must not be read",
-    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "attention_is_checked"),
     when: |seen| {
         let is_empty = seen.tensor("attn_mask").is_some_and(Operand::is_empty);
         seen.we_refuse("argument `value` has shape")
@@ -86,7 +86,7 @@ pub(super) const OF_ANY_STRIDES: Difference = Difference {
     what: "torch reads and writes rows of attention for the CPU as if their elements were neighbours, so that results are \
            wrong and in part never written; here queries, keys and values may have any strides",
     why: "results must not depend on the layout",
-    test: ("opgrid-tensor/tests/networks.rs", "attention_is_that_of_any_strides"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "attention_is_that_of_any_strides"),
     when: |seen| {
         let has_gaps = |name: &&str| {
             let geometry = seen.tensor(name).map(|tensor| &tensor.geometry);
@@ -111,7 +111,7 @@ const MASKS_OF_BOOLS: Difference = Difference {
     id: "masks-of-attention-of-bools",
     what: "torch takes masks of bools in `scaled_dot_product_attention` and not in what it is made of; here both do",
     why: "one meaning for every mask",
-    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "attention_is_checked"),
     when: |seen| {
         let is_bool = seen.tensor("attn_mask").is_some_and(|mask| mask.dtype == DType::Bool);
         is_bool && seen.torch_refuses("Attention mask is the same data type as query")
@@ -124,7 +124,7 @@ const LOGARITHMS_OF_NOTHING: Difference = Difference {
     what: "torch gives no numbers as logarithms of heads without elements, of which each score is zero times infinity; here \
            they are zero, as where there are no keys",
     why: "nothing is added up",
-    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "attention_is_checked"),
     when: |seen| {
         let heads = seen.tensor("query").and_then(|query| query.geometry.sizes().last());
         heads == Some(&0) && seen.part == Part::Values

@@ -76,7 +76,7 @@ const PROBABILITIES: Difference = Difference {
     what: "torch drops no weights of attention where the probability is negative or no number; here it is refused, as \
            one above 1",
     why: "a wrong probability is a mistake that nobody notices",
-    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "attention_is_checked"),
     when: |seen| seen.we_refuse("argument `dropout_p` is -") || seen.we_refuse("argument `dropout_p` is NaN"),
     directed: None,
 };
@@ -86,7 +86,7 @@ const OF_INTEGERS: Difference = Difference {
     what: "torch cuts the weights of attention to whole numbers where queries are integers or bools beside keys and \
            values of floats; here they are refused",
     why: "weights are numbers between 0 and 1",
-    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "attention_is_checked"),
     when: |seen| {
         let query = seen.tensor("query").map(|query| query.dtype);
         let is_whole = query.is_some_and(|dtype| !dtype.is_floating_point() && !dtype.is_complex());
@@ -100,7 +100,7 @@ const WITHOUT_ELEMENTS: Difference = Difference {
     what: "torch gives zeros of the sizes of the queries, in rows, where queries, keys or values have no elements, whatever \
            the other sizes are; here sizes in front broadcast, and others must fit, as with elements",
     why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "attention_is_checked"),
     when: |seen| {
         let is_empty = |name: &&str| seen.tensor(name).is_some_and(Operand::is_empty);
         let has_none = ["query", "key", "value"].iter().any(is_empty);

@@ -50,7 +50,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch gives the functional form of `copy` the gaps and the offset of `self`; here the result \
                has none",
             why: "nobody reads the gaps",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| seen.operator.starts_with("aten::copy") && !seen.operator.starts_with("aten::copy_") && (seen.part == Part::Strides || seen.begins_memory_here()),
             directed: None,
         });

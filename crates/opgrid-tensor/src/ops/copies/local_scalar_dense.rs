@@ -37,7 +37,10 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch reads the first of several elements, or memory behind none; here a tensor of one \
                element is asked for",
             why: "memory that is not the tensor's must not be read",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "a_number_is_read_out_of_one_element_only"),
+            test: (
+                "opgrid-tensor/tests/all/differences/refused.rs",
+                "a_number_is_read_out_of_one_element_only",
+            ),
             when: |seen| seen.we_refuse("elements cannot be converted"),
             directed: None,
         },

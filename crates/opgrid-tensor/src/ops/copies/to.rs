@@ -53,7 +53,7 @@ pub(super) fn samples(samples: &mut Samples) {
                though it lies otherwise, and a copy where it lies in several formats; here a copy where it does not lie in that \
                format",
             why: "who asks for rows reads rows",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 let is_asked = matches!(seen.argument("memory_format"), Some(Argument::Other));
                 let is_layout =

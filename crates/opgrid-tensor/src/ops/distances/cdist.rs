@@ -125,7 +125,10 @@ const WITHOUT_COLUMNS: Difference = Difference {
     what: "torch does not look at the dtypes of rows without columns, whose distances are zero; here they are checked as \
            with columns",
     why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
+    test: (
+        "opgrid-tensor/tests/all/differences/refused.rs",
+        "what_is_refused_with_elements_is_refused_without",
+    ),
     when: |seen| {
         let is_checked =
             seen.we_refuse("convert one of them") || seen.we_refuse("expected float32 or float64");
@@ -139,7 +142,7 @@ const NOT_A_NUMBER: Difference = Difference {
     what: "torch's cdist leaves out differences that are no numbers where the largest one counts, unlike pdist; here they \
            make the distance so",
     why: "pdist and maximum say it",
-    test: ("opgrid-tensor/tests/images.rs", "the_largest_distance_of_what_is_no_number"),
+    test: ("opgrid-tensor/tests/all/images.rs", "the_largest_distance_of_what_is_no_number"),
     when: |seen| seen.each(|(_, ours, _)| ours.re.is_nan()),
     directed: Some(Directed {
         operator: "aten::_cdist_forward",

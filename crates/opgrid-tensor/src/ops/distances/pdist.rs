@@ -87,7 +87,7 @@ pub(super) fn samples(samples: &mut Samples) {
         what: "torch's kernel of `pdist` takes negative orders, every dtype where there are no columns, and only rows without gaps; here it checks \
                what `pdist` does, and takes any strides",
         why: "a kernel that is called alone must not mislead",
-        test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| {
             seen.we_refuse("argument `p`")
                 || seen.we_refuse("expected float32 or float64")

@@ -156,7 +156,7 @@ const DIFFERENCES: &[Difference] = &[
         what: "torch does not look whether offsets begin with 0, ascend and stay within the indices, nor whether indices are a vector of \
                integers of 32 or 64 bits, and then reads memory beside them; here they are refused",
         why: "memory that belongs to nobody must not be read",
-        test: ("opgrid-tensor/tests/differences/refused.rs", "bags_that_do_not_fit"),
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "bags_that_do_not_fit"),
         when: |seen| {
             let words = ["argument `offsets` ", "argument `indices` has ", "is out of range for the"];
             words.iter().any(|words| seen.we_refuse(words))
@@ -167,7 +167,7 @@ const DIFFERENCES: &[Difference] = &[
         id: "bags-of-any-strides",
         what: "torch reads indices, offsets and weights as if they lay in rows; here every element has its place",
         why: "the answer does not depend on the layout",
-        test: ("opgrid-tensor/tests/differences/layouts.rs", "bags_of_any_strides"),
+        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "bags_of_any_strides"),
         when: |seen| {
             let is_apart = |name: &&str| seen.tensor(name).is_some_and(|list| !list.geometry.is_contiguous());
             let is_misread = seen.part == Part::Values
@@ -186,7 +186,7 @@ const DIFFERENCES: &[Difference] = &[
         what: "torch dies, or gives the indices bags that there are not, where there are no bags; here each belongs to bag 0, and the \
                results have no rows",
         why: "whether a program is right must not depend on its data",
-        test: ("opgrid-tensor/tests/differences/layouts.rs", "bags_of_any_strides"),
+        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "bags_of_any_strides"),
         when: |seen| {
             let is_answer = seen.torch_refuses(DIED) || !seen.elements.is_empty();
             let is_last_an_end = matches!(seen.number("include_last_offset"), Some(Scalar::Bool(true)));
@@ -199,7 +199,7 @@ const DIFFERENCES: &[Difference] = &[
         id: "the-last-offset-ends-a-bag",
         what: "torch counts indices behind the last offset to the last bag in some modes, though that offset is to end it; here in none",
         why: "one rule for all modes",
-        test: ("opgrid-tensor/tests/differences/numbers.rs", "the_last_offset_ends_a_bag"),
+        test: ("opgrid-tensor/tests/all/differences/numbers.rs", "the_last_offset_ends_a_bag"),
         when: |seen| {
             let Some(Argument::Number(Scalar::Bool(true))) = seen.argument("include_last_offset") else {
                 return false;

@@ -63,7 +63,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch counts indices of rows that are not there in memory that is not its own, and dies of it; here they are passed over, \
                    as torch does where it counts none",
             why: "memory that belongs to nobody must not be written",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "frequencies_of_rows_that_are_there"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "frequencies_of_rows_that_are_there"),
             when: |seen| {
                 let Some(Scalar::Int(rows)) = seen.number("num_weights") else { return false };
                 let is_beyond = |index: &Complex64| index.re < 0.0 || index.re >= rows as f64;

@@ -48,7 +48,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "rows-of-nothing-are-not-shortened",
             what: "torch has no largest element of a row without elements; here nothing is shortened",
             why: "whether a program is right must not depend on its data",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "products_and_slices_of_nothing"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "products_and_slices_of_nothing"),
             when: |seen| seen.we_give_nothing() && seen.torch_refuses("norm on an empty tensor"),
             directed: None,
         },
@@ -60,7 +60,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch rounds the factor of a row to float16, which is infinite for a row of zeros and a negative length; here zeros \
                    stay zeros",
             why: "as with all other dtypes",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "results_that_are_not_finite"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
             when: |seen| seen.each(|(dtype, ours, torch)| *dtype == DType::F16 && ours.re == 0.0 && torch.is_nan()),
             directed: None,
         },
@@ -72,7 +72,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch takes one for the length of every row where the order is infinite in single precision alone; here the length \
                    is that of an infinite order",
             why: "what is near a limit has its value",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "means_beyond_the_range"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "means_beyond_the_range"),
             when: |seen| {
                 let Some(Scalar::Float(order)) = seen.number("norm_type") else { return false };
                 order.is_finite()
@@ -101,7 +101,7 @@ pub(super) const TABLES_OF_NUMBERS: Difference = Difference {
     id: "tables-of-inexact-numbers",
     what: "torch cuts what it computes of rows of integers and bools; here tables have a floating-point or complex dtype",
     why: "numbers must not be lost silently",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "tables_of_integers"),
+    test: ("opgrid-tensor/tests/all/differences/refused.rs", "tables_of_integers"),
     when: |seen| seen.we_refuse("expected a floating-point or complex dtype"),
     directed: None,
 };

@@ -31,7 +31,7 @@ pub(super) fn samples(samples: &mut Samples) {
         what: "torch gives an output without elements rows where strides are asked for; here the strides \
                that are asked for",
         why: "an argument must not be passed over",
-        test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| seen.out().is_some() && seen.part == Part::Strides,
         directed: None,
     };

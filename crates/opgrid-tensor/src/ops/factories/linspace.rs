@@ -97,7 +97,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch computes a sequence of integers in single precision and cuts fractions that come of \
                rounding; here it is computed in double precision",
             why: "it is nearer to the exact sequence",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "integers_between_two_others"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "integers_between_two_others"),
             when: |seen| {
                 seen.each(|(dtype, ours, torch)| dtype.is_integral() && (ours - torch).norm() == 1.0)
             },

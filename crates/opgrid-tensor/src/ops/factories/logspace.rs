@@ -103,7 +103,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch converts the first and last exponent to the dtype of the result, and refuses those \
                that are none of its numbers; here exponents are no elements and keep their fractions",
             why: "2 to the power of 3.5 is 11",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "exponents_of_integers"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "exponents_of_integers"),
             when: |seen| {
                 let bounds: Vec<f64> = ["start", "end"]
                     .iter()
@@ -137,7 +137,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "sequences-of-one-bool",
             what: "torch does not look at the dtype of a sequence of one element; here bools are refused whatever the number is",
             why: "whether a program is right must not depend on its data",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("not implemented for 'Bool'") && matches!(seen.number("steps"), Some(Scalar::Int(1))),
             directed: None,
         });
@@ -149,7 +149,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch rounds the exponents of a sequence of complex powers otherwise: one next to zero may be above it, or zero, and \
                    powers of zero and infinity jump there; powers of very large and small numbers multiply what was rounded by thousands",
             why: "the exponent is zero where the sequence goes through zero",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "powers_of_zero_go_through_one"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "powers_of_zero_go_through_one"),
             when: |seen| {
                 let Some(Scalar::Float(base)) = seen.number("base") else { return false };
                 let is_end = |x: &Complex64| x.norm() == 0.0 || *x == Complex64::ONE || !x.is_finite();

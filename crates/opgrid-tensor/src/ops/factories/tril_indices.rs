@@ -57,7 +57,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch counts beyond 64 bits where a diagonal lies that far from a matrix, and asks for a tensor of negative size; here \
                    the whole matrix is on one side",
             why: "the mathematical result",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
             when: |seen| {
                 let is_far = matches!(seen.number("offset"), Some(Scalar::Int(offset)) if offset < -(1 << 62));
                 let words = ["Trying to create tensor with negative dimension", "calculation overflowed"];

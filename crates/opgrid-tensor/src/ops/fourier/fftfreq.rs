@@ -96,7 +96,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "frequencies-of-less-than-nothing",
             what: "torch gives one frequency for -1 sample; here a negative number of samples is refused as in `fft_fftfreq`",
             why: "a negative length is a mistake that nobody notices",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("argument `n` is -"),
             directed: Some(Directed { operator: "aten::fft_rfftfreq", arguments: || vec![("n", Scalar::Int(-1).into())], needs: None }),
         },

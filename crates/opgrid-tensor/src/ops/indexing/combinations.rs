@@ -56,7 +56,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "choices-without-all-tuples",
             what: "torch makes all tuples before it chooses, for which memory ends soon; here only what is chosen is made",
             why: "the result needs no more memory than it has",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "choices_of_many_elements"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "choices_of_many_elements"),
             when: |seen| seen.torch_refuses("allocate memory"),
             directed: None,
         },

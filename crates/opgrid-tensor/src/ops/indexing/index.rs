@@ -70,7 +70,7 @@ pub(super) fn samples(samples: &mut Samples) {
                indices themselves decide",
             why: "the order of a result must not depend on the dtypes of its arguments",
             test: (
-                "opgrid-tensor/tests/differences/layouts.rs",
+                "opgrid-tensor/tests/all/differences/layouts.rs",
                 "converted_inputs_decide_on_the_order_as_they_lie",
             ),
             when: |seen| {
@@ -98,7 +98,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "indices-of-several-dtypes-lie-as-they-do",
             what: "torch converts indices of 32 bits before it decides how the result lies; here they count as they lie",
             why: "an index has no elements in the result",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 let is_short = |(_, tensor): &(&str, &Operand)| tensor.dtype == DType::I32;
                 seen.part == Part::Strides && seen.tensors().iter().any(is_short)
@@ -111,7 +111,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch fails an assertion in `_unsafe_index` at a list without indices, and takes no masks; \
                here it is `index`",
             why: "one meaning for every list of indices",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "an_index_list_without_indices_gives_everything"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "an_index_list_without_indices_gives_everything"),
             when: |seen| seen.torch_refuses("INTERNAL ASSERT") || seen.torch_refuses("at least one index") || seen.torch_refuses("unexpected index type"),
             directed: None,
         });

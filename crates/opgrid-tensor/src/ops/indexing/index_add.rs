@@ -57,7 +57,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch takes a truth value as the factor of numbers in `index_add`, and a float, whose fraction it cuts, as that \
                of integers, though not in `add`; here in neither",
             why: "one rule for all sums",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("argument `alpha` is a bool") || seen.we_refuse("argument `alpha` must not be"),
             directed: None,
         });

@@ -86,7 +86,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch refuses a complex number without an imaginary part for real tensors in `index_fill`; here it is the real number, \
                    as in `fill`",
             why: "one rule for all numbers that are written",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "complex_numbers_that_are_real"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "complex_numbers_that_are_real"),
             when: |seen| {
                 let is_real = |value: &Operand| value.elements.iter().all(|element| element.im == 0.0);
                 seen.tensor("value").is_some_and(is_real)

@@ -77,7 +77,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch fills by a uint8 mask only where there are several values; here also with one",
             why: "one rule for masks",
             test: (
-                "opgrid-tensor/tests/differences/computed.rs",
+                "opgrid-tensor/tests/all/differences/computed.rs",
                 "an_index_list_without_indices_gives_everything",
             ),
             when: |seen| seen.torch_refuses("masked_fill_ only"),
@@ -103,7 +103,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "last-values-stay",
             what: "torch leaves open which of several values for one element stays; here the last one does",
             why: "results must not depend on the order of the loop",
-            test: ("opgrid-tensor/tests/views.rs", "later_values_stay_and_sums_add_up"),
+            test: ("opgrid-tensor/tests/all/views.rs", "later_values_stay_and_sums_add_up"),
             when: |seen| {
                 !matches!(seen.number("accumulate"), Some(Scalar::Bool(true)))
                     && !seen.elements.is_empty()

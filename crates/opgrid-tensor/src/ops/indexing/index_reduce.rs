@@ -85,7 +85,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch meets an assertion within it where slices repeat elements, and joins complex numbers and bools of slices but not \
                    those of vectors; here slices may have any strides, and both are refused",
             why: "one rule for slices and vectors",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "slices_of_any_strides"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "slices_of_any_strides"),
             when: |seen| {
                 seen.torch_refuses("INTERNAL ASSERT FAILED") || seen.we_refuse("not implemented for 'Complex") || seen.we_refuse("not implemented for 'Bool'")
             },

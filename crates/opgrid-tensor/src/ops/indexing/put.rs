@@ -72,7 +72,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch puts several elements to one place in an order that depends on strides; here in that of the list, so \
                    that the last one stays",
             why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 let adds = matches!(seen.number("accumulate"), Some(Scalar::Bool(true)));
                 let (Some(index), Some(input)) = (seen.tensor("index"), seen.tensor("self")) else { return false };

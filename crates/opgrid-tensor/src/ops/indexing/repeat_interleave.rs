@@ -86,7 +86,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch refuses a dimension of a tensor without dimensions in `repeat_interleave`; here it is a vector of one \
                    element, as in reductions and `index_select`",
             why: "one rule for dimensions of tensors without any",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
             when: |seen| seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0) && seen.torch_refuses("imension"),
             directed: Some(Directed {
                 operator: "aten::repeat_interleave.self_int",

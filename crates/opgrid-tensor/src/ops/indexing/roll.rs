@@ -60,7 +60,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "shifts-of-any-size",
             what: "torch cannot read shifts that need all 64 bits; here they move elements as all others",
             why: "one rule for all numbers",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
             when: |seen| seen.torch_refuses("SymIntArrayRef expected to contain only concrete integers"),
             directed: None,
         },

@@ -67,7 +67,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch takes the largest and smallest of complex numbers where there are no indices; here they are refused whatever the \
                    sizes are",
             why: "whether a program is right must not depend on its data",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
             when: |seen| {
                 let is_complex = seen.we_refuse("not implemented for 'Complex");
                 is_complex && seen.tensor("index").is_some_and(Operand::is_empty)

@@ -39,7 +39,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "what-is-taken-lies-in-rows",
             what: "torch gives an output without elements the order of the indices, and a new result that of rows; here both lie in rows",
             why: "both ways to ask for a result give the same",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_that_are_made_lie_in_rows"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_that_are_made_lie_in_rows"),
             when: |seen| seen.out().is_some_and(Operand::is_empty) && seen.lies_in_rows_here(),
             directed: None,
         },

@@ -58,7 +58,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "indices-from-the-end-of-all-elements",
             what: "torch counts negative indices from the end of a dimension, but not of all elements; here of both",
             why: "one rule for all indices",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "indices_from_the_end"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "indices_from_the_end"),
             when: |seen| {
                 let is_negative = |indices: &Operand| indices.elements.iter().any(|index| index.re < 0.0);
                 let is_flat = !matches!(seen.argument("dim"), Some(Argument::Number(_)));
@@ -73,7 +73,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "elements-of-any-strides-as-one-list",
             what: "torch refuses tensors and indices that do not lie in rows where no dimension is given; here every element has its place",
             why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "indices_from_the_end"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "indices_from_the_end"),
             when: |seen| seen.torch_refuses("view size is not compatible"),
             directed: None,
         },
@@ -84,7 +84,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "indices-of-repeated-elements-are-checked",
             what: "torch reads memory beside a tensor whose elements are repeated where an index leads beyond it; here it is refused",
             why: "memory that belongs to nobody must not be read",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "places_that_are_not_there"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
             when: |seen| seen.we_refuse("is out of bounds for dimension"),
             directed: None,
         },
@@ -95,7 +95,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "indices-of-32-bits-along-a-dimension",
             what: "torch takes indices of 32 bits in `gather`, but not in `take_along_dim`; here in both",
             why: "one rule for all indices",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "indices_from_the_end"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "indices_from_the_end"),
             when: |seen| seen.torch_refuses("dtype of indices should be Long but got Int"),
             directed: None,
         },

@@ -107,7 +107,7 @@ pub(super) fn samples(samples: &mut Samples) {
         id: "scattered-copies-have-no-gaps",
         what: "torch gives copies in which a part is replaced the gaps and the offset of `self`; here they have none",
         why: "nobody reads the gaps",
-        test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| seen.out().is_none() && (seen.part == Part::Strides || seen.begins_memory_here()),
         directed: Some(Directed {
             operator: "aten::slice_scatter",
@@ -130,7 +130,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch writes the part of a copy that `as_strided_scatter` names into memory before or behind the copy's elements, \
                    where it is lost; here that is refused",
             why: "elements must not be lost",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| {
                 seen.we_refuse("before the first element of `self`")
                     || seen.we_refuse("are out of bounds for storage of size")

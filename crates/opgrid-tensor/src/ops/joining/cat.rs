@@ -191,7 +191,7 @@ pub(super) const ANY_STRIDES: Difference = Difference {
            strides of their own; here to the output's elements",
     why: "elements must not be lost",
     test: (
-        "opgrid-tensor/tests/differences/outputs.rs",
+        "opgrid-tensor/tests/all/differences/outputs.rs",
         "what_is_joined_is_written_to_outputs_of_any_strides",
     ),
     when: |seen| {

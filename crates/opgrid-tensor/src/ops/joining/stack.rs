@@ -43,7 +43,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch gives an output without elements its shape before it looks at the tensors that are \
                stacked, of which it may be one; here they are looked at first",
             why: "arguments mean what they are when the call begins",
-            test: ("opgrid-tensor/tests/differences/outputs.rs", "what_has_no_elements_shares_none"),
+            test: ("opgrid-tensor/tests/all/differences/outputs.rs", "what_has_no_elements_shares_none"),
             when: |seen| {
                 let is_among = |out: &Operand| {
                     out.is_empty() && seen.inputs().iter().any(|input| input.memory == out.memory)

@@ -176,7 +176,7 @@ pub(crate) const HARDSWISH_IN_RANGE: Difference = Difference {
     id: "hardswish-of-large-numbers",
     what: "torch multiplies by six before it divides, which gives infinity for large numbers; here a number stays in range",
     why: "the mathematical result",
-    test: ("opgrid-tensor/tests/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
+    test: ("opgrid-tensor/tests/all/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
     when: |seen| {
         seen.each(|(dtype, ours, torch)| {
             let is_large = finfo(*dtype).is_ok_and(|limits| ours.re > limits.max / 8.0);
@@ -197,7 +197,7 @@ pub(crate) const AT_NAN: Difference = Difference {
     what: "torch gives the slope at NaN, or between limits that are NaN, as zero or NaN in vectors and as that of positive numbers \
            elsewhere; here always as that of positive numbers",
     why: "equal numbers, computed in one way",
-    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
         let has_nan = |input: &Operand| input.elements.iter().any(|element| element.re.is_nan());
         let is_nan = |number: Scalar| matches!(number, Scalar::Float(number) if number.is_nan());

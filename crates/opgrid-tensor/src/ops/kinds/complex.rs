@@ -23,7 +23,7 @@ pub(crate) const COMPUTED: Difference = Difference {
     what: "torch gives a view with a mark of a complex tensor, which views of other dtypes refuse and which has to be resolved; \
            here a new tensor has the conjugates",
     why: "no operator has to ask for the mark",
-    test: ("opgrid-tensor/tests/differences/computed.rs", "conjugates_are_computed"),
+    test: ("opgrid-tensor/tests/all/differences/computed.rs", "conjugates_are_computed"),
     when: |seen| {
         let is_real = seen.tensor("self").is_some_and(|input| !input.dtype.is_complex());
         let is_layout = matches!(seen.part, Part::Identity | Part::Strides | Part::Offset | Part::Written);
@@ -55,7 +55,7 @@ pub(crate) const SIXTEEN_BITS: Difference = Difference {
     id: "parts-of-16-bits",
     what: "torch has complex numbers of two 16-bit floats; here there are none",
     why: "no processor computes in them",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
         let is_refused = seen.we_refuse("which complex dtypes have as parts");
         seen.torch.contains("complex32") && (is_refused || seen.part == Part::Kind)
@@ -69,7 +69,7 @@ pub(crate) const DISTANCES_IN_ROWS: Difference = Difference {
     what: "torch gives dimensions of size 1 or 0 other strides where it copies; here distances of \
            complex numbers that lie in rows lie in rows",
     why: "one rule for all operators",
-    test: ("opgrid-tensor/tests/differences/layouts.rs", "distances_of_complex_numbers_lie_in_rows"),
+    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "distances_of_complex_numbers_lie_in_rows"),
     when: |seen| {
         let is_thin =
             |input: &Operand| input.dtype.is_complex() && input.geometry.sizes().iter().any(|size| *size < 2);

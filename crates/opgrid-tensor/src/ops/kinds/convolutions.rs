@@ -419,7 +419,7 @@ const ALL_NUMBERS: Difference = Difference {
     what: "torch convolves complex numbers in conv1d, conv2d and conv3d but not in convolution, and narrow integers \
            but not transposed; here all convolutions take all dtypes of numbers",
     why: "what some convolutions can do the others should not lack",
-    test: ("opgrid-tensor/tests/images.rs", "all_numbers_are_convolved"),
+    test: ("opgrid-tensor/tests/all/images.rs", "all_numbers_are_convolved"),
     when: |seen| seen.torch_refuses("not implemented for"),
     directed: None,
 };
@@ -429,7 +429,7 @@ const WITHOUT_CHANNELS: Difference = Difference {
     what: "torch gives images without channels where the input has none, however many filters there are; here each \
            filter gives a channel, of zeros or its bias",
     why: "the sum of nothing is zero, and the shape of a result must not depend on the number of its terms",
-    test: ("opgrid-tensor/tests/images.rs", "a_convolution_without_channels_gives_the_bias"),
+    test: ("opgrid-tensor/tests/all/images.rs", "a_convolution_without_channels_gives_the_bias"),
     when: |seen| {
         let has_none = seen.tensor("weight").is_some_and(|weight| weight.geometry.sizes().get(1) == Some(&0));
         let is_empty = seen.inputs().iter().any(|input| input.is_empty());
@@ -445,7 +445,7 @@ pub(crate) const GRADIENTS_ARE_CHECKED: Difference = Difference {
     what: "torch reads gradients of another number of images than there are, and filters of another dtype, takes dilations of \
            zero, integers of dilated volumes, and of nothing any dtype; here they are refused",
     why: "memory that is not the gradient's must not be read, and integers have no gradient",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "places_that_are_not_there"),
+    test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
     when: |seen| {
         let words = ["argument `grad_output` has shape", "convert one of them", "argument `dilation` is"];
         let is_taken = |input: &Operand| input.is_empty() || input.dtype.is_integral();
@@ -460,7 +460,7 @@ pub(crate) const OUTPUT_PADDING: Difference = Difference {
     id: "output-padding-that-says-nothing",
     what: "torch passes over `output_padding` in convolutions that are not transposed, but not in their gradients; here in both",
     why: "what is computed has a gradient",
-    test: ("opgrid-tensor/tests/differences/computed.rs", "gradients_of_padded_outputs"),
+    test: ("opgrid-tensor/tests/all/differences/computed.rs", "gradients_of_padded_outputs"),
     when: |seen| seen.torch_refuses("output_padding is not supported for non-transposed convolutions"),
     directed: None,
 };
@@ -471,7 +471,7 @@ pub(crate) const WITHOUT_IMAGES: Difference = Difference {
     what: "torch gives the gradient of filters their order where there are no images, and that of a bias no dimension, or the \
            sizes that are named, which it passes over else; here they are as with images",
     why: "one rule for all gradients",
-    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_that_are_made_lie_in_rows"),
+    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_that_are_made_lie_in_rows"),
     when: |seen| {
         let is_empty = seen.tensor("input").is_some_and(Operand::is_empty);
         // Of the bias it gives one number, or as many as it is told.
@@ -488,7 +488,7 @@ const WITHOUT_FILTERS: Difference = Difference {
     id: "convolutions-without-filters",
     what: "torch has no transposed convolution without filters; here its result has no elements",
     why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/differences/computed.rs", "products_and_slices_of_nothing"),
+    test: ("opgrid-tensor/tests/all/differences/computed.rs", "products_and_slices_of_nothing"),
     when: |seen| {
         let is_empty = seen.tensor("weight").is_some_and(Operand::is_empty);
         is_empty && seen.we_give_nothing() && seen.torch_refuses("")
@@ -501,7 +501,7 @@ const ORDER_OF_VOLUMES: Difference = Difference {
     what: "torch gives some convolutions of volumes in rows, whatever order the input has, and takes others of one \
            channel, or of complex numbers with filters that lie so, for channels-last; here the result has the order of the input as with images",
     why: "one rule for all convolutions",
-    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
         let sizes = |name: &str| seen.tensor(name).map(|tensor| tensor.geometry.sizes());
         let of_volumes = sizes("weight").is_some_and(|sizes| sizes.len() == 5);
@@ -518,7 +518,7 @@ const MIXED_GROUPS: Difference = Difference {
     what: "torch mixes up the groups of transposed convolutions where input and filters lie channels-last; here they have the \
            results that they have in rows",
     why: "the mathematical result",
-    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
         let has_gaps = |input: &&Operand| input.geometry.dims() >= 4 && !input.geometry.is_contiguous();
         let groups = seen.number("groups").and_then(|groups| groups.to_f64().ok());
@@ -552,7 +552,7 @@ const ON_TILES: Difference = Difference {
     what: "where a processor has AMX, torch forgets the bias of places that no window of a transposed convolution of bfloat16 reaches, \
            and reads what it never wrote in others with strides; here their results are those of all processors",
     why: "the mathematical result",
-    test: ("opgrid-tensor/tests/differences/computed.rs", "convolutions_of_bfloat16_with_strides"),
+    test: ("opgrid-tensor/tests/all/differences/computed.rs", "convolutions_of_bfloat16_with_strides"),
     when: |seen| {
         let has_strides = matches!(seen.argument("stride"), Some(Argument::Ints(strides)) if strides.iter().any(|stride| *stride > 1));
         let is_of = |dtype| seen.tensor("input").is_some_and(|input| input.dtype == dtype);
@@ -566,7 +566,7 @@ const ORDER_OF_LINES: Difference = Difference {
     what: "torch convolves lines as images of one row, which may look channels-last; here the result \
        lies in rows",
     why: "lines have no channels-last order",
-    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| matches!(seen.sizes.len(), 2 | 3) && seen.lies_in_rows_here(),
     directed: None,
 };
@@ -577,7 +577,7 @@ pub(crate) const DTYPE_OF_BIAS: Difference = Difference {
     what: "torch adds biases of any dtype in some convolutions, to products with a vector, and in layers of recurrent networks; here they \
            have the dtype of the input",
     why: "one rule for all biases",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "dtypes_that_differ"),
+    test: ("opgrid-tensor/tests/all/differences/refused.rs", "dtypes_that_differ"),
     when: |seen| {
         let is_bias = seen.we_refuse("argument `bias`") || seen.we_refuse("a bias has dtype");
         is_bias && seen.we_refuse("convert one of them")

@@ -49,7 +49,7 @@ pub(crate) const LARGE_QUOTIENTS: Difference = Difference {
     what: "torch computes remainders in vectors by a quotient, which leaves the range beside small divisors, and exactly \
            elsewhere; here always exactly",
     why: "the remainder is in range",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "remainders_of_large_quotients"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "remainders_of_large_quotients"),
     when: |seen| seen.each(|(_, ours, torch)| ours.is_finite() && torch.re.is_nan()),
     directed: Some(Directed {
         operator: "aten::remainder.Tensor",

@@ -239,7 +239,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
     id: "no-pinned-memory",
     what: "torch pins memory for a device that is not there, or does not look; here it is refused",
     why: "there is no device that copies from it",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "pinned_memory_is_refused"),
+    test: ("opgrid-tensor/tests/all/differences/refused.rs", "pinned_memory_is_refused"),
     when: |seen| seen.we_refuse("asks for pinned memory"),
     directed: Some(Directed {
         operator: "aten::_to_copy",

@@ -249,7 +249,7 @@ const MASKS_WITHOUT_DIMENSIONS: Difference = Difference {
     what: "torch's operator fails an assertion at a mask without dimensions, or passes over it, false or \
            not; here it adds a dimension of size 1 or 0, as torch's Python and NumPy have it",
     why: "one meaning in all places",
-    test: ("opgrid-tensor/tests/ends_of_ranges.rs", "masks_without_dimensions_add_one"),
+    test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "masks_without_dimensions_add_one"),
     when: |seen| {
         let is_such = |(name, index): &(&str, &Operand)| {
             let is_mask = matches!(index.dtype, DType::Bool | DType::U8);
@@ -274,7 +274,10 @@ const LISTS_WITHOUT_INDICES: Difference = Difference {
     what: "torch refuses a list without indices, or fails an assertion; here it names every element. \
            Entries that stand for no dimension are counted before they are looked at, and refused",
     why: "one meaning for `x[...]` and `x[:]`",
-    test: ("opgrid-tensor/tests/differences/computed.rs", "an_index_list_without_indices_gives_everything"),
+    test: (
+        "opgrid-tensor/tests/all/differences/computed.rs",
+        "an_index_list_without_indices_gives_everything",
+    ),
     when: |seen| {
         let words =
             ["at least one index", "masked_fill_ only", "INTERNAL ASSERT", "undefined Tensor", "nullptr"];
@@ -292,7 +295,7 @@ const MASKS_COUNT: Difference = Difference {
     what: "torch's operator counts the entries of an index list, so that entries behind a mask of several \
            dimensions may stand for none; here a mask counts as many as it has, as in torch's Python",
     why: "one meaning in all places",
-    test: ("opgrid-tensor/tests/ends_of_ranges.rs", "masks_count_their_dimensions"),
+    test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "masks_count_their_dimensions"),
     when: |seen| {
         let Some(Argument::Tensors(list)) = seen.argument("indices") else { return false };
         let is_mask =

@@ -226,7 +226,7 @@ pub(crate) const CHECKED: Difference = Difference {
     what: "torch takes every number as `reduction`, and does not reduce, or adds, where it is none that has a meaning; here that \
            is refused",
     why: "a mistake that nobody notices",
-    test: ("opgrid-tensor/tests/losses.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
         let has_meaning = |number: Scalar| [0, 1, 2].map(Scalar::Int).contains(&number);
         let is_other = seen.number("reduction").is_some_and(|number| !has_meaning(number));
@@ -243,7 +243,7 @@ pub(crate) const OUTPUTS: &[Difference] = &[
                memory behind it; `binary_cross_entropy` reduces as many of them as the output had elements. Here the \
                output gets the result and nothing else",
         why: "elements must not be lost, nor others overwritten",
-        test: ("opgrid-tensor/tests/losses.rs", "outputs_get_the_result_only"),
+        test: ("opgrid-tensor/tests/all/losses.rs", "outputs_get_the_result_only"),
         when: |seen| {
             let (Some(out), Some(input)) = (seen.out(), seen.tensor("self")) else { return false };
             let is_over = seen.outs().any(|out| seen.inputs().iter().any(|input| input.memory == out.memory));

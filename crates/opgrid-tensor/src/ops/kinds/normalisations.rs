@@ -316,7 +316,7 @@ pub(crate) const SIZES_ARE_CHECKED: Difference = Difference {
            as far as they go, or beyond, and stretches single ones in some layouts, and of no rows it takes averages of any dtype; here \
            they are refused",
     why: "memory that is not theirs must not be read",
-    test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
     when: |seen| {
         let names = ["weight", "bias", "running_mean", "running_var", "mean", "rstd", "grad_out"];
         let is_empty = seen.tensor("input").is_some_and(Operand::is_empty);
@@ -337,7 +337,7 @@ pub(crate) const DEVIATIONS_ARE_CHECKED: Difference = Difference {
     what: "torch looks at the dtype of running averages, and not at that of running deviations, which it converts, or fails \
            to read; here both are checked, or converted in `instance_norm`",
     why: "one rule for both",
-    test: ("opgrid-tensor/tests/networks.rs", "instances_take_running_statistics_of_any_dtype"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "instances_take_running_statistics_of_any_dtype"),
     when: |seen| {
         let of = |name| seen.tensor(name).map(|tensor| tensor.dtype);
         let is_read =
@@ -353,7 +353,7 @@ pub(crate) const COUNTS_ARE_CHECKED: Difference = Difference {
     what: "torch does not look at the elements of images of which there are none by the number `N`, and leaves results as \
            memory is; here `N * C * HxW` is their number",
     why: "results must not be what is left in memory",
-    test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
     when: |seen| {
         let words = ["expected N * C * HxW", "argument `group` is", "argument `C` is", "argument `HxW` is"];
         seen.number("N") == Some(Scalar::Int(0)) && words.iter().any(|words| seen.we_refuse(words))
@@ -368,7 +368,7 @@ pub(crate) const WITHOUT_DEVIATION: Difference = Difference {
            away first. Where elements do not vary, or a negative `eps` leaves little of how they do, the distance between both is \
            multiplied by a large reciprocal deviation",
     why: "as near to the mathematical result, where no digits of it are left",
-    test: ("opgrid-tensor/tests/networks.rs", "what_does_not_vary_is_normalised_to_zero"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "what_does_not_vary_is_normalised_to_zero"),
     when: |seen| {
         let Some(input) = seen.tensor("input") else { return false };
         let eps = seen.number("eps").unwrap_or(Scalar::Float(1e-5)).to_f64();

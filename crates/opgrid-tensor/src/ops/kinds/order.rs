@@ -182,7 +182,7 @@ pub(crate) const ONE_COMPLEX_NUMBER: Difference = Difference {
     what: "torch does not look at the dtype of a tensor without dimensions; here complex numbers are refused whatever \
            the sizes are",
     why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
         let is_one = seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0);
         is_one && seen.we_refuse("expected a dtype with an order")
@@ -200,7 +200,7 @@ pub(crate) const EQUAL_ELEMENTS: Difference = Difference {
     what: "torch says nothing of which of several equal elements it finds; here it is the one that has the rank where equal \
            elements keep their order",
     why: "results depend on the elements only",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "equal_elements_keep_their_order"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "equal_elements_keep_their_order"),
     when: |seen| are_zeros(seen) || is_place(seen),
     directed: None,
 };
@@ -211,7 +211,7 @@ pub(crate) const REPEATED: Difference = Difference {
     what: "torch orders copies of lines in which dimensions repeat elements, as if each were its own; \
        here lines are read as they are",
     why: "elements must not change while they are read",
-    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| !seen.elements.is_empty() && seen.tensor("self").is_some_and(|input| input.repeats()),
     directed: None,
 };
@@ -222,7 +222,7 @@ pub(crate) const OF_NOTHING: Difference = Difference {
     what: "torch gives the smallest integer, true, or a complex NaN as the median of nothing; here \
        integers without elements are refused, and bools and complex numbers",
     why: "no integer says that there is none",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
         let is_empty = seen.tensor("self").is_some_and(|input| input.is_empty());
         is_empty && (seen.we_refuse("no elements") || seen.we_refuse("not implemented for"))
@@ -235,7 +235,7 @@ pub(crate) const EQUAL_PLACES: Difference = Difference {
     id: "equal-elements-of-sorts",
     what: "torch keeps the order of equal elements only where it is asked to; here they always keep it",
     why: "results depend on the elements only",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "equal_elements_keep_their_order"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "equal_elements_keep_their_order"),
     when: |seen| {
         let is_stable = matches!(seen.number("stable"), Some(Scalar::Bool(true)));
         !is_stable && (are_zeros(seen) || is_place(seen))

@@ -365,7 +365,10 @@ pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
     what: "torch decides on the order of a result by the copies that it makes of inputs of other dtypes; \
            here the inputs themselves decide",
     why: "the order of a result must not depend on the dtypes of its arguments",
-    test: ("opgrid-tensor/tests/differences/layouts.rs", "converted_inputs_decide_on_the_order_as_they_lie"),
+    test: (
+        "opgrid-tensor/tests/all/differences/layouts.rs",
+        "converted_inputs_decide_on_the_order_as_they_lie",
+    ),
     when: |seen| seen.part == Part::Strides && is_order_of_copies(seen),
     directed: None,
 }];
@@ -423,7 +426,7 @@ pub(crate) const fn lies_as_input(id: &'static str, what: &'static str) -> Diffe
         id,
         what,
         why: "one rule for all operators",
-        test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| seen.lies_in_rows_there(),
         directed: None,
     }
@@ -444,7 +447,10 @@ pub(crate) const NUMBER_IN_RANGE: Difference = Difference {
     what: "torch refuses numbers beyond the range of the dtype where there are elements on the CPU; here also \
            on meta tensors and where there are none",
     why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
+    test: (
+        "opgrid-tensor/tests/all/differences/refused.rs",
+        "what_is_refused_with_elements_is_refused_without",
+    ),
     when: |seen| seen.we_refuse("without overflow"),
     directed: Some(Directed {
         operator: "aten::threshold",
@@ -465,7 +471,7 @@ pub(crate) const TRUTH_OF_WHOLE: Difference = Difference {
     what: "torch converts elements to a common dtype, which may make them zero, before it looks at them; \
            here it is the number that is true",
     why: "256 is true",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "truth_is_that_of_the_whole_integer"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "truth_is_that_of_the_whole_integer"),
     when: |seen| {
         let inputs = seen.inputs();
         !seen.elements.is_empty() && inputs.iter().any(|input| input.dtype != inputs[0].dtype)

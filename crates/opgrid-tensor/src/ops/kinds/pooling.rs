@@ -356,7 +356,7 @@ pub(crate) const GRADIENTS_ARE_CHECKED: Difference = Difference {
     what: "torch reads gradients of another shape than the averages have, as far as they go; here they \
            are refused",
     why: "memory that is not the gradient's must not be read",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| seen.we_refuse("argument `grad_output` has shape"),
     directed: None,
 };

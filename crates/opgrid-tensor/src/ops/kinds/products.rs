@@ -219,7 +219,7 @@ const ONE_SUM: Difference = Difference {
     what: "torch adds products of factors that repeat their elements one after the other, and all of them round to one side; here \
            they are added in several sums",
     why: "nearer to the mathematical result",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "sums_of_many_equal_products"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "sums_of_many_equal_products"),
     when: |seen| {
         let longest = |input: &&Operand| {
             let geometry = &input.geometry;
@@ -241,7 +241,10 @@ const CHECKED_WITHOUT_ELEMENTS: Difference = Difference {
     what: "torch does not look at dtypes and numbers of a product of nothing; here they are checked and \
            converted as with elements",
     why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
+    test: (
+        "opgrid-tensor/tests/all/differences/refused.rs",
+        "what_is_refused_with_elements_is_refused_without",
+    ),
     when: |seen| {
         let words = [
             "cannot be converted",
@@ -271,7 +274,7 @@ const FACTORS: Difference = Difference {
     what: "torch refuses factors beyond the range of 16-bit floats in some products with a vector, and takes them in all others; here the \
            result is infinite",
     why: "one rule for all products",
-    test: ("opgrid-tensor/tests/differences/computed.rs", "means_beyond_the_range"),
+    test: ("opgrid-tensor/tests/all/differences/computed.rs", "means_beyond_the_range"),
     when: |seen| seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.torch_refuses("without overflow"),
     directed: None,
 };
@@ -282,7 +285,7 @@ const KEEPS_SHAPE: Difference = Difference {
            a product of nothing the shape that the tensor had; here in place the shapes have to be the same, and a sum has that of the \
            product",
     why: "one rule for all sums",
-    test: ("opgrid-tensor/tests/differences/outputs.rs", "sums_of_products_in_place_keep_their_shape"),
+    test: ("opgrid-tensor/tests/all/differences/outputs.rs", "sums_of_products_in_place_keep_their_shape"),
     when: |seen| {
         let is_empty = seen.inputs().iter().any(|input| input.is_empty());
         let is_other = |input: &Operand| seen.torch == format!("{:?}", input.geometry.sizes());
@@ -300,7 +303,7 @@ const KEEPS_STRIDES: Difference = Difference {
     what: "torch writes a product with a vector, or one without elements, in rows, whatever strides an output of its shape has, \
            and gives it those; here the output keeps its strides",
     why: "others who look at the memory see what they asked for",
-    test: ("opgrid-tensor/tests/differences/outputs.rs", "products_into_their_own_factors"),
+    test: ("opgrid-tensor/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
     when: |seen| {
         let has_vector = seen.inputs().iter().any(|input| input.geometry.dims() == 1);
         let keeps = |out: &Operand| match seen.part {

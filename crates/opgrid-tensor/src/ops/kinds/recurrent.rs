@@ -439,7 +439,7 @@ pub(crate) const STEPS_OF_FLOATS: Difference = Difference {
     what: "torch takes integers in single steps, with a state of floats from which it takes no other step, and as inputs \
            beside states of floats; here they are refused",
     why: "one dtype for all steps",
-    test: ("opgrid-tensor/tests/networks.rs", "parameters_of_networks_are_checked"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "parameters_of_networks_are_checked"),
     when: |seen| seen.we_refuse("expected a floating-point or complex dtype"),
     directed: None,
 };
@@ -450,7 +450,7 @@ const PARAMETERS_ARE_CHECKED: Difference = Difference {
            them, or reads gates that are not there, leaves out states and parameters beyond those of the layers, and \
            converts the states of cells in some dtypes; here all are refused that do not fit",
     why: "a wrong size is a mistake that nobody notices",
-    test: ("opgrid-tensor/tests/networks.rs", "parameters_of_networks_are_checked"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "parameters_of_networks_are_checked"),
     when: |seen| {
         let of_lstm = seen.we_refuse("shapes cannot be multiplied") || seen.we_refuse("rows to fit `self`");
         let words = ["a weight has shape", "argument `hx` has", "argument `params` has"];

@@ -447,7 +447,7 @@ pub(crate) const BYTES_OF_ANY_STRIDES: Difference = Difference {
     what: "torch reads images of bytes in the wrong places, or meets an assertion within it, where dimensions of size 1 have strides \
            of their own, or the result is one column; here every element has its place",
     why: "the answer does not depend on the layout",
-    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
         let of_one = |input: &Operand| {
             let rows = Geometry::contiguous(input.geometry.sizes());

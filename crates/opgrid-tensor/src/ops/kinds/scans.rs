@@ -155,7 +155,7 @@ pub(crate) const ONE_BOOL: Difference = Difference {
     what: "torch does not look at the dtype of a bool without dimensions that is written or asked for; here bools are refused \
            whatever the sizes are",
     why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
         let is_one = seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0);
         let is_written = seen.written().is_some_and(|out| out.dtype == DType::Bool);

@@ -116,7 +116,7 @@ pub(crate) fn samples<F: Operator + Copy, B: Operator + Copy, D: Operator + Copy
             what: "torch takes any dtype for that of the input of softmax beside a gradient, and does not look \
                at it; here it is that of the gradient",
             why: "a wrong dtype is a mistake that nobody notices",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("argument `input_dtype`"),
             directed: None,
         },
@@ -129,7 +129,7 @@ pub(crate) const BEYOND_ONE: Difference = Difference {
     what: "torch adds gradients, or their products with results, in another order, and what both sums lose is multiplied by \
            the softmax, which is at most one; larger ones come of no softmax",
     why: "as near to the mathematical result",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "gradients_of_what_is_no_softmax"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "gradients_of_what_is_no_softmax"),
     when: |seen| {
         let (Some(grad), Some(output)) = (seen.tensor("grad_output"), seen.tensor("output")) else {
             return false;

@@ -98,7 +98,7 @@ const AVERAGE: Difference = Difference {
     what: "torch keeps a running average beside a variance, where `mean` adds; here the average is that of `mean`, whose sum may \
            leave the range",
     why: "one answer to what the average is",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "averages_beside_spreads_are_those_of_mean"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "averages_beside_spreads_are_those_of_mean"),
     when: |seen| {
         let is_far = |x: &Complex64| x.re.abs().max(x.im.abs()) > 1e38;
         let has_far = seen.tensor("self").is_some_and(|input| input.elements.iter().any(is_far));
@@ -119,7 +119,7 @@ const NO_SPREAD: Difference = Difference {
     id: "equal-numbers-do-not-vary",
     what: "torch divides rounded sums, so that the average of equal numbers may be another number; here equal numbers do not vary",
     why: "an average of equal numbers is that number",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "coefficients_of_what_does_not_vary"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "coefficients_of_what_does_not_vary"),
     when: |seen| {
         let Some(input) = seen.tensor("self") else { return false };
         let largest = input.elements.iter().map(|element| element.norm()).fold(1.0, f64::max);

@@ -109,7 +109,7 @@ const SQUEEZED: Difference = Difference {
            columns, and gives the losses the shape of the probabilities whether they fit in it or not; here targets \
            broadcast to probabilities as in all operators",
     why: "no loss is left out, and none is another one's",
-    test: ("opgrid-tensor/tests/losses.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
         let (Some(input), Some(target)) = (seen.tensor("self"), seen.tensor("target")) else { return false };
         let [sizes, others] = [input, target].map(|tensor| tensor.geometry.sizes());

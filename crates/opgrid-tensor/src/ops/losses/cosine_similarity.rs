@@ -113,7 +113,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch divides each vector by its length in its own dtype, in which `eps` may be zero and a vector of zeros becomes NaN; \
                    here in the promoted dtype",
             why: "`eps` is there for such vectors",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "cosines_of_zeros_are_zero"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "cosines_of_zeros_are_zero"),
             when: |seen| {
                 let of = |name| seen.tensor(name).map(|x: &Operand| x.dtype);
                 of("x1") != of("x2") && seen.each(|(_, ours, torch)| ours.re == 0.0 && torch.re.is_nan())

@@ -50,7 +50,7 @@ const SMOOTHING: Difference = Difference {
     id: "parts-of-smoothing-are-checked",
     what: "torch passes over a `label_smoothing` below zero, or NaN; here it is refused as one above one",
     why: "a mistake that nobody notices",
-    test: ("opgrid-tensor/tests/losses.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
         let part = seen.number("label_smoothing").map(|part| part.to_complex().re);
         part.is_some_and(|part| part.is_nan() || part < 0.0)
@@ -65,7 +65,7 @@ const SINGLE: Difference = Difference {
     what: "torch takes one class with a dimension beside logits of one dimension, but fails to smooth it; here it is smoothed as \
            one without",
     why: "one rule for all losses",
-    test: ("opgrid-tensor/tests/losses.rs", "what_torch_refuses_by_accident_is_computed"),
+    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_refuses_by_accident_is_computed"),
     when: |seen| {
         let is_single = seen.tensor("target").is_some_and(|target| target.geometry.sizes() == [1]);
         is_single && seen.torch_refuses("output with shape [] doesn't match the broadcast shape [1]")

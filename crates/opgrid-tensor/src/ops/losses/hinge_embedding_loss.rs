@@ -52,7 +52,7 @@ const WHOLE: Difference = Difference {
     id: "margins-of-integers-are-integers",
     what: "torch cuts the fraction of a margin beside integers; here it is refused",
     why: "a fraction is a mistake that nobody notices",
-    test: ("opgrid-tensor/tests/losses.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| seen.we_refuse("argument `margin` is"),
     directed: None,
 };

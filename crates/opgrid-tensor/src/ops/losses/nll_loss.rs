@@ -172,7 +172,7 @@ pub(super) const BYTES: Difference = Difference {
     id: "classes-of-images-in-bytes",
     what: "torch says that it takes classes of images as uint8, and fails to; here it does as without images",
     why: "one rule for all classes",
-    test: ("opgrid-tensor/tests/losses.rs", "what_torch_refuses_by_accident_is_computed"),
+    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_refuses_by_accident_is_computed"),
     when: |seen| {
         let is_byte = seen.tensor("target").is_some_and(|target| target.dtype == DType::U8);
         is_byte && seen.torch_refuses("expected scalar type Long but found Byte")
@@ -186,7 +186,7 @@ pub(super) const NOTHING: Difference = Difference {
     what: "torch does not look at the dtypes of logits and of outputs, nor at the shape of weights, for losses of images where there are no \
            elements; here they are refused whatever the sizes are",
     why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/losses.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
         let is_empty = seen.tensor("self").is_some_and(Operand::is_empty);
         let is_output = seen.out().is_some() && seen.we_refuse("can't be cast to the desired output type");

@@ -69,7 +69,7 @@ const WITHOUT_CHANNELS: Difference = Difference {
     what: "torch asks for the first weight or bias where images have no elements, also where they have no channels and there \
            is none; here the result has no elements either",
     why: "nothing is asked for",
-    test: ("opgrid-tensor/tests/networks.rs", "images_without_channels_are_normalised"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "images_without_channels_are_normalised"),
     when: |seen| seen.torch_refuses("select(): index 0 out of range for tensor of size [0]"),
     directed: None,
 };

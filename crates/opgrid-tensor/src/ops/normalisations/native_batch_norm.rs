@@ -188,7 +188,7 @@ const UNUSED_ARE_CHECKED: Difference = Difference {
            or refuses those of two dimensions without elements; here they are checked as while training, and get one \
            dimension",
     why: "one rule for both",
-    test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
     when: |seen| {
         let is_such = |out: &Operand| {
             let is_left = matches!(seen.part, Part::Sizes | Part::Strides)
@@ -206,7 +206,7 @@ const OUTPUTS_ARE_NOT_READ: Difference = Difference {
     what: "torch normalises by what stands in outputs for averages and deviations while training, and does not write them; \
            here those of the batch are computed and written, as without outputs",
     why: "an output is there to hold the result",
-    test: ("opgrid-tensor/tests/networks.rs", "averages_are_computed_for_outputs"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "averages_are_computed_for_outputs"),
     when: |seen| {
         let is_such = seen.out().is_some() && is_training(seen);
         is_such && matches!(seen.part, Part::Values | Part::Written)

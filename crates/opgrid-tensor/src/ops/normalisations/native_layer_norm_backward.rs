@@ -80,7 +80,7 @@ const OF_ANY_STRIDES: Difference = Difference {
     what: "torch reads the averages and deviations of rows as if they were neighbours in memory; here they may have any \
            strides",
     why: "memory that is not theirs must not be read",
-    test: ("opgrid-tensor/tests/networks.rs", "statistics_may_have_any_strides"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "statistics_may_have_any_strides"),
     when: |seen| {
         let lies_apart = |name: &&str| {
             let geometry = seen.tensor(name).map(|tensor| &tensor.geometry);

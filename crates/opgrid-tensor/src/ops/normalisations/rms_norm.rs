@@ -93,7 +93,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch counts the sizes of `normalized_shape` in `_fused_rms_norm`, and stretches weights; here both are \
                    checked as in `rms_norm`",
             why: "a kernel that is called alone must not mislead",
-            test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
+            test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
             when: |seen| {
                 seen.we_refuse("`normalized_shape`") || seen.we_refuse("argument `weight` has shape")
             },
@@ -106,7 +106,7 @@ const REAL_WEIGHTS: Difference = Difference {
     id: "real-rows-have-real-weights",
     what: "torch leaves out the imaginary parts of weights of real numbers; here complex weights are refused",
     why: "numbers must not be lost silently",
-    test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
     when: |seen| seen.we_refuse("expected a real one as the input"),
     directed: None,
 };
@@ -116,7 +116,7 @@ const BESIDE_NEGATIVE_EPS: Difference = Difference {
     what: "torch adds squares in another order; of their mean a negative `eps` leaves so little that the last digits of the sum \
            are the first of the difference",
     why: "both are as near to the mathematical result as their sums are",
-    test: ("opgrid-tensor/tests/networks.rs", "what_a_negative_eps_leaves_is_as_near_as_the_sum"),
+    test: ("opgrid-tensor/tests/all/networks.rs", "what_a_negative_eps_leaves_is_as_near_as_the_sum"),
     when: |seen| {
         let Some(input) = seen.tensor("input") else { return false };
         let (Some(Argument::Ints(row)), Some(eps)) = (seen.argument("normalized_shape"), seen.number("eps"))

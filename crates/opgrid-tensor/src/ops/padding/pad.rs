@@ -80,7 +80,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "sides-go-in-pairs",
             what: "torch leaves out the last number of an odd count; here it is refused, as in all other modes",
             why: "a number that is not used is a mistake",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("expected an even count of them"),
             directed: Some(Directed {
                 operator: "aten::_pad_circular",
@@ -101,7 +101,7 @@ const OF_WHAT_STAYS: Difference = Difference {
     what: "torch repeats more elements in a circular frame than one that leaves out others keeps, from places that it is \
            writing to; here there are at most as many as stay",
     why: "results must not be what is left in memory",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
         let leaves_out = match seen.argument("pad") {
             Some(Argument::Ints(pad)) => pad.iter().any(|count| *count < 0),

@@ -50,7 +50,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch takes complex bounds without an imaginary part; here complex numbers have no order in \
                any form",
             why: "whether a program is right must not depend on its data",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| {
             let is_complex = seen.numbers().any(|number| matches!(number, Scalar::Complex(_)));
             is_complex && seen.we_refuse("expected a dtype with an order")

@@ -82,7 +82,7 @@ pub(super) fn samples(samples: &mut Samples) {
         what: "torch dies of a signal; here the quotient wraps around to the smallest integer as sums and \
                products do",
         why: "a process must not die of its data",
-        test: ("opgrid-tensor/tests/differences/numbers.rs", "the_smallest_integer_divided_by_minus_one_wraps"),
+        test: ("opgrid-tensor/tests/all/differences/numbers.rs", "the_smallest_integer_divided_by_minus_one_wraps"),
         when: |seen| {
             let has = |name: &str, is_such: &dyn Fn(f64) -> bool| {
                 let of_tensor = seen.tensor(name).is_some_and(|tensor| tensor.elements.iter().any(|x| is_such(x.re)));
@@ -104,7 +104,10 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch rounds quotients of 16-bit floats to 16 bits before it cuts their fraction, in some \
                paths; here the fraction is cut first",
             why: "rounded first, a quotient below a whole number becomes that number",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "quotients_are_cut_before_they_are_rounded"),
+            test: (
+                "opgrid-tensor/tests/all/differences/numbers.rs",
+                "quotients_are_cut_before_they_are_rounded",
+            ),
             when: |seen| {
                 let step = |torch: &Complex64| match seen.meets_dtype(&[DType::BF16]) {
                     true => torch.norm() / 128.0,

@@ -70,7 +70,10 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "float-powers-lie-as-the-exponents",
             what: "torch lays the float powers of a number in rows; here they lie as the exponents",
             why: "one rule for all operators",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "powers_of_a_number_lie_as_the_exponents"),
+            test: (
+                "opgrid-tensor/tests/all/differences/layouts.rs",
+                "powers_of_a_number_lie_as_the_exponents",
+            ),
             when: |seen| seen.part == Part::Strides && seen.operator.starts_with("aten::float_power.Scalar"),
             directed: None,
         },

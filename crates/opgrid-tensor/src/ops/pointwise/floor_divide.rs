@@ -51,7 +51,10 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch rounds quotients of 16-bit floats to 16 bits before it takes their floor, in some \
                paths; here the floor comes first",
             why: "rounded first, a quotient below a whole number becomes that number",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "quotients_are_cut_before_they_are_rounded"),
+            test: (
+                "opgrid-tensor/tests/all/differences/numbers.rs",
+                "quotients_are_cut_before_they_are_rounded",
+            ),
             when: |seen| {
                 let is_next = |(_, ours, torch): &(DType, Complex64, Complex64)| {
                     (ours - torch).norm() <= (torch.norm() / 128.0).max(1.0)

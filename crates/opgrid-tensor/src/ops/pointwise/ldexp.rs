@@ -80,7 +80,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch decides on the order of the result by powers that it computes first; here both \
                arguments decide",
             why: "one rule for all operators",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 let is_apart = |input: &&Operand| {
                     let rows = Geometry::contiguous(input.geometry.sizes());
@@ -98,7 +98,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch refuses bools as exponents of floats alone, cuts integers to 32 bits, and multiplies with an infinite power \
                    where dtypes differ; here bools are exponents, larger integers lead beyond the range, and zero stays zero",
             why: "one rule for all dtypes, and 2 to the power of 2^32 is neither 1 nor infinite",
-            test: ("opgrid-tensor/tests/ends_of_ranges.rs", "exponents_of_every_size"),
+            test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "exponents_of_every_size"),
             when: |seen| {
                 let is_far = |x: &Complex64| x.re.abs() > f64::from(i32::MAX);
                 let has_far = || seen.tensor("other").is_some_and(|other| other.elements.iter().any(is_far));
@@ -117,7 +117,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch computes some powers in the dtype of the exponent, where they may be zero or infinite; here in that of the \
                    result",
             why: "what is a number of the result is not beyond a range",
-            test: ("opgrid-tensor/tests/ends_of_ranges.rs", "exponents_of_every_size"),
+            test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "exponents_of_every_size"),
             when: |seen| {
                 let (Some(input), Some(exponent)) = (seen.tensor("self"), seen.tensor("other")) else { return false };
                 let limits = |tensor: &Operand| finfo(part_of(tensor.dtype));

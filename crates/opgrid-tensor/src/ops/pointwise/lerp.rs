@@ -65,7 +65,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch takes tensors and outputs of other dtypes in `lerp` where they have no dimensions; \
                here they have the dtype of `self`",
             why: "one rule for tensors of all shapes",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| {
                 seen.we_refuse("has dtype")
                     && seen.we_refuse("expected")

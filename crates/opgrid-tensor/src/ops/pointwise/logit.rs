@@ -62,7 +62,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch rounds the bounds of 16-bit floats to their dtype, where they may become 0 or 1; here the bounds keep \
                    their digits",
             why: "a bound is there so that results are finite",
-            test: ("opgrid-tensor/tests/ends_of_ranges.rs", "logits_are_bounded_by_all_digits"),
+            test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "logits_are_bounded_by_all_digits"),
             when: |seen| {
                 let short = |input: &Operand| matches!(input.dtype, DType::F16 | DType::BF16);
                 let Some(input) = seen.tensor("self").filter(|input| short(input)) else { return false };

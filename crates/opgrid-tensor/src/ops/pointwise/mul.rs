@@ -52,7 +52,10 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch rounds the number of `mul_.Scalar` to 16 bits beside floats of 16 bits, though not \
                that of `mul.Scalar` or `mul_.Tensor`; here all three keep its digits",
             why: "one rule for all overloads",
-            test: ("opgrid-tensor/tests/ends_of_ranges.rs", "numbers_beside_16_bit_floats_keep_their_digits"),
+            test: (
+                "opgrid-tensor/tests/all/ends_of_ranges.rs",
+                "numbers_beside_16_bit_floats_keep_their_digits",
+            ),
             when: |seen| {
                 let is_narrow = |tensor: &Operand| matches!(tensor.dtype, DType::F16 | DType::BF16);
                 let is_rounded = seen.each(|(_, ours, torch)| {

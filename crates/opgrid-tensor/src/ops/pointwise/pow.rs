@@ -81,7 +81,10 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "powers-of-a-number-lie-as-the-exponents",
             what: "torch lays the powers of some numbers in rows; here they lie as the exponents",
             why: "one rule for all operators",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "powers_of_a_number_lie_as_the_exponents"),
+            test: (
+                "opgrid-tensor/tests/all/differences/layouts.rs",
+                "powers_of_a_number_lie_as_the_exponents",
+            ),
             when: |seen| seen.part == Part::Strides && seen.operator.starts_with("aten::pow.Scalar"),
             directed: None,
         },
@@ -93,7 +96,10 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch fills an output of any dtype with the powers of one; here they are checked as all \
                others",
             why: "one rule for all operators",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "powers_of_one_are_checked_as_all_others"),
+            test: (
+                "opgrid-tensor/tests/all/differences/refused.rs",
+                "powers_of_one_are_checked_as_all_others",
+            ),
             when: |seen| {
                 seen.operator == "aten::pow.Scalar_out"
                     && seen.number("self").is_some_and(is_one)

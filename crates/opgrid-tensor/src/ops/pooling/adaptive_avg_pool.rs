@@ -223,7 +223,7 @@ const OF_NOTHING: Difference = Difference {
     id: "averages-of-no-places",
     what: "torch gives NaN for one average of an image without places, and refuses to give several; here one is refused, too",
     why: "one rule for all numbers of averages",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "places_that_are_not_there"),
+    test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
     when: |seen| seen.we_refuse("and images that are not empty"),
     directed: None,
 };
@@ -232,7 +232,7 @@ const WITHOUT_CHANNELS: Difference = Difference {
     id: "averages-without-channels",
     what: "torch refuses volumes without channels, and gradients, though not images without; here their averages have no elements",
     why: "one rule for images, volumes and gradients",
-    test: ("opgrid-tensor/tests/differences/computed.rs", "windows_reach_into_padding"),
+    test: ("opgrid-tensor/tests/all/differences/computed.rs", "windows_reach_into_padding"),
     when: |seen| {
         seen.we_give_nothing() && seen.torch_refuses("to have non-zero size for non-batch dimensions")
     },
@@ -244,7 +244,7 @@ const VOLUMES: Difference = Difference {
     id: "averages-of-volumes-keep-their-digits",
     what: "torch adds volumes of 16-bit floats in 16 bits; here in single precision",
     why: "the mathematical result",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "averages_of_16_bit_volumes"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "averages_of_16_bit_volumes"),
     when: |seen| {
         let elements = seen.inputs().into_iter().flat_map(|input| &input.elements);
         let largest = elements.map(|element| element.norm()).fold(0.0, f64::max);
@@ -272,7 +272,7 @@ const COMPLEX_OUTPUTS: Difference = Difference {
     what: "torch refuses an output for the averages of whole complex images, which it gives otherwise; here the output gets \
            them",
     why: "both ways to ask for a result give it",
-    test: ("opgrid-tensor/tests/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
+    test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
     when: |seen| {
         let is_complex = seen.tensor("self").is_some_and(|input| input.dtype.is_complex());
         is_complex && seen.out().is_some() && seen.torch_refuses("not implemented for 'Complex")

@@ -253,7 +253,7 @@ pub(super) fn samples(samples: &mut Samples) {
         what: "torch refuses windows of volumes that are larger than the volume, though not than the volume with its padding; here \
                they have a place, as those of images",
         why: "one rule for images and volumes",
-        test: ("opgrid-tensor/tests/differences/computed.rs", "windows_reach_into_padding"),
+        test: ("opgrid-tensor/tests/all/differences/computed.rs", "windows_reach_into_padding"),
         when: |seen| seen.torch_refuses("smaller than kernel size"),
         directed: None,
     };

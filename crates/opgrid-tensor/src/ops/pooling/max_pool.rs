@@ -217,7 +217,10 @@ pub(super) fn samples(samples: &mut Samples) {
         what: "torch refuses volumes that lie in the channels-last order of images, and those of bytes that lie in that of \
                volumes and have more places than a byte can count; here volumes may have any strides",
         why: "the answer does not depend on the layout",
-        test: ("opgrid-tensor/tests/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
+        test: (
+            "opgrid-tensor/tests/all/differences/computed.rs",
+            "what_torch_refuses_by_accident_is_computed",
+        ),
         when: |seen| {
             let words = ["Unsupported memory format", "std::numeric_limits<integer_t>::max()"];
             words.iter().any(|words| seen.torch_refuses(words))
@@ -233,7 +236,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "places-of-gradients-are-checked",
             what: "torch adds gradients at places beyond an image to the next one, or to memory behind all of them; here they are refused",
             why: "memory that is not the result's must not be written",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "places_that_are_not_there"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
             when: |seen| seen.we_refuse("argument `indices` holds"),
             directed: None,
         },
@@ -247,7 +250,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch gives a place in the first plane where all numbers of a window are the smallest of their dtype and the \
                    volume lies in channels-last order; here that of the first number, as in torch where it lies in rows",
             why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 let has_smallest = |x: &Operand| {
                     let smallest = crate::tensor::iinfo(x.dtype).map_or(f64::NEG_INFINITY, |limits| limits.min as f64);
@@ -277,7 +280,7 @@ const PLACES_OF_PADDING: Difference = Difference {
     what: "torch gives a window of which every place is padding a place that is not under it, and may lie beyond the image; here one \
            within the image",
     why: "a gradient must not be added elsewhere",
-    test: ("opgrid-tensor/tests/differences/computed.rs", "windows_reach_into_padding"),
+    test: ("opgrid-tensor/tests/all/differences/computed.rs", "windows_reach_into_padding"),
     when: |seen| {
         let exceeds = |name: &str, least: i64| match seen.argument(name) {
             Some(Argument::Ints(list)) => list.iter().any(|entry| *entry > least),

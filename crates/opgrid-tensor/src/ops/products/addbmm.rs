@@ -59,7 +59,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "summands-of-one-dtype",
             what: "torch converts what `addbmm` adds to a product where it writes to an output, and refuses it otherwise; here always refused",
             why: "both ways to ask for a result take the same",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "dtypes_that_differ"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "dtypes_that_differ"),
             when: |seen| seen.out().is_some() && seen.we_refuse("argument `self` is") && seen.we_refuse("convert one of them"),
             directed: None,
         },

@@ -35,7 +35,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "vectors-of-nothing",
             what: "torch cannot reshape pairs of vectors without elements; here they add nothing to the bias",
             why: "the sum of nothing is zero",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "products_and_slices_of_nothing"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "products_and_slices_of_nothing"),
             when: |seen| seen.torch_refuses("cannot reshape tensor of 0 elements"),
             directed: None,
         },

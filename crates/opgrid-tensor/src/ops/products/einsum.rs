@@ -50,7 +50,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch multiplies tensors of several dtypes where the dimensions that are added are empty; here they have one, as \
                    in all other products",
             why: "one rule for all products",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "dtypes_that_differ"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "dtypes_that_differ"),
             when: |seen| seen.we_refuse("convert one of them"),
             directed: None,
         },

@@ -47,7 +47,10 @@ const OF_BOOLS: Difference = Difference {
     what: "torch multiplies vectors of bools if the elements of one of them are not side by side, and refuses them otherwise; here there are no products \
            of bools",
     why: "one rule for tensors of all strides",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
+    test: (
+        "opgrid-tensor/tests/all/differences/refused.rs",
+        "what_is_refused_with_elements_is_refused_without",
+    ),
     when: |seen| {
         let is_apart = |input: &&Operand| !input.geometry.is_contiguous();
         seen.we_refuse("not implemented for 'Bool'") && seen.inputs().iter().any(is_apart)

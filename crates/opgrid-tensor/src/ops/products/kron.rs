@@ -35,7 +35,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch fails to join dimensions of products of some strides; here they are joined",
             why: "the answer does not depend on the layout",
             test: (
-                "opgrid-tensor/tests/differences/computed.rs",
+                "opgrid-tensor/tests/all/differences/computed.rs",
                 "what_torch_refuses_by_accident_is_computed",
             ),
             when: |seen| seen.torch_refuses("view size is not compatible"),

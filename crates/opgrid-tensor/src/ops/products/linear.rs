@@ -50,7 +50,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch cannot write to an output what it gives otherwise for stacks of vectors that do not lie in rows, with a bias; here \
                    the output gets it",
             why: "both ways to ask for a result give it",
-            test: ("opgrid-tensor/tests/differences/outputs.rs", "outputs_of_any_strides_are_written"),
+            test: ("opgrid-tensor/tests/all/differences/outputs.rs", "outputs_of_any_strides_are_written"),
             when: |seen| {
                 let is_stack = seen.tensor("input").is_some_and(|input| input.geometry.dims() > 2);
                 is_stack && seen.out().is_some() && seen.torch_refuses("must match the size of tensor b")

@@ -45,7 +45,7 @@ pub(super) const ANY_STRIDES: Difference = Difference {
     id: "products-are-written-to-any-strides",
     what: "torch refuses outputs of some strides whose shape is right; here they are written",
     why: "an output of the right shape can hold the result",
-    test: ("opgrid-tensor/tests/differences/outputs.rs", "products_into_their_own_factors"),
+    test: ("opgrid-tensor/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
     when: |seen| seen.out().is_some() && seen.torch_refuses("must match the size of tensor"),
     directed: Some(Directed {
         operator: "aten::matmul.out",

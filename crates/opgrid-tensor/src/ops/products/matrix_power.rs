@@ -105,7 +105,7 @@ pub(super) fn samples(samples: &mut Samples) {
         id: "powers-of-inverses",
         what: "torch inverts a matrix for its negative powers; here they are refused",
         why: "there is no inverse of matrices here",
-        test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| seen.we_refuse("negative powers need the inverse"),
         directed: None,
     };

@@ -47,7 +47,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch multiplies bools where all dimensions are added in another order than they lie in; here they are refused, as in all \
                    other products",
             why: "one rule for all products",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("not implemented for 'Bool'"),
             directed: Some(Directed {
                 operator: "aten::tensordot",

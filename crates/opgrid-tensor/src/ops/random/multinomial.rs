@@ -46,7 +46,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch and this crate sort what is drawn by other algorithms, which decide in which order the indices of equal quotients \
                    follow: of weights of zero once no others are left, and of 16-bit floats that round alike",
             why: "there is no order among them",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "indices_of_no_weight_come_last"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "indices_of_no_weight_come_last"),
             when: |seen| {
                 let Some(weights) = seen.tensor("self") else { return false };
                 let Some(Scalar::Int(count)) = seen.number("num_samples") else { return false };

@@ -96,7 +96,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "bounds-of-integers-are-integers",
             what: "torch cuts the fraction of a bound in a tensor; here it is refused",
             why: "a fraction is a mistake that nobody notices",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("cannot be converted to int without loss"),
             directed: Some(Directed {
                 operator: "aten::randint_like.Tensor",

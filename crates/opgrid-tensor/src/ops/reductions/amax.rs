@@ -36,7 +36,7 @@ pub(super) const OF_NOTHING: Difference = Difference {
     what: "torch gives the end of the range as the largest or smallest of no elements where an output \
        is given; here that is refused as without an output",
     why: "one rule for all overloads",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| seen.we_refuse("has no elements to choose from"),
     directed: None,
 };

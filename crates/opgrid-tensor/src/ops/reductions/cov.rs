@@ -152,7 +152,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "coefficients-of-what-does-not-vary",
             what: "torch divides what rounding leaves of variables that do not vary; here they have no coefficients, which are NaN",
             why: "an average of equal numbers is that number",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "coefficients_of_what_does_not_vary"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "coefficients_of_what_does_not_vary"),
             when: |seen| {
                 let Some(input) = seen.tensor("self") else { return false };
                 let columns = input.geometry.sizes().last().map_or(1, |size| (*size).max(1) as usize);
@@ -178,7 +178,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "one side divides by zero what rounding leaves of complex or weighted numbers that do not vary, the other zero; the \
                    quotients are infinite or NaN on both sides",
             why: "nothing says how numbers vary that are divided by zero",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "results_that_are_not_finite"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
             when: |seen| {
                 let is_weighted = seen.tensor("aweights").or_else(|| seen.tensor("fweights")).is_some();
                 seen.each(|(dtype, ours, torch)| {
@@ -195,7 +195,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch sets the observations themselves to zero where there is one of each variable, with a weight, and divides in another \
                    dtype; here they stay, and the dtype is the same",
             why: "inputs are not written",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "what_is_read_is_not_written"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_is_read_is_not_written"),
             when: |seen| {
                 let has_weights = seen.tensor("aweights").or_else(|| seen.tensor("fweights")).is_some();
                 let is_one = |input: &Operand| input.geometry.sizes().last() == Some(&1);

@@ -44,7 +44,10 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch writes logarithms of complex sums to real outputs, which lose the imaginary parts; \
                here that is refused",
             why: "nothing is lost silently",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "logarithms_of_complex_sums_are_complex"),
+            test: (
+                "opgrid-tensor/tests/all/differences/numbers.rs",
+                "logarithms_of_complex_sums_are_complex",
+            ),
             when: |seen| {
                 let is_complex = seen.inputs().iter().any(|input| input.dtype.is_complex());
                 is_complex && seen.we_refuse("can't be cast to the desired output type")
@@ -67,7 +70,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch fails where `logsumexp` is asked for no dimensions, which are all; here it gives one \
                element",
             why: "an empty list means all dimensions in every reduction",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
             when: |seen| seen.torch_refuses("doesn't match the broadcast shape"),
             directed: None,
         });

@@ -56,7 +56,7 @@ pub(super) const BEYOND_OUTPUTS: Difference = Difference {
     what: "torch refuses the extremum of all elements where it is beyond the range of an integer output, though it converts other \
            results; here it is converted, too",
     why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
+    test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
     when: |seen| seen.out().is_some() && seen.torch_refuses("cannot be converted to type"),
     directed: Some(Directed {
         operator: "aten::max.unary_out",

@@ -62,7 +62,10 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch writes averages of complex numbers to real outputs, which lose the imaginary parts; \
                here that is refused",
             why: "nothing is lost silently",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "averages_of_complex_numbers_are_complex"),
+            test: (
+                "opgrid-tensor/tests/all/differences/computed.rs",
+                "averages_of_complex_numbers_are_complex",
+            ),
             when: |seen| seen.operator == "aten::mean.out" && seen.we_refuse("can't be cast"),
             directed: Some(Directed {
                 operator: "aten::mean.out",

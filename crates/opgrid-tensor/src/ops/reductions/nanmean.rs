@@ -42,7 +42,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch refuses an output of `nanmean` whose dtype is not the one that is asked for; here \
                results convert to it",
             why: "one rule for all outputs",
-            test: ("opgrid-tensor/tests/differences/outputs.rs", "outputs_take_what_converts_to_them"),
+            test: ("opgrid-tensor/tests/all/differences/outputs.rs", "outputs_take_what_converts_to_them"),
             when: |seen| {
                 // It computes in the dtype of the output, which may be one without such sums.
                 let is_complex = seen.out().is_some_and(|out| out.dtype.is_complex());
@@ -58,7 +58,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "complex-averages-of-nothing",
             what: "torch gives NaN as the complex average of no numbers, and refuses that of numbers; here both are refused",
             why: "whether a program is right must not depend on its data",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
             when: |seen| {
                 let is_nothing = seen.tensor("self").is_some_and(Operand::is_empty);
                 is_nothing && seen.we_refuse("not implemented for 'Complex")

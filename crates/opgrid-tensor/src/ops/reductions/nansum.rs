@@ -47,7 +47,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch refuses complex sums, and to write the sum of floats to an output of other numbers, where there are \
                    elements; here also where there are none",
             why: "whether a program is right must not depend on its data",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
             when: |seen| {
                 let is_nothing = seen.tensor("self").is_some_and(Operand::is_empty);
                 let words = ["expected a floating-point one as `self`", "expected one that is not complex"];

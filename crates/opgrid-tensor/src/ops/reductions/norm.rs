@@ -115,7 +115,7 @@ pub(super) const LONG_SUMS: Difference = Difference {
     what: "torch adds powers and complex magnitudes one after the other, and the root of an order below one multiplies what \
            that rounds; here they are added in several sums",
     why: "the mathematical result",
-    test: ("opgrid-tensor/tests/differences/numbers.rs", "norms_of_many_elements"),
+    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "norms_of_many_elements"),
     when: |seen| {
         let order = seen.number("p").or_else(|| seen.number("ord"));
         let order = order.and_then(|order| order.to_f64().ok()).unwrap_or(2.0).abs();
@@ -138,7 +138,7 @@ pub(in crate::ops) const NO_ORDER: Difference = Difference {
     what: "torch takes another norm where the order is NaN, or so large that its reciprocal is zero in single precision; here the \
            result is NaN, or that of an infinite order",
     why: "NaN stays NaN, and what is near a limit has its value",
-    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
         let order = seen.number("p").or_else(|| seen.number("ord"));
         match order {

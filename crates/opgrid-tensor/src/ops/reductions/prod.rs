@@ -70,7 +70,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch multiplies in an order of its own and rounds every product to the dtype; a product that leaves the range \
                    on the way there stays infinite, or zero, or is NaN with a zero behind it, while it is finite here, or the reverse",
             why: "no order is the right one, and more digits are better than fewer",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "results_that_are_not_finite"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
             when: |seen| {
                 let Some(input) = seen.tensor("self") else { return false };
                 let is_real = seen.elements.iter().all(|(dtype, ..)| !dtype.is_complex());

@@ -50,7 +50,7 @@ pub(super) const CORRECTIONS: Difference = Difference {
                corrections without an imaginary part; here real results convert to complex ones, and \
                corrections are real",
     why: "one rule for all outputs",
-    test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
         seen.torch_refuses("not implemented for 'Complex") || seen.we_refuse("argument `correction`")
     },
@@ -73,7 +73,7 @@ pub(super) const OF_LARGE_NUMBERS: Difference = Difference {
     what: "torch rounds variances to the dtype before it takes the root, and those of both parts of complex numbers before it \
            adds them, so that standard deviations become infinite, or NaN, whose squares leave the range; here they are in range",
     why: "the mathematical result",
-    test: ("opgrid-tensor/tests/ends_of_ranges.rs", "deviations_of_large_numbers"),
+    test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "deviations_of_large_numbers"),
     when: |seen| {
         let leaves = |dtype: DType, ours: f64| {
             let largest = crate::tensor::finfo(dtype).map_or(f64::MAX, |limits| limits.max);

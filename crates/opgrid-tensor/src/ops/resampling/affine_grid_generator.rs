@@ -116,7 +116,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch makes grids of integers, which have no place between two elements; here they are \
                refused",
             why: "a grid of integers is a mistake that nobody notices",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("expected a floating-point dtype"),
             directed: None,
         },

@@ -170,7 +170,7 @@ const NARROW_PLACES: Difference = Difference {
     what: "torch computes places of 16-bit floats in 16 bits, in volumes and in images of some strides, which may round to the next \
            element; here in single precision",
     why: "the answer does not depend on the layout",
-    test: ("opgrid-tensor/tests/differences/computed.rs", "places_in_volumes_are_those_of_images"),
+    test: ("opgrid-tensor/tests/all/differences/computed.rs", "places_in_volumes_are_those_of_images"),
     when: |seen| seen.each(|(dtype, ..)| matches!(dtype, DType::F16 | DType::BF16)),
     directed: None,
 };
@@ -180,7 +180,7 @@ const MODES: Difference = Difference {
     what: "torch gives what is left in memory, or zeros, for modes of grid_sampler that are not there; here they are \
            refused",
     why: "a wrong mode is a mistake that nobody notices",
-    test: ("opgrid-tensor/tests/images.rs", "modes_of_grids_are_checked"),
+    test: ("opgrid-tensor/tests/all/images.rs", "modes_of_grids_are_checked"),
     when: |seen| seen.we_refuse("_mode` is"),
     directed: Some(Directed {
         operator: "aten::grid_sampler_3d",

@@ -154,7 +154,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch gives an image without elements another shape than others in `pixel_unshuffle`; here \
                the same",
             why: "the shape of a result must not depend on the number of elements",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "images_of_nothing"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "images_of_nothing"),
             when: |seen| {
             let is_empty = seen.inputs().iter().any(|input| input.is_empty());
             is_empty && matches!(seen.part, Part::Sizes | Part::Strides)
@@ -165,7 +165,7 @@ pub(super) fn samples(samples: &mut Samples) {
         id: "shuffled-volumes-of-any-order",
         what: "torch refuses stacks of images that lie in the order of volumes; here images may have any strides",
         why: "the answer does not depend on the layout",
-        test: ("opgrid-tensor/tests/differences/layouts.rs", "shuffled_images_of_any_order"),
+        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "shuffled_images_of_any_order"),
         when: |seen| seen.torch_refuses("Unsupported memory format"),
         directed: None,
     };
@@ -179,7 +179,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch gives a view where the channels of an image are shuffled without moving any; here \
                always a new tensor",
             why: "whether a result is a view must not depend on sizes",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "images_of_nothing"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "images_of_nothing"),
             when: |seen| matches!(seen.part, Part::Identity | Part::Strides) || seen.begins_memory_here(),
             directed: None,
         },

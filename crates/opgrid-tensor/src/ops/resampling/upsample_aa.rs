@@ -125,7 +125,7 @@ const DIFFERENCES: &[Difference] = &[
         what: "torch resamples bytes without aliasing, by weights of 16 bits; here images are converted to \
            floats first",
         why: "weights of 16 bits lose what the filter is for",
-        test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| seen.we_refuse("expected a floating-point dtype"),
         directed: None,
     },
@@ -134,7 +134,7 @@ const DIFFERENCES: &[Difference] = &[
         what: "torch reads images that are not in rows as if they were channels-last, also those that it makes of one column \
                itself, and writes outputs in rows; here every element has its place",
         why: "the answer does not depend on the layout",
-        test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| {
             let is_apart = |(_, tensor): &(&str, &Operand)| {
                 // Images of one row, column or channel lie in both orders.

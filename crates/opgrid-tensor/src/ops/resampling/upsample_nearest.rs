@@ -121,7 +121,7 @@ pub(super) fn samples(samples: &mut Samples) {
         what: "torch copies an image that keeps its size in `upsample_nearest2d`, whatever scale it is given beside; here the scale counts, as \
                for lines and volumes",
         why: "one rule for lines, images and volumes",
-        test: ("opgrid-tensor/tests/differences/computed.rs", "scales_count_beside_sizes"),
+        test: ("opgrid-tensor/tests/all/differences/computed.rs", "scales_count_beside_sizes"),
         when: |seen| {
             let Some(input) = seen.tensor("self") else { return false };
             let Some(Argument::Ints(output)) = seen.argument("output_size") else { return false };

@@ -47,7 +47,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch keeps products of short floats in single precision, where they may vanish before an infinity or be \
                    infinite before a zero or a number below one comes; here they are kept in double precision",
             why: "the mathematical result",
-            test: ("opgrid-tensor/tests/ends_of_ranges.rs", "running_products_keep_their_range"),
+            test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "running_products_keep_their_range"),
             when: |seen| {
                 let falls = seen.tensor("self").is_some_and(|x| x.elements.iter().any(|element| element.norm() < 1.0));
                 seen.each(|(dtype, ours, torch)| {

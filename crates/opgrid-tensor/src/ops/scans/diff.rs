@@ -47,7 +47,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch refuses an output for the differences along a dimension without elements, which it gives otherwise; here the \
                    output gets them",
             why: "both ways to ask for a result give it",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
             when: |seen| seen.out().is_some() && seen.torch_refuses("start out of range") && seen.we_give_nothing(),
             directed: Some(Directed {
                 operator: "aten::diff.out",

@@ -79,7 +79,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch reads results of `log_softmax` of another shape than their gradients as far as they go, or \
                    beyond; here they are refused, as those of `softmax`",
             why: "memory that is not the result's must not be read",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("argument `output` has shape"),
             directed: None,
         },

@@ -42,7 +42,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch forgets the weights where there is nothing to count, and gives integers; here the result has the dtype of \
                    other sums of weights, and their shape is checked",
             why: "a dtype must not depend on data",
-            test: ("opgrid-tensor/tests/differences/computed.rs", "sums_of_no_weights_are_sums_of_weights"),
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "sums_of_no_weights_are_sums_of_weights"),
             when: |seen| {
                 let is_empty = seen.tensor("self").is_some_and(Operand::is_empty);
                 let is_other = seen.part == Part::DType

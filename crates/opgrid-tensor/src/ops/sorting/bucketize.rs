@@ -60,7 +60,7 @@ pub(super) fn samples(samples: &mut Samples) {
         what: "torch searches bools in `bucketize` where the values are wider; here they are refused as in \
                `searchsorted`",
         why: "bools have no order in any other operator",
-        test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| seen.we_refuse("not implemented for 'Bool'"),
         directed: None,
     };
@@ -71,7 +71,7 @@ pub(super) fn samples(samples: &mut Samples) {
         what: "torch says nothing of boundaries that are not in order, and searches them in steps of its \
                own",
         why: "there is no right answer",
-        test: ("opgrid-tensor/tests/differences/numbers.rs", "boundaries_in_disorder_give_some_place"),
+        test: ("opgrid-tensor/tests/all/differences/numbers.rs", "boundaries_in_disorder_give_some_place"),
         when: |seen| {
             let is_place = seen.each(|(dtype, ..)| matches!(dtype, DType::I64 | DType::I32));
             let is_ordered =

@@ -49,7 +49,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch computes in 16 bits which bin a float of 16 bits falls into, and refuses ranges beyond those of \
                    the input's dtype; here in double precision",
             why: "rounded to 16 bits, an element beside an edge comes into the wrong bin",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "bins_of_16_bit_floats"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "bins_of_16_bit_floats"),
             when: |seen| {
                 let is_narrow = |input: &Operand| matches!(input.dtype, DType::F16 | DType::BF16);
                 let differs = !seen.elements.is_empty() && seen.tensor("self").is_some_and(is_narrow);
@@ -65,7 +65,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch multiplies distances from the lower end by the number of bins before it divides by the range; where \
                    that is too large for the dtype, elements come into the first bin, here into their own",
             why: "an intermediate result beyond the range of a dtype must not decide where an element counts",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "bins_beyond_the_range"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "bins_beyond_the_range"),
             when: |seen| {
                 let bins = seen.number("bins").map_or(100.0, |bins| bins.to_complex().re);
                 let is_far = |input: &Operand| {

@@ -76,7 +76,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "members-lie-as-the-elements",
             what: "torch lays the answers about large sets in rows; here they lie as the elements",
             why: "the order of a result must not depend on the size of another tensor",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| seen.lies_in_rows_there(),
             directed: None,
         },
@@ -88,7 +88,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch gives anything where it is told that elements are unique and they are not; here the \
                answer is right in any case",
             why: "a wrong promise costs time, not truth",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 let is_told = matches!(seen.number("assume_unique"), Some(Scalar::Bool(true)));
                 let repeats = ["elements", "test_elements"].iter().any(|name| seen.has_equal_elements(name));
@@ -104,7 +104,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch fails to look at sets of some strides as one line; here sets lie as they do",
             why: "the answer does not depend on the layout",
             test: (
-                "opgrid-tensor/tests/differences/computed.rs",
+                "opgrid-tensor/tests/all/differences/computed.rs",
                 "what_torch_refuses_by_accident_is_computed",
             ),
             when: |seen| seen.torch_refuses("view size is not compatible"),
@@ -116,7 +116,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch compares a number that a set of its dtype cannot have as one of that dtype where the set is small, and as \
                it is where it is large; here always as one of that dtype",
             why: "one rule for sets of every size",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
             let Some((_, set)) = seen.tensors().first().copied() else { return false };
             let is_beyond = |number: Scalar| match (number, crate::tensor::iinfo(set.dtype)) {

@@ -60,7 +60,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch gives a complex number or a bool without dimensions as the smallest of itself; here they have no order, \
                    however many there are",
             why: "whether a program is right must not depend on its data",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| {
                 let has_no_ranks = |dtype: DType| dtype.is_complex() || dtype == DType::Bool;
                 let is_one = |input: &Operand| has_no_ranks(input.dtype) && input.geometry.dims() == 0;

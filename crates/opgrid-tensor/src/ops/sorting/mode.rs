@@ -56,7 +56,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch gives NaN, at any place, if there is one in the middle of comparisons; here NaN is equal to NaN and larger \
                    than every number, as where lines are sorted",
             why: "one order for all operators",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "equal_elements_keep_their_order"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "equal_elements_keep_their_order"),
             when: |seen| seen.tensor("self").is_some_and(|x| x.elements.iter().any(|element| element.re.is_nan())),
             directed: Some(Directed { operator: "aten::mode", arguments: || vec![("self", Operand::rows(0, DType::F32, &[3], &[1.0, f64::NAN, f64::NAN]).into())], needs: None }),
         },

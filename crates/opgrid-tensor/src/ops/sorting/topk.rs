@@ -41,7 +41,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch leaves the order of the largest elements open where it is told not to sort them; here \
                they are sorted",
             why: "results depend on the elements only",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "equal_elements_keep_their_order"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "equal_elements_keep_their_order"),
             when: |seen| matches!(seen.number("sorted"), Some(Scalar::Bool(false))) && !seen.elements.is_empty(),
             directed: Some(Directed { operator: "aten::topk", arguments: || vec![("self", Operand::rows(0, DType::F32, &[5], &[1.0, 5.0, 2.0, 4.0, 3.0]).into()), ("k", Scalar::Int(4).into()), ("dim", Scalar::Int(-1).into()), ("largest", Scalar::Bool(true).into()), ("sorted", Scalar::Bool(false).into())], needs: None }),
         },
@@ -58,7 +58,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "equal-elements-of-topk",
             what: "torch says nothing of which of several equal elements it takes; here those that come first are taken",
             why: "results depend on the elements only",
-            test: ("opgrid-tensor/tests/differences/numbers.rs", "equal_elements_keep_their_order"),
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "equal_elements_keep_their_order"),
             when: |seen| order::is_place(seen) || (arithmetic::SIGN_OF_ZERO.when)(seen),
             directed: Some(Directed { operator: "aten::topk", arguments: || vec![("self", Operand::rows(0, DType::F32, &[4], &[1.0; 4]).into()), ("k", Scalar::Int(2).into())], needs: None }),
         },

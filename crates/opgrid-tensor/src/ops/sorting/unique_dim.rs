@@ -44,7 +44,7 @@ pub(super) fn samples(samples: &mut Samples) {
         id: "unique-slices-of-nothing",
         what: "torch refuses tensors of which several dimensions have no places; here there are no slices, and none of them are unique",
         why: "whether a program is right must not depend on its data",
-        test: ("opgrid-tensor/tests/differences/computed.rs", "products_and_slices_of_nothing"),
+        test: ("opgrid-tensor/tests/all/differences/computed.rs", "products_and_slices_of_nothing"),
         when: |seen| seen.torch_refuses("Number of zero sized dimensions is more than one"),
         directed: None,
     };

@@ -88,7 +88,7 @@ pub(super) fn samples(samples: &mut Samples) {
         id: "conjugates-of-matrices-are-computed",
         what: "torch gives a view with a mark of complex matrices; here a new tensor has the conjugates",
         why: "no operator has to ask for the mark",
-        test: ("opgrid-tensor/tests/differences/computed.rs", "conjugates_are_computed"),
+        test: ("opgrid-tensor/tests/all/differences/computed.rs", "conjugates_are_computed"),
         when: |seen| {
             let is_complex = seen.inputs().iter().any(|input| input.dtype.is_complex());
             let is_layout =

@@ -65,7 +65,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "strides-that-are-not-used-are-checked",
             what: "torch takes a negative stride of a dimension of size 1; here negative strides are refused wherever they stand",
             why: "whether a program is right must not depend on its data",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("negative strides are not supported"),
             directed: None,
         },
@@ -77,7 +77,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch keeps the strides of a tensor that is set to the sizes that it has, where none are given; here those of rows \
                    stand for none",
             why: "what a tensor becomes does not depend on what it was",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 let Some(Argument::Ints(sizes)) = seen.argument("size") else { return false };
                 let has_sizes = seen.tensor("self").is_some_and(|x| x.geometry.sizes() == sizes);
@@ -104,7 +104,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "memory-of-sources-does-not-grow",
             what: "torch enlarges the memory of the source where the tensor needs more; here that is refused",
             why: "others who look at the memory keep what they see",
-            test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("are out of bounds for storage"),
             directed: None,
         },
@@ -113,7 +113,7 @@ pub(super) fn samples(samples: &mut Samples) {
         id: "tensors-keep-their-dtype",
         what: "torch gives a tensor the dtype of the one that it is set to; here that is refused",
         why: "what others know of a tensor stays true",
-        test: ("opgrid-tensor/tests/differences/refused.rs", "dtypes_that_differ"),
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "dtypes_that_differ"),
         when: |seen| seen.we_refuse("cannot become one of"),
         directed: None,
     };

@@ -56,7 +56,7 @@ pub(super) fn samples(samples: &mut Samples) {
         id: "steps-beyond-every-size",
         what: "torch overflows where a step is near the end of the range; here every positive step is taken",
         why: "the first element is the only one",
-        test: ("opgrid-tensor/tests/differences/computed.rs", "steps_of_slices_may_exceed_every_size"),
+        test: ("opgrid-tensor/tests/all/differences/computed.rs", "steps_of_slices_may_exceed_every_size"),
         when: |seen| seen.number("step") == Some(Scalar::Int(i64::MAX)),
         directed: Some(Directed { operator: "aten::slice.Tensor", arguments: || vec![("self", Operand::rows(0, DType::F32, &[3], &[0.0, 1.0, 2.0]).into()), ("dim", Scalar::Int(0).into()), ("start", Scalar::Int(1).into()), ("end", Scalar::Int(3).into()), ("step", Scalar::Int(i64::MAX).into())], needs: None }),
     });

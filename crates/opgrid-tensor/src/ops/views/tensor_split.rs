@@ -65,7 +65,7 @@ pub(super) fn samples(samples: &mut Samples) {
                index beyond an end is the end",
             why: "one rule for all integers",
             test: (
-                "opgrid-tensor/tests/differences/computed.rs",
+                "opgrid-tensor/tests/all/differences/computed.rs",
                 "what_torch_refuses_by_accident_is_computed",
             ),
             when: |seen| seen.torch_refuses("cannot be represented as a SymInt"),

@@ -49,7 +49,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "conversions of NaN to shorter floats have other bits in torch and here, and other ones in its vectors, which \
                    shows when they are looked at as another dtype",
             why: "every NaN is NaN",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 let has_nan = |input: &Operand| input.elements.iter().any(|element| element.is_nan());
                 seen.tensor("self").is_some_and(has_nan) && !seen.elements.is_empty()
@@ -64,7 +64,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch makes ones of all bytes but zero when it copies bools; here copies have the same bytes, which shows when \
                    they are looked at as another dtype",
             why: "a copy is a copy",
-            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 seen.tensor("self").is_some_and(|input| input.dtype == DType::Bool) && !seen.elements.is_empty()
             },

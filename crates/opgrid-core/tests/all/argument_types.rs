@@ -3,12 +3,10 @@
 //! Each type goes through kernels that return it, nothing, or it among others; registered in the legacy and in the
 //! modern way, with a schema as text and with an inferred one; typed kernels and boxed ones; called typed and boxed.
 
-mod common;
-
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
-use common::tensor;
+use crate::common::tensor;
 use opgrid_core::signature::Return;
 use opgrid_core::{
     AnyTensor, DispatchKey, Dispatcher, Kernel, LegacyOptions, OperatorHandle, Registration, Returns, Value,

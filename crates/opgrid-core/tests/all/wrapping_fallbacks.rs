@@ -1,11 +1,9 @@
 //! Statements F1 to F6: fallbacks of a mode, which a thread is in, and of a wrapper, which a tensor carries.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::tensor;
+use crate::common::{implement, tensor};
 use opgrid_core::{
     AnyTensor, BoxedCall, DispatchKey as Key, Dispatcher, ErrorKind, IncludeGuard, Kernel, Registration,
     Result, Returns, Stack, TensorData, Value, ValueRef, excluding,
@@ -254,7 +252,7 @@ fn f5_f6_a_kernel_for_the_mode_beats_a_fallthrough_fallback() {
         counted.add();
         call.below()
     });
-    let registration = common::implement(&dispatcher, "mul", MODE, kernel).unwrap();
+    let registration = implement(&dispatcher, "mul", MODE, kernel).unwrap();
     ones_then(&dispatcher, "mul", 2).unwrap();
     assert_eq!(counter.take(), 1);
     ones_then(&dispatcher, "pair", 1).unwrap_err();

@@ -26,7 +26,7 @@ fn printed(keys: impl IntoIterator<Item = DispatchKey>) -> String {
 /// 400 pairs of raw sets with a key, and what torch 2.15 computes from them.
 #[test]
 fn vectors_of_the_reference() {
-    let file: Value = serde_json::from_str(include_str!("vectors/keyset_vectors.json")).unwrap();
+    let file: Value = serde_json::from_str(include_str!("../vectors/keyset_vectors.json")).unwrap();
     let vectors = file["vectors"].as_array().unwrap();
     assert_eq!(vectors.len(), 400);
     let mut printed = 0;

@@ -1,13 +1,10 @@
 //! Conformance statements R43 to R62 and R100 to R112: which of several kernels, composites and fallbacks a call
 //! reaches; what signatures kernels and callers may have; and kernels that pass a call on by its keys.
 
-mod answers;
-mod common;
-
-use answers::{
+use crate::answers::{
     Answering, Expected, SCHEMA, answer, answer_boxed, ask, dispatchers, expect, keys_of, refused,
 };
-use common::{define, implement, tensor};
+use crate::common::{define, implement, tensor};
 use opgrid_core::{
     AnyTensor, CallKind, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, ExcludeGuard, Kernel,
     Registration, Result, Signature, Value, operator, record_calls,

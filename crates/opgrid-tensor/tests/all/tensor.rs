@@ -334,7 +334,7 @@ fn every_schema_is_torch_s() {
     let dispatcher = Dispatcher::new();
     let _registration = opgrid_tensor::register(&dispatcher).unwrap();
     // What `torch._C._jit_get_all_schemas()` has of operators on tensors.
-    let torch: BTreeSet<_> = include_str!("vectors/schemas.txt").lines().collect();
+    let torch: BTreeSet<_> = include_str!("../vectors/schemas.txt").lines().collect();
     let ours = dispatcher.operators();
     let ours = ours.iter().map(|operator| operator.schema().unwrap().to_string());
     let differing: Vec<_> = ours.filter(|schema| !torch.contains(schema.as_str())).collect();

@@ -1,15 +1,12 @@
 //! Conformance statements R87 to R99: libraries, what they define and implement, and who hears of it.
 
-mod answers;
-mod common;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use answers::{
+use crate::answers::{
     Answering, Expected, SCHEMA, answer, answer_boxed, ask, dispatchers, expect, keys_of, refused,
 };
-use common::{define, implement, tensor};
+use crate::common::{define, implement, tensor};
 use opgrid_core::schema::{AliasAnalysis, FunctionSchema};
 use opgrid_core::{
     AnyTensor, BoxedCall, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, Kernel, Library, Listener,

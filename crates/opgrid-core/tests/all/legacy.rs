@@ -1,14 +1,11 @@
 //! Conformance statements R1 to R42: the legacy registration call, and kernels that come, go and replace each other.
 
-mod answers;
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use answers::{
-    Answering, Expected, SCHEMA, answer, answer_boxed, ask, dispatchers, expect, keys_of, refused,
+use crate::answers::{
+    Answering, Expected, SCHEMA, answer, answer_boxed, ask, dispatchers, expect, keys_of, refused, state,
 };
-use common::{define, implement, tensor};
+use crate::common::{define, implement, tensor};
 use opgrid_core::schema::AliasAnalysis;
 use opgrid_core::{
     AnyTensor, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, Kernel, LegacyOptions, Registration,
@@ -204,13 +201,13 @@ fn r14_a_later_registration_with_another_schema_fails() {
 fn r15_the_schema_stays_when_the_kernel_goes() {
     for dispatcher in dispatchers() {
         let _schema = define(&dispatcher, SCHEMA).unwrap();
-        let before = answers::state(&dispatcher);
+        let before = state(&dispatcher);
         for key in [DispatchKey::Cpu, DispatchKey::CatchAll] {
             let kernel = implement(&dispatcher, "op", key, answer("kernel")).unwrap();
             expect(&dispatcher, DispatchKey::Cpu, Expected::Answer("kernel"));
             drop(kernel);
             expect(&dispatcher, DispatchKey::Cpu, Expected::Missing);
-            assert_eq!(answers::state(&dispatcher), before);
+            assert_eq!(state(&dispatcher), before);
         }
     }
 }

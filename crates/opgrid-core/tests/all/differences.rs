@@ -1,10 +1,8 @@
 //! Where messages and dumps differ from torch's on purpose, as far as no other test shows it.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::{define, implement, nothing};
+use crate::common::{define, implement, nothing};
 use opgrid_core::schema::FunctionSchema;
 use opgrid_core::{AnyTensor, DispatchKey as Key, Dispatcher, ErrorKind, Kernel};
 

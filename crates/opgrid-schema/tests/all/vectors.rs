@@ -24,7 +24,7 @@ const DIFFERENCES: &[(&str, Outcome)] = &[
 type Outcome = Result<&'static str, &'static str>;
 
 fn cases() -> Vec<Value> {
-    let text = include_str!("vectors/schema_cases.json");
+    let text = include_str!("../vectors/schema_cases.json");
     let document: Value = serde_json::from_str(text).expect("the vectors are JSON");
     document["cases"].as_array().expect("the vectors have a list of cases").clone()
 }

@@ -1,8 +1,6 @@
 //! `opgrid call`: results as text, JSON and files; every mistake is one message and leaves nothing behind.
 
-mod common;
-
-use common::{Folder, fails, json, prints};
+use crate::common::{Folder, fails, json, prints};
 
 const A: &str = "examples/data/a.npy";
 const B: &str = "examples/data/b.npy";

@@ -1,8 +1,6 @@
 //! The commands that show what the dispatcher knows, and the demo.
 
-mod common;
-
-use common::{Folder, fails, json, opgrid_in, prints};
+use crate::common::{Folder, fails, json, opgrid_in, prints};
 use serde_json::json as value;
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 #[test]
 fn elementwise_results_have_torch_s_strides() {
-    let file: Value = serde_json::from_str(include_str!("vectors/elementwise_strides.json")).unwrap();
+    let file: Value = serde_json::from_str(include_str!("../vectors/elementwise_strides.json")).unwrap();
     let list = |value: &Value| -> Vec<i64> {
         value.as_array().unwrap().iter().map(|number| number.as_i64().unwrap()).collect()
     };

@@ -1,8 +1,6 @@
 //! The recorded tables and calls of torch 2.15: every column of 2,625 operators, and 600 calls.
 
-mod common;
-
-use common::{define, implement, nothing};
+use crate::common::{define, implement, nothing};
 use opgrid_core::{
     DispatchKey, DispatchKeySet, Dispatcher, ForceGuard, Kernel, LocalKeys, Reason, Registration,
 };
@@ -42,7 +40,7 @@ fn code(reason: Reason, fallthrough: bool) -> char {
 #[test]
 fn every_column_of_2625_operators_is_filled_as_torch_fills_it() {
     let dispatcher = Dispatcher::with_reference_fallbacks();
-    let vectors = vectors(include_str!("vectors/table_vectors.json"));
+    let vectors = vectors(include_str!("../vectors/table_vectors.json"));
     assert_eq!(vectors.len(), 2625);
     let _defined = define(&dispatcher, "op(Tensor a) -> ()").unwrap();
     let operator = dispatcher.find("test::op").unwrap();
@@ -64,7 +62,7 @@ fn every_column_of_2625_operators_is_filled_as_torch_fills_it() {
 #[test]
 fn six_hundred_calls_reach_the_keys_and_the_column_that_torch_reaches() {
     let dispatcher = Dispatcher::with_reference_fallbacks();
-    let vectors = vectors(include_str!("vectors/call_vectors.json"));
+    let vectors = vectors(include_str!("../vectors/call_vectors.json"));
     assert_eq!(vectors.len(), 600);
     let _defined = define(&dispatcher, "op(Tensor a, Tensor b) -> ()").unwrap();
     let operator = dispatcher.find("test::op").unwrap();

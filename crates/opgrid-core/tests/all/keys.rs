@@ -11,7 +11,7 @@ use opgrid_core::{
 use serde_json::Value;
 
 fn facts() -> Value {
-    serde_json::from_str(include_str!("vectors/keys.json")).unwrap()
+    serde_json::from_str(include_str!("../vectors/keys.json")).unwrap()
 }
 
 fn text(value: &Value) -> &str {

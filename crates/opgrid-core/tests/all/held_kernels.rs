@@ -1,10 +1,8 @@
 //! Kernels held apart from the table: an override leaves them callable, dropping their registration does not.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::{cpu, define, implement};
+use crate::common::{cpu, define, implement};
 use opgrid_core::{AnyTensor, DispatchKey, Dispatcher, ErrorKind, Kernel, Registration, Returns, Value};
 
 fn answer(value: i64) -> Kernel {

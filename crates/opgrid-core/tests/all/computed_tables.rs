@@ -3,9 +3,7 @@
 //! The tool is given a list of keys and prints the registrations and the computed table of an operator with a kernel
 //! for each. The dispatcher itself says both here.
 
-mod cases;
-
-use cases::{Step, What, all, apply, check_error, check_table, columns, walk};
+use crate::cases::{Step, What, all, apply, check_error, check_table, columns, walk};
 use opgrid_core::{DispatchKey as Key, Dispatcher, ErrorKind, Kernel};
 
 /// The columns that the tool prints.

@@ -1,12 +1,10 @@
 //! The pages in a real browser: the grid is searched, clicked through and walked by keys in headless Chromium, where there
 //! is one; elsewhere the test says that it was left out.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::{Folder, prints};
+use crate::common::{Folder, prints};
 use serde_json::Value as Json;
 
 /// What a visitor does, and what there is to see then.

@@ -1,11 +1,9 @@
 //! Typed and boxed callers against typed and boxed kernels, over every kind of argument and result.
 
-mod common;
-
 use std::fmt;
 use std::sync::Arc;
 
-use common::{cpu, define, implement, tensor};
+use crate::common::{cpu, define, implement, tensor};
 use opgrid_core::{
     AnyTensor as Tensor, Class, Complex64, DType, Device, Dict, DispatchKey, Dispatcher, Error, ErrorKind,
     Generator, Kernel, Layout, List, MemoryFormat, Result, Returns, Scalar, Signature, Stack, SymInt,

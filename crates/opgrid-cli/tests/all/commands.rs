@@ -1,12 +1,10 @@
 //! Every behaviour that is a command, its output and its exit status: those of `commands.txt`, one after the other.
 
-mod common;
-
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use common::{Folder, Run, root};
+use crate::common::{Folder, Run, root};
 
 const CASES: &str = include_str!("commands.txt");
 

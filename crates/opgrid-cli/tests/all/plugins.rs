@@ -1,8 +1,6 @@
 //! `opgrid --plugin FILE …` and `opgrid plugin info FILE`, with the plugin of `examples/plugin-c`.
 
-mod common;
-
-use common::{Folder, fails, json, opgrid_in, prints, root};
+use crate::common::{Folder, fails, json, opgrid_in, prints, root};
 use std::process::Command;
 
 /// The plugin, built into a folder of its own.

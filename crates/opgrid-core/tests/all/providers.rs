@@ -1,9 +1,8 @@
 //! Several kernels in one cell: conditions, order, preference, refusals, and what follows when all refuse.
 
-mod common;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::common::tensor;
 use opgrid_core::{
     AnyTensor as Tensor, DispatchKey, Dispatcher, Error, ErrorKind, Kernel, Library, Provider, Registration,
     Result, Returns, SlowPath, Value, ValueRef, operator, record_calls, strict,
@@ -34,7 +33,7 @@ fn is_big(_: &Tensor, n: i64) -> Result<bool> {
 }
 
 fn cpu() -> Tensor {
-    common::tensor(DispatchKey::Cpu.key_set())
+    tensor(DispatchKey::Cpu.key_set())
 }
 
 /// A dispatcher with `t::pick` as `fill` says.
@@ -259,7 +258,7 @@ fn a_layer_that_refuses_is_stepped_over() {
             .when("n is even", is_even)
             .provider(DispatchKey::Cpu, "three", three);
     });
-    let tensor = common::tensor(DispatchKey::Cpu.key_set() | DispatchKey::Tracer.key_set());
+    let tensor = tensor(DispatchKey::Cpu.key_set() | DispatchKey::Tracer.key_set());
     assert_eq!(dispatcher.call(Pick, (&tensor, 4)).unwrap(), 1);
     assert_eq!(dispatcher.call(Pick, (&tensor, 5)).unwrap(), 2);
     let (result, steps) = record_calls(|| dispatcher.call(Pick, (&tensor, 5)));

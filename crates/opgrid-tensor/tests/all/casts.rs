@@ -62,7 +62,7 @@ fn nearest(dtype: DType, input: &Array) -> Array {
 
 #[test]
 fn every_pair_of_dtypes() {
-    let file: Json = serde_json::from_str(include_str!("vectors/casts.json")).unwrap();
+    let file: Json = serde_json::from_str(include_str!("../vectors/casts.json")).unwrap();
     let cases = file["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 17 * 17);
     for case in cases {

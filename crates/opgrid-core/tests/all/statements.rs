@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// What the statements are, one after the other in a list.
-const DOCUMENT: &str = include_str!("../../../docs/statements.md");
+const DOCUMENT: &str = include_str!("../../../../docs/statements.md");
 
 /// The groups of statements.
 const GROUPS: &str = "DRFK";
@@ -103,9 +103,10 @@ fn tests_of(source: &str) -> Vec<(String, Vec<Statement>)> {
 /// The statements that the tests in this crate's `tests` folder cite.
 fn cited() -> BTreeSet<Statement> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let paths = fs::read_dir(folder).expect("the crate has a folder of tests");
+    let listed = |folder: &Path| fs::read_dir(folder).expect("the crate has folders of tests");
+    let paths = listed(&folder).chain(listed(&folder.join("all")));
     let mut cited = BTreeSet::new();
-    for path in paths.map(|entry| entry.expect("the folder can be listed").path()) {
+    for path in paths.map(|entry| entry.expect("a folder can be listed").path()) {
         if path.extension().is_some_and(|extension| extension == "rs") {
             let source = fs::read_to_string(&path).expect("a test file can be read");
             cited.extend(tests_of(&source).into_iter().flat_map(|(_, cited)| cited));

@@ -1,0 +1,28 @@
+//! The tests that need no process of their own, as one program, so that there is one to link.
+//!
+//! What uses the global dispatcher, fills what the process has once, or measures, has a program of its own beside this folder.
+
+#[path = "../answers/mod.rs"]
+mod answers;
+#[path = "../cases/mod.rs"]
+mod cases;
+#[path = "../common/mod.rs"]
+mod common;
+
+mod argument_types;
+mod boxing;
+mod columns;
+mod computed_tables;
+mod context;
+mod differences;
+mod held_kernels;
+mod key_set;
+mod keys;
+mod legacy;
+mod libraries;
+mod providers;
+mod registration_errors;
+mod statements;
+mod tables;
+mod which_kernel;
+mod wrapping_fallbacks;
