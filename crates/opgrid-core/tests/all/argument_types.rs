@@ -53,35 +53,31 @@ fn register(
 }
 
 /// Calls `test::op` with one value and gives back its results.
-fn call_boxed<T: ValueType>(operator: &OperatorHandle, value: &T) -> Vec<Value> {
-    let value = value.clone().into_value();
+fn call_boxed(operator: &OperatorHandle, value: &Value) -> Vec<Value> {
     let mut returns = Returns::new();
     operator.call_boxed(&[value.borrow()], &mut returns).unwrap();
     returns.into_vec()
 }
 
-/// Sends `value` through operators whose typed kernels `kernel` makes and whose boxed ones leave `results`, calling
-/// them typed by `call`. `seen` is where typed kernels leave what they got.
-fn send<T: Sample>(
+/// Sends a value through operators whose typed kernels `kernel` makes and whose boxed ones leave `results`, calling them
+/// typed by `call`. `seen` takes what typed kernels have got. Compiled once for all types.
+fn send(
     kind: &str,
-    results: (&str, &[Value]),
-    value: &T,
-    kernel: impl Fn() -> Kernel,
-    call: impl Fn(&OperatorHandle) -> Vec<Value>,
-    seen: &Mutex<Vec<T>>,
+    (declared, results): (&str, &[Value]),
+    sent: &Value,
+    kernel: &dyn Fn() -> Kernel,
+    call: &dyn Fn(&OperatorHandle) -> Vec<Value>,
+    seen: &dyn Fn() -> Vec<Value>,
 ) {
-    let (declared, results) = results;
     let schema = format!("op({kind} x) -> {declared}");
-    let sent = value.clone().into_value();
     for way in [(false, false), (false, true), (true, false), (true, true)] {
         let dispatcher = Dispatcher::new();
         let registered = register(&dispatcher, way, &schema, kernel());
         let operator = dispatcher.find("test::op").unwrap();
         assert_eq!(operator.schema().unwrap().arguments[0].real_type.to_string(), kind);
         assert_eq!(call(&operator), results, "{schema}, typed kernel, typed call");
-        assert_eq!(call_boxed(&operator, value), results, "{schema}, typed kernel, boxed call");
-        let seen: Vec<T> = std::mem::take(&mut *seen.lock().unwrap());
-        assert_eq!(seen, [value.clone(), value.clone()], "{schema}");
+        assert_eq!(call_boxed(&operator, sent), results, "{schema}, typed kernel, boxed call");
+        assert_eq!(seen(), [sent.clone(), sent.clone()], "{schema}");
         drop(registered);
         if !way.1 {
             continue;
@@ -96,7 +92,7 @@ fn send<T: Sample>(
         let _registered = register(&dispatcher, way, &schema, boxed);
         let operator = dispatcher.find("test::op").unwrap();
         assert_eq!(call(&operator), results, "{schema}, boxed kernel, typed call");
-        assert_eq!(call_boxed(&operator, value), results, "{schema}, boxed kernel, boxed call");
+        assert_eq!(call_boxed(&operator, sent), results, "{schema}, boxed kernel, boxed call");
     }
 }
 
@@ -108,20 +104,21 @@ fn check<T: Sample>(
     own: for<'a> fn(T::At<'a>) -> T,
 ) {
     let way = Way::<T> { lend, own };
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let note = |seen: &Arc<Mutex<Vec<T>>>| {
-        let seen = seen.clone();
+    let got = Arc::new(Mutex::new(Vec::new()));
+    let note = || {
+        let got = got.clone();
         move |x: T::At<'_>| {
             let x = (way.own)(x);
-            seen.lock().unwrap().push(x.clone());
+            got.lock().unwrap().push(x.clone().into_value());
             x
         }
     };
+    let seen = || std::mem::take(&mut *got.lock().unwrap());
     let packed = value.clone().into_value();
 
     type Same<T> = fn(T) -> T;
     let kernel = || {
-        let note = note(&seen);
+        let note = note();
         Kernel::closure::<Same<T>>(move |(x,)| Ok(note(x)))
     };
     let call = |operator: &OperatorHandle| {
@@ -129,11 +126,11 @@ fn check<T: Sample>(
         assert_eq!(result, value);
         vec![result.into_value()]
     };
-    send(kind, (kind, std::slice::from_ref(&packed)), &value, kernel, call, &seen);
+    send(kind, (kind, std::slice::from_ref(&packed)), &packed, &kernel, &call, &seen);
 
     type Nothing<T> = fn(T);
     let kernel = || {
-        let note = note(&seen);
+        let note = note();
         Kernel::closure::<Nothing<T>>(move |(x,)| {
             note(x);
             Ok(())
@@ -143,11 +140,11 @@ fn check<T: Sample>(
         operator.typed::<Nothing<T>>().unwrap().call(((way.lend)(&value),)).unwrap();
         Vec::new()
     };
-    send(kind, ("()", &[]), &value, kernel, call, &seen);
+    send(kind, ("()", &[]), &packed, &kernel, &call, &seen);
 
     type Several<T> = fn(T) -> (i64, T, String, T);
     let kernel = || {
-        let note = note(&seen);
+        let note = note();
         Kernel::closure::<Several<T>>(move |(x,)| {
             let x = note(x);
             Ok((7, x.clone(), "among others".to_owned(), x))
@@ -160,7 +157,7 @@ fn check<T: Sample>(
     };
     let declared = format!("(int, {kind}, str, {kind})");
     let results = [Value::from(7), packed.clone(), Value::from("among others"), packed.clone()];
-    send(kind, (&declared, &results), &value, kernel, call, &seen);
+    send(kind, (&declared, &results), &packed, &kernel, &call, &seen);
 }
 
 /// Calls a generic check with two samples of each type that lists are made of, tensors included.

@@ -60,14 +60,14 @@ impl DefineFamily for Library {
         define_linked(self, schemas, family.kind);
         let _ = self.implement(name_in(O::SCHEMA)).column(ShapeRule::typed::<O::Signature>(meta.shape));
         add_forms(self, schemas, &meta, DispatchKey::Meta);
-        define_aliases::<O>(self, family.kind);
+        define_aliases(self, O::ALIASES, family.kind);
         FamilyBuilder { library: self, schemas, family, defined: Vec::new() }
     }
 
     #[track_caller]
     fn define_with_forms<O: Operator>(&mut self, operator: O, kind: &Kind) -> OperatorBuilder<'_, O> {
         define_linked(self, Schemas::of::<O>(), kind);
-        define_aliases::<O>(self, kind);
+        define_aliases(self, O::ALIASES, kind);
         self.implement(operator)
     }
 
@@ -243,9 +243,9 @@ fn define_composite(
 /// Defines the other names that `operator!` declares for an overload and its forms: composites that call them, so that
 /// layers see one operator for both.
 #[track_caller]
-fn define_aliases<O: Operator>(library: &mut Library, kind: &Kind) {
+fn define_aliases(library: &mut Library, aliases: &[Alias], kind: &Kind) {
     let mut defined = Vec::new();
-    for alias in O::ALIASES {
+    for alias in aliases {
         define_composite(library, kind, &mut defined, Schemas::of_alias(alias), alias.kernel());
     }
 }
@@ -340,7 +340,7 @@ impl<O: Operator<Signature: FamilySignature>> FamilyBuilder<'_, O> {
     #[track_caller]
     fn overload<N: Operator>(&mut self, kernel: Kernel) {
         define_composite(self.library, self.family.kind, &mut self.defined, Schemas::of::<N>(), kernel);
-        define_aliases::<N>(self.library, self.family.kind);
+        define_aliases(self.library, N::ALIASES, self.family.kind);
     }
 }
 

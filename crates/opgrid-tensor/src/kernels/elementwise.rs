@@ -37,11 +37,13 @@
 //! - What is longer than some lines is a type, because the compiler inlines short closures only: see
 //!   [`Function`] and [`unary_by`]. Reductions are types as well: see [`reduce::Reduction`](super::reduce::Reduction).
 
-use opgrid_core::{Result, Scalar};
+use opgrid_core::{DType, Result, Scalar};
 
 use super::access::{self, Aliasing};
 use super::function::Function;
+use super::isa::{Isa, isa};
 use super::iter::{self, Source};
+use super::math::{Inexact, SquareRoot};
 use crate::tensor::{Array, Element, Tensor};
 
 /// What a loop takes as an input.
@@ -162,6 +164,18 @@ pub fn unary_by<O: Element, A: Element>(
     f: impl Function<(A::Math,), Output = O::Math>,
 ) -> Result<()> {
     iter::map1::<O, A>(out.destination()?, a.source()?, f)
+}
+
+/// The square root of every element, correctly rounded.
+///
+/// # Errors
+///
+/// As [`unary`].
+pub fn square_root<T: Element<Math: Inexact>>(out: &impl Destination, a: &impl Operand) -> Result<()> {
+    if T::DTYPE == DType::F32 && isa() >= Isa::V4 {
+        return iter::square_roots(out.destination()?, a.source()?);
+    }
+    unary_by::<T, T>(out, a, SquareRoot)
 }
 
 /// `out[i] = f(a[i], b[i])`, with `a` and `b` stretched to the shape of `out`. Either may be `out` itself.

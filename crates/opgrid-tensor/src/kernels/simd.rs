@@ -156,6 +156,57 @@ fn to_f16_by_sixteen(to: &mut [MaybeUninit<u16>], from: &[f32]) -> usize {
     groups.len().min(places.len()) * 16
 }
 
+/// Writes the square roots of single-precision numbers, correctly rounded, sixteen at a time. Where the processor cannot,
+/// nothing is done.
+///
+/// Returns how many were computed, from the first on.
+#[inline]
+pub(crate) fn square_roots(to: &mut [MaybeUninit<f32>], from: &[f32]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if has_v4() {
+        // SAFETY: the processor has the instructions, as was just asked.
+        return unsafe { roots_by_sixteen(to, from) };
+    }
+    let _ = (to, from);
+    0
+}
+
+/// From an estimate, which takes six tenths of the time of the instruction for square roots on an Intel processor. A step of
+/// Newton's method makes the root nearly exact and the last one, by what its square lacks, rounds it; a program has compared all
+/// numbers with the instruction.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn roots_by_sixteen(to: &mut [MaybeUninit<f32>], from: &[f32]) -> usize {
+    use std::arch::x86_64::*;
+    /// The bits of numbers whose square's rounding error is no number, or no normal one: the estimate is for those between.
+    const SMALL: u32 = 0x2000_0000;
+    const INFINITY: u32 = f32::INFINITY.to_bits();
+    let (groups, _) = from.as_chunks::<16>();
+    let (places, _) = to.as_chunks_mut::<16>();
+    let half = _mm512_set1_ps(0.5);
+    for (group, place) in groups.iter().zip(&mut *places) {
+        // SAFETY: sixteen neighbours are read; they need not be aligned.
+        let x = unsafe { _mm512_loadu_ps(group.as_ptr()) };
+        let estimate = _mm512_rsqrt14_ps(x);
+        let (root, slope) = (_mm512_mul_ps(x, estimate), _mm512_mul_ps(estimate, half));
+        let lacks = _mm512_fnmadd_ps(root, slope, half);
+        let (root, slope) = (_mm512_fmadd_ps(root, lacks, root), _mm512_fmadd_ps(slope, lacks, slope));
+        let lacks = _mm512_fnmadd_ps(root, root, x);
+        let root = _mm512_fmadd_ps(lacks, slope, root);
+        // Zeros are their roots.
+        let zeros = _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(x, _mm512_setzero_ps());
+        let mut root = _mm512_mask_mov_ps(root, zeros, x);
+        let above = _mm512_sub_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(SMALL as i32));
+        let others = _mm512_cmpge_epu32_mask(above, _mm512_set1_epi32((INFINITY - SMALL) as i32));
+        if others & !zeros != 0 {
+            root = _mm512_sqrt_ps(x);
+        }
+        // SAFETY: sixteen places of four bytes each are written.
+        unsafe { _mm512_storeu_ps(place.as_mut_ptr().cast(), root) };
+    }
+    groups.len().min(places.len()) * 16
+}
+
 /// Copies elements, as many as there are places, through vector registers.
 ///
 /// The C library does so for short blocks only. For others it takes an instruction of the processor that AMD's take ten
@@ -221,6 +272,27 @@ mod tests {
             (0..100u32).sum::<u32>()
         });
         assert_eq!((runs, sum), (1, 4950));
+    }
+
+    #[test]
+    fn square_roots_are_those_of_the_processor() {
+        // Every exponent and sign with the ends of the mantissas and some between; then each alone among ordinary ones.
+        let mantissas = [0, 1, 2, 0x2a_aaaa, 0x35_04f3, 0x35_04f4, 0x7f_fffe, 0x7f_ffff];
+        let bits = |high: u32| mantissas.map(|low| f32::from_bits(high << 23 | low));
+        let mut numbers: Vec<f32> = (0..512).flat_map(bits).collect();
+        numbers.extend((0..200_000u32).map(|i| f32::from_bits(0x3f00_0000 + i * 83)));
+        for special in [0.0, -0.0, -1.0, f32::INFINITY, f32::NAN, f32::MIN_POSITIVE / 3.0] {
+            numbers.extend((0..16).map(|i| if i == 5 { special } else { i as f32 + 0.3 }));
+        }
+        let mut roots = vec![MaybeUninit::new(7.0f32); numbers.len()];
+        let done = square_roots(&mut roots, &numbers);
+        assert!(done == 0 || done == numbers.len() - numbers.len() % 16);
+        for (number, root) in numbers.iter().zip(&roots[..done]) {
+            // SAFETY: all were given a value above.
+            let root = unsafe { root.assume_init() };
+            let expected = number.sqrt();
+            assert!(root.to_bits() == expected.to_bits() || root.is_nan() && expected.is_nan(), "{number:e}");
+        }
     }
 
     #[test]

@@ -40,7 +40,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use num_complex::Complex64;
-use opgrid_core::{DType, Dispatcher, Operator, Result, Return, Returns, Scalar, Signature, Value, ValueRef};
+use opgrid_core::schema::OperatorName;
+use opgrid_core::{
+    Alias, DType, Dispatcher, Operator, Result, Return, Returns, Scalar, Signature, Value, ValueRef,
+};
 
 pub use differences::{Argument, Difference, Directed, Operand, Part, Seen};
 pub use inputs::Inputs;
@@ -105,14 +108,27 @@ impl Samples {
         inputs: fn(DType) -> Vec<Sample>,
         reference: impl Fn(&Inputs) -> Result<Expected> + Send + Sync + 'static,
     ) -> &mut OperatorSamples {
-        let name = O::name().to_string();
-        for alias in O::ALIASES.iter().filter(|alias| alias.overload() == O::name()) {
+        self.of_overload(O::name(), O::ALIASES, typed::<O::Signature>, dtypes, inputs, Arc::new(reference))
+    }
+
+    /// [`of_function`](Self::of_function), compiled once for all operators.
+    fn of_overload(
+        &mut self,
+        overload: OperatorName,
+        aliases: &[Alias],
+        typed: TypedCall,
+        dtypes: &[DType],
+        inputs: fn(DType) -> Vec<Sample>,
+        reference: Arc<Reference>,
+    ) -> &mut OperatorSamples {
+        let name = overload.to_string();
+        for alias in aliases.iter().filter(|alias| alias.overload() == overload) {
             let pair = [alias.name().to_string(), name.clone()];
             if !self.aliases.contains(&pair) {
                 self.aliases.push(pair);
             }
         }
-        self.add(name, Some(typed::<O::Signature>), dtypes, inputs, Arc::new(reference))
+        self.add(name, Some(typed), dtypes, inputs, reference)
     }
 
     /// Adds samples of an element-wise operator of one tensor, by its function of an element.
@@ -228,7 +244,7 @@ impl Samples {
 
     /// Adds a difference from torch of an operator, in all its overloads.
     pub fn differs<O: Operator>(&mut self, _operator: O, difference: Difference) {
-        self.differences.push((differences::family(&O::name().to_string()).to_owned(), difference));
+        self.differences.push((family_of(&O::name()), difference));
     }
 
     /// Adds differences that several operators have.
@@ -238,12 +254,12 @@ impl Samples {
 
     /// Says that torch takes a number where an operator asks for a tensor, in all its overloads.
     pub fn number_for_tensor<O: Operator>(&mut self, _operator: O) {
-        self.take_numbers.push(differences::family(&O::name().to_string()).to_owned());
+        self.take_numbers.push(family_of(&O::name()));
     }
 
     /// Says how far results of an operator may lie from torch's, in all its overloads; they are exact unless it is said.
     pub fn rounds<O: Operator>(&mut self, _operator: O, roundings: Roundings) {
-        self.roundings.push((differences::family(&O::name().to_string()).to_owned(), roundings));
+        self.roundings.push((family_of(&O::name()), roundings));
     }
 
     /// How far results of the overload of that name may lie from torch's.
@@ -273,6 +289,11 @@ impl Samples {
         self.operators.retain(|operator| wanted(&operator.name));
         self
     }
+}
+
+/// The name that all overloads of an operator have.
+fn family_of(overload: &OperatorName) -> String {
+    differences::family(&overload.to_string()).to_owned()
 }
 
 /// Calls an operator of that signature typed, and gives its results as values.

@@ -14,6 +14,7 @@ mod plan;
 pub(crate) mod pool;
 pub(crate) mod produce;
 pub(super) mod reduction;
+mod roots;
 mod span;
 mod strided;
 mod typed;
@@ -349,6 +350,16 @@ pub fn map1<O: Element, A: Element>(
     let kernel = typed::kernel::<_, (O, A)>(f);
     // SAFETY: the kernel's dtypes are named in the order of its inputs.
     unsafe { run((out, O::DTYPE), [(a, A::DTYPE)], Work::Call(&kernel)) }
+}
+
+/// Writes the square root of every element of `a`, computed as a single-precision number.
+///
+/// # Errors
+///
+/// As [`map1`].
+pub fn square_roots(out: &Array, a: Source<'_>) -> Result<()> {
+    // SAFETY: the block's dtypes are named in the order of its inputs.
+    unsafe { run((out, DType::F32), [(a, DType::F32)], Work::Call(&roots::SquareRoots)) }
 }
 
 /// Writes `f` of every pair of elements of `a` and `b`.

@@ -201,7 +201,7 @@ fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
     // As in torch, where roots of 16 bits are powers: that of minus infinity is infinite, and not NaN.
     let is_root = dtype != DType::F16;
     if is_root && exponent == Scalar::Float(0.5) {
-        return with_dtype!(dtype, T: Inexact => elementwise::unary_by::<T, T>(out, input, math::SquareRoot));
+        return with_dtype!(dtype, T: Inexact => elementwise::square_root::<T>(out, input));
     }
     if is_root && exponent == Scalar::Float(-0.5) {
         return with_dtype!(dtype, T: Inexact => {

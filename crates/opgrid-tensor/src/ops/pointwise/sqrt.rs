@@ -34,5 +34,5 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, math::SquareRoot))
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::square_root::<T>(out, input))
 }
