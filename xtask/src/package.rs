@@ -1,7 +1,7 @@
 //! `cargo xtask package`: packs every library crate, and builds each from its package alone.
 //!
 //! Cargo packs the crates together, so that each finds those below it in its package and not in this workspace. What a
-//! registry would ask for and cargo does not is checked first: the texts that describe a crate.
+//! registry would ask for and cargo does not is checked first, and by `tidy`: the texts that describe a crate.
 
 use crate::failure::Failure;
 use crate::workspace::{Workspace, passes};
@@ -27,7 +27,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     let workspace = Workspace::current()?;
     let packages = workspace.packages()?;
-    let faults: Vec<String> = packages.iter().flat_map(faults).collect();
+    let faults: Vec<String> = packages.iter().flat_map(faults).map(|(_, fault)| fault).collect();
     if !faults.is_empty() {
         return Err(Failure::new(faults.join("\n")));
     }
@@ -48,15 +48,16 @@ fn is_published(package: &Value) -> bool {
     package["publish"].is_null()
 }
 
-/// What keeps a package from being published, or from being kept back.
-fn faults(package: &Value) -> Vec<String> {
+/// What keeps a package from being published, or from being kept back: the path of its manifest, and the fault.
+pub fn faults(package: &Value) -> Vec<(String, String)> {
     let name = package["name"].as_str().unwrap_or_default();
     let path = package["manifest_path"].as_str().unwrap_or_default();
     if !is_published(package) {
         return Vec::new();
     }
     if !path.contains(LIBRARIES) {
-        return vec![format!("{name}: is no library crate, expected `publish = false` in {path}")];
+        let fault = format!("{name}: is no library crate, expected `publish = false` in {path}");
+        return vec![(path.to_owned(), fault)];
     }
     let is_missing = |field: &&&str| match &package[**field] {
         Value::String(text) => text.is_empty(),
@@ -71,7 +72,7 @@ fn faults(package: &Value) -> Vec<String> {
     faults.extend(without_version.filter_map(|it| it["name"].as_str()).map(|dependency| {
         format!("{name}: its dependency {dependency} has a path and no version, expected both in the workspace's manifest")
     }));
-    faults
+    faults.into_iter().map(|fault| (path.to_owned(), fault)).collect()
 }
 
 #[cfg(test)]
@@ -93,7 +94,7 @@ mod tests {
         change(&mut package);
         let found = faults(&package);
         assert_eq!(found.len(), expected.len(), "{found:?}");
-        for (found, expected) in found.iter().zip(expected) {
+        for ((_, found), expected) in found.iter().zip(expected) {
             assert!(found.contains(expected), "{found}");
         }
     }

@@ -14,9 +14,12 @@ mod unit_tests;
 mod unsafety;
 
 use crate::failure::Failure;
+use crate::package;
 use crate::rust_source::{self, Line};
 use crate::workspace::Workspace;
+use serde_json::Value;
 use std::fmt;
+use std::path::Path;
 
 /// Something that a rule forbids.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,7 +115,9 @@ pub fn check(workspace: &Workspace) -> Result<(), Failure> {
     let files = text_files(workspace)?;
     let mut violations = violations(&files);
     violations.extend(documents::say_what_is_there(&files, &workspace.files()?));
-    violations.extend(edges::check(&workspace.packages()?, workspace.root(), &files));
+    let packages = workspace.packages()?;
+    violations.extend(edges::check(&packages, workspace.root(), &files));
+    violations.extend(packages.iter().flat_map(|package| unpublishable(package, workspace.root())));
     violations.sort();
     for violation in &violations {
         println!("{violation}");
@@ -127,6 +132,15 @@ pub fn check(workspace: &Workspace) -> Result<(), Failure> {
             Err(Failure::new(format!("tidy found {count} violations; each line above names its remedy")))
         }
     }
+}
+
+/// What `package` would refuse.
+fn unpublishable(package: &Value, root: &Path) -> Vec<Violation> {
+    let of_fault = |(manifest, what): (String, String)| {
+        let file = Path::new(&manifest).strip_prefix(root).unwrap_or(Path::new(&manifest));
+        Violation { file: file.display().to_string(), line: 1, rule: "package", what }
+    };
+    package::faults(package).into_iter().map(of_fault).collect()
 }
 
 fn text_files(workspace: &Workspace) -> Result<Vec<TextFile>, Failure> {

@@ -1,14 +1,14 @@
 //! The tests that need no process of their own, as one program, so that there is one to link.
 //!
-//! What uses the global dispatcher, fills what the process has once, or measures, has a program of its own beside this folder.
+//! What asks for all that the global dispatcher has, fills what a process has once, or measures, has a program of its own
+//! beside this folder.
 
-#[path = "../answers/mod.rs"]
-mod answers;
 #[path = "../cases/mod.rs"]
 mod cases;
 #[path = "../common/mod.rs"]
 mod common;
 
+mod answers;
 mod argument_types;
 mod boxing;
 mod columns;
