@@ -162,7 +162,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.differs_as(NllLoss2dForward, loss::OUTPUTS);
     samples.differs(NllLoss, loss::CHECKED);
     samples.differs(NllLossForward, loss::CHECKED);
-    samples.differs_as(NllLossNd, &[loss::CHECKED, BYTES]);
+    samples.differs_as(NllLossNd, &[loss::CHECKED, BYTES, VOLUMES]);
     samples.differs_as(NllLoss2d, &[loss::CHECKED, BYTES, NOTHING]);
     samples.differs_as(NllLoss2dForward, &[loss::CHECKED, BYTES, NOTHING]);
 }
@@ -176,6 +176,20 @@ pub(super) const BYTES: Difference = Difference {
     when: |seen| {
         let is_byte = seen.tensor("target").is_some_and(|target| target.dtype == DType::U8);
         is_byte && seen.torch_refuses("expected scalar type Long but found Byte")
+    },
+    directed: None,
+};
+
+/// Of `nll_loss_nd` without classes.
+const VOLUMES: Difference = Difference {
+    id: "volumes-without-classes",
+    what: "torch lays out logarithms of volumes without elements and their classes as images of different sizes, and refuses them; here their classes \
+           may all be ignored, as those of images",
+    why: "one rule for all numbers of dimensions",
+    test: ("opgrid-tensor/tests/all/losses.rs", "without_classes_all_targets_are_ignored"),
+    when: |seen| {
+        let has_no_classes = |input: &Operand| input.geometry.dims() > 4 && input.geometry.sizes()[1] == 0;
+        seen.tensor("self").is_some_and(has_no_classes) && seen.torch_refuses("size mismatch (got input:")
     },
     directed: None,
 };
