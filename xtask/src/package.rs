@@ -27,7 +27,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     let workspace = Workspace::current()?;
     let packages = workspace.packages()?;
-    let faults: Vec<String> = packages.iter().flat_map(faults).map(|(_, fault)| fault).collect();
+    let faults: Vec<String> = packages.iter().flat_map(faults).collect();
     if !faults.is_empty() {
         return Err(Failure::new(faults.join("\n")));
     }
@@ -48,16 +48,15 @@ fn is_published(package: &Value) -> bool {
     package["publish"].is_null()
 }
 
-/// What keeps a package from being published, or from being kept back: the path of its manifest, and the fault.
-pub fn faults(package: &Value) -> Vec<(String, String)> {
+/// What keeps a package from being published, or from being kept back.
+pub fn faults(package: &Value) -> Vec<String> {
     let name = package["name"].as_str().unwrap_or_default();
     let path = package["manifest_path"].as_str().unwrap_or_default();
     if !is_published(package) {
         return Vec::new();
     }
     if !path.contains(LIBRARIES) {
-        let fault = format!("{name}: is no library crate, expected `publish = false` in {path}");
-        return vec![(path.to_owned(), fault)];
+        return vec![format!("{name} is no library crate, state `publish = false` in its manifest")];
     }
     let is_missing = |field: &&&str| match &package[**field] {
         Value::String(text) => text.is_empty(),
@@ -65,14 +64,15 @@ pub fn faults(package: &Value) -> Vec<(String, String)> {
         _ => true,
     };
     let missing = TEXTS.iter().chain(LISTS).filter(is_missing);
-    let mut faults: Vec<String> =
-        missing.map(|field| format!("{name}: no `{}` in {path}", field.replace('_', "-"))).collect();
+    let mut faults: Vec<String> = missing
+        .map(|field| format!("{name} has no `{}`, state it in its manifest", field.replace('_', "-")))
+        .collect();
     let dependencies = package["dependencies"].as_array().into_iter().flatten();
     let without_version = dependencies.filter(|it| it["path"].is_string() && it["req"] == "*");
     faults.extend(without_version.filter_map(|it| it["name"].as_str()).map(|dependency| {
-        format!("{name}: its dependency {dependency} has a path and no version, expected both in the workspace's manifest")
+        format!("{name}: its dependency {dependency} has a path and no version, state both in the workspace's manifest")
     }));
-    faults.into_iter().map(|fault| (path.to_owned(), fault)).collect()
+    faults
 }
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
         change(&mut package);
         let found = faults(&package);
         assert_eq!(found.len(), expected.len(), "{found:?}");
-        for ((_, found), expected) in found.iter().zip(expected) {
+        for (found, expected) in found.iter().zip(expected) {
             assert!(found.contains(expected), "{found}");
         }
     }
@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn a_library_says_what_it_is() {
         check(|_| (), &[]);
-        check(|package| package["description"] = Value::Null, &["no `description`"]);
-        check(|package| package["readme"] = json!(""), &["no `readme`"]);
-        check(|package| package["keywords"] = json!([]), &["no `keywords`"]);
-        check(|package| package["rust_version"] = Value::Null, &["no `rust-version`"]);
+        check(|package| package["description"] = Value::Null, &["has no `description`"]);
+        check(|package| package["readme"] = json!(""), &["has no `readme`"]);
+        check(|package| package["keywords"] = json!([]), &["has no `keywords`"]);
+        check(|package| package["rust_version"] = Value::Null, &["has no `rust-version`"]);
     }
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn an_example_is_kept_back() {
         let move_out = |package: &mut Value| package["manifest_path"] = json!("/a/examples/new/Cargo.toml");
-        check(move_out, &["expected `publish = false`"]);
+        check(move_out, &["state `publish = false`"]);
         check(
             |package| {
                 move_out(package);

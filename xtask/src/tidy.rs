@@ -136,11 +136,10 @@ pub fn check(workspace: &Workspace) -> Result<(), Failure> {
 
 /// What `package` would refuse.
 fn unpublishable(package: &Value, root: &Path) -> Vec<Violation> {
-    let of_fault = |(manifest, what): (String, String)| {
-        let file = Path::new(&manifest).strip_prefix(root).unwrap_or(Path::new(&manifest));
-        Violation { file: file.display().to_string(), line: 1, rule: "package", what }
-    };
-    package::faults(package).into_iter().map(of_fault).collect()
+    let manifest = Path::new(package["manifest_path"].as_str().unwrap_or_default());
+    let file = manifest.strip_prefix(root).unwrap_or(manifest).display().to_string();
+    let faults = package::faults(package).into_iter();
+    faults.map(|what| Violation { file: file.clone(), line: 1, rule: "package", what }).collect()
 }
 
 fn text_files(workspace: &Workspace) -> Result<Vec<TextFile>, Failure> {

@@ -155,3 +155,8 @@ macro_rules! operator {
         $crate::__private::operator_items! { ($crate) $($items)* }
     };
 }
+
+/// The examples of README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -118,6 +118,11 @@ macro_rules! planned {
 
 planned!(f32 OF_SINGLES, f64 OF_DOUBLES);
 
+/// The examples of README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 #[cfg(test)]
 mod tests {
     use super::*;

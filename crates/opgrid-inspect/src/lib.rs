@@ -20,3 +20,8 @@ pub use compare::{Change, ChangeKind};
 pub use grid::{Cell, Grid, GridKernel, KeyColumn, Row};
 pub use lint::{Fault, Finding, lint};
 pub use record::{KernelOnRecord, OperatorOnRecord, Record, SlotOnRecord};
+
+/// The examples of README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

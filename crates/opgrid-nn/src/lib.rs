@@ -72,3 +72,8 @@ pub use module::{Forward, Mode, Module, Parts, Unmatched};
 pub use modules::*;
 pub use options::{ModuleOptions, Shape, Sizes};
 pub use state::StateDict;
+
+/// The examples of README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -42,3 +42,8 @@ pub mod fuzzing {
 
     pub use crate::abi::{api, with_library};
 }
+
+/// The examples of README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

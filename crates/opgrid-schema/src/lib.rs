@@ -54,3 +54,8 @@ pub use error::{ParseError, ParseErrorKind};
 pub use schema::{AliasAnalysis, Argument, Declaration, FunctionSchema, OperatorName, ParseOptions};
 pub use signature::{SignatureMismatch, check_signature};
 pub use types::Type;
+
+/// The examples of README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

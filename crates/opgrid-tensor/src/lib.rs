@@ -62,3 +62,8 @@ pub mod __private {
     pub use num_complex::Complex;
     pub use opgrid_core::DType;
 }
+
+/// The examples of README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

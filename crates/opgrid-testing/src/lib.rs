@@ -32,3 +32,8 @@ mod variants;
 pub use checks::Check;
 pub use report::{Failure, Report, Skip};
 pub use suite::Suite;
+
+/// The examples of README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -34,3 +34,8 @@ pub use export::{Export, InTorch};
 pub use import::{IN_TORCH, import};
 #[doc(hidden)]
 pub use on_load::__load;
+
+/// The examples of README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -166,11 +166,23 @@ pub fn unary_by<O: Element, A: Element>(
     iter::map1::<O, A>(out.destination()?, a.source()?, f)
 }
 
-/// The square root of every element, correctly rounded.
+/// `out[i] = sqrt(a[i])` of floats or complex numbers, with `a` stretched to the shape of `out`, which may be `a` itself. Roots of real
+/// numbers are correctly rounded; those of negative ones are NaN.
 ///
 /// # Errors
 ///
 /// As [`unary`].
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_tensor::{Array, kernels::elementwise};
+///
+/// let x = Array::from_slice(&[4.0f32, 2.25], &[2])?;
+/// elementwise::square_root::<f32>(&x, &x)?;
+/// assert_eq!(x.to_vec::<f32>()?, [2.0, 1.5]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub fn square_root<T: Element<Math: Inexact>>(out: &impl Destination, a: &impl Operand) -> Result<()> {
     if T::DTYPE == DType::F32 && isa() >= Isa::V4 {
         return iter::square_roots(out.destination()?, a.source()?);

@@ -217,8 +217,8 @@ fn without_classes_all_targets_are_ignored() {
     }
     let named = NllLoss.call(&x, &classes(&[-1, 0], &[2]), None, SUM, -1);
     assert!(message(named).contains("`target` names a class, but `self` has none"));
-    // Of volumes as of images.
-    for sizes in [&[2, 0, 1, 2, 2][..], &[2, 0, 2, 2]] {
+    // Of lines and volumes as of images.
+    for sizes in [&[2, 0, 4][..], &[2, 0, 2, 2], &[2, 0, 1, 2, 2]] {
         let targets: Vec<i64> = [&sizes[..1], &sizes[2..]].concat();
         let ignored = NllLossNd.call(&empty(sizes, DType::F64), &classes(&[1; 8], &targets), None, SUM, 1);
         assert_eq!(elements(&ignored.unwrap()), [0.0]);

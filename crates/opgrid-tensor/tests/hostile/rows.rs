@@ -1,10 +1,11 @@
 //! Loops over rows and over their own input: short rows, repeated rows and columns, outputs that are inputs in part.
 
-use opgrid_core::{Complex64, DType};
+use opgrid_core::{Complex64, DType, Device};
+use opgrid_tensor::kernels::elementwise;
 use opgrid_tensor::ops::{AddInplaceTensor, MulInplaceTensor, SumDim};
 use opgrid_tensor::{Geometry, Tensor};
 
-use super::converted;
+use super::{MAX, base, converted, view};
 
 fn count(sizes: &[i64], dtype: DType) -> Tensor {
     let numel = sizes.iter().product::<i64>();
@@ -57,4 +58,39 @@ fn rows_without_elements_far_from_their_memory() {
         AddInplaceTensor.call(&far, &far, 1.into()).unwrap();
     }
     assert_eq!(x.to_vec::<f32>().unwrap(), [0.0, 1.0, 2.0, 3.0]);
+}
+
+/// Roots are computed sixteen at a time, by code that writes to memory by itself.
+#[test]
+fn square_roots_write_their_row_and_nothing_beside_it() {
+    for n in 0..40 {
+        for (step, offset) in [(1, 0), (1, 3), (2, 1), (3, 0)] {
+            let memory = Tensor::full(&[128], 7.5, None, Device::CPU).unwrap();
+            let out = memory.as_strided(&[n], &[step], Some(offset)).unwrap();
+            let input = view(&[n], &[1], 2);
+            elementwise::square_root::<f32>(&out, &input).unwrap();
+            let mut expected = [7.5f32; 128];
+            for i in 0..n {
+                expected[(offset + i * step) as usize] = ((i + 3) as f32).sqrt();
+            }
+            assert_eq!(memory.to_vec::<f32>().unwrap(), expected, "{n} roots, {step} apart, from {offset}");
+        }
+    }
+    // Over its own input, beside it in one memory, without elements anywhere, of numbers that repeat, and of another dtype.
+    let own = base();
+    elementwise::square_root::<f32>(&own, &own).unwrap();
+    let roots: Vec<f32> = (1..=64u8).map(|i| f32::from(i).sqrt()).collect();
+    assert_eq!(own.to_vec::<f32>().unwrap(), roots);
+    let memory = base();
+    let at = |offset| memory.as_strided(&[40], &[1], Some(offset)).unwrap();
+    assert!(elementwise::square_root::<f32>(&at(1), &at(0)).is_err());
+    let repeated = memory.as_strided(&[40], &[0], Some(0)).unwrap();
+    assert!(elementwise::square_root::<f32>(&repeated, &at(0)).is_err());
+    assert_eq!(memory.to_vec::<f32>().unwrap(), base().to_vec::<f32>().unwrap());
+    let nothing = view(&[0, 40], &[1, 1], MAX);
+    elementwise::square_root::<f32>(&nothing, &nothing).unwrap();
+    let whole = converted(&view(&[3, 20], &[0, 1], 0), DType::I64);
+    let out = Tensor::empty(&[3, 20], DType::F64, Device::CPU).unwrap();
+    elementwise::square_root::<f32>(&out, &whole).unwrap();
+    assert_eq!(out.to_vec::<f64>().unwrap()[21], f64::from(2f32.sqrt()));
 }

@@ -162,7 +162,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.differs_as(NllLoss2dForward, loss::OUTPUTS);
     samples.differs(NllLoss, loss::CHECKED);
     samples.differs(NllLossForward, loss::CHECKED);
-    samples.differs_as(NllLossNd, &[loss::CHECKED, BYTES, VOLUMES]);
+    samples.differs_as(NllLossNd, &[loss::CHECKED, BYTES, NO_CLASSES]);
     samples.differs_as(NllLoss2d, &[loss::CHECKED, BYTES, NOTHING]);
     samples.differs_as(NllLoss2dForward, &[loss::CHECKED, BYTES, NOTHING]);
 }
@@ -181,14 +181,15 @@ pub(super) const BYTES: Difference = Difference {
 };
 
 /// Of `nll_loss_nd` without classes.
-const VOLUMES: Difference = Difference {
-    id: "volumes-without-classes",
-    what: "torch lays out logarithms of volumes without elements and their classes as images of different sizes, and refuses them; here their classes \
-           may all be ignored, as those of images",
+const NO_CLASSES: Difference = Difference {
+    id: "lines-and-volumes-without-classes",
+    what: "torch lays out logarithms of lines and volumes without classes as images of no size, beside which targets do not fit, and \
+           refuses them; here their targets may all be ignored, as those of images",
     why: "one rule for all numbers of dimensions",
     test: ("opgrid-tensor/tests/all/losses.rs", "without_classes_all_targets_are_ignored"),
     when: |seen| {
-        let has_no_classes = |input: &Operand| input.geometry.dims() > 4 && input.geometry.sizes()[1] == 0;
+        let is_volume = |sizes: &[i64]| matches!(sizes, [_, 0, _] | [_, 0, _, _, _, ..]);
+        let has_no_classes = |input: &Operand| is_volume(input.geometry.sizes());
         seen.tensor("self").is_some_and(has_no_classes) && seen.torch_refuses("size mismatch (got input:")
     },
     directed: None,
