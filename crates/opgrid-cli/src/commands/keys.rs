@@ -74,13 +74,7 @@ impl Keys {
     fn matching(&self, pattern: &str, rows: &[Row], json: bool) -> Result<String> {
         let chosen: Vec<_> = rows.iter().filter(|row| admits(pattern, &row.key.to_string())).collect();
         if chosen.is_empty() {
-            let names: Vec<_> = rows.iter().map(|row| row.key.to_string()).collect();
-            let near = suggest::nearest(pattern, names.iter().map(String::as_str));
-            let remedy = match near.as_slice() {
-                [] => "`opgrid keys` prints them".to_owned(),
-                near => format!("did you mean {}?", near.join(" or ")),
-            };
-            return Err(Error::new(ErrorKind::Unknown, format!("no key matches `{pattern}`; {remedy}")));
+            return Err(none_matches(pattern, rows.iter().map(|row| row.key)));
         }
         let (aliases, keys): (Vec<&Row>, Vec<&Row>) =
             chosen.into_iter().partition(|row| row.expansion.is_some());
@@ -98,6 +92,17 @@ impl Keys {
         }
         Ok(text)
     }
+}
+
+/// The error of a pattern that is that of none of these keys.
+pub(super) fn none_matches(pattern: &str, keys: impl IntoIterator<Item = DispatchKey>) -> Error {
+    let names: Vec<_> = keys.into_iter().map(|key| key.to_string()).collect();
+    let near = suggest::nearest(pattern, names.iter().map(String::as_str));
+    let remedy = match near.as_slice() {
+        [] => "`opgrid keys` prints them".to_owned(),
+        near => format!("did you mean {}?", near.join(" or ")),
+    };
+    Error::new(ErrorKind::Unknown, format!("no key matches `{pattern}`; {remedy}"))
 }
 
 /// What there is to say about one key.

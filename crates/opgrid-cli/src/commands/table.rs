@@ -4,7 +4,7 @@ use opgrid::{Result, TableSlot};
 use serde_json::{Value as Json, json};
 
 use super::list::admits;
-use super::operator;
+use super::{keys, operator};
 use crate::columns::aligned;
 use crate::{json, style};
 
@@ -35,6 +35,10 @@ impl Table {
             return Ok(if json { json::line(&json!({"operator": name, "dump": dump})) } else { dump });
         }
         let mut columns = operator.table()?;
+        let is_of_none = |key: &&String| !columns.iter().any(|column| admits(key, &column.key.to_string()));
+        if let Some(key) = self.key.iter().find(is_of_none) {
+            return Err(keys::none_matches(key, columns.iter().map(|column| column.key)));
+        }
         columns.retain(|column| {
             let name = column.key.to_string();
             let is_asked_for = self.key.is_empty() || self.key.iter().any(|key| admits(key, &name));
