@@ -114,28 +114,25 @@ pub(super) fn atanh(x: f64) -> f64 {
     (0.5 * ln_1p(2.0 * magnitude / (1.0 - magnitude))).copysign(x)
 }
 
-/// The series of the error function near zero.
+/// The error function up to 1, by the polynomial that equals `erf(x) / x` at the 12 Chebyshev nodes of the square, within
+/// 1e-17.
 #[inline(always)]
 fn erf_near(x: f64) -> f64 {
-    let z = -x * x;
-    // 2 / sqrt(pi), divided by n! (2n + 1).
-    const SCALE: f64 = std::f64::consts::FRAC_2_SQRT_PI;
-    let series = horner!(
-        z;
-        1.0,
-        1.0 / 3.0,
-        1.0 / 10.0,
-        1.0 / 42.0,
-        1.0 / 216.0,
-        1.0 / 1320.0,
-        1.0 / 9360.0,
-        1.0 / 75_600.0,
-        1.0 / 685_440.0,
-        1.0 / 6_894_720.0,
-        1.0 / 76_204_800.0,
-        1.0 / 918_086_400.0
-    );
-    SCALE * x * series
+    x * horner!(
+        x * x;
+        std::f64::consts::FRAC_2_SQRT_PI,
+        -0.376_126_389_031_835_43,
+        0.112_837_916_709_450_06,
+        -0.026_866_170_643_237_77,
+        0.005_223_977_607_116_422_5,
+        -0.000_854_832_597_538_969_2,
+        0.000_120_552_949_048_397_07,
+        -1.492_473_690_741_966e-5,
+        1.644_742_470_331_736_2e-6,
+        -1.620_848_380_187_170_5e-7,
+        1.372_006_454_677_768_6e-8,
+        -7.795_898_827_002_142e-10
+    )
 }
 
 /// `1 - erf` of a number that is not negative, as `t exp(P(2 t - 1) - z^2)` with `t = 2 / (2 + z)`.
@@ -182,12 +179,37 @@ fn erfc_far(z: f64) -> f64 {
     t * (-square).exponential() * (series - rest).exponential()
 }
 
-/// The error function.
+/// The error function; above 1 by the polynomial next to `-ln(1 - erf(x))` up to 5.93, within 1e-17 of the result. Nothing is
+/// divided.
 #[inline(always)]
 pub(super) fn erf(x: f64) -> f64 {
     let magnitude = x.abs();
-    let far = (1.0 - erfc_far(magnitude)).copysign(x);
-    if magnitude < 0.5 { erf_near(x) } else { far }
+    // Above, the result is 1.
+    let distance = if magnitude > 5.93 { 5.93 } else { magnitude };
+    let logarithm = horner!(
+        distance;
+        5.028_451_679_102_249e-7,
+        1.128_374_089_523_791_5,
+        0.636_643_627_861_453_8,
+        0.102_703_440_175_154_77,
+        -0.018_990_180_146_872_714,
+        -0.000_410_626_095_750_011_4,
+        0.001_915_941_513_150_546,
+        -0.000_770_641_866_031_870_3,
+        0.000_135_049_645_276_640_32,
+        2.026_694_742_405_239_7e-5,
+        -2.282_258_592_356_470_8e-5,
+        8.667_181_052_624_56e-6,
+        -2.135_679_271_544_796_4e-6,
+        3.733_027_470_618_704e-7,
+        -4.642_280_005_815_017_6e-8,
+        3.934_245_792_744_172e-9,
+        -2.044_952_172_575_123e-10,
+        4.928_590_022_769_778e-12
+    );
+    let far = (1.0 - (-logarithm).exponential_near()).copysign(x);
+    // NaN is near, because the exponential of what lies far adds to bits.
+    if magnitude >= 1.0 { far } else { erf_near(x) }
 }
 
 /// One minus the error function, with all its digits where that is next to one.
@@ -256,5 +278,10 @@ mod tests {
         assert_eq!((atanh(1.0), atanh(-1.0), acosh(1.0)), (inf, -inf, 0.0));
         assert_eq!((erf(inf), erf(-inf), erfc(inf), erfc(-inf), erfc(0.0)), (1.0, -1.0, 0.0, 2.0, 1.0));
         assert!(erf(f64::NAN).is_nan() && erfc(f64::NAN).is_nan() && erf(-0.0).is_sign_negative());
+        // NaN of any payload, though exponentials add to bits.
+        for payload in 0..2048 {
+            let nan = f64::from_bits(0x7ff8_0000_0000_0000 | payload);
+            assert!(erf(nan).is_nan() && erf(-nan).is_nan() && erfc(nan).is_nan(), "{payload}");
+        }
     }
 }

@@ -74,7 +74,8 @@ pub(super) fn erf(x: f32) -> f32 {
         -1.915_065_6e-4
     );
     let far = (1.0 - (-logarithm).exponential_near()).copysign(x);
-    if magnitude < 1.0 { near } else { far }
+    // NaN is near, because the exponential of what lies far adds to bits.
+    if magnitude >= 1.0 { far } else { near }
 }
 
 /// One minus the error function, with all its digits where that is next to one.
@@ -127,5 +128,10 @@ mod tests {
         assert!(exp_m1(-0.0).is_sign_negative() && exp_m1(f32::NAN).is_nan() && exp_m1(88.5).is_finite());
         assert_eq!((erf(inf), erf(-inf), erfc(inf), erfc(-inf)), (1.0, -1.0, 0.0, 2.0));
         assert!(erf(f32::NAN).is_nan() && erfc(f32::NAN).is_nan() && erf(-0.0).is_sign_negative());
+        // NaN of any payload, though exponentials add to bits.
+        for payload in 0..2048 {
+            let nan = f32::from_bits(0x7fc0_0000 | payload);
+            assert!(erf(nan).is_nan() && erf(-nan).is_nan() && erfc(nan).is_nan(), "{payload}");
+        }
     }
 }
