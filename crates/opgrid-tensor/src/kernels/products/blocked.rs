@@ -113,6 +113,8 @@ struct Panels<F> {
     panel: usize,
     /// From a step to the next, in factors.
     step: usize,
+    /// Where each step begins, if they lie apart.
+    offsets: *const usize,
 }
 
 impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
@@ -163,13 +165,25 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
         self.packed.is_none() && self.a.rows <= FEW && self.rows().is_some()
     }
 
-    /// The right factor, if full panels of it are read where they are.
-    fn read_in_place(&self) -> Option<Matrix<S::Element>> {
+    /// The columns of the right factor that are read where they are, so many, and where that is.
+    fn read_in_place(&self) -> (usize, Panels<S::Factor>) {
+        let [tallest, width] = self.tile_sizes();
+        let of_columns = |start, step, offsets| Panels { start, panel: width * S::PARTS, step, offsets };
+        if let Some((start, offsets)) = self.b.rows_apart() {
+            return (self.columns(), of_columns(start.cast(), 0, offsets.as_ptr()));
+        }
         let can = self.packed.is_none() && S::SAME && self.kernel().depth == 1;
-        let b = self.rows().filter(|_| can)?;
-        let bytes = b.rows * b.columns * size_of::<S::Element>();
-        let [tallest, _] = self.tile_sizes();
-        (self.is_streamed() || (bytes <= SMALL_BYTES && self.a.rows <= 8 * tallest)).then_some(b)
+        let is_near = |b: &Matrix<S::Element>| {
+            let bytes = b.rows * b.columns * size_of::<S::Element>();
+            self.is_streamed() || (bytes <= SMALL_BYTES && self.a.rows <= 8 * tallest)
+        };
+        match self.rows().filter(|b| can && is_near(b)) {
+            Some(b) => {
+                let step = b.row.wrapping_mul(S::PARTS);
+                (b.columns / width * width, of_columns(b.start.cast_const().cast(), step, std::ptr::null()))
+            }
+            None => (0, of_columns(std::ptr::null(), 0, std::ptr::null())),
+        }
     }
 
     /// Whether full rows of tiles of the left factor are read where they are.
@@ -192,10 +206,9 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
         let kernel = self.kernel();
         let [tallest, width] = self.tile_sizes();
         let steps = self.a.columns;
-        let in_place = self.read_in_place();
-        let whole = in_place.map_or(0, |b| b.columns / width);
-        let rest = self.b.part(0..steps, whole * width..self.columns());
-        let columns = self.columns() - whole * width;
+        let (split, read) = self.read_in_place();
+        let rest = self.b.part(0..steps, split..self.columns());
+        let columns = self.columns() - split;
         // Rows that are read once stay in one piece: as one panel, in which those of the tiles begin everywhere.
         let (wide, next) = match self.is_streamed() {
             true => (columns.next_multiple_of(width), kernel.width * kernel.depth),
@@ -219,19 +232,13 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
                 panels
             }
         };
-        let read = Panels {
-            start: in_place.map_or(std::ptr::null(), |b| b.start.cast_const().cast::<S::Factor>()),
-            panel: width * S::PARTS,
-            step: in_place.map_or(0, |b| b.row.wrapping_mul(S::PARTS)),
-        };
         let step = wide * S::PARTS * kernel.unit;
-        let packed = Panels { start: panels.as_ptr().cast(), panel: next, step };
+        let packed = Panels { start: panels.as_ptr().cast(), panel: next, step, offsets: std::ptr::null() };
         let mut spare = Spare::new();
         for row in (0..self.a.rows).step_by(tallest) {
             let rows = tallest.min(self.a.rows - row);
             let a = self.a.part(row..row + rows, 0..steps);
             let out = self.out.part(row..row + rows, 0..self.out.columns);
-            let split = whole * width;
             // Full rows of tiles are packed with those that follow.
             let number = row / tallest % together;
             let full = if together > 1 { ((self.a.rows - row) / tallest).min(together) } else { 0 };
@@ -283,6 +290,7 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
             a_step: step,
             b: std::ptr::null(),
             b_step: 0,
+            b_offsets: std::ptr::null(),
             b_tile: 0,
             scale: S::scale(self.scale),
             out: std::ptr::null_mut(),
@@ -306,7 +314,7 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
         let kernel = self.kernel();
         let [_, width] = self.tile_sizes();
         let height = kernel.height(out.rows * S::PARTS);
-        let right = Work { b_step: panels.step, b_tile: panels.panel, ..*left };
+        let right = Work { b_step: panels.step, b_offsets: panels.offsets, b_tile: panels.panel, ..*left };
         let whole =
             if S::PARTS == 1 && out.rows == height && out.column == 1 { out.columns / width } else { 0 };
         if whole > 0 {

@@ -21,6 +21,7 @@ use opgrid_core::{DType, Result};
 use super::blocked::{self, Product};
 use super::direct;
 use super::matrix::{Factor, Matrix, Memory, Room};
+use super::padded::{Grid, Shifted};
 use super::patches::{Lines, Patches, Windows};
 use super::scheme::{Narrow, Pairs, Parts, Plain, Scheme, Widened};
 use super::tile;
@@ -39,6 +40,8 @@ const PIECES: usize = 4;
 const ROWS: usize = 240;
 /// Planes of so many elements are factors of their own where the window is one element.
 const LARGE_PLANE: usize = 256;
+/// Columns of a piece whose patches are read where they lie.
+const COLUMNS: usize = 1024;
 /// Images whose places are fewer are taken together: so many places for a product with patches as its right factor, and
 /// steps for one whose inner dimension they are.
 const FEW_PLACES: usize = 256;
@@ -288,6 +291,10 @@ where
         image: &[S::Element],
         filters: Filters<'_, S::Element>,
     ) -> Result<()> {
+        let grid = Grid::new(self.windows);
+        if self.scheme.kernel().takes_apart() && grid.is_worth() {
+            return self.correlate_padded(grid, out, image, filters);
+        }
         let Windows { batch, groups, filters: rows, .. } = *self.windows;
         let (taps, places) = (self.windows.taps(), self.windows.places_of_image());
         // Large planes are factors where they lie; small ones and patches are packed, those of all images together.
@@ -331,6 +338,61 @@ where
                     // SAFETY: each piece has its own filters and places; the output has as many as the windows.
                     unsafe { target.write(first, sums, |sum| self.narrowed(sum, bias)) };
                     column += count;
+                }
+            }
+        });
+        // SAFETY: pieces are all filters at all places, and all are done.
+        unsafe { out.complete() };
+        Ok(())
+    }
+
+    /// The same with images between zeros, whose patches are read where they lie. A piece is some rows of places of an image.
+    fn correlate_padded(
+        self,
+        grid: Grid<'_>,
+        out: Output<'_, S::Element>,
+        image: &[S::Element],
+        filters: Filters<'_, S::Element>,
+    ) -> Result<()> {
+        let Windows { batch, groups, channels, filters: rows, .. } = *self.windows;
+        let (taps, places, plane) =
+            (self.windows.taps(), self.windows.places_of_image(), self.windows.plane());
+        let parts = grid.parts();
+        let most = (COLUMNS * parts / grid.columns()).clamp(1, parts);
+        let together = parts.div_ceil(wanted().div_ceil(batch * groups)).min(most);
+        let blocks = parts.div_ceil(together);
+        let high = self.rows_of_pieces(rows, num_threads());
+        let width = self.scheme.kernel().width / S::PARTS;
+        let target = Places(out.span().first().cast::<S::Element>());
+        for_each_piece(batch * groups * blocks, &|piece| {
+            let (number, block) = (piece / blocks, piece % blocks);
+            let (first, group) = (number * rows, number % groups);
+            let own = grid.part(cut(parts, together, block));
+            let mut memory = Memory::take();
+            let Memory { panels, sums, copies } = &mut memory;
+            let elements = copies.slice::<S::Packed>(own.elements(width));
+            own.fill::<S>(&image[number * channels * plane..], elements);
+            let offsets = own.offsets(S::PARTS);
+            // Whole tiles.
+            let columns = own.columns().next_multiple_of(width);
+            let weight = &filters.weight[group * rows * taps..][..rows * taps];
+            for band in (0..rows.div_ceil(high)).map(|band| cut(rows, high, band)) {
+                let sums = sums.slice::<S::Sum>(band.len() * columns);
+                let to = matrix_of_sums(sums, columns);
+                let a = Matrix { rows, ..matrix(weight, taps) }.part(band.clone(), 0..taps);
+                let factor = Shifted::new(elements, &offsets, S::PARTS, columns);
+                // SAFETY: the factors are slices, which live as long as the product; the columns are whole tiles; the result is a
+                // slice of its size.
+                unsafe { self.multiply(to, a, factor, panels) };
+                for (row, sums) in band.zip(sums.chunks_exact(columns)) {
+                    let bias = filters.bias(group * rows + row);
+                    let first = (first + row) * places + own.first_place();
+                    let count = own.places[2];
+                    for (line, start) in own.rows().enumerate() {
+                        let (first, sums) = (first + line * count, &sums[start..][..count]);
+                        // SAFETY: each piece has its own images and places; the output has as many as the windows.
+                        unsafe { target.write(first, sums, |sum| self.narrowed(sum, bias)) };
+                    }
                 }
             }
         });

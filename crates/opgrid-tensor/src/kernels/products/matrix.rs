@@ -71,6 +71,12 @@ pub(super) trait Factor<S: Scheme>: Copy {
     /// The factor itself, if it is a matrix in memory.
     fn matrix(&self) -> Option<Matrix<S::Element>>;
 
+    /// The factor itself, if its columns are whole tiles, and its rows lie in one piece each, as they are packed: their start, and
+    /// where each begins behind it, in numbers.
+    fn rows_apart(&self) -> Option<(*const S::Packed, &[usize])> {
+        None
+    }
+
     /// Copies its columns to panels.
     ///
     /// # Safety

@@ -11,6 +11,7 @@
 //! | `thin` | multiplies by a few vectors without panels |
 //! | `job` | cuts products into pieces for threads |
 //! | `patches` | packs the patches of images under a moving window |
+//! | `padded` | has the patches of images where they lie, between zeros |
 //! | `convolution` | multiplies filters by patches, and computes the gradients of that |
 //! | `direct` | convolves with very few filters without panels |
 //! | `columns` | writes patches out, and adds them up |
@@ -27,6 +28,7 @@ mod direct;
 mod job;
 mod lanes;
 mod matrix;
+mod padded;
 mod patches;
 mod scheme;
 mod thin;

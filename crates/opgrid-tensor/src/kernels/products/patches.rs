@@ -370,7 +370,7 @@ fn pack_rows<S: Scheme>(
 
 /// Packs elements that lie beside each other, without what copies of any length take: there are few.
 #[inline(always)]
-fn pack_line<S: Scheme>(to: &mut [S::Packed], from: &[S::Element]) {
+pub(super) fn pack_line<S: Scheme>(to: &mut [S::Packed], from: &[S::Element]) {
     let (all, others) = to.as_chunks_mut::<BLOCK>();
     let (blocks, rest) = from.as_chunks::<BLOCK>();
     for (to, from) in all.iter_mut().zip(blocks) {
@@ -401,7 +401,7 @@ fn pack_few<S: Scheme>(to: &mut [S::Packed], from: &[S::Element]) {
 
 /// Packs every other element, from the first to the last.
 #[inline(always)]
-fn pack_every_other<S: Scheme>(to: &mut [S::Packed], from: &[S::Element]) {
+pub(super) fn pack_every_other<S: Scheme>(to: &mut [S::Packed], from: &[S::Element]) {
     // A block becomes vector code: with the elements between its own, which are there but behind the last one.
     let count = to.len();
     if count <= BLOCK {

@@ -45,6 +45,8 @@ pub(super) struct Work<F, N> {
     pub a_step: usize,
     pub b: *const F,
     pub b_step: usize,
+    /// Where each step begins behind `b`, for tiles whose steps lie apart; `b_step` is that of others.
+    pub b_offsets: *const usize,
     /// From a tile to the next.
     pub b_tile: usize,
     /// Factor of the sums.
@@ -89,6 +91,8 @@ pub(super) struct Kernel<F, N> {
     /// Factors that [`dots`](Self::dots) takes at a time.
     pub block: usize,
     tiles: [Tile<F, N>; 4],
+    /// The same for right factors whose steps lie apart, where the factors of a sum need not lie beside each other.
+    apart: Option<[Tile<F, N>; 4]>,
     dots: Dots<F, N>,
 }
 
@@ -113,17 +117,27 @@ impl<F, N> Kernel<F, N> {
         self.heights.into_iter().find(|height| *height >= rows).unwrap_or(self.tallest())
     }
 
+    /// Whether it takes steps of the right factor that lie apart.
+    pub fn takes_apart(&self) -> bool {
+        self.apart.is_some()
+    }
+
     /// Writes tiles of `height` rows.
     ///
     /// # Safety
     ///
     /// `height` is one of [`heights`](Self::heights); the factors can be read at all rows and steps, `unit` of them
-    /// at each; `out` can be written, and read if it is added to.
+    /// at each; `out` can be written, and read if it is added to. Where there are offsets, there is one for each step, and the
+    /// kernel takes them.
     #[inline]
     pub unsafe fn tile(&self, height: usize, work: &Work<F, N>) {
         let number = self.heights.iter().position(|other| *other == height).unwrap_or(3);
+        let tiles = match &self.apart {
+            Some(apart) if !work.b_offsets.is_null() => apart,
+            _ => &self.tiles,
+        };
         // SAFETY: the caller's promise; the kernel was chosen for this processor.
-        unsafe { self.tiles[number](work) }
+        unsafe { tiles[number](work) }
     }
 
     /// The sums of products of each row with `vector`.
@@ -138,13 +152,13 @@ impl<F, N> Kernel<F, N> {
     }
 }
 
-/// Sums some tiles.
+/// Sums some tiles, of a right factor whose steps lie `APART` or as far from each other all.
 ///
 /// # Safety
 ///
 /// As [`Kernel::tile`]; the processor has the instructions of the lanes.
 #[inline(always)]
-unsafe fn tile<L: Lanes, const HEIGHT: usize>(work: &Work<L::Factor, L::Number>)
+unsafe fn tile<L: Lanes, const HEIGHT: usize, const APART: bool>(work: &Work<L::Factor, L::Number>)
 where
     L::Number: Default,
 {
@@ -152,8 +166,13 @@ where
     let (nothing, scale) = unsafe { (L::all(L::Number::default()), L::all(work.scale)) };
     for tile in 0..work.tiles {
         let mut sums = [[nothing; WIDE]; HEIGHT];
-        let (mut a, mut b) = (work.a, work.b.wrapping_add(tile * work.b_tile));
-        for _ in 0..work.steps {
+        let start = work.b.wrapping_add(tile * work.b_tile);
+        let (mut a, mut b) = (work.a, start);
+        for step in 0..work.steps {
+            if APART {
+                // SAFETY: the caller promises an offset for each step.
+                b = start.wrapping_add(unsafe { work.b_offsets.add(step).read() });
+            }
             // SAFETY: the caller promises two registers of `b` at each step.
             let right = unsafe { [L::factors(b), L::factors(b.wrapping_add(L::COUNT * L::DEPTH))] };
             for (row, sums) in sums.iter_mut().enumerate() {
@@ -165,7 +184,9 @@ where
                 }
             }
             a = a.wrapping_add(work.a_step);
-            b = b.wrapping_add(work.b_step);
+            if !APART {
+                b = b.wrapping_add(work.b_step);
+            }
         }
         for (row, sums) in sums.into_iter().enumerate() {
             for (part, sum) in sums.into_iter().enumerate() {
@@ -237,6 +258,18 @@ fn pairwise<N: Arithmetic>(numbers: &mut [N; WIDE * 32], count: usize) -> N {
     numbers[0]
 }
 
+/// The tiles of a kernel, of each height.
+macro_rules! tiles {
+    ($type:ident, $low:literal, $middle:literal, $high:literal, $apart:literal) => {
+        [
+            tile::<$type, 1, $apart>,
+            tile::<$type, $low, $apart>,
+            tile::<$type, $middle, $apart>,
+            tile::<$type, $high, $apart>,
+        ]
+    };
+}
+
 /// Defines how tiles are compiled for a kind of processor.
 macro_rules! compiled {
     ($name:ident, $lanes:ident, [$low:literal, $middle:literal, $high:literal] $(, $features:literal)?) => {
@@ -247,14 +280,14 @@ macro_rules! compiled {
             ///
             /// As [`super::tile`].
             $(#[target_feature(enable = $features)])?
-            unsafe fn tile<T, const HEIGHT: usize>(
+            unsafe fn tile<T, const HEIGHT: usize, const APART: bool>(
                 work: &Work<<$lanes<T> as Lanes>::Factor, <$lanes<T> as Lanes>::Number>,
             )
             where
                 $lanes<T>: Lanes<Number: Default>,
             {
                 // SAFETY: passed on.
-                unsafe { super::tile::<$lanes<T>, HEIGHT>(work) }
+                unsafe { super::tile::<$lanes<T>, HEIGHT, APART>(work) }
             }
 
             /// # Safety
@@ -283,7 +316,11 @@ macro_rules! compiled {
                     depth: <$lanes<T>>::DEPTH,
                     unit: <$lanes<T>>::DEPTH,
                     block: WIDE * <$lanes<T>>::COUNT * <$lanes<T>>::DEPTH,
-                    tiles: [tile::<T, 1>, tile::<T, $low>, tile::<T, $middle>, tile::<T, $high>],
+                    tiles: tiles!(T, $low, $middle, $high, false),
+                    apart: match <$lanes<T>>::DEPTH {
+                        1 => Some(tiles!(T, $low, $middle, $high, true)),
+                        _ => None,
+                    },
                     dots: dots::<T>,
                 }
             }
@@ -428,6 +465,7 @@ mod tests {
                 a_step: height * kernel.unit,
                 b: b.as_ptr(),
                 b_step: kernel.width * kernel.unit,
+                b_offsets: std::ptr::null(),
                 b_tile: 0,
                 scale: sum(scale),
                 out: out.as_mut_ptr(),
@@ -436,6 +474,16 @@ mod tests {
             };
             // SAFETY: the kernel's instructions were looked for; all sizes are those of the panels.
             unsafe { kernel.tile(height, &work) };
+            if kernel.takes_apart() {
+                // The same with the last step first in memory.
+                let turned: Vec<F> = b.rchunks(kernel.width).flatten().copied().collect();
+                let offsets: Vec<usize> = (0..steps).rev().map(|step| step * kernel.width).collect();
+                let mut other = vec![sum(1); out.len()];
+                let (b, b_offsets, to) = (turned.as_ptr(), offsets.as_ptr(), other.as_mut_ptr());
+                // SAFETY: as above, with an offset for each step.
+                unsafe { kernel.tile(height, &Work { b, b_offsets, out: to, ..work }) };
+                assert_eq!(out, other, "height {height}, steps that lie apart");
+            }
             for (at, found) in out.into_iter().enumerate() {
                 let (row, column) = (at / kernel.width, at % kernel.width);
                 let at = |depth: usize, lanes: usize, lane: usize, step: usize| {
