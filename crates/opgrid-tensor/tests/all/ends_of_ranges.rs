@@ -1,7 +1,7 @@
 //! What operators answer where numbers leave the range of a dtype or have more digits than it; torch 2.15 gives the same
 //! unless a comment says otherwise.
 
-use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
+use opgrid_core::{Complex64, DType, Device, Dispatcher, MemoryFormat, Result, Scalar, TensorType};
 use opgrid_tensor::ops::{
     Acosh, Asin, Asinh, Clamp, ClampMax, ClampMin, Cosh, DivScalarMode, DivTensorMode, EmptyOut, Exp, Gather,
     Hardtanh, IndexFillIntScalar, IndexPut, Isfinite, LdexpInplace, LdexpOut, LinalgVectorNorm, Linspace, MT,
@@ -549,4 +549,36 @@ fn legs_whose_squares_are_out_of_range_have_a_hypotenuse() {
         tensor(&[f64::INFINITY]).hypot(&tensor(&[f64::NAN])).unwrap().to_vec::<f64>().unwrap(),
         [f64::INFINITY]
     );
+}
+
+/// Some functions put exponents together from bits, which those of NaN must not come through.
+#[test]
+fn functions_of_nan_are_the_same_for_all_of_its_bits() {
+    const COUNT: usize = 1 << 11;
+    let single = |n: usize| f32::from_bits((n % 2) as u32 * (1 << 31) | 0x7fc0_0000 | n as u32 / 2);
+    let double = |n: usize| f64::from_bits((n % 2) as u64 * (1 << 63) | 0x7ff8_0000_0000_0000 | n as u64 / 2);
+    let inputs = [
+        (tensor(&[f32::NAN; COUNT]), tensor(&(0..COUNT).map(single).collect::<Vec<_>>())),
+        (tensor(&[f64::NAN; COUNT]), tensor(&(0..COUNT).map(double).collect::<Vec<_>>())),
+    ];
+    let dispatcher = Dispatcher::new();
+    let _registration = opgrid_tensor::register(&dispatcher).unwrap();
+    let mut compared = 0;
+    for operator in dispatcher.operators() {
+        let schema = operator.schema().unwrap();
+        if schema.arguments.len() != 1 || schema.is_mutable() {
+            continue;
+        }
+        for (usual, unusual) in &inputs {
+            let of = |input: &Tensor| -> Option<Vec<Bool>> {
+                let mut results = operator.call_values(vec![input.clone().into_any().into()]).ok()?;
+                let result = Tensor::try_from(results.pop()?).ok()?;
+                result.isnan().ok()?.to_vec().ok()
+            };
+            let (usual, unusual) = (of(usual), of(unusual));
+            compared += usize::from(usual.is_some());
+            assert_eq!(usual, unusual, "{}", operator.name());
+        }
+    }
+    assert!(compared > 100, "{compared}");
 }
