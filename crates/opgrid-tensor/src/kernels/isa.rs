@@ -1,6 +1,7 @@
 //! Which instructions loops and products are run with: those of the processor, or fewer.
 
 use std::fmt;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// The levels of instructions that loops are compiled for.
@@ -113,9 +114,62 @@ pub fn isa() -> Isa {
     }
 }
 
+/// Bytes of the second-level cache of a core; a megabyte where the processor does not say, or says what is unlikely.
+pub(super) fn second_cache() -> usize {
+    const USUAL: usize = 1 << 20;
+    static BYTES: LazyLock<usize> = LazyLock::new(|| {
+        #[cfg(target_arch = "x86_64")]
+        let said =
+            caches().find(|(level, holds_data, _)| *level == 2 && *holds_data).map(|(.., bytes)| bytes);
+        #[cfg(not(target_arch = "x86_64"))]
+        let said = None;
+        said.filter(|bytes| (128 << 10..=16 << 20).contains(bytes)).unwrap_or(USUAL)
+    });
+    *BYTES
+}
+
+/// The processor's caches: level, whether they hold data, and bytes.
+///
+/// Source: Intel, Software Developer's Manual, volume 2, `CPUID`, leaf 4; AMD, Architecture Programmer's Manual, volume 3, leaf
+/// 8000001D, which is in the same form.
+#[cfg(target_arch = "x86_64")]
+fn caches() -> impl Iterator<Item = (u32, bool, usize)> {
+    use std::arch::x86_64::{__cpuid, __cpuid_count};
+
+    let has_amd_leaf = __cpuid(0x8000_0000).eax >= 0x8000_001d && __cpuid(0x8000_0001).ecx >> 22 & 1 == 1;
+    let leaf = match has_amd_leaf {
+        true => Some(0x8000_001d),
+        false => (__cpuid(0).eax >= 4).then_some(4),
+    };
+    let parts = (0..8).map_while(move |number| leaf.map(|leaf| __cpuid_count(leaf, number)));
+    parts.take_while(|part| part.eax & 0x1f != 0).map(|part| {
+        let (kind, level) = (part.eax & 0x1f, part.eax >> 5 & 7);
+        let [line, partitions, ways] = [part.ebx & 0xfff, part.ebx >> 12 & 0x3ff, part.ebx >> 22];
+        let bytes =
+            [line, partitions, ways, part.ecx].into_iter().map(|less_one| less_one as usize + 1).product();
+        // Data, instructions, both.
+        (level, kind != 2, bytes)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn caches_are_what_the_system_says() {
+        let second = second_cache();
+        assert!((128 << 10..=16 << 20).contains(&second), "{second}");
+        // Cores may differ.
+        let of_core = |core: usize| -> Option<usize> {
+            let path = format!("/sys/devices/system/cpu/cpu{core}/cache/index2/size");
+            let kibibytes =
+                std::fs::read_to_string(path).ok()?.trim().strip_suffix('K')?.parse::<usize>().ok()?;
+            Some(kibibytes << 10)
+        };
+        let said: Vec<usize> = (0..64).filter_map(of_core).collect();
+        assert!(said.is_empty() || said.contains(&second), "{second}, said {said:?}");
+    }
 
     #[test]
     fn fewer_instructions_can_be_asked_for() {

@@ -12,6 +12,7 @@ use super::matrix::{Factor, Matrix, Room, Spare, pack};
 use super::scheme::Scheme;
 use super::tile::{Kernel, Work};
 use crate::kernels::arithmetic::Arithmetic;
+use crate::kernels::isa::second_cache;
 
 /// Bytes along the inner dimension for which panels are made, and steps at least.
 const DEEP_BYTES: usize = 1280;
@@ -20,8 +21,6 @@ const DEEP: usize = 128;
 const SHALLOW: usize = 8;
 /// So many rows are few.
 const FEW: usize = 4;
-/// Bytes of the panels of the right factor: half of a second-level cache.
-const PANELS_BYTES: usize = 512 << 10;
 /// Rows of tiles whose panels are made together where the left factor's columns lie in one piece: lines of the cache hold more
 /// rows than a tile has, up to so many rows.
 const TOGETHER: usize = 8;
@@ -49,7 +48,8 @@ fn deep<S: Scheme>() -> usize {
 /// Columns of a block, for results of so many.
 pub(super) fn columns_of_blocks<S: Scheme>(scheme: S, columns: usize) -> usize {
     let width = scheme.kernel().width / S::PARTS;
-    let most = PANELS_BYTES / (deep::<S>() * size_of::<S::Packed>());
+    // The panels of a block take half of the second-level cache.
+    let most = second_cache() / 2 / (deep::<S>() * size_of::<S::Packed>());
     let blocks = columns.div_ceil(most).max(1);
     columns.div_ceil(blocks).next_multiple_of(width)
 }

@@ -166,8 +166,11 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
             match (depth, from.column, from.row) {
                 (1, 1, _) => rows::<S>(to, width, from),
                 (2, 1, _) => pairs_of_rows::<S>(to, width, from),
+                (1, _, 1) if S::SAME && from.columns == width && size_of::<S::Packed>() >= 4 => {
+                    whole_columns::<S, 1>(to, from);
+                }
+                (2, _, 1) if S::SAME && from.columns == width => whole_columns::<S, 2>(to, from),
                 (1, _, 1) => columns::<S, 1>(to, width, from),
-                (2, _, 1) if S::SAME && from.columns == width => pairs_of_columns::<S>(to, from),
                 (2, _, 1) => columns::<S, 2>(to, width, from),
                 (LONG, _, 1) => pieces_of_columns::<S>(to, width, from),
                 (LONG, 1, _) => turned_rows::<S>(to, width, from),
@@ -251,21 +254,21 @@ unsafe fn columns<S: Scheme, const DEPTH: usize>(
     }
 }
 
-/// Columns that lie in one piece, as many as the panel has lanes: the pairs are turned as they are.
+/// Columns that lie in one piece, as many as the panel has lanes: `DEPTH` elements at a time are turned as they are.
 ///
 /// # Safety
 ///
 /// The elements may be read. They are packed as they are.
 #[inline(always)]
-unsafe fn pairs_of_columns<S: Scheme>(to: &mut [S::Packed], from: Matrix<S::Element>) {
-    let (width, pairs) = (from.columns, from.rows / 2);
-    let (start, size) = (to[..2 * pairs * width].as_mut_ptr(), 2 * size_of::<S::Element>());
+unsafe fn whole_columns<S: Scheme, const DEPTH: usize>(to: &mut [S::Packed], from: Matrix<S::Element>) {
+    let (width, steps) = (from.columns, from.rows / DEPTH);
+    let (start, size) = (to[..DEPTH * steps * width].as_mut_ptr(), DEPTH * size_of::<S::Element>());
     let stride = from.column.wrapping_mul(size_of::<S::Element>());
-    // SAFETY: the pairs of each column may be read, as the caller promises; the panel has room for them, as was just asked.
-    unsafe { transpose(start.cast(), from.start.cast_const().cast(), stride, pairs, width, size) };
-    let last = from.part(2 * pairs..from.rows, 0..width);
+    // SAFETY: the elements of each column may be read, as the caller promises; the panel has room for them, as was just asked.
+    unsafe { transpose(start.cast(), from.start.cast_const().cast(), stride, steps, width, size) };
+    let last = from.part(DEPTH * steps..from.rows, 0..width);
     // SAFETY: a part of the matrix.
-    unsafe { any::<S>(&mut to[2 * pairs * width..], width, 2, last) };
+    unsafe { any::<S>(&mut to[DEPTH * steps * width..], width, DEPTH, last) };
 }
 
 /// Columns that lie in one piece, and lie so in the panel, [`LONG`] elements at a time.
