@@ -555,8 +555,9 @@ fn legs_whose_squares_are_out_of_range_have_a_hypotenuse() {
 #[test]
 fn functions_of_nan_are_the_same_for_all_of_its_bits() {
     const COUNT: usize = 1 << 11;
-    let single = |n: usize| f32::from_bits(((n % 2) << 31 | 0x7fc0_0000 | n / 2) as u32);
-    let double = |n: usize| f64::from_bits((n as u64 % 2) << 63 | 0x7ff8_0000_0000_0000 | n as u64 / 2);
+    // Both signs, and the lowest bits beside what makes them NaN.
+    let single = |n: usize| f32::from_bits((((n % 2) << 31) + 0x7fc0_0000 + n / 2) as u32);
+    let double = |n: usize| f64::from_bits(((n as u64 % 2) << 63) + 0x7ff8_0000_0000_0000 + n as u64 / 2);
     let inputs = [
         (tensor(&[f32::NAN; COUNT]), tensor(&(0..COUNT).map(single).collect::<Vec<_>>())),
         (tensor(&[f64::NAN; COUNT]), tensor(&(0..COUNT).map(double).collect::<Vec<_>>())),
