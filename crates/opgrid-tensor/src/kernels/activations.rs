@@ -69,10 +69,9 @@ macro_rules! activations {
             type Output = $type;
             const IS_LONG: bool = true;
 
-            /// By one minus the error function, so that the lower end keeps its digits.
             #[inline(always)]
             fn call(self, (x,): ($type,)) -> $type {
-                0.5 * x * Special::erfc(-x * std::$type::consts::FRAC_1_SQRT_2)
+                Special::gelu(x)
             }
         }
 

@@ -221,6 +221,13 @@ pub(super) fn erfc(x: f64) -> f64 {
     if magnitude < 0.5 { 1.0 - erf_near(x) } else { far }
 }
 
+/// A number times the part of a normal distribution that lies below it: by one minus the error function, so that the lower end
+/// keeps its digits.
+#[inline(always)]
+pub(super) fn gelu(x: f64) -> f64 {
+    0.5 * x * erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -32,6 +32,13 @@ pub(super) trait Polynomials: Sized {
     /// Those of the largest number whose exponential, and that of its negative, are normal numbers.
     const EXPONENTIAL_REACH: u32;
 
+    /// `e` to the power of minus half of the square, of which nothing is rounded before it is reduced; within
+    /// [`NORMAL_REACH`](Self::NORMAL_REACH) of zero.
+    fn exponential_of_half_square(self) -> Self;
+
+    /// How far from zero that is a normal number.
+    const NORMAL_REACH: Self;
+
     /// `e^self - 1`.
     fn exponential_less_one(self) -> Self;
 
@@ -96,7 +103,7 @@ macro_rules! polynomials {
     ($float:ident, $unsigned:ident {
         fraction: $fraction:literal,
         bias: $bias:literal,
-        exponents: $lowest:literal to $highest:literal, near: $near:literal,
+        exponents: $lowest:literal to $highest:literal, near: $near:literal, normal: $normal:literal,
         ln2: $ln2_high:literal + $ln2_low:literal,
         exponential: [$($exp:expr),+],
         logarithm: $log_of_one_and:ident,
@@ -249,6 +256,18 @@ macro_rules! polynomials {
 
             const EXPONENTIAL_REACH: u32 = upper(($near as $float).to_bits()) - 1;
 
+            #[inline(always)]
+            fn exponential_of_half_square(self) -> Self {
+                let half = 0.5 * self;
+                let shifted = (half * self).mul_add(-std::$float::consts::LOG2_E, ROUND);
+                let whole = shifted - ROUND;
+                let rest = half.mul_add(-self, -(whole * $ln2_high));
+                let r = whole.mul_add(-$ln2_low, rest);
+                $float::from_bits(of_rest::<true>(r).to_bits().wrapping_add(shifted.to_bits() << $fraction))
+            }
+
+            const NORMAL_REACH: Self = $normal;
+
             /// `2^n (e^r - 1) + (2^n - 1)`, of which the last difference is exact where it matters.
             #[inline(always)]
             fn exponential_less_one(self) -> Self {
@@ -328,7 +347,7 @@ fn log_of_one_and_f64<const FUSED: bool>(f: f64, parts: [f64; 2]) -> f64 {
 polynomials!(f32, u32 {
     fraction: 23,
     bias: 127,
-    exponents: -176.0 to 89.0, near: 87.0,
+    exponents: -176.0 to 89.0, near: 87.0, normal: 13.17,
     ln2: 0.693_359_4 + -2.121_944_4e-4,
     exponential: [0.5, 0.166_665_77, 0.041_666_553, 0.008_363_179, 0.001_392_618_3],
     logarithm: log_of_one_and_f32,
@@ -339,7 +358,7 @@ polynomials!(f32, u32 {
 polynomials!(f64, u64 {
     fraction: 52,
     bias: 1023,
-    exponents: -1418.0 to 710.0, near: 708.0,
+    exponents: -1418.0 to 710.0, near: 708.0, normal: 37.61,
     ln2: 0.693_147_180_369_123_8 + 1.908_214_929_270_587_7e-10,
     exponential: [
         0.500_000_000_000_000_1,

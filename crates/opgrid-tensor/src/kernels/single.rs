@@ -85,6 +85,36 @@ pub(super) fn erfc(x: f32) -> f32 {
     if x < 0.0 { 2.0 - far } else { far }
 }
 
+/// A number times the part of a normal distribution that lies below it. What lies beyond its magnitude is
+/// `t P(t) exp(-x^2 / 2)` with `t = 3.5 / (3.5 + |x|)`.
+///
+/// `P` is the polynomial of degree 9 next to that up to 13.3, within 6e-9.
+#[inline(always)]
+pub(super) fn gelu(x: f32) -> f32 {
+    let magnitude = x.abs();
+    let t = 3.5 / (3.5 + magnitude);
+    let series = horner!(
+        t;
+        0.113_999_22,
+        0.113_620_93,
+        0.108_313_94,
+        0.065_263_09,
+        0.135_422_3,
+        -0.144_082_11,
+        0.277_107_7,
+        -0.260_419_2,
+        0.107_697_25,
+        -0.016_923_118
+    );
+    // Nothing but numbers below the range of normal ones lies further away. They would take some hundred cycles each.
+    let is_far = magnitude > f32::NORMAL_REACH;
+    let beyond = t * series * (if is_far { 0.0 } else { x }).exponential_of_half_square();
+    // The sign of zero stays.
+    let above = if x >= 0.0 { x } else { -0.0 };
+    let result = (-magnitude).mul_add(beyond, above);
+    if is_far { above } else { result }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,11 +134,13 @@ mod tests {
     fn errors_are_below_four_units() {
         /// A name, our function and the exact one, and where they are compared.
         type Case = (&'static str, fn(f32) -> f32, fn(f64) -> f64, &'static [(f64, f64)]);
-        let cases: [Case; 4] = [
+        let exact_gelu = |x: f64| 0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2);
+        let cases: [Case; 5] = [
             ("ln_1p", ln_1p, f64::ln_1p, &[(-0.999, 10.0), (-1e-6, 1e-6), (-0.01, 0.01), (0.0, 1e38)]),
             ("exp_m1", f32::exponential_less_one, f64::exp_m1, &[(-20.0, 88.7), (-1e-6, 1e-6), (-1.5, 1.5)]),
             ("erf", erf, libm::erf, &[(-4.0, 4.0), (-1e-5, 1e-5)]),
             ("erfc", erfc, libm::erfc, &[(-4.0, 9.0), (-1.0, 1.0)]),
+            ("gelu", gelu, exact_gelu, &[(-13.0, 13.0), (-1.0, 1.0), (-1e-6, 1e-6), (5.0, 1e30)]),
         ];
         for (name, found, exact, ranges) in cases {
             for (from, to) in ranges {
@@ -128,10 +160,17 @@ mod tests {
         assert!(exp_m1(-0.0).is_sign_negative() && exp_m1(f32::NAN).is_nan() && exp_m1(88.5).is_finite());
         assert_eq!((erf(inf), erf(-inf), erfc(inf), erfc(-inf)), (1.0, -1.0, 0.0, 2.0));
         assert!(erf(f32::NAN).is_nan() && erfc(f32::NAN).is_nan() && erf(-0.0).is_sign_negative());
+        assert_eq!((gelu(inf), gelu(-inf), gelu(-1e30), gelu(0.0), gelu(20.0)), (inf, 0.0, 0.0, 0.0, 20.0));
+        assert!(
+            gelu(-0.0).is_sign_negative() && gelu(-20.0).is_sign_negative() && gelu(0.0).is_sign_positive()
+        );
         // NaN of any payload, though exponentials add to bits.
         for payload in 0..2048 {
             let nan = f32::from_bits(0x7fc0_0000 | payload);
-            assert!(erf(nan).is_nan() && erf(-nan).is_nan() && erfc(nan).is_nan(), "{payload}");
+            assert!(
+                erf(nan).is_nan() && erf(-nan).is_nan() && erfc(nan).is_nan() && gelu(nan).is_nan(),
+                "{payload}"
+            );
         }
     }
 }

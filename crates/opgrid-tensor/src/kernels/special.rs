@@ -22,6 +22,9 @@ pub trait Special: Arithmetic {
     /// One minus the error function.
     fn erfc(self) -> Self;
 
+    /// A number times the part of a normal distribution that lies below it.
+    fn gelu(self) -> Self;
+
     /// The inverse of the error function; NaN beyond 1 and -1.
     fn erfinv(self) -> Self;
 
@@ -52,6 +55,11 @@ macro_rules! special {
             #[inline(always)]
             fn erfc(self) -> Self {
                 $precision::erfc(self)
+            }
+
+            #[inline(always)]
+            fn gelu(self) -> Self {
+                $precision::gelu(self)
             }
 
             #[inline(always)]
