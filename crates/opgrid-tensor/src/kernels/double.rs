@@ -225,6 +225,8 @@ pub(super) fn erfc(x: f64) -> f64 {
 /// keeps its digits.
 #[inline(always)]
 pub(super) fn gelu(x: f64) -> f64 {
+    // Below, the result vanishes, and that of minus infinity is no product of it.
+    let x = if x < -40.0 { -40.0 } else { x };
     0.5 * x * erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
 }
 
@@ -285,6 +287,7 @@ mod tests {
         assert_eq!((atanh(1.0), atanh(-1.0), acosh(1.0)), (inf, -inf, 0.0));
         assert_eq!((erf(inf), erf(-inf), erfc(inf), erfc(-inf), erfc(0.0)), (1.0, -1.0, 0.0, 2.0, 1.0));
         assert!(erf(f64::NAN).is_nan() && erfc(f64::NAN).is_nan() && erf(-0.0).is_sign_negative());
+        assert_eq!((gelu(inf), gelu(-inf), gelu(-1e300), gelu(50.0)), (inf, 0.0, 0.0, 50.0));
         // NaN of any payload, though exponentials add to bits.
         for payload in 0..2048 {
             let nan = f64::from_bits(0x7ff8_0000_0000_0000 | payload);

@@ -44,8 +44,8 @@ pub(super) fn samples(samples: &mut Samples) {
         Gelu,
         Difference {
             id: "gelu-of-infinity",
-            what: "torch multiplies infinity by an error function that its vector code has as NaN; here gelu of \
-                   infinity is infinite",
+            what: "torch multiplies infinity by an error function that its vector code has as NaN or zero; here gelu of \
+                   infinity is infinite, and of minus infinity zero",
             why: "the mathematical result",
             test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
             when: |seen| seen.each(|(_, ours, torch)| !torch.is_finite() && (!ours.is_finite() || ours.re == 0.0)),

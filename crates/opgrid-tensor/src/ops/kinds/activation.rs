@@ -132,7 +132,7 @@ pub(crate) fn is_exact(approximate: &str) -> Result<bool> {
 pub(crate) fn gelu(it: &Inputs) -> Result<fn(f64) -> f64> {
     use std::f64::consts::{PI, SQRT_2};
     Ok(match is_exact(&it.value::<String>("approximate")?)? {
-        true => |x| 0.5 * x * libm::erfc(-x / SQRT_2),
+        true => |x| 0.5 * x.max(-40.0) * libm::erfc(-x / SQRT_2),
         false => |x| 0.5 * x * (1.0 + ((2.0 / PI).sqrt() * (x + 0.044715 * x.powi(3))).tanh()),
     })
 }

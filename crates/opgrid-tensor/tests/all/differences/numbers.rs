@@ -61,6 +61,9 @@ fn results_that_are_not_finite() {
     let product = left.silu().unwrap().to_vec::<Complex<f32>>().unwrap()[0].norm();
     assert!((5.7e-3..5.9e-3).contains(&product), "{product}");
     assert_eq!(infinite.gelu("none").unwrap().to_vec::<f64>().unwrap(), [f64::INFINITY]);
+    assert_eq!(infinite.neg().unwrap().gelu("none").unwrap().to_vec::<f64>().unwrap(), [0.0]);
+    let single = Tensor::from_slice(&[f32::INFINITY, f32::NEG_INFINITY], &[2]).unwrap();
+    assert_eq!(single.gelu("none").unwrap().to_vec::<f32>().unwrap(), [f32::INFINITY, 0.0]);
     // No product leaves the range before the zero comes.
     let zero_first = Tensor::from_slice(&[0.0, 1e300, 1e300], &[3]).unwrap();
     assert_eq!(Prod.call(&zero_first, None).unwrap().to_vec::<f64>().unwrap(), [0.0]);
