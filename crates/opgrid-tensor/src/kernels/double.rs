@@ -271,6 +271,17 @@ mod tests {
     }
 
     #[test]
+    fn the_normal_curve_keeps_its_digits_to_its_end() {
+        // Squares of these are exact.
+        for x in (0..=37).map(f64::from).chain([0.25, 0.5, 1.5]) {
+            let (found, exact) = (x.exponential_of_half_square(), (-0.5 * x * x).exp());
+            assert!((found - exact).abs() <= 2.0 * f64::EPSILON * exact, "{x}: {found}, {exact}");
+        }
+        assert!(f64::NORMAL_REACH.exponential_of_half_square().is_normal());
+        assert!(f32::NORMAL_REACH.exponential_of_half_square().is_normal());
+    }
+
+    #[test]
     fn ends_of_the_range() {
         let inf = f64::INFINITY;
         assert_eq!((exp2(inf), exp2(-inf), exp2(3.0), exp2(1023.0)), (inf, 0.0, 8.0, 2f64.powi(1023)));

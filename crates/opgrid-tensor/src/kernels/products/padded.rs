@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 use super::matrix::{Factor, Matrix};
-use super::patches::{Windows, pack_every_other, pack_line};
+use super::patches::{Windows, pack_every_other, pack_line, volume};
 use super::scheme::Scheme;
 use super::tile::Layout;
 use crate::kernels::simd::VectorLoop;
@@ -30,17 +30,14 @@ pub(super) struct Grid<'a> {
     windows: &'a Windows,
     /// The places.
     pub places: [usize; 3],
+    /// Parts of all places that lie before them.
+    before: usize,
     /// Where the window begins at the first of them.
     origin: [isize; 3],
     /// The sizes of a phase.
     sizes: [usize; 3],
     /// How many phases there are.
     phases: [usize; 3],
-}
-
-/// The product of sizes, or the largest number.
-fn volume(sizes: [usize; 3]) -> usize {
-    sizes.into_iter().fold(1, usize::saturating_mul)
 }
 
 impl<'a> Grid<'a> {
@@ -54,7 +51,7 @@ impl<'a> Grid<'a> {
             sizes[dim] = sizes[dim].saturating_add(last / windows.step[dim]);
         }
         let origin = windows.padding.map(|padding| -(padding as isize));
-        Self { windows, places: windows.places, origin, sizes, phases }
+        Self { windows, places: windows.places, before: 0, origin, sizes, phases }
     }
 
     /// Whether the columns that are left out take less time than packing patches.
@@ -86,6 +83,7 @@ impl<'a> Grid<'a> {
         let outer = self.outer();
         let mut part = self;
         part.places[outer] = parts.len();
+        part.before = self.before + parts.start;
         part.sizes[outer] = self.sizes[outer] - self.places[outer] + parts.len();
         part.origin[outer] += (parts.start * self.windows.step[outer]) as isize;
         part
@@ -93,10 +91,7 @@ impl<'a> Grid<'a> {
 
     /// The number of the first place among all of an image.
     pub fn first_place(&self) -> usize {
-        let outer = self.outer();
-        let part = (self.origin[outer] + self.windows.padding[outer] as isize) as usize;
-        let each: usize = self.windows.places[outer + 1..].iter().product();
-        part / self.windows.step[outer] * each
+        self.before * self.windows.places[self.outer() + 1..].iter().product::<usize>()
     }
 
     /// Columns of the factor: the places, and what lies between their rows.

@@ -43,9 +43,9 @@ pub struct Windows {
     pub padding: [usize; 3],
 }
 
-/// The product of sizes that belong to a tensor, or to a row of one.
-fn volume(sizes: [usize; 3]) -> usize {
-    sizes.into_iter().product()
+/// The product of sizes, or the largest number where it is beyond that.
+pub(super) fn volume(sizes: [usize; 3]) -> usize {
+    sizes.into_iter().fold(1, usize::saturating_mul)
 }
 
 impl Windows {
