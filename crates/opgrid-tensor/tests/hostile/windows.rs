@@ -86,18 +86,18 @@ fn between_others(sizes: [i64; 4], seed: i64, dtype: DType) -> (Tensor, Vec<i64>
 #[test]
 fn convolutions_read_their_images_alone() {
     // Images, windows, strides, paddings, dilations: wide and narrow ones, beyond the image, with gaps, in parts for threads.
-    let cases: [([i64; 2], [i64; 2], [i64; 2], [i64; 2], [i64; 2]); 9] = [
-        ([9, 33], [3, 3], [1, 1], [1, 1], [1, 1]),
-        ([40, 40], [3, 3], [1, 1], [1, 1], [1, 1]),
-        ([40, 41], [2, 5], [2, 3], [1, 4], [1, 1]),
-        ([17, 64], [3, 2], [1, 2], [2, 3], [3, 2]),
-        ([1, 300], [1, 7], [1, 1], [0, 6], [1, 1]),
-        ([300, 1], [7, 1], [1, 1], [6, 0], [1, 1]),
-        ([1, 1], [3, 3], [1, 1], [9, 9], [1, 1]),
-        ([2, 50], [2, 2], [2, 7], [3, 3], [1, 1]),
-        ([31, 8], [4, 1], [3, 1], [0, 0], [2, 1]),
+    let cases: [[[i64; 2]; 5]; 9] = [
+        [[9, 33], [3, 3], [1, 1], [1, 1], [1, 1]],
+        [[40, 40], [3, 3], [1, 1], [1, 1], [1, 1]],
+        [[40, 41], [2, 5], [2, 3], [1, 4], [1, 1]],
+        [[17, 64], [3, 2], [1, 2], [2, 3], [3, 2]],
+        [[1, 300], [1, 7], [1, 1], [0, 6], [1, 1]],
+        [[300, 1], [7, 1], [1, 1], [6, 0], [1, 1]],
+        [[1, 1], [3, 3], [1, 1], [9, 9], [1, 1]],
+        [[2, 50], [2, 2], [2, 7], [3, 3], [1, 1]],
+        [[31, 8], [4, 1], [3, 1], [0, 0], [2, 1]],
     ];
-    for (number, (image, window, stride, padding, dilation)) in cases.into_iter().enumerate() {
+    for (number, [image, window, stride, padding, dilation]) in cases.into_iter().enumerate() {
         for (filters, groups) in [(4, 1), (6, 2), (13, 1)] {
             for dtype in
                 [DType::F32, DType::F64, DType::I64, DType::BF16, DType::F16, DType::I8, DType::Complex64]
