@@ -84,7 +84,16 @@ fn create_beside(path: &Path) -> Result<(File, Temporary)> {
 /// An error of the file system, about `path`.
 #[cold]
 pub(super) fn io_error(path: &Path, what: &str, cause: io::Error) -> Error {
-    error::file(format!("{}: {what}: {cause}", path.display())).caused_by(cause)
+    let remedy = match cause.kind() {
+        io::ErrorKind::NotFound if path.is_relative() => {
+            let folder = std::env::current_dir()
+                .map_or_else(|_| "the present folder".into(), |dir| dir.display().to_string());
+            format!("; expected it in {folder}, from where the path is looked up")
+        }
+        io::ErrorKind::NotFound => "; expected a file at that path".to_owned(),
+        _ => String::new(),
+    };
+    error::file(format!("{}: {what}: {cause}{remedy}", path.display())).caused_by(cause)
 }
 
 /// What the archive writer needs of its target.

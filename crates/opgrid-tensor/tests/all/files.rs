@@ -145,7 +145,10 @@ fn files_are_found_by_their_spec() {
     assert!(message(files::read(&spec("stored.npz:x"))).contains("no array `x`, expected one of w, b, flag"));
     assert!(message(files::read(&spec("stored.npz"))).contains("with one of w, b, flag"));
     assert!(message(files::read("x.txt")).contains("x.txt: unknown kind of file"));
-    assert!(message(files::read(&spec("none.npy"))).contains("none.npy: cannot be read"));
+    let missing = message(files::read(&spec("none.npy")));
+    assert!(missing.contains("none.npy: cannot be read") && missing.contains("; expected"), "{missing}");
+    let missing = message(files::read("none.npy"));
+    assert!(missing.contains("from where the path is looked up"), "{missing}");
     assert!(message(files::read(&spec("none.npz:w"))).contains("none.npz: cannot be read"));
     assert!(
         message(npy::read(&data(""))).contains("cannot be read")
