@@ -4,6 +4,7 @@
 //! that kernels compute in, and joined in double precision every [`BLOCK`] terms. Sums are joined in an order that does not
 //! depend on the number of threads.
 
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -14,7 +15,7 @@ use super::iter::lanes::in_lanes;
 use super::iter::parallel::parallel_for;
 use super::math::Inexact;
 use super::reduce::Summed;
-use super::simd::VectorLoop;
+use super::simd::{VectorLoop, narrow_over, widened};
 use super::{copy, elementwise, parts};
 use crate::tensor::{Array, Element, Math, TensorSpec};
 
@@ -223,28 +224,71 @@ impl<T: Element<Math: Statistic>> VectorLoop for Row<'_, T> {
     fn run(self) -> (f64, f64) {
         let Self { x, y, affine, divisor, eps } = self;
         let n = x.len();
-        let (mean, variance) = match divisor {
-            Divisor::Deviation => moments(x),
-            Divisor::RootMeanSquare => (0.0, squares(x, Math::<T>::ZERO) / n as f64),
-        };
-        let rstd = reciprocal_deviation(variance, eps);
-        let (away, factor) = (Math::<T>::narrowed(mean), Math::<T>::narrowed(rstd));
         let y = &mut y[..n];
+        let affine = affine.map(|(weight, bias)| (&weight[..n], &bias[..n]));
+        // Decided before there is code: floats of 16 bits are converted once.
+        if const { size_of::<T>() < size_of::<Math<T>>() } && n <= WIDENED {
+            let mut room = [const { MaybeUninit::uninit() }; WIDENED];
+            let x = widened(&mut room, x);
+            let scale = Scale::of(x, divisor, eps);
+            match affine {
+                Some((weight, bias)) => {
+                    for i in 0..n {
+                        x[i] = scale.normal(x[i]).times(weight[i]).plus(bias[i]);
+                    }
+                }
+                None => {
+                    for x in &mut *x {
+                        *x = scale.normal(*x);
+                    }
+                }
+            }
+            narrow_over(y, x);
+            return scale.found;
+        }
+        let scale = Scale::of(x, divisor, eps);
         match affine {
             Some((weight, bias)) => {
-                let (weight, bias) = (&weight[..n], &bias[..n]);
                 for i in 0..n {
-                    let normal = x[i].widen().minus(away).times(factor);
-                    y[i] = T::narrow(normal.times(weight[i]).plus(bias[i]));
+                    y[i] = T::narrow(scale.normal(x[i].widen()).times(weight[i]).plus(bias[i]));
                 }
             }
             None => {
                 for i in 0..n {
-                    y[i] = T::narrow(x[i].widen().minus(away).times(factor));
+                    y[i] = T::narrow(scale.normal(x[i].widen()));
                 }
             }
         }
-        (mean, rstd)
+        scale.found
+    }
+}
+
+/// Elements of a row that are converted together.
+const WIDENED: usize = 4096;
+
+/// What the elements of a row become normal by.
+#[derive(Clone, Copy)]
+struct Scale<M> {
+    away: M,
+    factor: M,
+    /// The average and the reciprocal divisor, more precisely.
+    found: (f64, f64),
+}
+
+impl<M: Statistic + Element<Math = M>> Scale<M> {
+    #[inline(always)]
+    fn of<T: Element<Math = M>>(x: &[T], divisor: Divisor, eps: f64) -> Self {
+        let (mean, variance) = match divisor {
+            Divisor::Deviation => moments(x),
+            Divisor::RootMeanSquare => (0.0, squares(x, M::ZERO) / x.len() as f64),
+        };
+        let rstd = reciprocal_deviation(variance, eps);
+        Self { away: M::narrowed(mean), factor: M::narrowed(rstd), found: (mean, rstd) }
+    }
+
+    #[inline(always)]
+    fn normal(self, x: M) -> M {
+        x.minus(self.away).times(self.factor)
     }
 }
 

@@ -1,10 +1,12 @@
 //! Joins each element of a line with all before it: cumulative sums, products and extremes.
 
+use std::mem::MaybeUninit;
+
 use opgrid_core::{DType, Result};
 
 use super::arithmetic::{Arithmetic, Ordered};
 use super::reduce::Summed;
-use super::simd::VectorLoop;
+use super::simd::{VectorLoop, narrow_over, widened};
 use super::{lines, parts};
 use crate::tensor::{Array, Element, Math};
 use crate::with_dtype;
@@ -131,27 +133,35 @@ where
 
     #[inline(always)]
     fn run(self) {
-        /// Elements that are converted together.
-        const BLOCK: usize = 16;
         let (join, OfHalves { x, y, start }) = self;
         let mut state = start;
-        let mut block = |x: &[T; BLOCK], y: &mut [T; BLOCK]| {
-            let mut elements = x.map(Element::widen);
-            for element in &mut elements {
-                state = join(state, element.wide());
-                *element = Math::<T>::narrowed(state);
-            }
-            *y = elements.map(T::narrow);
-        };
-        let ((blocks, rest), (to, to_rest)) = (x.as_chunks(), y.as_chunks_mut());
+        let ((blocks, rest), (to, to_rest)) = (x.as_chunks::<BLOCK>(), y.as_chunks_mut::<BLOCK>());
         for (x, y) in blocks.iter().zip(to) {
-            block(x, y);
+            state = join_block(x, y, state, &join);
         }
-        let (mut last, mut to_last) = ([T::default(); BLOCK], [T::default(); BLOCK]);
-        last[..rest.len()].copy_from_slice(rest);
-        block(&last, &mut to_last);
-        to_rest.copy_from_slice(&to_last[..rest.len()]);
+        join_block(rest, to_rest, state, &join);
     }
+}
+
+/// Elements that are converted together.
+const BLOCK: usize = 64;
+
+/// What [`running`] does, of at most [`BLOCK`] elements, from a state to the next one.
+#[inline(always)]
+fn join_block<T: Element<Math: Summed>>(
+    x: &[T],
+    y: &mut [T],
+    mut state: <Math<T> as Summed>::Wide,
+    join: &impl Fn(<Math<T> as Summed>::Wide, <Math<T> as Summed>::Wide) -> <Math<T> as Summed>::Wide,
+) -> <Math<T> as Summed>::Wide {
+    let mut room = [const { MaybeUninit::uninit() }; BLOCK];
+    let elements = widened(&mut room, x);
+    for element in &mut *elements {
+        state = join(state, element.wide());
+        *element = Math::<T>::narrowed(state);
+    }
+    narrow_over(y, elements);
+    state
 }
 
 /// The largest elements of lines along `dim` up to each one, or the smallest, and where they are: the last of several.

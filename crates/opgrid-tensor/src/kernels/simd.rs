@@ -5,10 +5,13 @@
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
+use std::slice;
+
+use opgrid_core::DType;
 
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::isa::{Isa, isa};
-use crate::tensor::Element;
+use crate::tensor::{Element, Math};
 
 /// A loop that is compiled for the vector instructions that the processor has.
 ///
@@ -101,6 +104,98 @@ fn has_v4() -> bool {
     isa() >= Isa::V4
 }
 
+/// Widens elements into room for all of them, float16 by the processor's instruction where it has one.
+///
+/// # Panics
+///
+/// There is less room.
+#[inline(always)]
+pub(crate) fn widened<'r, T: Element>(room: &'r mut [MaybeUninit<Math<T>>], from: &[T]) -> &'r mut [Math<T>] {
+    let room = &mut room[..from.len()];
+    let mut done = 0;
+    // Decided before there is code.
+    if const { matches!(T::DTYPE, DType::F16) } {
+        // SAFETY: the dtype is that of `f16`, which has the size and alignment of `u16` and is computed in `f32`.
+        let (singles, halves) = unsafe {
+            (
+                slice::from_raw_parts_mut(room.as_mut_ptr().cast(), room.len()),
+                slice::from_raw_parts(from.as_ptr().cast(), from.len()),
+            )
+        };
+        done = widen_from_f16(singles, halves);
+    }
+    for (to, from) in room[done..].iter_mut().zip(&from[done..]) {
+        to.write(from.widen());
+    }
+    // SAFETY: every place was written.
+    unsafe { room.assume_init_mut() }
+}
+
+/// The same over numbers that are there.
+#[inline(always)]
+pub(crate) fn widen_over<T: Element>(to: &mut [Math<T>], from: &[T]) {
+    // SAFETY: `widened` writes numbers only, so that they stay initialised.
+    widened::<T>(unsafe { slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) }, from);
+}
+
+/// Narrows as many results as there are of both, to float16 by the processor's instruction where it has one: eight at a
+/// time, because what was just written by vectors of eight cannot be read by longer ones without waiting.
+#[inline(always)]
+pub(crate) fn narrow_row<T: Element>(to: &mut [MaybeUninit<T>], from: &[Math<T>]) {
+    let mut done = 0;
+    // Decided before there is code.
+    if const { matches!(T::DTYPE, DType::F16) } {
+        // SAFETY: as in `widened`; the places stay places.
+        let (halves, singles) = unsafe {
+            (
+                slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()),
+                slice::from_raw_parts(from.as_ptr().cast(), from.len()),
+            )
+        };
+        done = by_eight(halves, singles);
+    }
+    for (to, from) in to[done..].iter_mut().zip(&from[done..]) {
+        to.write(T::narrow(*from));
+    }
+}
+
+/// The same over elements that are there.
+#[inline(always)]
+pub(crate) fn narrow_over<T: Element>(to: &mut [T], from: &[Math<T>]) {
+    // SAFETY: `narrow_row` writes elements only, so that they stay initialised.
+    narrow_row::<T>(unsafe { slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) }, from);
+}
+
+/// Converts the bits of 16-bit floats to single-precision numbers, eight at a time. Where the processor cannot, nothing is
+/// done.
+///
+/// Returns how many were converted, from the first on.
+#[inline]
+fn widen_from_f16(to: &mut [MaybeUninit<f32>], from: &[u16]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if has_v3() {
+        // SAFETY: the processor has the instructions, as was just asked.
+        return unsafe { from_f16c(to, from) };
+    }
+    let _ = (to, from);
+    0
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx,f16c")]
+fn from_f16c(to: &mut [MaybeUninit<f32>], from: &[u16]) -> usize {
+    use std::arch::x86_64::{_mm_loadu_si128, _mm256_cvtph_ps, _mm256_storeu_ps};
+    let (groups, _) = from.as_chunks::<8>();
+    let (places, _) = to.as_chunks_mut::<8>();
+    for (group, place) in groups.iter().zip(&mut *places) {
+        // SAFETY: eight neighbours are read; they need not be aligned.
+        let halves = unsafe { _mm_loadu_si128(group.as_ptr().cast()) };
+        // SAFETY: eight places are written.
+        unsafe { _mm256_storeu_ps(place.as_mut_ptr().cast(), _mm256_cvtph_ps(halves)) };
+    }
+    groups.len().min(places.len()) * 8
+}
+
 /// Converts single-precision numbers to the bits of 16-bit floats, eight or sixteen at a time. Where the processor cannot,
 /// nothing is done.
 ///
@@ -112,6 +207,12 @@ pub(crate) fn narrow_to_f16(to: &mut [MaybeUninit<u16>], from: &[f32]) -> usize 
         // SAFETY: the processor has the instructions, as was just asked.
         return unsafe { to_f16_by_sixteen(to, from) };
     }
+    by_eight(to, from)
+}
+
+/// The same eight at a time.
+#[inline]
+fn by_eight(to: &mut [MaybeUninit<u16>], from: &[f32]) -> usize {
     #[cfg(target_arch = "x86_64")]
     if has_v3() {
         // SAFETY: the processor has the instructions, as was just asked.

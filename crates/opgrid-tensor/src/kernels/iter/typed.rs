@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::slice;
 
 use opgrid_core::DType;
@@ -9,7 +10,7 @@ use opgrid_core::DType;
 use super::places;
 use super::walk::{Block, Rows};
 use crate::kernels::function::Function;
-use crate::kernels::simd::VectorLoop;
+use crate::kernels::simd::{VectorLoop, narrow_row, widened};
 use crate::tensor::Element;
 
 /// Elements that are widened, computed and narrowed in a loop each, where that are three types.
@@ -146,60 +147,67 @@ macro_rules! kernels {
                         // SAFETY: as above, for `n` elements of the input's dtype; the output is apart.
                         let $input = unsafe { slice::from_raw_parts(start, n) };
                     )*
-                    let mut whole = 0;
-                    // Decided before there is code, so that only types whose results are narrowed have these loops. What is
-                    // short is faster in one loop.
-                    if const { size_of::<Out>() != size_of::<Out::Math>() && (F::IS_LONG || F::IS_PARTIAL) } {
-                        let (parts, _) = out.as_chunks_mut::<PART>();
-                        $(let ($input, _) = $input.as_chunks::<PART>();)*
-                        for (part, out) in parts.iter_mut().enumerate() {
-                            $(let narrow = &$input[part];
-                            let mut $input = [<$type::Math>::default(); PART];
-                            for i in 0..PART {
-                                $input[i] = narrow[i].widen();
-                            })*
-                            let mut results = [<Out::Math>::default(); PART];
-                            let mut distance = 0;
-                            for i in 0..PART {
-                                if const { F::IS_PARTIAL } {
-                                    distance = larger(distance, f.distance(($($input[i],)*)));
-                                }
-                                results[i] = call::<F, _, FUSED>(f, ($($input[i],)*));
+                    Self::row::<F, FUSED>(f, out, $($input),*);
+                }
+            }
+
+            /// One row.
+            #[inline(always)]
+            fn row<F, const FUSED: bool>(f: F, out: &mut [MaybeUninit<Out>], $($input: &[$type]),*)
+            where
+                F: Function<($($type::Math,)*), Output = Out::Math>,
+            {
+                let n = out.len();
+                // Of one length, so that nothing is checked in the loops.
+                $(let $input = &$input[..n];)*
+                let mut whole = 0;
+                // Decided before there is code, so that only types whose results are narrowed have these loops. What is
+                // short is faster in one loop.
+                if const { size_of::<Out>() != size_of::<Out::Math>() && (F::IS_LONG || F::IS_PARTIAL) } {
+                    let (parts, _) = out.as_chunks_mut::<PART>();
+                    $(let ($input, _) = $input.as_chunks::<PART>();)*
+                    for (part, out) in parts.iter_mut().enumerate() {
+                        $(let narrow = &$input[part];
+                        let mut room = [const { MaybeUninit::uninit() }; PART];
+                        let $input = widened(&mut room, narrow);)*
+                        let mut results = [<Out::Math>::default(); PART];
+                        let mut distance = 0;
+                        for i in 0..PART {
+                            if const { F::IS_PARTIAL } {
+                                distance = larger(distance, f.distance(($($input[i],)*)));
                             }
-                            if const { F::IS_PARTIAL } && distance > F::REACH {
-                                for i in 0..PART {
-                                    results[i] = call_any::<F, _, FUSED>(f, ($($input[i],)*));
-                                }
-                            }
+                            results[i] = call::<F, _, FUSED>(f, ($($input[i],)*));
+                        }
+                        if const { F::IS_PARTIAL } && distance > F::REACH {
                             for i in 0..PART {
-                                out[i].write(Out::narrow(results[i]));
+                                results[i] = call_any::<F, _, FUSED>(f, ($($input[i],)*));
                             }
                         }
-                        whole = n - n % PART;
+                        narrow_row(out, &results);
                     }
-                    // Decided before there is code, as above.
-                    if const { F::IS_PARTIAL } {
-                        while whole < n {
-                            let end = n.min(whole + PIECE);
-                            // Of one length, so that nothing is checked in the loops.
-                            let out = &mut out[whole..end];
-                            $(let $input = &$input[whole..end];)*
-                            let mut distance = 0;
+                    whole = n - n % PART;
+                }
+                // Decided before there is code, as above.
+                if const { F::IS_PARTIAL } {
+                    while whole < n {
+                        let end = n.min(whole + PIECE);
+                        let out = &mut out[whole..end];
+                        $(let $input = &$input[whole..end];)*
+                        let mut distance = 0;
+                        for i in 0..end - whole {
+                            distance = larger(distance, f.distance(($($input[i].widen(),)*)));
+                            out[i].write(Out::narrow(call::<F, _, FUSED>(f, ($($input[i].widen(),)*))));
+                        }
+                        if distance > F::REACH {
                             for i in 0..end - whole {
-                                distance = larger(distance, f.distance(($($input[i].widen(),)*)));
-                                out[i].write(Out::narrow(call::<F, _, FUSED>(f, ($($input[i].widen(),)*))));
+                                out[i].write(Out::narrow(call_any::<F, _, FUSED>(f, ($($input[i].widen(),)*))));
                             }
-                            if distance > F::REACH {
-                                for i in 0..end - whole {
-                                    out[i].write(Out::narrow(call_any::<F, _, FUSED>(f, ($($input[i].widen(),)*))));
-                                }
-                            }
-                            whole = end;
                         }
+                        whole = end;
                     }
-                    for i in whole..n {
-                        out[i].write(Out::narrow(call::<F, _, FUSED>(f, ($($input[i].widen(),)*))));
-                    }
+                }
+                for i in whole..n {
+                    out[i].write(Out::narrow(call::<F, _, FUSED>(f, ($($input[i].widen(),)*))));
                 }
             }
         }

@@ -100,7 +100,7 @@ unsafe impl<T: Arithmetic> Lanes for Portable<T> {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Avx2, Avx512, Short, widen_row};
+pub(super) use x86::{Avx2, Avx512, Short};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -109,10 +109,9 @@ mod x86 {
     use std::arch::x86_64::*;
     use std::marker::PhantomData;
 
-    use half::{bf16, f16};
+    use half::bf16;
 
     use super::Lanes;
-    use crate::tensor::Element;
 
     /// Registers of 512 bits.
     pub struct Avx512<T>(PhantomData<T>);
@@ -268,23 +267,6 @@ mod x86 {
         let upper = _mm256_add_epi32(_mm256_slli_epi64::<32>(crossed), crossed);
         let mask = _mm256_set1_epi64x(!0xffff_ffff);
         _mm256_add_epi64(low, _mm256_and_si256(upper, mask))
-    }
-
-    /// Widens as many numbers as both slices have.
-    #[target_feature(enable = "avx,f16c")]
-    pub fn widen_row(to: &mut [f32], from: &[f16]) {
-        let n = to.len().min(from.len());
-        let (to, to_rest) = to[..n].as_chunks_mut::<8>();
-        let (from, from_rest) = from[..n].as_chunks::<8>();
-        for (to, from) in to.iter_mut().zip(from) {
-            // SAFETY: eight numbers of 16 bits may be read.
-            let narrow = unsafe { _mm_loadu_si128(from.as_ptr().cast()) };
-            // SAFETY: eight numbers of 32 bits may be written.
-            unsafe { _mm256_storeu_ps(to.as_mut_ptr(), _mm256_cvtph_ps(narrow)) };
-        }
-        for (to, from) in to_rest.iter_mut().zip(from_rest) {
-            *to = from.widen();
-        }
     }
 
     // SAFETY: the instructions are those of AVX-512 and its extension for bfloat16, and read and write one register.

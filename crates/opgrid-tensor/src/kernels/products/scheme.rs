@@ -14,9 +14,10 @@ use std::mem::MaybeUninit;
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::tile::{Kernel, Summed, widen_row};
+use super::tile::{Kernel, Summed};
 use crate::kernels::arithmetic::Arithmetic;
 use crate::kernels::simd::VectorLoop;
+use crate::kernels::simd::widen_over;
 use crate::tensor::Element;
 
 /// Elements of a block, which becomes a vector or two.
@@ -187,7 +188,7 @@ macro_rules! widened {
 }
 
 widened! {
-    f16 as f32, Element::widen, widen_row;
+    f16 as f32, Element::widen, widen_over;
     bf16 as f32, Element::widen;
     u8 as i16, i16::from;
     i8 as i16, i16::from;

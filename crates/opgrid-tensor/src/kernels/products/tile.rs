@@ -13,17 +13,16 @@
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
 
-use half::{bf16, f16};
+use half::bf16;
 
 #[cfg(target_arch = "x86_64")]
 use super::amx;
-use super::lanes::{self, Lanes, Portable};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512, Short};
+use super::lanes::{Lanes, Portable};
 use crate::kernels::arithmetic::Arithmetic;
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::isa::{Isa, isa};
-use crate::tensor::Element;
 
 /// Registers beside each other in a tile.
 const WIDE: usize = 2;
@@ -419,18 +418,6 @@ const fn amx_kernel() -> Kernel<bf16, f32> {
         unit: amx::STEPS,
         tiles: [amx::tile::<8>, amx::tile::<16>, amx::tile::<24>, amx::tile::<32>],
         ..avx512_bf16::kernel::<bf16>()
-    }
-}
-
-/// Widens float16 by the processor's instruction, where it has one.
-pub(super) fn widen_row(to: &mut [f32], from: &[f16]) {
-    #[cfg(target_arch = "x86_64")]
-    if Processor::here() >= Processor::Avx2 {
-        // SAFETY: the processor has the instructions, as was just asked.
-        return unsafe { lanes::widen_row(to, from) };
-    }
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = from.widen();
     }
 }
 
