@@ -1,4 +1,5 @@
-//! `cargo xtask loom`: the protocol of retirement in every order of its steps, and mutants of it that must fail.
+//! `cargo xtask loom`: the protocols of retirement and of storages' borrows in every order of their steps, and mutants of
+//! them that must fail.
 //!
 //! The models are the test `loom` of `opgrid-core`. A model that passes proves little unless it can fail: each mutant
 //! leaves out one barrier or one ordering, and the models that rely on it have to notice.
@@ -19,6 +20,10 @@ const MUTANTS: &[(&str, &str)] = &[
     ("clock-acquire", "calls_that_report"),
     ("pointer-release", "calls_under_the_barrier"),
     ("pointer-acquire", "calls_under_the_barrier"),
+    ("light-barrier", "storages::a_maker_reads_while_another_writes"),
+    ("heavy-barrier", "storages::a_maker_writes_while_another_reads"),
+    ("borrow-release", "storages::a_maker_reads_while_another_writes"),
+    ("borrow-acquire", "storages::a_maker_reads_while_another_writes"),
 ];
 
 /// Runs the models, then the mutants.

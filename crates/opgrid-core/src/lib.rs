@@ -23,6 +23,7 @@ pub mod operator {
     };
 }
 
+pub mod barrier;
 pub mod error;
 mod marker;
 pub mod panics;

@@ -112,6 +112,76 @@ fn readers_never_see_half_a_write() {
     read();
 }
 
+/// What its maker began before another thread came counts on.
+#[test]
+fn a_storage_is_taken_from_its_maker_with_its_guards() {
+    let storage = Storage::cpu(8).unwrap();
+    let elsewhere = |look: &(dyn Fn() + Sync)| {
+        std::thread::scope(|scope| scope.spawn(look).join().unwrap());
+    };
+    let mut writer = storage.write().unwrap();
+    writer.bytes().fill(1);
+    elsewhere(&|| {
+        assert!(message(storage.read()).contains("is being written"));
+        assert!(message(storage.write()).contains("is being written"));
+    });
+    assert!(message(storage.read()).contains("is being written"));
+    drop(writer);
+    let storage = Storage::cpu(8).unwrap();
+    storage.write().unwrap().bytes().fill(1);
+    let (first, second) = (storage.read().unwrap(), storage.read().unwrap());
+    elsewhere(&|| {
+        assert_eq!(storage.read().unwrap().bytes(), [1; 8]);
+        assert!(message(storage.write()).contains("2 readers"));
+    });
+    let third = storage.read().unwrap();
+    drop(first);
+    elsewhere(&|| assert!(message(storage.write()).contains("2 readers")));
+    drop((second, third));
+    elsewhere(&|| storage.write().unwrap().bytes().fill(2));
+    assert_eq!(storage.read().unwrap().bytes(), [2; 8]);
+}
+
+/// As above, at the moment at which the storage is taken: what is seen was written as a whole.
+#[test]
+fn makers_and_those_who_take_exclude_one_another() {
+    let rounds = if cfg!(miri) { 20 } else { 2000 };
+    // All are made before the first one is taken: those after it are everybody's from the start.
+    let storages: Vec<_> = (0..rounds).map(|_| Storage::cpu(64 * 8).unwrap()).collect();
+    let round = AtomicUsize::new(0);
+    let write = |storage: &Storage, number: i64| {
+        let Ok(mut guard) = storage.write() else { return };
+        let elements = guard.slice::<i64>().unwrap();
+        let first = elements[0];
+        for element in elements {
+            assert_eq!(*element, first);
+            *element = number;
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for (number, storage) in storages.iter().enumerate() {
+                while round.load(Ordering::Relaxed) < number {
+                    std::hint::spin_loop();
+                }
+                if let Ok(guard) = storage.read() {
+                    let elements = guard.slice::<i64>().unwrap();
+                    assert!(elements.iter().all(|element| *element == elements[0]));
+                }
+                write(storage, -1);
+            }
+        });
+        for (number, storage) in storages.iter().enumerate() {
+            round.store(number, Ordering::Relaxed);
+            (0..20).for_each(|time| write(storage, time));
+        }
+    });
+    for storage in &storages {
+        write(storage, 7);
+        assert_eq!(storage.read().unwrap().slice::<i64>().unwrap(), [7; 64], "every guard was given back");
+    }
+}
+
 /// Readers that have a counter each still keep writers out, one by one.
 #[test]
 fn a_reader_on_another_thread_keeps_writers_out() {

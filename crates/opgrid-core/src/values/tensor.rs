@@ -120,19 +120,26 @@ impl AnyTensor {
     /// A new record with these keys and this data.
     #[inline]
     pub fn new<D: TensorData>(keys: DispatchKeySet, data: D) -> Self {
+        Self::with(keys, || data)
+    }
+
+    /// As [`new`](Self::new), with data that is made where it stays: what was just written in parts would be read as a whole
+    /// to be moved, for which the processor waits.
+    #[inline]
+    pub fn with<D: TensorData>(keys: DispatchKeySet, data: impl FnOnce() -> D) -> Self {
         let head = Head {
             layers: AtomicU64::new(keys.layers()),
             backends: keys.backends(),
             count: AtomicUsize::new(HANDLE),
             vtable: &Record::<D>::VTABLE,
         };
-        let record = recycle::allocate::<Record<D>>();
-        let memory = record.as_ptr();
+        let room = recycle::Room::<Record<D>>::new();
+        let memory = room.memory().as_ptr();
         // SAFETY: the memory is new, and was allocated for such a record.
+        unsafe { (&raw mut (*memory).data).write(data()) };
+        // SAFETY: as above.
         unsafe { (&raw mut (*memory).head).write(head) };
-        // SAFETY: as above. Apart from the head, so that large data is not put together elsewhere first.
-        unsafe { (&raw mut (*memory).data).write(data) };
-        Self(record.cast())
+        Self(room.filled().cast())
     }
 
     #[inline]

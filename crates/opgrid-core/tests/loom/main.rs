@@ -1,6 +1,6 @@
-//! The protocol of retirement, in every order that its steps can take: `cargo xtask loom`.
+//! The protocols of retirement and of storages' borrows, in every order that their steps can take: `cargo xtask loom`.
 //!
-//! The module under test is the dispatcher's own, compiled here against loom's atomics. loom knows no `membarrier`; both
+//! The modules under test are the dispatcher's own and the tensor library's, compiled here against loom's atomics. loom knows no `membarrier`; both
 //! halves of the asymmetric barrier are fences here, and `cargo xtask stress` runs the real one. A table is a cell that
 //! only its writer, calls that are marked, and the one who frees it may touch; loom reports any two of them at once.
 #![allow(unsafe_code)]
@@ -9,6 +9,7 @@
 
 #[path = "../../src/calling/retirement/protocol.rs"]
 mod protocol;
+mod storages;
 mod sync;
 
 use std::ptr;
@@ -127,6 +128,7 @@ fn unlisted() -> Mark {
 fn explore(has_barrier: bool, preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 10_000;
     builder.check(move || {
         sync::set_barrier(has_barrier);
         model();

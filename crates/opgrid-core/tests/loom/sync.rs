@@ -13,7 +13,7 @@ use loom::sync::atomic as model;
 
 /// What a mutant does without; each must make a model fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Without {
+pub enum Without {
     Nothing,
     /// Calls do not keep the mark before the read.
     LightBarrier,
@@ -33,6 +33,10 @@ enum Without {
     PointerRelease,
     /// Tables are read as they were before that.
     PointerAcquire,
+    /// The end of a guard does not publish what was read or written.
+    BorrowRelease,
+    /// Who counts itself does not acquire what ended guards have done.
+    BorrowAcquire,
 }
 
 impl Without {
@@ -49,13 +53,15 @@ impl Without {
             Ok("clock-acquire") => Self::ClockAcquire,
             Ok("pointer-release") => Self::PointerRelease,
             Ok("pointer-acquire") => Self::PointerAcquire,
+            Ok("borrow-release") => Self::BorrowRelease,
+            Ok("borrow-acquire") => Self::BorrowAcquire,
             Ok(other) => panic!("there is no mutant `{other}`"),
         })
     }
 }
 
 /// `order` without its acquiring or its releasing half, where the mutant says so.
-fn weakened(order: Ordering, release: Without, acquire: Without) -> Ordering {
+pub fn weakened(order: Ordering, release: Without, acquire: Without) -> Ordering {
     let without = Without::current();
     match order {
         Ordering::Release if without == release => Ordering::Relaxed,

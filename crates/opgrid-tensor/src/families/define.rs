@@ -76,7 +76,8 @@ impl DefineFamily for Library {
         let FamilyKernels { schemas, backend, kernels, name, condition } = kernels;
         let Backend { key, allocate } = backend;
         let array = move |spec| allocate(spec)?.array().cloned();
-        for (schema, kernel) in schemas.kernels(&kernels, allocate, |made| made, array) {
+        let tensor = move |spec: &TensorSpec| allocate(spec.clone());
+        for (schema, kernel) in schemas.kernels(&kernels, tensor, array) {
             let mut kernel = kernel.at(key);
             if let Some(name) = name {
                 kernel = kernel.named(name);
@@ -185,16 +186,15 @@ impl Schemas {
         [Some(self.functional), self.in_place, self.out].into_iter().flatten()
     }
 
-    /// The kernels of all forms, each with its schema. `allocate` makes results and `finish` gives them away; `array` makes
+    /// The kernels of all forms, each with its schema. `allocate` makes results, `array` makes
     /// memory for outputs without elements.
     fn kernels<S: FamilySignature>(
         self,
         kernels: &FormKernels<S>,
-        allocate: impl Fn(TensorSpec) -> Result<Tensor> + Send + Sync + 'static,
-        finish: impl Fn(Tensor) -> Tensor + Send + Sync + 'static,
+        allocate: impl Fn(&TensorSpec) -> Result<Tensor> + Send + Sync + 'static,
         array: impl Fn(TensorSpec) -> Result<Array> + Send + Sync + 'static,
     ) -> impl Iterator<Item = (&'static str, Kernel)> {
-        let functional = kernels.functional(self.functional, allocate, finish);
+        let functional = kernels.functional(self.functional, allocate);
         let in_place = self.in_place.map(|schema| (schema, kernels.in_place(schema)));
         let out = self.out.map(|schema| (schema, kernels.into_outputs(schema, array)));
         [Some((self.functional, functional)), in_place, out].into_iter().flatten()
@@ -258,7 +258,7 @@ fn add_forms<S: FamilySignature>(
     kernels: &FormKernels<S>,
     key: DispatchKey,
 ) {
-    for (schema, kernel) in schemas.kernels(kernels, Tensor::fresh, Tensor::publish, Array::empty) {
+    for (schema, kernel) in schemas.kernels(kernels, Tensor::allocate_like, Array::empty) {
         let _ = library.implement(name_in(schema)).add(kernel.at(key));
     }
 }

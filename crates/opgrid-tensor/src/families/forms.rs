@@ -52,19 +52,23 @@ impl<S: FamilySignature> Clone for FormKernels<S> {
 impl<S: FamilySignature> Copy for FormKernels<S> {}
 
 impl<S: FamilySignature> FormKernels<S> {
-    /// New tensors that `allocate` makes and `finish` gives away. `schema` names the overload in errors.
+    /// New tensors that `allocate` makes. `schema` names the overload in errors.
     #[track_caller]
     pub(super) fn functional(
         self,
         schema: &'static str,
-        allocate: impl Fn(TensorSpec) -> Result<Tensor> + Send + Sync + 'static,
-        finish: impl Fn(Tensor) -> Tensor + Send + Sync + 'static,
+        allocate: impl Fn(&TensorSpec) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Kernel {
         Kernel::closure::<S>(move |args| {
-            let made = || {
-                let results = S::Output::made(S::apply(self.shape, args)?, &allocate)?;
-                self.fill(S::shorten(args), results.outputs())?;
-                Ok(results.map(&finish))
+            let made = || match S::apply(self.shape, args) {
+                // By reference, because what comes out of a `Result` by value is moved.
+                Ok(ref specs) => {
+                    let results = S::Output::made(specs, &allocate)?;
+                    self.fill(S::shorten(args), results.outputs())?;
+                    S::Output::each(results.outputs(), specs).for_each(|(out, _)| out.restart_version());
+                    Ok(results)
+                }
+                Err(error) => Err(error),
             };
             made().map_err(|error| named(error, schema))
         })

@@ -15,11 +15,12 @@ use crate::tensor::{Array, Tensor, TensorSpec, can_cast};
 /// A new tensor of that spec, filled by `cpu` unless it is a meta tensor: for operators whose first argument is no
 /// tensor, or whose shape takes work that the loop needs too.
 pub(crate) fn made(spec: TensorSpec, cpu: impl FnOnce(&Tensor) -> Result<()>) -> Result<Tensor> {
-    let out = Tensor::fresh(spec)?;
+    let out = Tensor::allocate(spec)?;
     if out.device().kind() != DeviceType::Meta {
         cpu(&out)?;
+        out.restart_version();
     }
-    Ok(out.publish())
+    Ok(out)
 }
 
 /// The same into an output, which gets the shape of `spec` if it has no elements.

@@ -18,13 +18,10 @@ pub trait Results: Sized + 'static {
     /// # Errors
     ///
     /// Those of `make`.
-    fn made(specs: Self::Specs, make: impl FnMut(TensorSpec) -> Result<Tensor>) -> Result<Self>;
+    fn made(specs: &Self::Specs, make: impl FnMut(&TensorSpec) -> Result<Tensor>) -> Result<Self>;
 
     /// The results as outputs.
     fn outputs(&self) -> Self::Outputs<'_>;
-
-    /// Each result, changed.
-    fn map(self, change: impl FnMut(Tensor) -> Tensor) -> Self;
 
     /// The outputs in their order, each with what the result is like.
     fn each<'a, 's>(
@@ -55,18 +52,13 @@ impl Results for Tensor {
     type Outputs<'a> = &'a Tensor;
 
     #[inline(always)]
-    fn made(spec: TensorSpec, mut make: impl FnMut(TensorSpec) -> Result<Tensor>) -> Result<Self> {
+    fn made(spec: &TensorSpec, mut make: impl FnMut(&TensorSpec) -> Result<Tensor>) -> Result<Self> {
         make(spec)
     }
 
     #[inline(always)]
     fn outputs(&self) -> &Tensor {
         self
-    }
-
-    #[inline(always)]
-    fn map(self, mut change: impl FnMut(Tensor) -> Tensor) -> Self {
-        change(self)
     }
 
     #[inline(always)]
@@ -108,7 +100,10 @@ macro_rules! several {
                 type Specs = ($(of!($spec TensorSpec),)+);
                 type Outputs<'a> = ($(of!($spec &'a Tensor),)+);
 
-                fn made(($($spec,)+): Self::Specs, mut make: impl FnMut(TensorSpec) -> Result<Tensor>) -> Result<Self> {
+                fn made(
+                    ($($spec,)+): &Self::Specs,
+                    mut make: impl FnMut(&TensorSpec) -> Result<Tensor>,
+                ) -> Result<Self> {
                     Ok(($(make($spec)?,)+))
                 }
 
@@ -116,11 +111,6 @@ macro_rules! several {
                 fn outputs(&self) -> Self::Outputs<'_> {
                     let ($($result,)+) = self;
                     ($($result,)+)
-                }
-
-                fn map(self, mut change: impl FnMut(Tensor) -> Tensor) -> Self {
-                    let ($($result,)+) = self;
-                    ($(change($result),)+)
                 }
 
                 fn each<'a, 's>(

@@ -76,15 +76,15 @@ impl<'a, const N: usize> Access<'a, N> {
     pub(super) fn output<T: Element>(&self) -> Result<Output<'_, T>> {
         let shared = self.readers.iter().any(Option::is_none);
         let overlap = if shared { Overlap::Unknown } else { Overlap::Apart };
-        Output::of(Target::new(&self.writer, self.out, overlap)?)
+        Output::of(Target::new(&self.writer, self.out, overlap))
     }
 
     /// An input, for loops over elements.
     pub(super) fn input<T: Element>(&self, index: usize) -> Result<Input<'_, T>> {
         let input = self.inputs[index];
         Input::of(match &self.readers[index] {
-            Some(reader) => Span::read(reader, input)?,
-            None => Span::beside(&self.writer, input)?,
+            Some(reader) => Span::read(reader, input),
+            None => Span::beside(&self.writer, input),
         })
     }
 }

@@ -83,10 +83,16 @@ impl Destination for Array {
 impl Operand for Tensor {
     #[inline]
     fn source(&self) -> Result<Source<'_>> {
-        match self.bare_number() {
-            Some(value) => Ok(Source::Number(value)),
-            None => self.array().map(Source::Array),
-        }
+        self.first_array().map_or_else(|| source_of_other(self), |array| Ok(Source::Array(array)))
+    }
+}
+
+/// The source that a tensor of any kind is.
+#[inline(never)]
+fn source_of_other(tensor: &Tensor) -> Result<Source<'_>> {
+    match tensor.bare_number() {
+        Some(value) => Ok(Source::Number(value)),
+        None => tensor.array().map(Source::Array),
     }
 }
 

@@ -302,7 +302,7 @@ pub(crate) fn read(out: &Array, input: &Array, lookup: &Lookup) -> Result<()> {
     let (distinct, writer) = (Distinct::new(out)?, out.storage().write()?);
     with_size_of!(out.dtype(), T => {
         let input = reader.slice::<T>()?;
-        lookup.read(Output::of_size(Target::new(&writer, distinct, Overlap::Apart)?)?, input)
+        lookup.read(Output::of_size(Target::new(&writer, distinct, Overlap::Apart))?, input)
     })
 }
 
@@ -330,7 +330,7 @@ pub(crate) fn pick(out: &Array, input: &Array, dim: usize, index: &Array) -> Res
     let (distinct, writer) = (Distinct::new(out)?, out.storage().write()?);
     with_size_of!(out.dtype(), T => {
         let input = (reader.slice::<T>()?, input.geometry());
-        let out = Output::of_size(Target::new(&writer, distinct, Overlap::Apart)?)?;
+        let out = Output::of_size(Target::new(&writer, distinct, Overlap::Apart))?;
         pick_rows(out, input, dim, index.sizes(), chosen)
     })
 }

@@ -58,7 +58,7 @@ fn join_slices(distinct: Distinct<'_>, inputs: &[&Array], dim: usize) -> Option<
                 parts.push((elements, count / rows.max(1)));
             }
             let writer = out.storage().write()?;
-            Output::of_size(Target::new(&writer, distinct, Overlap::Apart)?)?.produce(|sequence| {
+            Output::of_size(Target::new(&writer, distinct, Overlap::Apart))?.produce(|sequence| {
                 for row in 0..rows {
                     for (elements, length) in &parts {
                         sequence.extend_from_slice(&elements[row * length..(row + 1) * length]);

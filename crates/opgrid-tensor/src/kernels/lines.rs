@@ -161,7 +161,7 @@ impl Written {
     }
 
     fn output<'a, T: Element>(&'a self, writer: &'a WriteGuard<'a>) -> Result<Output<'a, T>> {
-        Output::of(Target::new(writer, Distinct::new(&self.rows)?, Overlap::Apart)?)
+        Output::of(Target::new(writer, Distinct::new(&self.rows)?, Overlap::Apart))
     }
 
     fn finish(&self) -> Result<()> {

@@ -53,7 +53,7 @@ pub(crate) fn write<T: Element>(out: &Array, body: impl FnOnce(Output<'_, T>) ->
     let distinct = Distinct::new(out)?;
     if out.dtype() == T::DTYPE && out.geometry().is_contiguous() {
         let writer = out.storage().write()?;
-        return body(Output::of(Target::new(&writer, distinct, Overlap::Apart)?)?);
+        return body(Output::of(Target::new(&writer, distinct, Overlap::Apart))?);
     }
     let rows = Array::empty(TensorSpec::contiguous(out.sizes(), T::DTYPE, out.device())?)?;
     write(&rows, body)?;

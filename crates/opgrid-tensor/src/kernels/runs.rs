@@ -90,7 +90,7 @@ pub(crate) fn read(out: &Array, input: &Array, runs: &[Runs]) -> Result<()> {
     let (distinct, writer) = (Distinct::new(out)?, out.storage().write()?);
     with_size_of!(out.dtype(), T => {
         let elements = reader.slice::<T>()?;
-        Output::of_size(Target::new(&writer, distinct, Overlap::Apart)?)?.produce(|sequence| {
+        Output::of_size(Target::new(&writer, distinct, Overlap::Apart))?.produce(|sequence| {
             write(sequence, elements, input, runs);
             Ok(())
         })

@@ -46,7 +46,7 @@ pub(crate) fn produced<T: Element>(
     let distinct = Distinct::new(out)?;
     if out.geometry().is_contiguous() {
         let writer = out.storage().write()?;
-        return Output::of(Target::new(&writer, distinct, Overlap::Apart)?)?.produce(f);
+        return Output::of(Target::new(&writer, distinct, Overlap::Apart))?.produce(f);
     }
     let row_major = Array::empty(TensorSpec::contiguous(out.sizes(), out.dtype(), out.device())?)?;
     produced(&row_major, f)?;

@@ -46,7 +46,7 @@ pub(crate) fn one_side(out: &Array, input: &Array, diagonal: i64, side: Side) ->
         let reader = input.storage().read()?;
         let mut rest = elements::<T>(input, &reader)?;
         let (distinct, writer) = (Distinct::new(out)?, out.storage().write()?);
-        Output::of_size(Target::new(&writer, distinct, Overlap::Apart)?)?.produce(|sequence| {
+        Output::of_size(Target::new(&writer, distinct, Overlap::Apart))?.produce(|sequence| {
             let mut number = 0;
             while let Some((row, later)) = rest.split_at_checked(columns as usize).filter(|_| columns > 0) {
                 let cleared = side.cleared(number % rows, columns, diagonal);

@@ -65,7 +65,7 @@ impl Array {
     /// No memory; a device other than CPU and meta.
     #[inline]
     pub fn empty(spec: TensorSpec) -> Result<Self> {
-        let storage = new_storage(&spec, Storage::cpu)?;
+        let storage = new_storage(&spec)?;
         Ok(Self::of(spec, storage))
     }
 
@@ -226,12 +226,12 @@ impl fmt::Display for Array {
     }
 }
 
-/// Memory for what `spec` addresses; `cpu` makes that of the process.
+/// Memory for what `spec` addresses.
 #[inline]
-pub(super) fn new_storage(spec: &TensorSpec, cpu: impl Fn(usize) -> Result<Storage>) -> Result<Storage> {
+pub(super) fn new_storage(spec: &TensorSpec) -> Result<Storage> {
     let bytes = spec.bytes()?;
     match spec.device().kind() {
-        DeviceType::Cpu => cpu(bytes),
+        DeviceType::Cpu => Storage::cpu(bytes),
         DeviceType::Meta => Storage::meta(bytes),
         other => Err(argument(format!("device {other} has no memory here, expected cpu or meta"))),
     }

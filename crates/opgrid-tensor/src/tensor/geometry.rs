@@ -30,14 +30,15 @@ pub type Dims = SmallVec<[i64; 6]>;
 /// ```
 #[derive(Clone)]
 pub struct Geometry {
+    /// Not beside `numel`: two numbers that are written one after the other and copied as one make the processor wait.
+    offset: i64,
     /// Sizes and strides of up to [`INLINE`] dimensions. They lie here and not in a type of their own, so that the
     /// small fields share one word: geometries are moved much.
     inline: [[i64; INLINE]; 2],
     /// Sizes and strides of more dimensions.
     heap: Option<Box<[[i64; MAX_DIMS]; 2]>>,
-    dims: u8,
-    offset: i64,
     numel: i64,
+    dims: u8,
     /// Whether elements lie in row-major order without gaps.
     contiguous: bool,
     /// Whether the strides are those of a new row-major tensor, where they do not matter too.

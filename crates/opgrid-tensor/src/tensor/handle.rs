@@ -314,11 +314,20 @@ impl Tensor {
     /// No memory; a device other than CPU and meta.
     #[inline]
     pub fn allocate(spec: TensorSpec) -> Result<Self> {
-        Self::made(spec, Storage::cpu)
+        Self::allocate_like(&spec)
     }
 
-    /// As [`allocate`](Self::allocate), row-major. Sizes and strides of a small CPU tensor are written where they stay: what
-    /// was just written in parts would be read as a whole to be moved, for which the processor waits.
+    /// The same of a spec that is copied once, from where it lies to where it stays: what was just written in parts would be
+    /// read as a whole to be moved, for which the processor waits.
+    #[inline]
+    pub(crate) fn allocate_like(spec: &TensorSpec) -> Result<Self> {
+        let storage = new_storage(spec)?;
+        let keys = keys_of(spec.dtype(), spec.device())?;
+        Ok(Self(AnyTensor::with(keys, || Record::new(Content::Array(Array::of(spec.clone(), storage))))))
+    }
+
+    /// As [`allocate`](Self::allocate), row-major. Sizes and strides of a small CPU tensor are written where they stay, as
+    /// above.
     ///
     /// # Errors
     ///
@@ -329,37 +338,16 @@ impl Tensor {
             && !dtype.is_quantized()
             && let Some(bytes) = Geometry::bytes_of_few(sizes, dtype.size_in_bytes())
         {
-            let array = Array::of(TensorSpec::of_one(dtype, device), Storage::cpu(bytes)?);
-            let mut new = Self::new(cpu_keys(), Content::Array(array));
+            let storage = Storage::cpu(bytes)?;
+            let of_one =
+                || Record::new(Content::Array(Array::of(TensorSpec::of_one(dtype, device), storage)));
+            let mut new = Self(AnyTensor::with(cpu_keys(), of_one));
             if let Some(Record { content: Content::Array(array), .. }) = new.0.data_mut() {
                 array.become_contiguous(sizes)?;
                 return Ok(new);
             }
         }
         Self::allocate(TensorSpec::contiguous(sizes, dtype, device)?)
-    }
-
-    /// The same for a result that this thread is making; [`publish`](Self::publish) it when it is done.
-    #[inline]
-    pub(crate) fn fresh(spec: TensorSpec) -> Result<Self> {
-        Self::made(spec, Storage::fresh)
-    }
-
-    /// The spec moves once, from the caller to the record.
-    #[inline]
-    fn made(spec: TensorSpec, cpu: impl Fn(usize) -> Result<Storage>) -> Result<Self> {
-        let storage = new_storage(&spec, cpu)?;
-        let keys = keys_of(spec.dtype(), spec.device())?;
-        Ok(Self::new(keys, Content::Array(Array::of(spec, storage))))
-    }
-
-    /// Ends the making of a result: from here on guards announce themselves.
-    #[inline]
-    pub(crate) fn publish(self) -> Self {
-        if let Content::Array(array) = &self.record().content {
-            array.storage().publish();
-        }
-        self
     }
 
     /// A number in a tensor's place: it has no dimensions, counts least in type promotion, and has no memory.
@@ -422,6 +410,14 @@ impl Tensor {
             (Some(array), _) | (None, Content::Array(array)) => array.storage().version(),
             (None, Content::Wrapper(wrapper)) => wrapper.version(),
             (None, Content::Number(_) | Content::Undefined) => 0,
+        }
+    }
+
+    /// Begins to count from here, for a result that a kernel has made and nobody else knows of.
+    #[inline]
+    pub(crate) fn restart_version(&self) {
+        if let Some(array) = self.first_array() {
+            array.storage().restart_version();
         }
     }
 
@@ -496,6 +492,15 @@ impl Tensor {
     pub(crate) fn array_spec(&self) -> Option<&TensorSpec> {
         let record = self.record();
         matches!(record.content, Content::Array(_)).then(|| record.spec())
+    }
+
+    /// The array that this tensor was made of, if it was and no other one has taken its place: so are most.
+    #[inline]
+    pub(crate) fn first_array(&self) -> Option<&Array> {
+        match &self.record().content {
+            Content::Array(array) if self.record().is_first() => Some(array),
+            _ => None,
+        }
     }
 
     /// Whether this is a number in a tensor's place.

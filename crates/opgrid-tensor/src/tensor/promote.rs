@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use opgrid_core::{Complex64, DType, Result, Scalar};
 
 use super::handle::Tensor;
+use super::spec::TensorSpec;
 use crate::error::argument;
 use crate::samples::{Difference, Operand, Part};
 
@@ -166,9 +167,22 @@ pub fn inexact(dtype: DType) -> DType {
 /// # Errors
 ///
 /// An undefined tensor; dtypes that do not promote.
-#[inline]
+#[inline(always)]
 pub fn result_type(inputs: &[&Tensor]) -> Result<DType> {
-    // Tensors of one dtype need no rules, nor do numbers beside a tensor of the same or a higher kind.
+    // Tensors of one dtype need no rules.
+    let dtype_of = |input: &Tensor| input.array_spec().map(TensorSpec::dtype);
+    if let Some((first, rest)) = inputs.split_first()
+        && let Some(dtype) = dtype_of(first)
+        && rest.iter().all(|other| dtype_of(other) == Some(dtype))
+    {
+        return Ok(dtype);
+    }
+    beside_numbers(inputs)
+}
+
+#[inline(never)]
+fn beside_numbers(inputs: &[&Tensor]) -> Result<DType> {
+    // Nor do numbers beside a tensor of the same or a higher kind.
     if let Some((first, rest)) = inputs.split_first()
         && let Some(spec) = first.array_spec()
     {

@@ -6,6 +6,7 @@
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
 /// Sizes are rounded up to a multiple of this, in bytes; also the alignment.
@@ -86,9 +87,37 @@ const fn steps(layout: Layout) -> Option<usize> {
     if steps == 0 || steps > STEPS || layout.align() > STEP { None } else { Some(steps) }
 }
 
+/// Memory for a `T` that is being made; it is given back should that panic.
+pub(super) struct Room<T>(NonNull<T>);
+
+impl<T> Room<T> {
+    #[inline]
+    pub(super) fn new() -> Self {
+        Self(allocate())
+    }
+
+    #[inline]
+    pub(super) fn memory(&self) -> NonNull<T> {
+        self.0
+    }
+
+    /// The memory, which is a `T` from here on.
+    #[inline]
+    pub(super) fn filled(self) -> NonNull<T> {
+        ManuallyDrop::new(self).0
+    }
+}
+
+impl<T> Drop for Room<T> {
+    fn drop(&mut self) {
+        // SAFETY: `new` allocated it, and `filled` has not given it away.
+        unsafe { release(self.0) }
+    }
+}
+
 /// Memory for a `T`.
 #[inline]
-pub(super) fn allocate<T>() -> NonNull<T> {
+fn allocate<T>() -> NonNull<T> {
     let layout = const {
         assert!(size_of::<T>() > 0, "a record has a head");
         match steps(Layout::new::<T>()) {

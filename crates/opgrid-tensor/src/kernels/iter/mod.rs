@@ -31,7 +31,7 @@ use super::access::{self, Aliasing, Distinct};
 use super::arithmetic::number;
 use super::function::Function;
 use crate::error::argument;
-use crate::tensor::{Array, Element, Geometry, ReadGuard};
+use crate::tensor::{Array, Element, Geometry, ReadGuard, Storage};
 use crate::with_dtype;
 
 pub use self::span::{Input, Output};
@@ -146,8 +146,7 @@ impl Way {
     }
 }
 
-/// Guards of the inputs' storages, apart from the output's; one for those that lie in the same storage one after the
-/// other.
+/// Guards of the inputs' storages, apart from the output's.
 type Readers<'a, const N: usize> = [Option<ReadGuard<'a>>; N];
 
 /// # Safety
@@ -159,25 +158,17 @@ unsafe fn run_apart<const N: usize>(
     inputs: &[(Source<'_>, DType); N],
     work: Work<'_>,
 ) -> Result<()> {
-    let writer = out.array().storage().write()?;
-    let target = Target::new(&writer, out, Overlap::Apart)?;
+    let me = Storage::me();
+    let writer = out.array().storage().write_by(me)?;
+    let target = Target::new(&writer, out, Overlap::Apart);
     let mut starts = [std::ptr::null_mut(); 4];
     let mut sizes = [out.array().dtype().size_in_bytes(), 0, 0, 0];
     starts[0] = target.span().first();
     let mut readers: Readers<'_, N> = [const { None }; N];
-    let mut held = 0;
     for (k, (source, wanted)) in inputs.iter().enumerate() {
         let Source::Array(array) = source else { continue };
         sizes[k + 1] = wanted.size_in_bytes();
-        let known = readers[held].as_ref().filter(|reader| reader.storage().is_same(array.storage()));
-        let reader = match known {
-            Some(reader) => reader,
-            None => {
-                held = k;
-                readers[k].insert(array.storage().read()?)
-            }
-        };
-        starts[k + 1] = Span::read(reader, array)?.first();
+        starts[k + 1] = Span::read(readers[k].insert(array.storage().read_by(me)?), array).first();
     }
     // SAFETY:
     // - the spans are those of row-major arrays, of one shape and the kernel's dtypes: `Way::of` has compared. Their
@@ -201,11 +192,11 @@ unsafe fn run_few<const N: usize>(
 ) -> Result<()> {
     let array = out.array();
     let n = array.geometry().numel() as usize;
-    let writer = array.storage().write()?;
+    let me = Storage::me();
+    let writer = array.storage().write_by(me)?;
     let mut blocks = FewBlocks([const { [const { MaybeUninit::uninit() }; 16 * FEW] }; 4]);
     let (mut overlap, mut in_place) = (Overlap::Apart, false);
     let mut readers: Readers<'_, N> = [const { None }; N];
-    let mut held = 0;
     let mut starts = [std::ptr::null_mut(); 4];
     let mut sizes = [0; 4];
     for (k, (source, wanted)) in inputs.iter().enumerate() {
@@ -214,18 +205,10 @@ unsafe fn run_few<const N: usize>(
             Source::Array(input) if input.storage().is_same(array.storage()) => {
                 overlap = access::overlap(array, input, Aliasing::InPlace)?;
                 in_place |= overlap != Overlap::Apart;
-                Span::beside(&writer, input)?.first()
+                Span::beside(&writer, input).first()
             }
             Source::Array(input) => {
-                let known = readers[held].as_ref();
-                let reader = match known.filter(|reader| reader.storage().is_same(input.storage())) {
-                    Some(reader) => reader,
-                    None => {
-                        held = k;
-                        readers[k].insert(input.storage().read()?)
-                    }
-                };
-                Span::read(reader, input)?.first()
+                Span::read(readers[k].insert(input.storage().read_by(me)?), input).first()
             }
             Source::Number(value) => {
                 let block = blocks.0[k + 1].as_mut_ptr().cast::<u8>();
@@ -237,7 +220,7 @@ unsafe fn run_few<const N: usize>(
             }
         };
     }
-    let target = Target::new(&writer, out, overlap)?;
+    let target = Target::new(&writer, out, overlap);
     let to = target.span().first();
     sizes[0] = array.dtype().size_in_bytes();
     starts[0] = if in_place { blocks.0[0].as_mut_ptr().cast() } else { to };
@@ -291,14 +274,14 @@ unsafe fn run_any<const N: usize>(
             }
         }
     }
-    let target = Target::new(&writer, out, overlap)?;
+    let target = Target::new(&writer, out, overlap);
     let mut operands = [Operand { span: target.span(), wanted: computed }; 4];
     for (k, (source, wanted)) in inputs.into_iter().enumerate() {
         let span = match source {
             Source::Number(_) => Span::number(&constants[k], wanted),
             Source::Array(input) => match reader_of(&readers, input) {
-                Some(reader) => Span::read(reader, input)?,
-                None => Span::beside(&writer, input)?,
+                Some(reader) => Span::read(reader, input),
+                None => Span::beside(&writer, input),
             },
         };
         operands[k + 1] = Operand { span, wanted };
@@ -410,11 +393,11 @@ pub(super) fn fold(out: &Array, input: &Array, dims: &[usize], reduction: &dyn f
     access::check(out, input, Aliasing::Never)?;
     let writer = out.storage().write()?;
     let beside = input.storage().is_same(out.storage());
-    let target = Target::new(&writer, distinct, if beside { Overlap::Unknown } else { Overlap::Apart })?;
+    let target = Target::new(&writer, distinct, if beside { Overlap::Unknown } else { Overlap::Apart });
     let reader = if beside { None } else { Some(input.storage().read()?) };
     let source = match &reader {
-        Some(reader) => Span::read(reader, input)?,
-        None => Span::beside(&writer, input)?,
+        Some(reader) => Span::read(reader, input),
+        None => Span::beside(&writer, input),
     };
     // SAFETY:
     // - `target` is a `Target`, for results as `expect_dtype` says; `check` says that source and target are apart.

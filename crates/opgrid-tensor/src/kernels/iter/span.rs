@@ -5,7 +5,7 @@
 //! compared with. A [`Target`] is a span that may be written: no two of its indices lead to one element, so that threads
 //! with different indices write different elements.
 //!
-//! A geometry without elements may have any offset and any strides. A span of it begins where its memory begins and
+//! A geometry without elements may have any offset and any strides. A span of it begins at an address that is no memory and
 //! moves nowhere, so that no address is reckoned from numbers that nobody has looked at; and nothing may be read there.
 #![allow(unsafe_code)]
 
@@ -19,6 +19,12 @@ use super::{Constant, ONE};
 use crate::error::argument;
 use crate::kernels::access::{Distinct, check_written};
 use crate::tensor::{Array, Element, Geometry, ReadGuard, Storage, WriteGuard};
+
+/// Where elements begin that are none: aligned for every dtype, and never read.
+const NOWHERE: NonNull<u8> = NonNull::<Aligned>::dangling().cast();
+
+#[repr(align(64))]
+struct Aligned;
 
 /// Elements in memory.
 ///
@@ -38,22 +44,14 @@ pub(crate) struct Span<'a> {
 
 impl<'a> Span<'a> {
     /// The elements of an array whose storage is being read.
-    ///
-    /// # Errors
-    ///
-    /// Memory from elsewhere that is not aligned for the dtype.
     #[inline]
-    pub(crate) fn read(guard: &'a ReadGuard<'_>, array: &'a Array) -> Result<Self> {
+    pub(crate) fn read(guard: &'a ReadGuard<'_>, array: &'a Array) -> Self {
         Self::of(guard.start(), guard.storage(), array)
     }
 
     /// The elements of an array in a storage that is being written: for loops that handle an input beside their output.
-    ///
-    /// # Errors
-    ///
-    /// As [`read`](Self::read).
     #[inline]
-    pub(crate) fn beside(guard: &'a WriteGuard<'_>, array: &'a Array) -> Result<Self> {
+    pub(crate) fn beside(guard: &'a WriteGuard<'_>, array: &'a Array) -> Self {
         guard.clear_unwritten();
         Self::of(guard.start(), guard.storage(), array)
     }
@@ -63,23 +61,20 @@ impl<'a> Span<'a> {
         Self { first: number.start(), geometry: &ONE, dtype, memory: PhantomData }
     }
 
-    /// # Errors
-    ///
-    /// As [`read`](Self::read).
     #[inline(always)]
-    fn of(start: NonNull<u8>, storage: &Storage, array: &'a Array) -> Result<Self> {
+    fn of(start: NonNull<u8>, storage: &Storage, array: &'a Array) -> Self {
         assert!(storage.is_same(array.storage()), "a guard is asked for arrays on its own storage");
-        let dtype = array.dtype();
-        if start.addr().get() & (dtype.alignment() - 1) != 0 {
-            return Err(argument(format!("memory is not aligned for {dtype}; copy it first")));
-        }
-        // SAFETY:
-        // - `Array` has private fields and addresses elements within its storage only: `Array::new` compares, and
-        //   `Array::of` is for storages that were allocated for the spec. A storage never changes its size.
-        // - the guard is one of that storage, as asserted above, so that the memory is there.
-        // - where there is no element, `start` is 0.
-        let first = unsafe { start.add(array.geometry().start() * dtype.size_in_bytes()) };
-        Ok(Self { first, geometry: array.geometry(), dtype, memory: PhantomData })
+        let (geometry, dtype) = (array.geometry(), array.dtype());
+        let first = match geometry.numel() {
+            0 => NOWHERE,
+            // SAFETY:
+            // - `Array` has private fields and addresses elements within its storage only, at an address that suits the
+            //   dtype: `Array::new` compares, and `Array::of` is for storages that were allocated for the spec. A storage
+            //   never changes its size.
+            // - the guard is one of that storage, as asserted above, so that the memory is there.
+            _ => unsafe { start.add(geometry.start() * dtype.size_in_bytes()) },
+        };
+        Self { first, geometry, dtype, memory: PhantomData }
     }
 
     /// The elements of a slice that `geometry` addresses.
@@ -132,12 +127,8 @@ pub(crate) struct Target<'a> {
 impl<'a> Target<'a> {
     /// An output whose storage is being written. Memory that was never written is cleared, unless all of it will be
     /// written and, as `overlap` says, nothing of it is read.
-    ///
-    /// # Errors
-    ///
-    /// As [`Span::read`].
     #[inline(always)]
-    pub(crate) fn new(guard: &'a WriteGuard<'a>, out: Distinct<'a>, overlap: Overlap) -> Result<Self> {
+    pub(crate) fn new(guard: &'a WriteGuard<'a>, out: Distinct<'a>, overlap: Overlap) -> Self {
         let out = out.array();
         if !guard.is_written() {
             let geometry = out.geometry();
@@ -148,7 +139,7 @@ impl<'a> Target<'a> {
                 guard.clear_unwritten();
             }
         }
-        Ok(Self { span: Span::of(guard.start(), guard.storage(), out)?, guard: Some(guard) })
+        Self { span: Span::of(guard.start(), guard.storage(), out), guard: Some(guard) }
     }
 
     /// Its elements.

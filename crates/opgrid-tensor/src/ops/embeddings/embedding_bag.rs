@@ -352,12 +352,14 @@ fn made<const FORWARD_ONLY: bool>(
         padding_idx,
         forward_only: FORWARD_ONLY,
     };
-    let [out, bag_of, counts, rows] = args.shapes()?.map(Tensor::fresh);
+    let [out, bag_of, counts, rows] = args.shapes()?.map(Tensor::allocate);
     let results = (out?, bag_of?, counts?, rows?);
     if weight.device().kind() != DeviceType::Meta {
-        args.write([&results.0, &results.1, &results.2, &results.3])?;
+        let outputs = [&results.0, &results.1, &results.2, &results.3];
+        args.write(outputs)?;
+        outputs.into_iter().for_each(Tensor::restart_version);
     }
-    Ok((results.0.publish(), results.1.publish(), results.2.publish(), results.3.publish()))
+    Ok(results)
 }
 
 #[expect(clippy::too_many_arguments, reason = "those of the schema")]

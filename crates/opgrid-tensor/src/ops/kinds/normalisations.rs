@@ -184,12 +184,13 @@ pub(crate) fn masked(
     let is_meta = specs[0].device().kind() == DeviceType::Meta;
     let mut results = [const { None }; 3];
     for ((result, spec), wanted) in results.iter_mut().zip(specs).zip(mask) {
-        *result = wanted.then(|| Tensor::fresh(spec)).transpose()?;
+        *result = wanted.then(|| Tensor::allocate(spec)).transpose()?;
     }
     if !is_meta {
         cpu(results.each_ref().map(Option::as_ref))?;
+        results.iter().flatten().for_each(Tensor::restart_version);
     }
-    let [first, second, third] = results.map(|result| result.map_or_else(Tensor::undefined, Tensor::publish));
+    let [first, second, third] = results.map(|result| result.unwrap_or_else(Tensor::undefined));
     Ok((first, second, third))
 }
 

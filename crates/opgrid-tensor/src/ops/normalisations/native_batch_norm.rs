@@ -367,12 +367,13 @@ impl<'a> Arguments<'a> {
     }
 
     fn made(&self) -> Result<(Tensor, Tensor, Tensor)> {
-        let results = <(Tensor, Tensor, Tensor)>::made(self.shapes()?, Tensor::fresh)?;
+        let results = <(Tensor, Tensor, Tensor)>::made(&self.shapes()?, Tensor::allocate_like)?;
         let (out, mean, rstd) = results.outputs();
         if out.device().kind() != DeviceType::Meta {
             self.write([out, mean, rstd])?;
+            [out, mean, rstd].into_iter().for_each(Tensor::restart_version);
         }
-        Ok(results.map(Tensor::publish))
+        Ok(results)
     }
 
     fn written(&self, outs: [&Tensor; 3]) -> Result<()> {

@@ -1,39 +1,18 @@
 //! Holds the bytes of tensors, shared between views and guarded at run time.
 //!
 //! Tensors are shared handles, and operators write through them, so the compiler cannot tell readers from writers.
-//! A [`Storage`] therefore counts them: any number of readers or one writer, anything else is an error. The count is
-//! one atomic word:
-//!
-//! ```text
-//!  0           free
-//!  n > 0       n readers
-//! -1           one writer
-//!  isize::MIN  never-written memory is being cleared; whoever wants to read waits
-//!  n < -1      a result that a kernel is making; -n is the address of its thread's token
-//! ```
-//!
-//! The last one makes guards of fresh results free: only the thread of that token changes the word, so that it needs
-//! no atomic read-modify-write, until it publishes the result. Whoever else got hold of a handle meanwhile is refused.
+//! A [`Storage`] therefore counts them: any number of readers or one writer, anything else is an error. The thread that made a
+//! storage counts by plain loads and stores until another one comes along (`borrows`).
 //!
 //! A storage is one block from the cache of memory ([`cache_statistics`]): a head of one cache line, and its bytes
 //! behind it. Memory from other allocators lies elsewhere, and how it is given back stands behind the head.
 //!
 //! ```text
-//! Storage ──► count │ state │ counters │ start │ bytes │ elsewhere │ written, class ║ bytes …, or the allocation
+//! Storage ──► count, written, class │ borrows │ start │ bytes │ elsewhere │ version ║ bytes …, or the allocation
 //! ```
-//!
-//! Threads that read one tensor at the same time would pull that word's cache line to and fro. The first reader that
-//! notices another one gives the storage a row of counters, one cache line each, and from then on readers count
-//! themselves in the one of their thread. A writer first claims the word and then looks at every counter; a reader
-//! first counts itself and then looks at the word. All of these are sequentially consistent, so at least one of two
-//! that meet sees the other.
 //!
 //! Memory is not cleared when it is allocated. `written` says whether every byte has had a value; the first typed
 //! access to memory without one clears it, while loops that write every element skip that (`kernels::iter`).
-//!
-//! Cost on one thread (`examples/measure`, two shared cores): a read guard 5 ns, a write guard 4 ns, so 14 ns for an
-//! operator with two inputs and an output. Two threads that read one tensor back to back: 4 to 6 ns a guard, against
-//! 36 ns with the one word.
 #![allow(unsafe_code)]
 
 use std::any::Any;
@@ -41,7 +20,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU32, AtomicU64, Ordering, fence};
 
 use opgrid_core::{DeviceType, Error, ErrorKind, Result};
 
@@ -49,18 +28,19 @@ use super::allocator::{self, Allocator};
 use super::element::Element;
 use crate::error::argument;
 
+mod borrows;
 mod cache;
+mod maker;
 mod memory;
 mod owned;
+mod sync;
 
 pub use cache::{ALIGNMENT, Statistics, cache_statistics, set_cache_limit, trim};
 pub use memory::{Allocation, DeviceMemory};
 pub use owned::{OwnedReadGuard, OwnedWriteGuard};
 
+use borrows::{Borrows, Refusal, Thread};
 use cache::Class;
-
-const WRITER: isize = -1;
-const CLEARING: isize = isize::MIN;
 
 /// The memory of one or several tensors. Clones share it.
 ///
@@ -88,18 +68,17 @@ pub struct Storage {
 /// which belongs to the head.
 #[repr(C, align(64))]
 struct Shared {
-    count: AtomicUsize,
-    state: AtomicIsize,
-    /// Null until two threads were seen reading at once.
-    counters: AtomicPtr<Counters>,
+    count: AtomicU32,
+    /// Whether every byte has had a value.
+    written: AtomicBool,
+    class: Class,
+    borrows: Borrows,
     /// `None` for tensors without data, as on the meta device, and for memory that the CPU cannot address.
     start: Option<NonNull<u8>>,
     bytes: usize,
     elsewhere: Option<NonNull<Allocation>>,
     /// How often somebody has written.
     version: AtomicU64,
-    written: AtomicBool,
-    class: Class,
 }
 
 const _: () = assert!(size_of::<Shared>() == 64, "a head is one cache line");
@@ -116,7 +95,7 @@ impl Clone for Storage {
     #[inline]
     fn clone(&self) -> Self {
         let before = self.shared().count.fetch_add(1, Ordering::Relaxed);
-        if before > usize::MAX / 2 {
+        if before > u32::MAX / 2 {
             // Only a loop of `mem::forget` gets here; going on would free memory in use.
             std::process::abort();
         }
@@ -143,17 +122,6 @@ impl Drop for Storage {
     }
 }
 
-thread_local! {
-    /// Its address tells threads apart.
-    static TOKEN: u8 = const { 0 };
-}
-
-/// The state of a storage that this thread is making.
-#[inline]
-fn own_token() -> isize {
-    TOKEN.with(|token| -(ptr::from_ref(token).addr() as isize))
-}
-
 /// Where the bytes of a storage are.
 enum BytesAt {
     /// Behind the record of the storage, in one block with it.
@@ -171,7 +139,7 @@ impl Storage {
     /// Those of the allocator.
     pub fn new(allocator: &dyn Allocator, bytes: usize) -> Result<Self> {
         let memory = allocated(allocator, bytes)?;
-        Self::at(bytes, BytesAt::Elsewhere(memory), 0).ok_or_else(|| no_memory(bytes))
+        Self::at(bytes, BytesAt::Elsewhere(memory)).ok_or_else(|| no_memory(bytes))
     }
 
     /// Memory whose bytes all have values already.
@@ -185,7 +153,7 @@ impl Storage {
     /// There is no memory for the head.
     pub unsafe fn of_written(memory: Allocation) -> Result<Self> {
         let bytes = memory.bytes;
-        let storage = Self::at(bytes, BytesAt::Elsewhere(memory), 0);
+        let storage = Self::at(bytes, BytesAt::Elsewhere(memory));
         let storage = storage.ok_or_else(|| no_memory(size_of::<Shared>()))?;
         storage.shared().written.store(true, Ordering::Relaxed);
         Ok(storage)
@@ -199,14 +167,7 @@ impl Storage {
     /// There is no such memory; the message names the number of bytes.
     #[inline]
     pub fn cpu(bytes: usize) -> Result<Self> {
-        Self::at(bytes, BytesAt::Behind, 0).map_or_else(|| Self::from_set_allocator(bytes, 0), Ok)
-    }
-
-    /// The same for a result that this thread is making: guards cost nothing until it is published.
-    #[inline]
-    pub(crate) fn fresh(bytes: usize) -> Result<Self> {
-        let state = own_token();
-        Self::at(bytes, BytesAt::Behind, state).map_or_else(|| Self::from_set_allocator(bytes, state), Ok)
+        Self::at(bytes, BytesAt::Behind).map_or_else(|| Self::from_set_allocator(bytes), Ok)
     }
 
     /// Memory of the allocator that was set for the CPU.
@@ -216,10 +177,10 @@ impl Storage {
     /// None is set, so that there was no memory; those of the allocator; memory that tensors of the CPU cannot use.
     #[cold]
     #[inline(never)]
-    fn from_set_allocator(bytes: usize, state: isize) -> Result<Self> {
+    fn from_set_allocator(bytes: usize) -> Result<Self> {
         let Some(allocator) = allocator::of_cpu() else {
             // One that was set may have been taken back a moment ago.
-            return Self::at(bytes, BytesAt::Behind, state).ok_or_else(|| no_memory(bytes));
+            return Self::at(bytes, BytesAt::Behind).ok_or_else(|| no_memory(bytes));
         };
         let memory = allocated(&*allocator, bytes)?;
         if memory.start.is_none_or(|start| !start.addr().get().is_multiple_of(ALIGNMENT)) {
@@ -230,16 +191,7 @@ impl Storage {
             );
             return Err(Error::new(ErrorKind::Internal, message));
         }
-        Self::at(bytes, BytesAt::Elsewhere(memory), state).ok_or_else(|| no_memory(bytes))
-    }
-
-    /// Ends the making of a result.
-    #[inline]
-    pub(crate) fn publish(&self) {
-        let state = &self.shared().state;
-        if state.load(Ordering::Relaxed) == own_token() {
-            state.store(0, Ordering::Release);
-        }
+        Self::at(bytes, BytesAt::Elsewhere(memory)).ok_or_else(|| no_memory(bytes))
     }
 
     /// A size without memory.
@@ -248,11 +200,11 @@ impl Storage {
     ///
     /// There is no memory even for the size.
     pub fn meta(bytes: usize) -> Result<Self> {
-        Self::at(bytes, BytesAt::Nowhere, 0).ok_or_else(|| no_memory(size_of::<Shared>()))
+        Self::at(bytes, BytesAt::Nowhere).ok_or_else(|| no_memory(size_of::<Shared>()))
     }
 
     #[inline]
-    fn at(bytes: usize, place: BytesAt, state: isize) -> Option<Self> {
+    fn at(bytes: usize, place: BytesAt) -> Option<Self> {
         let (block, class) = match place {
             BytesAt::Behind => cache::take_for_tensor(bytes.checked_add(size_of::<Shared>())?)?,
             BytesAt::Elsewhere(_) => cache::take(size_of::<Shared>() + size_of::<Allocation>())?,
@@ -273,15 +225,14 @@ impl Storage {
             BytesAt::Nowhere => (None, None),
         };
         let shared = Shared {
-            count: AtomicUsize::new(1),
-            state: AtomicIsize::new(state),
-            counters: AtomicPtr::default(),
+            count: AtomicU32::new(1),
+            written: AtomicBool::new(bytes == 0),
+            class,
+            borrows: Borrows::new(maker::first_state()),
             start,
             bytes,
             elsewhere,
             version: AtomicU64::new(0),
-            written: AtomicBool::new(bytes == 0),
-            class,
         };
         // SAFETY: the block is ours, long enough and aligned for a head.
         unsafe { head.write(shared) };
@@ -297,6 +248,12 @@ impl Storage {
     /// How often the memory was written, apart from the making of a result.
     pub fn version(&self) -> u64 {
         self.shared().version.load(Ordering::Relaxed)
+    }
+
+    /// Begins to count from here: what was written until now has made the memory what it is.
+    #[inline]
+    pub(crate) fn restart_version(&self) {
+        self.shared().version.store(0, Ordering::Relaxed);
     }
 
     /// Counts a write that no guard sees, because there is no memory that the CPU could address.
@@ -351,7 +308,7 @@ impl Storage {
 
     /// How many tensors and others hold this memory, at the moment of asking.
     pub fn owners(&self) -> usize {
-        self.shared().count.load(Ordering::Relaxed)
+        self.shared().count.load(Ordering::Relaxed) as usize
     }
 
     /// What no other storage has as long as this one lives.
@@ -371,29 +328,38 @@ impl Storage {
     /// Somebody is writing; there is no data.
     #[inline]
     pub fn read(&self) -> Result<ReadGuard<'_>> {
+        self.read_by(maker::me())
+    }
+
+    /// The same by this thread, for who asks for several guards.
+    #[inline]
+    pub(crate) fn read_by(&self, me: Thread) -> Result<ReadGuard<'_>> {
         let shared = self.shared();
         if let Some(start) = shared.start
             && shared.written.load(Ordering::Relaxed)
-            && let Some(counter) = shared.try_count_reader()
+            && let Some(word) = shared.borrows.try_read(me)
         {
-            return Ok(ReadGuard { storage: self, start, counter });
+            return Ok(ReadGuard { storage: self, start, word });
         }
-        self.read_with_patience()
+        self.read_with_patience(me)
     }
 
     /// The same where memory may have to be cleared, another thread reads too, or somebody is in the way.
     #[inline(never)]
-    fn read_with_patience(&self) -> Result<ReadGuard<'_>> {
+    fn read_with_patience(&self, me: Thread) -> Result<ReadGuard<'_>> {
         let start = self.start("read")?;
-        self.publish();
         let shared = self.shared();
         loop {
-            let guard = ReadGuard { storage: self, start, counter: shared.count_reader()? };
+            let word = shared.borrows.read(me).map_err(|refusal| refused("read", refusal))?;
+            let guard = ReadGuard { storage: self, start, word };
             if shared.written.load(Ordering::Relaxed) {
                 return Ok(guard);
             }
             drop(guard);
-            shared.clear_unwritten();
+            // Unless somebody else reads, writes or clears it just now.
+            if let Ok(word) = shared.borrows.clear(me) {
+                drop(WriteGuard { storage: self, start, word }.cleared());
+            }
         }
     }
 
@@ -404,20 +370,42 @@ impl Storage {
     /// Somebody is reading or writing; there is no data.
     #[inline]
     pub fn write(&self) -> Result<WriteGuard<'_>> {
-        let start = self.start("write")?;
+        self.write_by(maker::me())
+    }
+
+    /// The same by this thread, for who asks for several guards.
+    #[inline]
+    pub(crate) fn write_by(&self, me: Thread) -> Result<WriteGuard<'_>> {
         let shared = self.shared();
-        let own = own_token();
-        let before = if shared.state.load(Ordering::Relaxed) == own {
-            // Nobody else changes the state while it names this thread.
-            shared.state.store(WRITER, Ordering::Relaxed);
-            own
-        } else {
-            shared.claim(WRITER)?;
-            // There is one writer at a time.
-            shared.version.store(shared.version.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-            0
-        };
-        Ok(WriteGuard { storage: self, start, before })
+        if let Some(start) = shared.start
+            && let Some(word) = shared.borrows.try_write(me)
+        {
+            return Ok(self.writer(start, word));
+        }
+        self.write_with_patience(me)
+    }
+
+    /// The same where the storage is not this thread's, or somebody is in the way.
+    #[inline(never)]
+    fn write_with_patience(&self, me: Thread) -> Result<WriteGuard<'_>> {
+        let start = self.start("write")?;
+        let word = self.shared().borrows.write(me).map_err(|refusal| refused("written", refusal))?;
+        Ok(self.writer(start, word))
+    }
+
+    /// The guard of a writer that was counted.
+    #[inline]
+    fn writer<'a>(&'a self, start: NonNull<u8>, word: &'a AtomicIsize) -> WriteGuard<'a> {
+        let version = &self.shared().version;
+        // There is one writer at a time.
+        version.store(version.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        WriteGuard { storage: self, start, word }
+    }
+
+    /// This thread, for guards.
+    #[inline]
+    pub(crate) fn me() -> Thread {
+        maker::me()
     }
 
     #[inline]
@@ -450,145 +438,20 @@ pub(super) fn divert(elsewhere: bool) {
     cache::divert(elsewhere);
 }
 
-/// One reader count per group of threads.
-struct Counters([Counter; COUNTERS]);
-
-/// Alone on its cache line.
-#[repr(align(64))]
-struct Counter(AtomicIsize);
-
-const COUNTERS: usize = 16;
-
-impl Counters {
-    fn of_this_thread(&self) -> &AtomicIsize {
-        static THREADS: AtomicUsize = AtomicUsize::new(0);
-        thread_local! {
-            static NUMBER: usize = THREADS.fetch_add(1, Ordering::Relaxed);
-        }
-        // While a thread ends, its number may be gone; any counter will do.
-        let number = NUMBER.try_with(|number| *number).unwrap_or(0);
-        &self.0[number % COUNTERS].0
-    }
-}
-
 impl Shared {
     fn elsewhere(&self) -> Option<&Allocation> {
         // SAFETY: by the invariant it lives as long as the head, and nobody changes it.
         self.elsewhere.map(|memory| unsafe { memory.as_ref() })
     }
-
-    fn counters(&self) -> Option<&Counters> {
-        // SAFETY:
-        // - the pointer is null or comes from a box that only the drop of `self` frees.
-        unsafe { self.counters.load(Ordering::SeqCst).as_ref() }
-    }
-
-    /// Counts a reader at the first attempt.
-    #[inline]
-    fn try_count_reader(&self) -> Option<&AtomicIsize> {
-        if let Some(counters) = self.counters() {
-            let counter = counters.of_this_thread();
-            counter.fetch_add(1, Ordering::SeqCst);
-            if self.state.load(Ordering::SeqCst) >= 0 {
-                return Some(counter);
-            }
-            counter.fetch_sub(1, Ordering::Release);
-            return None;
-        }
-        let state = self.state.load(Ordering::Relaxed);
-        let next = (state >= 0).then_some(state + 1)?;
-        let counted = self.state.compare_exchange(state, next, Ordering::Acquire, Ordering::Relaxed);
-        counted.ok().map(|_| &self.state)
-    }
-
-    /// Counts a reader; the result is the counter to take it from again.
-    fn count_reader(&self) -> Result<&AtomicIsize> {
-        loop {
-            if let Some(counter) = self.try_count_reader() {
-                return Ok(counter);
-            }
-            match self.state.load(Ordering::Relaxed) {
-                // Another reader came in between.
-                0.. => self.add_counters(),
-                state => wait_or_refuse("read", state)?,
-            }
-        }
-    }
-
-    /// Gives the storage a row of counters unless it has one.
-    #[cold]
-    fn add_counters(&self) {
-        if self.counters().is_some() {
-            return;
-        }
-        let fresh = Box::new(Counters([const { Counter(AtomicIsize::new(0)) }; COUNTERS]));
-        let fresh = Box::into_raw(fresh);
-        let none = std::ptr::null_mut();
-        if self.counters.compare_exchange(none, fresh, Ordering::SeqCst, Ordering::Relaxed).is_err() {
-            // SAFETY:
-            // - `fresh` came from a box and was not published: another thread was first.
-            drop(unsafe { Box::from_raw(fresh) });
-        }
-    }
-
-    /// Claims the storage as [`WRITER`] or [`CLEARING`], if nobody reads or writes.
-    fn claim(&self, state: isize) -> Result<()> {
-        loop {
-            match self.state.compare_exchange(0, state, Ordering::SeqCst, Ordering::Relaxed) {
-                Ok(_) => break,
-                Err(found) => wait_or_refuse("written", found)?,
-            }
-        }
-        let Some(counters) = self.counters() else { return Ok(()) };
-        let readers = counters.0.iter().map(|counter| counter.0.load(Ordering::SeqCst)).sum();
-        if readers == 0 {
-            return Ok(());
-        }
-        self.state.store(0, Ordering::Release);
-        Err(busy("written", readers))
-    }
-
-    /// Clears memory that nobody has written, unless somebody else reads, writes or clears it just now.
-    #[cold]
-    fn clear_unwritten(&self) {
-        let Some(start) = self.start.filter(|_| self.claim(CLEARING).is_ok()) else {
-            std::hint::spin_loop();
-            return;
-        };
-        if !self.written.load(Ordering::Relaxed) {
-            // SAFETY:
-            // - by the invariant there are `bytes` bytes.
-            // - the claim says that nobody reads or writes.
-            unsafe { start.write_bytes(0, self.bytes) };
-            self.written.store(true, Ordering::Relaxed);
-        }
-        self.state.store(0, Ordering::Release);
-    }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let counters = *self.counters.get_mut();
-        if !counters.is_null() {
-            // SAFETY:
-            // - the pointer came from a box and is freed here only; `&mut self` says that nobody uses it.
-            drop(unsafe { Box::from_raw(counters) });
-        }
         if let Some(memory) = self.elsewhere.take() {
             // SAFETY: by the invariant the head's; nobody uses a head that is dropped.
             unsafe { memory.drop_in_place() };
         }
     }
-}
-
-/// Somebody is in the way: for a moment, or for as long as they like.
-#[cold]
-fn wait_or_refuse(wanted: &str, state: isize) -> Result<()> {
-    if state == CLEARING {
-        std::hint::spin_loop();
-        return Ok(());
-    }
-    Err(busy(wanted, state))
 }
 
 impl fmt::Debug for Storage {
@@ -608,14 +471,20 @@ fn no_memory(bytes: usize) -> Error {
 
 #[cold]
 #[inline(never)]
-fn busy(wanted: &str, state: isize) -> Error {
-    let found = match state {
-        ..=WRITER => "is being written".to_owned(),
-        1 => "has a reader".to_owned(),
-        readers => format!("has {readers} readers"),
+fn refused(wanted: &str, refusal: Refusal) -> Error {
+    let found = match refusal {
+        Refusal::Written => "it is being written".to_owned(),
+        Refusal::Read(1) => "it has a reader".to_owned(),
+        Refusal::Read(readers) => format!("it has {readers} readers"),
+        Refusal::NoBarrier => {
+            return argument(format!(
+                "this tensor's memory cannot be {wanted} by this thread because it belongs to another one and the system refuses \
+                 `membarrier`, which takes it away; allow that system call, or use the tensor on the thread that made it"
+            ));
+        }
     };
     argument(format!(
-        "this tensor's memory cannot be {wanted} now because it {found}; let the other operator finish or guard be dropped first, synchronize the stream of a copy that does not wait, or work on a clone"
+        "this tensor's memory cannot be {wanted} now because {found}; let the other operator finish or guard be dropped first, synchronize the stream of a copy that does not wait, or work on a clone"
     ))
 }
 
@@ -624,15 +493,15 @@ pub struct ReadGuard<'a> {
     storage: &'a Storage,
     start: NonNull<u8>,
     /// Where this reader is counted.
-    counter: &'a AtomicIsize,
+    word: &'a AtomicIsize,
 }
 
 /// Proof that nobody else reads or writes a storage. Gives its elements as slices.
 pub struct WriteGuard<'a> {
     storage: &'a Storage,
     start: NonNull<u8>,
-    /// The state before, which comes back.
-    before: isize,
+    /// Where this writer is counted.
+    word: &'a AtomicIsize,
 }
 
 impl ReadGuard<'_> {
@@ -640,7 +509,7 @@ impl ReadGuard<'_> {
     pub fn bytes(&self) -> &[u8] {
         // SAFETY:
         // - the storage has `bytes` bytes from `start`, all initialised: `read` made sure of `written`.
-        // - the state counts this reader, so nobody writes while the guard lives.
+        // - `borrows` counts this reader, so nobody writes while the guard lives.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.storage.bytes()) }
     }
 
@@ -674,7 +543,7 @@ impl WriteGuard<'_> {
         self.clear_unwritten();
         // SAFETY:
         // - the storage has `bytes` bytes from `start`, all initialised by the line above or earlier.
-        // - the state says that this is the only access, and the guard is borrowed mutably.
+        // - `borrows` says that this is the only access, and the guard is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.storage.bytes()) }
     }
 
@@ -692,11 +561,16 @@ impl WriteGuard<'_> {
         Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), len) })
     }
 
+    fn cleared(self) -> Self {
+        self.clear_unwritten();
+        self
+    }
+
     /// Clears memory that nobody has written, so that it may be read.
     pub(crate) fn clear_unwritten(&self) {
         if !self.is_written() {
             // SAFETY:
-            // - the storage has `bytes` writable bytes from `start`; the state says that this is the only access.
+            // - the storage has `bytes` writable bytes from `start`; `borrows` says that this is the only access.
             unsafe { self.start.write_bytes(0, self.storage.bytes()) };
             // SAFETY:
             // - the line above wrote every byte.
@@ -733,14 +607,14 @@ impl WriteGuard<'_> {
 impl Drop for ReadGuard<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.counter.fetch_sub(1, Ordering::Release);
+        self.storage.shared().borrows.end_read(self.word);
     }
 }
 
 impl Drop for WriteGuard<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.storage.shared().state.store(self.before, Ordering::Release);
+        self.storage.shared().borrows.end_write(self.word);
     }
 }
 

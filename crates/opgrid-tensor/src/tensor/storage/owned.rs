@@ -3,12 +3,12 @@
 
 use std::fmt;
 use std::mem;
-use std::ptr;
-use std::sync::atomic::{AtomicIsize, Ordering};
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicIsize;
 
 use opgrid_core::Result;
 
-use super::{Storage, WriteGuard};
+use super::{Storage, WriteGuard, maker};
 
 /// A reader of a storage, as [`ReadGuard`](super::ReadGuard), that keeps the storage and may go to another thread.
 ///
@@ -26,8 +26,7 @@ use super::{Storage, WriteGuard};
 /// ```
 pub struct OwnedReadGuard {
     storage: Storage,
-    /// The number of the counter in which this reader is counted, unless it is the storage's word.
-    counter: Option<usize>,
+    word: Word,
 }
 
 /// The writer of a storage, as [`WriteGuard`], that keeps the storage and may go to another thread.
@@ -46,6 +45,30 @@ pub struct OwnedReadGuard {
 /// ```
 pub struct OwnedWriteGuard {
     storage: Storage,
+    word: Word,
+}
+
+/// Where a guard is counted that may end on another thread: not in the word of the storage's maker, where only one thread
+/// counts.
+///
+/// Invariant: it is one of those that the storage beside it keeps.
+struct Word(NonNull<AtomicIsize>);
+
+// SAFETY: it leads to an atomic that lives as long as the storage beside it.
+unsafe impl Send for Word {}
+// SAFETY: as above.
+unsafe impl Sync for Word {}
+
+impl Word {
+    /// The word of a guard of this storage, unless it is the maker's.
+    fn of(word: &AtomicIsize, storage: &Storage) -> Option<Self> {
+        (!storage.shared().borrows.is_own(word)).then(|| Self(NonNull::from(word)))
+    }
+
+    fn get(&self) -> &AtomicIsize {
+        // SAFETY: by the invariant.
+        unsafe { self.0.as_ref() }
+    }
 }
 
 impl Storage {
@@ -55,16 +78,15 @@ impl Storage {
     ///
     /// Those of [`read`](Self::read).
     pub fn read_owned(&self) -> Result<OwnedReadGuard> {
-        let guard = self.read()?;
-        let counter = match ptr::eq(guard.counter, &self.shared().state) {
-            true => None,
-            false => self.shared().counters().and_then(|counters| {
-                counters.0.iter().position(|counter| ptr::eq(&counter.0, guard.counter))
-            }),
-        };
-        // The reader stays counted; the drop of the new guard takes it away.
-        mem::forget(guard);
-        Ok(OwnedReadGuard { storage: self.clone(), counter })
+        loop {
+            self.shared().borrows.share(maker::me());
+            let guard = self.read()?;
+            if let Some(word) = Word::of(guard.word, self) {
+                // The reader stays counted; the drop of the new guard takes it away.
+                mem::forget(guard);
+                return Ok(OwnedReadGuard { storage: self.clone(), word });
+            }
+        }
     }
 
     /// Announces a writer that keeps the storage, until the guard is dropped, on whichever thread.
@@ -73,15 +95,14 @@ impl Storage {
     ///
     /// Those of [`write`](Self::write).
     pub fn write_owned(&self) -> Result<OwnedWriteGuard> {
-        // A result that this thread is making is everybody's from here on: the guard may end on another thread.
-        self.publish();
-        let guard = self.write()?;
-        debug_assert_eq!(
-            guard.before, 0,
-            "only the maker of a result sees another state, and it has published it"
-        );
-        mem::forget(guard);
-        Ok(OwnedWriteGuard { storage: self.clone() })
+        loop {
+            self.shared().borrows.share(maker::me());
+            let guard = self.write()?;
+            if let Some(word) = Word::of(guard.word, self) {
+                mem::forget(guard);
+                return Ok(OwnedWriteGuard { storage: self.clone(), word });
+            }
+        }
     }
 }
 
@@ -96,12 +117,6 @@ impl OwnedReadGuard {
         unsafe { std::slice::from_raw_parts(start.as_ptr(), shared.bytes) }
     }
 
-    fn counter(&self) -> &AtomicIsize {
-        let shared = self.storage.shared();
-        let row = self.counter.and_then(|number| shared.counters()?.0.get(number));
-        row.map_or(&shared.state, |counter| &counter.0)
-    }
-
     /// The storage that is read.
     pub fn storage(&self) -> &Storage {
         &self.storage
@@ -113,11 +128,12 @@ impl OwnedWriteGuard {
     pub fn bytes(&mut self) -> &mut [u8] {
         let shared = self.storage.shared();
         let Some(start) = shared.start else { return &mut [] };
-        let guard = mem::ManuallyDrop::new(WriteGuard { storage: &self.storage, start, before: 0 });
+        let guard =
+            mem::ManuallyDrop::new(WriteGuard { storage: &self.storage, start, word: self.word.get() });
         guard.clear_unwritten();
         // SAFETY:
         // - the storage has `bytes` bytes from `start`, all initialised by the line above or earlier.
-        // - `write_owned` left the state at a writer, so this is the only access, and the guard is borrowed mutably.
+        // - `write_owned` left the writer counted, so this is the only access, and the guard is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), shared.bytes) }
     }
 
@@ -129,13 +145,13 @@ impl OwnedWriteGuard {
 
 impl Drop for OwnedReadGuard {
     fn drop(&mut self) {
-        self.counter().fetch_sub(1, Ordering::Release);
+        self.storage.shared().borrows.end_read(self.word.get());
     }
 }
 
 impl Drop for OwnedWriteGuard {
     fn drop(&mut self) {
-        self.storage.shared().state.store(0, Ordering::Release);
+        self.storage.shared().borrows.end_write(self.word.get());
     }
 }
 
