@@ -552,6 +552,20 @@ mod tests {
         assert_eq!(Arc::strong_count(&life), 1);
     }
 
+    /// The memory of a record whose data panics while it is made comes back, and nobody looks at it.
+    #[test]
+    fn data_that_panics_leaves_no_record() {
+        let life = Arc::new(());
+        let made = std::panic::catch_unwind(|| {
+            let held = life.clone();
+            AnyTensor::with::<Counted>(DispatchKey::Cpu.key_set(), || panic!("made by {held:?}"))
+        });
+        assert!(made.is_err());
+        assert_eq!(Arc::strong_count(&life), 1);
+        let x = AnyTensor::new(DispatchKey::Cpu.key_set(), Counted(life.clone()));
+        assert_eq!(Arc::strong_count(&x.data::<Counted>().unwrap().0), 2);
+    }
+
     #[test]
     fn layers_change_for_every_handle_and_backends_stay() {
         let x = AnyTensor::new(DispatchKey::Cpu.key_set(), Other);

@@ -4,6 +4,7 @@
 
 mod empty;
 mod geometry;
+mod guards;
 mod neighbours;
 mod numbers;
 mod outputs;

@@ -24,19 +24,22 @@ fn written<R>(ordering: Ordering, operation: impl FnOnce(Ordering) -> R) -> R {
 
 macro_rules! atomic {
     ($name:ident $(<$generic:ident>)?: $value:ty) => {
-        /// loom's atomic of this name.
-        pub struct $name $(<$generic>)?(model::$name $(<$generic>)?);
+        /// loom's atomic of this name. It remembers one access of each, so that of several loads it tries a store before the
+        /// last one only; what every load changes beside the atomic makes it try all.
+        pub struct $name $(<$generic>)?(model::$name $(<$generic>)?, model::AtomicUsize);
 
         impl $(<$generic>)? $name $(<$generic>)? {
             pub fn new(value: $value) -> Self {
-                Self(model::$name::new(value))
+                Self(model::$name::new(value), model::AtomicUsize::new(0))
             }
 
             pub fn load(&self, ordering: Ordering) -> $value {
+                self.1.fetch_add(1, Ordering::Relaxed);
                 self.0.load(order(ordering))
             }
 
             pub fn store(&self, value: $value, ordering: Ordering) {
+                self.1.fetch_add(1, Ordering::Relaxed);
                 written(ordering, |ordering| self.0.store(value, ordering));
             }
 
@@ -47,6 +50,7 @@ macro_rules! atomic {
                 ordering: Ordering,
                 failed: Ordering,
             ) -> Result<$value, $value> {
+                self.1.fetch_add(1, Ordering::Relaxed);
                 written(ordering, |ordering| self.0.compare_exchange(before, after, ordering, failed))
             }
         }

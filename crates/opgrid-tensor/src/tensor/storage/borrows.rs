@@ -134,7 +134,12 @@ impl Borrows {
                 FREE.. if self.own.load(Ordering::Acquire) < 0 => return Err(Refusal::Written),
                 // Another reader came in between.
                 FREE.. => self.add_counters(),
-                state if state == me.state() => return Err(Refusal::Written),
+                state if state == me.state() => {
+                    if self.own.load(Ordering::Relaxed) < 0 {
+                        return Err(Refusal::Written);
+                    }
+                    // It was about to be taken away, and was given back.
+                }
                 maker => self.take_from(maker)?,
             }
         }
@@ -170,21 +175,21 @@ impl Borrows {
         self.claim(me, CHANGING).map(|()| &self.state)
     }
 
-    /// Gives what is this thread's to everybody. It needs no barrier: what `own` counts was counted by this thread.
+    /// Gives what is this thread's to everybody: from here on guards are counted where every thread may end them. It needs no
+    /// barrier, because what `own` counts was counted by this thread.
     pub fn share(&self, me: Thread) {
-        // Fails where it is everybody's already, or just taken away.
-        let _ = self.state.compare_exchange(me.state(), FREE, Ordering::SeqCst, Ordering::Relaxed);
-    }
-
-    /// Whether a word is the maker's, where only that thread counts.
-    pub fn is_own(&self, word: &AtomicIsize) -> bool {
-        ptr::eq(word, &self.own)
+        // Who takes it away may have to give it back.
+        while let Err(CHANGING) =
+            self.state.compare_exchange(me.state(), FREE, Ordering::SeqCst, Ordering::Relaxed)
+        {
+            yield_now();
+        }
     }
 
     /// Takes a reader away.
     #[inline]
     pub fn end_read(&self, word: &AtomicIsize) {
-        if self.is_own(word) {
+        if ptr::eq(word, &self.own) {
             self.own.store(self.own.load(Ordering::Relaxed) - 1, Ordering::Release);
         } else {
             word.fetch_sub(1, Ordering::Release);
@@ -247,9 +252,11 @@ impl Borrows {
                 Err(found @ FREE..) => {
                     return Err(readers_of(found + self.own.load(Ordering::Acquire).max(0)));
                 }
-                Err(found) if found == me.state() => {
-                    return Err(readers_of(self.own.load(Ordering::Relaxed)));
-                }
+                Err(found) if found == me.state() => match self.own.load(Ordering::Relaxed) {
+                    // As in `read`.
+                    0 => self.share(me),
+                    own => return Err(readers_of(own)),
+                },
                 Err(maker) => self.take_from(maker)?,
             }
         }

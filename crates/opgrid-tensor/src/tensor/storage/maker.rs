@@ -37,7 +37,7 @@ thread_local! {
 /// This thread.
 #[inline]
 pub(super) fn me() -> Thread {
-    OWN.with(|own| own.thread.get().unwrap_or_else(|| own.number()))
+    OWN.with(Own::thread)
 }
 
 /// What a storage begins with that this thread makes.
@@ -50,6 +50,11 @@ pub(super) fn first_state() -> isize {
 }
 
 impl Own {
+    #[inline]
+    fn thread(&self) -> Thread {
+        self.thread.get().unwrap_or_else(|| self.number())
+    }
+
     #[cold]
     #[inline(never)]
     fn number(&self) -> Thread {
@@ -73,7 +78,7 @@ impl Own {
             }
             None if heavy_barrier() => {
                 self.trusted.set(taken);
-                me().state()
+                self.thread().state()
             }
             // The system has none, so that nothing could be taken away.
             None => FREE,

@@ -489,16 +489,40 @@ fn refused(wanted: &str, refusal: Refusal) -> Error {
 }
 
 /// Proof that nobody writes a storage. Gives its elements as slices.
+///
+/// It stays on its thread, where it may be counted without an atomic operation; [`Storage::read_owned`] gives one that may go.
+///
+/// ```compile_fail,E0277
+/// # use opgrid_tensor::Storage;
+/// let storage = Storage::cpu(4).unwrap();
+/// let guard = storage.read().unwrap();
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || drop(guard));
+/// });
+/// ```
 pub struct ReadGuard<'a> {
     storage: &'a Storage,
+    /// A pointer, which keeps the guard on its thread.
     start: NonNull<u8>,
     /// Where this reader is counted.
     word: &'a AtomicIsize,
 }
 
 /// Proof that nobody else reads or writes a storage. Gives its elements as slices.
+///
+/// It stays on its thread, as a [`ReadGuard`] does; [`Storage::write_owned`] gives one that may go.
+///
+/// ```compile_fail,E0277
+/// # use opgrid_tensor::Storage;
+/// let storage = Storage::cpu(4).unwrap();
+/// let guard = storage.write().unwrap();
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || drop(guard));
+/// });
+/// ```
 pub struct WriteGuard<'a> {
     storage: &'a Storage,
+    /// A pointer, which keeps the guard on its thread.
     start: NonNull<u8>,
     /// Where this writer is counted.
     word: &'a AtomicIsize,

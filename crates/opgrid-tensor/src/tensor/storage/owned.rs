@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
-use std::mem;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicIsize;
 
@@ -48,23 +48,18 @@ pub struct OwnedWriteGuard {
     word: Word,
 }
 
-/// Where a guard is counted that may end on another thread: not in the word of the storage's maker, where only one thread
-/// counts.
+/// Where a guard is counted that may end on another thread.
 ///
-/// Invariant: it is one of those that the storage beside it keeps.
+/// Invariant: it is one of the words that the storage beside it keeps, and not its maker's, where only one thread counts: the
+/// guard was made after `share`.
 struct Word(NonNull<AtomicIsize>);
 
-// SAFETY: it leads to an atomic that lives as long as the storage beside it.
+// SAFETY: by the invariant it leads to an atomic that lives as long as the storage beside it, and where every thread may count.
 unsafe impl Send for Word {}
 // SAFETY: as above.
 unsafe impl Sync for Word {}
 
 impl Word {
-    /// The word of a guard of this storage, unless it is the maker's.
-    fn of(word: &AtomicIsize, storage: &Storage) -> Option<Self> {
-        (!storage.shared().borrows.is_own(word)).then(|| Self(NonNull::from(word)))
-    }
-
     fn get(&self) -> &AtomicIsize {
         // SAFETY: by the invariant.
         unsafe { self.0.as_ref() }
@@ -78,15 +73,10 @@ impl Storage {
     ///
     /// Those of [`read`](Self::read).
     pub fn read_owned(&self) -> Result<OwnedReadGuard> {
-        loop {
-            self.shared().borrows.share(maker::me());
-            let guard = self.read()?;
-            if let Some(word) = Word::of(guard.word, self) {
-                // The reader stays counted; the drop of the new guard takes it away.
-                mem::forget(guard);
-                return Ok(OwnedReadGuard { storage: self.clone(), word });
-            }
-        }
+        self.shared().borrows.share(maker::me());
+        let guard = ManuallyDrop::new(self.read()?);
+        // The reader stays counted; the drop of the new guard takes it away.
+        Ok(OwnedReadGuard { storage: self.clone(), word: Word(NonNull::from(guard.word)) })
     }
 
     /// Announces a writer that keeps the storage, until the guard is dropped, on whichever thread.
@@ -95,14 +85,9 @@ impl Storage {
     ///
     /// Those of [`write`](Self::write).
     pub fn write_owned(&self) -> Result<OwnedWriteGuard> {
-        loop {
-            self.shared().borrows.share(maker::me());
-            let guard = self.write()?;
-            if let Some(word) = Word::of(guard.word, self) {
-                mem::forget(guard);
-                return Ok(OwnedWriteGuard { storage: self.clone(), word });
-            }
-        }
+        self.shared().borrows.share(maker::me());
+        let guard = ManuallyDrop::new(self.write()?);
+        Ok(OwnedWriteGuard { storage: self.clone(), word: Word(NonNull::from(guard.word)) })
     }
 }
 
@@ -128,8 +113,7 @@ impl OwnedWriteGuard {
     pub fn bytes(&mut self) -> &mut [u8] {
         let shared = self.storage.shared();
         let Some(start) = shared.start else { return &mut [] };
-        let guard =
-            mem::ManuallyDrop::new(WriteGuard { storage: &self.storage, start, word: self.word.get() });
+        let guard = ManuallyDrop::new(WriteGuard { storage: &self.storage, start, word: self.word.get() });
         guard.clear_unwritten();
         // SAFETY:
         // - the storage has `bytes` bytes from `start`, all initialised by the line above or earlier.
