@@ -2,6 +2,27 @@
 //!
 //! A thread that announces something by a plain store, passes the [light](light_barrier) half and then reads, and one that
 //! writes, passes the [heavy](heavy_barrier) half and then looks for announcements: at least one of the two sees the other.
+//!
+//! ```
+//! use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+//! use std::thread;
+//!
+//! use opgrid_core::barrier::{heavy_barrier, light_barrier};
+//!
+//! let (busy, closed) = (AtomicBool::new(false), AtomicBool::new(false));
+//! thread::scope(|scope| {
+//!     let often = scope.spawn(|| {
+//!         busy.store(true, Relaxed);
+//!         light_barrier();
+//!         closed.load(Relaxed)
+//!     });
+//!     closed.store(true, Relaxed);
+//!     if heavy_barrier() {
+//!         let is_busy = busy.load(Relaxed);
+//!         assert!(is_busy || often.join().unwrap());
+//!     }
+//! });
+//! ```
 
 use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, compiler_fence};
@@ -15,8 +36,8 @@ pub fn light_barrier() {
     compiler_fence(Ordering::SeqCst);
 }
 
-/// Runs a barrier on every running thread of the process: some microseconds. Returns whether the system can do that; it is
-/// asked for leave the first time, which takes milliseconds in a process of several threads.
+/// Runs a barrier on every running thread of the process, by `membarrier` of Linux, which takes microseconds. Returns whether the
+/// system can do that. The first call registers the process for it, which takes milliseconds where there are several threads.
 pub fn heavy_barrier() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     *REGISTERED.get_or_init(|| membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok())
