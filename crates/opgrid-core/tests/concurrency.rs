@@ -3,8 +3,8 @@
 mod common;
 
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use common::{cpu, define, implement};
@@ -142,6 +142,51 @@ fn operators_come_and_go_while_threads_call_them() {
         done.store(true, Ordering::Relaxed);
     });
     quiesce().unwrap();
+}
+
+/// No table is there before the first call, so that every thread finds none, and one of them makes it.
+#[test]
+fn first_calls_come_together_while_a_kernel_is_overridden_and_comes_back() {
+    let alive = Arc::default();
+    for _ in 0..300 {
+        let dispatcher = Dispatcher::new();
+        dispatcher.on_override(|_| ());
+        let mut library = dispatcher.library("concurrency");
+        library.define(Busy);
+        let _defined = library.finish().unwrap();
+        let add = |number| {
+            let mut library = dispatcher.implementations("concurrency", DispatchKey::Cpu);
+            library.allow_override();
+            library.implement("busy").add(generation(number, &alive));
+            library.finish().unwrap()
+        };
+        let first = add(1);
+        let begin = Barrier::new(4);
+        thread::scope(|scope| {
+            for boxed in [false, true, true] {
+                let (dispatcher, begin) = (&dispatcher, &begin);
+                scope.spawn(move || {
+                    let x = cpu();
+                    let operator = dispatcher.find("concurrency::busy").unwrap();
+                    begin.wait();
+                    let found = match boxed {
+                        true => operator.call_values(vec![x.into()]).unwrap()[0].borrow().as_int().unwrap(),
+                        false => dispatcher.call(Busy, (&x,)).unwrap(),
+                    };
+                    assert!([1, 2].contains(&found), "{found}");
+                });
+            }
+            begin.wait();
+            drop(add(2));
+        });
+        let operator = dispatcher.find("concurrency::busy").unwrap();
+        operator.check_invariants().unwrap();
+        drop(first);
+        let error = dispatcher.call(Busy, (&cpu(),)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::MissingKernel, "{error}");
+    }
+    quiesce().unwrap();
+    assert_eq!(alive.load(Ordering::SeqCst), 0);
 }
 
 #[test]

@@ -190,8 +190,7 @@ fn prepared<X>(
     let _dispatcher = OnDispatcher::switch(operator)?;
     // SAFETY: `enlist` put the thread on the list or `count_if_ended` counts this call, and `enter` marked it, before the pointer
     // is read here.
-    let table = unsafe { TableRef::new(operator.0.table.read()) };
-    body(table.ok_or_else(|| operator.stale())?)
+    body(unsafe { operator.present_table()? })
 }
 
 /// A typed call for what is done once for all signatures.
@@ -287,14 +286,12 @@ fn run_typed(
     let _nested = thread.enter()?;
     // After the mark, as in `prepared`.
     let _dispatcher = OnDispatcher::switch(operator)?;
+    operator.make_table()?;
     // SAFETY: as in `prepared`; this pointer, too, is read after the mark.
     let (table, is_of_signature) = match unsafe { TableRef::new(target.cell().read()) } {
         Some(table) => (table, target.signature() == signature),
-        None => {
-            // SAFETY: as above.
-            let table = unsafe { TableRef::new(operator.0.table.read()) };
-            (table.ok_or_else(|| operator.stale())?, false)
-        }
+        // SAFETY: as above.
+        None => (unsafe { operator.present_table()? }, false),
     };
     let (kind, all) = match given {
         Some(keys) => (CallKind::Redispatch, keys),
@@ -515,10 +512,11 @@ pub(crate) fn call_boxed(
     if thread.flags() != 0 || entry.foreign {
         return call_boxed_watched(thread, operator, args, returns);
     }
-    let _nested = thread.enter()?;
+    let nested = thread.enter()?;
     // SAFETY: the thread is on the list, because its flags are 0, and `enter` marked it before the pointer is read here.
     let Some(table) = (unsafe { TableRef::new(entry.table.read()) }) else {
-        return Err(operator.stale());
+        drop(nested);
+        return call_boxed_watched(thread, operator, args, returns);
     };
     let keys = table.mask(thread.apply(boxed_keys(table, args)?));
     enter_values(table.kernel(keys), table, keys, args, returns)

@@ -5,6 +5,7 @@ use std::any::TypeId;
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use opgrid_schema::{AliasAnalysis, FunctionSchema, OperatorName, Type};
@@ -192,9 +193,12 @@ fn brings_keys(declared: &Type) -> bool {
 
 /// One operator of one dispatcher.
 pub(crate) struct Entry {
+    /// Null until a table is first needed, and when the operator is gone.
     pub(crate) table: Published,
     /// Whether the dispatcher is another one than the global.
     pub(crate) foreign: bool,
+    /// Whether the operator was removed from its dispatcher.
+    pub(crate) gone: AtomicBool,
     pub(crate) name: OperatorName,
     /// Where the dispatcher keeps the operator's record, as long as the operator is registered.
     pub(crate) number: u32,
@@ -245,9 +249,33 @@ impl OperatorHandle {
                 return Err(self.stale());
             }
             // SAFETY: `marked` marked the thread before the pointer is read here, and `body` ends before the mark.
-            let table = unsafe { TableRef::new(self.0.table.read()) };
-            table.map(body).ok_or_else(|| self.stale())
+            unsafe { self.present_table() }.map(body)
         })
+    }
+
+    /// The operator's present table, made where nobody has needed it before.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] where the operator is gone.
+    ///
+    /// # Safety
+    ///
+    /// As [`TableRef::new`]: the thread is marked until the table is not used any more.
+    pub(crate) unsafe fn present_table<'t>(&self) -> Result<TableRef<'t>> {
+        self.make_table()?;
+        // SAFETY: guaranteed by the caller, see `# Safety`.
+        unsafe { TableRef::new(self.0.table.read()) }.ok_or_else(|| self.stale())
+    }
+
+    /// Sees to it that the operator has a table, unless it is gone.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] where its dispatcher is gone.
+    #[inline]
+    pub(crate) fn make_table(&self) -> Result<()> {
+        if self.0.table.read().is_null() { self.with_owner(|owner| owner.make_table(self)) } else { Ok(()) }
     }
 
     /// Gives the operator's dispatcher to `body`.
@@ -266,7 +294,7 @@ impl OperatorHandle {
 
     /// Whether the operator was removed from its dispatcher, or the dispatcher is gone.
     pub(crate) fn is_gone(&self) -> bool {
-        self.0.has_lost_its_dispatcher() || self.0.table.read().is_null()
+        self.0.has_lost_its_dispatcher() || self.0.gone.load(Ordering::Acquire)
     }
 
     #[cold]

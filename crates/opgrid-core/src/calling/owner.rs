@@ -24,6 +24,9 @@ pub(crate) trait Owner: Any + Send + Sync {
         signature: &'static SignatureOf,
     ) -> Result<Arc<SignatureCell>>;
 
+    /// Makes the operator's table and publishes it, unless it has one or is gone.
+    fn make_table(&self, operator: &OperatorHandle);
+
     /// The kernel registered for exactly this key, else the key's fallback.
     ///
     /// # Errors

@@ -85,52 +85,72 @@ impl RowPlace {
     }
 }
 
+/// Where the row of each layer is. Rows are added from the end.
+#[derive(Clone, Copy)]
+struct Places {
+    begin: usize,
+    of: [RowPlace; LAYERS],
+}
+
+impl Places {
+    /// Makes room for a row of a layer; what the row holds there comes back.
+    fn add<'r>(&mut self, layer: Functionality, row: &'r Row) -> &'r [Number] {
+        let held = held(row);
+        self.begin = self.begin.checked_sub(held.len()).expect("`Draft::publish` counts rows");
+        self.of[layer.position() as usize] = RowPlace::new(self.begin, held.len());
+        held
+    }
+
+    fn of(&self, layer: Functionality) -> RowPlace {
+        self.of[layer.position() as usize]
+    }
+
+    /// How many numbers the rows have together.
+    fn len(&self) -> usize {
+        ROWS - self.begin
+    }
+}
+
 /// Rows as a block holds them, from the end.
 #[derive(Clone)]
 struct Rows {
     numbers: [Number; ROWS],
-    begin: usize,
-    places: [RowPlace; LAYERS],
+    places: Places,
 }
 
 impl Rows {
     /// One row of zeros for all layers.
     fn new() -> Self {
         let begin = ROWS - 1;
-        Self { numbers: [0; ROWS], begin, places: [RowPlace::new(begin, 1); LAYERS] }
+        Self { numbers: [0; ROWS], places: Places { begin, of: [RowPlace::new(begin, 1); LAYERS] } }
     }
 
     fn get(&self, layer: Functionality) -> Row {
-        let place = self.places[layer.position() as usize];
+        let place = self.places.of(layer);
         match place.length() {
             1 => [self.numbers[place.of(0)]; BACKENDS],
             _ => std::array::from_fn(|backend| self.numbers[place.of(backend as u32)]),
         }
     }
 
-    /// Adds a row for a layer.
-    fn add(&mut self, layer: Functionality, row: Row) {
-        let length = if is_uniform(&row) { 1 } else { BACKENDS };
-        self.begin = self.begin.checked_sub(length).expect("`Draft::publish` counts rows");
-        self.numbers[self.begin..][..length].copy_from_slice(&row[..length]);
-        self.places[layer.position() as usize] = RowPlace::new(self.begin, length);
-    }
-
     /// Sets the row of a layer, to one that says the same if there is one.
     fn set(&mut self, layer: Functionality, row: Row) {
-        let length = if is_uniform(&row) { 1 } else { BACKENDS };
-        let same = |place: &&RowPlace| {
-            place.length() == length && (0..length).all(|b| self.numbers[place.of(b as u32)] == row[b])
-        };
-        match self.places.iter().find(same).copied() {
-            Some(place) => self.places[layer.position() as usize] = place,
-            None => self.add(layer, row),
+        let held = held(&row);
+        let same =
+            |place: &&RowPlace| place.length() == held.len() && self.numbers[place.of(0)..].starts_with(held);
+        match self.places.of.iter().find(same).copied() {
+            Some(place) => self.places.of[layer.position() as usize] = place,
+            None => {
+                let held = self.places.add(layer, &row);
+                self.numbers[self.places.begin..][..held.len()].copy_from_slice(held);
+            }
         }
     }
+}
 
-    fn len(&self) -> usize {
-        ROWS - self.begin
-    }
+/// What a block holds of a row: its number, where all backends have one.
+fn held(row: &Row) -> &[Number] {
+    if is_uniform(row) { &row[..1] } else { row }
 }
 
 /// The table of an operator without kernels, of which every table of the dispatcher is a changed copy.
@@ -265,7 +285,7 @@ impl Draft {
 
     /// The finished block.
     pub(crate) fn publish(self, subject: Subject) -> Table {
-        if self.base.rows.len() + self.rows.len() * BACKENDS <= ROWS {
+        if self.base.rows.places.len() + self.rows.len() * BACKENDS <= ROWS {
             return Table::new(self, subject);
         }
         Table::new(Self::of(&Arc::new(self.own_base())), subject)
@@ -340,27 +360,31 @@ impl Table {
         let Draft { base, slots, rows: changed, masks } = draft;
         // Numbers in rows are those of slots: `Base::set_row` and `Draft::set_row` have looked each of them up, and
         // `number_of` has fitted them into a `Number`.
-        let own;
-        let rows = match changed.is_empty() {
-            true => &base.rows,
-            false => {
-                let mut rows = base.rows.clone();
-                changed.iter().for_each(|(layer, row)| rows.add(*layer, *row));
-                own = rows;
-                &own
-            }
-        };
-        let rows_bytes = (rows.len() * size_of::<Number>()).next_multiple_of(8);
+        let mut places = base.rows.places;
+        for (layer, row) in &changed {
+            places.add(*layer, row);
+        }
+        let rows_bytes = (places.len() * size_of::<Number>()).next_multiple_of(8);
         let reasons = KERNELS + (base.slots.len() + slots.len()) * 8;
         let layout = layout_of(rows_bytes + reasons + slots.len() * size_of::<Reason>());
         // SAFETY: the size is not 0: it counts the head.
         let Some(block) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
-        // SAFETY: every place below lies within the block, which is new and nobody else's: the five lines above count the
-        // rows, the head, the pointers and the reasons, each of which begins at a multiple of 8 of a block aligned so.
+        // SAFETY: every place below lies within the block, which is new and nobody else's: the lines above count the rows, for
+        // which `Places::add` makes room one below the other, the head, the pointers and the reasons, each of which begins at
+        // a multiple of 8 of a block aligned so.
         unsafe {
             let head = block.byte_add(rows_bytes);
-            let used = NonNull::from(&rows.numbers[rows.begin..]).cast::<Number>();
-            head.cast::<Number>().sub(rows.len()).copy_from_nonoverlapping(used, rows.len());
+            let write_row = |begin: usize, held: &[Number]| {
+                let place = head.cast::<Number>().sub(ROWS - begin);
+                place.copy_from_nonoverlapping(NonNull::from(held).cast(), held.len());
+            };
+            let mut begin = base.rows.places.begin;
+            write_row(begin, &base.rows.numbers[begin..]);
+            for (_, row) in &changed {
+                let held = held(row);
+                begin -= held.len();
+                write_row(begin, held);
+            }
             let kernels = head.byte_add(KERNELS).cast::<*const KernelRecord>();
             for (number, slot) in base.slots.iter().enumerate() {
                 kernels.add(number).write(Arc::as_ptr(&slot.kernel));
@@ -371,7 +395,7 @@ impl Table {
                 kernels.add(first + place).write(Arc::into_raw(slot.kernel));
                 first_reason.add(place).write(slot.reason);
             }
-            let (rows, rows_bytes, size) = (rows.places, rows_bytes as u16, layout.size() as u32);
+            let (rows, rows_bytes, size) = (places.of, rows_bytes as u16, layout.size() as u32);
             let base = base.clone();
             head.cast().write(Head { masks, rows, subject, base, rows_bytes, own_kernels, size });
             Self(head.cast())
@@ -381,11 +405,6 @@ impl Table {
     /// The pointer that calls read.
     pub(crate) fn as_ptr(&self) -> *mut u8 {
         self.0.as_ptr().cast()
-    }
-
-    /// How many bytes the table takes, without its kernels and without the base.
-    pub(crate) fn size_in_bytes(&self) -> usize {
-        self.as_ref().head().size as usize
     }
 
     pub(crate) fn as_ref(&self) -> TableRef<'_> {
@@ -491,6 +510,11 @@ impl<'t> TableRef<'t> {
     fn head(self) -> &'t Head {
         // SAFETY: `Table::new` wrote it there, and it lives as long as the table.
         unsafe { self.0.cast::<Head>().as_ref() }
+    }
+
+    /// How many bytes the table takes, without its kernels and without the base.
+    pub(crate) fn size_in_bytes(self) -> usize {
+        self.head().size as usize
     }
 
     /// The operator whose table this is.

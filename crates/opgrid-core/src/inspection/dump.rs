@@ -7,7 +7,7 @@ use crate::calling::kernel_info::KernelInfo;
 use crate::calling::listing::{dump_table, list_columns};
 use crate::calling::operator::OperatorHandle;
 use crate::calling::reason::Reason;
-use crate::calling::table::{SlotRef, Table};
+use crate::calling::table::SlotRef;
 use crate::calling::thread::LocalKeys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::{DispatchKey, columns};
@@ -148,8 +148,7 @@ impl OperatorHandle {
 
     /// How many bytes the operator's table takes.
     pub fn table_bytes(&self) -> usize {
-        let size = self.with_record(|record| record.table.as_ref().map(Table::size_in_bytes));
-        size.flatten().unwrap_or(0)
+        self.look(|table| table.size_in_bytes()).unwrap_or(0)
     }
 }
 

@@ -30,7 +30,7 @@ impl OperatorHandle {
                     a.reason == b.reason && same_kernel(a, b)
                 })
             };
-            Ok(!(named && filled && record.table.as_ref().is_some_and(same)))
+            Ok(!(named && filled && record.table.as_ref().is_none_or(same)))
         })??;
         if !broken {
             return Ok(());

@@ -433,6 +433,10 @@ impl Owner for DispatcherState {
         Ok(record.shared_cell(signature))
     }
 
+    fn make_table(&self, operator: &OperatorHandle) {
+        lock(&self.registry).make_table(operator);
+    }
+
     fn kernel_for_key(&self, operator: &OperatorHandle, key: DispatchKey) -> Result<Arc<KernelRecord>> {
         self.look(|registry| registry.kernel_for_key(operator, key))
     }

@@ -4,6 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use opgrid_schema::OperatorName;
 use std::hash::BuildHasher;
+use std::sync::atomic::Ordering;
 
 use crate::calling::operator::OperatorHandle;
 use crate::registration::record::OperatorRecord;
@@ -96,9 +97,10 @@ impl OperatorRecords {
         self.names.reserve(more, |number| hash_of(records, hasher, *number));
     }
 
-    /// Takes a record away.
+    /// Takes a record away, and tells its handles.
     pub(crate) fn remove(&mut self, number: u32) -> Option<Box<OperatorRecord>> {
         let record = self.records.get_mut(number as usize)?.take()?;
+        record.handle.0.gone.store(true, Ordering::Release);
         let name = record.handle.name();
         let hash = self.hash(&name.name, &name.overload);
         if let Ok(entry) = self.names.find_entry(hash, |known| *known == number) {

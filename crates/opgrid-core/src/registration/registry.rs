@@ -3,6 +3,7 @@
 //! `transaction.rs` changes it.
 
 use std::cell::OnceCell;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
 use hashbrown::HashMap;
@@ -115,8 +116,8 @@ impl Registry {
     pub(super) fn record(&mut self, name: &OperatorName) -> &mut OperatorRecord {
         let (foreign, owner) = (self.foreign, &self.owner);
         self.operators.named_or_new(name, |number| {
-            let (table, dispatcher) = (Published::new(), owner.clone());
-            OperatorHandle(Arc::new(Entry { table, foreign, name: name.clone(), number, dispatcher }))
+            let (table, dispatcher, gone) = (Published::new(), owner.clone(), AtomicBool::new(false));
+            OperatorHandle(Arc::new(Entry { table, foreign, gone, name: name.clone(), number, dispatcher }))
         })
     }
 
@@ -125,8 +126,19 @@ impl Registry {
         self.namespaces.get(namespace)?.hint
     }
 
-    /// Builds the tables of everything that was touched, and publishes them. Whatever is registered has a table, so that
-    /// undoing cannot fail either.
+    /// Makes the table of an operator that has none yet. Whatever is registered can have a table, so that undoing cannot
+    /// fail either.
+    pub(super) fn make_table(&mut self, operator: &OperatorHandle) {
+        let base = self.base().clone();
+        let (rules, kind_columns) = (self.rules, &self.kind_columns);
+        if let Some(record) = self.operators.of_mut(operator).filter(|record| record.table.is_none()) {
+            let table = record.table_over(rules, &base, kind_columns);
+            record.publish(Some(table));
+        }
+    }
+
+    /// Builds the tables of everything that was touched, and publishes them. What nobody has needed has no table, and gets
+    /// none here.
     pub(super) fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) {
         let new_base = touched.all.then(|| self.new_base());
         let mut numbers: Vec<_> = match touched.all {
@@ -135,7 +147,9 @@ impl Registry {
         };
         numbers.sort_unstable();
         numbers.dedup();
-        numbers.retain(|number| self.operators.get(*number).is_some());
+        numbers.retain(|number| {
+            self.operators.get(*number).is_some_and(|record| record.table.is_some() || record.is_gone())
+        });
         if let Some(base) = new_base {
             self.base = base.into();
         }
