@@ -158,6 +158,8 @@ fn expand(
             }
 
             /// The same with exactly these keys: neither the thread's keys nor fallthroughs change them.
+            // Inlined, so that there is code for it only where somebody calls it: hardly any operator's is.
+            #[inline]
             #[allow(non_snake_case, clippy::too_many_arguments)]
             pub fn redispatch(
                 self,

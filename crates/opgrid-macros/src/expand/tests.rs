@@ -71,6 +71,7 @@ fn the_whole_expansion() {
             }
 
             /// The same with exactly these keys: neither the thread's keys nor fallthroughs change them.
+            #[inline]
             #[allow(non_snake_case, clippy::too_many_arguments)]
             pub fn redispatch(
                 self,
