@@ -257,7 +257,7 @@ real! {
     f64: double::exp_m1, double::ln_1p, f64::log10;
 }
 
-partial! { Functions, long: false:
+partial! { Functions, long: true:
     /// The sine.
     Sine = sin_near if distance <= 0, else sin;
     /// The cosine.
