@@ -20,6 +20,9 @@ use std::process::{Command, Stdio};
 /// How many families are added for the figures that say how builds grow, and what those figures end in.
 const MORE: usize = 300;
 
+/// The example that links the operators it names.
+const SMALL: &str = "few-operators";
+
 /// What is built after an edit, and the figure of its time.
 const AFTER_EDITS: [(&str, &[&str]); 3] = [
     ("edit_build", &["build"]),
@@ -50,7 +53,11 @@ pub fn measure(
         session.time("cold_demo", &["run", "--release", "--", "demo"])?;
     }
     if wants("binary") {
-        session.weigh()?;
+        session.weigh("binary", "opgrid")?;
+    }
+    if wants("small_binary") {
+        session.cargo(&["build", "--release", "--package", SMALL])?;
+        session.weigh("small_binary", SMALL)?;
     }
     for (families, ending) in [(0, String::new()), (MORE, format!("_{MORE}"))] {
         let steps = AFTER_EDITS.map(|(name, arguments)| (format!("{name}{ending}"), arguments));
@@ -127,11 +134,12 @@ impl Session {
         Ok(())
     }
 
-    fn weigh(&mut self) -> Result<(), Failure> {
+    /// Measures the size of a program without symbols.
+    fn weigh(&mut self, name: &str, program: &str) -> Result<(), Failure> {
         let stripped = self.copy.target().join("stripped");
-        let program = self.copy.target().join("release").join("opgrid");
+        let program = self.copy.target().join("release").join(program);
         output(Command::new("strip").arg("-o").arg(&stripped).arg(program))?;
-        self.samples.add("binary", size(&stripped)? as f64 / 1e6);
+        self.samples.add(name, size(&stripped)? as f64 / 1e6);
         Ok(())
     }
 
@@ -183,7 +191,7 @@ mod tests {
         }
         let mut measured: BTreeSet<String> = timed.iter().map(|name| cpu(name)).collect();
         measured.extend(timed);
-        measured.extend(["llvm_lines", "llvm_lines_core", "binary"].map(String::from));
+        measured.extend(["llvm_lines", "llvm_lines_core", "binary", "small_binary"].map(String::from));
         assert_eq!(defined, measured);
     }
 }

@@ -76,6 +76,7 @@ operators! {
         deg2rad,
         digamma,
         div,
+        div_mode,
         erf,
         erfc,
         erfinv,

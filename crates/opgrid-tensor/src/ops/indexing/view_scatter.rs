@@ -12,7 +12,8 @@
 
 use crate::ops::kinds::views;
 use crate::ops::prelude::*;
-use crate::ops::{Arange, AsStrided, CopyInplace, Diagonal, IndexAdd, Reshape, SelectInt, SliceTensor};
+use crate::ops::views::as_strided::placed;
+use crate::ops::{AsStrided, CopyInplace, Diagonal, SelectInt, SliceTensor};
 
 operator! {
     home = crate::home_of(register);
@@ -75,7 +76,7 @@ pub(super) fn register(library: &mut Library) {
                 grad.mul(&AsStridedScatter.call(&ones, &zeros, &size, &stride, offset)?)
             })?;
             d.by(src, [], move |grad, []| {
-                let memory = as_it_lies(grad, &places)?;
+                let memory = placed(grad, &places, places.end())?;
                 AsStrided.call(&memory, &part.0, &part.1, offset)
             })
         });
@@ -91,15 +92,6 @@ fn lies(geometry: &Geometry) -> Result<(Geometry, i64)> {
         true => Ok((geometry.like(MemoryFormat::Preserve)?, 0)),
         false => Ok((geometry.at_offset(0)?, geometry.offset())),
     }
-}
-
-/// Memory in which each element has the sum of those of `grad` that lie there in a tensor of that geometry.
-fn as_it_lies(grad: &Tensor, geometry: &Geometry) -> Result<Tensor> {
-    let places = Arange.call(Scalar::Int(geometry.end()), None, None, Some(grad.device()), None)?;
-    let places = AsStrided.call(&places, geometry.sizes(), geometry.strides(), Some(0))?;
-    let flat = |tensor: &Tensor| Reshape.call(tensor, &[-1]);
-    let zeros = derivatives::zeros_of(&[geometry.end()], grad)?;
-    IndexAdd.call(&zeros, 0, &flat(&places)?, &flat(grad)?, Scalar::Int(1))
 }
 
 pub(super) fn samples(samples: &mut Samples) {

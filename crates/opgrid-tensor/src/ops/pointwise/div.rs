@@ -1,20 +1,17 @@
-//! `aten::div`: quotient of two tensors, rounded or not.
+//! `aten::div`: quotient of two tensors; `div_mode` rounds it.
 //!
 //! `out[i] = self[i] / other[i]`
 //!
 //! - Shapes: `self` and `other` broadcast.
-//! - Dtypes: promoted; without a `rounding_mode` integers and bools are divided in the default dtype.
+//! - Dtypes: promoted; integers and bools are divided in the default dtype.
 //! - Values: a number, or a tensor of one element, keeps its digits beside 16-bit floats.
-//! - Rounding: "trunc" towards zero, "floor" downwards; `None` keeps fractions.
 //! - Aliasing: `div_` writes `self`, `div.out` writes `out`, and gives it its shape if it has no elements.
-//! - Dispatch: `divide` and, without a `rounding_mode`, `true_divide` are other names, in all forms.
-//! - Errors: another `rounding_mode`; with one, bools, complex numbers, and integers divided by zero or by what
-//!   becomes zero in their dtype; `div_` of integers without one.
+//! - Dispatch: `divide` and `true_divide` are other names, in all forms.
+//! - Errors: `div_` of integers.
 //! - Source: torch.div, PyTorch 2.15.
 
 use half::{bf16, f16};
 
-use crate::kernels::division::{self, Divide, Rounding};
 use crate::layers::autograd::Recorder;
 use crate::ops::prelude::*;
 
@@ -24,16 +21,10 @@ operator! {
     pub DivTensor = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method, alias("divide"), alias("true_divide");
     /// The quotient by a number.
     pub DivScalar = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(div_scalar), alias("divide", in_place), alias("true_divide", in_place);
-    pub DivTensorMode = "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", in_place, out("out_mode"), alias("divide");
-    pub DivScalarMode = "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", in_place, out, alias("divide", in_place);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const DIV: Family<DivTensor> = Family::new(DivTensor, &kind::POINTWISE_BINARY, shape);
-
-/// Kind, shape rule and `out` rule, for everybody.
-pub const DIV_TENSOR_MODE: Family<DivTensorMode> =
-    Family::new(DivTensorMode, &kind::POINTWISE_BINARY, mode_shape);
 
 pub(super) fn register(library: &mut Library) {
     library
@@ -44,20 +35,6 @@ pub(super) fn register(library: &mut Library) {
         .number(DivScalar, DivTensor)
         .number(DivInplaceScalar, DivInplaceTensor)
         .number(DivScalarOut, DivOut);
-    library
-        .family(&DIV_TENSOR_MODE)
-        .column(NumbersForTensors)
-        .cpu(mode_cpu)
-        .derivative(|d, (input, other, mode)| {
-            if mode.is_none() {
-                return quotient(d, input, other);
-            }
-            d.by(input, [], |grad, []| derivatives::zeros(grad))?;
-            d.by(other, [], |grad, []| derivatives::zeros(grad))
-        })
-        .number(DivScalarMode, DivTensorMode)
-        .number(DivInplaceScalarMode, DivInplaceTensorMode)
-        .number(DivScalarModeOut, DivOutMode);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -68,104 +45,16 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(DivScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Inexact, number::over))
         .tolerance(4.0);
-    let x = make::nonzero(DType::I32, &[2], 0);
-    let no_mode = given(x.clone()).and(x.clone()).named("rounding_mode", "up");
-    let by_zero = given(x).and(Plain::number(DType::I32, 0)).named("rounding_mode", "floor");
-    samples
-        .of(DivTensorMode, REAL, rounded_pairs, rounded_reference)
-        .refuses("rounding_mode", no_mode)
-        .refuses_data("zero", by_zero);
-    samples.of(DivScalarMode, ORDERED, |dtype| rounded(make::with_number(dtype)), rounded_reference);
     samples.number_for_tensor(DivTensor);
-    samples.differs(DivTensorMode, Difference {
-        id: "smallest-integer-by-minus-one",
-        what: "torch dies of a signal; here the quotient wraps around to the smallest integer as sums and \
-               products do",
-        why: "a process must not die of its data",
-        test: ("opgrid-tensor/tests/all/differences/numbers.rs", "the_smallest_integer_divided_by_minus_one_wraps"),
-        when: |seen| {
-            let has = |name: &str, is_such: &dyn Fn(f64) -> bool| {
-                let of_tensor = seen.tensor(name).is_some_and(|tensor| tensor.elements.iter().any(|x| is_such(x.re)));
-                of_tensor || seen.number(name).is_some_and(|number| is_such(number.to_complex().re))
-            };
-            let dies = seen.argument("rounding_mode").is_some() && seen.torch_refuses(differences::DIED);
-            // A number beyond the range wraps around, to -1 among others.
-            let is_minus_one = |x: f64| x == -1.0 || x.abs() > f64::from(i32::MAX);
-            dies && has("self", &|x| x <= f64::from(i32::MIN)) && has("other", &is_minus_one)
-        },
-        directed: Some(Directed {
- operator: "aten::div.Tensor_mode",
- arguments: || vec![("self", Operand::rows(0, DType::I64, &[1], &[i64::MIN as f64]).into()), ("other", Operand::rows(1, DType::I64, &[1], &[-1.0]).into()), ("rounding_mode", Argument::Text("trunc".to_owned()))], needs: None }),
-    });
-    samples.differs(
-        DivTensorMode,
-        Difference {
-            id: "quotients-of-16-bit-floats-are-cut-once",
-            what: "torch rounds quotients of 16-bit floats to 16 bits before it cuts their fraction, in some \
-               paths; here the fraction is cut first",
-            why: "rounded first, a quotient below a whole number becomes that number",
-            test: (
-                "opgrid-tensor/tests/all/differences/numbers.rs",
-                "quotients_are_cut_before_they_are_rounded",
-            ),
-            when: |seen| {
-                let step = |torch: &Complex64| match seen.meets_dtype(&[DType::BF16]) {
-                    true => torch.norm() / 128.0,
-                    false => torch.norm() / 1024.0,
-                };
-                let is_next = |(_, ours, torch): &(DType, Complex64, Complex64)| {
-                    (ours - torch).norm() <= step(torch).max(1.0)
-                };
-                let is_rounded = seen.argument("rounding_mode").is_some();
-                is_rounded && seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.each(is_next)
-            },
-            directed: Some(Directed {
-                operator: "aten::div.Tensor_mode",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::BF16, &[16], &[3.0; 16]).into()),
-                        ("other", Operand::rows(1, DType::BF16, &[16], &[0.30078125; 16]).into()),
-                        ("rounding_mode", Argument::Text("trunc".to_owned())),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
     samples.differs_as(DivTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
     samples.rounds(DivTensor, pointwise::COMPLEX_ARITHMETIC);
 }
 
-/// Pairs with both ways of rounding. With another dtype beside them bools are numbers.
-fn rounded_pairs(dtype: DType) -> Vec<Sample> {
-    let mut pairs = make::pairs_to_divide(dtype);
-    if dtype == DType::Bool {
-        let is_bool = |argument: &Given| argument.tensors().iter().all(|tensor| tensor.dtype() == dtype);
-        pairs.retain(|sample| sample.arguments().all(is_bool));
-    }
-    rounded(pairs)
-}
-
-/// Each sample with both ways of rounding.
-fn rounded(samples: Vec<Sample>) -> Vec<Sample> {
-    let both = |sample: Sample| ["trunc", "floor"].map(|mode| sample.clone().named("rounding_mode", mode));
-    samples.into_iter().flat_map(both).collect()
-}
-
-fn rounded_reference(it: &Inputs) -> Result<Expected> {
-    let floor = it.value::<String>("rounding_mode")? == "floor";
-    it.binary(DTypeRule::Promoted, |a, b| match (a, b) {
-        (a, b) if floor => number::floored(a, b),
-        (Scalar::Int(a), Scalar::Int(b)) => Scalar::Int(a.wrapping_div(b)),
-        (a, b) => number::inexact(number::over(a, b), f64::trunc, |quotient| quotient),
-    })
-}
-
-fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+pub(super) fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     pointwise::inexact([("self", input), ("other", other)])
 }
 
-fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+pub(super) fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = inexact(result_type(&[input, other])?);
     match dtype {
         DType::F16 if pointwise::keeps_digits(other, dtype) => {
@@ -180,64 +69,8 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     }
 }
 
-fn mode_shape(input: &Tensor, other: &Tensor, mode: Option<&str>) -> Result<TensorSpec> {
-    if Rounding::named(mode)?.is_none() {
-        return shape(input, other);
-    }
-    let spec = pointwise::promoted([("self", input), ("other", other)])?;
-    pointwise::check_real(spec.dtype())?;
-    Ok(spec)
-}
-
-fn mode_cpu(input: &Tensor, other: &Tensor, mode: Option<&str>, out: &Tensor) -> Result<()> {
-    match Rounding::named(mode)? {
-        None => cpu(input, other, out),
-        Some(Rounding::Trunc) => rounded_cpu::<false>(input, other, out),
-        Some(Rounding::Floor) => rounded_cpu::<true>(input, other, out),
-    }
-}
-
-fn rounded_cpu<const DOWNWARDS: bool>(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
-    let dtype = result_type(&[input, other])?;
-    if !dtype.is_floating_point() {
-        division::check_no_zero(other, dtype)?;
-    }
-    let divide = Divide::<DOWNWARDS>;
-    match dtype {
-        DType::F16 if pointwise::keeps_digits(other, dtype) => {
-            elementwise::binary_by::<f16, f16, f32>(out, input, other, divide)
-        }
-        DType::BF16 if pointwise::keeps_digits(other, dtype) => {
-            elementwise::binary_by::<bf16, bf16, f32>(out, input, other, divide)
-        }
-        _ => with_dtype!(dtype, T: Real => elementwise::binary_by::<T, T, T>(out, input, other, divide)),
-    }
-}
-
-impl Tensor {
-    /// The quotient, rounded as `rounding_mode` says: "trunc" towards zero, "floor" downwards.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`DivTensorMode`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use opgrid_tensor::Tensor;
-    ///
-    /// let x = Tensor::from_slice(&[-7i64, 7], &[2])?;
-    /// let two = Tensor::number(2);
-    /// assert_eq!(x.div_rounded(&two, "floor")?.to_vec::<i64>()?, [-4, 3]);
-    /// # Ok::<(), opgrid_core::Error>(())
-    /// ```
-    pub fn div_rounded<'m>(&self, other: &Self, rounding_mode: impl Into<Option<&'m str>>) -> Result<Self> {
-        DivTensorMode.call(self, other, rounding_mode.into())
-    }
-}
-
 /// States the derivative of the quotient that is not rounded.
-fn quotient(d: &Recorder<'_>, input: &Tensor, other: &Tensor) -> Result<()> {
+pub(super) fn quotient(d: &Recorder<'_>, input: &Tensor, other: &Tensor) -> Result<()> {
     d.by(input, [other], |grad, [other]| derivatives::divided(grad, other))?;
     d.by(other, [input, other], |grad, [input, other]| {
         derivatives::chained(&(-grad)?, &((input / other)? / other)?)

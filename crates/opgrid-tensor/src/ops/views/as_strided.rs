@@ -101,7 +101,7 @@ fn slope(grad: &Tensor, base: &Geometry, viewed: &Geometry) -> Result<Tensor> {
 /// Memory of so many places with the sum of those numbers at each that lie there by a geometry.
 ///
 /// No operator that adds at indices is needed, which a program without another use for it would have to carry for this.
-fn placed(numbers: &Tensor, geometry: &Geometry, count: i64) -> Result<Tensor> {
+pub(crate) fn placed(numbers: &Tensor, geometry: &Geometry, count: i64) -> Result<Tensor> {
     let (sizes, strides, offset) = (geometry.sizes(), geometry.strides(), geometry.offset());
     let memory = Tensor::zeros(&[count], numbers.dtype(), numbers.device())?;
     if geometry.numel() == 0 {
