@@ -5,7 +5,7 @@
 
 use std::f64::consts::{LN_2, LOG2_E};
 
-use super::polynomials::{Polynomials, horner};
+use super::polynomials::{Polynomials, horner, in_pairs};
 
 /// Above this, squares of numbers may be infinite, and adding one does not change them.
 const LARGE: f64 = 1e150;
@@ -118,7 +118,7 @@ pub(super) fn atanh(x: f64) -> f64 {
 /// 1e-17.
 #[inline(always)]
 fn erf_near(x: f64) -> f64 {
-    x * horner!(
+    x * in_pairs!(
         x * x;
         std::f64::consts::FRAC_2_SQRT_PI,
         -0.376_126_389_031_835_43,
@@ -186,7 +186,7 @@ pub(super) fn erf(x: f64) -> f64 {
     let magnitude = x.abs();
     // Above, the result is 1.
     let distance = if magnitude > 5.93 { 5.93 } else { magnitude };
-    let logarithm = horner!(
+    let logarithm = in_pairs!(
         distance;
         5.028_451_679_102_249e-7,
         1.128_374_089_523_791_5,
@@ -207,7 +207,7 @@ pub(super) fn erf(x: f64) -> f64 {
         -2.044_952_172_575_123e-10,
         4.928_590_022_769_778e-12
     );
-    let far = (1.0 - (-logarithm).exponential_near()).copysign(x);
+    let far = (1.0 - (-logarithm).exponential_near_in_pairs()).copysign(x);
     // NaN is near, because the exponential of what lies far adds to bits.
     if magnitude >= 1.0 { far } else { erf_near(x) }
 }

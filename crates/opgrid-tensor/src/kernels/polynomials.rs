@@ -26,6 +26,9 @@ pub(super) trait Polynomials: Sized {
     /// [`EXPONENTIAL_REACH`](Self::EXPONENTIAL_REACH).
     fn exponential_near(self) -> Self;
 
+    /// The same with more products and a shorter chain of steps that wait for one another, for what waits long already.
+    fn exponential_near_in_pairs(self) -> Self;
+
     /// The upper bits of the distance from zero.
     fn exponential_distance(self) -> u32;
 
@@ -75,6 +78,21 @@ macro_rules! horner {
     ($x:expr; $first:expr, $($rest:expr),+) => { $x.mul_add(horner!($x; $($rest),+), $first) };
 }
 pub(super) use horner;
+
+/// The same by pairs of terms, pairs of those and so on: some products more than [`horner`], and short chains of steps that wait
+/// for one another. It is faster where there are ten terms and more, and a little less exact.
+macro_rules! in_pairs {
+    ($x:expr; $only:expr $(,)?) => { $only };
+    ($x:expr; $($term:expr),+ $(,)?) => {{
+        let x = $x;
+        in_pairs!(@ x [] $($term),+)
+    }};
+    (@ $x:ident [$($done:expr,)*] $a:expr, $b:expr $(, $rest:expr)*) => {
+        in_pairs!(@ $x [$($done,)* $x.mul_add($b, $a),] $($rest),*)
+    };
+    (@ $x:ident [$($done:expr,)*] $($last:expr)?) => { in_pairs!($x * $x; $($done,)* $($last)?) };
+}
+pub(super) use in_pairs;
 
 /// Products to which a number is added.
 ///
@@ -221,6 +239,13 @@ macro_rules! polynomials {
             #[inline(always)]
             fn exponential_near(self) -> Self {
                 exponential_near::<true>(self)
+            }
+
+            #[inline(always)]
+            fn exponential_near_in_pairs(self) -> Self {
+                let (shifted, r) = reduced::<true>(self);
+                let power = 1.0 + (r * r).mul_add(in_pairs!(r; $($exp),+), r);
+                $float::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << $fraction))
             }
 
             #[inline(always)]
