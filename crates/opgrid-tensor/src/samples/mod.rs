@@ -228,16 +228,17 @@ impl Samples {
             same.map(|operator| OperatorSamples { name: alias.to_owned(), ..operator }).collect();
         self.operators.extend(renamed);
         let (family, own) = (differences::family(alias).to_owned(), differences::family(own));
-        if self.roundings.iter().any(|(known, _)| *known == family) {
-            return;
+        // A name may stand for operators of several files, and for several overloads of one.
+        if !self.roundings.iter().any(|(known, _)| *known == family) {
+            let roundings =
+                self.roundings.iter().find(|(known, _)| known == own).map(|(_, roundings)| *roundings);
+            self.roundings.extend(roundings.map(|roundings| (family.clone(), roundings)));
         }
-        let roundings =
-            self.roundings.iter().find(|(known, _)| known == own).map(|(_, roundings)| *roundings);
-        self.roundings.extend(roundings.map(|roundings| (family.clone(), roundings)));
-        let differs = self.differences.iter().filter(|(known, _)| known == own);
+        let has = |id: &str| self.differences.iter().any(|(known, there)| *known == family && there.id == id);
+        let differs = self.differences.iter().filter(|(known, there)| known == own && !has(there.id));
         let differs: Vec<_> = differs.map(|(_, difference)| (family.clone(), *difference)).collect();
         self.differences.extend(differs);
-        if self.take_numbers.iter().any(|known| known == own) {
+        if self.take_numbers.iter().any(|known| known == own) && !self.take_numbers.contains(&family) {
             self.take_numbers.push(family);
         }
     }
