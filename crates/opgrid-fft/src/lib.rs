@@ -59,8 +59,8 @@ struct Plans<T: FftNum> {
     kept: HashSet<(usize, Transform)>,
 }
 
-/// Lengths whose plans are kept.
-const KEPT: usize = 64;
+/// How many plans of a precision are kept. Where there is one more, all are forgotten.
+pub const KEPT: usize = 64;
 
 impl<T: FftNum> Plans<T> {
     fn new() -> Self {
