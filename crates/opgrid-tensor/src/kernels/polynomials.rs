@@ -169,6 +169,12 @@ macro_rules! polynomials {
                 horner!(FUSED: r; 1.0, 1.0, $($exp),+)
             }
 
+            /// The number times `2^n`, for the `n + ROUND` of [`reduced`], by adding `n` to the exponent.
+            #[inline(always)]
+            fn raised(x: $float, shifted: $float) -> $float {
+                $float::from_bits(x.to_bits().wrapping_add(shifted.to_bits() << $fraction))
+            }
+
             /// `k` and `f` with `x = 2^k (1 + f)` and `1 + f` between the roots of 1/2 and 2, of a positive normal number.
             #[inline(always)]
             fn split(x: $float) -> ($float, $float) {
@@ -189,11 +195,11 @@ macro_rules! polynomials {
                 of_rest::<FUSED>(r) * one * other
             }
 
-            /// `2^n * e^r` by adding `n` to the exponent.
+            /// `2^n * e^r`, where that is a normal number.
             #[inline(always)]
             fn exponential_near<const FUSED: bool>(x: $float) -> $float {
                 let (shifted, r) = reduced::<FUSED>(x);
-                $float::from_bits(of_rest::<FUSED>(r).to_bits().wrapping_add(shifted.to_bits() << $fraction))
+                raised(of_rest::<FUSED>(r), shifted)
             }
 
             /// `k ln 2 + ln(1 + f)`.
@@ -244,8 +250,7 @@ macro_rules! polynomials {
             #[inline(always)]
             fn exponential_near_in_pairs(self) -> Self {
                 let (shifted, r) = reduced::<true>(self);
-                let power = 1.0 + (r * r).mul_add(in_pairs!(r; $($exp),+), r);
-                $float::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << $fraction))
+                raised(1.0 + (r * r).mul_add(in_pairs!(r; $($exp),+), r), shifted)
             }
 
             #[inline(always)]
@@ -288,7 +293,7 @@ macro_rules! polynomials {
                 let whole = shifted - ROUND;
                 let rest = half.mul_add(-self, -(whole * $ln2_high));
                 let r = whole.mul_add(-$ln2_low, rest);
-                $float::from_bits(of_rest::<true>(r).to_bits().wrapping_add(shifted.to_bits() << $fraction))
+                raised(of_rest::<true>(r), shifted)
             }
 
             const NORMAL_REACH: Self = $normal;
