@@ -9,8 +9,8 @@ use std::thread;
 
 use common::{cpu, define, implement};
 use opgrid_core::{
-    AnyTensor as Tensor, DispatchKey, Dispatcher, ErrorKind, Kernel, Returns, ValueRef, operator, quiesce,
-    retired_tables,
+    AnyTensor as Tensor, DispatchKey, Dispatcher, ErrorKind, Kernel, Registration, Returns, ValueRef,
+    operator, quiesce, retired_tables,
 };
 
 operator! {
@@ -50,21 +50,29 @@ fn generation(number: i64, alive: &Arc<AtomicI64>) -> Kernel {
     Kernel::closure::<fn(Tensor) -> i64>(move |_| Ok(state.number()))
 }
 
+/// Defines [`Busy`], and lets kernels replace each other without a word.
+fn define_busy(dispatcher: &Dispatcher) -> Registration {
+    dispatcher.on_override(|_| ());
+    let mut library = dispatcher.fragment("concurrency");
+    library.define(Busy);
+    library.finish().unwrap()
+}
+
+/// A kernel of [`Busy`] that takes the place of the one before.
+fn add_generation(dispatcher: &Dispatcher, number: i64, alive: &Arc<AtomicI64>) -> Registration {
+    let mut library = dispatcher.implementations("concurrency", DispatchKey::Cpu);
+    library.allow_override();
+    library.implement("busy").add(generation(number, alive));
+    library.finish().unwrap()
+}
+
 #[test]
 fn four_threads_call_while_kernels_are_overridden_and_dropped() {
     const GENERATIONS: i64 = 5_000;
     let alive = Arc::default();
     for dispatcher in [Dispatcher::global().clone(), Dispatcher::new()] {
-        dispatcher.on_override(|_| ());
-        let mut library = dispatcher.fragment("concurrency");
-        library.define(Busy);
-        let _defined = library.finish().unwrap();
-        let add = |number| {
-            let mut library = dispatcher.implementations("concurrency", DispatchKey::Cpu);
-            library.allow_override();
-            library.implement("busy").add(generation(number, &alive));
-            library.finish().unwrap()
-        };
+        let _defined = define_busy(&dispatcher);
+        let add = |number| add_generation(&dispatcher, number, &alive);
         let (done, newest) = (AtomicBool::new(false), AtomicI64::new(0));
         let (mut most, mut calls) = (0, 0);
         let mut live = add(0);
@@ -150,16 +158,8 @@ fn first_calls_come_together_while_a_kernel_is_overridden_and_comes_back() {
     let alive = Arc::default();
     for _ in 0..300 {
         let dispatcher = Dispatcher::new();
-        dispatcher.on_override(|_| ());
-        let mut library = dispatcher.library("concurrency");
-        library.define(Busy);
-        let _defined = library.finish().unwrap();
-        let add = |number| {
-            let mut library = dispatcher.implementations("concurrency", DispatchKey::Cpu);
-            library.allow_override();
-            library.implement("busy").add(generation(number, &alive));
-            library.finish().unwrap()
-        };
+        let _defined = define_busy(&dispatcher);
+        let add = |number| add_generation(&dispatcher, number, &alive);
         let first = add(1);
         let begin = Barrier::new(4);
         thread::scope(|scope| {

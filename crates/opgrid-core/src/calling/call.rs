@@ -286,12 +286,12 @@ fn run_typed(
     let _nested = thread.enter()?;
     // After the mark, as in `prepared`.
     let _dispatcher = OnDispatcher::switch(operator)?;
-    operator.make_table()?;
-    // SAFETY: as in `prepared`; this pointer, too, is read after the mark.
+    // SAFETY: as in `prepared`. It is made before the cell is looked at, because that publishes it there, too.
+    let present = unsafe { operator.present_table()? };
+    // SAFETY: this pointer, too, is read after the mark.
     let (table, is_of_signature) = match unsafe { TableRef::new(target.cell().read()) } {
         Some(table) => (table, target.signature() == signature),
-        // SAFETY: as above.
-        None => (unsafe { operator.present_table()? }, false),
+        None => (present, false),
     };
     let (kind, all) = match given {
         Some(keys) => (CallKind::Redispatch, keys),

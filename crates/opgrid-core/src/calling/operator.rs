@@ -263,19 +263,11 @@ impl OperatorHandle {
     ///
     /// As [`TableRef::new`]: the thread is marked until the table is not used any more.
     pub(crate) unsafe fn present_table<'t>(&self) -> Result<TableRef<'t>> {
-        self.make_table()?;
+        if self.0.table.read().is_null() {
+            self.with_owner(|owner| owner.make_table(self))?;
+        }
         // SAFETY: guaranteed by the caller, see `# Safety`.
         unsafe { TableRef::new(self.0.table.read()) }.ok_or_else(|| self.stale())
-    }
-
-    /// Sees to it that the operator has a table, unless it is gone.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Stale`] where its dispatcher is gone.
-    #[inline]
-    pub(crate) fn make_table(&self) -> Result<()> {
-        if self.0.table.read().is_null() { self.with_owner(|owner| owner.make_table(self)) } else { Ok(()) }
     }
 
     /// Gives the operator's dispatcher to `body`.

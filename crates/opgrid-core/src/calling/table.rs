@@ -89,7 +89,7 @@ impl RowPlace {
 #[derive(Clone, Copy)]
 struct Places {
     begin: usize,
-    of: [RowPlace; LAYERS],
+    by_layer: [RowPlace; LAYERS],
 }
 
 impl Places {
@@ -97,12 +97,12 @@ impl Places {
     fn add<'r>(&mut self, layer: Functionality, row: &'r Row) -> &'r [Number] {
         let held = held(row);
         self.begin = self.begin.checked_sub(held.len()).expect("`Draft::publish` counts rows");
-        self.of[layer.position() as usize] = RowPlace::new(self.begin, held.len());
+        self.by_layer[layer.position() as usize] = RowPlace::new(self.begin, held.len());
         held
     }
 
     fn of(&self, layer: Functionality) -> RowPlace {
-        self.of[layer.position() as usize]
+        self.by_layer[layer.position() as usize]
     }
 
     /// How many numbers the rows have together.
@@ -122,7 +122,7 @@ impl Rows {
     /// One row of zeros for all layers.
     fn new() -> Self {
         let begin = ROWS - 1;
-        Self { numbers: [0; ROWS], places: Places { begin, of: [RowPlace::new(begin, 1); LAYERS] } }
+        Self { numbers: [0; ROWS], places: Places { begin, by_layer: [RowPlace::new(begin, 1); LAYERS] } }
     }
 
     fn get(&self, layer: Functionality) -> Row {
@@ -138,8 +138,8 @@ impl Rows {
         let held = held(&row);
         let same =
             |place: &&RowPlace| place.length() == held.len() && self.numbers[place.of(0)..].starts_with(held);
-        match self.places.of.iter().find(same).copied() {
-            Some(place) => self.places.of[layer.position() as usize] = place,
+        match self.places.by_layer.iter().find(same).copied() {
+            Some(place) => self.places.by_layer[layer.position() as usize] = place,
             None => {
                 let held = self.places.add(layer, &row);
                 self.numbers[self.places.begin..][..held.len()].copy_from_slice(held);
@@ -395,7 +395,7 @@ impl Table {
                 kernels.add(first + place).write(Arc::into_raw(slot.kernel));
                 first_reason.add(place).write(slot.reason);
             }
-            let (rows, rows_bytes, size) = (places.of, rows_bytes as u16, layout.size() as u32);
+            let (rows, rows_bytes, size) = (places.by_layer, rows_bytes as u16, layout.size() as u32);
             let base = base.clone();
             head.cast().write(Head { masks, rows, subject, base, rows_bytes, own_kernels, size });
             Self(head.cast())

@@ -17,6 +17,7 @@ mod elements;
 mod ending;
 mod ending_threads;
 mod fallbacks;
+mod first_calls;
 mod libraries;
 mod listeners;
 mod names;
