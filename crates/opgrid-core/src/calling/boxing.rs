@@ -5,7 +5,7 @@ use std::mem;
 
 use crate::calling::call::{BoxedCall, Next, beside};
 use crate::calling::conditions::{holds, settle_chain};
-use crate::calling::kernel::{Entry, KernelRecord, Role};
+use crate::calling::kernel::{Entry, KernelRecord, Role, TypedSide};
 use crate::calling::slow_path::note_adapted;
 use crate::calling::table::TableRef;
 use crate::calling::thread::with_thread;
@@ -35,14 +35,48 @@ pub(crate) unsafe fn enter<S: Signature>(
     keys: DispatchKeySet,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    let side = if S::is_symbolic() { &kernel.symbolic } else { &kernel.typed };
-    if !side.direct.is_null() {
-        // SAFETY: guaranteed by the caller, see `# Safety`: this side is that of a kernel of `S`, whose `direct` only
-        // `Kernel::function::<S>` fills, with `S::erase`.
-        return S::apply(unsafe { S::restore(side.direct) }, args);
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    if let Some(function) = unsafe { direct::<S>(kernel) } {
+        return S::apply(function, args);
     }
-    // From here on the tuple goes by its address. It is put together anew, so that the way above needs none in memory.
-    let args = S::shorten(args);
+    // The tuple is put together anew, so that the way above needs none in memory.
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    unsafe { enter_by_address::<S>(kernel, table, keys, S::shorten(args)) }
+}
+
+/// The function that a kernel is, if it takes nothing but the arguments.
+///
+/// # Safety
+///
+/// As [`enter`].
+#[inline(always)]
+unsafe fn direct<S: Signature>(kernel: &KernelRecord) -> Option<S::Returning<S::Output>> {
+    let function = side::<S>(kernel).direct;
+    // SAFETY: guaranteed by the caller, see `# Safety`: this side is that of a kernel of `S`, whose `direct` only
+    // `Kernel::function::<S>` fills, with `S::erase`.
+    (!function.is_null()).then(|| unsafe { S::restore(function) })
+}
+
+/// The side of a kernel that calls with `S` take.
+#[inline(always)]
+fn side<S: Signature>(kernel: &KernelRecord) -> &TypedSide {
+    if S::is_symbolic() { &kernel.symbolic } else { &kernel.typed }
+}
+
+/// Calls a kernel that is no direct function. The tuple goes by its address from here on, and nobody copies it: what was just
+/// written in parts is waited for where it is read as a whole.
+///
+/// # Safety
+///
+/// As [`enter`].
+#[inline(always)]
+unsafe fn enter_by_address<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    let side = side::<S>(kernel);
     if !side.entry.is_null() {
         // SAFETY:
         // - Guaranteed by the caller, see `# Safety`: this side is that of a kernel or a chain of `S`, whose `entry` the
@@ -76,8 +110,13 @@ unsafe fn pass_by<S: Signature>(
     args: S::Args<'_>,
 ) -> Result<S::Output> {
     let keys = beside(keys);
+    let kernel = table.kernel(keys);
     // SAFETY: guaranteed by the caller, see `# Safety`.
-    unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
+    if let Some(function) = unsafe { direct::<S>(kernel) } {
+        return S::apply(function, args);
+    }
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    unsafe { enter_by_address::<S>(kernel, table, keys, args) }
 }
 
 /// Calls a kernel that has no typed side for `S`: the arguments become values, and the results come back from them.

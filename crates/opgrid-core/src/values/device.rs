@@ -171,11 +171,13 @@ impl Device {
     }
 
     /// The kind of device.
+    #[inline]
     pub const fn kind(self) -> DeviceType {
         self.kind
     }
 
     /// Which one of that kind, if the device says so.
+    #[inline]
     pub fn index(self) -> Option<usize> {
         usize::try_from(self.index).ok()
     }

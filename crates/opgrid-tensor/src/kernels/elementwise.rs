@@ -235,7 +235,7 @@ pub fn binary_by<O: Element, A: Element, B: Element>(
     b: &impl Operand,
     f: impl Function<(A::Math, B::Math), Output = O::Math>,
 ) -> Result<()> {
-    iter::map2::<O, A, B>(out.destination()?, [a.source()?, b.source()?], f)
+    iter::map2::<O, A, B>(out.destination()?, &[a.source()?, b.source()?], f)
 }
 
 /// `out[i] = f(a[i], b[i], c[i])`, with the inputs stretched to the shape of `out`. Each may be `out` itself.
@@ -251,5 +251,5 @@ pub fn ternary<O: Element, A: Element, B: Element, C: Element>(
     c: &impl Operand,
     f: impl Fn(A::Math, B::Math, C::Math) -> O::Math + Copy + Sync + 'static,
 ) -> Result<()> {
-    iter::map3::<O, A, B, C>(out.destination()?, [a.source()?, b.source()?, c.source()?], (f,))
+    iter::map3::<O, A, B, C>(out.destination()?, &[a.source()?, b.source()?, c.source()?], (f,))
 }

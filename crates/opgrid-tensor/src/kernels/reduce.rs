@@ -121,7 +121,7 @@ impl<'a> Held<'a> {
     fn of(source: Source<'a>) -> Result<Self> {
         match source {
             Source::Array(array) => Ok(Self::Borrowed(array)),
-            Source::Number(value) => Ok(Self::Made(Tensor::number(value).array()?.clone())),
+            Source::Number(value) => Ok(Self::Made(Tensor::number(*value).array()?.clone())),
         }
     }
 

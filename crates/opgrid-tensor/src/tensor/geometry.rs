@@ -16,7 +16,7 @@ pub type Dims = SmallVec<[i64; 6]>;
 /// Where the elements of a strided tensor lie in its storage, counted in elements.
 ///
 /// Invariants: as many strides as sizes; none of them and not the offset is negative; the number of elements and
-/// the position after the last one fit an `i64`.
+/// the position after the last one fit an `i64`; places of sizes that there are not are 0.
 ///
 /// # Examples
 ///
@@ -340,9 +340,16 @@ impl Geometry {
     /// Whether both have the same sizes. Always inlined, because every small loop asks for each of its inputs.
     #[inline(always)]
     pub(crate) fn has_sizes_of(&self, other: &Self) -> bool {
-        let (one, other) = (self.sizes(), other.sizes());
-        // A loop, because a call that compares memory costs more than the few sizes there are.
-        one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one == other)
+        if self.heap.is_some() {
+            return self.sizes() == other.sizes();
+        }
+        // All places, which takes a few instructions; as many as there are dimensions would be a loop.
+        let [one, other] = [self, other].map(|geometry| (geometry.dims, &geometry.inline[0]));
+        let mut differs = u64::from(one.0 ^ other.0);
+        for place in 0..INLINE {
+            differs |= (one.1[place] ^ other.1[place]) as u64;
+        }
+        differs == 0
     }
 
     /// Whether elements lie without gaps and overlaps, in any order of dimensions.

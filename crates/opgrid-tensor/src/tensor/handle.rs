@@ -511,8 +511,8 @@ impl Tensor {
 
     /// The value of a number that has no array yet. Once it has one, that may be written, and only it counts.
     #[inline]
-    pub(crate) fn bare_number(&self) -> Option<Scalar> {
-        match self.record().content {
+    pub(crate) fn bare_number(&self) -> Option<&Scalar> {
+        match &self.record().content {
             Content::Number(value) if self.record().later().is_none() => Some(value),
             _ => None,
         }

@@ -36,6 +36,7 @@ pub use promote::{
 };
 pub use requires_grad::requires_grad_key;
 pub use spec::TensorSpec;
+pub(crate) use storage::Thread;
 pub use storage::{
     Allocation, DeviceMemory, OwnedReadGuard, OwnedWriteGuard, ReadGuard, Statistics, Storage, WriteGuard,
     cache_statistics, set_cache_limit, trim,

@@ -31,7 +31,7 @@ use super::access::{self, Aliasing, Distinct};
 use super::arithmetic::number;
 use super::function::Function;
 use crate::error::argument;
-use crate::tensor::{Array, Element, Geometry, ReadGuard, Storage};
+use crate::tensor::{Array, Element, Geometry, ReadGuard, Storage, Thread};
 use crate::with_dtype;
 
 pub use self::span::{Input, Output};
@@ -43,8 +43,9 @@ pub(super) use self::strided::transpose;
 pub enum Source<'a> {
     /// An array, of any dtype: its elements are converted on the way.
     Array(&'a Array),
-    /// One number for all elements.
-    Number(Scalar),
+    /// One number for all elements. By reference, so that a source is two words, which no copy reads as one: what was just
+    /// written in parts is waited for.
+    Number(&'a Scalar),
 }
 
 impl<'a> From<&'a Array> for Source<'a> {
@@ -77,22 +78,55 @@ impl Constant {
 
 static ONE: Geometry = Geometry::ONE;
 
-/// Lets `work` run over `out` and the inputs, each seen as the dtype beside it.
+/// The inputs of a loop, and the dtype as which each is seen.
+#[derive(Clone, Copy)]
+struct Inputs<'a, const N: usize> {
+    sources: &'a [Source<'a>; N],
+    wanted: &'a [DType; N],
+}
+
+impl<'a, const N: usize> Inputs<'a, N> {
+    /// Each beside its dtype.
+    #[inline]
+    fn iter(self) -> impl Iterator<Item = (&'a Source<'a>, DType)> {
+        self.sources.iter().zip(self.wanted.iter().copied())
+    }
+
+    /// The bytes of elements of each operand.
+    fn sizes(self, out: &Array) -> [usize; 4] {
+        let mut sizes = [out.dtype().size_in_bytes(), 0, 0, 0];
+        for (size, wanted) in sizes[1..].iter_mut().zip(self.wanted) {
+            *size = wanted.size_in_bytes();
+        }
+        sizes
+    }
+
+    /// The guard of an input's storage, unless there is none.
+    #[inline(always)]
+    fn reader(self, k: usize, me: Thread) -> Result<Option<ReadGuard<'a>>> {
+        match self.sources.get(k) {
+            Some(Source::Array(array)) => array.storage().read_by(me).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Lets `work` run over `out` and the inputs.
 ///
 /// # Safety
 ///
 /// `Work::Call` is a kernel for these dtypes.
 unsafe fn run<const N: usize>(
     (out, computed): (&Array, DType),
-    inputs: [(Source<'_>, DType); N],
+    inputs: Inputs<'_, N>,
     work: Work<'_>,
 ) -> Result<()> {
     let out = Distinct::new(out)?;
-    match Way::of(out.array(), computed, &inputs) {
+    match Way::of(out.array(), computed, inputs) {
         // SAFETY: the caller's promise; the operands are as `Way::of` found.
-        Way::Apart => unsafe { run_apart(out, &inputs, work) },
+        Way::Apart => unsafe { run_apart(out, inputs, work) },
         // SAFETY: as above.
-        Way::Few => unsafe { run_few(out, &inputs, work) },
+        Way::Few => unsafe { run_few(out, inputs, work) },
         // SAFETY: passed on.
         Way::Any => unsafe { run_any((out, computed), inputs, work) },
     }
@@ -117,18 +151,18 @@ struct FewBlocks([[MaybeUninit<u8>; 16 * FEW]; 4]);
 
 impl Way {
     #[inline]
-    fn of<const N: usize>(out: &Array, computed: DType, inputs: &[(Source<'_>, DType); N]) -> Self {
+    fn of<const N: usize>(out: &Array, computed: DType, inputs: Inputs<'_, N>) -> Self {
         let geometry = out.geometry();
         if out.dtype() != computed || !geometry.is_contiguous() {
             return Self::Any;
         }
         let mut way = Self::Apart;
-        for (source, wanted) in inputs {
+        for (source, wanted) in inputs.iter() {
             match source {
                 Source::Array(array) => {
                     let input = array.geometry();
                     let fits =
-                        array.dtype() == *wanted && input.is_contiguous() && input.has_sizes_of(geometry);
+                        array.dtype() == wanted && input.is_contiguous() && input.has_sizes_of(geometry);
                     if !fits {
                         return Self::Any;
                     }
@@ -155,27 +189,27 @@ type Readers<'a, const N: usize> = [Option<ReadGuard<'a>>; N];
 #[inline]
 unsafe fn run_apart<const N: usize>(
     out: Distinct<'_>,
-    inputs: &[(Source<'_>, DType); N],
+    inputs: Inputs<'_, N>,
     work: Work<'_>,
 ) -> Result<()> {
     let me = Storage::me();
     let writer = out.array().storage().write_by(me)?;
     let target = Target::new(&writer, out, Overlap::Apart);
+    // One after the other: a list that is filled looks for what it drops.
+    let readers = [inputs.reader(0, me)?, inputs.reader(1, me)?, inputs.reader(2, me)?];
     let mut starts = [std::ptr::null_mut(); 4];
-    let mut sizes = [out.array().dtype().size_in_bytes(), 0, 0, 0];
     starts[0] = target.span().first();
-    let mut readers: Readers<'_, N> = [const { None }; N];
-    for (k, (source, wanted)) in inputs.iter().enumerate() {
-        let Source::Array(array) = source else { continue };
-        sizes[k + 1] = wanted.size_in_bytes();
-        starts[k + 1] = Span::read(readers[k].insert(array.storage().read_by(me)?), array).first();
+    for (k, source) in inputs.sources.iter().enumerate() {
+        if let (Some(reader), Source::Array(array)) = (&readers[k], source) {
+            starts[k + 1] = Span::read(reader, array).first();
+        }
     }
     // SAFETY:
     // - the spans are those of row-major arrays, of one shape and the kernel's dtypes: `Way::of` has compared. Their
     //   guards live until the end of this function.
     // - no input lies in the output's storage, as `Way::Apart` says, and the output is a `Target`.
     // - the caller's promise is the kernel's.
-    unsafe { walk::flat(starts, sizes, work, out.array().geometry().numel() as usize) };
+    unsafe { walk::flat(starts, work, out.array().geometry().numel() as usize, || inputs.sizes(out.array())) };
     // SAFETY: every element was visited.
     unsafe { target.complete() };
     Ok(())
@@ -187,7 +221,7 @@ unsafe fn run_apart<const N: usize>(
 #[inline(never)]
 unsafe fn run_few<const N: usize>(
     out: Distinct<'_>,
-    inputs: &[(Source<'_>, DType); N],
+    inputs: Inputs<'_, N>,
     work: Work<'_>,
 ) -> Result<()> {
     let array = out.array();
@@ -198,9 +232,8 @@ unsafe fn run_few<const N: usize>(
     let (mut overlap, mut in_place) = (Overlap::Apart, false);
     let mut readers: Readers<'_, N> = [const { None }; N];
     let mut starts = [std::ptr::null_mut(); 4];
-    let mut sizes = [0; 4];
+    let sizes = inputs.sizes(array);
     for (k, (source, wanted)) in inputs.iter().enumerate() {
-        sizes[k + 1] = wanted.size_in_bytes();
         starts[k + 1] = match source {
             Source::Array(input) if input.storage().is_same(array.storage()) => {
                 overlap = access::overlap(array, input, Aliasing::InPlace)?;
@@ -212,7 +245,7 @@ unsafe fn run_few<const N: usize>(
             }
             Source::Number(value) => {
                 let block = blocks.0[k + 1].as_mut_ptr().cast::<u8>();
-                let constant = Constant::new(*value, *wanted)?;
+                let constant = Constant::new(**value, wanted)?;
                 // SAFETY: a block has room for `FEW` elements of any dtype, and `Way::of` has counted; the constant is
                 // one element of the dtype.
                 unsafe { strided::gather(block, constant.start().as_ptr(), 0, n, sizes[k + 1]) };
@@ -222,14 +255,13 @@ unsafe fn run_few<const N: usize>(
     }
     let target = Target::new(&writer, out, overlap);
     let to = target.span().first();
-    sizes[0] = array.dtype().size_in_bytes();
     starts[0] = if in_place { blocks.0[0].as_mut_ptr().cast() } else { to };
     // SAFETY:
     // - the spans are those of row-major arrays, of one shape and the kernel's dtypes: `Way::of` has compared. Their
     //   guards live until the end of this function; blocks hold as many elements of numbers.
     // - a block stands for an output that is read, so that what is written is apart from what is read.
     // - the caller's promise is the kernel's.
-    unsafe { walk::flat(starts, sizes, work, n) };
+    unsafe { walk::flat(starts, work, n, || sizes) };
     if in_place {
         // SAFETY: the block has as many elements as the output, of its dtype; reading is over.
         unsafe { std::ptr::copy_nonoverlapping(starts[0], to, n * sizes[0]) };
@@ -247,12 +279,12 @@ unsafe fn run_few<const N: usize>(
 #[inline(never)]
 unsafe fn run_any<const N: usize>(
     (out, computed): (Distinct<'_>, DType),
-    inputs: [(Source<'_>, DType); N],
+    inputs: Inputs<'_, N>,
     work: Work<'_>,
 ) -> Result<()> {
     let array = out.array();
     let mut overlap = Overlap::Apart;
-    for (source, _) in &inputs {
+    for source in inputs.sources {
         if let Source::Array(input) = source
             && input.storage().is_same(array.storage())
         {
@@ -264,7 +296,7 @@ unsafe fn run_any<const N: usize>(
     let mut constants = [Constant([MaybeUninit::uninit(); 16]); N];
     for (k, (source, wanted)) in inputs.iter().enumerate() {
         match source {
-            Source::Number(value) => constants[k] = Constant::new(*value, *wanted)?,
+            Source::Number(value) => constants[k] = Constant::new(**value, wanted)?,
             // A storage that is read already needs no second guard.
             Source::Array(input) => {
                 let known = reader_of(&readers, input).is_some() || input.storage().is_same(array.storage());
@@ -276,7 +308,7 @@ unsafe fn run_any<const N: usize>(
     }
     let target = Target::new(&writer, out, overlap);
     let mut operands = [Operand { span: target.span(), wanted: computed }; 4];
-    for (k, (source, wanted)) in inputs.into_iter().enumerate() {
+    for (k, (source, wanted)) in inputs.iter().enumerate() {
         let span = match source {
             Source::Number(_) => Span::number(&constants[k], wanted),
             Source::Array(input) => match reader_of(&readers, input) {
@@ -306,7 +338,7 @@ fn reader_of<'r, 'a>(readers: &'r [Option<ReadGuard<'a>>], input: &Array) -> Opt
 ///
 /// As [`map1`].
 pub fn fill(out: &Array, value: Scalar) -> Result<()> {
-    copy(out, Source::Number(value))
+    copy(out, Source::Number(&value))
 }
 
 /// Writes the elements of `input`, converted and stretched to the shape of `out`.
@@ -316,7 +348,7 @@ pub fn fill(out: &Array, value: Scalar) -> Result<()> {
 /// As [`map1`].
 pub fn copy(out: &Array, input: Source<'_>) -> Result<()> {
     // SAFETY: there is no kernel.
-    unsafe { run((out, out.dtype()), [(input, out.dtype())], Work::Copy) }
+    unsafe { run((out, out.dtype()), Inputs { sources: &[input], wanted: &[out.dtype()] }, Work::Copy) }
 }
 
 /// Writes `f` of every element of `a`, converted to `A` and stretched to the shape of `out`.
@@ -331,8 +363,9 @@ pub fn map1<O: Element, A: Element>(
     f: impl Function<(A::Math,), Output = O::Math>,
 ) -> Result<()> {
     let kernel = typed::kernel::<_, (O, A)>(f);
+    let inputs = Inputs { sources: &[a], wanted: const { &[A::DTYPE] } };
     // SAFETY: the kernel's dtypes are named in the order of its inputs.
-    unsafe { run((out, O::DTYPE), [(a, A::DTYPE)], Work::Call(&kernel)) }
+    unsafe { run((out, O::DTYPE), inputs, Work::Call(&kernel)) }
 }
 
 /// Writes the square root of every element of `a`, computed as a single-precision number.
@@ -341,8 +374,9 @@ pub fn map1<O: Element, A: Element>(
 ///
 /// As [`map1`].
 pub fn square_roots(out: &Array, a: Source<'_>) -> Result<()> {
+    let inputs = Inputs { sources: &[a], wanted: &[DType::F32] };
     // SAFETY: the block's dtypes are named in the order of its inputs.
-    unsafe { run((out, DType::F32), [(a, DType::F32)], Work::Call(&roots::SquareRoots)) }
+    unsafe { run((out, DType::F32), inputs, Work::Call(&roots::SquareRoots)) }
 }
 
 /// Writes `f` of every pair of elements of `a` and `b`.
@@ -352,12 +386,13 @@ pub fn square_roots(out: &Array, a: Source<'_>) -> Result<()> {
 /// As [`map1`].
 pub fn map2<O: Element, A: Element, B: Element>(
     out: &Array,
-    [a, b]: [Source<'_>; 2],
+    sources: &[Source<'_>; 2],
     f: impl Function<(A::Math, B::Math), Output = O::Math>,
 ) -> Result<()> {
     let kernel = typed::kernel::<_, (O, A, B)>(f);
+    let inputs = Inputs { sources, wanted: const { &[A::DTYPE, B::DTYPE] } };
     // SAFETY: the kernel's dtypes are named in the order of its inputs.
-    unsafe { run((out, O::DTYPE), [(a, A::DTYPE), (b, B::DTYPE)], Work::Call(&kernel)) }
+    unsafe { run((out, O::DTYPE), inputs, Work::Call(&kernel)) }
 }
 
 /// Writes `f` of every three elements of `a`, `b` and `c`.
@@ -367,12 +402,13 @@ pub fn map2<O: Element, A: Element, B: Element>(
 /// As [`map1`].
 pub fn map3<O: Element, A: Element, B: Element, C: Element>(
     out: &Array,
-    [a, b, c]: [Source<'_>; 3],
+    sources: &[Source<'_>; 3],
     f: impl Function<(A::Math, B::Math, C::Math), Output = O::Math>,
 ) -> Result<()> {
     let kernel = typed::kernel::<_, (O, A, B, C)>(f);
+    let inputs = Inputs { sources, wanted: const { &[A::DTYPE, B::DTYPE, C::DTYPE] } };
     // SAFETY: the kernel's dtypes are named in the order of its inputs.
-    unsafe { run((out, O::DTYPE), [(a, A::DTYPE), (b, B::DTYPE), (c, C::DTYPE)], Work::Call(&kernel)) }
+    unsafe { run((out, O::DTYPE), inputs, Work::Call(&kernel)) }
 }
 
 /// Reduces `input` over `dims`, which are in ascending order, to `out`.

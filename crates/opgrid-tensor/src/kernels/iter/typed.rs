@@ -152,6 +152,10 @@ macro_rules! kernels {
             }
 
             /// One row.
+            ///
+            /// Elements are taken from the slices themselves, by their numbers. Then the compiler knows that none of them
+            /// is a place of the output, and neither compares addresses nor has a second loop for where one is. Of a part of
+            /// a slice, or of what a method gives, it does not know that in builds that compile parts of a crate anew.
             #[inline(always)]
             fn row<F, const FUSED: bool>(f: F, out: &mut [MaybeUninit<Out>], $($input: &[$type]),*)
             where
@@ -159,7 +163,7 @@ macro_rules! kernels {
             {
                 let n = out.len();
                 // Of one length, so that nothing is checked in the loops.
-                $(let $input = &$input[..n];)*
+                $(assert!($input.len() == n);)*
                 let mut whole = 0;
                 // Decided before there is code, so that only types whose results are narrowed have these loops. What is
                 // short is faster in one loop.
@@ -191,23 +195,24 @@ macro_rules! kernels {
                 if const { F::IS_PARTIAL } {
                     while whole < n {
                         let end = n.min(whole + PIECE);
-                        let out = &mut out[whole..end];
-                        $(let $input = &$input[whole..end];)*
                         let mut distance = 0;
-                        for i in 0..end - whole {
+                        for i in whole..end {
                             distance = larger(distance, f.distance(($($input[i].widen(),)*)));
-                            out[i].write(Out::narrow(call::<F, _, FUSED>(f, ($($input[i].widen(),)*))));
+                            let result = call::<F, _, FUSED>(f, ($($input[i].widen(),)*));
+                            out[i] = MaybeUninit::new(Out::narrow(result));
                         }
                         if distance > F::REACH {
-                            for i in 0..end - whole {
-                                out[i].write(Out::narrow(call_any::<F, _, FUSED>(f, ($($input[i].widen(),)*))));
+                            for i in whole..end {
+                                let result = call_any::<F, _, FUSED>(f, ($($input[i].widen(),)*));
+                                out[i] = MaybeUninit::new(Out::narrow(result));
                             }
                         }
                         whole = end;
                     }
                 }
                 for i in whole..n {
-                    out[i].write(Out::narrow(call::<F, _, FUSED>(f, ($($input[i].widen(),)*))));
+                    let result = call::<F, _, FUSED>(f, ($($input[i].widen(),)*));
+                    out[i] = MaybeUninit::new(Out::narrow(result));
                 }
             }
         }

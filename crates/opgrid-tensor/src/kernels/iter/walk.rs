@@ -156,7 +156,7 @@ pub(super) unsafe fn walk(operands: &[Operand<'_>], work: Work<'_>, overlap: Ove
             sizes[k] = operand.span.dtype().size_in_bytes();
         }
         // SAFETY: spans of row-major geometries are slices, of the kernel's dtypes, as `plain` found.
-        unsafe { flat(starts, sizes, work, out.numel() as usize) };
+        unsafe { flat(starts, work, out.numel() as usize, || sizes) };
         return Ok(());
     }
     let walk = Walk::new(operands, work, overlap)?;
@@ -172,32 +172,42 @@ pub(super) unsafe fn walk(operands: &[Operand<'_>], work: Work<'_>, overlap: Ove
 ///
 /// # Safety
 ///
-/// `starts` are the first of `n` elements of each operand of a [`walk`], without gaps and in one order, and `sizes` their
-/// bytes. They are of the kernel's dtypes, and inputs are apart from the output.
+/// `starts` are the first of `n` elements of each operand of a [`walk`], without gaps and in one order, and `sizes` gives
+/// their bytes. They are of the kernel's dtypes, and inputs are apart from the output.
 #[inline]
-pub(super) unsafe fn flat(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS], work: Work<'_>, n: usize) {
-    match work.amount(n) {
+pub(super) unsafe fn flat(
+    starts: [*mut u8; OPERANDS],
+    work: Work<'_>,
+    n: usize,
+    sizes: impl FnOnce() -> [usize; OPERANDS],
+) {
+    match (work.amount(n), work) {
         // SAFETY: passed on.
-        Some(amount) => unsafe { flat_on_threads(starts, sizes, work, n, amount) },
+        (Some(amount), _) => unsafe { flat_on_threads(starts, sizes(), work, n, amount) },
         // SAFETY: passed on.
-        None => unsafe { flat_here(starts, sizes, work, n) },
+        (None, Work::Copy) => unsafe { copy_here(starts, n * sizes()[0]) },
+        // SAFETY: passed on.
+        (None, Work::Call(kernel)) => unsafe { call_here(starts, kernel, n) },
     }
+}
+
+/// # Safety
+///
+/// As [`flat`], for elements of so many bytes.
+#[inline]
+unsafe fn copy_here(starts: [*mut u8; OPERANDS], bytes: usize) {
+    // SAFETY: the caller's promise: both have these bytes, and are apart.
+    unsafe { ptr::copy_nonoverlapping(starts[1], starts[0], bytes) };
 }
 
 /// # Safety
 ///
 /// As [`flat`].
 #[inline]
-unsafe fn flat_here(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS], work: Work<'_>, n: usize) {
-    match work {
-        // SAFETY: the caller's promise: both have these elements, and are apart.
-        Work::Copy => unsafe { ptr::copy_nonoverlapping(starts[1], starts[0], n * sizes[0]) },
-        Work::Call(kernel) => {
-            let inputs = [starts[1], starts[2], starts[3]].map(<*mut u8>::cast_const);
-            // SAFETY: the caller's promise: the operands are what the kernel takes.
-            unsafe { kernel.run(&Rows::one(starts[0], inputs, n)) }
-        }
-    }
+unsafe fn call_here(starts: [*mut u8; OPERANDS], kernel: &dyn Block, n: usize) {
+    let inputs = [starts[1], starts[2], starts[3]].map(<*mut u8>::cast_const);
+    // SAFETY: the caller's promise: the operands are what the kernel takes.
+    unsafe { kernel.run(&Rows::one(starts[0], inputs, n)) };
 }
 
 /// # Safety
@@ -215,8 +225,12 @@ unsafe fn flat_on_threads(
     parallel_for_of(amount, n, grain(n), &|range: Range<usize>| {
         let part: [*mut u8; OPERANDS] =
             std::array::from_fn(|k| starts.get(k).wrapping_add(range.start * sizes[k]));
-        // SAFETY: a part of the operands: `parallel_for_of` gives out ranges within `n`.
-        unsafe { flat_here(part, sizes, work, range.len()) }
+        match work {
+            // SAFETY: a part of the operands: `parallel_for_of` gives out ranges within `n`.
+            Work::Copy => unsafe { copy_here(part, range.len() * sizes[0]) },
+            // SAFETY: as above.
+            Work::Call(kernel) => unsafe { call_here(part, kernel, range.len()) },
+        }
     });
 }
 

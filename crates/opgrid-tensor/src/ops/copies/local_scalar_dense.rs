@@ -55,7 +55,7 @@ fn local_scalar_dense(input: &Tensor) -> Result<Scalar> {
         ));
     }
     if let Some(value) = input.bare_number() {
-        return Ok(value);
+        return Ok(*value);
     }
     let number = with_dtype!(input.dtype(), T: Stored => Ok(input.to_vec::<T>()?.first().map(|element| element.number())))?;
     number.map_or(Ok(Scalar::Int(0)), scalar)

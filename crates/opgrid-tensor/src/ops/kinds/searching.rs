@@ -86,7 +86,7 @@ pub(crate) fn fill(
 ) -> Result<()> {
     let dtype = result_type(&[sequence, values])?;
     let number =
-        values.bare_number().map(|number| Plain::number(values.dtype(), number).to_tensor()).transpose()?;
+        values.bare_number().map(|number| Plain::number(values.dtype(), *number).to_tensor()).transpose()?;
     let values = number.as_ref().unwrap_or(values).array()?;
     match sorter {
         None => searching::places(out.array()?, sequence.array()?, values, dtype, right),

@@ -231,8 +231,8 @@ fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
 }
 
 /// Whether all powers of a number are one, in any dtype but bool, which has none.
-fn gives_ones(base: Scalar) -> bool {
-    is_one(base) && base != Scalar::Bool(true)
+fn gives_ones(base: &Scalar) -> bool {
+    is_one(*base) && *base != Scalar::Bool(true)
 }
 
 fn is_zero(value: Scalar) -> bool {

@@ -156,7 +156,7 @@ fn set_device(elements: &Tensor, set: &Tensor) -> Result<Device> {
 fn cpu(elements: &Tensor, set: &Tensor, invert: bool, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[elements, set])?;
     let array = |tensor: &Tensor| match tensor.bare_number() {
-        Some(number) => Plain::number(tensor.dtype(), number).to_tensor()?.array().cloned(),
+        Some(number) => Plain::number(tensor.dtype(), *number).to_tensor()?.array().cloned(),
         None => tensor.array().cloned(),
     };
     searching::is_in(out.array()?, &array(elements)?, &array(set)?, dtype, invert)

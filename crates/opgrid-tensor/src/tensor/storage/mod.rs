@@ -39,7 +39,8 @@ pub use cache::{ALIGNMENT, Statistics, cache_statistics, set_cache_limit, trim};
 pub use memory::{Allocation, DeviceMemory};
 pub use owned::{OwnedReadGuard, OwnedWriteGuard};
 
-use borrows::{Borrows, Refusal, Thread};
+pub(crate) use borrows::Thread;
+use borrows::{Borrows, Refusal};
 use cache::Class;
 
 /// The memory of one or several tensors. Clones share it.
