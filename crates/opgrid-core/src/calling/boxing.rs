@@ -3,7 +3,7 @@
 
 use std::mem;
 
-use crate::calling::call::{BoxedCall, Next, beside};
+use crate::calling::call::{BoxedCall, Next, beside, is_watched};
 use crate::calling::conditions::{holds, settle_chain};
 use crate::calling::kernel::{Entry, KernelRecord, Role, TypedSide};
 use crate::calling::slow_path::note_adapted;
@@ -38,6 +38,17 @@ pub(crate) unsafe fn enter<S: Signature>(
     // SAFETY: guaranteed by the caller, see `# Safety`.
     if let Some(function) = unsafe { direct::<S>(kernel) } {
         return S::apply(function, args);
+    }
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    if let Some(select) = unsafe { selects::<S>(kernel) } {
+        let keys = S::apply(select, args)?;
+        let kernel = table.kernel(keys);
+        // SAFETY: guaranteed by the caller, see `# Safety`: the other kernel is of the same table.
+        return match unsafe { direct::<S>(kernel) } {
+            Some(function) => S::apply(function, args),
+            // SAFETY: as above.
+            None => unsafe { enter_by_address::<S>(kernel, table, keys, S::shorten(args)) },
+        };
     }
     // The tuple is put together anew, so that the way above needs none in memory.
     // SAFETY: guaranteed by the caller, see `# Safety`.
@@ -112,11 +123,11 @@ unsafe fn pass_by<S: Signature>(
     let keys = beside(keys);
     let kernel = table.kernel(keys);
     // SAFETY: guaranteed by the caller, see `# Safety`.
-    if let Some(function) = unsafe { direct::<S>(kernel) } {
-        return S::apply(function, args);
+    match unsafe { direct::<S>(kernel) } {
+        Some(function) => S::apply(function, args),
+        // SAFETY: guaranteed by the caller, see `# Safety`.
+        None => unsafe { enter_by_address::<S>(kernel, table, keys, args) },
     }
-    // SAFETY: guaranteed by the caller, see `# Safety`.
-    unsafe { enter_by_address::<S>(kernel, table, keys, args) }
 }
 
 /// Calls a kernel that has no typed side for `S`: the arguments become values, and the results come back from them.
@@ -469,6 +480,45 @@ where
     // SAFETY: guaranteed by the caller, see `# Safety`.
     let next = unsafe { Next::new(table, keys) };
     layer(next, args)
+}
+
+/// The entry of a kernel that chooses keys.
+///
+/// # Safety
+///
+/// - `kernel.state` points to an `S::Returning<DispatchKeySet>` that lives as long as the record.
+/// - The operator of `table` was checked for `S`.
+pub(crate) unsafe fn enter_selecting<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    let select = unsafe { *kernel.state.cast::<S::Returning<DispatchKeySet>>() };
+    let chosen = S::apply(select, args)?;
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    unsafe { Next::<S>::new(table, keys) }.redispatch(chosen, args)
+}
+
+/// The function that chooses keys which a kernel is, if it is one and nobody watches the steps of calls.
+///
+/// # Safety
+///
+/// As [`enter`].
+#[inline(always)]
+unsafe fn selects<S: Signature>(kernel: &KernelRecord) -> Option<S::Returning<DispatchKeySet>> {
+    // Decided before there is code.
+    if const { !S::NAMES_DEVICE } {
+        return None;
+    }
+    let is_of_signature = !side::<S>(kernel).entry.is_null();
+    if !kernel.selects || !is_of_signature || with_thread(is_watched) {
+        return None;
+    }
+    // SAFETY: guaranteed by the caller, see `# Safety`: this side is that of a kernel of `S`, and `Kernel::selecting::<S>`, which
+    // alone sets `selects`, has put the function into the record.
+    Some(unsafe { *kernel.state.cast::<S::Returning<DispatchKeySet>>() })
 }
 
 /// The entry of a chain: asks the providers, and enters the one that accepts.

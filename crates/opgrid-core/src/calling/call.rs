@@ -358,7 +358,7 @@ impl Watched for Boxed<'_, '_> {
 
 /// Whether somebody watches the steps of this thread.
 #[inline(always)]
-fn is_watched(thread: &ThreadState) -> bool {
+pub(crate) fn is_watched(thread: &ThreadState) -> bool {
     thread.flags() & (flag::WATCHED | flag::RECORDED) != 0
 }
 

@@ -127,6 +127,8 @@ pub(crate) struct KernelRecord {
     /// The layers that the arguments of a call have to carry; calls that do not pass the kernel by.
     pub(crate) wants: u64,
     pub(crate) role: Role,
+    /// Whether `state` leads to a function that chooses keys, an `S::Returning<DispatchKeySet>` of the signature.
+    pub(crate) selects: bool,
     pub(crate) signature: Option<&'static SignatureOf>,
     pub(crate) name: Option<Arc<str>>,
     pub(crate) origin: Origin,
@@ -298,6 +300,7 @@ impl Kernel {
             free,
             wants: 0,
             role,
+            selects: false,
             signature,
             name,
             origin,
@@ -349,6 +352,40 @@ impl Kernel {
         }
         let (side, state) = parts::<S, _>(layer);
         Self::from_parts(Some(signature_of::<S>()), side, boxing::boxed_entry::<S>, state)
+    }
+
+    /// A function that chooses the keys with which the call goes on, as the kernels at `BackendSelect` do where no argument
+    /// is a tensor. Calls that name a device pass it without a second dispatch: the function is asked, and the kernel of the keys
+    /// that it gives gets the arguments as they came.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{Device, DispatchKey, Dispatcher, Kernel, compute_dispatch_key};
+    ///
+    /// type Make = fn(i64, Option<Device>) -> i64;
+    ///
+    /// let dispatcher = Dispatcher::new();
+    /// let mut library = dispatcher.library("docs")?;
+    /// let choose = Kernel::selecting::<Make>(|_, device| Ok(compute_dispatch_key(None, None, device)?.key_set()));
+    /// library.define("docs::make(int n, *, Device? device=None) -> int");
+    /// library.implement("docs::make").add(choose.at(DispatchKey::BackendSelect));
+    /// library.implement("docs::make").add(Kernel::function::<Make>(|n, _| Ok(n)).at(DispatchKey::Cpu));
+    /// library.implement("docs::make").add(Kernel::function::<Make>(|_, _| Ok(0)).at(DispatchKey::Meta));
+    /// let _registration = library.finish()?;
+    /// let make = dispatcher.find("docs::make")?.typed::<Make>()?;
+    /// assert_eq!((make.call((3, None))?, make.call((3, Some(Device::META)))?), (3, 0));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn selecting<S: Signature>(select: S::Returning<DispatchKeySet>) -> Self {
+        let entry: Entry<S> = boxing::enter_selecting::<S>;
+        let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
+        let free = free::<S::Returning<DispatchKeySet>>;
+        let state = (Box::into_raw(Box::new(select)).cast_const().cast(), Some(free as unsafe fn(*const ())));
+        let mut kernel = Self::from_parts(Some(signature_of::<S>()), side, boxing::boxed_entry::<S>, state);
+        kernel.record.selects = true;
+        kernel
     }
 
     /// A function or closure over values: it serves every operator.

@@ -12,6 +12,7 @@ use crate::calling::conditions::Condition;
 use crate::calling::kernel::{Kernel, Origin};
 use crate::error::Result;
 use crate::keys::key::DispatchKey;
+use crate::keys::set::DispatchKeySet;
 use crate::place::Place;
 use crate::registration::library::{Begun, Library};
 use crate::registration::overload::{ArgsOf, KernelOf, KernelWithKeysOf, Operator, OutputOf, ReturningOf};
@@ -221,6 +222,12 @@ impl<O: Operator> OperatorBuilder<'_, O> {
         kernel: impl for<'a> Fn(ArgsOf<'a, O>) -> Result<OutputOf<O>> + Send + Sync + 'static,
     ) -> Self {
         self.add(Kernel::closure::<O::Signature>(kernel).at(key))
+    }
+
+    /// Adds a function that chooses the keys with which calls go on from `key`: see [`Kernel::selecting`].
+    #[track_caller]
+    pub fn selecting(self, key: DispatchKey, select: ReturningOf<O, DispatchKeySet>) -> Self {
+        self.add(Kernel::selecting::<O::Signature>(select).at(key))
     }
 
     /// Adds a closure that can call on to the keys below `key`.

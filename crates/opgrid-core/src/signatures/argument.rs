@@ -42,6 +42,9 @@ pub trait Argument: sealed::Sealed + 'static {
     /// The same type with `i64` in the place of every [`SymInt`].
     type Concrete: Argument;
 
+    /// Whether the argument says on which device something is made.
+    const NAMES_DEVICE: bool = false;
+
     /// The type's name in schemas.
     fn schema_type() -> Type;
 
@@ -74,7 +77,7 @@ pub trait Argument: sealed::Sealed + 'static {
 
 /// Plain values that travel as they are.
 macro_rules! by_value {
-    ($($type:ty: $schema:ident, $view:pat => $read:expr;)*) => {
+    ($($type:ty: $schema:ident $([$is:ident])?, $view:pat => $read:expr;)*) => {
         $(
             impl sealed::Sealed for $type {}
 
@@ -82,6 +85,8 @@ macro_rules! by_value {
                 type At<'a> = $type;
                 type Hold = ();
                 type Concrete = $type;
+
+                $(const $is: bool = true;)?
 
                 fn schema_type() -> Type {
                     Type::$schema
@@ -146,7 +151,7 @@ impl Argument for i64 {
 by_value! {
     f64: Float, ValueView::Float(value) => Some(value);
     bool: Bool, ValueView::Bool(value) => Some(value);
-    Device: Device, ValueView::Device(value) => Some(value);
+    Device: Device [NAMES_DEVICE], ValueView::Device(value) => Some(value);
     DType: ScalarType, value => match value {
         ValueView::DType(value) => Some(value),
         ValueView::Int(number) => DType::from_number(number),
@@ -363,6 +368,8 @@ impl<T: Argument> Argument for Option<T> {
     type At<'a> = Option<T::At<'a>>;
     type Hold = T::Hold;
     type Concrete = Option<T::Concrete>;
+
+    const NAMES_DEVICE: bool = T::NAMES_DEVICE;
 
     fn schema_type() -> Type {
         Type::Optional(Box::new(T::schema_type()))

@@ -262,6 +262,9 @@ pub trait Signature: sealed::Sealed + Copy + Send + Sync + 'static {
     /// The number of arguments.
     const ARITY: usize;
 
+    /// Whether an argument says on which device something is made.
+    const NAMES_DEVICE: bool;
+
     /// The types of the arguments in schemas.
     fn argument_types() -> Vec<Type>;
 
@@ -369,6 +372,8 @@ macro_rules! signatures {
                 type ReturningWithKeys<X: 'static> = for<'a> fn(DispatchKeySet, $($name::At<'a>),*) -> Result<X>;
 
                 const ARITY: usize = <[usize]>::len(&[$($place),*]);
+
+                const NAMES_DEVICE: bool = false $(|| $name::NAMES_DEVICE)*;
 
                 fn argument_types() -> Vec<Type> {
                     vec![$($name::schema_type()),*]

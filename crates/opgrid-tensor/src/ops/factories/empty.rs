@@ -9,7 +9,7 @@
 //!   own strides.
 //! - Source: torch.empty, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
 
-use opgrid_core::{DeviceType, operator};
+use opgrid_core::{DeviceType, Operator, operator};
 
 use crate::devices;
 use crate::ops::kinds::factory::selected;
@@ -21,13 +21,11 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(EmptyMemoryFormat, &kind::FACTORY).on_cpu_and_meta(empty).layer(
-        DispatchKey::BackendSelect,
-        |next, args| {
-            let (_, dtype, layout, device, _, _) = args;
-            next.redispatch(selected(dtype, layout, device)?, args)
-        },
-    );
+    library
+        .define_with_forms(EmptyMemoryFormat, &kind::FACTORY)
+        .kernel(DispatchKey::Cpu, empty)
+        .kernel(DispatchKey::Meta, empty)
+        .selecting(DispatchKey::BackendSelect, |_, dtype, layout, device, _, _| selected(dtype, layout, device));
     library.implement(EmptyOut).on_every_backend(|size, memory_format, out| {
         if let Some(format) = memory_format {
             let message =
@@ -49,7 +47,21 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(EmptyMemoryFormat, Roundings::all(Rounding::Unset));
 }
 
+/// A plain function, which takes its arguments in registers, and names the operator in its errors itself.
 fn empty(
+    size: &[i64],
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+    memory_format: Option<MemoryFormat>,
+) -> Result<Tensor> {
+    made(size, dtype, layout, device, pin_memory, memory_format)
+        .map_err(|error| error.within(EmptyMemoryFormat::name()))
+}
+
+#[inline(always)]
+fn made(
     size: &[i64],
     dtype: Option<DType>,
     layout: Option<Layout>,

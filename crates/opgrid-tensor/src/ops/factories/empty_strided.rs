@@ -19,7 +19,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(EmptyStrided, &kind::FACTORY).on_cpu_and_meta(strided).selecting();
+    library.define_with_forms(EmptyStrided, &kind::FACTORY).on_cpu_and_meta(strided).by_options();
     library.implement(EmptyStridedOut).on_every_backend(|size, stride, out| {
         factory::give(out, Geometry::strided(size, stride, 0)?, |_| Ok(()))
     });

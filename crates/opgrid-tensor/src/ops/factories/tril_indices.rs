@@ -30,7 +30,7 @@ pub(super) fn register(library: &mut Library) {
             let made = indices(Part { row, col, offset, side: Side::Lower }, dtype, device)?;
             if pin_memory == Some(true) { made.pin_memory() } else { Ok(made) }
         })
-        .selecting();
+        .by_options();
     library
         .define_with_forms(TriuIndices, &kind::FACTORY)
         .on_cpu_and_meta(|row, col, offset, dtype, layout, device, pin_memory| {
@@ -38,7 +38,7 @@ pub(super) fn register(library: &mut Library) {
             let made = indices(Part { row, col, offset, side: Side::Upper }, dtype, device)?;
             if pin_memory == Some(true) { made.pin_memory() } else { Ok(made) }
         })
-        .selecting();
+        .by_options();
     library
         .implement(TrilIndicesOut)
         .on_cpu_and_meta(|row, col, offset, out| into(Part { row, col, offset, side: Side::Lower }, out));

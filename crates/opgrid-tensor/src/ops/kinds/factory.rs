@@ -21,8 +21,8 @@ use crate::tensor::{Geometry, Tensor, TensorSpec, default_dtype};
 
 /// The signature of an operator whose last arguments are dtype, layout, device and whether memory is pinned.
 pub trait Factory: Signature {
-    /// The arguments that choose the backend.
-    fn options(args: Self::Args<'_>) -> (Option<DType>, Option<Layout>, Option<Device>);
+    /// The keys that such a call goes on with, by its options.
+    const SELECTED: Self::Returning<DispatchKeySet>;
 }
 
 macro_rules! factory {
@@ -30,11 +30,8 @@ macro_rules! factory {
         $(impl<Ret: Return, $($name: Argument),*> Factory
             for fn($($name,)* Option<DType>, Option<Layout>, Option<Device>, Option<bool>) -> Ret
         {
-            #[inline]
-            fn options(args: Self::Args<'_>) -> (Option<DType>, Option<Layout>, Option<Device>) {
-                let ($($value,)* dtype, layout, device, _pin_memory) = args;
-                (dtype, layout, device)
-            }
+            const SELECTED: Self::Returning<DispatchKeySet> =
+                |$($value,)* dtype, layout, device, _pin_memory| selected(dtype, layout, device);
         })*
     };
 }
@@ -49,7 +46,7 @@ factory! {
 /// Adds the kernels of a factory to an operator.
 pub(crate) trait Factories<O: Operator>: Sized {
     /// The choice of the backend.
-    fn selecting(self) -> Self
+    fn by_options(self) -> Self
     where
         O::Signature: Factory;
 
@@ -61,14 +58,11 @@ pub(crate) trait Factories<O: Operator>: Sized {
 
 impl<O: Operator> Factories<O> for OperatorBuilder<'_, O> {
     #[track_caller]
-    fn selecting(self) -> Self
+    fn by_options(self) -> Self
     where
         O::Signature: Factory,
     {
-        self.layer(DispatchKey::BackendSelect, |next, args| {
-            let (dtype, layout, device) = O::Signature::options(args);
-            next.redispatch(selected(dtype, layout, device)?, args)
-        })
+        self.selecting(DispatchKey::BackendSelect, O::Signature::SELECTED)
     }
 
     #[track_caller]
@@ -76,7 +70,7 @@ impl<O: Operator> Factories<O> for OperatorBuilder<'_, O> {
     where
         O::Signature: Factory,
     {
-        self.selecting().on_every_backend(kernel)
+        self.by_options().on_every_backend(kernel)
     }
 }
 
@@ -98,7 +92,7 @@ pub(crate) fn define_filled<F, O>(
     O: Operator<Signature = fn(Vec<i64>, Tensor) -> WritesLast>,
 {
     let explicit = DispatchKey::CompositeExplicitAutograd;
-    let functional = library.define_with_forms(operator, &kind::FACTORY).selecting();
+    let functional = library.define_with_forms(operator, &kind::FACTORY).by_options();
     let _ = functional.closure(explicit, move |(size, dtype, layout, device, pin_memory)| {
         let made = EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None);
         made.and_then(|out| fill(&out).map(|()| out)).map_err(|error| error.within(F::name()))
