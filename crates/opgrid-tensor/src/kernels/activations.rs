@@ -73,6 +73,11 @@ macro_rules! activations {
             fn call(self, (x,): ($type,)) -> $type {
                 Special::gelu(x)
             }
+
+            #[inline(always)]
+            fn call_unfused(self, (x,): ($type,)) -> $type {
+                Special::gelu_unfused(x)
+            }
         }
 
         impl Function<($type,)> for GeluByTanh {
@@ -95,6 +100,13 @@ macro_rules! activations {
                 let below = 0.5 * Special::erfc(-x * std::$type::consts::FRAC_1_SQRT_2);
                 let scale = 0.5 * std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
                 grad * (below + x * scale * Inexact::exp(-0.5 * x * x))
+            }
+
+            #[inline(always)]
+            fn call_unfused(self, (grad, x): ($type, $type)) -> $type {
+                let below = 0.5 * Special::erfc_unfused(-x * std::$type::consts::FRAC_1_SQRT_2);
+                let scale = 0.5 * std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
+                grad * (below + x * scale * Inexact::exp_unfused(-0.5 * x * x))
             }
         }
 

@@ -5,7 +5,7 @@
 
 use std::f64::consts::{LN_2, LOG2_E};
 
-use super::polynomials::{Polynomials, horner, in_pairs};
+use super::polynomials::{Fused, Polynomials, horner, in_pairs};
 
 /// Above this, squares of numbers may be infinite, and adding one does not change them.
 const LARGE: f64 = 1e150;

@@ -98,6 +98,30 @@ macro_rules! methods {
     ($trait:ident: $($rest:tt)*) => {
         $crate::kernels::function::methods! { $trait, long: true: $($rest)* }
     };
+    // Long ones of one number, with a method for processors that have no instruction for a product and a sum at once.
+    ($trait:ident, unfused: $($(#[$doc:meta])* $name:ident = $method:ident and $unfused:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug)]
+            pub struct $name;
+
+            impl<T: $trait> $crate::kernels::Function<(T,)> for $name {
+                type Output = T;
+                const IS_LONG: bool = true;
+                const IS_WIDE: bool = T::IS_WIDE;
+
+                #[inline(always)]
+                fn call(self, (x,): (T,)) -> T {
+                    <T as $trait>::$method(x)
+                }
+
+                #[inline(always)]
+                fn call_unfused(self, (x,): (T,)) -> T {
+                    <T as $trait>::$unfused(x)
+                }
+            }
+        )*
+    };
     ($trait:ident, long: $long:literal: $($(#[$doc:meta])* $name:ident = $method:ident($($arg:ident),+);)*) => {
         $(
             $(#[$doc])*

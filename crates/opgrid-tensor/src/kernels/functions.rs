@@ -37,6 +37,24 @@ pub trait Functions: Inexact {
         Functions::tan(self)
     }
 
+    /// The sine of a number that is near, for processors that have no instruction for a product and a sum at once.
+    #[inline(always)]
+    fn sin_near_unfused(self) -> Self {
+        self.sin_near()
+    }
+
+    /// The cosine of such a number, for such processors.
+    #[inline(always)]
+    fn cos_near_unfused(self) -> Self {
+        self.cos_near()
+    }
+
+    /// The tangent of such a number, for such processors.
+    #[inline(always)]
+    fn tan_near_unfused(self) -> Self {
+        self.tan_near()
+    }
+
     /// The sine.
     fn sin(self) -> Self;
 
@@ -191,7 +209,9 @@ macro_rules! real {
     ($($type:ident: $exp_m1:expr, $ln_1p:expr, $log10:expr;)*) => {
         $(impl Functions for $type {
             real!(@library $type sin cos tan);
-            real!(@trigonometric $type sin_near: sine, cos_near: cosine, tan_near: tangent);
+            real!(@trigonometric $type sin_near: sine::<true>, cos_near: cosine::<true>, tan_near: tangent::<true>);
+            real!(@trigonometric $type sin_near_unfused: sine::<false>, cos_near_unfused: cosine::<false>);
+            real!(@trigonometric $type tan_near_unfused: tangent::<false>);
             real!(@trigonometric $type asin: arc_sine, acos: arc_cosine, atan: arc_tangent);
 
             #[inline(always)]
@@ -237,10 +257,10 @@ macro_rules! real {
             <$type>::$name(self)
         })*
     };
-    (@trigonometric $type:ident $($name:ident: $function:ident),*) => {
+    (@trigonometric $type:ident $($name:ident: $function:ident $(::<$fused:literal>)?),*) => {
         $(#[inline(always)]
         fn $name(self) -> Self {
-            Trigonometric::$function(self)
+            Trigonometric::$function$(::<$fused>)?(self)
         })*
     };
     (@double $type:ident $($name:ident)*) => {
@@ -259,11 +279,11 @@ real! {
 
 partial! { Functions, long: true:
     /// The sine.
-    Sine = sin_near if distance <= 0, else sin;
+    Sine = sin_near if distance <= 0, else sin, unfused sin_near_unfused and sin;
     /// The cosine.
-    Cosine = cos_near if distance <= 0, else cos;
+    Cosine = cos_near if distance <= 0, else cos, unfused cos_near_unfused and cos;
     /// The tangent.
-    Tangent = tan_near if distance <= 0, else tan;
+    Tangent = tan_near if distance <= 0, else tan, unfused tan_near_unfused and tan;
 }
 
 /// Of the inverses of the tangent and the hyperbolic tangent.

@@ -15,6 +15,7 @@ pub(super) enum Unfused {
     Logarithm,
     LogarithmNear,
     HyperbolicTangent,
+    ExponentialOfHalfSquare,
 }
 
 /// Exponential, logarithm, hyperbolic tangent, sine and cosine.
@@ -82,15 +83,21 @@ pub(super) use horner;
 /// The same by pairs of terms, pairs of those and so on: some products more than [`horner`], and short chains of steps that wait
 /// for one another. It is faster where there are ten terms and more, and a little less exact.
 macro_rules! in_pairs {
-    ($x:expr; $only:expr $(,)?) => { $only };
-    ($x:expr; $($term:expr),+ $(,)?) => {{
+    ($fused:ident: $x:expr; $only:expr $(,)?) => { $only };
+    ($fused:ident: $x:expr; $($term:expr),+ $(,)?) => {{
         let x = $x;
-        in_pairs!(@ x [] $($term),+)
+        in_pairs!(@ $fused x [] $($term),+)
     }};
-    (@ $x:ident [$($done:expr,)*] $a:expr, $b:expr $(, $rest:expr)*) => {
-        in_pairs!(@ $x [$($done,)* $x.mul_add($b, $a),] $($rest),*)
+    (@ $fused:ident $x:ident [$($done:expr,)*] $a:expr, $b:expr $(, $rest:expr)*) => {
+        in_pairs!(@ $fused $x [$($done,)* $x.fused::<$fused>($b, $a),] $($rest),*)
     };
-    (@ $x:ident [$($done:expr,)*] $($last:expr)?) => { in_pairs!($x * $x; $($done,)* $($last)?) };
+    (@ $fused:ident $x:ident [$($done:expr,)*] $($last:expr)?) => {
+        in_pairs!($fused: $x * $x; $($done,)* $($last)?)
+    };
+    ($x:expr; $($term:expr),+ $(,)?) => {{
+        const FUSED: bool = true;
+        in_pairs!(FUSED: $x; $($term),+)
+    }};
 }
 pub(super) use in_pairs;
 
@@ -101,20 +108,33 @@ pub(super) use in_pairs;
 pub(super) trait Fused: Copy {
     /// `self * factor + summand`, rounded once or twice.
     fn fused<const FUSED: bool>(self, factor: Self, summand: Self) -> Self;
+
+    /// The same for what is lost where the product is rounded. Without an instruction for it, single precision goes through
+    /// double, where products are exact; double precision waits for a call.
+    fn fused_exactly<const FUSED: bool>(self, factor: Self, summand: Self) -> Self;
 }
 
 macro_rules! fused {
-    ($($float:ident),*) => {
+    ($($float:ident: |$first:ident, $second:ident, $third:ident| $exactly:expr;)*) => {
         $(impl Fused for $float {
             #[inline(always)]
             fn fused<const FUSED: bool>(self, factor: Self, summand: Self) -> Self {
                 if FUSED { self.mul_add(factor, summand) } else { self * factor + summand }
             }
+
+            #[inline(always)]
+            fn fused_exactly<const FUSED: bool>(self, $second: Self, $third: Self) -> Self {
+                let $first = self;
+                if FUSED { self.mul_add($second, $third) } else { $exactly }
+            }
         })*
     };
 }
 
-fused!(f32, f64);
+fused! {
+    f32: |a, b, c| (f64::from(a) * f64::from(b) + f64::from(c)) as Self;
+    f64: |a, b, c| a.mul_add(b, c);
+}
 
 /// What differs between the types: widths, ranges and how many terms are needed.
 macro_rules! polynomials {
@@ -236,6 +256,16 @@ macro_rules! polynomials {
                 (less_one / (less_one + 2.0)).copysign(x)
             }
 
+            #[inline(always)]
+            fn exponential_of_half_square<const FUSED: bool>(x: $float) -> $float {
+                let half = 0.5 * x;
+                let shifted = (half * x).fused::<FUSED>(-std::$float::consts::LOG2_E, ROUND);
+                let whole = shifted - ROUND;
+                let rest = half.fused_exactly::<FUSED>(-x, -(whole * $ln2_high));
+                let r = whole.fused::<FUSED>(-$ln2_low, rest);
+                raised(of_rest::<FUSED>(r), shifted)
+            }
+
         impl Polynomials for $float {
             #[inline(always)]
             fn exponential(self) -> Self {
@@ -276,6 +306,7 @@ macro_rules! polynomials {
                     Unfused::Logarithm => logarithm::<false>(self),
                     Unfused::LogarithmNear => logarithm_near::<false>(self),
                     Unfused::HyperbolicTangent => hyperbolic_tangent::<false>(self),
+                    Unfused::ExponentialOfHalfSquare => exponential_of_half_square::<false>(self),
                 }
             }
 
@@ -288,12 +319,7 @@ macro_rules! polynomials {
 
             #[inline(always)]
             fn exponential_of_half_square(self) -> Self {
-                let half = 0.5 * self;
-                let shifted = (half * self).mul_add(-std::$float::consts::LOG2_E, ROUND);
-                let whole = shifted - ROUND;
-                let rest = half.mul_add(-self, -(whole * $ln2_high));
-                let r = whole.mul_add(-$ln2_low, rest);
-                raised(of_rest::<true>(r), shifted)
+                exponential_of_half_square::<true>(self)
             }
 
             const NORMAL_REACH: Self = $normal;

@@ -25,6 +25,24 @@ pub trait Special: Arithmetic {
     /// A number times the part of a normal distribution that lies below it.
     fn gelu(self) -> Self;
 
+    /// The error function, for processors that have no instruction for a product and a sum at once.
+    #[inline(always)]
+    fn erf_unfused(self) -> Self {
+        self.erf()
+    }
+
+    /// One minus it, for such processors.
+    #[inline(always)]
+    fn erfc_unfused(self) -> Self {
+        self.erfc()
+    }
+
+    /// As [`gelu`](Self::gelu), for such processors.
+    #[inline(always)]
+    fn gelu_unfused(self) -> Self {
+        self.gelu()
+    }
+
     /// The inverse of the error function; NaN beyond 1 and -1.
     fn erfinv(self) -> Self;
 
@@ -35,32 +53,25 @@ pub trait Special: Arithmetic {
     fn digamma(self) -> Self;
 }
 
-methods! { Special:
+methods! { Special, unfused:
     /// The error function.
-    ErrorFunction = erf(x);
+    ErrorFunction = erf and erf_unfused;
     /// One minus the error function.
-    ErrorFunctionComplement = erfc(x);
+    ErrorFunctionComplement = erfc and erfc_unfused;
+}
+
+methods! { Special:
     /// The inverse of the error function.
     ErrorFunctionInverse = erfinv(x);
 }
 
 macro_rules! special {
-    ($($type:ident: $precision:ident),*) => {
+    ($($type:ident: $($name:ident = $function:expr),*;)*) => {
         $(impl Special for $type {
-            #[inline(always)]
-            fn erf(self) -> Self {
-                $precision::erf(self)
-            }
-
-            #[inline(always)]
-            fn erfc(self) -> Self {
-                $precision::erfc(self)
-            }
-
-            #[inline(always)]
-            fn gelu(self) -> Self {
-                $precision::gelu(self)
-            }
+            $(#[inline(always)]
+            fn $name(self) -> Self {
+                $function(self)
+            })*
 
             #[inline(always)]
             fn erfinv(self) -> Self {
@@ -80,7 +91,11 @@ macro_rules! special {
     };
 }
 
-special!(f32: single, f64: double);
+special! {
+    f32: erf = single::erf::<true>, erfc = single::erfc::<true>, gelu = single::gelu::<true>,
+        erf_unfused = single::erf::<false>, erfc_unfused = single::erfc::<false>, gelu_unfused = single::gelu::<false>;
+    f64: erf = double::erf, erfc = double::erfc, gelu = double::gelu;
+}
 
 /// By the quantiles of the normal distribution: a quotient of polynomials in the middle, two in the square root of the
 /// logarithm at the ends.

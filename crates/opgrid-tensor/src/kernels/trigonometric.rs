@@ -3,21 +3,21 @@
 //! Errors are below two units in the last place for single precision and below three for double; the tests compare with the
 //! standard library.
 
-use super::polynomials::horner;
+use super::polynomials::{Fused, horner};
 
 /// Trigonometric functions of real numbers and their inverses.
 pub(super) trait Trigonometric: Copy {
     /// Whether sine, cosine and tangent of this are right: beyond, more digits of pi are needed.
     fn is_near(self) -> bool;
 
-    /// The sine.
-    fn sine(self) -> Self;
+    /// The sine, by products and sums at once or, for processors that have no instruction for that, mostly by rounded ones.
+    fn sine<const FUSED: bool>(self) -> Self;
 
     /// The cosine.
-    fn cosine(self) -> Self;
+    fn cosine<const FUSED: bool>(self) -> Self;
 
     /// The tangent.
-    fn tangent(self) -> Self;
+    fn tangent<const FUSED: bool>(self) -> Self;
 
     /// The inverse of the sine.
     fn arc_sine(self) -> Self;
@@ -38,6 +38,7 @@ macro_rules! trigonometric {
         fraction: $fraction:literal,
         near: $near:literal,
         quarter: [$first:expr, $second:literal, $third:literal],
+        rest, unfused: |$x:ident, $quarters:ident| $rest:expr,
         sine: [$($sine:expr),+],
         cosine: [$($cosine:expr),+],
         arc_sine: [$($arc_sine:expr),+] / [$($under:expr),+],
@@ -48,14 +49,20 @@ macro_rules! trigonometric {
             ///
             /// What is left after the first step is a multiple of the last digit of the first part, and exact.
             #[inline(always)]
-            fn reduced(x: $float) -> ($float, $float, $unsigned) {
+            fn reduced<const FUSED: bool>(x: $float) -> ($float, $float, $unsigned) {
                 const ROUND: $float = 1.5 * (1u64 << $fraction) as $float;
-                let shifted = x.mul_add(std::$float::consts::FRAC_2_PI, ROUND);
+                let shifted = x.fused::<FUSED>(std::$float::consts::FRAC_2_PI, ROUND);
                 let quarters = shifted - ROUND;
-                let r = quarters.mul_add(-$third, quarters.mul_add(-$second, quarters.mul_add(-$first, x)));
+                let r = if FUSED {
+                    quarters.mul_add(-$third, quarters.mul_add(-$second, quarters.mul_add(-$first, x)))
+                } else {
+                    let ($x, $quarters) = (x, quarters);
+                    $rest
+                };
                 let z = r * r;
-                let sine = (r * z).mul_add(horner!(z; $($sine),+), r);
-                let cosine = (z * z).mul_add(horner!(z; $($cosine),+), z.mul_add(-0.5, 1.0));
+                let sine = (r * z).fused::<FUSED>(horner!(FUSED: z; $($sine),+), r);
+                let middle = z.fused::<FUSED>(-0.5, 1.0);
+                let cosine = (z * z).fused::<FUSED>(horner!(FUSED: z; $($cosine),+), middle);
                 (sine, cosine, shifted.to_bits())
             }
 
@@ -79,22 +86,22 @@ macro_rules! trigonometric {
                 }
 
                 #[inline(always)]
-                fn sine(self) -> Self {
-                    let (sine, cosine, quarters) = reduced(self);
+                fn sine<const FUSED: bool>(self) -> Self {
+                    let (sine, cosine, quarters) = reduced::<FUSED>(self);
                     let result = with_sign(if quarters & 1 == 0 { sine } else { cosine }, quarters);
                     // The sign of zero stays.
                     if self == 0.0 { self } else { result }
                 }
 
                 #[inline(always)]
-                fn cosine(self) -> Self {
-                    let (sine, cosine, quarters) = reduced(self);
+                fn cosine<const FUSED: bool>(self) -> Self {
+                    let (sine, cosine, quarters) = reduced::<FUSED>(self);
                     with_sign(if quarters & 1 == 0 { cosine } else { sine }, quarters.wrapping_add(quarters & 1))
                 }
 
                 #[inline(always)]
-                fn tangent(self) -> Self {
-                    let (sine, cosine, quarters) = reduced(self);
+                fn tangent<const FUSED: bool>(self) -> Self {
+                    let (sine, cosine, quarters) = reduced::<FUSED>(self);
                     let result = if quarters & 1 == 0 { sine / cosine } else { -cosine / sine };
                     if self == 0.0 { self } else { result }
                 }
@@ -171,6 +178,12 @@ trigonometric!(
         fraction: 23,
         near: 1e6,
         quarter: [std::f32::consts::FRAC_PI_2, -4.371_139e-8, -1.715_124_5e-15],
+        // In double precision; the first part of pi / 2 has 33 digits, so that its product is exact.
+        rest,
+        unfused: |x, quarters| {
+            let (x, quarters) = (f64::from(x), f64::from(quarters));
+            ((x - quarters * 1.570_796_326_734_125_6) - quarters * 6.077_100_506_506_192e-11) as f32
+        },
         sine: [-0.166_666_64, 8.332_747e-3, -1.958_763_9e-4],
         cosine: [4.166_666_4e-2, -1.388_830_1e-3, 2.454_769e-5],
         arc_sine: [1.666_658_7e-1, -4.274_342_2e-2, -8.656_363e-3] / [1.0, -7.066_296_3e-1],
@@ -184,6 +197,12 @@ trigonometric!(
         fraction: 52,
         near: 1e9,
         quarter: [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33],
+        // By three calls, which nothing but more precision could save.
+        rest,
+        unfused: |x, quarters| {
+            let rest = quarters.mul_add(-std::f64::consts::FRAC_PI_2, x);
+            quarters.mul_add(1.497_384_904_859_169_8e-33, quarters.mul_add(-6.123_233_995_736_766e-17, rest))
+        },
         sine: [
             -0.166_666_666_666_666_66,
             8.333_333_333_330_936e-3,
@@ -266,12 +285,30 @@ mod tests {
     }
 
     #[test]
+    fn unfused_errors_are_below_four_units() {
+        type Functions = (fn(f32) -> f32, fn(f64) -> f64, fn(f64) -> f64);
+        let functions: [Functions; 3] = [
+            (f32::sine::<false>, f64::sine::<false>, f64::sin),
+            (f32::cosine::<false>, f64::cosine::<false>, f64::cos),
+            (f32::tangent::<false>, f64::tangent::<false>, f64::tan),
+        ];
+        for ((single, double, exact), most) in
+            functions.iter().flat_map(|functions| [1.0, 1e3, 1e6].map(|most| (functions, most)))
+        {
+            let singles = inputs(most).map(|x| (f64::from(single(x as f32)), exact(f64::from(x as f32))));
+            assert!(is_within(4.0, f64::from(f32::EPSILON), singles), "single precision up to {most}");
+            assert!(is_within(4.0, f64::EPSILON, inputs(most).map(|x| (double(x), exact(x)))), "{most}");
+        }
+        assert!((-0.0f32).sine::<false>().is_sign_negative() && f32::NAN.cosine::<false>().is_nan());
+    }
+
+    #[test]
     fn errors_are_below_two_units_of_single_and_three_of_double_precision() {
         type Functions = (fn(f32) -> f32, fn(f64) -> f64, fn(f64) -> f64);
         let turning: [Functions; 3] = [
-            (f32::sine, f64::sine, f64::sin),
-            (f32::cosine, f64::cosine, f64::cos),
-            (f32::tangent, f64::tangent, f64::tan),
+            (f32::sine::<true>, f64::sine::<true>, f64::sin),
+            (f32::cosine::<true>, f64::cosine::<true>, f64::cos),
+            (f32::tangent::<true>, f64::tangent::<true>, f64::tan),
         ];
         let inverse: [Functions; 3] = [
             (f32::arc_sine, f64::arc_sine, f64::asin),
@@ -288,18 +325,21 @@ mod tests {
                 "double up to {most}"
             );
         }
-        assert!(is_within(3.0, f64::EPSILON, inputs(1e9).map(|x| (x.sine(), x.sin()))));
+        assert!(is_within(3.0, f64::EPSILON, inputs(1e9).map(|x| (x.sine::<true>(), x.sin()))));
     }
 
     #[test]
     fn zeros_keep_their_sign_and_what_has_no_value_is_nan() {
         for x in [0.0f64, -0.0] {
-            let found = [x.sine(), x.tangent(), x.arc_sine(), x.arc_tangent()];
+            let found = [x.sine::<true>(), x.tangent::<true>(), x.arc_sine(), x.arc_tangent()];
             assert!(found.iter().all(|found| found.to_bits() == x.to_bits()), "{x}: {found:?}");
         }
         for x in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
             assert!(
-                x.is_near() && [x.sine(), x.cosine(), x.tangent()].iter().all(|found| found.is_nan()),
+                x.is_near()
+                    && [x.sine::<true>(), x.cosine::<true>(), x.tangent::<true>()]
+                        .iter()
+                        .all(|found| found.is_nan()),
                 "{x}"
             );
         }

@@ -187,11 +187,7 @@ type Readers<'a, const N: usize> = [Option<ReadGuard<'a>>; N];
 ///
 /// As [`run`], for operands that are [`Way::Apart`].
 #[inline]
-unsafe fn run_apart<const N: usize>(
-    out: Distinct<'_>,
-    inputs: Inputs<'_, N>,
-    work: Work<'_>,
-) -> Result<()> {
+unsafe fn run_apart<const N: usize>(out: Distinct<'_>, inputs: Inputs<'_, N>, work: Work<'_>) -> Result<()> {
     let me = Storage::me();
     let writer = out.array().storage().write_by(me)?;
     let target = Target::new(&writer, out, Overlap::Apart);
@@ -209,7 +205,9 @@ unsafe fn run_apart<const N: usize>(
     //   guards live until the end of this function.
     // - no input lies in the output's storage, as `Way::Apart` says, and the output is a `Target`.
     // - the caller's promise is the kernel's.
-    unsafe { walk::flat(starts, work, out.array().geometry().numel() as usize, || inputs.sizes(out.array())) };
+    unsafe {
+        walk::flat(starts, work, out.array().geometry().numel() as usize, || inputs.sizes(out.array()))
+    };
     // SAFETY: every element was visited.
     unsafe { target.complete() };
     Ok(())
@@ -219,11 +217,7 @@ unsafe fn run_apart<const N: usize>(
 ///
 /// As [`run`], for operands that are [`Way::Few`].
 #[inline(never)]
-unsafe fn run_few<const N: usize>(
-    out: Distinct<'_>,
-    inputs: Inputs<'_, N>,
-    work: Work<'_>,
-) -> Result<()> {
+unsafe fn run_few<const N: usize>(out: Distinct<'_>, inputs: Inputs<'_, N>, work: Work<'_>) -> Result<()> {
     let array = out.array();
     let n = array.geometry().numel() as usize;
     let me = Storage::me();
