@@ -366,7 +366,7 @@ impl Kernel {
     /// type Make = fn(i64, Option<Device>) -> i64;
     ///
     /// let dispatcher = Dispatcher::new();
-    /// let mut library = dispatcher.library("docs")?;
+    /// let mut library = dispatcher.library("docs");
     /// let choose = Kernel::selecting::<Make>(|_, device| Ok(compute_dispatch_key(None, None, device)?.key_set()));
     /// library.define("docs::make(int n, *, Device? device=None) -> int");
     /// library.implement("docs::make").add(choose.at(DispatchKey::BackendSelect));

@@ -339,8 +339,9 @@ impl Tensor {
             && let Some(bytes) = Geometry::bytes_of_few(sizes, dtype.size_in_bytes())
         {
             let storage = Storage::cpu(bytes)?;
-            let of_one =
-                || Record::new(Content::Array(Array::of(TensorSpec::of_one(dtype, device), storage)));
+            // On the CPU, as was just asked: a constant.
+            let spec = TensorSpec::of_one(dtype, Device::CPU);
+            let of_one = || Record::new(Content::Array(Array::of(spec, storage)));
             let mut new = Self(AnyTensor::with(cpu_keys(), of_one));
             if let Some(Record { content: Content::Array(array), .. }) = new.0.data_mut() {
                 array.become_contiguous(sizes)?;

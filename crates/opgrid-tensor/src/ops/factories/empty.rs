@@ -25,7 +25,9 @@ pub(super) fn register(library: &mut Library) {
         .define_with_forms(EmptyMemoryFormat, &kind::FACTORY)
         .kernel(DispatchKey::Cpu, empty)
         .kernel(DispatchKey::Meta, empty)
-        .selecting(DispatchKey::BackendSelect, |_, dtype, layout, device, _, _| selected(dtype, layout, device));
+        .selecting(DispatchKey::BackendSelect, |_, dtype, layout, device, _, _| {
+            selected(dtype, layout, device)
+        });
     library.implement(EmptyOut).on_every_backend(|size, memory_format, out| {
         if let Some(format) = memory_format {
             let message =
