@@ -22,6 +22,7 @@ mod legacy;
 mod libraries;
 mod providers;
 mod registration_errors;
+mod selecting;
 mod statements;
 mod tables;
 mod which_kernel;
