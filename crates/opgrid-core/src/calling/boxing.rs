@@ -36,23 +36,20 @@ pub(crate) unsafe fn enter<S: Signature>(
     args: S::Args<'_>,
 ) -> Result<S::Output> {
     // SAFETY: guaranteed by the caller, see `# Safety`.
-    if let Some(function) = unsafe { direct::<S>(kernel) } {
-        return S::apply(function, args);
+    let (kernel, keys) = match unsafe { selects::<S>(kernel) } {
+        Some(select) => {
+            let keys = S::apply(select, args)?;
+            (table.kernel(keys), keys)
+        }
+        None => (kernel, keys),
+    };
+    // SAFETY: guaranteed by the caller, see `# Safety`: the kernel is of the table.
+    match unsafe { direct::<S>(kernel) } {
+        Some(function) => S::apply(function, args),
+        // The tuple is put together anew, so that the way above needs none in memory.
+        // SAFETY: as above.
+        None => unsafe { enter_by_address::<S>(kernel, table, keys, S::shorten(args)) },
     }
-    // SAFETY: guaranteed by the caller, see `# Safety`.
-    if let Some(select) = unsafe { selects::<S>(kernel) } {
-        let keys = S::apply(select, args)?;
-        let kernel = table.kernel(keys);
-        // SAFETY: guaranteed by the caller, see `# Safety`: the other kernel is of the same table.
-        return match unsafe { direct::<S>(kernel) } {
-            Some(function) => S::apply(function, args),
-            // SAFETY: as above.
-            None => unsafe { enter_by_address::<S>(kernel, table, keys, S::shorten(args)) },
-        };
-    }
-    // The tuple is put together anew, so that the way above needs none in memory.
-    // SAFETY: guaranteed by the caller, see `# Safety`.
-    unsafe { enter_by_address::<S>(kernel, table, keys, S::shorten(args)) }
 }
 
 /// The function that a kernel is, if it takes nothing but the arguments.

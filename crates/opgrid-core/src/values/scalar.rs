@@ -18,9 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// assert!(Scalar::from(1.5).to_i64().is_err());
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
-// A tag of a word: what a number is and its first word are written and read as one then.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(u64)]
 pub enum Scalar {
     /// An integer.
     Int(i64),

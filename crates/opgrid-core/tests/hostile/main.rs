@@ -22,6 +22,7 @@ mod libraries;
 mod listeners;
 mod names;
 mod registration;
+mod selecting;
 mod signatures;
 mod stale;
 mod unloading;

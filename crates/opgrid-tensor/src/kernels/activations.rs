@@ -63,6 +63,15 @@ impl<T: Inexact> Function<(T,)> for Silu {
     }
 }
 
+/// The slope of [`Gelu`] times a gradient, by these functions.
+macro_rules! gelu_slope {
+    ($type:ident: $grad:ident, $x:ident, $erfc:ident, $exp:ident) => {{
+        let below = 0.5 * Special::$erfc(-$x * std::$type::consts::FRAC_1_SQRT_2);
+        let scale = 0.5 * std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
+        $grad * (below + $x * scale * Inexact::$exp(-0.5 * $x * $x))
+    }};
+}
+
 macro_rules! activations {
     ($($type:ident),*) => {
         $(impl Function<($type,)> for Gelu {
@@ -97,16 +106,12 @@ macro_rules! activations {
 
             #[inline(always)]
             fn call(self, (grad, x): ($type, $type)) -> $type {
-                let below = 0.5 * Special::erfc(-x * std::$type::consts::FRAC_1_SQRT_2);
-                let scale = 0.5 * std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
-                grad * (below + x * scale * Inexact::exp(-0.5 * x * x))
+                gelu_slope!($type: grad, x, erfc, exp)
             }
 
             #[inline(always)]
             fn call_unfused(self, (grad, x): ($type, $type)) -> $type {
-                let below = 0.5 * Special::erfc_unfused(-x * std::$type::consts::FRAC_1_SQRT_2);
-                let scale = 0.5 * std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
-                grad * (below + x * scale * Inexact::exp_unfused(-0.5 * x * x))
+                gelu_slope!($type: grad, x, erfc_unfused, exp_unfused)
             }
         }
 

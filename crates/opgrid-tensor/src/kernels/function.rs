@@ -92,6 +92,21 @@ impl<F: Fn(A, B) -> Output + Copy + Sync, A, B, Output> Function<(A, B)> for InP
     }
 }
 
+/// Declares methods of a trait for processors that have no instruction for a product and a sum at once, which are those that take
+/// one unless a type has others.
+macro_rules! unfused {
+    ($trait:ident: $($name:ident = $method:ident,)*) => {
+        $(
+            /// The same for processors that have no instruction for a product and a sum at once.
+            #[inline(always)]
+            fn $name(self) -> Self {
+                $trait::$method(self)
+            }
+        )*
+    };
+}
+pub(super) use unfused;
+
 /// Defines functions that are methods of a type of numbers. Unlike a closure, and unlike the method's own name, they are
 /// inlined into loops however long the method is.
 macro_rules! methods {

@@ -4,7 +4,7 @@
 //! Those of real numbers are vector code, by `double` and `trigonometric`; only sines, cosines and tangents of very large
 //! numbers are calls of the standard library. Those of complex numbers are in `complex`.
 
-use super::function::{methods, partial};
+use super::function::{methods, partial, unfused};
 use super::math::Inexact;
 use super::polynomials::Polynomials;
 use super::trigonometric::Trigonometric;
@@ -37,22 +37,10 @@ pub trait Functions: Inexact {
         Functions::tan(self)
     }
 
-    /// The sine of a number that is near, for processors that have no instruction for a product and a sum at once.
-    #[inline(always)]
-    fn sin_near_unfused(self) -> Self {
-        self.sin_near()
-    }
-
-    /// The cosine of such a number, for such processors.
-    #[inline(always)]
-    fn cos_near_unfused(self) -> Self {
-        self.cos_near()
-    }
-
-    /// The tangent of such a number, for such processors.
-    #[inline(always)]
-    fn tan_near_unfused(self) -> Self {
-        self.tan_near()
+    unfused! { Functions:
+        sin_near_unfused = sin_near,
+        cos_near_unfused = cos_near,
+        tan_near_unfused = tan_near,
     }
 
     /// The sine.

@@ -7,24 +7,11 @@ use num_complex::Complex;
 use opgrid_core::DType;
 
 use super::arithmetic::Arithmetic;
-use super::function::{Function, methods, partial};
-use super::polynomials::{Polynomials, Unfused};
+use super::function::{Function, methods, partial, unfused};
+use super::polynomials::{Elementary, Polynomials};
 use crate::samples::differences::Pair;
 use crate::samples::{Difference, Directed, Operand};
 use crate::tensor::{Bool, Element};
-
-/// Declares functions for processors that have no instruction for a product and a sum at once.
-macro_rules! unfused {
-    ($($name:ident = $function:ident,)*) => {
-        $(
-            /// The same for processors that have no instruction for a product and a sum at once.
-            #[inline(always)]
-            fn $name(self) -> Self {
-                Inexact::$function(self)
-            }
-        )*
-    };
-}
 
 /// A type with the elementary functions.
 pub trait Inexact: Arithmetic {
@@ -100,7 +87,7 @@ pub trait Inexact: Arithmetic {
         Inexact::log(self)
     }
 
-    unfused! {
+    unfused! { Inexact:
         exp_unfused = exp,
         exp_near_unfused = exp_near,
         log_unfused = log,
@@ -208,27 +195,27 @@ macro_rules! real {
 
             #[inline(always)]
             fn exp_unfused(self) -> Self {
-                self.unfused(Unfused::Exponential)
+                self.elementary::<false>(Elementary::Exponential)
             }
 
             #[inline(always)]
             fn exp_near_unfused(self) -> Self {
-                self.unfused(Unfused::ExponentialNear)
+                self.elementary::<false>(Elementary::ExponentialNear)
             }
 
             #[inline(always)]
             fn log_unfused(self) -> Self {
-                self.unfused(Unfused::Logarithm)
+                self.elementary::<false>(Elementary::Logarithm)
             }
 
             #[inline(always)]
             fn log_near_unfused(self) -> Self {
-                self.unfused(Unfused::LogarithmNear)
+                self.elementary::<false>(Elementary::LogarithmNear)
             }
 
             #[inline(always)]
             fn tanh_unfused(self) -> Self {
-                self.unfused(Unfused::HyperbolicTangent)
+                self.elementary::<false>(Elementary::HyperbolicTangent)
             }
 
             #[inline(always)]

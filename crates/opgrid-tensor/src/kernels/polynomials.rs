@@ -7,14 +7,16 @@
 //! The series of exponentials and of the logarithm in single precision are the polynomials that equal `(e^r - 1 - r) / r^2` and
 //! `(ln(1 + f) - f + f^2 / 2) / f^3` at the Chebyshev nodes, within 0.17 units of the result. They have fewer terms than Taylor's.
 
-/// The functions that there are without fused products and sums, too.
+/// The functions that there are with fused products and sums and without.
 #[derive(Clone, Copy)]
-pub(super) enum Unfused {
+pub(super) enum Elementary {
     Exponential,
     ExponentialNear,
     Logarithm,
     LogarithmNear,
     HyperbolicTangent,
+    /// `e` to the power of minus half of the square, of which nothing is rounded before it is reduced; within
+    /// [`NORMAL_REACH`](Polynomials::NORMAL_REACH) of zero.
     ExponentialOfHalfSquare,
 }
 
@@ -36,11 +38,7 @@ pub(super) trait Polynomials: Sized {
     /// Those of the largest number whose exponential, and that of its negative, are normal numbers.
     const EXPONENTIAL_REACH: u32;
 
-    /// `e` to the power of minus half of the square, of which nothing is rounded before it is reduced; within
-    /// [`NORMAL_REACH`](Self::NORMAL_REACH) of zero.
-    fn exponential_of_half_square(self) -> Self;
-
-    /// How far from zero that is a normal number.
+    /// How far from zero the exponential of minus half of the square is a normal number.
     const NORMAL_REACH: Self;
 
     /// `e^self - 1`.
@@ -62,8 +60,8 @@ pub(super) trait Polynomials: Sized {
     /// The hyperbolic tangent.
     fn hyperbolic_tangent(self) -> Self;
 
-    /// One of these functions by products and sums that are rounded apart, for processors without fused ones.
-    fn unfused(self, of: Unfused) -> Self;
+    /// One of these functions, by products and sums at once or, for processors without such instructions, rounded apart.
+    fn elementary<const FUSED: bool>(self, function: Elementary) -> Self;
 
     /// Sine and cosine of the angle that is this part of a full turn, from 0 to 1.
     fn sine_and_cosine_of_turn(self) -> (Self, Self);
@@ -299,14 +297,14 @@ macro_rules! polynomials {
             }
 
             #[inline(always)]
-            fn unfused(self, of: Unfused) -> Self {
-                match of {
-                    Unfused::Exponential => exponential::<false>(self),
-                    Unfused::ExponentialNear => exponential_near::<false>(self),
-                    Unfused::Logarithm => logarithm::<false>(self),
-                    Unfused::LogarithmNear => logarithm_near::<false>(self),
-                    Unfused::HyperbolicTangent => hyperbolic_tangent::<false>(self),
-                    Unfused::ExponentialOfHalfSquare => exponential_of_half_square::<false>(self),
+            fn elementary<const FUSED: bool>(self, function: Elementary) -> Self {
+                match function {
+                    Elementary::Exponential => exponential::<FUSED>(self),
+                    Elementary::ExponentialNear => exponential_near::<FUSED>(self),
+                    Elementary::Logarithm => logarithm::<FUSED>(self),
+                    Elementary::LogarithmNear => logarithm_near::<FUSED>(self),
+                    Elementary::HyperbolicTangent => hyperbolic_tangent::<FUSED>(self),
+                    Elementary::ExponentialOfHalfSquare => exponential_of_half_square::<FUSED>(self),
                 }
             }
 
@@ -316,11 +314,6 @@ macro_rules! polynomials {
             }
 
             const EXPONENTIAL_REACH: u32 = upper(($near as $float).to_bits()) - 1;
-
-            #[inline(always)]
-            fn exponential_of_half_square(self) -> Self {
-                exponential_of_half_square::<true>(self)
-            }
 
             const NORMAL_REACH: Self = $normal;
 
@@ -507,27 +500,36 @@ mod tests {
 
     #[test]
     fn functions_without_fused_steps_are_within_three_units() {
-        let single = |of: Unfused| move |x: f32| x.unfused(of);
-        let exponentials = [Unfused::Exponential, Unfused::ExponentialNear];
-        let logarithms = [Unfused::Logarithm, Unfused::LogarithmNear];
+        let single = |of: Elementary| move |x: f32| x.elementary::<false>(of);
+        let exponentials = [Elementary::Exponential, Elementary::ExponentialNear];
+        let logarithms = [Elementary::Logarithm, Elementary::LogarithmNear];
         for of in exponentials {
             assert!(error_f32(single(of), f64::exp, singles(-86.0, 86.9)) < 3.0);
-            assert!(error_f64(|x| x.unfused(of), f64::exp, steps(-700.0, 707.0)) < 3.0);
+            assert!(error_f64(|x| x.elementary::<false>(of), f64::exp, steps(-700.0, 707.0)) < 3.0);
         }
         for of in logarithms {
             assert!(error_f32(single(of), f64::ln, singles(1e-6, 4.0).chain(singles(4.0, 3e38))) < 3.0);
-            assert!(error_f64(|x| x.unfused(of), f64::ln, steps(1e-6, 4.0).chain(steps(4.0, 1e300))) < 3.0);
+            assert!(
+                error_f64(|x| x.elementary::<false>(of), f64::ln, steps(1e-6, 4.0).chain(steps(4.0, 1e300)))
+                    < 3.0
+            );
         }
-        let tangent = Unfused::HyperbolicTangent;
+        let tangent = Elementary::HyperbolicTangent;
         assert!(error_f32(single(tangent), f64::tanh, singles(-10.0, 10.0)) < 3.0);
-        assert!(error_f64(|x| x.unfused(tangent), f64::tanh, steps(-20.0, 20.0)) < 3.0);
-        assert!(f32::NAN.unfused(tangent).is_nan() && f32::NAN.unfused(Unfused::Exponential).is_nan());
-        assert_eq!(f64::INFINITY.unfused(tangent), 1.0);
+        assert!(error_f64(|x| x.elementary::<false>(tangent), f64::tanh, steps(-20.0, 20.0)) < 3.0);
+        assert!(
+            f32::NAN.elementary::<false>(tangent).is_nan()
+                && f32::NAN.elementary::<false>(Elementary::Exponential).is_nan()
+        );
+        assert_eq!(f64::INFINITY.elementary::<false>(tangent), 1.0);
         assert_eq!(
-            (f32::NEG_INFINITY.unfused(Unfused::Exponential), 89.0f32.unfused(Unfused::Exponential)),
+            (
+                f32::NEG_INFINITY.elementary::<false>(Elementary::Exponential),
+                89.0f32.elementary::<false>(Elementary::Exponential)
+            ),
             (0.0, f32::INFINITY)
         );
-        assert_eq!(0.0f64.unfused(Unfused::Logarithm), f64::NEG_INFINITY);
+        assert_eq!(0.0f64.elementary::<false>(Elementary::Logarithm), f64::NEG_INFINITY);
     }
 
     /// Where loops take the functions with fewer steps, up to the ends of their reach and a step beyond.

@@ -3,7 +3,7 @@
 //!
 //! Errors are below four units in the last place; the tests compare with double precision.
 
-use super::polynomials::{Fused, Polynomials, Unfused, horner, in_pairs};
+use super::polynomials::{Elementary, Fused, Polynomials, horner, in_pairs};
 
 /// `ln(1 + x)`: the logarithm of the rounded sum, and what rounding has left out.
 #[inline(always)]
@@ -42,7 +42,7 @@ fn erfc_far<const FUSED: bool>(z: f32) -> f32 {
     // The square in two parts, so that the exponential gets none of its rounding.
     let square = z * z;
     let rest = z.fused_exactly::<FUSED>(z, -square);
-    let power = if FUSED { (-square).exponential() } else { (-square).unfused(Unfused::Exponential) };
+    let power = (-square).elementary::<FUSED>(Elementary::Exponential);
     t * series * rest.fused::<FUSED>(-power, power)
 }
 
@@ -84,9 +84,7 @@ pub(super) fn erf<const FUSED: bool>(x: f32) -> f32 {
         true => of_logarithm!(horner distance),
         false => of_logarithm!(in_pairs distance),
     };
-    let less =
-        if FUSED { (-logarithm).exponential_near() } else { (-logarithm).unfused(Unfused::ExponentialNear) };
-    let far = (1.0 - less).copysign(x);
+    let far = (1.0 - (-logarithm).elementary::<FUSED>(Elementary::ExponentialNear)).copysign(x);
     // NaN is near, because the exponential of what lies far adds to bits.
     if magnitude >= 1.0 { far } else { near }
 }
@@ -121,12 +119,8 @@ pub(super) fn gelu<const FUSED: bool>(x: f32) -> f32 {
     );
     // Nothing but numbers below the range of normal ones lies further away. They would take some hundred cycles each.
     let is_far = magnitude > f32::NORMAL_REACH;
-    let x_near = if is_far { 0.0 } else { x };
-    let power = match FUSED {
-        true => x_near.exponential_of_half_square(),
-        false => x_near.unfused(Unfused::ExponentialOfHalfSquare),
-    };
-    let beyond = t * series * power;
+    let near = if is_far { 0.0 } else { x };
+    let beyond = t * series * near.elementary::<FUSED>(Elementary::ExponentialOfHalfSquare);
     // The sign of zero stays.
     let above = if x >= 0.0 { x } else { -0.0 };
     let result = (-magnitude).fused::<FUSED>(beyond, above);

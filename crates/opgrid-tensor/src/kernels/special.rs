@@ -6,7 +6,7 @@
 use opgrid_core::DType;
 
 use super::arithmetic::Arithmetic;
-use super::function::methods;
+use super::function::{methods, unfused};
 use super::polynomials::{Polynomials, horner};
 use super::{double, single};
 use crate::samples::Difference;
@@ -25,24 +25,6 @@ pub trait Special: Arithmetic {
     /// A number times the part of a normal distribution that lies below it.
     fn gelu(self) -> Self;
 
-    /// The error function, for processors that have no instruction for a product and a sum at once.
-    #[inline(always)]
-    fn erf_unfused(self) -> Self {
-        self.erf()
-    }
-
-    /// One minus it, for such processors.
-    #[inline(always)]
-    fn erfc_unfused(self) -> Self {
-        self.erfc()
-    }
-
-    /// As [`gelu`](Self::gelu), for such processors.
-    #[inline(always)]
-    fn gelu_unfused(self) -> Self {
-        self.gelu()
-    }
-
     /// The inverse of the error function; NaN beyond 1 and -1.
     fn erfinv(self) -> Self;
 
@@ -51,6 +33,12 @@ pub trait Special: Arithmetic {
 
     /// The derivative of [`lgamma`](Self::lgamma); NaN at negative integers.
     fn digamma(self) -> Self;
+
+    unfused! { Special:
+        erf_unfused = erf,
+        erfc_unfused = erfc,
+        gelu_unfused = gelu,
+    }
 }
 
 methods! { Special, unfused:

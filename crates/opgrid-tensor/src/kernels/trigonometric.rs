@@ -38,7 +38,7 @@ macro_rules! trigonometric {
         fraction: $fraction:literal,
         near: $near:literal,
         quarter: [$first:expr, $second:literal, $third:literal],
-        rest, unfused: |$x:ident, $quarters:ident| $rest:expr,
+        $(rest, unfused: |$x:ident, $quarters:ident| $rest:expr,)?
         sine: [$($sine:expr),+],
         cosine: [$($cosine:expr),+],
         arc_sine: [$($arc_sine:expr),+] / [$($under:expr),+],
@@ -53,12 +53,14 @@ macro_rules! trigonometric {
                 const ROUND: $float = 1.5 * (1u64 << $fraction) as $float;
                 let shifted = x.fused::<FUSED>(std::$float::consts::FRAC_2_PI, ROUND);
                 let quarters = shifted - ROUND;
-                let r = if FUSED {
-                    quarters.mul_add(-$third, quarters.mul_add(-$second, quarters.mul_add(-$first, x)))
+                let r = quarters.mul_add(-$third, quarters.mul_add(-$second, quarters.mul_add(-$first, x)));
+                // Without an instruction for them these are calls.
+                $(let r = if FUSED {
+                    r
                 } else {
                     let ($x, $quarters) = (x, quarters);
                     $rest
-                };
+                };)?
                 let z = r * r;
                 let sine = (r * z).fused::<FUSED>(horner!(FUSED: z; $($sine),+), r);
                 let middle = z.fused::<FUSED>(-0.5, 1.0);
@@ -197,12 +199,6 @@ trigonometric!(
         fraction: 52,
         near: 1e9,
         quarter: [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33],
-        // By three calls, which nothing but more precision could save.
-        rest,
-        unfused: |x, quarters| {
-            let rest = quarters.mul_add(-std::f64::consts::FRAC_PI_2, x);
-            quarters.mul_add(1.497_384_904_859_169_8e-33, quarters.mul_add(-6.123_233_995_736_766e-17, rest))
-        },
         sine: [
             -0.166_666_666_666_666_66,
             8.333_333_333_330_936e-3,

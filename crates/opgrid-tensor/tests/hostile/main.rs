@@ -5,6 +5,7 @@
 mod empty;
 mod geometry;
 mod guards;
+mod in_place;
 mod neighbours;
 mod numbers;
 mod outputs;

@@ -191,7 +191,8 @@ unsafe fn run_apart<const N: usize>(out: Distinct<'_>, inputs: Inputs<'_, N>, wo
     let me = Storage::me();
     let writer = out.array().storage().write_by(me)?;
     let target = Target::new(&writer, out, Overlap::Apart);
-    // One after the other: a list that is filled looks for what it drops.
+    // There are no more than three. Not in a loop: an assignment drops what was there before, and so looks at it.
+    const { assert!(N <= 3) };
     let readers = [inputs.reader(0, me)?, inputs.reader(1, me)?, inputs.reader(2, me)?];
     let mut starts = [std::ptr::null_mut(); 4];
     starts[0] = target.span().first();

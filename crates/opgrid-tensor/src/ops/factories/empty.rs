@@ -58,27 +58,17 @@ fn empty(
     pin_memory: Option<bool>,
     memory_format: Option<MemoryFormat>,
 ) -> Result<Tensor> {
-    made(size, dtype, layout, device, pin_memory, memory_format)
-        .map_err(|error| error.within(EmptyMemoryFormat::name()))
-}
-
-#[inline(always)]
-fn made(
-    size: &[i64],
-    dtype: Option<DType>,
-    layout: Option<Layout>,
-    device: Option<Device>,
-    pin_memory: Option<bool>,
-    memory_format: Option<MemoryFormat>,
-) -> Result<Tensor> {
-    check_options(layout)?;
-    let (dtype, device) = (dtype.unwrap_or_else(default_dtype), device.unwrap_or_default());
-    if memory_format.is_none() && pin_memory != Some(true) {
-        return Tensor::allocate_contiguous(size, dtype, device);
-    }
-    let geometry = Geometry::in_format(size, memory_format.unwrap_or(MemoryFormat::Contiguous))?;
-    let spec = TensorSpec::new(geometry, dtype, device);
-    if pin_memory == Some(true) { pinned(spec) } else { Tensor::allocate(spec) }
+    let made = || {
+        check_options(layout)?;
+        let (dtype, device) = (dtype.unwrap_or_else(default_dtype), device.unwrap_or_default());
+        if memory_format.is_none() && pin_memory != Some(true) {
+            return Tensor::allocate_contiguous(size, dtype, device);
+        }
+        let geometry = Geometry::in_format(size, memory_format.unwrap_or(MemoryFormat::Contiguous))?;
+        let spec = TensorSpec::new(geometry, dtype, device);
+        if pin_memory == Some(true) { pinned(spec) } else { Tensor::allocate(spec) }
+    };
+    made().map_err(|error| error.within(EmptyMemoryFormat::name()))
 }
 
 /// A new tensor in memory from which a device copies while the program goes on.
