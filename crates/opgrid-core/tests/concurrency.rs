@@ -152,6 +152,69 @@ fn operators_come_and_go_while_threads_call_them() {
     quiesce().unwrap();
 }
 
+/// Some operators stay while others come and go, more and more of them, and libraries fail.
+#[test]
+fn names_are_found_while_others_come_and_go() {
+    const KEPT: usize = 40;
+    let dispatcher = Dispatcher::new();
+    let define = |names: &[String]| {
+        let mut library = dispatcher.fragment("names");
+        for name in names {
+            library.define(format!("{name}() -> ()").as_str());
+        }
+        library.finish()
+    };
+    let kept: Vec<_> = (0..KEPT).map(|number| format!("kept_{number}")).collect();
+    let _kept = define(&kept).unwrap();
+    let done = AtomicBool::new(false);
+    let found = AtomicUsize::new(0);
+    let look = |first: usize| {
+        let first_handles: Vec<_> =
+            kept.iter().map(|name| dispatcher.find(&format!("names::{name}")).unwrap()).collect();
+        for round in first.. {
+            if done.load(Ordering::Relaxed) {
+                return;
+            }
+            let at = round % KEPT;
+            let handle = dispatcher.find(&format!("names::kept_{at}")).unwrap();
+            assert_eq!(handle, first_handles[at]);
+            let name = format!("names::fleeting_{}", round % 300);
+            match dispatcher.find(&name) {
+                Ok(operator) => {
+                    assert_eq!(operator.name().to_string(), name);
+                    found.fetch_add(1, Ordering::Relaxed);
+                    // It may be gone by now.
+                    if let Ok(schema) = operator.schema() {
+                        assert_eq!(schema.name, *operator.name());
+                    }
+                }
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Unknown, "{error}"),
+            }
+            // Its library fails each time, after it was entered.
+            assert!(dispatcher.find("names::failing").is_err());
+        }
+    };
+    thread::scope(|scope| {
+        for first in 0..3 {
+            scope.spawn(move || look(first));
+        }
+        let mut rounds = 0;
+        while rounds < 300 || found.load(Ordering::Relaxed) < 100 {
+            let count = 1 + rounds;
+            let fleeting: Vec<_> = (0..count).map(|number| format!("fleeting_{number}")).collect();
+            let registration = define(&fleeting).unwrap();
+            let error = define(&["failing".into(), "kept_0".into()]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Duplicate);
+            drop(registration);
+            rounds += 1;
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    dispatcher.check_invariants().unwrap();
+    assert_eq!(dispatcher.names().len(), KEPT);
+    quiesce().unwrap();
+}
+
 /// No table is there before the first call, so that every thread finds none, and one of them makes it.
 #[test]
 fn first_calls_come_together_while_a_kernel_is_overridden_and_comes_back() {

@@ -21,6 +21,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
             "calling/call",
             "calling/kernel",
             "calling/operator",
+            "calling/name_index",
             "calling/retirement",
             "calling/table",
             "calling/thread",

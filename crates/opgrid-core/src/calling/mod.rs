@@ -14,6 +14,7 @@ pub mod kernel_info;
 pub mod kind;
 pub(crate) mod listing;
 pub(crate) mod missing;
+pub(crate) mod name_index;
 pub mod observe;
 pub mod operator;
 pub(crate) mod owner;

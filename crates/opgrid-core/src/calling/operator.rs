@@ -199,7 +199,11 @@ pub(crate) struct Entry {
     pub(crate) foreign: bool,
     /// Whether the operator was removed from its dispatcher.
     pub(crate) gone: AtomicBool,
+    /// Whether looking the name up finds the operator: its definition is there, and the library that brought it is finished.
+    pub(crate) is_found: AtomicBool,
     pub(crate) name: OperatorName,
+    /// The hash of the name, in the dispatcher's index of names.
+    pub(crate) hash: u64,
     /// Where the dispatcher keeps the operator's record, as long as the operator is registered.
     pub(crate) number: u32,
     pub(crate) dispatcher: Weak<dyn Owner>,

@@ -15,6 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::calling::kernel::KernelRecord;
+use crate::calling::name_index::Slots;
+use crate::calling::operator::OperatorHandle;
 use crate::calling::slow_path_counts::Lines;
 use crate::calling::table::Table;
 use crate::calling::thread::{ThreadState, with_thread};
@@ -31,6 +33,12 @@ pub(crate) enum Retired {
     /// A kernel that is no longer registered. Calls for one key hold it apart from tables.
     #[expect(dead_code, reason = "kept until it is dropped")]
     Kernel(Arc<KernelRecord>),
+    /// An operator that is no longer registered and had no table, which look-ups may have found.
+    #[expect(dead_code, reason = "kept until it is dropped")]
+    Operator(OperatorHandle),
+    /// Slots of names that larger ones took the place of.
+    #[expect(dead_code, reason = "kept until it is dropped")]
+    Names(Arc<Slots>),
     /// Marks a moment, for those who wait for the calls before it.
     Nothing,
 }
@@ -111,7 +119,7 @@ pub(crate) fn retire(replace: impl FnOnce() -> Vec<Retired>) {
 /// Whether enough waits for the price of a barrier on every thread.
 pub(crate) fn is_collection_due() -> bool {
     const ENOUGH: usize = 32;
-    retired_tables() >= ENOUGH
+    LIMBO.count(|_| true) >= ENOUGH
 }
 
 /// Counts, on its thread, what is being freed.

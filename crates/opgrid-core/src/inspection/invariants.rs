@@ -1,5 +1,7 @@
 //! What must hold of every operator: its published table is the one that the rules give now.
 
+use std::sync::atomic::Ordering;
+
 use crate::calling::kernel::Role;
 use crate::calling::operator::OperatorHandle;
 use crate::calling::table::{SlotRef, Table};
@@ -20,6 +22,7 @@ impl OperatorHandle {
             };
             let named =
                 record.definition.as_ref().is_none_or(|definition| definition.schema.name == *self.name());
+            let found = record.definition.is_some() == self.0.is_found.load(Ordering::Acquire);
             let filled =
                 record.kernels.iter().all(|(key, chain)| *key != DispatchKey::Undefined && !chain.is_empty());
             let fresh = registry.recompute(record);
@@ -30,7 +33,7 @@ impl OperatorHandle {
                     a.reason == b.reason && same_kernel(a, b)
                 })
             };
-            Ok(!(named && filled && record.table.as_ref().is_none_or(same)))
+            Ok(!(named && found && filled && record.table.as_ref().is_none_or(same)))
         })??;
         if !broken {
             return Ok(());

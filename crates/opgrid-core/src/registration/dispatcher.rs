@@ -247,11 +247,8 @@ impl Dispatcher {
     ///
     /// [`ErrorKind::Unknown`] with the names that were probably meant; [`ErrorKind::Schema`] for no name at all.
     pub fn find(&self, name: &str) -> Result<OperatorHandle> {
-        let known = match split_name(name) {
-            Some((base, overload)) => self.0.known(base, overload)?,
-            None => None,
-        };
-        match known {
+        let parts = split_name(name);
+        match parts.and_then(|(base, overload)| self.0.look_up(base, overload)) {
             Some(operator) => Ok(operator),
             // Parsing knows other ways to write a name, and what is wrong with those that are none.
             None => self.0.find_defined(&parse_name(name)?),
@@ -424,11 +421,10 @@ impl Drop for Listening {
 
 /// Base and overload of a name as it is printed, unchecked. `None` where a dot stands at the end: that is no name.
 fn split_name(name: &str) -> Option<(&str, &str)> {
-    match name.split_once('.') {
-        None => Some((name, "")),
-        Some((_, "")) => None,
-        parts => parts,
-    }
+    // Byte by byte: names are shorter than what a search for a character needs to begin.
+    let Some(dot) = name.bytes().position(|byte| byte == b'.') else { return Some((name, "")) };
+    let (base, overload) = (&name[..dot], &name[dot + 1..]);
+    (!overload.is_empty()).then_some((base, overload))
 }
 
 fn parse_name(name: &str) -> Result<OperatorName> {

@@ -10,6 +10,7 @@ use opgrid_schema::OperatorName;
 
 use crate::calling::call::Target;
 use crate::calling::kernel::{KernelRecord, Origin, SignatureOf};
+use crate::calling::name_index::NameLookup;
 use crate::calling::operator::{OperatorHandle, SignatureCell};
 use crate::calling::owner::Owner;
 use crate::calling::retirement;
@@ -31,6 +32,8 @@ use crate::ticket::Ticket;
 
 /// A dispatcher, behind its handle.
 pub(crate) struct DispatcherState {
+    /// The registry's operators by name, for look-ups without its lock.
+    names: Arc<NameLookup>,
     registry: Mutex<Registry>,
     foreign: bool,
     me: Weak<DispatcherState>,
@@ -47,15 +50,19 @@ impl DispatcherState {
     /// A dispatcher without operators, whose calls step over the given columns.
     pub(crate) fn new(foreign: bool, rules: Rules, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
         crate::calling::observe::trace_if_asked();
-        Arc::new_cyclic(|me: &Weak<Self>| Self {
-            registry: Mutex::new(Registry::new(foreign, me.clone(), rules, stepped_over)),
-            foreign,
-            me: me.clone(),
-            overloads: RwLock::default(),
-            listeners: Listeners::default(),
-            on_override: Mutex::new(None),
-            warned: AtomicBool::new(false),
-            changes: AtomicU64::new(0),
+        Arc::new_cyclic(|me: &Weak<Self>| {
+            let registry = Registry::new(foreign, me.clone(), rules, stepped_over);
+            Self {
+                names: registry.operators.lookup().clone(),
+                registry: Mutex::new(registry),
+                foreign,
+                me: me.clone(),
+                overloads: RwLock::default(),
+                listeners: Listeners::default(),
+                on_override: Mutex::new(None),
+                warned: AtomicBool::new(false),
+                changes: AtomicU64::new(0),
+            }
         })
     }
 
@@ -81,9 +88,9 @@ impl DispatcherState {
             let changes = registry.apply_all(items, place, &mut aftermath);
             if let Ok(changes) = &changes {
                 let on_demand = groups_in(changes).next().is_some();
-                self.note_changes(on_demand || !aftermath.events.is_empty());
+                let events = std::mem::take(&mut aftermath.events);
+                self.announce(on_demand || !events.is_empty(), events);
             }
-            self.listeners.announce(std::mem::take(&mut aftermath.events));
             changes
         };
         // Where a listener panics below, the registration goes out of scope and is undone.
@@ -150,8 +157,7 @@ impl DispatcherState {
                             .append(&mut registry.demand.registered(group, std::mem::take(&mut changes)));
                     }
                 });
-                self.note_changes(is_new && applied.is_ok());
-                self.listeners.announce(std::mem::take(&mut aftermath.events));
+                self.announce(is_new && applied.is_ok(), std::mem::take(&mut aftermath.events));
                 (applied, forgotten)
             };
             drop(forgotten);
@@ -202,10 +208,17 @@ impl DispatcherState {
         }
     }
 
-    fn note_changes(&self, some: bool) {
-        if some {
+    /// Lets look-ups see what a transaction defined and dropped, then those who keep what they found (where the change is
+    /// `counted`), and listeners. The caller holds the registry's lock.
+    fn announce(&self, counted: bool, events: Vec<Event>) {
+        for event in &events {
+            event.operator.0.is_found.store(event.defined, Ordering::Release);
+        }
+        if counted {
+            // Release: whoever sees the count also finds what there is now.
             self.changes.fetch_add(1, Ordering::Release);
         }
+        self.listeners.announce(events);
     }
 
     /// How often definitions have come or gone.
@@ -220,8 +233,8 @@ impl DispatcherState {
             let mut registry = lock(&self.registry);
             let on_demand = groups_in(&changes).next().is_some();
             registry.undo_all(changes, &mut aftermath);
-            self.note_changes(on_demand || !aftermath.events.is_empty());
-            self.listeners.announce(std::mem::take(&mut aftermath.events));
+            let events = std::mem::take(&mut aftermath.events);
+            self.announce(on_demand || !events.is_empty(), events);
         }
         self.finish(aftermath);
     }
@@ -343,12 +356,20 @@ impl DispatcherState {
         Ok(lock(&self.registry).operators.named(&name.name, &name.overload).map(OperatorRecord::handle))
     }
 
+    /// The operator of that name, if it has a definition that does not wait to be needed. Takes no lock.
+    pub(crate) fn look_up(&self, base: &str, overload: &str) -> Option<OperatorHandle> {
+        self.names.find(base, overload)
+    }
+
     /// The operator of that name, if it has a definition, perhaps one that waited for this.
     ///
     /// # Errors
     ///
     /// It waits, and cannot be registered.
     pub(crate) fn known(&self, base: &str, overload: &str) -> Result<Option<OperatorHandle>> {
+        if let Some(operator) = self.look_up(base, overload) {
+            return Ok(Some(operator));
+        }
         let group = {
             let mut registry = lock(&self.registry);
             let record =

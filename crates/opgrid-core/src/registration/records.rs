@@ -1,48 +1,36 @@
 //! The operators of one dispatcher: records by number, numbers by name.
 
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-use opgrid_schema::OperatorName;
-use std::hash::BuildHasher;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use opgrid_schema::OperatorName;
+
+use crate::calling::name_index::{NameIndex, NameLookup};
 use crate::calling::operator::OperatorHandle;
+use crate::calling::retirement::Retired;
 use crate::registration::record::OperatorRecord;
 
 /// OperatorRecords with numbers that stay theirs while they are here.
 ///
-/// Invariant: `names` holds the number of every record, by the hash of its name.
+/// Invariant: `names` holds the operator of every record and no other.
 #[derive(Default)]
 pub(crate) struct OperatorRecords {
     records: Vec<Option<Box<OperatorRecord>>>,
     free: Vec<u32>,
     /// The record that was asked for last by who registers: what is said of one operator comes in a row.
     last: u32,
-    names: HashTable<u32>,
-    hasher: RandomState,
-}
-
-/// The hash of a record's name.
-fn hash_of(records: &[Option<Box<OperatorRecord>>], hasher: &RandomState, number: u32) -> u64 {
-    let record = records[number as usize].as_ref().expect("the invariant of `OperatorRecords`");
-    let name = record.handle.name();
-    hasher.hash_one((name.name.as_str(), name.overload.as_str()))
+    names: NameIndex,
 }
 
 impl OperatorRecords {
-    fn hash(&self, base: &str, overload: &str) -> u64 {
-        self.hasher.hash_one((base, overload))
+    /// What looks names up without the registry's lock.
+    pub(crate) fn lookup(&self) -> &Arc<NameLookup> {
+        self.names.lookup()
     }
 
     /// The record of that name.
     pub(crate) fn named(&self, base: &str, overload: &str) -> Option<&OperatorRecord> {
-        let known = |number: &u32| {
-            self.get(*number).is_some_and(|record| {
-                let name = record.handle.name();
-                name.name == base && name.overload == overload
-            })
-        };
-        self.get(*self.names.find(self.hash(base, overload), known)?)
+        self.get(self.names.number(base, overload)?)
     }
 
     /// The record of a handle, unless the operator is gone.
@@ -63,11 +51,11 @@ impl OperatorRecords {
         self.records.get_mut(number as usize)?.as_deref_mut()
     }
 
-    /// The record of that name; `make` gives the handle of a new one its number.
+    /// The record of that name; `make` gives the handle of a new one its number and the hash of its name.
     pub(crate) fn named_or_new(
         &mut self,
         name: &OperatorName,
-        make: impl FnOnce(u32) -> OperatorHandle,
+        make: impl FnOnce(u32, u64) -> OperatorHandle,
     ) -> &mut OperatorRecord {
         if self.get(self.last).is_some_and(|record| record.handle.name() == name) {
             return self.get_mut(self.last).expect("the record was there a line above");
@@ -75,14 +63,14 @@ impl OperatorRecords {
         let number = match self.named(&name.name, &name.overload) {
             Some(record) => record.handle.0.number,
             None => {
+                self.reserve(1);
                 let number = self.free.pop().unwrap_or_else(|| {
                     self.records.push(None);
                     u32::try_from(self.records.len() - 1).expect("operators fit into memory")
                 });
-                self.records[number as usize] = Some(Box::new(OperatorRecord::new(make(number))));
-                let hash = self.hash(&name.name, &name.overload);
-                let (records, hasher) = (&self.records, &self.hasher);
-                self.names.insert_unique(hash, number, |number| hash_of(records, hasher, *number));
+                let operator = make(number, self.names.hash(&name.name, &name.overload));
+                self.names.insert(&operator);
+                self.records[number as usize] = Some(Box::new(OperatorRecord::new(operator)));
                 number
             }
         };
@@ -92,22 +80,23 @@ impl OperatorRecords {
 
     /// Makes room for more operators.
     pub(crate) fn reserve(&mut self, more: usize) {
-        self.records.reserve(more);
-        let (records, hasher) = (&self.records, &self.hasher);
-        self.names.reserve(more, |number| hash_of(records, hasher, *number));
+        self.records.reserve(more.saturating_sub(self.free.len()));
+        if !self.names.has_room(more) {
+            let count = self.records.len() - self.free.len() + more;
+            self.names.grow(self.records.iter().flatten().map(|record| &record.handle), count);
+        }
     }
 
-    /// Takes a record away, and tells its handles.
-    pub(crate) fn remove(&mut self, number: u32) -> Option<Box<OperatorRecord>> {
-        let record = self.records.get_mut(number as usize)?.take()?;
+    /// Takes a record away, and tells its handles. What comes back is what calls and look-ups may still be looking at: its table,
+    /// which holds the operator, or else the operator.
+    #[must_use = "calls may still be looking at it"]
+    pub(crate) fn remove(&mut self, number: u32) -> Option<Retired> {
+        let mut record = self.records.get_mut(number as usize)?.take()?;
+        self.names.remove(&record.handle);
         record.handle.0.gone.store(true, Ordering::Release);
-        let name = record.handle.name();
-        let hash = self.hash(&name.name, &name.overload);
-        if let Ok(entry) = self.names.find_entry(hash, |known| *known == number) {
-            entry.remove();
-        }
         self.free.push(number);
-        Some(record)
+        let table = record.publish(None).map(Retired::Table);
+        table.or(Some(Retired::Operator(record.handle)))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &OperatorRecord> {

@@ -115,9 +115,11 @@ impl Registry {
     /// The record of an operator, which is made if there is none.
     pub(super) fn record(&mut self, name: &OperatorName) -> &mut OperatorRecord {
         let (foreign, owner) = (self.foreign, &self.owner);
-        self.operators.named_or_new(name, |number| {
-            let (table, dispatcher, gone) = (Published::new(), owner.clone(), AtomicBool::new(false));
-            OperatorHandle(Arc::new(Entry { table, foreign, gone, name: name.clone(), number, dispatcher }))
+        self.operators.named_or_new(name, |number, hash| {
+            let (table, dispatcher, name) = (Published::new(), owner.clone(), name.clone());
+            let (gone, is_found) = (AtomicBool::new(false), AtomicBool::new(false));
+            let entry = Entry { table, foreign, gone, is_found, name, hash, number, dispatcher };
+            OperatorHandle(Arc::new(entry))
         })
     }
 
@@ -163,11 +165,14 @@ impl Registry {
             let mut retired: Vec<_> = aftermath.unregistered.drain(..).map(Retired::Kernel).collect();
             for (number, table) in numbers.into_iter().zip(tables) {
                 let replaced = if table.is_none() {
-                    self.operators.remove(number).and_then(|mut record| record.publish(None))
+                    self.operators.remove(number)
                 } else {
-                    self.operators.get_mut(number).and_then(|record| record.publish(table))
+                    self.operators
+                        .get_mut(number)
+                        .and_then(|record| record.publish(table))
+                        .map(Retired::Table)
                 };
-                retired.extend(replaced.map(Retired::Table));
+                retired.extend(replaced);
             }
             retired
         });

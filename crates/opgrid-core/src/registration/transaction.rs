@@ -14,6 +14,7 @@ use crate::calling::conditions::Names;
 use crate::calling::kernel::{Kernel, KernelRecord, Life};
 use crate::calling::kind::Kind;
 use crate::calling::operator::Definition;
+use crate::calling::retirement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::place::Place;
@@ -150,12 +151,13 @@ impl Registry {
             aftermath.removed_columns.append(&mut forgotten.removed_columns);
             aftermath.events.clear();
             // Nothing was published; operators that exist for this library alone go again.
-            for number in touched.numbers {
-                if self.operators.get(number).is_some_and(|record| record.table.is_none() && record.is_gone())
-                {
-                    self.operators.remove(number);
-                }
-            }
+            let records = &mut self.operators;
+            touched.numbers.retain(|number| {
+                records.get(*number).is_some_and(|record| record.table.is_none() && record.is_gone())
+            });
+            retirement::retire(|| {
+                touched.numbers.iter().filter_map(|number| records.remove(*number)).collect()
+            });
             return Err(error);
         }
         self.rebuild(&touched, aftermath);
