@@ -64,7 +64,7 @@ pub(super) trait Polynomials: Sized {
     fn elementary<const FUSED: bool>(self, function: Elementary) -> Self;
 
     /// Sine and cosine of the angle that is this part of a full turn, from 0 to 1.
-    fn sine_and_cosine_of_turn(self) -> (Self, Self);
+    fn sine_and_cosine_of_turn<const FUSED: bool>(self) -> (Self, Self);
 }
 
 /// `first + x * (second + x * (…))`, each step rounded once; where a constant is named first, only if it is true.
@@ -340,13 +340,13 @@ macro_rules! polynomials {
 
             /// The series at the distance `r` from the next quarter of a turn, at most an eighth.
             #[inline(always)]
-            fn sine_and_cosine_of_turn(self) -> (Self, Self) {
+            fn sine_and_cosine_of_turn<const FUSED: bool>(self) -> (Self, Self) {
                 let quarters = self * 4.0;
-                let whole = (quarters + 0.5).floor();
+                let whole = (quarters + ROUND) - ROUND;
                 let r = (quarters - whole) * std::$float::consts::FRAC_PI_2;
                 let z = r * r;
-                let sine = r + r * z * (horner!(z; $($sine),+));
-                let cosine = 1.0 + z * (horner!(z; $($cosine),+));
+                let sine = r + r * z * (horner!(FUSED: z; $($sine),+));
+                let cosine = 1.0 + z * (horner!(FUSED: z; $($cosine),+));
                 let odd = (whole == 1.0) | (whole == 3.0);
                 let (sine, cosine) = if odd { (cosine, sine) } else { (sine, cosine) };
                 let sine = if (whole == 2.0) | (whole == 3.0) { -sine } else { sine };
@@ -573,18 +573,18 @@ mod tests {
     #[test]
     fn turns_have_their_sine_and_cosine() {
         for turn in steps(0.0, 1.0) {
-            let (sine, cosine) = turn.sine_and_cosine_of_turn();
+            let (sine, cosine) = turn.sine_and_cosine_of_turn::<true>();
             let angle = turn * std::f64::consts::TAU;
             // The angle itself is rounded, by up to half a unit of 2 pi.
             assert!((sine - angle.sin()).abs() < 2e-15 && (cosine - angle.cos()).abs() < 2e-15, "{turn}");
             let single = turn as f32;
             let angle = f64::from(single) * std::f64::consts::TAU;
-            let (sine, cosine) = single.sine_and_cosine_of_turn();
+            let (sine, cosine) = single.sine_and_cosine_of_turn::<true>();
             assert!((f64::from(sine) - angle.sin()).abs() < 2e-7, "{turn}");
             assert!((f64::from(cosine) - angle.cos()).abs() < 2e-7, "{turn}");
         }
-        assert_eq!(0.25f64.sine_and_cosine_of_turn(), (1.0, 0.0));
-        assert_eq!(0.5f32.sine_and_cosine_of_turn(), (-0.0, -1.0));
+        assert_eq!(0.25f64.sine_and_cosine_of_turn::<true>(), (1.0, 0.0));
+        assert_eq!(0.5f32.sine_and_cosine_of_turn::<true>(), (-0.0, -1.0));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use opgrid_core::{Device, DispatchKey, Generator, Result};
 
 use super::math::Inexact;
 use super::philox::Philox;
-use super::polynomials::Polynomials;
+use super::polynomials::{Elementary, Polynomials};
 use super::simd::{VectorLoop, vectorised};
 use crate::error::argument;
 use crate::tensor::{Geometry, Tensor, TensorSpec};
@@ -244,11 +244,9 @@ impl VectorLoop for Twist<'_> {
 /// Groups of 16 uniform numbers that become normal ones.
 struct Transform<'a, T>(&'a mut [T]);
 
-impl<T: Inexact + Polynomials> VectorLoop for Transform<'_, T> {
-    type Output = ();
-
+impl<T: Inexact + Polynomials> Transform<'_, T> {
     #[inline(always)]
-    fn run(self) {
+    fn transform<const FUSED: bool>(self) {
         /// Groups that are taken apart, computed and put together at once.
         const GROUPS: usize = 16;
         let minus_two = T::ONE.plus(T::ONE).negated();
@@ -259,8 +257,9 @@ impl<T: Inexact + Polynomials> VectorLoop for Transform<'_, T> {
                 angles[8 * k..8 * k + 8].copy_from_slice(&group[8..]);
             }
             for (first, second) in radii.iter_mut().zip(&mut angles) {
-                let radius = Inexact::sqrt(minus_two.times(T::ONE.minus(*first).logarithm()));
-                let (sine, cosine) = second.sine_and_cosine_of_turn();
+                let logarithm = T::ONE.minus(*first).elementary::<FUSED>(Elementary::Logarithm);
+                let radius = Inexact::sqrt(minus_two.times(logarithm));
+                let (sine, cosine) = second.sine_and_cosine_of_turn::<FUSED>();
                 (*first, *second) = (radius.times(cosine), radius.times(sine));
             }
             for (k, group) in part.chunks_exact_mut(16).enumerate() {
@@ -268,6 +267,20 @@ impl<T: Inexact + Polynomials> VectorLoop for Transform<'_, T> {
                 group[8..].copy_from_slice(&angles[8 * k..8 * k + 8]);
             }
         }
+    }
+}
+
+impl<T: Inexact + Polynomials> VectorLoop for Transform<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.transform::<true>();
+    }
+
+    #[inline(always)]
+    fn run_unfused(self) {
+        self.transform::<false>();
     }
 }
 

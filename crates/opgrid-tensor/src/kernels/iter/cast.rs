@@ -94,36 +94,54 @@ struct Truncate<'a, A> {
     from: &'a [A],
 }
 
-impl<A: Element> VectorLoop for Truncate<'_, A> {
-    type Output = ();
-
+impl<A: Element> Truncate<'_, A> {
+    /// By `convert` in parts whose numbers are all nearer to zero than `limit`, which it may assume.
     #[inline(always)]
-    fn run(self) {
-        /// Added to an integer that is nearer to zero than a third of it, it leaves it in the lowest bits.
-        const SHIFT: f64 = 1.5 * (1u64 << 52) as f64;
+    fn below(self, limit: f64, convert: impl Fn(f64) -> i64) {
         /// Elements that are looked at together.
         const PART: usize = 64;
-        let Self { to, from } = self;
-        let mut whole = 0;
-        for (to, from) in to.as_chunks_mut::<PART>().0.iter_mut().zip(from.as_chunks::<PART>().0) {
+        let (parts, rest) = self.to.as_chunks_mut::<PART>();
+        let (from_parts, from_rest) = self.from.as_chunks::<PART>();
+        for (to, from) in parts.iter_mut().zip(from_parts) {
             let mut numbers = [0.0f64; PART];
             for i in 0..PART {
                 numbers[i] = from[i].cast();
             }
-            if !(0..PART).fold(true, |near, i| near & (numbers[i].abs() < SHIFT / 3.0)) {
-                break;
+            if (0..PART).fold(true, |near, i| near & (numbers[i].abs() < limit)) {
+                for i in 0..PART {
+                    to[i].write(convert(numbers[i]));
+                }
+            } else {
+                Each { to, from }.run();
             }
-            for i in 0..PART {
-                let nearest = (numbers[i] + SHIFT) - SHIFT;
-                let beyond = if nearest.abs() > numbers[i].abs() { 1.0f64.copysign(nearest) } else { 0.0 };
-                let shifted = (nearest - beyond) + SHIFT;
-                to[i].write(shifted.to_bits().wrapping_sub(SHIFT.to_bits()) as i64);
-            }
-            whole += PART;
         }
-        for (to, from) in to[whole..].iter_mut().zip(&from[whole..]) {
-            to.write(from.cast());
-        }
+        Each { to: rest, from: from_rest }.run();
+    }
+}
+
+impl<A: Element> VectorLoop for Truncate<'_, A> {
+    type Output = ();
+    const IS_WIDE: bool = true;
+
+    /// By steps of float arithmetic.
+    #[inline(always)]
+    fn run(self) {
+        /// Added to an integer that is nearer to zero than a third of it, it leaves it in the lowest bits.
+        const SHIFT: f64 = 1.5 * (1u64 << 52) as f64;
+        self.below(SHIFT / 3.0, |number| {
+            let nearest = (number + SHIFT) - SHIFT;
+            let beyond = if nearest.abs() > number.abs() { 1.0f64.copysign(nearest) } else { 0.0 };
+            let shifted = (nearest - beyond) + SHIFT;
+            shifted.to_bits().wrapping_sub(SHIFT.to_bits()) as i64
+        });
+    }
+
+    /// By an instruction for each number, which takes less than those steps for two numbers.
+    #[inline(always)]
+    fn run_unfused(self) {
+        const LIMIT: f64 = -(i64::MIN as f64);
+        // SAFETY: `below` hands on finite numbers whose integer part is in the range.
+        self.below(LIMIT, |number| unsafe { number.to_int_unchecked() });
     }
 }
 
