@@ -1,6 +1,6 @@
 //! The registers that products are summed in, for each kind of processor.
 //!
-//! [`Avx512`], [`Avx2`] and [`Portable`] say how a register of sums is loaded, stored and added to. The table of a
+//! [`Avx512`], [`Avx2`], [`Sse2`] and [`Portable`] say how a register of sums is loaded, stored and added to. The table of a
 //! processor has one line per type of sum; the loop over registers is written once, in `tile`.
 #![allow(unsafe_code)]
 
@@ -100,7 +100,7 @@ unsafe impl<T: Arithmetic> Lanes for Portable<T> {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Avx2, Avx512, Short};
+pub(super) use x86::{Avx2, Avx512, Short, Sse2};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -117,6 +117,8 @@ mod x86 {
     pub struct Avx512<T>(PhantomData<T>);
     /// Registers of 256 bits.
     pub struct Avx2<T>(PhantomData<T>);
+    /// Registers of 128 bits, which every processor has.
+    pub struct Sse2<T>(PhantomData<T>);
 
     /// Implements [`Lanes`] where factors and sums are of one type.
     macro_rules! lanes {
@@ -200,6 +202,10 @@ mod x86 {
             |sum, a, b| _mm256_add_epi32(_mm256_mullo_epi32(a, b), sum);
         Avx2<i64>: __m256i, 4, _mm256_set1_epi64x, _mm256_loadu_si256 as __m256i, _mm256_storeu_si256,
             |sum, a, b| _mm256_add_epi64(times_64(a, b), sum);
+        Sse2<f32>: __m128, 4, _mm_set1_ps, _mm_loadu_ps, _mm_storeu_ps,
+            |sum, a, b| _mm_add_ps(_mm_mul_ps(a, b), sum);
+        Sse2<f64>: __m128d, 2, _mm_set1_pd, _mm_loadu_pd, _mm_storeu_pd,
+            |sum, a, b| _mm_add_pd(_mm_mul_pd(a, b), sum);
     }
 
     /// Numbers of 64 bits whose factors have 32: [`Lanes::add_product`] looks at the lower halves only.

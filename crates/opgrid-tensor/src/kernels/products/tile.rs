@@ -18,7 +18,7 @@ use half::bf16;
 #[cfg(target_arch = "x86_64")]
 use super::amx;
 #[cfg(target_arch = "x86_64")]
-use super::lanes::{Avx2, Avx512, Short};
+use super::lanes::{Avx2, Avx512, Short, Sse2};
 use super::lanes::{Lanes, Portable};
 use crate::kernels::arithmetic::Arithmetic;
 #[cfg(target_arch = "x86_64")]
@@ -329,6 +329,8 @@ macro_rules! compiled {
 
 compiled!(portable, Portable, [2, 4, 6]);
 #[cfg(target_arch = "x86_64")]
+compiled!(sse2, Sse2, [2, 4, 6]);
+#[cfg(target_arch = "x86_64")]
 compiled!(avx2, Avx2, [2, 4, 6], "avx2,fma");
 #[cfg(target_arch = "x86_64")]
 compiled!(avx512, Avx512, [4, 8, 12], "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl");
@@ -366,24 +368,27 @@ pub(super) trait Summed: Arithmetic {
     fn kernel() -> &'static Kernel<Self, Self>;
 }
 
+/// With the module of the kernel for any x86-64 processor: floats have one of their own, because the compiler rearranges what sums of
+/// arrays would keep in registers.
 macro_rules! summed {
-    ($($type:ty),*) => {
+    ($($type:ty: $any:ident),*) => {
         $(impl Summed for $type {
             #[inline]
             fn kernel() -> &'static Kernel<Self, Self> {
                 #[cfg(target_arch = "x86_64")]
                 match Processor::here() {
-                    Processor::Any => {}
+                    Processor::Any => return const { &$any::kernel::<$type>() },
                     Processor::Avx2 => return const { &avx2::kernel::<$type>() },
                     Processor::Avx512 | Processor::Avx512Bf16 => return const { &avx512::kernel::<$type>() },
                 }
+                #[cfg(not(target_arch = "x86_64"))]
                 const { &portable::kernel::<$type>() }
             }
         })*
     };
 }
 
-summed!(f32, f64, i16, i32, i64);
+summed!(f32: sse2, f64: sse2, i16: portable, i32: portable, i64: portable);
 
 /// The kernel for factors of 64 bits that lie between -2^31 and 2^31 - 1, where it is faster than the one for all.
 #[inline]
@@ -517,6 +522,8 @@ mod tests {
         check_all!(portable);
         #[cfg(target_arch = "x86_64")]
         {
+            check(&sse2::kernel::<f32>(), f32::from, |n| n as f32);
+            check(&sse2::kernel::<f64>(), f64::from, |n| n as f64);
             if Processor::here() >= Processor::Avx2 {
                 check_all!(avx2);
             }

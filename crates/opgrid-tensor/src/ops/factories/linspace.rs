@@ -153,12 +153,14 @@ fn linspace_out(start: Scalar, end: Scalar, steps: i64, out: &Tensor) -> Result<
             let (start, end): (Complex64, Complex64) = (start.cast(), end.cast());
             // One number is `start`, whatever `end` is.
             let step = if steps > 1 { (end - start) / (steps - 1) as f64 } else { Complex64::ZERO };
-            sequence::numbered(out.array()?, move |i| {
-                let number = match i {
-                    _ if i == 0 || i < steps / 2 => start + step * sequence::float(i),
-                    _ => end - step * sequence::float(steps - 1 - i),
-                };
-                T::from_number(Number::Complex128(number))
+            let element = |number| T::from_number(Number::Complex128(number));
+            sequence::produced(out.array()?, |sequence| {
+                // Two loops without a comparison.
+                let first = (sequence.rest() / 2).max(sequence.rest().min(1));
+                sequence.extend_with(first, move |i| element(start + step * sequence::float(i as i64)));
+                let second = sequence.rest();
+                sequence.extend_with(second, move |i| element(end - step * sequence::float((second - 1 - i) as i64)));
+                Ok(())
             })
         })
     })
