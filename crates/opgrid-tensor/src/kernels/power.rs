@@ -122,8 +122,21 @@ impl Power for f32 {
 
 #[inline(always)]
 fn single<const FUSED: bool>(base: f32, exponent: f32) -> f32 {
-    let (whole, half) = (exponent.trunc() == exponent, 0.5 * exponent);
-    raised::<FUSED>(base, exponent.into(), whole, whole && half.trunc() != half)
+    let whole = is_whole::<FUSED>(exponent);
+    raised::<FUSED>(base, exponent.into(), whole, whole && !is_whole::<FUSED>(0.5 * exponent))
+}
+
+/// Whether a number is an integer. Processors without fused products may also lack an instruction that cuts fractions off, for
+/// which there is a call then.
+#[inline(always)]
+fn is_whole<const FUSED: bool>(x: f32) -> bool {
+    /// From here on every number is one.
+    const STEP_OF_ONE: f32 = (1u32 << 23) as f32;
+    if FUSED {
+        return x.trunc() == x;
+    }
+    let magnitude = x.abs();
+    (magnitude >= STEP_OF_ONE) | ((magnitude + STEP_OF_ONE) - STEP_OF_ONE == magnitude)
 }
 
 /// `2 ^ (exponent * log2 |base|)` in double precision, and what the sign and the ends of the range make of it.
