@@ -339,9 +339,11 @@ impl Tensor {
             && let Some(bytes) = Geometry::bytes_of_few(sizes, dtype.size_in_bytes())
         {
             let storage = Storage::cpu(bytes)?;
-            // On the CPU, as was just asked: a constant.
-            let spec = TensorSpec::of_one(dtype, Device::CPU);
-            let of_one = || Record::new(Content::Array(Array::of(spec, storage)));
+            // On the CPU, as was just asked: a constant, which is written where it stays.
+            let of_one = move || {
+                let spec = TensorSpec::of_one(dtype, Device::CPU);
+                Record::new(Content::Array(Array::of(spec, storage)))
+            };
             let mut new = Self(AnyTensor::with(cpu_keys(), of_one));
             if let Some(Record { content: Content::Array(array), .. }) = new.0.data_mut() {
                 array.become_contiguous(sizes)?;

@@ -34,7 +34,25 @@ impl Class {
     /// The class of the smallest blocks that hold `bytes`, 128 at least.
     #[inline]
     fn of(bytes: usize) -> Self {
-        let last = bytes.max(128) - 1;
+        /// By steps of 32 bytes, which no small class is finer than.
+        const STEP: usize = 32;
+        static SMALL: [Class; 32] = {
+            let mut classes = [Class(0); 32];
+            let mut step = 0;
+            while step < 32 {
+                classes[step] = Class::computed((step + 1) * STEP);
+                step += 1;
+            }
+            classes
+        };
+        let last = bytes.saturating_sub(1);
+        SMALL.get(last / STEP).copied().unwrap_or_else(|| Self::computed(bytes))
+    }
+
+    /// As [`of`](Self::of), without a table.
+    #[inline]
+    const fn computed(bytes: usize) -> Self {
+        let last = if bytes < 128 { 128 - 1 } else { bytes - 1 };
         let log = last.ilog2();
         Self((log * 4 + ((last >> (log - 2)) & 3) as u32) as u8)
     }
