@@ -84,15 +84,41 @@ unsafe fn enter_by_address<S: Signature>(
     keys: DispatchKeySet,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    let side = side::<S>(kernel);
-    if !side.entry.is_null() {
-        // SAFETY:
-        // - Guaranteed by the caller, see `# Safety`: this side is that of a kernel or a chain of `S`, whose `entry` the
-        //   constructors in `kernel.rs` fill with an `Entry<S>`.
-        // - What the entry asks for, those constructors put into the same record; the operator was checked for `S`, or the
-        //   kernel would not be in its table.
-        return unsafe { mem::transmute::<*const (), Entry<S>>(side.entry)(kernel, table, keys, args) };
+    // SAFETY: guaranteed by the caller, see `# Safety`; what the entry asks for, the constructors in `kernel.rs` put into the same
+    // record; the operator was checked for `S`, or the kernel would not be in its table.
+    unsafe {
+        match entry::<S>(kernel) {
+            Some(entry) => entry(kernel, table, keys, args),
+            None => enter_without_side::<S>(kernel, table, keys, args),
+        }
     }
+}
+
+/// The entry of a kernel with a typed side.
+///
+/// # Safety
+///
+/// As [`enter`].
+#[inline(always)]
+unsafe fn entry<S: Signature>(kernel: &KernelRecord) -> Option<Entry<S>> {
+    let entry = side::<S>(kernel).entry;
+    // SAFETY: guaranteed by the caller, see `# Safety`: this side is that of a kernel or a chain of `S`, whose `entry` the
+    // constructors in `kernel.rs` fill with an `Entry<S>`.
+    (!entry.is_null()).then(|| unsafe { mem::transmute::<*const (), Entry<S>>(entry) })
+}
+
+/// Calls a kernel that has no typed side for `S`, or the kernel below one that is not for the call.
+///
+/// # Safety
+///
+/// As [`enter`], for every kernel of the table.
+#[inline(always)]
+unsafe fn enter_without_side<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
     if kernel.wants != 0 && !is_for::<S>(kernel, args) && keys.layers() > 1 {
         // SAFETY: guaranteed by the caller, see `# Safety`: the other kernel is of the same table.
         return unsafe { pass_by::<S>(table, keys, args) };
@@ -119,12 +145,31 @@ unsafe fn pass_by<S: Signature>(
 ) -> Result<S::Output> {
     let keys = beside(keys);
     let kernel = table.kernel(keys);
-    // SAFETY: guaranteed by the caller, see `# Safety`.
-    match unsafe { direct::<S>(kernel) } {
-        Some(function) => S::apply(function, args),
-        // SAFETY: guaranteed by the caller, see `# Safety`.
-        None => unsafe { enter_by_address::<S>(kernel, table, keys, args) },
+    // SAFETY: guaranteed by the caller, see `# Safety`, as for `enter_by_address`. What has no typed side is called by a function of
+    // its own: it may come here again, and where that were a loop, registers would be saved for it.
+    unsafe {
+        match (direct::<S>(kernel), entry::<S>(kernel)) {
+            (Some(function), _) => S::apply(function, args),
+            (None, Some(entry)) => entry(kernel, table, keys, args),
+            (None, None) => enter_further::<S>(kernel, table, keys, args),
+        }
     }
+}
+
+/// [`enter_without_side`] for the kernel below another one.
+///
+/// # Safety
+///
+/// As [`enter_without_side`].
+#[inline(never)]
+unsafe fn enter_further<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    // SAFETY: passed on.
+    unsafe { enter_without_side::<S>(kernel, table, keys, args) }
 }
 
 /// Calls a kernel that has no typed side for `S`: the arguments become values, and the results come back from them.
