@@ -58,7 +58,7 @@ impl Slots {
     /// Enters an operator whose name does not stand here, and says whether its slot was never used.
     fn enter(&self, entry: &Arc<Entry>) -> bool {
         let free = self.of(entry.hash).find(|slot| slot.read().is_null() || slot.read() == REMOVED);
-        let free = free.expect("`NameIndex::reserve` keeps half of the slots free");
+        let free = free.expect("`OperatorRecords::reserve` keeps half of the slots free");
         let is_new = free.read().is_null();
         free.publish(Arc::as_ptr(entry).cast::<u8>().cast_mut());
         is_new
@@ -90,7 +90,7 @@ impl NameLookup {
         let hash = self.hash(base, overload);
         marked(|| {
             // SAFETY: the invariant of `NameLookup`; `marked` marked the thread before the pointer is read here, so that limbo
-            // keeps what it leads to for as long as `body` runs.
+            // keeps what it leads to until the mark ends.
             let slots = unsafe { self.slots.read().cast::<Slots>().as_ref() }?;
             // SAFETY: the same for the entries: `OperatorRecords::remove` gives each to who puts it into limbo.
             let (_, entry) = unsafe { slots.find(hash, base, overload) }?;
