@@ -26,6 +26,11 @@ fn products_and_slices_of_nothing() {
     let convolved =
         ConvTranspose2dInput.call(&image, &filters, None, each[0], each[1], each[1], 1, &[1, 1]).unwrap();
     assert_eq!(convolved.sizes(), [1, 0, 2, 2]);
+    let (by_image, by_filters, by_bias) = ConvolutionBackward
+        .call(&convolved, &image, &filters, None, each[0], each[1], each[0], true, each[1], 1, &[true; 3])
+        .unwrap();
+    assert_eq!(elements(&by_image), [0.0; 4]);
+    assert_eq!((by_filters.sizes(), by_bias.sizes()), (&[1, 0, 1, 1][..], &[0][..]));
     let (rows, indices) = (empty(&[2, 0], DType::F32), Tensor::from_slice(&[1i64], &[1]).unwrap());
     assert_eq!(EmbeddingRenorm.call(&rows, &indices, 1.0, f64::INFINITY).unwrap().sizes(), [2, 0]);
     let slices = UniqueDim.call(&empty(&[0, 0], DType::F32), 0, true, true, true).unwrap();

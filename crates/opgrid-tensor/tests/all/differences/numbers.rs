@@ -320,6 +320,16 @@ fn averages_beside_spreads_are_those_of_mean() {
 }
 
 #[test]
+fn variances_of_many_are_exact() {
+    // The numbers 10, 10.01, ... 10.99 over and over again.
+    let ramp: Vec<f64> = (0..10_000).map(|step| 10.0 + f64::from(step % 100) / 100.0).collect();
+    let many = Tensor::from_slice(&ramp, &[10_000]).unwrap();
+    let exact = (100.0 * 100.0 - 1.0) / 12.0 / 1e4 * 1e4 / (1e4 - 1.0);
+    let found = elements(&many.var(&[], 1, false).unwrap())[0];
+    assert!((found / exact - 1.0).abs() < 16.0 * f64::EPSILON, "{found}, expected {exact}");
+}
+
+#[test]
 fn coefficients_of_what_does_not_vary() {
     let (alike, varying) =
         (Tensor::from_slice(&[0.3; 4], &[4]).unwrap(), floats(&[4]).to_dtype(DType::F64).unwrap());
