@@ -110,11 +110,13 @@ fn held_to(isa: Option<&str>) -> &'static [(&'static str, &'static str)] {
             ("ATEN_CPU_CAPABILITY", "default"),
             ("MKL_ENABLE_INSTRUCTIONS", "SSE4_2"),
             ("ONEDNN_MAX_CPU_ISA", "SSE41"),
+            ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-FMA4,-AVX512F,-AVX512VL,-AVX512BW"),
         ],
         Some("v3") => &[
             ("ATEN_CPU_CAPABILITY", "avx2"),
             ("MKL_ENABLE_INSTRUCTIONS", "AVX2"),
             ("ONEDNN_MAX_CPU_ISA", "AVX2"),
+            ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW"),
         ],
         Some("v4") => &[
             ("ATEN_CPU_CAPABILITY", "avx512"),
@@ -419,6 +421,11 @@ mod tests {
     fn torch_is_held_to_the_level_that_is_asked_for() {
         assert!(held_to(Some("v3")).contains(&("ATEN_CPU_CAPABILITY", "avx2")));
         assert!(held_to(Some("v4")).contains(&("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")));
+        assert!(
+            held_to(Some("v2"))
+                .iter()
+                .any(|(name, value)| *name == "GLIBC_TUNABLES" && value.contains("-FMA"))
+        );
         assert!(held_to(None).is_empty() && held_to(Some("avx2")).is_empty());
     }
 

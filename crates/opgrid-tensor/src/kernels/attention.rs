@@ -240,6 +240,19 @@ impl<M: Statistic + Ordered> VectorLoop for Weigh<'_, M> {
 
     #[inline(always)]
     fn run(self) -> Vec<M> {
+        self.weigh(Inexact::exp)
+    }
+
+    #[inline(always)]
+    fn run_unfused(self) -> Vec<M> {
+        self.weigh(Inexact::exp_unfused)
+    }
+}
+
+impl<M: Statistic + Ordered> Weigh<'_, M> {
+    /// With that exponential.
+    #[inline(always)]
+    fn weigh(self, exp: impl Fn(M) -> M) -> Vec<M> {
         let Self { rows, scores, keys, known } = self;
         let (attention, lowest) = (rows.attention, M::narrowed(f64::NEG_INFINITY));
         let scale = M::narrowed(attention.scale);
@@ -269,17 +282,17 @@ impl<M: Statistic + Ordered> VectorLoop for Weigh<'_, M> {
             // Nothing was summed before the first scores.
             let factor = match known.largest == lowest {
                 true => M::ONE,
-                false => Inexact::exp(known.largest.minus(most)),
+                false => exp(known.largest.minus(most)),
             };
             match is_short {
                 true => scores.iter_mut().for_each(|score| *score = score.minus(most)),
-                false => scores.iter_mut().for_each(|score| *score = Inexact::exp(score.minus(most))),
+                false => scores.iter_mut().for_each(|score| *score = exp(score.minus(most))),
             }
             *known = Known { largest, sum: known.sum * factor.wide() };
             factors.push(factor);
         }
         if is_short {
-            scores.iter_mut().for_each(|score| *score = Inexact::exp(*score));
+            scores.iter_mut().for_each(|score| *score = exp(*score));
         }
         for (scores, known) in scores.chunks_exact(keys.len()).zip(known) {
             let sum = in_lanes(([], scores), [M::ZERO; LANES], |sum, []: [M; 0], x| sum.plus(x), M::plus);

@@ -142,6 +142,7 @@ macro_rules! polynomials {
         exponents: $lowest:literal to $highest:literal, near: $near:literal, normal: $normal:literal,
         ln2: $ln2_high:literal + $ln2_low:literal,
         exponential: [$($exp:expr),+],
+        exponential_by_table: $by_table:expr,
         logarithm: $log_of_one_and:ident,
         sine: [$($sine:expr),+],
         cosine: [$($cosine:expr),+],
@@ -216,6 +217,9 @@ macro_rules! polynomials {
             /// `2^n * e^r`, where that is a normal number.
             #[inline(always)]
             fn exponential_near<const FUSED: bool>(x: $float) -> $float {
+                if let (false, Some(by_table)) = (FUSED, $by_table) {
+                    return by_table(x);
+                }
                 let (shifted, r) = reduced::<FUSED>(x);
                 raised(of_rest::<FUSED>(r), shifted)
             }
@@ -393,12 +397,51 @@ fn log_of_one_and_f64<const FUSED: bool>(f: f64, parts: [f64; 2]) -> f64 {
     parts[0] - ((half_square - s.fused::<FUSED>(half_square + rest, parts[1])) - f)
 }
 
+/// Steps between a power of two and the next one.
+const STEPS: u64 = 64;
+
+/// How far a number of steps is shifted so that whole powers stand in the exponent.
+const TO_EXPONENT: u32 = f64::MANTISSA_DIGITS - 1 - STEPS.ilog2();
+
+/// `2^(j / STEPS)` for each step `j`, less the bits that shifting `j` brings into the fraction.
+const POWERS: [u64; STEPS as usize] = {
+    // The root of order 64 of two; 63 bits lie behind the point here and in its powers.
+    const ROOT: u128 = 0x8164_d1f3_bc03_0773;
+    let (mut powers, mut power, mut step) = ([0; STEPS as usize], 1_u128 << 63, 0);
+    while step < STEPS {
+        let fraction = ((power + (1 << 10)) >> 11) as u64 - (1 << 52);
+        powers[step as usize] = (1_f64.to_bits() | fraction).wrapping_sub(step << TO_EXPONENT);
+        power = (power * ROOT + (1 << 62)) >> 63;
+        step += 1;
+    }
+    powers
+};
+
+/// `e^x`, where that is a normal number: a power from the table, and a series of half the terms for what is left. Without
+/// fused products and sums, looking up takes less than the terms.
+#[inline(always)]
+fn exponential_by_table(x: f64) -> f64 {
+    const ROUND: f64 = 1.5 * (1_u64 << 52) as f64;
+    // The upper 33 bits of the logarithm of two, so that products with whole numbers of steps are exact, and the rest.
+    const LN2: [f64; 2] = [f64::from_bits(0x3fe6_2e42_fee0_0000), 1.908_214_929_270_587_7e-10];
+    let shifted = x * (STEPS as f64 * std::f64::consts::LOG2_E) + ROUND;
+    let whole = shifted - ROUND;
+    let r = x - whole * (LN2[0] / STEPS as f64);
+    let r = r - whole * (LN2[1] / STEPS as f64);
+    let steps = shifted.to_bits();
+    let power = f64::from_bits(POWERS[(steps % STEPS) as usize].wrapping_add(steps << TO_EXPONENT));
+    let square = r * r;
+    let series = (0.5 + r * (1.0 / 6.0)) + square * (1.0 / 24.0 + r * (1.0 / 120.0));
+    power + power * (r + square * series)
+}
+
 polynomials!(f32, u32 {
     fraction: 23,
     bias: 127,
     exponents: -176.0 to 89.0, near: 87.0, normal: 13.17,
     ln2: 0.693_359_4 + -2.121_944_4e-4,
     exponential: [0.5, 0.166_665_77, 0.041_666_553, 0.008_363_179, 0.001_392_618_3],
+    exponential_by_table: None::<fn(f32) -> f32>,
     logarithm: log_of_one_and_f32,
     sine: [-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5040.0, 1.0 / 362_880.0],
     cosine: [-1.0 / 2.0, 1.0 / 24.0, -1.0 / 720.0, 1.0 / 40_320.0, -1.0 / 3_628_800.0],
@@ -421,6 +464,7 @@ polynomials!(f64, u64 {
         2.762_008_844_540_974_8e-7,
         2.510_038_549_551_032e-8
     ],
+    exponential_by_table: Some(exponential_by_table),
     logarithm: log_of_one_and_f64,
     sine: [
         -1.0 / 6.0,
@@ -496,6 +540,16 @@ mod tests {
         assert!(error_f64(f64::exponential, f64::exp, steps(-700.0, 709.7)) < 2.0);
         assert!(error_f64(f64::logarithm, f64::ln, steps(1e-6, 4.0).chain(steps(4.0, 1e300))) < 2.0);
         assert!(error_f64(f64::hyperbolic_tangent, f64::tanh, steps(-20.0, 20.0)) < 2.5);
+    }
+
+    #[test]
+    fn powers_of_the_table_are_rounded_once() {
+        for (step, power) in (0_u64..).zip(POWERS) {
+            let (found, exact) =
+                (power.wrapping_add(step << TO_EXPONENT), libm::exp2(step as f64 / STEPS as f64));
+            assert!(found.abs_diff(exact.to_bits()) <= 1, "{step}: {found:x}, expected {exact}");
+        }
+        assert_eq!(POWERS[32].wrapping_add(32 << TO_EXPONENT), std::f64::consts::SQRT_2.to_bits());
     }
 
     #[test]

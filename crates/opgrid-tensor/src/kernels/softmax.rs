@@ -155,13 +155,26 @@ impl<T: Element<Math: Weighed>> VectorLoop for Backward<'_, T> {
 
     #[inline(always)]
     fn run(self) {
+        self.pass_back(Inexact::exp);
+    }
+
+    #[inline(always)]
+    fn run_unfused(self) {
+        self.pass_back(Inexact::exp_unfused);
+    }
+}
+
+impl<T: Element<Math: Weighed>> Backward<'_, T> {
+    /// With that exponential.
+    #[inline(always)]
+    fn pass_back(self, exp: impl Fn(Math<T>) -> Math<T>) {
         let Self { grad, output, x, is_log } = self;
         let output = &output[..grad.len()];
         let lines = x.iter_mut().zip(grad).zip(output);
         if is_log {
             let sum = sum(([], grad), |[]: [T; 0], grad| grad.widen());
             for ((x, grad), output) in lines {
-                *x = T::narrow(grad.widen().minus(Inexact::exp(output.widen()).times(sum)));
+                *x = T::narrow(grad.widen().minus(exp(output.widen()).times(sum)));
             }
         } else {
             let sum = sum(([grad], output), |[grad], output| grad.widen().times(output.widen()));
