@@ -9,7 +9,9 @@ pub(crate) fn nearest(text: &str, candidates: impl Iterator<Item = String>) -> O
     let folded = text.to_lowercase();
     let near = |candidate: String| {
         let distance = edits(&folded, &candidate.to_lowercase());
-        (distance * 3 <= candidate.len()).then_some((distance, candidate))
+        // That namespaces are the same does not make names near.
+        let name = candidate.rsplit("::").next().unwrap_or(&candidate);
+        (distance * 3 <= name.len()).then_some((distance, candidate))
     };
     let best = candidates.filter_map(near).min_by_key(|(distance, _)| *distance);
     best.map(|(_, candidate)| candidate)
@@ -43,6 +45,9 @@ mod tests {
         assert_eq!(nearest("Tracr", names()).as_deref(), Some("Tracer"));
         assert_eq!(nearest("Banana", names()), None);
         assert_eq!(nearest("", names()), None);
+        let operators = || ["aten::add", "aten::softshrink"].into_iter().map(String::from);
+        assert_eq!(nearest("aten::nothing", operators()), None);
+        assert_eq!(nearest("atn::add", operators()).as_deref(), Some("aten::add"));
         assert_eq!(nearest(&"CPU".repeat(100), names()), None);
     }
 
