@@ -369,6 +369,28 @@ impl DispatchKey {
         (0..ALIASES.len() as u16).map(|index| Self(ALIAS | index))
     }
 
+    /// The name, for keys of a functionality on a backend parted between both.
+    fn name_in_parts(self) -> (&'static str, &'static str) {
+        if self.is_alias() {
+            return ("", ALIASES[usize::from(self.0 & LOW_MASK)].0);
+        }
+        let functionality = self.functionality();
+        if self.0 & INSTANCE == 0 {
+            return ("", functionality.name().unwrap_or("UnknownUnknown"));
+        }
+        let backend = self.backend().map_or("Undefined", |backend| backend.name().unwrap_or("Unknown"));
+        (functionality.instance_prefix().unwrap_or("Unknown"), backend)
+    }
+
+    /// Whether that is the name, in any case.
+    pub(crate) fn is_called(self, name: &str) -> bool {
+        let (prefix, rest) = self.name_in_parts();
+        let parts = name.split_at_checked(prefix.len());
+        parts.is_some_and(|(first, last)| {
+            first.eq_ignore_ascii_case(prefix) && last.eq_ignore_ascii_case(rest)
+        })
+    }
+
     /// The key of that name.
     fn named(name: &str) -> Option<Self> {
         let instance = || {
@@ -430,16 +452,10 @@ impl fmt::Display for DispatchKey {
     /// Writes torch's name. A placeholder has its functionality's prefix and `Undefined`; what does not exist
     /// is `Unknown`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_alias() {
-            return f.pad(ALIASES[usize::from(self.0 & LOW_MASK)].0);
+        match self.name_in_parts() {
+            ("", name) => f.pad(name),
+            (prefix, backend) => f.pad(&format!("{prefix}{backend}")),
         }
-        let functionality = self.functionality();
-        if self.0 & INSTANCE == 0 {
-            return f.pad(functionality.name().unwrap_or("UnknownUnknown"));
-        }
-        let prefix = functionality.instance_prefix().unwrap_or("Unknown");
-        let backend = self.backend().map_or("Undefined", |backend| backend.name().unwrap_or("Unknown"));
-        if prefix.is_empty() { f.pad(backend) } else { f.pad(&format!("{prefix}{backend}")) }
     }
 }
 

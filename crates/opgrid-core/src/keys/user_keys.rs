@@ -138,10 +138,9 @@ pub(crate) fn check_identifier(subject: &str, name: &str) -> Result<()> {
 
 /// Checks that no key has one of the names that `subject` would bring, whatever their case.
 pub(crate) fn check_new(subject: &str, names: &[String]) -> Result<()> {
-    let known: Vec<_> = DispatchKey::all().map(|key| (key, key.to_string())).collect();
     for name in names {
-        if let Some((key, known)) = known.iter().find(|(_, known)| name.eq_ignore_ascii_case(known)) {
-            let whose = place_of(*key).map_or("built in".into(), |place| format!("allocated at {place}"));
+        if let Some(known) = DispatchKey::all().find(|key| key.is_called(name)) {
+            let whose = place_of(known).map_or("built in".into(), |place| format!("allocated at {place}"));
             let message =
                 format!("{subject}: its key `{name}` would be confused with {known}, which is {whose}");
             return Err(Error::new(ErrorKind::Duplicate, format!("{message}; choose another name")));

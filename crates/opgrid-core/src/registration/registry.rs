@@ -142,7 +142,6 @@ impl Registry {
     /// Builds the tables of everything that was touched, and publishes them. What nobody has needed has no table, and gets
     /// none here.
     pub(super) fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) {
-        let new_base = touched.all.then(|| self.new_base());
         let mut numbers: Vec<_> = match touched.all {
             true => self.operators.iter().map(|record| record.handle.0.number).collect(),
             false => touched.numbers.clone(),
@@ -152,13 +151,13 @@ impl Registry {
         numbers.retain(|number| {
             self.operators.get(*number).is_some_and(|record| record.table.is_some() || record.is_gone())
         });
-        if let Some(base) = new_base {
-            self.base = base.into();
+        if touched.all {
+            // Made by the first table that needs it.
+            self.base = OnceCell::new();
         }
-        let base = self.base();
         let built = numbers.iter().map(|number| {
             let record = self.operators.get(*number).filter(|record| !record.is_gone());
-            record.map(|record| record.table_over(self.rules, base, &self.kind_columns))
+            record.map(|record| record.table_over(self.rules, self.base(), &self.kind_columns))
         });
         let tables: Vec<_> = built.collect();
         retirement::retire(|| {
