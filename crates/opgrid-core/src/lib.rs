@@ -24,6 +24,7 @@ pub mod operator {
 }
 
 pub mod barrier;
+pub mod deferred_drop;
 pub mod error;
 mod marker;
 pub mod panics;

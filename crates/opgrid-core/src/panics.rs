@@ -8,13 +8,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 pub(crate) struct Panics(Option<Box<dyn Any + Send>>);
 
 impl Panics {
+    /// No panic so far.
+    pub(crate) const fn new() -> Self {
+        Self(None)
+    }
+
     /// Runs one step. What it leaves behind when it panics has to be whole.
     pub(crate) fn catch(&mut self, step: impl FnOnce()) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(step)) {
-            match self.0 {
-                None => self.0 = Some(panic),
-                Some(_) => discard(panic),
+            self.keep_first(panic).into_iter().for_each(discard);
+        }
+    }
+
+    /// Keeps a panic if it is the first, and returns it otherwise, to be [discarded](discard).
+    pub(crate) fn keep_first(&mut self, panic: Box<dyn Any + Send>) -> Option<Box<dyn Any + Send>> {
+        match self.0 {
+            None => {
+                self.0 = Some(panic);
+                None
             }
+            Some(_) => Some(panic),
         }
     }
 

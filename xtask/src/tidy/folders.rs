@@ -8,7 +8,8 @@ const CORE: &str = "opgrid-core";
 const FOLDERS: &[&str] = &["keys", "values", "signatures", "calling", "registration", "inspection"];
 
 /// The files beside the folders, from which everybody may import; they import from no folder.
-const BESIDE: &[&str] = &["barrier", "error", "marker", "panics", "place", "spelling", "sync", "ticket"];
+const BESIDE: &[&str] =
+    &["barrier", "deferred_drop", "error", "marker", "panics", "place", "spelling", "sync", "ticket"];
 
 /// The file that puts the folders together and re-exports what is public.
 const ROOT: &str = "lib";
