@@ -4,13 +4,12 @@
 //! `loss[i] = -weight[i] * (pos_weight[i] * target[i] * ln(p[i]) + (1 - target[i]) * ln(1 - p[i]))` with
 //! `p[i] = sigmoid(self[i])`; reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
 //!
-//! - Shapes: that of `target`, to which the others broadcast; none with a reduction.
+//! - Shapes: one for `self` and `target`, to which the weights broadcast; none with a reduction.
 //! - Dtypes: that of `target`, whatever floats `self` and the weights have.
 //! - Aliasing: `binary_cross_entropy_with_logits.out` writes `out`.
 //! - Derivative: the weights have none.
 //! - Dispatch: a composite of `log_sigmoid` and arithmetic.
-//! - Errors: other dtypes; a shape of `self` or `weight` that does not broadcast to that of `target`, or of `pos_weight` that does
-//!   not broadcast to that of `self`; another `reduction`.
+//! - Errors: other dtypes; two shapes of `self` and `target`; weights that do not broadcast to them; another `reduction`.
 //! - Source: torch.nn.functional.binary_cross_entropy_with_logits, PyTorch 2.15.
 
 use super::binary_cross_entropy::weighted;
@@ -18,7 +17,6 @@ use crate::ops::prelude::*;
 use crate::ops::{
     AddScalar, LogSigmoid, MulInplaceTensor, MulTensor, RsubScalar, SubInplaceTensor, SubScalar,
 };
-use crate::tensor::broadcast;
 
 operator! {
     home = crate::home_of(register);
@@ -33,7 +31,7 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, target, weight, pos_weight, reduction)| {
             loss::check_constant(d, "weight", weight)?;
             loss::check_constant(d, "pos_weight", pos_weight)?;
-            let count = broadcast(&[input.sizes(), target.sizes()])?.iter().product();
+            let count = target.numel();
             let kept = [Some(input), Some(target), weight, pos_weight];
             d.together([Some(input), Some(target)], kept, move |grads, kept, needs| {
                 let (Some(grad), [Some(x), Some(y), weight, positive]) = (grads.of(0), kept) else {
@@ -79,10 +77,29 @@ pub(super) fn samples(samples: &mut Samples) {
             })
         })
         .tolerance(loss::TOLERANCE)
-        .constant(&["weight", "pos_weight"]);
+        .constant(&["weight", "pos_weight"])
+        .refuses(
+            "`target` has shape [2, 2], expected []",
+            given(make::numbers(DType::F32, &[], 0)).and(make::numbers(DType::F32, &[2, 2], 0)),
+        )
+        .refuses(
+            "`target` has shape [1], expected [2]",
+            given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::F32, &[1], 0)),
+        );
     samples.rounds(BinaryCrossEntropyWithLogits, Roundings::all(Rounding::Sum(64)));
-    samples.differs(BinaryCrossEntropyWithLogits, loss::CHECKED);
+    samples.differs_as(BinaryCrossEntropyWithLogits, &[loss::CHECKED, MISFITS]);
 }
+
+/// Of logits that have fewer elements than the targets.
+const MISFITS: Difference = Difference {
+    id: "logits-have-the-shape-of-targets",
+    what: "torch broadcasts logits to the shape of their targets, and refuses the gradient of that in the backward pass; here the \
+           call is refused",
+    why: "the mistake is found where it is made",
+    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| seen.we_refuse("argument `target` has shape"),
+    directed: None,
+};
 
 fn with_logits(
     input: &Tensor,
@@ -93,6 +110,7 @@ fn with_logits(
 ) -> Result<Tensor> {
     const ONE: Scalar = Scalar::Int(1);
     loss::Reduction::numbered(reduction)?;
+    check_shapes(input, target)?;
     let log = LogSigmoid.call(input)?;
     let losses = RsubScalar.call(target, ONE, ONE)?;
     MulInplaceTensor.call(&losses, input)?;
@@ -103,6 +121,19 @@ fn with_logits(
     SubInplaceTensor.call(&losses, &log, ONE)?;
     loss::weigh(&losses, weight)?;
     loss::reduced(losses, reduction)
+}
+
+/// # Errors
+///
+/// Logits and targets that are not element for element.
+fn check_shapes(input: &Tensor, target: &Tensor) -> Result<()> {
+    let (wanted, found) = (input.spec()?.sizes(), target.spec()?.sizes());
+    match wanted == found {
+        true => Ok(()),
+        false => Err(argument(format!(
+            "argument `target` has shape {found:?}, expected {wanted:?}, that of `self`; expand one of them to the other's"
+        ))),
+    }
 }
 
 /// The gradient by the logits.
