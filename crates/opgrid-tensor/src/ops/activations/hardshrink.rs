@@ -22,8 +22,13 @@ pub const HARDSHRINK: Family<Hardshrink> =
     Family::new(Hardshrink, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&HARDSHRINK).cpu(cpu).derivative(|d, (input, _)| {
-        d.by(input, [d.result(0)], |grad, [out]| derivatives::where_true(&out.ne_scalar(0)?, grad))
+    library.family(&HARDSHRINK).cpu(cpu).derivative(|d, (input, lambd)| {
+        // No number is between a positive bound and a negative one.
+        let is_empty = lambd.to_f64()? < 0.0;
+        d.by(input, [d.result(0)], move |grad, [out]| match is_empty {
+            true => Ok(grad.clone()),
+            false => derivatives::where_true(&out.ne_scalar(0)?, grad),
+        })
     });
 }
 

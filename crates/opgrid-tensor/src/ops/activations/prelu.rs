@@ -26,7 +26,7 @@ pub(super) fn register(library: &mut Library) {
         d.by(input, [input, weight], |grad, [x, weight]| {
             WhereSelf.call(&x.gt_scalar(0)?, grad, &(grad * weight)?)
         })?;
-        d.by(weight, [input], |grad, [x]| derivatives::where_false(&x.gt_scalar(0)?, &(grad * x)?))
+        d.by(weight, [input], |grad, [x]| derivatives::where_false(&x.ge_scalar(0)?, &(grad * x)?))
     });
     library.define(Prelu).kind(&kind::GATE).implicit(prelu);
 }

@@ -24,8 +24,10 @@ pub const POLAR: Family<Polar> = Family::new(Polar, &kind::POINTWISE_BINARY, sha
 
 pub(super) fn register(library: &mut Library) {
     library.family(&POLAR).cpu(cpu).derivative(|d, (abs, angle)| {
-        d.by(abs, [angle], |grad, [angle]| {
-            (grad.real()? * angle.cos()?)? + (grad.imag()? * angle.sin()?)?
+        d.by(abs, [abs, angle], |grad, [abs, angle]| {
+            let of_abs = (grad.real()? * angle.cos()?)? + (grad.imag()? * angle.sin()?)?;
+            // As torch has it: zero has no direction.
+            derivatives::where_false(&abs.eq_scalar(0)?, &of_abs?)
         })?;
         d.by(angle, [d.result(0)], |grad, [out]| (grad * out.conj()?)?.imag())
     });

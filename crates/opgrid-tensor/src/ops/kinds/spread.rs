@@ -9,7 +9,6 @@ use crate::error::argument;
 use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::{reduce, variance};
 use crate::layers::autograd::Recorder;
-use crate::ops::WhereScalarSelf;
 use crate::samples::{
     Difference, Directed, Expected, INEXACT, Inputs, Operand, Rounding, Roundings, Sample, Samples, given,
     make,
@@ -266,15 +265,13 @@ pub(crate) fn slope(grad: &Tensor, x: &Tensor, kept: &Kept, correction: f64) -> 
     (kept.whole(grad)? * (2.0 / (count - correction).max(0.0)))? * distance
 }
 
-/// The gradient of a variance by that of its root. A variance of zero has none.
+/// The gradient of a variance by that of its root. A variance of zero has none; as in torch, the gradient of that is NaN.
 ///
 /// # Errors
 ///
 /// Those of the operators.
 pub(crate) fn of_root(grad: &Tensor, deviation: &Tensor) -> Result<Tensor> {
-    let is_zero = deviation.eq_scalar(0)?;
-    let divisor = WhereScalarSelf.call(&is_zero, Scalar::Int(1), &(deviation * 2)?)?;
-    derivatives::where_false(&is_zero, &(grad / divisor)?)
+    derivatives::where_false(&deviation.eq_scalar(0)?, &(grad / (deviation * 2)?)?)
 }
 
 /// States the derivative of a variance, or of its root; `has_average` where the average is a second result.
@@ -291,11 +288,16 @@ pub(crate) fn derivative(
     let (kept, correction) = (Kept::of(input, dim, keepdim)?, subtracted(correction)?);
     d.by_all(input, [input, d.result(0)], move |grads, [x, out]| {
         let spread = match grads.of(0) {
+            // The deviation of one element is constant.
+            Some(grad) if is_deviation && kept.count == 1 && correction < 1.0 => {
+                let zeros = derivatives::zeros_of(kept.whole(grad)?.sizes(), grad)?;
+                Some(slope(&zeros, x, &kept, correction)?)
+            }
             Some(grad) if is_deviation => Some(slope(&of_root(grad, out)?, x, &kept, correction)?),
             Some(grad) => Some(slope(grad, x, &kept, correction)?),
             None => None,
         };
-        let average = grads.of(1).map(|grad| kept.stretched(&(grad / kept.count)?)).transpose()?;
+        let average = grads.of(1).map(|grad| kept.stretched(&(grad / kept.count.max(1))?)).transpose()?;
         derivatives::sum(spread, average)
     })
 }

@@ -8,14 +8,15 @@
 //! - Shapes: `x1` and `x2` broadcast, and `dim` disappears. The loss takes a matrix each and a target for each row, or
 //!   vectors and a target without dimensions.
 //! - Dtypes: promoted; floating-point ones.
-//! - Dispatch: composites of arithmetic and `sum`, whose derivatives they inherit.
+//! - Dispatch: composites of arithmetic, `linalg_vector_norm` and `sum`, whose derivatives they inherit.
 //! - Errors: other dtypes; a dimension out of range; targets of other dimensions; another `reduction`.
 //! - Source: torch.nn.functional.cosine_similarity and cosine_embedding_loss, PyTorch 2.15.
 
+use crate::layers::autograd::no_grad;
 use crate::ops::prelude::*;
 use crate::ops::{
-    AddScalar, AddTensor, ClampMin, DivTensor, EqScalar, Expand, MulTensor, RsubScalar, Sqrt, SubScalar,
-    SumDim, WhereScalarOther,
+    AddScalar, AddTensor, ClampMin, ClampMinInplace, DivTensor, EqScalar, Expand, LinalgVectorNorm,
+    MulTensor, RsubScalar, Sqrt, SubScalar, SumDim, WhereScalarOther,
 };
 use crate::tensor::broadcast;
 
@@ -144,9 +145,11 @@ fn cosine_similarity(first: &Tensor, second: &Tensor, dim: i64, eps: f64) -> Res
     let sizes = broadcast(&[first.sizes(), second.sizes()])?;
     let unit = |x: &Tensor| -> Result<Tensor> {
         let x = Expand.call(&loss::narrow(x.clone(), dtype)?, &sizes, false)?;
-        let wide = loss::wide(&x)?;
-        let length = loss::narrow(Sqrt.call(&dot(&wide, &wide, dim, true)?)?, dtype)?;
-        DivTensor.call(&x, &ClampMin.call(&length, Scalar::Float(eps))?)
+        let length = LinalgVectorNorm.call(&loss::wide(&x)?, Scalar::Int(2), Some(&[dim]), true, None)?;
+        // Gradients pass lengths below `eps`, too, as if they were not raised to that.
+        let length = crate::ops::Clone.call(&loss::narrow(length, dtype)?, None)?;
+        no_grad(|| ClampMinInplace.call(&length, Scalar::Float(eps)))?;
+        DivTensor.call(&x, &length)
     };
     dot(&unit(first)?, &unit(second)?, dim, false)
 }

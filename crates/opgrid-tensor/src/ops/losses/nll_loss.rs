@@ -402,7 +402,7 @@ fn derivative(
     let kept = [Some(target), weight, is_mean.then(|| d.result(1))];
     d.together([Some(input)], kept, move |grads, [target, weight, total], _| {
         let (Some(grad), Some(target)) = (grads.of(0), target) else { return Ok([None]) };
-        if sizes.contains(&0) {
+        if sizes[dim as usize] == 0 {
             return Tensor::zeros(&sizes, grad.dtype(), grad.device()).map(|grad| [Some(grad)]);
         }
         let (counts, classes) = classes_of(target, dim, ignore_index)?;

@@ -23,7 +23,11 @@ pub const ACOSH: Family<Acosh> = Family::new(Acosh, &kind::POINTWISE_UNARY, poin
 
 pub(super) fn register(library: &mut Library) {
     library.family(&ACOSH).cpu(cpu).derivative(|d, (input,)| {
-        d.by(input, [input], |grad, [x]| derivatives::divided(grad, &((x - 1)?.sqrt()? * (x + 1)?.sqrt()?)?))
+        d.by(input, [input], |grad, [x]| match x.dtype().is_complex() {
+            // The root of a product has another cut than the product of roots.
+            true => derivatives::chained(grad, &((x + 1)?.rsqrt()? * (x - 1)?.rsqrt()?)?),
+            false => grad * ((x * x)? - 1)?.rsqrt()?,
+        })
     });
 }
 

@@ -27,7 +27,7 @@ pub(super) fn register(library: &mut Library) {
             derivatives::divided(&derivatives::times(grad, value)?, b)
         })?;
         d.by(tensor2, [tensor1, tensor2], move |grad, [a, b]| {
-            derivatives::chained(&derivatives::times(&(-grad)?, value)?, &((a / b)? / b)?)
+            derivatives::chained(&derivatives::times(&(-grad)?, value)?, &(a / (b * b)?)?)
         })
     });
 }

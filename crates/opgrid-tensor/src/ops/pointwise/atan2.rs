@@ -43,8 +43,9 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     })
 }
 
-/// The gradient times a part, over the square of the distance from zero.
+/// The gradient times a part, over the square of the distance from zero; none at zero itself, which has no angle.
 fn slope(grad: &Tensor, y: &Tensor, x: &Tensor, part: &Tensor) -> Result<Tensor> {
     let (y, x) = (y.to_dtype(grad.dtype())?, x.to_dtype(grad.dtype())?);
-    (grad * part)? / ((&x * &x)? + (&y * &y)?)?
+    let square = ((&x * &x)? + (&y * &y)?)?;
+    (grad * part)? * derivatives::where_false(&square.eq_scalar(0)?, &square.reciprocal()?)?
 }

@@ -30,7 +30,7 @@ pub(super) fn register(library: &mut Library) {
         .cpu(cpu)
         .derivative(|d, (input, other)| {
             d.by(input, [input, d.result(0)], |grad, [x, out]| {
-                derivatives::where_false(&x.eq_scalar(0)?, &(grad * (out / x)?)?)
+                grad * derivatives::where_false(&x.eq_scalar(0)?, &(out / x)?)?
             })?;
             d.by(other, [], |grad, []| derivatives::zeros(grad))
         })

@@ -23,8 +23,8 @@ pub const FMIN: Family<Fmin> = Family::new(Fmin, &kind::POINTWISE_BINARY, extrem
 
 pub(super) fn register(library: &mut Library) {
     library.family(&FMIN).cpu(cpu).derivative(|d, (input, other)| {
-        d.by(input, [input, other], |grad, [a, b]| derivatives::where_true(&is_first(a, b)?, grad))?;
-        d.by(other, [input, other], |grad, [a, b]| derivatives::where_false(&is_first(a, b)?, grad))
+        d.by(input, [input, other], |grad, [a, b]| extremum::shared(grad, a, b, &is_second(a, b)?))?;
+        d.by(other, [input, other], |grad, [a, b]| extremum::shared(grad, b, a, &is_first(a, b)?))
     });
 }
 
@@ -44,7 +44,12 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::smaller_number))
 }
 
-/// Whether the first of two elements is chosen, as it is of two equal ones.
+/// Whether the second of two elements alone is chosen.
+fn is_second(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    b.lt(a)?.logical_or(&a.isnan()?.logical_and(&b.eq(b)?)?)
+}
+
+/// Whether the first of two elements alone is chosen, as it is of two NaN.
 fn is_first(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    a.le(b)?.logical_or(&b.isnan()?)
+    a.lt(b)?.logical_or(&b.isnan()?)
 }

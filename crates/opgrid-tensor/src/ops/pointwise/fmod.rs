@@ -30,7 +30,10 @@ pub(super) fn register(library: &mut Library) {
         .cpu(cpu)
         .derivative(|d, (input, other)| {
             d.by(input, [], |grad, []| Ok(grad.clone()))?;
-            d.by(other, [input, other], |grad, [a, b]| grad * (-(a / b)?.trunc()?)?)
+            // How often the divisor goes into the number is constant.
+            d.by(other, [input, other], |grad, [a, b]| {
+                grad * (-&crate::ops::DivTensorMode.call(a, b, Some("trunc"))?)?
+            })
         })
         .number(FmodScalar, FmodTensor)
         .number(FmodInplaceScalar, FmodInplaceTensor)

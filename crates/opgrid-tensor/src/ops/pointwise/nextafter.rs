@@ -28,7 +28,8 @@ pub const NEXTAFTER: Family<Nextafter> = Family::new(Nextafter, &kind::POINTWISE
 
 pub(super) fn register(library: &mut Library) {
     library.family(&NEXTAFTER).cpu(cpu).derivative(|d, (input, other)| {
-        d.by(input, [], |grad, []| Ok(grad.clone()))?;
+        // Where both are one there is no neighbour to go to.
+        d.by(input, [input, other], |grad, [a, b]| derivatives::where_false(&a.eq(b)?, grad))?;
         d.by(other, [], |grad, []| derivatives::zeros(grad))
     });
 }

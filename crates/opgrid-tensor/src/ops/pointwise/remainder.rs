@@ -32,7 +32,10 @@ pub(super) fn register(library: &mut Library) {
         .cpu(cpu)
         .derivative(|d, (input, other)| {
             d.by(input, [], |grad, []| Ok(grad.clone()))?;
-            d.by(other, [input, other], |grad, [a, b]| grad * (-(a / b)?.floor()?)?)
+            // How often the divisor goes into the number is constant.
+            d.by(other, [input, other], |grad, [a, b]| {
+                grad * (-&crate::ops::DivTensorMode.call(a, b, Some("floor"))?)?
+            })
         })
         .number(RemainderScalar, RemainderTensor)
         .number(RemainderInplaceScalar, RemainderInplaceTensor)

@@ -166,7 +166,7 @@ fn slope(order: f64, grad: &Tensor, x: &Tensor, norm: &Tensor, kept: &Kept) -> R
         return extremum::spread(grad, &x.abs()?, &norm, kept)? * x.sgn()?;
     }
     if order == 2.0 {
-        return derivatives::where_false(&norm.eq_scalar(0)?, &((x / norm)? * whole)?);
+        return derivatives::where_false(&norm.eq_scalar(0)?, &(x / &norm)?)? * whole;
     }
     // Small orders have steep slopes around zero, where they count as none.
     let powers = match order < 2.0 {
@@ -177,5 +177,5 @@ fn slope(order: f64, grad: &Tensor, x: &Tensor, norm: &Tensor, kept: &Kept) -> R
         false => (x * x.abs()?.pow_scalar(order - 2.0)?)?,
     };
     let scale = (whole / norm.pow_scalar(order - 1.0)?)?;
-    derivatives::where_false(&norm.eq_scalar(0)?, &(powers * scale)?)
+    powers * derivatives::where_false(&norm.eq_scalar(0)?, &scale)?
 }

@@ -31,7 +31,7 @@ pub(super) fn register(library: &mut Library) {
         .composite(|input, dtype| MeanDim.call(input, None, false, dtype))
         .derivative(|d, (input, _)| {
             let kept = Kept::of(input, None, false)?;
-            d.by(input, [], move |grad, []| kept.stretched(&(grad / kept.count)?))
+            d.by(input, [], move |grad, []| kept.stretched(&(grad / kept.count.max(1))?))
         });
     library.implement(MeanDtypeOut).composite(|input, dtype, out| {
         result::check_cast(input.spec()?.dtype(), out.spec()?.dtype())?;
@@ -39,7 +39,7 @@ pub(super) fn register(library: &mut Library) {
     });
     library.family(&MEAN_DIM).cpu(cpu).derivative(|d, (input, dim, keepdim, _)| {
         let kept = Kept::of(input, dim, keepdim)?;
-        d.by(input, [], move |grad, []| kept.stretched(&(grad / kept.count)?))
+        d.by(input, [], move |grad, []| kept.stretched(&(grad / kept.count.max(1))?))
     });
 }
 

@@ -6,15 +6,17 @@
 //! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`, int64 for integers and
 //!   bools. Integers wrap around. Floats are kept in double precision from element to element.
 //! - Aliasing: `cumprod_` writes `self`, `cumprod.out` writes `out`, each in its own dtype.
-//! - Derivative: right where there are zeros; its own one is not, behind the first zero along the dimension.
+//! - Derivative: right where there are zeros, to any order. With zeros and `create_graph` it takes memory for the square of the
+//!   size of `dim`, as torch's does.
 //! - Errors: a bool `dtype`, `out` or `self` of `cumprod_`; an `out`, or `self` of `cumprod_`, of another dtype than `dtype`;
 //!   a dimension out of range.
 //! - Source: torch.cumprod, PyTorch 2.15.
 
 use crate::kernels::scan;
+use crate::layers::autograd::is_grad_enabled;
 use crate::ops::kinds::scans;
 use crate::ops::prelude::*;
-use crate::ops::{WhereScalarSelf, WhereSelf};
+use crate::ops::{Any, NewOnes, OnesLike, Triu, WhereScalarOther, WhereScalarSelf, WhereSelf};
 
 operator! {
     home = crate::home_of(register);
@@ -83,21 +85,55 @@ impl Tensor {
     }
 }
 
-/// The gradient: before the first zero along the dimension the products are divided by the element, at the zero the products
-/// that would be there with a one in its place count, up to a second zero, and behind it nothing does.
+/// The gradient. Where it is recorded and there are zeros, it comes from a formula that can be differentiated, too.
 fn slope(grad: &Tensor, x: &Tensor, out: &Tensor, dim: i64) -> Result<Tensor> {
     let x = x.to_dtype(out.dtype())?;
     if x.dim() == 0 {
         return Ok(grad.clone());
     }
     let is_zero = x.eq_scalar(0)?;
+    // Where nobody can look at numbers, as on Meta, there may be zeros.
+    let has_zeros = || Any.call(&is_zero)?.item().map(Scalar::to_bool);
+    match is_grad_enabled() && has_zeros().unwrap_or(true) {
+        true => recorded_slope(grad, &x, dim),
+        false => slope_by_first_zero(grad, &x, &is_zero, out, dim),
+    }
+}
+
+/// The gradient: before the first zero along the dimension the products are divided by the element, at the zero the products
+/// that would be there with a one in its place count, up to a second zero, and behind it nothing does. Only without zeros do its
+/// own derivatives follow.
+fn slope_by_first_zero(
+    grad: &Tensor,
+    x: &Tensor,
+    is_zero: &Tensor,
+    out: &Tensor,
+    dim: i64,
+) -> Result<Tensor> {
     let zeros = is_zero.cumsum(dim)?;
     let is_first = is_zero.logical_and(&zeros.eq_scalar(1)?)?;
-    let one = |is_zero: &Tensor| WhereScalarSelf.call(is_zero, Scalar::Int(1), &x);
+    let one = |is_zero: &Tensor| WhereScalarSelf.call(is_zero, Scalar::Int(1), x);
     let sums = scans::sums_from_end(&derivatives::chained(grad, out)?, dim)?;
-    let before = derivatives::divided(&sums, &one(&is_zero)?)?;
+    let before = derivatives::divided(&sums, &one(is_zero)?)?;
     let products = derivatives::chained(grad, &one(&is_first)?.cumprod(dim)?)?;
     let at_first = derivatives::where_true(&zeros.eq_scalar(1)?, &products)?.sum_dim(&[dim], true)?;
     let from_first = derivatives::where_true(&is_first, &at_first)?;
     WhereSelf.call(&zeros.eq_scalar(0)?, &before, &from_first)
+}
+
+/// The gradient without a division, in the square of the memory: of element k it is the product of all before it times the sum
+/// of `grad[i] * x[k + 1] * … * x[i]` over all i from k on.
+fn recorded_slope(grad: &Tensor, x: &Tensor, dim: i64) -> Result<Tensor> {
+    let (grad, x) = (grad.transpose(dim, -1)?, x.transpose(dim, -1)?);
+    let count = *x.sizes().last().expect("there are dimensions, which was checked");
+    // Of row k: the places from k on.
+    let all = NewOnes.call(&x, &[count, count], Some(DType::Bool), None, None, None)?;
+    let is_from = Triu.call(&all, 0)?;
+    let is_behind = Triu.call(&all, 1)?;
+    let factors = WhereScalarOther.call(&is_behind, &x.unsqueeze(-2)?, Scalar::Int(1))?;
+    let products = derivatives::chained(&grad.unsqueeze(-2)?, &factors.cumprod(-1)?)?;
+    let behind = derivatives::where_true(&is_from, &products)?.sum_dim(&[-1], false)?;
+    let one = OnesLike.call(&x.narrow(-1, 0, 1)?, None, None, None, None, None)?;
+    let before = Tensor::cat(&[one, x.narrow(-1, 0, count - 1)?], -1)?.cumprod(-1)?;
+    derivatives::chained(&behind, &before)?.transpose(dim, -1)
 }
