@@ -330,3 +330,125 @@ def test_results_of_classes_keep_their_graph() -> None:
     assert type(y) is Named and y.requires_grad
     y.sum().backward()
     assert x.grad is not None and x.grad.tolist() == [2, 2]
+
+
+def test_gradients_of_a_recorded_pass_belong_to_their_leaves() -> None:
+    a, b = leaf(1, 2), leaf(3, 4)
+    given = og.ones(2, dtype=og.float64)
+    (a + b).backward(given, create_graph=True)
+    assert a.grad is not b.grad and a.grad is not given
+    with og.no_grad():
+        a.grad.mul_(10)
+    assert (b.grad.tolist(), given.tolist()) == ([1, 1], [1, 1])
+
+
+def test_a_retained_gradient_follows_writes() -> None:
+    x = leaf(2)
+    y = x.clone()
+    y.retain_grad()
+    y[0] = y[0] * 3
+    (y + 1).sum().backward()
+    assert (y.grad.tolist(), x.grad.tolist()) == ([1], [3])
+
+
+@pytest.mark.parametrize("index", [..., slice(None), (slice(None), ...), (None, ...)])
+def test_indexing_that_takes_everything_is_recorded(index: Any) -> None:
+    x = leaf(1, 2)
+    y = (x * 1)[index]
+    y.mul_(3)
+    y.sum().backward()
+    assert x.grad.tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("mode", [og.no_grad, og.inference_mode])
+def test_views_taken_without_recording_are_not_written_while_recording(mode: Any) -> None:
+    base = leaf(1, 2, 3, 4) * 1
+    with mode():
+        views = [base[:2], base.narrow(0, 0, 2), base.chunk(2)[0], base.view(2, 2)[0]]
+    for view in views:
+        with pytest.raises(og.OpgridError, match="without recording"):
+            view.mul_(3)
+    assert base.tolist() == [1, 2, 3, 4]
+    with og.no_grad():
+        views[0].mul_(3)
+    assert base.tolist() == [3, 6, 3, 4]
+
+
+@pytest.mark.parametrize("part", ["real", "imag", "both"])
+def test_writes_to_parts_of_complex_numbers_are_recorded(part: str) -> None:
+    x = leaf(1, 2, 3, 4)
+    z = og.complex(x[:2] * 1, x[2:] * 1)
+    {"real": og.real, "imag": og.imag, "both": og.view_as_real}[part](z).mul_(3)
+    og.view_as_real(z).sum().backward()
+    assert x.grad.tolist() == {"real": [3, 3, 1, 1], "imag": [1, 1, 3, 3], "both": [3, 3, 3, 3]}[part]
+
+
+def test_hooks_of_nodes_give_gradients_like_those_that_came() -> None:
+    for given in (og.ones(2, 2, dtype=og.float64), og.ones(3), og.ones(3, dtype=og.float64, device="meta")):
+        x = leaf(1, 2, 3)
+        y = x * 2
+        y.grad_fn.register_hook(lambda *_, given=given: (given,))
+        with pytest.raises(og.OpgridError, match="the hook gave a gradient of shape"):
+            y.sum().backward()
+        assert x.grad is None
+
+
+def test_a_hook_is_removed_by_its_own_destructor() -> None:
+    class Hook:
+        def __call__(self, grad: og.Tensor) -> None:
+            pass
+
+        def __del__(self) -> None:
+            self.handle.remove()
+            gone.append(self)
+
+    gone: list[Any] = []
+    x = leaf(1)
+    hook = Hook()
+    handle = hook.handle = x.register_hook(hook)
+    del hook
+    handle.remove()
+    assert len(gone) == 1
+
+
+@pytest.mark.parametrize("step", ["two edges", "kept", "leaves", "list"])
+def test_long_graphs_are_dropped(step: str) -> None:
+    x = leaf(1)
+    y = x * 1
+    for _ in range(100_000):
+        if step == "two edges":
+            y = y + y
+        elif step == "kept":
+            y = y * x
+        elif step == "list":
+            y = og.cat([y, y])[:1]
+        else:
+            following = leaf(1)
+            following.grad = y
+            y = following * 2
+    del y
+
+
+@pytest.mark.parametrize("values", [[2.0, 0.0, 3.0], [0.0, 2.0, 3.0], [2.0, 0.0, 0.0, 5.0], [1.0, 0.0, 2.0, 0.0, 3.0]])
+def test_products_have_second_gradients_at_zeros(values: list[float]) -> None:
+    def hessian(function: Any) -> list[list[float]]:
+        x = leaf(*values)
+        (grad,) = autograd.grad(function(x), x, create_graph=True)
+        return [autograd.grad(grad[row], x, retain_graph=True)[0].tolist() for row in range(len(values))]
+
+    def expected(first: int) -> list[list[float]]:
+        """Of the sum of the products of the first elements, from that many on."""
+        count = len(values)
+        table = [[0.0] * count for _ in range(count)]
+        for length in range(first, count + 1):
+            for i in range(length):
+                for j in range(length):
+                    if i != j:
+                        product = 1.0
+                        for k in range(length):
+                            product *= 1 if k in (i, j) else values[k]
+                        table[i][j] += product
+        return table
+
+    assert hessian(lambda x: x.cumprod(0).sum()) == expected(1)
+    assert hessian(lambda x: x.prod()) == expected(len(values))

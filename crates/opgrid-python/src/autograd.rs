@@ -73,7 +73,9 @@ impl HookObject {
 impl HookObject {
     /// Takes the hook out.
     fn remove(&self) {
-        if let Some(hook) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        // Taken out before it is removed: what goes with the hook may ask for this handle again.
+        let hook = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(hook) = hook {
             hook.remove();
         }
     }
@@ -134,7 +136,7 @@ impl TensorBase {
     /// The recorded call whose result this is; `None` for leaves.
     #[getter]
     fn grad_fn(slf: &Bound<'_, Self>) -> PyResult<Option<NodeObject>> {
-        Ok(own(slf)?.origin().map(NodeObject))
+        Ok(own(slf)?.origin().or_raise(slf.py())?.map(NodeObject))
     }
 
     /// The elements, apart from the graph.

@@ -252,10 +252,9 @@ impl TensorBase {
         convert(slf, Some(expect_tensor(other)?.dtype()), None, false, false)
     }
 
-    /// The tensor; there are no gradients that it could be cut off from.
+    /// The same memory, which no gradients lead to.
     fn detach(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        let tensor = own(slf)?;
-        of(slf.py(), tensor.view_as(tensor.geometry().clone()).or_raise(slf.py())?)
+        of(slf.py(), own(slf)?.detach().or_raise(slf.py())?)
     }
 
     fn tolist(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
@@ -267,8 +266,9 @@ impl TensorBase {
         let text = tensor.to_string();
         let gradient = match tensor.origin() {
             _ if !tensor.requires_grad() => return Ok(text),
-            Some(origin) => format!(", grad_fn=<{}>)", origin.name()),
-            None => ", requires_grad=True)".to_owned(),
+            Ok(Some(origin)) => format!(", grad_fn=<{}>)", origin.name()),
+            Ok(None) => ", requires_grad=True)".to_owned(),
+            Err(_) => ", grad_fn=<Invalid>)".to_owned(),
         };
         Ok(text.strip_suffix(')').map_or_else(|| text.clone(), |text| text.to_owned() + &gradient))
     }

@@ -213,7 +213,7 @@ impl TensorBase {
         let result = if !taken.indices.is_empty() {
             taken.view.index(&taken.indices).or_raise(py)?
         } else if taken.view.is_same(tensor) {
-            tensor.view_as(tensor.geometry().clone()).or_raise(py)?
+            opgrid::ops::Alias.call(tensor).or_raise(py)?
         } else {
             taken.view
         };

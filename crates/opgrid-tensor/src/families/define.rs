@@ -59,6 +59,10 @@ impl DefineFamily for Library {
         let (schemas, meta) = (Schemas::of::<O>(), family.kernels(None));
         define_linked(self, schemas, family.kind);
         let _ = self.implement(name_in(O::SCHEMA)).column(ShapeRule::typed::<O::Signature>(meta.shape));
+        if let Some(in_place) = schemas.in_place {
+            let rule = ShapeRule::typed::<O::Signature>(meta.in_place_shape);
+            let _ = self.implement(name_in(in_place)).column(rule);
+        }
         add_forms(self, schemas, &meta, DispatchKey::Meta);
         define_aliases(self, O::ALIASES, family.kind);
         FamilyBuilder { library: self, schemas, family, defined: Vec::new() }
@@ -96,7 +100,7 @@ impl DefineFamily for Library {
         operator: O,
         family: &ViewFamily<O>,
     ) -> OperatorBuilder<'_, O> {
-        let kernel = view_kernel::<O::Signature>(O::SCHEMA, family.geometry);
+        let kernel = view_kernel::<O::Signature>(O::SCHEMA, family.geometry, family.has_history);
         self.define(operator)
             .add(kernel.at(DispatchKey::CompositeExplicitAutograd))
             .column(kind::VIEW.clone())
@@ -138,10 +142,15 @@ fn tensor_of<'a>(value: &ValueRef<'a>) -> Option<&'a Tensor> {
 }
 
 #[track_caller]
-fn view_kernel<S: ViewSignature>(schema: &'static str, geometry: GeometriesOf<S>) -> Kernel {
+fn view_kernel<S: ViewSignature>(
+    schema: &'static str,
+    geometry: GeometriesOf<S>,
+    has_history: bool,
+) -> Kernel {
+    let take = if has_history { S::Output::of } else { S::Output::without_history };
     Kernel::closure::<S>(move |args| {
         let made = || match S::base(args) {
-            Some(base) => S::Output::of(base, S::apply(geometry, args)?),
+            Some(base) => take(base, S::apply(geometry, args)?),
             None => Err(argument("the first argument is no tensor, of which there could be a view")),
         };
         made().map_err(|error: Error| error.within(name_in(schema)))
@@ -537,7 +546,8 @@ impl<O: Operator> DefineKind<O> for OperatorBuilder<'_, O> {
             };
             kernels.in_place(O::SCHEMA)
         };
-        self.add(kernel(Some(cpu)).at(DispatchKey::Cpu)).add(kernel(None).at(DispatchKey::Meta))
+        let rule = ShapeRule::typed::<<O::Signature as InPlaceSignature>::Functional>(shape);
+        self.add(kernel(Some(cpu)).at(DispatchKey::Cpu)).add(kernel(None).at(DispatchKey::Meta)).column(rule)
     }
 }
 

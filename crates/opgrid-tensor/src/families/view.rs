@@ -20,6 +20,13 @@ pub trait Views: Sized + 'static {
     /// The tensor has no memory of ours, or a geometry leaves it.
     fn of(base: &Tensor, geometries: Self::Geometries) -> Result<Self>;
 
+    /// The same views, which are not in the graph of what they were taken of.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`of`](Self::of).
+    fn without_history(base: &Tensor, geometries: Self::Geometries) -> Result<Self>;
+
     /// The geometries one by one.
     fn list(geometries: Self::Geometries) -> Vec<Geometry>;
 }
@@ -28,7 +35,11 @@ impl Views for Tensor {
     type Geometries = Geometry;
 
     fn of(base: &Tensor, geometry: Geometry) -> Result<Self> {
-        Ok(base.view_as(geometry)?.taken_of(base))
+        Ok(base.bare_view(geometry)?.taken_of(base))
+    }
+
+    fn without_history(base: &Tensor, geometry: Geometry) -> Result<Self> {
+        Ok(base.bare_view(geometry)?.detached_from_graph())
     }
 
     fn list(geometry: Geometry) -> Vec<Geometry> {
@@ -41,6 +52,10 @@ impl Views for Vec<Tensor> {
 
     fn of(base: &Tensor, geometries: Vec<Geometry>) -> Result<Self> {
         geometries.into_iter().map(|geometry| Tensor::of(base, geometry)).collect()
+    }
+
+    fn without_history(base: &Tensor, geometries: Vec<Geometry>) -> Result<Self> {
+        geometries.into_iter().map(|geometry| Tensor::without_history(base, geometry)).collect()
     }
 
     fn list(geometries: Vec<Geometry>) -> Vec<Geometry> {
@@ -56,12 +71,20 @@ pub type GeometriesOf<S> = <S as Signature>::Returning<<<S as Signature>::Output
 pub struct ViewFamily<O: Operator<Signature: Signature<Output: Views>>> {
     pub(crate) geometry: GeometriesOf<O::Signature>,
     pub(crate) is_absolute: bool,
+    pub(crate) has_history: bool,
 }
 
 impl<O: Operator<Signature: Signature<Output: Views>>> ViewFamily<O> {
     /// A view by its geometry, or views by their geometries, which follow from the arguments.
     pub const fn new(_operator: O, geometry: GeometriesOf<O::Signature>) -> Self {
-        Self { geometry, is_absolute: false }
+        Self { geometry, is_absolute: false, has_history: true }
+    }
+
+    /// The same view, which is taken out of the graph: neither gradients nor writes go from one to the other.
+    #[must_use]
+    pub const fn without_history(mut self) -> Self {
+        self.has_history = false;
+        self
     }
 
     /// The same view, whose arguments count elements of the memory, whatever the first argument is like.

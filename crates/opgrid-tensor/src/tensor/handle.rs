@@ -16,8 +16,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
+use opgrid_core::deferred_drop::Flat;
 use opgrid_core::{
     AnyTensor, DType, Device, DeviceType, DispatchKey, DispatchKeySet, Result, Scalar, TensorData,
     TensorType, WeakTensor, compute_dispatch_key, inference_tensor_key_set, is_inference_mode,
@@ -28,6 +29,7 @@ use super::array::{Array, Elements, new_storage};
 use super::element::{Bool, Element};
 use super::geometry::Geometry;
 use super::metadata::Attachments;
+use super::requires_grad::Lineage;
 use super::spec::TensorSpec;
 use super::storage::Storage;
 use super::wrapper::{Wrapper, no_memory};
@@ -74,8 +76,7 @@ struct Record {
 struct More {
     /// Every array that ever took the content's place: somebody may still look at it.
     kept: Mutex<Option<Box<Kept>>>,
-    /// What the tensor was taken of as a view, if it knows that.
-    base: OnceLock<Tensor>,
+    lineage: Lineage,
     attachments: Attachments,
 }
 
@@ -86,8 +87,8 @@ enum Content {
     Array(Array),
     /// A number in a tensor's place.
     Number(Scalar),
-    /// What a layer implements.
-    Wrapper(Box<dyn Wrapper>),
+    /// What a layer implements. It may own another such tensor.
+    Wrapper(Flat<Box<dyn Wrapper>>),
     /// A tensor that is not there.
     Undefined,
 }
@@ -205,7 +206,7 @@ impl Record {
                 self.replace(ptr::null_mut(), array_of(*value)?);
                 Ok(self.later().expect("this thread or a faster one has put an array there"))
             }
-            (None, Content::Wrapper(wrapper)) => Err(no_memory(&**wrapper)),
+            (None, Content::Wrapper(wrapper)) => Err(no_memory(&***wrapper)),
             (None, Content::Undefined) => Err(undefined()),
         }
     }
@@ -367,13 +368,13 @@ impl Tensor {
 
     /// A tensor of a layer's own.
     pub(super) fn wrapping(keys: DispatchKeySet, wrapper: Box<dyn Wrapper>) -> Self {
-        Self::new(keys, Content::Wrapper(wrapper))
+        Self::new(keys, Content::Wrapper(Flat::new(wrapper)))
     }
 
     /// What a layer keeps behind this handle.
     pub(super) fn wrapped(&self) -> Option<&dyn Wrapper> {
         match &self.record().content {
-            Content::Wrapper(wrapper) => Some(&**wrapper),
+            Content::Wrapper(wrapper) => Some(&***wrapper),
             _ => None,
         }
     }
@@ -389,14 +390,15 @@ impl Tensor {
         &self.record().more_or_new().attachments
     }
 
-    /// Where the tensor keeps what it was taken of.
-    pub(super) fn base_place(&self) -> &OnceLock<Self> {
-        &self.record().more_or_new().base
+    /// How the tensor came to memory that others have, too; none if it keeps nothing.
+    #[inline]
+    pub(super) fn lineage(&self) -> Option<&Lineage> {
+        self.record().more().map(|more| &more.lineage)
     }
 
-    /// The same, unless the tensor keeps nothing.
-    pub(super) fn known_base(&self) -> Option<&OnceLock<Self>> {
-        self.record().more().map(|more| &more.base)
+    /// The same, made by whoever asks first.
+    pub(super) fn lineage_or_new(&self) -> &Lineage {
+        &self.record().more_or_new().lineage
     }
 
     /// A word that belongs to the one language binding of the process: where its object of this tensor is, so that a
@@ -447,12 +449,24 @@ impl Tensor {
         Self::from_any(weak.upgrade()?).ok()
     }
 
-    /// Another view of the same memory; it carries the same keys.
+    /// Another view of the same memory, made without a dispatch; it carries the same keys.
+    ///
+    /// Where the tensor requires a gradient the view has none, and a recorded write to it is an error, because the graph
+    /// does not know of it: the operators for views (`as_strided` and others) give views that it knows.
     ///
     /// # Errors
     ///
     /// A geometry that leads beyond the storage; an undefined tensor.
     pub fn view_as(&self, geometry: Geometry) -> Result<Self> {
+        Ok(self.bare_view(geometry)?.taken_unrecorded_of(self))
+    }
+
+    /// As [`view_as`](Self::view_as), of which nobody will say what it was taken of.
+    ///
+    /// # Errors
+    ///
+    /// As [`view_as`](Self::view_as).
+    pub(crate) fn bare_view(&self, geometry: Geometry) -> Result<Self> {
         Ok(Self::new(self.unmarked_keys(), Content::Array(self.array()?.view(geometry)?)))
     }
 

@@ -3,6 +3,8 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use opgrid_core::deferred_drop::Flat;
+
 use super::handle::Tensor;
 
 /// Values by their types, at most one of each. They are put there once and stay, so that reading takes no lock.
@@ -39,8 +41,8 @@ impl Attachments {
     }
 }
 
-/// A value that is replaced.
-struct Slot<M>(Mutex<Option<Arc<M>>>);
+/// A value that is replaced. It may own another tensor with such a value.
+struct Slot<M: 'static>(Mutex<Option<Flat<Arc<M>>>>);
 
 impl Tensor {
     /// What somebody keeps with this tensor under that type; handles of one tensor share it, views do not.
@@ -61,7 +63,8 @@ impl Tensor {
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
     pub fn metadata<M: Any + Send + Sync>(&self) -> Option<Arc<M>> {
-        self.attached::<Slot<M>>()?.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let slot = self.attached::<Slot<M>>()?.0.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.as_ref().map(|value| Arc::clone(value))
     }
 
     /// Keeps a value with this tensor, or nothing any more; the one that was there before comes back. Types are names:
@@ -73,7 +76,9 @@ impl Tensor {
             (None, Some(_)) => self.attach(Slot(Mutex::new(None))),
         };
         // The value that was there comes back, so that it is not dropped under the lock.
-        std::mem::replace(&mut *slot.0.lock().unwrap_or_else(PoisonError::into_inner), value)
+        let value = value.map(Flat::new);
+        let before = std::mem::replace(&mut *slot.0.lock().unwrap_or_else(PoisonError::into_inner), value);
+        before.map(Flat::into_inner)
     }
 
     /// What was put there by [`attach`](Self::attach) under that type.

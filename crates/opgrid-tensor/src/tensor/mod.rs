@@ -34,6 +34,7 @@ pub use print::{PrintOptions, print_options, set_print_options, with_print_optio
 pub use promote::{
     can_cast, complex_of, default_dtype, inexact, part_of, promote_types, result_type, set_default_dtype,
 };
+pub(crate) use requires_grad::Sharing;
 pub use requires_grad::requires_grad_key;
 pub use spec::TensorSpec;
 pub(crate) use storage::Thread;

@@ -4,6 +4,7 @@
 
 mod empty;
 mod geometry;
+mod graphs;
 mod guards;
 mod in_place;
 mod neighbours;

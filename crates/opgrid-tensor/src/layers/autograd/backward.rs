@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::ptr;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use opgrid_core::{DType, Error, ErrorKind, MemoryFormat, Result, Scalar, TensorType};
 use smallvec::{SmallVec, smallvec};
@@ -80,7 +80,7 @@ pub fn grad(
 }
 
 fn wanted_edge(input: &Tensor) -> Result<Edge> {
-    edge_of(input).ok_or_else(|| {
+    edge_of(input)?.ok_or_else(|| {
         argument(
             "one of the inputs requires no gradient; ask for it by `requires_grad_` before the tensor is used",
         )
@@ -102,7 +102,7 @@ fn roots(
     }
     let mut roots = Vec::with_capacity(outputs.len());
     for (place, output) in outputs.iter().enumerate() {
-        let Some(edge) = edge_of(output) else {
+        let Some(edge) = edge_of(output)? else {
             return Err(argument(format!(
                 "output {place} requires no gradient and was not computed of a tensor that does; ask for gradients by \
                  `requires_grad_` before it is computed, with recording switched on"
@@ -252,7 +252,7 @@ impl Walk {
             grads.into_iter().map(|grad| grad.map(|grad| grad.tensor)).collect();
         let hooks = node.hooks.list();
         if let Some(hooks) = &hooks {
-            before(hooks, &mut grads)
+            before(hooks, &mut grads, self.options.create_graph)
                 .map_err(|error| error.within(format_args!("hook of {}", node.name())))?;
         }
         if let Some(wanted) = &mut self.wanted {
@@ -470,8 +470,8 @@ impl Wanted {
     }
 }
 
-/// Runs the hooks that see the gradients of a node's results.
-fn before(hooks: &List, grads: &mut SmallVec<[Option<Tensor>; 1]>) -> Result<()> {
+/// Runs the hooks that see the gradients of a node's results, and keeps those that tensors retain.
+fn before(hooks: &List, grads: &mut SmallVec<[Option<Tensor>; 1]>, create_graph: bool) -> Result<()> {
     for (_, output, hook) in &hooks.of_results {
         if let Some(grad) = &grads[*output]
             && let Some(other) = hook(grad)?
@@ -482,7 +482,7 @@ fn before(hooks: &List, grads: &mut SmallVec<[Option<Tensor>; 1]>) -> Result<()>
     }
     for (_, hook) in &hooks.before {
         if let Some(others) = hook(grads)? {
-            check_count(others.len(), grads.len())?;
+            check_all_same(grads, &others)?;
             *grads = others.into();
         }
     }
@@ -490,41 +490,65 @@ fn before(hooks: &List, grads: &mut SmallVec<[Option<Tensor>; 1]>) -> Result<()>
         if let (Some(node), Some(grad)) = (node.upgrade(), &grads[*output])
             && let NodeKind::Leaf(sink) = &node.kind
         {
-            sink.set_grad(Some(grad.clone()));
+            accumulate(sink, grad.clone(), create_graph)?;
         }
     }
     Ok(())
 }
 
 /// Runs the hooks that see the gradients which a node gives on.
+///
+/// # Errors
+///
+/// Those of a hook; a hook that gives other gradients than its targets can take.
 fn after(hooks: &List, grads: &mut SmallVec<[Option<Tensor>; 2]>) -> Result<()> {
     for (_, hook) in &hooks.after {
         if let Some(others) = hook(grads)? {
-            check_count(others.len(), grads.len())?;
+            check_all_same(grads, &others)?;
             *grads = others.into();
         }
     }
     Ok(())
 }
 
-fn check_count(found: usize, expected: usize) -> Result<()> {
-    match found == expected {
-        true => Ok(()),
-        false => {
-            Err(argument(format!("found {found} gradients, expected {expected}; give as many as there were")))
+/// # Errors
+///
+/// Gradients that a hook gave in the place of others, and that are not like them.
+fn check_all_same(grads: &[Option<Tensor>], others: &[Option<Tensor>]) -> Result<()> {
+    if grads.len() != others.len() {
+        return Err(argument(format!(
+            "the hook gave {} gradients, expected {}, as many as it was called with",
+            others.len(),
+            grads.len()
+        )));
+    }
+    for (place, (grad, other)) in grads.iter().zip(others).enumerate() {
+        match (grad, other) {
+            (_, None) => {}
+            (Some(grad), Some(other)) => check_same(grad, other)?,
+            (None, Some(_)) => {
+                return Err(argument(format!(
+                    "the hook gave a gradient in place {place}, where it was called with none, expected none"
+                )));
+            }
         }
     }
+    Ok(())
 }
 
+/// # Errors
+///
+/// A gradient that a hook gave in the place of another, and that is not like it.
 fn check_same(grad: &Tensor, other: &Tensor) -> Result<()> {
-    match grad.sizes() == other.sizes() && grad.dtype() == other.dtype() {
+    let described = |it: &Tensor| format!("shape {:?}, {} on {}", it.sizes(), it.dtype(), it.device());
+    let is_same =
+        grad.sizes() == other.sizes() && grad.dtype() == other.dtype() && grad.device() == other.device();
+    match is_same {
         true => Ok(()),
         false => Err(argument(format!(
-            "found a gradient of sizes {:?} and {}, expected {:?} and {}; give one like that which came",
-            other.sizes(),
-            other.dtype(),
-            grad.sizes(),
-            grad.dtype()
+            "the hook gave a gradient of {}, expected {}, as it was called with",
+            described(other),
+            described(grad)
         ))),
     }
 }
@@ -590,20 +614,17 @@ fn is_unshared(tensor: &Tensor) -> bool {
     is_alone && tensor.geometry().is_contiguous() && tensor.array().is_ok_and(is_own)
 }
 
-/// Adds a gradient to that of a leaf, one thread at a time.
+/// Adds a gradient to that of a leaf, which gets memory of its own: whoever has the gradient that came may go on to write it.
 fn accumulate(sink: &Sink, grad: Tensor, create_graph: bool) -> Result<()> {
-    let _alone = sink.adding.lock().unwrap_or_else(PoisonError::into_inner);
-    let sum = match sink.grad() {
-        None if create_graph || is_unshared(&grad) => grad,
-        None => CloneOperator.call(&detached(&grad), Some(MemoryFormat::Preserve))?,
-        Some(before) if create_graph => AddTensor.call(&before, &grad, Scalar::Int(1))?,
-        Some(before) => {
-            AddInplaceTensor.call(&before, &grad, Scalar::Int(1))?;
-            return Ok(());
-        }
+    let own = |grad: Tensor| match create_graph {
+        true => CloneOperator.call(&grad, Some(MemoryFormat::Preserve)),
+        false if is_unshared(&grad) => Ok(grad),
+        false => CloneOperator.call(&detached(&grad), Some(MemoryFormat::Preserve)),
     };
-    sink.set_grad(Some(sum));
-    Ok(())
+    sink.add(grad, own, |before, grad| match create_graph {
+        true => AddTensor.call(before, grad, Scalar::Int(1)),
+        false => AddInplaceTensor.call(before, grad, Scalar::Int(1)).map(|()| before.clone()),
+    })
 }
 
 impl Tensor {

@@ -12,8 +12,10 @@
 //! Segments nest. The inputs of an inner one are saved by the outer one, and so are computed again, too.
 
 use std::cell::{Cell, RefCell};
+use std::mem::{self, ManuallyDrop};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use opgrid_core::deferred_drop::Flat;
 use opgrid_core::{DType, Error, Generator, Result, ThreadContext, WeakTensor};
 
 use super::is_grad_enabled;
@@ -81,8 +83,12 @@ pub fn checkpoint(
         return function(inputs);
     }
     let segment = Arc::new(Segment {
-        function: Box::new(function),
-        inputs: inputs.iter().enumerate().map(|(place, input)| Saved::argument(input, place)).collect(),
+        function: Flat::new(Box::new(function)),
+        inputs: inputs
+            .iter()
+            .enumerate()
+            .map(|(place, input)| Saved::argument(input, place))
+            .collect::<Result<_>>()?,
         context: ThreadContext::capture(),
         random: options.preserve_random.then(devices::random_states),
         slots: Mutex::default(),
@@ -99,7 +105,7 @@ type Function = dyn Fn(&[Tensor]) -> Result<Vec<Tensor>> + Send + Sync;
 
 /// A call of [`checkpoint`].
 pub(super) struct Segment {
-    function: Box<Function>,
+    function: Flat<Box<Function>>,
     inputs: Vec<Saved>,
     context: ThreadContext,
     /// Where the default streams were.
@@ -204,18 +210,14 @@ impl Slot {
     ///
     /// Those of the second run.
     pub(super) fn compute(&self) -> Result<(Tensor, u64)> {
+        if let Some((tensor, version)) = self.original()
+            && tensor.version() != version
         {
-            let mut slots = self.segment.lock();
-            let state = &mut slots.list[self.number];
-            let original = state.original.as_ref();
-            let original = original.and_then(|(weak, version)| Some((Tensor::upgrade(weak)?, *version)));
-            if let Some((tensor, version)) = original.filter(|(tensor, version)| tensor.version() != *version)
-            {
-                return Ok((tensor, version));
-            }
-            if let Some(computed) = state.computed.take() {
-                return Ok(computed);
-            }
+            return Ok((tensor, version));
+        }
+        let computed = self.segment.lock().list[self.number].computed.take();
+        if let Some(computed) = computed {
+            return Ok(computed);
         }
         let mut found: Vec<Option<Computed>> = self.segment.run_again()?.into_iter().map(Some).collect();
         let own = found[self.number].take().expect("as many as there are slots, which was checked");
@@ -224,17 +226,25 @@ impl Slot {
                 state.computed = found.take();
             }
         }
-        COMPUTED.with_borrow_mut(|computed| computed.push(Arc::downgrade(&self.segment)));
+        COMPUTED.with(|computed| computed.borrow_mut().push(Arc::downgrade(&self.segment)));
         Ok(own)
     }
 
     /// Takes note that the operator which gives the tensor has run.
     pub(super) fn is_written_now(&mut self) {
-        if let Some((weak, version)) = &mut self.segment.lock().list[self.number].original
-            && let Some(tensor) = Tensor::upgrade(weak)
-        {
-            *version = tensor.version();
+        let Some((tensor, _)) = self.original() else { return };
+        let now = tensor.version();
+        if let Some((_, version)) = &mut self.segment.lock().list[self.number].original {
+            *version = now;
         }
+    }
+
+    /// The tensor itself and its version, if somebody else still has it. It may be the last handle when it is dropped, which must
+    /// not be under the lock.
+    fn original(&self) -> Option<(Tensor, u64)> {
+        let slots = self.segment.lock();
+        let (weak, version) = slots.list[self.number].original.as_ref()?;
+        Some((Tensor::upgrade(weak)?, *version))
     }
 
     /// Sizes and dtype.
@@ -284,9 +294,20 @@ enum Role {
 
 thread_local! {
     static ACTIVE: Cell<bool> = const { Cell::new(false) };
-    static ROLES: RefCell<Vec<Role>> = const { RefCell::new(Vec::new()) };
-    /// What has been filled on this way back, and those that it is a part of.
-    static COMPUTED: RefCell<Vec<Weak<Segment>>> = const { RefCell::new(Vec::new()) };
+    // Without a destructor they can be used by destructors of the thread's other values, which may run a backward pass. Their
+    // memory goes when they get empty, as they are before a thread ends.
+    static ROLES: ManuallyDrop<RefCell<Vec<Role>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
+    /// What has been filled on this backward pass, and those that it is a part of.
+    static COMPUTED: ManuallyDrop<RefCell<Vec<Weak<Segment>>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
+}
+
+/// Takes the items from a place on; a list that gets empty keeps no memory.
+fn from<T>(list: &mut Vec<T>, place: usize) -> Vec<T> {
+    match place {
+        0 => mem::take(list),
+        place if place < list.len() => list.split_off(place),
+        _ => Vec::new(),
+    }
 }
 
 /// A run of a function, until it is dropped.
@@ -296,7 +317,8 @@ struct Run {
 
 impl Run {
     fn begin(role: Role) -> Self {
-        let depth = ROLES.with_borrow_mut(|roles| {
+        let depth = ROLES.with(|roles| {
+            let mut roles = roles.borrow_mut();
             roles.push(role);
             roles.len() - 1
         });
@@ -313,10 +335,7 @@ impl Run {
     }
 
     fn take(&self) -> Option<Role> {
-        let mut ended = ROLES.with_borrow_mut(|roles| {
-            let depth = self.depth.min(roles.len());
-            roles.split_off(depth)
-        });
+        let mut ended = ROLES.with(|roles| from(&mut roles.borrow_mut(), self.depth));
         ACTIVE.set(self.depth > 0);
         ended.drain(..).next()
     }
@@ -344,7 +363,7 @@ pub(super) enum How {
 pub(super) fn save(tensor: &Tensor) -> How {
     // Made before the list is borrowed: layers may be asked.
     let (handle, version) = (detached(tensor), tensor.version());
-    ROLES.with_borrow_mut(|roles| match roles.last_mut() {
+    ROLES.with(|roles| match roles.borrow_mut().last_mut() {
         None => How::Kept(handle),
         Some(Role::First(segment)) => {
             let state = State {
@@ -370,7 +389,8 @@ pub(super) fn is_written_now(tensor: &Tensor) {
     if !is_active() {
         return;
     }
-    ROLES.with_borrow_mut(|roles| {
+    ROLES.with(|roles| {
+        let mut roles = roles.borrow_mut();
         let Some(Role::Second(found)) = roles.last_mut() else { return };
         if let Some((_, version)) = found.iter_mut().rev().find(|(saved, _)| saved.is_same(tensor)) {
             *version = tensor.version();
@@ -378,23 +398,20 @@ pub(super) fn is_written_now(tensor: &Tensor) {
     });
 }
 
-/// A way back on this thread. What it has computed again and not used goes when it is dropped.
+/// A backward pass on this thread. What it has computed again and not used goes when it is dropped.
 pub(super) struct WayBack {
     before: usize,
 }
 
 impl WayBack {
     pub(super) fn begin() -> Self {
-        Self { before: COMPUTED.with_borrow(Vec::len) }
+        Self { before: COMPUTED.with(|computed| computed.borrow().len()) }
     }
 }
 
 impl Drop for WayBack {
     fn drop(&mut self) {
-        let ended = COMPUTED.with_borrow_mut(|computed| match computed.len() > self.before {
-            true => computed.split_off(self.before),
-            false => Vec::new(),
-        });
+        let ended = COMPUTED.with(|computed| from(&mut computed.borrow_mut(), self.before));
         for segment in ended.iter().filter_map(Weak::upgrade) {
             let unused: Vec<_> =
                 segment.lock().list.iter_mut().filter_map(|state| state.computed.take()).collect();

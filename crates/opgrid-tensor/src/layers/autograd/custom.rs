@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::backward::is_differentiable;
 use super::is_grad_enabled;
-use super::node::{Edge, Formula, Formulas, Kept, Node, Subject, Target, Targets};
+use super::node::{Edge, Formulas, Kept, Node, Subject, Target, Targets, formula_of};
 use super::rule::Gradients;
 use super::saved::Saved;
 use super::variable::{Variable, detached, edge_of};
@@ -49,34 +49,36 @@ pub fn custom(
 ) -> Result<Vec<Tensor>> {
     let (mut results, kept) = super::no_grad(forward)?;
     let wanted: Vec<Option<Edge>> = match is_grad_enabled() {
-        true => arguments.iter().map(|argument| edge_of(argument)).collect(),
+        true => arguments.iter().map(|argument| edge_of(argument)).collect::<Result<_>>()?,
         false => Vec::new(),
     };
     if wanted.iter().all(Option::is_none) {
         return Ok(results);
     }
+    // Of each result: the argument whose memory it has, as that argument or as a view of it.
+    let root = |tensor: &Tensor| tensor.base().unwrap_or(tensor).clone();
+    let shared: Vec<Option<&Tensor>> = results
+        .iter()
+        .map(|result| arguments.iter().find(|argument| root(argument).is_same(&root(result))).copied())
+        .collect();
     // A result that is an argument becomes another tensor, which leads to the call.
     for result in &mut results {
         if arguments.iter().any(|argument| argument.is_same(result)) {
             *result = detached(result);
         }
     }
-    let kept =
-        kept.iter().map(|tensor| {
-            let output = results.iter().position(|result| result.is_same(tensor));
-            Some(output.map_or_else(
-                || Saved::argument(tensor, usize::MAX - 1),
-                |output| Saved::result(tensor, output),
-            ))
-        });
-    let kept: SmallVec<[Option<Saved>; 2]> = kept.collect();
+    let kept = kept.iter().map(|tensor| match results.iter().position(|result| result.is_same(tensor)) {
+        Some(output) => Ok(Some(Saved::result(tensor, output))),
+        None => Saved::argument(tensor, usize::MAX - 1).map(Some),
+    });
+    let kept: SmallVec<[Option<Saved>; 2]> = kept.collect::<Result<_>>()?;
     let needs: Vec<bool> = wanted.iter().map(Option::is_some).collect();
     let targets: Targets = wanted
         .into_iter()
         .zip(arguments)
         .filter_map(|(edge, argument)| Some(Target::of(argument, edge?)))
         .collect();
-    let formula: Formula = Box::new(move |grads, kept, _| {
+    let formula = formula_of(move |grads, kept, _| {
         let kept: Vec<Tensor> = kept.iter().flatten().cloned().collect();
         let all = formula(grads, &kept)?;
         super::rule::check_count(all.len(), needs.len())?;
@@ -88,6 +90,9 @@ pub fn custom(
     for (output, result) in results.iter().enumerate() {
         if is_differentiable(result.dtype()) && result.is_defined() {
             Variable::lead(result, Edge::new(node.clone(), output))?;
+            if let Some(argument) = shared[output] {
+                result.given_by_function(argument);
+            }
         }
     }
     Ok(results)

@@ -7,36 +7,41 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use opgrid_core::{BoxedCall, Dispatcher, Error, Forms, Kind, Result, Scalar, TensorType};
+use opgrid_core::{BoxedCall, DType, Device, Dispatcher, Error, Forms, Kind, Result, Scalar, TensorType};
 use smallvec::{SmallVec, smallvec};
 
 use super::backward::{is_differentiable, run_formulas};
-use super::node::{Edge, Formula, Formulas, Kept, Node, Subject, Target, Targets};
-use super::record::ask;
+use super::node::{Edge, Formula, Formulas, Kept, Node, Subject, Target, Targets, formula_of};
+use super::record::{ask, record_new, tensors_of, written_arguments};
 use super::rule::{Derivative, Gradients, Recorder, Told};
-use super::variable::{Variable, detached, edge_of, known};
+use super::variable::{Variable, detached, edge_of};
 use crate::error::argument;
-use crate::families::kind;
-use crate::ops::{AddTensor, AsStrided, Clone as CloneOperator, CopyInplace, EmptyStrided, ZeroInplace};
-use crate::tensor::{Geometry, Tensor};
+use crate::families::{ShapeRule, kind};
+use crate::ops::{
+    AddTensor, AsStrided, Clone as CloneOperator, CopyInplace, EmptyStrided, View, ViewAsComplex, ViewAsReal,
+    ZeroInplace,
+};
+use crate::tensor::{Geometry, Sharing, Tensor};
 
 /// Records an operator that writes its first argument.
 pub(super) fn record_in_place(call: &mut BoxedCall<'_>) -> Result<()> {
-    let target = Tensor::from_any_ref(call.tensor(0)?);
-    let Some(target) = target.filter(|target| is_differentiable(target.dtype())) else {
+    let Some(target) = Tensor::from_any_ref(call.tensor(0)?) else { return call.below() };
+    check_may_be_written(call, target)?;
+    if !is_differentiable(target.dtype()) {
         return call.below();
-    };
+    }
     let functional = functional_of(call)?;
     let derivative = call.column::<Derivative>().or(functional.as_deref());
     let operator = call.operator();
-    if target.requires_grad() {
-        check_no_leaf(call, target)?;
+    // The derivative may rely on what the operator refuses.
+    if let Some(rule) = call.column::<ShapeRule>() {
+        rule.apply(call.args()).map_err(|error| error.within(operator.name()))?;
     }
     let is_alone = is_alone(target);
     // Asked before the operator runs, because the argument is another one afterwards.
     let result = detached(target);
     let (mut targets, mut formulas) = (Targets::new(), Formulas::default());
-    let own = edge_of(target);
+    let own = edge_of(target)?;
     let told = Told { targets: &mut targets, formulas: &mut formulas, differentiable: None };
     let recorder = Recorder {
         operator,
@@ -87,24 +92,99 @@ fn functional_of(call: &BoxedCall<'_>) -> Result<Option<Arc<Derivative>>> {
     }
 }
 
+/// Records an operator that writes other arguments than its first, or does not give back what it writes: there is no derivative
+/// for that, and what was written says so when a gradient comes to it.
+///
 /// # Errors
 ///
-/// The tensor is a leaf that gradients were asked for by, or a view of one: its value would be lost.
-fn check_no_leaf(call: &BoxedCall<'_>, target: &Tensor) -> Result<()> {
-    let subject = match target.base() {
+/// A written argument that may not be written; those of the operator.
+pub(super) fn record_writes(call: &mut BoxedCall<'_>) -> Result<()> {
+    let written: Vec<Tensor> = match call.schema() {
+        Some(schema) => written_arguments(schema, call.args()).cloned().collect(),
+        None => Vec::new(),
+    };
+    written.iter().try_for_each(|target| check_may_be_written(call, target))?;
+    let has_rule = call.column::<Derivative>().is_some_and(|derivative| derivative.rule().is_some());
+    let changed = written.iter().filter(|target| is_differentiable(target.dtype()) && !has_rule);
+    let mut places = SmallVec::<[_; 2]>::new();
+    if has_rule && let Some(target) = written.iter().find(|target| target.requires_grad()) {
+        return Err(argument(format!(
+            "{}: an argument of shape {:?} requires a gradient and is written, and the operator has no derivative for what it writes; \
+             pass a tensor that requires none (`detach`)",
+            call.operator().name(),
+            target.sizes()
+        )));
+    }
+    for target in changed {
+        if !target.requires_grad() && !is_alone(target) {
+            return Err(shared(call));
+        }
+        let place =
+            target.base().map(|base| Ok::<_, Error>((base, ViewInBase::of(target, base)?))).transpose()?;
+        places.push((target, place));
+    }
+    let mut targets = Targets::new();
+    for tensor in tensors_of(call.args()) {
+        targets.extend(edge_of(tensor)?.map(|edge| Target::of(tensor, edge)));
+    }
+    let subject = || Subject::Operator(call.operator().clone());
+    let nodes: Vec<_> = places.iter().map(|_| (subject(), targets.clone())).collect();
+    record_new(call)?;
+    for ((target, place), (subject, targets)) in places.into_iter().zip(nodes) {
+        match place {
+            Some((base, place)) => {
+                let inner = Inner { targets, kept: Kept::Missing, own: None };
+                write_view(target, base, place, subject, inner)?;
+            }
+            None => {
+                let node = Arc::new(Node::call(subject, 1, targets, Kept::Missing));
+                Variable::lead_on(target, Edge::new(node, 0))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// # Errors
+///
+/// The tensor is a leaf that gradients were asked for by, or a view of one: its value would be lost. It is a view of which
+/// the graph does not know, of a tensor that requires a gradient.
+pub(super) fn check_may_be_written(call: &BoxedCall<'_>, target: &Tensor) -> Result<()> {
+    let operator = call.operator().name();
+    let base = target.base().filter(|base| base.requires_grad());
+    if base.is_some() {
+        let what = match target.sharing() {
+            Sharing::Recorded | Sharing::Detached => None,
+            Sharing::Unrecorded => Some("was taken without recording (in `no_grad` or inference mode)"),
+            Sharing::Reinterpreted => Some("has another dtype, which gradients do not pass"),
+            Sharing::OfFunction => {
+                Some("was given by a function with a derivative of its own, which the write would go around")
+            }
+        };
+        if let Some(what) = what {
+            return Err(argument(format!(
+                "{operator}: would write a view of a tensor that requires a gradient, and the view {what}, so that the gradient would \
+                 not know of it; clone the view first, take it while recording, or write without recording (`no_grad`)"
+            )));
+        }
+    }
+    let subject = match base {
+        _ if !target.requires_grad() => return Ok(()),
         _ if target.is_leaf() => "a leaf that requires a gradient",
-        Some(base) if base.requires_grad() && base.is_leaf() => "a view of a leaf that requires a gradient",
+        Some(base) if base.is_leaf() => "a view of a leaf that requires a gradient",
         _ => return Ok(()),
     };
     Err(argument(format!(
-        "{}: would write {subject}; use the form that gives a new tensor, or switch recording off (`no_grad`) to change its value",
-        call.operator().name()
+        "{operator}: would write {subject}; use the form that gives a new tensor, or switch recording off (`no_grad`) to change its value"
     )))
 }
 
 /// Whether nobody but the tensor, and the one that it was taken of, sees its memory. Others would not know that it begins to
 /// require a gradient; views of a base that requires one know it.
 fn is_alone(target: &Tensor) -> bool {
+    if target.base().unwrap_or(target).sharing() == Sharing::Detached {
+        return true;
+    }
     let own = match target.base() {
         None => 1,
         Some(base) if base.requires_grad() => return true,
@@ -122,17 +202,20 @@ fn shared(call: &BoxedCall<'_>) -> Error {
     ))
 }
 
-/// Where a view lies in its base.
+/// Where a view lies in its base, of which it may show the parts of complex numbers, or pairs of numbers as complex ones.
 #[derive(Clone)]
 struct ViewInBase {
     base: Geometry,
+    base_dtype: DType,
     view: Geometry,
+    view_dtype: DType,
 }
 
 impl ViewInBase {
     /// # Errors
     ///
-    /// Elements of the base that share memory; a view that was given other memory since.
+    /// Elements of the base that share memory; a view that was given other memory since; a view of complex numbers whose parts
+    /// begin between those of the base.
     fn of(view: &Tensor, base: &Tensor) -> Result<Self> {
         if !view.array()?.storage().is_same(base.array()?.storage()) {
             return Err(argument(
@@ -140,31 +223,60 @@ impl ViewInBase {
                  clone it first",
             ));
         }
-        let (base, view) = (base.spec()?.geometry(), view.spec()?.geometry());
-        match base.is_dense() {
-            true => Ok(Self { base: base.clone(), view: view.clone() }),
-            false => Err(argument(
+        let place = Self {
+            base: base.geometry().clone(),
+            base_dtype: base.dtype(),
+            view: view.geometry().clone(),
+            view_dtype: view.dtype(),
+        };
+        if !place.base.is_dense() {
+            return Err(argument(
                 "gradients pass a view that was written only if the elements of what it was taken of are dense in memory; clone \
                  that first",
-            )),
+            ));
         }
+        if place.makes_complex() && place.base.offset() % 2 != 0 {
+            return Err(argument(
+                "gradients pass a view as complex numbers that was written only if what it was taken of begins at an even place of its \
+                 memory; clone that first",
+            ));
+        }
+        Ok(place)
+    }
+
+    fn shows_parts(&self) -> bool {
+        self.base_dtype.is_complex() && !self.view_dtype.is_complex()
+    }
+
+    fn makes_complex(&self) -> bool {
+        !self.base_dtype.is_complex() && self.view_dtype.is_complex()
     }
 
     /// New memory like that of the base, with any content.
-    fn empty(&self, like: &Tensor) -> Result<Tensor> {
-        let (dtype, device) = (Some(like.dtype()), Some(like.device()));
-        EmptyStrided.call(self.base.sizes(), self.base.strides(), dtype, None, device, None)
+    fn empty(&self, device: Device) -> Result<Tensor> {
+        let dtype = Some(self.base_dtype);
+        EmptyStrided.call(self.base.sizes(), self.base.strides(), dtype, None, Some(device), None)
     }
 
     /// The view of such memory.
     fn view_of(&self, memory: &Tensor) -> Result<Tensor> {
-        let offset = self.view.offset() - self.base.offset();
-        AsStrided.call(memory, self.view.sizes(), self.view.strides(), Some(offset))
+        let (base, view) = (self.base.offset(), self.view.offset());
+        let numel = self.base.numel();
+        let in_a_row = |count: i64| AsStrided.call(memory, &[count], &[1], Some(0));
+        let (memory, offset) = if self.shows_parts() {
+            (ViewAsReal.call(&in_a_row(numel)?)?, view - 2 * base)
+        } else if self.makes_complex() {
+            let pairs = View.call(&in_a_row(numel - numel % 2)?, &[numel / 2, 2])?;
+            (ViewAsComplex.call(&pairs)?, view - base / 2)
+        } else {
+            (memory.clone(), view - base)
+        };
+        AsStrided.call(&memory, self.view.sizes(), self.view.strides(), Some(offset))
     }
 
     /// Zeros with the gradient where the view lies.
     fn spread(&self, grad: &Tensor) -> Result<Tensor> {
-        let all = self.empty(grad)?;
+        let all = self.empty(grad.device())?;
         ZeroInplace.call(&all)?;
         CopyInplace.call(&self.view_of(&all)?, grad, false)?;
         Ok(all)
@@ -191,7 +303,7 @@ fn write_view(
             .is_some_and(|own| Arc::ptr_eq(&own.node, &target.edge.node) && own.output == target.edge.output)
     };
     // Of each inner target: where it stands among those of the node, or that it is the view itself.
-    let mut targets: Targets = edge_of(base).map(|edge| Target::of(base, edge)).into_iter().collect();
+    let mut targets: Targets = edge_of(base)?.map(|edge| Target::of(base, edge)).into_iter().collect();
     let has_base = !targets.is_empty();
     let mut places: SmallVec<[Option<u16>; 4]> = SmallVec::new();
     for target in inner {
@@ -212,7 +324,7 @@ fn write_view(
     let node = Arc::new(Node::call(subject, 1, targets, kept));
     Variable::lead_on(base, Edge::new(node, 0))?;
     // Leads to the base as soon as somebody asks.
-    super::variable::of(view).lock().seen = u64::MAX;
+    view.note_rewrites(u64::MAX);
     view.mark_requires_grad(true)
 }
 
@@ -224,16 +336,16 @@ fn formula_of_view(
     has_base: bool,
     count: usize,
 ) -> Formula {
-    Box::new(move |grads, _, node| {
+    formula_of(move |grads, _, node| {
         let mut given: SmallVec<[Option<Tensor>; 1]> = smallvec![None; count];
         let Some(grad) = grads.of(0) else { return Ok(given) };
-        let all = place.empty(grad)?;
+        let all = place.empty(grad.device())?;
         CopyInplace.call(&all, grad, false)?;
         let of_view = place.view_of(&all)?;
         let inner = [Some(CloneOperator.call(&of_view, None)?)];
         let mut of_own: Option<Tensor> = None;
         // A result that was kept is what lay in the view afterwards.
-        let result = |_| Ok(Edge::new(view_node(&place, grad, Edge::new(node.clone(), 0)), 0));
+        let result = |_| Ok(Edge::new(view_node(&place, Edge::new(node.clone(), 0)), 0));
         run_formulas(&formulas, Gradients(&inner), node, &result, &mut |target, grad| {
             let sum = match places[usize::from(target)] {
                 None => &mut of_own,
@@ -257,11 +369,14 @@ fn formula_of_view(
 }
 
 /// A node that leads from a view to its base.
-fn view_node(place: &ViewInBase, like: &Tensor, base: Edge) -> Arc<Node> {
-    let targets =
-        Targets::from_iter([Target { edge: base, sizes: place.base.sizes().into(), dtype: like.dtype() }]);
+fn view_node(place: &ViewInBase, base: Edge) -> Arc<Node> {
+    let targets = Targets::from_iter([Target {
+        edge: base,
+        sizes: place.base.sizes().into(),
+        dtype: place.base_dtype,
+    }]);
     let place = place.clone();
-    let formula: Formula = Box::new(move |grads, _, _| {
+    let formula = formula_of(move |grads, _, _| {
         let Some(grad) = grads.of(0) else { return Ok(smallvec![None]) };
         Ok(smallvec![Some(place.spread(grad)?)])
     });
@@ -270,16 +385,31 @@ fn view_node(place: &ViewInBase, like: &Tensor, base: Edge) -> Arc<Node> {
 }
 
 /// Has a view lead to its base as that is now, if the base was written since.
-pub(super) fn follow_base(view: &Tensor, base: &Tensor, variable: &Variable) {
-    if !base.requires_grad() {
-        return;
+///
+/// # Errors
+///
+/// The base was written since, and what the view was computed of cannot be told: it was taken without recording, or a function
+/// with a derivative of its own gave it.
+pub(super) fn follow_base(view: &Tensor, base: &Tensor) -> Result<()> {
+    let rewrites = base.rewrites();
+    if view.rewrites_seen() == rewrites || !base.requires_grad() {
+        return Ok(());
     }
-    let Some(generation) = known(base).map(|base| base.lock().generation) else { return };
-    if variable.lock().seen == generation {
-        return;
+    let why = match view.sharing() {
+        Sharing::Recorded => None,
+        Sharing::Reinterpreted | Sharing::Detached => return Ok(()),
+        Sharing::Unrecorded => Some("was taken without recording (in `no_grad` or inference mode)"),
+        Sharing::OfFunction => Some("was given by a function with a derivative of its own"),
+    };
+    if let Some(why) = why {
+        return Err(argument(format!(
+            "a view {why}, and what it was taken of was written in place since, so that its gradient cannot be told; clone the view \
+             before the write, or take it anew"
+        )));
     }
     // Bases that are not dense were refused when they were written.
-    let (Some(edge), Ok(place)) = (edge_of(base), ViewInBase::of(view, base)) else { return };
-    let edge = Edge::new(view_node(&place, view, edge), 0);
-    variable.set_origin(Some(edge), |state| state.seen = generation);
+    let (Some(edge), Ok(place)) = (edge_of(base)?, ViewInBase::of(view, base)) else { return Ok(()) };
+    super::variable::of(view).set_origin(Some(Edge::new(view_node(&place, edge), 0)));
+    view.note_rewrites(rewrites);
+    Ok(())
 }

@@ -3,16 +3,19 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use opgrid_core::Result;
+use opgrid_core::deferred_drop::Flat;
 
 use super::node::Node;
 use crate::tensor::Tensor;
 
 /// Sees the gradient of a tensor, and may give another one in its place.
-pub(super) type TensorHook = Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync>;
+///
+/// What a hook owns may lead to another one.
+pub(super) type TensorHook = Flat<Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync>>;
 
 /// Sees the gradients on one side of a node, and may give others in their place.
 pub(super) type NodeHook =
-    Arc<dyn Fn(&[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> + Send + Sync>;
+    Flat<Arc<dyn Fn(&[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> + Send + Sync>>;
 
 /// The hooks of a node or of a leaf; most have none.
 #[derive(Default)]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use opgrid_core::deferred_drop::{Flat, drop_flat};
 use opgrid_core::{DType, OperatorHandle, Result};
 use smallvec::SmallVec;
 
@@ -18,6 +19,24 @@ pub(super) type Formula = Box<
         + Send
         + Sync,
 >;
+
+/// A formula of a closure. What the closure owns may lead to another part of the graph, or be a user's, so it is dropped without
+/// recursion.
+pub(super) fn formula_of(
+    formula: impl Fn(Gradients<'_>, &[Option<Tensor>], &Arc<Node>) -> Result<SmallVec<[Option<Tensor>; 1]>>
+    + Send
+    + Sync
+    + 'static,
+) -> Formula {
+    fn of<F: Sized>(_: &F) -> bool {
+        std::mem::needs_drop::<F>()
+    }
+    if !of(&formula) {
+        return Box::new(formula);
+    }
+    let formula = Flat::new(formula);
+    Box::new(move |grads, kept, node| formula(grads, kept, node))
+}
 
 /// Where a gradient goes: a result of a recorded call, or a leaf.
 #[derive(Clone)]
@@ -36,13 +55,14 @@ impl Edge {
         self.output as usize
     }
 
-    /// Whether the node goes with the edge.
-    pub(super) fn is_last(&self) -> bool {
-        Arc::strong_count(&self.node) == 1
+    /// Whether the node may go when so many edges to it go.
+    fn is_among_last(&self, edges: usize) -> bool {
+        Arc::strong_count(&self.node) <= edges
     }
 }
 
 /// Where the gradient of an argument goes, and what it has to be like there.
+#[derive(Clone)]
 pub(super) struct Target {
     pub(super) edge: Edge,
     pub(super) dtype: DType,
@@ -108,11 +128,12 @@ pub(super) enum NodeKind {
 }
 
 /// Where the gradient of a tensor is added up.
+///
+/// No lock is held while gradients are added, because the operators that add may be anybody's and may go back to the same
+/// leaf: whoever adds takes the gradient out, and puts the sum back.
 #[derive(Default)]
 pub(super) struct Sink {
     grad: Mutex<Option<Tensor>>,
-    /// Held while a gradient is added.
-    pub(super) adding: Mutex<()>,
 }
 
 impl Sink {
@@ -126,8 +147,69 @@ impl Sink {
         drop(before);
     }
 
+    /// Adds a gradient to the one that is there by `add`, or puts what `own` makes of it where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of `own` and `add`; what was there stays there.
+    pub(super) fn add(
+        &self,
+        grad: Tensor,
+        own: impl FnOnce(Tensor) -> Result<Tensor>,
+        add: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+    ) -> Result<()> {
+        let mut held = Held { sink: self, grad: self.lock().take() };
+        let sum = match &held.grad {
+            None => own(grad)?,
+            Some(before) => add(before, &grad)?,
+        };
+        held.grad = Some(sum);
+        // What other ways back have left meanwhile is added, too.
+        while let Some(other) = held.put_back() {
+            if let Some(sum) = &held.grad {
+                held.grad = Some(add(sum, &other)?);
+            }
+        }
+        Ok(())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<Tensor>> {
         self.grad.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A gradient that was taken out while another one is added to it; it is put back in any case.
+struct Held<'s> {
+    sink: &'s Sink,
+    grad: Option<Tensor>,
+}
+
+impl Held<'_> {
+    /// Puts the gradient back, unless another one has come to its place meanwhile, which is taken out.
+    fn put_back(&mut self) -> Option<Tensor> {
+        let mut place = self.sink.lock();
+        if place.is_none() {
+            *place = self.grad.take();
+            return None;
+        }
+        place.take()
+    }
+}
+
+impl Drop for Sink {
+    /// A gradient may have a graph, which leads to another leaf with a gradient.
+    fn drop(&mut self) {
+        if let Some(grad) = self.grad.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            drop_flat(grad);
+        }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if self.grad.is_some() {
+            self.sink.set_grad(self.grad.take());
+        }
     }
 }
 
@@ -209,7 +291,7 @@ impl Node {
         self: &Arc<Self>,
         hook: impl Fn(&[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> + Send + Sync + 'static,
     ) -> Hook {
-        let hook: NodeHook = Arc::new(hook);
+        let hook: NodeHook = Flat::new(Arc::new(hook));
         let (number, ()) = self.hooks.change(|list, number| list.before.push((number, hook)));
         Hook { node: Arc::downgrade(self), number }
     }
@@ -219,7 +301,7 @@ impl Node {
         self: &Arc<Self>,
         hook: impl Fn(&[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> + Send + Sync + 'static,
     ) -> Hook {
-        let hook: NodeHook = Arc::new(hook);
+        let hook: NodeHook = Flat::new(Arc::new(hook));
         let (number, ()) = self.hooks.change(|list, number| list.after.push((number, hook)));
         Hook { node: Arc::downgrade(self), number }
     }
@@ -271,14 +353,16 @@ impl fmt::Display for Subject {
 }
 
 impl Drop for Node {
-    /// Without recursion: a graph may be as long as a program runs.
+    /// Without recursion: a graph may be as long as a program runs. The edges are followed here, in a loop; what closures, hooks
+    /// and gradients of leaves own is left to [`Flat`].
     fn drop(&mut self) {
-        if !self.has_last_edge() {
+        if !self.leads_to_last_edge() {
             return;
         }
-        let mut waiting: Vec<Edge> = Vec::new();
+        let mut waiting = Edges::new();
         self.take_edges(&mut waiting);
         while let Some(edge) = waiting.pop() {
+            // Of several edges to one node the last one takes it.
             if let Some(mut node) = Arc::into_inner(edge.node) {
                 node.take_edges(&mut waiting);
             }
@@ -286,9 +370,12 @@ impl Drop for Node {
     }
 }
 
+/// Edges whose nodes may go.
+pub(super) type Edges = SmallVec<[Edge; 4]>;
+
 impl Node {
-    /// Whether a node goes with this one.
-    fn has_last_edge(&mut self) -> bool {
+    /// Whether a node may go with this one.
+    fn leads_to_last_edge(&mut self) -> bool {
         let NodeKind::Call(call) = &mut self.kind else { return false };
         let kept = match call.formulas.get_mut().unwrap_or_else(PoisonError::into_inner) {
             Kept::Owned(formulas) => formulas.kept.as_slice(),
@@ -296,21 +383,24 @@ impl Node {
             Kept::Shared(formulas) if Arc::strong_count(formulas) == 1 => formulas.kept.as_slice(),
             Kept::Shared(_) | Kept::Freed | Kept::Missing => &[],
         };
-        call.targets.iter().any(|target| target.edge.is_last())
-            || kept.iter().flatten().any(Saved::has_last_edge)
+        let edges = call.targets.len() + kept.len();
+        call.targets.iter().any(|target| target.edge.is_among_last(edges))
+            || kept.iter().flatten().any(|saved| match saved.edge() {
+                Some(edge) => edge.is_among_last(edges),
+                None => saved.slot().is_some(),
+            })
     }
 
     /// Takes the edges out of a node that is about to go: those of targets, and of tensors that it keeps.
-    fn take_edges(&mut self, waiting: &mut Vec<Edge>) {
+    fn take_edges(&mut self, waiting: &mut Edges) {
         let NodeKind::Call(call) = &mut self.kind else { return };
         waiting.extend(call.targets.drain(..).map(|target| target.edge));
-        let kept = call.formulas.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let formulas = match std::mem::replace(kept, Kept::Freed) {
+        let kept = match call.formulas.get_mut().unwrap_or_else(PoisonError::into_inner) {
             Kept::Owned(formulas) => Some(formulas),
-            Kept::Shared(formulas) => Arc::into_inner(formulas),
+            Kept::Shared(formulas) => Arc::get_mut(formulas),
             Kept::Freed | Kept::Missing => None,
         };
-        let saved = formulas.into_iter().flat_map(|formulas| formulas.kept);
+        let saved = kept.into_iter().flat_map(|formulas| formulas.kept.drain(..));
         saved.flatten().for_each(|saved| saved.take_edges(waiting));
     }
 }

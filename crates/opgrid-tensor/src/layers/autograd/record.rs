@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use opgrid_core::schema::FunctionSchema;
+use opgrid_core::schema::{Argument, FunctionSchema};
 use opgrid_core::{
     BoxedCall, Error, OperatorHandle, Result, Returns, TensorType, Value, ValueRef, ValueView,
 };
@@ -22,6 +22,7 @@ pub(super) fn record(call: &mut BoxedCall<'_>) -> Result<()> {
     match call.schema().map_or(Writes::Nothing, writes) {
         Writes::Nothing => record_new(call),
         Writes::First => history::record_in_place(call),
+        Writes::Others => history::record_writes(call),
         Writes::Output => Err(argument(format!(
             "{}: gradients do not pass through what is written to `out`, and an argument requires one; use the form that gives a \
              new tensor, or switch recording off",
@@ -38,9 +39,12 @@ enum Writes {
     First,
     /// Arguments that are passed by name.
     Output,
+    /// Others, or its first argument without giving it back.
+    Others,
 }
 
 fn writes(schema: &FunctionSchema) -> Writes {
+    let mut found = Writes::Nothing;
     for (place, argument) in schema.arguments.iter().enumerate() {
         if argument.alias.as_ref().is_none_or(|alias| !alias.is_write) {
             continue;
@@ -52,12 +56,23 @@ fn writes(schema: &FunctionSchema) -> Writes {
         if place == 0 && is_result {
             return Writes::First;
         }
+        found = Writes::Others;
     }
-    Writes::Nothing
+    found
+}
+
+/// The tensors among the arguments that the schema says are written.
+pub(super) fn written_arguments<'a>(
+    schema: &'a FunctionSchema,
+    args: &'a [ValueRef<'a>],
+) -> impl Iterator<Item = &'a Tensor> {
+    let is_written = |argument: &Argument| argument.alias.as_ref().is_some_and(|alias| alias.is_write);
+    let written = schema.arguments.iter().zip(args).filter(move |(argument, _)| is_written(argument));
+    written.flat_map(|(_, value)| tensors_of(std::slice::from_ref(value)))
 }
 
 /// Records an operator that gives new tensors, or views.
-fn record_new(call: &mut BoxedCall<'_>) -> Result<()> {
+pub(super) fn record_new(call: &mut BoxedCall<'_>) -> Result<()> {
     let derivative = call.column::<Derivative>();
     call.below()?;
     if derivative.is_some_and(|derivative| derivative.rule().is_none()) {
@@ -138,7 +153,7 @@ pub(super) fn ask(recorder: &Recorder<'_>, derivative: Option<&Derivative>) -> R
         None => {
             let told = &mut *recorder.told.borrow_mut();
             for tensor in tensors_of(recorder.args) {
-                if let Some(edge) = edge_of(tensor) {
+                if let Some(edge) = edge_of(tensor)? {
                     told.targets.push(Target::of(tensor, edge));
                 }
             }

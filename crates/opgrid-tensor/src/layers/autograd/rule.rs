@@ -11,7 +11,7 @@ use opgrid_core::{
 };
 use smallvec::{SmallVec, smallvec};
 
-use super::node::{Formula, Formulas, Part, Target, Targets};
+use super::node::{Formula, Formulas, Part, Target, Targets, formula_of};
 use super::saved::Saved;
 use super::variable::edge_of;
 use crate::error::argument as refused;
@@ -161,7 +161,7 @@ impl<'r> Recorder<'r> {
         if !self.target(argument.into())? {
             return Ok(());
         }
-        let formula: Formula = Box::new(move |grads, kept, _| {
+        let formula = formula_of(move |grads, kept, _| {
             let Some(grad) = grads.of(0) else { return Ok(smallvec![None]) };
             only(formula(grad, all_present(kept)).map(Some))
         });
@@ -179,7 +179,7 @@ impl<'r> Recorder<'r> {
         if !self.target(argument.into())? {
             return Ok(());
         }
-        let formula: Formula = Box::new(move |grads, kept, _| only(formula(grads, all_present(kept))));
+        let formula = formula_of(move |grads, kept, _| only(formula(grads, all_present(kept))));
         self.add(first, &all_kept(keep), formula)
     }
 
@@ -202,7 +202,7 @@ impl<'r> Recorder<'r> {
         if needs == [false; M] {
             return Ok(());
         }
-        let formula: Formula = Box::new(move |grads, kept, _| {
+        let formula = formula_of(move |grads, kept, _| {
             let all = formula(grads, all_there(kept), needs)?;
             Ok(all.into_iter().zip(needs).filter(|(_, needs)| *needs).map(|(grad, _)| grad).collect())
         });
@@ -225,7 +225,7 @@ impl<'r> Recorder<'r> {
         if places.is_empty() {
             return Ok(());
         }
-        let formula: Formula = Box::new(move |grads, _, _| {
+        let formula = formula_of(move |grads, _, _| {
             let Some(grad) = grads.of(0) else { return Ok(smallvec![None; places.len()]) };
             places.iter().map(|place| formula(grad, *place).map(Some)).collect()
         });
@@ -245,7 +245,7 @@ impl<'r> Recorder<'r> {
         if !needs.contains(&true) {
             return Ok(());
         }
-        let formula: Formula = Box::new(move |grads, kept, _| {
+        let formula = formula_of(move |grads, kept, _| {
             let kept: Vec<Tensor> = kept.iter().flatten().cloned().collect();
             let all = formula(grads, &kept)?;
             check_count(all.len(), needs.len())?;
@@ -262,10 +262,8 @@ impl<'r> Recorder<'r> {
 
     /// Has a gradient go to an argument, if it needs one.
     fn target(&self, argument: Option<&Tensor>) -> Result<bool> {
-        let Some((argument, edge)) = argument.and_then(|argument| Some((argument, edge_of(argument)?)))
-        else {
-            return Ok(false);
-        };
+        let Some(argument) = argument else { return Ok(false) };
+        let Some(edge) = edge_of(argument)? else { return Ok(false) };
         let targets = &mut self.told.borrow_mut().targets;
         if targets.len() == usize::from(u16::MAX) {
             return Err(refused(format!("gradients go to more than {} arguments", u16::MAX)));
@@ -293,7 +291,7 @@ impl<'r> Recorder<'r> {
         }
         match self.written.is_some_and(|written| written.is_same(tensor)) {
             true => Saved::copied(tensor),
-            false => Ok(Saved::argument(tensor, self.name_of(tensor))),
+            false => Saved::argument(tensor, self.name_of(tensor)),
         }
     }
 

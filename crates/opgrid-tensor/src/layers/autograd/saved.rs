@@ -4,7 +4,7 @@ use opgrid_core::{Error, MemoryFormat, Result};
 
 use super::checkpoint::{self, How, Slot};
 use super::mode::no_grad;
-use super::node::{Edge, Node};
+use super::node::{Edge, Edges, Node};
 use super::variable::{Variable, detached, edge_of};
 use crate::error::argument;
 use crate::ops::Clone as CloneOperator;
@@ -53,14 +53,17 @@ enum Origin {
 }
 
 impl Origin {
-    fn of(tensor: &Tensor) -> Self {
-        edge_of(tensor).map_or(Self::Constant, Self::Edge)
+    fn of(tensor: &Tensor) -> Result<Self> {
+        Ok(edge_of(tensor)?.map_or(Self::Constant, Self::Edge))
     }
 }
 
 impl Saved {
-    pub(super) fn argument(tensor: &Tensor, argument: usize) -> Self {
-        Self { content: Content::of(tensor), origin: Origin::of(tensor), argument: argument as u32 }
+    /// # Errors
+    ///
+    /// Those of [`edge_of`].
+    pub(super) fn argument(tensor: &Tensor, argument: usize) -> Result<Self> {
+        Ok(Self { content: Content::of(tensor), origin: Origin::of(tensor)?, argument: argument as u32 })
     }
 
     /// A copy of an argument that is about to be written.
@@ -70,7 +73,7 @@ impl Saved {
     /// No memory.
     pub(super) fn copied(tensor: &Tensor) -> Result<Self> {
         let copy = no_grad(|| CloneOperator.call(tensor, Some(MemoryFormat::Preserve)))?;
-        Ok(Self { content: Content::of(&copy), origin: Origin::of(tensor), argument: 0 })
+        Ok(Self { content: Content::of(&copy), origin: Origin::of(tensor)?, argument: 0 })
     }
 
     pub(super) fn result(tensor: &Tensor, output: usize) -> Self {
@@ -192,17 +195,16 @@ impl Saved {
         ))
     }
 
-    /// Whether a node may go with the tensor.
-    pub(super) fn has_last_edge(&self) -> bool {
-        match (&self.content, &self.origin) {
-            (Content::Recomputed(_), _) => true,
-            (Content::Kept { .. }, Origin::Edge(edge)) => edge.is_last(),
-            (Content::Kept { .. }, Origin::Constant | Origin::Result(_)) => false,
+    /// Where gradients of a tensor that is kept lead.
+    pub(super) fn edge(&self) -> Option<&Edge> {
+        match &self.origin {
+            Origin::Edge(edge) => Some(edge),
+            Origin::Constant | Origin::Result(_) => None,
         }
     }
 
     /// Takes the edges out: that of the tensor, and those that are only kept to compute it again.
-    pub(super) fn take_edges(self, waiting: &mut Vec<Edge>) {
+    pub(super) fn take_edges(self, waiting: &mut Edges) {
         if let Origin::Edge(edge) = self.origin {
             waiting.push(edge);
         }

@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use opgrid_core::Result;
+use opgrid_core::deferred_drop::Flat;
 
 use super::history;
 use super::hooks::{Hook, List, TensorHook};
 use super::node::{Edge, Node, NodeKind, Sink};
 use crate::error::argument;
-use crate::tensor::Tensor;
+use crate::tensor::{Sharing, Tensor};
 
 /// What the layer keeps with a tensor that gradients lead to.
 #[derive(Default)]
@@ -27,14 +28,10 @@ pub(super) struct State {
     /// The call whose result the tensor is; none for a leaf.
     origin: Option<Edge>,
     retains_grad: bool,
-    /// How often the origin was replaced by an operator that wrote the tensor.
-    pub(super) generation: u64,
-    /// Of a view: the generation of its base for which the origin is right.
-    pub(super) seen: u64,
 }
 
 impl Variable {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -46,25 +43,46 @@ impl Variable {
         }
     }
 
-    /// Has gradients come from another call, or from none, and changes the rest of the state with that.
-    pub(super) fn set_origin(&self, origin: Option<Edge>, change: impl FnOnce(&mut State)) {
-        let before = {
+    /// Has gradients come from another call, or from none. A tensor that retains its gradient does so at the new call.
+    pub(super) fn set_origin(&self, origin: Option<Edge>) {
+        let (before, retains) = {
             let mut state = self.lock();
             self.has_origin.store(origin.is_some(), Ordering::Release);
-            change(&mut state);
-            std::mem::replace(&mut state.origin, origin)
+            (std::mem::replace(&mut state.origin, origin.clone()), state.retains_grad)
         };
+        if retains {
+            if let Some(before) = &before {
+                self.stop_retaining(before);
+            }
+            if let Some(origin) = &origin {
+                self.retain(origin);
+            }
+        }
         // After the lock: a graph may go with it.
         drop(before);
     }
 
+    /// Has the gradient kept when it comes by this edge.
+    fn retain(&self, edge: &Edge) {
+        let (output, sink) = (edge.output(), Arc::downgrade(self.sink()));
+        edge.node.hooks.change(|list, _| list.retaining.push((output, sink)));
+    }
+
+    fn stop_retaining(&self, edge: &Edge) {
+        let sink = Arc::downgrade(self.sink());
+        edge.node.hooks.change(|list, _| list.retaining.retain(|(_, other)| !other.ptr_eq(&sink)));
+    }
+
     /// Has gradients of a tensor lead to that edge.
     pub(super) fn lead(tensor: &Tensor, edge: Edge) -> Result<()> {
-        let seen = tensor.base().and_then(|base| Some(known(base)?.lock().generation)).unwrap_or(0);
+        if let Some(base) = tensor.base() {
+            tensor.view_is_recorded();
+            tensor.note_rewrites(base.rewrites());
+        }
         match known(tensor) {
-            Some(variable) => variable.set_origin(Some(edge), |state| state.seen = seen),
+            Some(variable) => variable.set_origin(Some(edge)),
             None => {
-                let state = Mutex::new(State { origin: Some(edge), seen, ..State::default() });
+                let state = Mutex::new(State { origin: Some(edge), retains_grad: false });
                 tensor.attach(Self { has_origin: AtomicBool::new(true), state, sink: OnceLock::new() });
             }
         }
@@ -73,7 +91,9 @@ impl Variable {
 
     /// Has gradients of a tensor that was written lead to another edge.
     pub(super) fn lead_on(tensor: &Tensor, edge: Edge) -> Result<()> {
-        of(tensor).set_origin(Some(edge), |state| state.generation += 1);
+        of(tensor).set_origin(Some(edge));
+        // Counted last: who sees the count sees the edge.
+        tensor.count_rewrite();
         tensor.mark_requires_grad(true)
     }
 
@@ -108,20 +128,25 @@ pub(super) fn of(tensor: &Tensor) -> &Variable {
 }
 
 /// Where gradients of a tensor that requires them lead.
-pub(super) fn edge_of(tensor: &Tensor) -> Option<Edge> {
+///
+/// # Errors
+///
+/// Those of [`history::follow_base`].
+pub(super) fn edge_of(tensor: &Tensor) -> Result<Option<Edge>> {
     if !tensor.requires_grad() {
-        return None;
+        return Ok(None);
     }
-    let variable = of(tensor);
-    if let Some(base) = tensor.base() {
-        history::follow_base(tensor, base, variable);
-    }
-    Some(variable.origin().unwrap_or_else(|| Edge::new(variable.sink().clone(), 0)))
+    let origin = origin_of(tensor)?;
+    Ok(Some(origin.unwrap_or_else(|| match tensor.sharing() {
+        // Nobody can ask for the gradient of such a view, as in torch.
+        Sharing::Unrecorded => Edge::new(Arc::new(Node::sink()), 0),
+        _ => Edge::new(of(tensor).sink().clone(), 0),
+    })))
 }
 
 /// The same memory, apart from the graph.
 pub(super) fn detached(tensor: &Tensor) -> Tensor {
-    match tensor.spec().and_then(|spec| tensor.view_as(spec.geometry().clone())) {
+    match tensor.spec().and_then(|spec| tensor.bare_view(spec.geometry().clone())) {
         Ok(detached) => detached,
         // A number, an undefined tensor or a layer's, which leads nowhere itself.
         Err(_) => tensor.clone(),
@@ -162,6 +187,11 @@ impl Tensor {
                 "only leaves can stop requiring gradients; use `detach` to get a tensor that does not",
             ));
         }
+        if !on && self.requires_grad() && self.sharing() == Sharing::Unrecorded {
+            return Err(argument(
+                "a view of a tensor that requires a gradient requires one as long as that does; use `detach` to get a tensor that does not",
+            ));
+        }
         if on {
             // Operators of others may be called before the first of ours, and have to find the layer.
             crate::ops::layers()?;
@@ -172,7 +202,8 @@ impl Tensor {
 
     /// Whether gradients end here: the tensor was not computed of others that require them.
     pub fn is_leaf(&self) -> bool {
-        !self.requires_grad() || origin_of(self).is_none()
+        // A view whose history cannot be told has one.
+        !self.requires_grad() || matches!(origin_of(self), Ok(None))
     }
 
     /// What [`backward`](Self::backward) has added up for this tensor.
@@ -210,14 +241,20 @@ impl Tensor {
     }
 
     /// The recorded call whose result this tensor is, as `torch` calls its `grad_fn`; none for leaves.
-    pub fn origin(&self) -> Option<Arc<Node>> {
+    ///
+    /// # Errors
+    ///
+    /// The tensor is a view whose history cannot be told: it was taken without recording, or a function with a derivative of its
+    /// own gave it, and what it was taken of was written since.
+    pub fn origin(&self) -> Result<Option<Arc<Node>>> {
         if !self.requires_grad() {
-            return None;
+            return Ok(None);
         }
-        origin_of(self).map(|edge| edge.node)
+        Ok(origin_of(self)?.map(|edge| edge.node))
     }
 
-    /// Keeps the gradient of a tensor that is no leaf, too, when it comes by.
+    /// Keeps the gradient of a tensor that is no leaf, too, when it comes by: that of what the tensor holds then, also where it is
+    /// written later. Those of several backward passes are added up.
     ///
     /// # Errors
     ///
@@ -225,12 +262,10 @@ impl Tensor {
     pub fn retain_grad(&self) -> Result<()> {
         check_requires(self, "retain_grad")?;
         let variable = of(self);
-        let Some(edge) = origin_of(self) else { return Ok(()) };
-        if std::mem::replace(&mut variable.lock().retains_grad, true) {
-            return Ok(());
+        let Some(edge) = origin_of(self)? else { return Ok(()) };
+        if !std::mem::replace(&mut variable.lock().retains_grad, true) {
+            variable.retain(&edge);
         }
-        let (output, sink) = (edge.output(), Arc::downgrade(variable.sink()));
-        edge.node.hooks.change(|list, _| list.retaining.push((output, sink)));
         Ok(())
     }
 
@@ -251,8 +286,8 @@ impl Tensor {
         hook: impl Fn(&Self) -> Result<Option<Self>> + Send + Sync + 'static,
     ) -> Result<Hook> {
         check_requires(self, "register_hook")?;
-        let hook: TensorHook = Arc::new(hook);
-        let edge = origin_of(self).unwrap_or_else(|| Edge::new(of(self).sink().clone(), 0));
+        let hook: TensorHook = Flat::new(Arc::new(hook));
+        let edge = origin_of(self)?.unwrap_or_else(|| Edge::new(of(self).sink().clone(), 0));
         let add = |list: &mut List, number| list.of_results.push((number, edge.output(), hook));
         let (number, ()) = edge.node.hooks.change(add);
         Ok(Hook { node: Arc::downgrade(&edge.node), number })
@@ -260,12 +295,15 @@ impl Tensor {
 }
 
 /// Where the gradient of a tensor comes from, if it is no leaf.
-pub(super) fn origin_of(tensor: &Tensor) -> Option<Edge> {
-    let variable = known(tensor)?;
+///
+/// # Errors
+///
+/// Those of [`history::follow_base`].
+pub(super) fn origin_of(tensor: &Tensor) -> Result<Option<Edge>> {
     if let Some(base) = tensor.base() {
-        history::follow_base(tensor, base, variable);
+        history::follow_base(tensor, base)?;
     }
-    variable.origin()
+    Ok(known(tensor).and_then(Variable::origin))
 }
 
 fn check_requires(tensor: &Tensor, what: &str) -> Result<()> {
@@ -289,7 +327,7 @@ pub(super) fn detach_in_place(tensor: &Tensor) -> Result<()> {
         ));
     }
     if let Some(variable) = known(tensor) {
-        variable.set_origin(None, |_| {});
+        variable.set_origin(None);
     }
     tensor.mark_requires_grad(false)
 }

@@ -90,5 +90,6 @@ fn view_as_complex(input: &Tensor) -> Result<Tensor> {
     }
     let strides: Vec<i64> = strides.iter().map(|stride| stride / 2).collect();
     let halved = Geometry::strided(sizes, &strides, geometry.offset() / 2)?;
-    input.view_with(TensorSpec::new(halved, complex_of(spec.dtype()), spec.device()))
+    let view = input.view_with(TensorSpec::new(halved, complex_of(spec.dtype()), spec.device()))?;
+    Ok(view.taken_of(input))
 }

@@ -50,5 +50,6 @@ fn view_as_real(input: &Tensor) -> Result<Tensor> {
     let strides = geometry.strides().iter().map(doubled).chain([Ok(1)]).collect::<Result<Vec<_>>>()?;
     let sizes = [geometry.sizes(), &[2]].concat();
     let geometry = Geometry::strided(&sizes, &strides, doubled(&geometry.offset())?)?;
-    input.view_with(TensorSpec::new(geometry, part_of(spec.dtype()), spec.device()))
+    let view = input.view_with(TensorSpec::new(geometry, part_of(spec.dtype()), spec.device()))?;
+    Ok(view.taken_of(input))
 }

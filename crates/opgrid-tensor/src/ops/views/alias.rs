@@ -23,7 +23,8 @@ operator! {
 pub const ALIAS: ViewFamily<Alias> = ViewFamily::new(Alias, |input| Ok(input.spec()?.geometry().clone()));
 
 /// Where the view lies, for everybody.
-pub const DETACH: ViewFamily<Detach> = ViewFamily::new(Detach, |input| Ok(input.spec()?.geometry().clone()));
+pub const DETACH: ViewFamily<Detach> =
+    ViewFamily::new(Detach, |input| Ok(input.spec()?.geometry().clone())).without_history();
 
 pub(super) fn register(library: &mut Library) {
     library.view(Alias, &ALIAS).derivative(|d, (input,)| d.by(input, [], |grad, []| Ok(grad.clone())));

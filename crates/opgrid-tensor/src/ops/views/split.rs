@@ -48,7 +48,7 @@ pub(super) fn register(library: &mut Library) {
         .define(UnsafeSplitTensor)
         .kind(&kind::COPY)
         .on_every_backend(|input, size, dim| {
-            equal_parts(input, size, dim)?.into_iter().map(|part| input.view_as(part)).collect()
+            equal_parts(input, size, dim)?.into_iter().map(|part| input.bare_view(part)).collect()
         })
         .derivative(|d, (input, _, dim)| joined(d, input, dim, false));
     library.define(UnsafeChunk).kind(&kind::COPY).implicit(|input, chunks, dim| {

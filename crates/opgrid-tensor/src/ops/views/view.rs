@@ -26,7 +26,7 @@ pub(super) fn register(library: &mut Library) {
         d.by(input, [], move |grad, []| grad.reshape(&sizes))
     });
     library.define(ViewAs).kind(&kind::VIEW).implicit(|input, other| View.call(input, other.spec()?.sizes()));
-    let seen = |input: &Tensor, size: &[i64]| input.view_as(input.spec()?.geometry().view(size)?);
+    let seen = |input: &Tensor, size: &[i64]| input.bare_view(input.spec()?.geometry().view(size)?);
     library.define_with_forms(UnsafeView, &kind::COPY).on_every_backend(seen).derivative(|d, (input, _)| {
         let sizes = input.sizes().to_vec();
         d.by(input, [], move |grad, []| grad.reshape(&sizes))

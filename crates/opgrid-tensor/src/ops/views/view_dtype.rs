@@ -95,7 +95,8 @@ fn view_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
     let geometry = spec.geometry();
     let (found, wanted) = (spec.dtype().size_in_bytes() as i64, dtype.size_in_bytes() as i64);
     if found == wanted {
-        return input.view_with(TensorSpec::new(geometry.clone(), dtype, spec.device()));
+        let view = input.view_with(TensorSpec::new(geometry.clone(), dtype, spec.device()))?;
+        return Ok(view.reinterpreted_from(input));
     }
     let refused = |why: &str| {
         let message = format!(
@@ -133,5 +134,6 @@ fn view_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
     let sizes = [outer, &[last.ok_or_else(too_many)?]].concat();
     let offset = scaled(geometry.offset()).ok_or_else(too_many)?;
     let geometry = Geometry::strided(&sizes, &strides.ok_or_else(too_many)?, offset)?;
-    input.view_with(TensorSpec::new(geometry, dtype, spec.device()))
+    let view = input.view_with(TensorSpec::new(geometry, dtype, spec.device()))?;
+    Ok(view.reinterpreted_from(input))
 }

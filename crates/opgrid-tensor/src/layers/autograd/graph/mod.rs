@@ -142,7 +142,7 @@ pub struct GraphTarget {
 pub fn graph(results: &[&Tensor], options: &GraphOptions<'_>) -> Result<Graph> {
     let mut roots = Vec::with_capacity(results.len());
     for (place, result) in results.iter().enumerate() {
-        roots.push(edge_of(result).ok_or_else(|| {
+        roots.push(edge_of(result)?.ok_or_else(|| {
             argument(format!(
                 "result {place} requires no gradient, so no graph leads from it; ask for gradients by `requires_grad_` before it is \
                  computed, with recording switched on"
@@ -150,8 +150,10 @@ pub fn graph(results: &[&Tensor], options: &GraphOptions<'_>) -> Result<Graph> {
         })?);
     }
     // The edges are kept until the end, so that addresses mean one node.
-    let named: Vec<(&str, &Tensor, Edge)> =
-        options.names.iter().filter_map(|(name, tensor)| Some((*name, *tensor, edge_of(tensor)?))).collect();
+    let mut named: Vec<(&str, &Tensor, Edge)> = Vec::new();
+    for (name, tensor) in options.names {
+        named.extend(edge_of(tensor)?.map(|edge| (*name, *tensor, edge)));
+    }
     let found = Found::by(&roots);
     let chosen = found.chosen(options.limit);
     let places: HashMap<*const Node, usize> =
