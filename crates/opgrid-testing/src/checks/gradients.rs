@@ -46,7 +46,7 @@ fn on_case_up_to(case: &Case<'_>, most: usize, second: bool) -> Vec<Verdict> {
 }
 
 /// Whether the dispatcher records derivatives, and the operator may have one.
-fn has_gradients(case: &Case<'_>) -> bool {
+pub(super) fn has_gradients(case: &Case<'_>) -> bool {
     let records = || {
         let x = Tensor::from_slice(&[1.0f64], &[1])?;
         x.requires_grad_(true)?;
@@ -140,7 +140,7 @@ fn is_fit(tensor: &Tensor) -> bool {
 }
 
 /// The sample with other elements in the tensors that have gradients.
-fn smooth(sample: &Sample, (low, high): (f64, f64)) -> Sample {
+pub(super) fn smooth(sample: &Sample, (low, high): (f64, f64)) -> Sample {
     // Steps are all different, too, so that differences of elements do not tie.
     let (mut seed, mut step) = (0.37, 0.618_033_988_749_895_f64);
     let mut next = || {
@@ -175,7 +175,7 @@ fn smooth(sample: &Sample, (low, high): (f64, f64)) -> Sample {
 }
 
 /// The tensors of an argument.
-fn tensors_in(argument: &Value) -> Vec<Result<Tensor>> {
+pub(super) fn tensors_in(argument: &Value) -> Vec<Result<Tensor>> {
     match argument {
         Value::Tensor(tensor) => vec![Tensor::try_from(tensor.clone())],
         Value::List(list) => match &**list {
@@ -190,7 +190,10 @@ fn tensors_in(argument: &Value) -> Vec<Result<Tensor>> {
 }
 
 /// The argument with other tensors, in their order.
-fn with_tensors(argument: &Value, tensors: &mut impl Iterator<Item = Result<Tensor>>) -> Result<Value> {
+pub(super) fn with_tensors(
+    argument: &Value,
+    tensors: &mut impl Iterator<Item = Result<Tensor>>,
+) -> Result<Value> {
     let mut next = || match tensors.next() {
         Some(tensor) => tensor.map(Tensor::into_any),
         None => Ok(Tensor::undefined().into_any()),

@@ -4,6 +4,7 @@ mod dtypes;
 mod edges;
 mod gradients;
 mod in_place;
+mod leaves;
 mod meta;
 mod output;
 pub(crate) mod random;
@@ -51,6 +52,10 @@ pub enum Check {
     Gradients,
     /// So are gradients of gradients.
     SecondGradients,
+    /// Gradients that leaves get share memory with nothing else, also where the backward pass is recorded.
+    OwnGradients,
+    /// Arguments of other shapes are refused by the call, or have gradients; they are not refused in the backward pass.
+    Misfits,
 }
 
 impl Check {
@@ -69,6 +74,8 @@ impl Check {
         Self::Random,
         Self::Gradients,
         Self::SecondGradients,
+        Self::OwnGradients,
+        Self::Misfits,
     ];
 
     /// The check's name, as reports print it.
@@ -87,6 +94,8 @@ impl Check {
             Self::Random => "random",
             Self::Gradients => "gradients",
             Self::SecondGradients => "second gradients",
+            Self::OwnGradients => "own gradients",
+            Self::Misfits => "misfits",
         }
     }
 
@@ -114,6 +123,8 @@ impl Check {
             Self::Random => random::on_case(case),
             Self::Gradients => gradients::on_case(case),
             Self::SecondGradients => gradients::second_on_case(case),
+            Self::OwnGradients => leaves::on_case(case),
+            Self::Misfits => leaves::misfits_on_case(case),
             Self::Refusals | Self::Dtypes => Vec::new(),
         }
     }

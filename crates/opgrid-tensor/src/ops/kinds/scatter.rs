@@ -466,8 +466,12 @@ impl Named {
     pub(crate) fn read(self, from: &Tensor, dim: i64, index: &Tensor, sizes: &[i64]) -> Result<Tensor> {
         match self {
             Self::Slices => IndexSelect.call(from, dim, index)?.reshape(sizes),
+            // An index without elements may have other dimensions.
+            Self::Elements if index.numel() == 0 => derivatives::zeros_of(sizes, from),
             Self::Elements => {
                 let read = Gather.call(from, dim, index, false)?;
+                // An index without dimensions is one of a single element.
+                let read = if read.dim() == 0 && sizes.len() == 1 { read.unsqueeze(0)? } else { read };
                 let missing = sizes.iter().zip(read.sizes()).rev();
                 let missing: Vec<i64> = missing.flat_map(|(size, read)| [0, size - read]).collect();
                 match missing.iter().all(|count| *count == 0) {

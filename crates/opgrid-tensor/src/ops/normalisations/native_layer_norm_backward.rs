@@ -49,11 +49,22 @@ pub(super) fn register(library: &mut Library) {
                     let [Some(grad), Some(input), Some(mean), Some(rstd), weight] = kept else {
                         return Ok([None, None, None, None, None]);
                     };
-                    Normal { input, mean, rstd, dims: &dims }.second(
-                        grad,
-                        weight,
-                        [0, 1, 2].map(|at| grads.of(at)),
-                    )
+                    // Statistics may come in any shape with a number for each row.
+                    let mut rows = input.sizes().to_vec();
+                    let first = rows.len() - dims.len();
+                    rows[first..].fill(1);
+                    let (own, own_rstd) = (mean.sizes(), rstd.sizes());
+                    let (mean, rstd) = (&mean.reshape(&rows)?, &rstd.reshape(&rows)?);
+                    let [of_grad, of_input, of_mean, of_rstd, of_weight] =
+                        Normal { input, mean, rstd, dims: &dims }.second(
+                            grad,
+                            weight,
+                            [0, 1, 2].map(|at| grads.of(at)),
+                        )?;
+                    let summed = |of_each: Tensor, own: &[i64]| of_each.sum_dim(&dims, true)?.reshape(own);
+                    let of_mean = of_mean.map(|of_mean| summed(of_mean, own)).transpose()?;
+                    let of_rstd = of_rstd.map(|of_rstd| summed(of_rstd, own_rstd)).transpose()?;
+                    Ok([of_grad, of_input, of_mean, of_rstd, of_weight])
                 },
             )
         });

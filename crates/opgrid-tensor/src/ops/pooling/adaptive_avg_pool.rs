@@ -64,10 +64,16 @@ pub const ADAPTIVE_AVG_POOL3D_BACKWARD: Family<AdaptiveAvgPool3dBackward> =
 
 pub(super) fn register(library: &mut Library) {
     library.family(&ADAPTIVE_AVG_POOL2D).cpu(cpu).derivative(|d, (input, _)| {
-        d.by(input, [input], |grad, [x]| AdaptiveAvgPool2dBackward.call(grad, x))
+        d.by(input, [input], |grad, [x]| match grad.numel() == 0 && x.numel() > 0 {
+            true => derivatives::zeros_of(x.sizes(), grad),
+            false => AdaptiveAvgPool2dBackward.call(grad, x),
+        })
     });
     library.family(&ADAPTIVE_AVG_POOL3D).cpu(cpu).derivative(|d, (input, _)| {
-        d.by(input, [input], |grad, [x]| AdaptiveAvgPool3dBackward.call(grad, x))
+        d.by(input, [input], |grad, [x]| match grad.numel() == 0 && x.numel() > 0 {
+            true => derivatives::zeros_of(x.sizes(), grad),
+            false => AdaptiveAvgPool3dBackward.call(grad, x),
+        })
     });
     library
         .family(&ADAPTIVE_AVG_POOL2D_BACKWARD)

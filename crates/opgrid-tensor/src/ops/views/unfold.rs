@@ -29,7 +29,8 @@ pub(super) fn register(library: &mut Library) {
         d.by(input, [], move |grad, []| {
             let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
             if sizes.is_empty() {
-                return grad.reshape(&sizes);
+                // One window of the one element, or of none.
+                return if size == 0 { Ok(zeros) } else { grad.reshape(&sizes) };
             }
             // Elements are in several windows where these overlap.
             let dim = normalise_dim(dimension, sizes.len())?;
