@@ -124,25 +124,25 @@ class enable_grad(_Recording):
 
 
 class inference_mode(_Switch):
-    """Without recording and without what views and writes need of it: tensors that are made carry no keys of autograd."""
+    """Without recording and without what views and writes need of it: tensors that are made carry no keys of autograd.
+
+    ``inference_mode(False)`` ends both inside of another block, and records.
+    """
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
         self._mode = mode
-        self._guards: list[Any] = []
+        self._open: list[tuple[Any, bool]] = []
 
     def __enter__(self) -> None:
-        guard = _opgrid.preserve()
+        guard = _opgrid._inference_keys(self._mode)
         guard.__enter__()
-        self._guards.append(guard)
-        if self._mode:
-            included, excluded = _opgrid.local_keys()
-            keys = _opgrid.DispatchKeySet("ADInplaceOrView")
-            _opgrid.force(included - keys, excluded | _opgrid.DispatchKeySet("Autograd")).__enter__()
-            _opgrid._set_grad_enabled(False)
+        self._open.append((guard, _opgrid._set_grad_enabled(not self._mode)))
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._guards.pop().__exit__(kind, error, trace)
+        guard, recorded = self._open.pop()
+        guard.__exit__(kind, error, trace)
+        _opgrid._set_grad_enabled(recorded)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)

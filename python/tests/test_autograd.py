@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import opgrid as og
@@ -133,6 +134,73 @@ def test_switches_of_a_thread() -> None:
     with og.inference_mode():
         y = x * x
         assert not y.requires_grad and "AutogradCPU" not in str(y.keys())
+
+
+#: Settings of a thread for a block, and whether gradients are recorded and inference mode is on in it.
+BLOCKS: list[tuple[Callable[[], Any], bool, bool]] = [
+    (og.no_grad, False, False),
+    (og.enable_grad, True, False),
+    (lambda: og.set_grad_enabled(False), False, False),
+    (og.inference_mode, False, True),
+    (lambda: og.inference_mode(False), True, False),
+]
+
+
+def is_inference() -> bool:
+    return not og.local_keys()[0].has("ADInplaceOrView")
+
+
+@pytest.mark.parametrize("key", ["TESTING_ONLY_GenericMode", "CUDA", "Tracer"])
+@pytest.mark.parametrize("guard", [og.include, og.exclude])
+@pytest.mark.parametrize(("block", "records", "infers"), BLOCKS)
+def test_blocks_of_keys_and_of_recording_end_in_any_order(
+    block: Callable[[], Any], records: bool, infers: bool, guard: Callable[[str], Any], key: str
+) -> None:
+    start = og.local_keys()
+    side = 0 if guard is og.include else 1
+    # The guard begins before the block and ends in it.
+    kept = guard(key)
+    kept.__enter__()
+    with block():
+        kept.__exit__(None, None, None)
+        assert og.is_grad_enabled() == records and is_inference() == infers
+        assert not og.local_keys()[side].has(key)
+    assert og.local_keys() == start and og.is_grad_enabled()
+    # The guard begins in the block and ends after it.
+    with block():
+        kept.__enter__()
+    assert og.is_grad_enabled() and not is_inference()
+    assert og.local_keys()[side].has(key)
+    kept.__exit__(None, None, None)
+    assert og.local_keys() == start and og.is_grad_enabled()
+
+
+@pytest.mark.parametrize("first", BLOCKS)
+@pytest.mark.parametrize("second", BLOCKS)
+def test_blocks_that_end_in_the_order_in_which_they_began(first: Any, second: Any) -> None:
+    start = og.local_keys()
+    one, other = first[0](), second[0]()
+    one.__enter__()
+    other.__enter__()
+    assert og.is_grad_enabled() == second[1]
+    one.__exit__(None, None, None)
+    assert og.is_grad_enabled()
+    other.__exit__(None, None, None)
+    # As in torch, a block restores what was recorded when it began.
+    assert og.is_grad_enabled() == first[1]
+    og.set_grad_enabled(True)
+    assert og.local_keys() == start
+
+
+def test_keys_of_guards_of_one_key() -> None:
+    start = og.local_keys()
+    one, other = og.exclude("Tracer"), og.exclude("Tracer")
+    one.__enter__()
+    other.__enter__()
+    other.__exit__(None, None, None)
+    assert og.local_keys()[1].has("Tracer")
+    one.__exit__(None, None, None)
+    assert og.local_keys() == start
 
 
 def test_views_and_assignments_have_gradients() -> None:

@@ -228,3 +228,44 @@ def test_the_extension_my_test_in_cpp(tmp_path):
     assert run(UNGUARDED, unguarded).splitlines()[-1] == "DepthError"
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     assert (unguarded / "my_test" / f"_C{suffix}").is_file()
+
+
+KEPT = """
+#include <opgrid.hpp>
+#include <optional>
+
+OPGRID_MODULE("kept", "0.1.0", "kept", "TESTING_ONLY_GenericMode")
+
+OPGRID_LIBRARY(kept, m) {
+    m.def("hook", [](bool on) {
+        static std::optional<opgrid::IncludeGuard> guard;
+        if (on) {
+            guard.emplace(opgrid::keys("TESTING_ONLY_GenericMode"));
+        } else {
+            guard.reset();
+        }
+        return on;
+    });
+}
+"""
+
+
+def test_a_guard_that_an_extension_keeps_leaves_recording_alone(tmp_path):
+    source, target = tmp_path / "kept.cpp", tmp_path / "libkept.so"
+    source.write_text(KEPT, encoding="utf-8")
+    compiler = ["c++", "-std=c++17", "-shared", "-fPIC", f"-I{og.get_include()}", "-o", str(target), str(source)]
+    subprocess.run(compiler, check=True)
+    og.ops.load_library(str(target))
+    hook, start = og.ops.kept.hook, og.local_keys()
+    hook(True)
+    with og.no_grad():
+        assert not og.is_grad_enabled()
+        hook(False)
+        assert not og.is_grad_enabled()
+    assert og.is_grad_enabled() and og.local_keys() == start
+    with og.no_grad():
+        hook(True)
+    assert og.is_grad_enabled()
+    assert og.local_keys()[0].has("TESTING_ONLY_GenericMode")
+    hook(False)
+    assert og.is_grad_enabled() and og.local_keys() == start

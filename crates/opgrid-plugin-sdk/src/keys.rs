@@ -215,6 +215,12 @@ impl DispatchKeySet {
         Self(OpgridKeys { layers: self.0.layers & !other.0.layers, backends: self.0.backends, reserved: 0 })
     }
 
+    /// The keys without the layers and the backends of the other set.
+    const fn without(self, other: Self) -> Self {
+        let (layers, backends) = (self.0.layers & !other.0.layers, self.0.backends & !other.0.backends);
+        Self(OpgridKeys { layers, backends, reserved: 0 })
+    }
+
     /// Whether it has all layers and backends of the other set.
     pub const fn has_all(self, other: Self) -> bool {
         other.0.layers & !self.0.layers == 0 && other.0.backends & !self.0.backends == 0
@@ -373,47 +379,44 @@ pub fn set_included(keys: impl Into<DispatchKeySet>, on: bool) {
     set_local(api, (if on { included | keys } else { included - keys }, excluded));
 }
 
-/// Puts back the keys of a thread. It has none to put back where the plugin is not loaded.
-struct Before {
-    keys: Option<(&'static OpgridApi, (DispatchKeySet, DispatchKeySet))>,
+/// Includes keys on this thread until it is dropped. The keys that were included before stay so, and guards may end in
+/// any order.
+#[must_use = "the keys are included no longer when the guard is dropped"]
+pub struct IncludeGuard {
+    /// The keys that the guard added, and the host; none where the plugin is not loaded.
+    added: Option<(&'static OpgridApi, DispatchKeySet)>,
     /// It belongs to its thread.
     thread: PhantomData<*const ()>,
 }
 
-impl Before {
-    /// Notes the keys and changes them.
-    fn change(
-        change: impl FnOnce((DispatchKeySet, DispatchKeySet)) -> (DispatchKeySet, DispatchKeySet),
-    ) -> Self {
-        let keys = host::known().map(|api| (api, local(api)));
-        if let Some((api, before)) = keys {
-            set_local(api, change(before));
-        }
-        Self { keys, thread: PhantomData }
-    }
+/// Excludes keys on this thread until it is dropped. The keys that were excluded before stay so, and guards may end in
+/// any order.
+#[must_use = "the keys are excluded no longer when the guard is dropped"]
+pub struct ExcludeGuard {
+    /// As in [`IncludeGuard`].
+    added: Option<(&'static OpgridApi, DispatchKeySet)>,
+    thread: PhantomData<*const ()>,
 }
-
-impl Drop for Before {
-    fn drop(&mut self) {
-        if let Some((api, keys)) = self.keys {
-            set_local(api, keys);
-        }
-    }
-}
-
-/// Includes keys on this thread until it is dropped.
-#[must_use = "the keys are put back when the guard is dropped"]
-pub struct IncludeGuard(#[allow(dead_code, reason = "it works by being dropped")] Before);
-
-/// Excludes keys on this thread until it is dropped.
-#[must_use = "the keys are put back when the guard is dropped"]
-pub struct ExcludeGuard(#[allow(dead_code, reason = "it works by being dropped")] Before);
 
 impl IncludeGuard {
     /// Includes `keys`.
     pub fn new(keys: impl Into<DispatchKeySet>) -> Self {
         let keys = keys.into();
-        Self(Before::change(|(included, excluded)| (included | keys, excluded)))
+        let added = host::known().map(|api| {
+            let (included, excluded) = local(api);
+            set_local(api, (included | keys, excluded));
+            (api, keys.without(included))
+        });
+        Self { added, thread: PhantomData }
+    }
+}
+
+impl Drop for IncludeGuard {
+    fn drop(&mut self) {
+        if let Some((api, added)) = self.added {
+            let (included, excluded) = local(api);
+            set_local(api, (included.without(added), excluded));
+        }
     }
 }
 
@@ -421,7 +424,21 @@ impl ExcludeGuard {
     /// Excludes `keys`.
     pub fn new(keys: impl Into<DispatchKeySet>) -> Self {
         let keys = keys.into();
-        Self(Before::change(|(included, excluded)| (included, excluded | keys)))
+        let added = host::known().map(|api| {
+            let (included, excluded) = local(api);
+            set_local(api, (included, excluded | keys));
+            (api, keys.without(excluded))
+        });
+        Self { added, thread: PhantomData }
+    }
+}
+
+impl Drop for ExcludeGuard {
+    fn drop(&mut self) {
+        if let Some((api, added)) = self.added {
+            let (included, excluded) = local(api);
+            set_local(api, (included, excluded.without(added)));
+        }
     }
 }
 
@@ -445,6 +462,7 @@ mod tests {
     fn sets_are_sets() {
         let set = |layers, backends| DispatchKeySet(OpgridKeys { layers, backends, reserved: 0 });
         assert_eq!(set(6, 1) - set(2, 1), set(4, 1));
+        assert_eq!(set(6, 3).without(set(2, 1)), set(4, 2));
         assert_eq!(set(4, 0) | set(2, 1), set(6, 1));
         assert!(set(6, 1).has_all(set(2, 1)) && !set(6, 0).has_all(set(2, 1)) && set(0, 0).is_empty());
     }

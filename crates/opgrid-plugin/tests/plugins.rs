@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use common::{build, subject};
 use opgrid_core::{
-    DispatchKey, Dispatcher, ErrorKind, Result, SlowPath, TensorType, Value, including, strict,
+    DispatchKey, Dispatcher, ErrorKind, ExcludeGuard, IncludeGuard, LocalKeys, Result, SlowPath, TensorType,
+    Value, including, is_excluded, is_included, strict,
 };
 use opgrid_plugin::{Level, Load, Manifest, Plugin, on_message};
 use opgrid_tensor::Tensor;
@@ -170,6 +171,38 @@ fn providers_fallthroughs_guards_and_layers_work_as_ours() {
         strict(|| including(layer, || call(&dispatcher, "cases::twice", std::slice::from_ref(&x)))).is_err()
     );
     assert!(dispatcher.find("cases::twice").unwrap().tags().contains(&"pointwise".to_owned()));
+}
+
+#[test]
+fn guards_that_are_kept_undo_their_own_change() {
+    let (dispatcher, _plugin) = cpp("cases_kept");
+    let keep = |on: bool| drop(call(&dispatcher, "cases::keep", &[on.into()]).unwrap());
+    let (kept, other) = ("CasesLayer".parse::<DispatchKey>().unwrap(), DispatchKey::DeferredInit);
+    let start = LocalKeys::current();
+    // Begun before another guard and ended while it lasts.
+    keep(true);
+    assert!(is_included(kept) && is_excluded(DispatchKey::Tracer));
+    let guards = (ExcludeGuard::new(other), IncludeGuard::new(other));
+    keep(false);
+    assert!(!is_included(kept) && !is_excluded(DispatchKey::Tracer));
+    assert!(is_excluded(other) && is_included(other));
+    drop(guards);
+    assert_eq!(LocalKeys::current(), start);
+    // Begun while another one lasts and ended after it.
+    let guards = (ExcludeGuard::new(other), IncludeGuard::new(other));
+    keep(true);
+    drop(guards);
+    assert!(is_included(kept) && is_excluded(DispatchKey::Tracer));
+    assert!(!is_excluded(other) && !is_included(other));
+    keep(false);
+    assert_eq!(LocalKeys::current(), start);
+    // Keys that others included and excluded before stay so.
+    let guards = (ExcludeGuard::new(DispatchKey::Tracer), IncludeGuard::new(kept));
+    keep(true);
+    keep(false);
+    assert!(is_included(kept) && is_excluded(DispatchKey::Tracer));
+    drop(guards);
+    assert_eq!(LocalKeys::current(), start);
 }
 
 #[test]

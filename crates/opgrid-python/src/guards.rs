@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::thread::{self, ThreadId};
 
 use opgrid::provider::Preference;
-use opgrid::{DispatchKeySet, LocalKeys};
+use opgrid::{DispatchKey, DispatchKeySet, KeyChange, LocalKeys};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -19,24 +19,55 @@ enum Change {
     Include(DispatchKeySet),
     Exclude(DispatchKeySet),
     Force(LocalKeys),
+    /// The keys of inference mode, or those outside of it.
+    Inference(bool),
     Nothing,
+}
+
+impl Change {
+    /// What the thread's keys become.
+    fn applied(self, local: LocalKeys) -> LocalKeys {
+        match self {
+            Self::Include(keys) => LocalKeys { included: local.included | keys, ..local },
+            Self::Exclude(keys) => LocalKeys { excluded: local.excluded | keys, ..local },
+            Self::Force(keys) => keys,
+            Self::Inference(true) => LocalKeys {
+                included: local.included - DispatchKey::AdInplaceOrView.key_set(),
+                excluded: local.excluded | DispatchKeySet::AUTOGRAD,
+            },
+            Self::Inference(false) => LocalKeys {
+                included: local.included | DispatchKey::AdInplaceOrView.key_set(),
+                excluded: local.excluded - DispatchKeySet::AUTOGRAD,
+            },
+            Self::Nothing => local,
+        }
+    }
+}
+
+/// How a block that is open ends.
+#[derive(Clone, Copy)]
+enum End {
+    /// The change of the block is undone; what others changed meanwhile stays.
+    Undo(KeyChange),
+    /// The thread's keys are restored as a whole.
+    Restore(LocalKeys),
 }
 
 /// A change of the thread's keys, made by `with`, and by nothing else. It may be used again, also inside of itself.
 #[pyclass(module = "opgrid", frozen)]
 pub(crate) struct Guard {
     change: Change,
-    /// What was there before, for each block that is open.
-    before: Mutex<Vec<(ThreadId, LocalKeys)>>,
+    /// The blocks that are open.
+    open: Mutex<Vec<(ThreadId, End)>>,
 }
 
 impl Guard {
     fn of(change: Change) -> Self {
-        Self { change, before: Mutex::default() }
+        Self { change, open: Mutex::default() }
     }
 
-    fn before(&self) -> std::sync::MutexGuard<'_, Vec<(ThreadId, LocalKeys)>> {
-        self.before.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn open(&self) -> std::sync::MutexGuard<'_, Vec<(ThreadId, End)>> {
+        self.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
@@ -45,31 +76,29 @@ impl Guard {
     fn __enter__(slf: Py<Self>) -> Py<Self> {
         let local = LocalKeys::current();
         let guard = slf.get();
-        guard.before().push((thread::current().id(), local));
-        match guard.change {
-            Change::Include(keys) => LocalKeys { included: local.included | keys, ..local }.force(),
-            Change::Exclude(keys) => LocalKeys { excluded: local.excluded | keys, ..local }.force(),
-            Change::Force(keys) => keys.force(),
-            Change::Nothing => {}
-        }
+        let change = KeyChange::make(guard.change.applied(local));
+        let end = match guard.change {
+            Change::Include(_) | Change::Exclude(_) | Change::Inference(_) => End::Undo(change),
+            Change::Force(_) | Change::Nothing => End::Restore(local),
+        };
+        guard.open().push((thread::current().id(), end));
         slf
     }
 
     #[pyo3(signature = (*_raised))]
     fn __exit__(&self, _raised: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<bool> {
         let here = thread::current().id();
-        let mut open = self.before();
+        let mut open = self.open();
         let Some(place) = open.iter().rposition(|(thread, _)| *thread == here) else {
             return Err(PyRuntimeError::new_err(
                 "the guard was not entered on this thread; use it in a `with` statement",
             ));
         };
-        let (_, before) = open.remove(place);
+        let (_, end) = open.remove(place);
         drop(open);
-        match self.change {
-            Change::Include(_) => LocalKeys { included: before.included, ..LocalKeys::current() }.force(),
-            Change::Exclude(_) => LocalKeys { excluded: before.excluded, ..LocalKeys::current() }.force(),
-            Change::Force(_) | Change::Nothing => before.force(),
+        match end {
+            End::Undo(change) => change.undo(),
+            End::Restore(before) => before.force(),
         }
         Ok(false)
     }
@@ -93,10 +122,16 @@ pub(crate) fn force(included: KeySet, excluded: KeySet) -> Guard {
     Guard::of(Change::Force(LocalKeys { included: included.0, excluded: excluded.0 }))
 }
 
-/// Puts the thread's keys back at the end of the block, whatever was done to them in it.
+/// Restores the thread's keys as a whole at the end of the block, whatever was done to them in it.
 #[pyfunction]
 pub(crate) fn preserve() -> Guard {
     Guard::of(Change::Nothing)
+}
+
+/// The keys of inference mode, or those outside of it.
+#[pyfunction]
+pub(crate) fn _inference_keys(mode: bool) -> Guard {
+    Guard::of(Change::Inference(mode))
 }
 
 /// Skips autograd.

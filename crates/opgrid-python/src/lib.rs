@@ -46,8 +46,8 @@ mod _opgrid {
     use crate::graph::{_graph, GraphObject};
     #[pymodule_export]
     use crate::guards::{
-        Guard, ProviderGuard, below_adinplace_or_view, below_autograd, exclude, force, include, local_keys,
-        preserve,
+        _inference_keys, Guard, ProviderGuard, below_adinplace_or_view, below_autograd, exclude, force,
+        include, local_keys, preserve,
     };
     #[pymodule_export]
     use crate::inspection::{

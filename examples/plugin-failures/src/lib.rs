@@ -9,10 +9,13 @@ mod forms;
 /// What the operators of [`forms`] are written with. The tests compile the same file with that of the host.
 use opgrid_plugin_sdk::prelude as api;
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use opgrid_plugin_sdk::prelude::*;
-use opgrid_plugin_sdk::{BackendComponent, DeviceMemory, note, parallel_for, warn};
+use opgrid_plugin_sdk::{
+    BackendComponent, DeviceMemory, ExcludeGuard, IncludeGuard, note, parallel_for, warn,
+};
 
 /// How many contexts of kernels there are.
 static ALIVE: AtomicI64 = AtomicI64::new(0);
@@ -34,6 +37,11 @@ impl Drop for Held {
         ALIVE.fetch_sub(1, Ordering::Relaxed);
         assert!(!self.panics || std::thread::panicking(), "what a kernel holds panicked when it was dropped");
     }
+}
+
+thread_local! {
+    /// Guards that are kept from one call to another.
+    static KEPT: RefCell<Option<(IncludeGuard, ExcludeGuard)>> = const { RefCell::new(None) };
 }
 
 /// What a panic carries that panics in turn when it is dropped.
@@ -79,6 +87,7 @@ operator! {
     Waits = "rusty::waits(Tensor self) -> Tensor";
     Says = "rusty::says(str text) -> ()";
     Borrows = "rusty::borrows(Tensor self) -> int";
+    Keep = "rusty::keep(bool on) -> ()";
     AskedWhich = "asked::which() -> int";
     AskedWait = "asked::wait() -> ()";
     Add = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
@@ -207,6 +216,13 @@ fn hosts(library: &mut Library) {
         },
     );
     library.define(Borrows).kernel(DispatchKey::Cpu, borrows);
+    library.define(Keep).kernel(DispatchKey::CompositeImplicitAutograd, |on| {
+        let guards = on.then(|| {
+            (IncludeGuard::new(DispatchKey::TestingOnlyGenericMode), ExcludeGuard::new(DispatchKey::Tracer))
+        });
+        KEPT.set(guards);
+        Ok(())
+    });
     library.define(Waits).kernel(DispatchKey::Cpu, |x| {
         AskedWait.call()?;
         // By now the plugin may have been dropped.

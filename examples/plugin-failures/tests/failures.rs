@@ -7,7 +7,10 @@ use std::sync::{Arc, Barrier};
 use common::{file, subject};
 
 use opgrid::plugin::{Level, Load, Plugin, on_message};
-use opgrid::{Device, DispatchKey, Dispatcher, ErrorKind, Registration, Result, Tensor, TensorType, Value};
+use opgrid::{
+    Device, DispatchKey, Dispatcher, ErrorKind, ExcludeGuard, IncludeGuard, LocalKeys, Registration, Result,
+    Tensor, TensorType, Value, is_excluded, is_included,
+};
 /// A dispatcher that asks the plugin for something.
 fn asking(what: &str) -> (Dispatcher, [Registration; 2]) {
     let (dispatcher, operators) = subject();
@@ -250,6 +253,38 @@ fn a_plugin_is_dropped_while_its_kernel_runs() {
     opgrid::quiesce().unwrap();
     assert_eq!(alive(&other), [Value::from(1)]);
     drop(again);
+}
+
+#[test]
+fn guards_that_are_kept_undo_their_own_change() {
+    let (dispatcher, _registrations, _plugin) = loaded("kept");
+    let keep = |on: bool| drop(call(&dispatcher, "rusty::keep", &[on.into()]).unwrap());
+    let (kept, other) = (DispatchKey::TestingOnlyGenericMode, DispatchKey::DeferredInit);
+    let start = LocalKeys::current();
+    // Begun before another guard and ended while it lasts.
+    keep(true);
+    assert!(is_included(kept) && is_excluded(DispatchKey::Tracer));
+    let guards = (ExcludeGuard::new(other), IncludeGuard::new(other));
+    keep(false);
+    assert!(!is_included(kept) && !is_excluded(DispatchKey::Tracer));
+    assert!(is_excluded(other) && is_included(other));
+    drop(guards);
+    assert_eq!(LocalKeys::current(), start);
+    // Begun while another one lasts and ended after it.
+    let guards = (ExcludeGuard::new(other), IncludeGuard::new(other));
+    keep(true);
+    drop(guards);
+    assert!(is_included(kept) && is_excluded(DispatchKey::Tracer));
+    assert!(!is_excluded(other) && !is_included(other));
+    keep(false);
+    assert_eq!(LocalKeys::current(), start);
+    // Keys that others included and excluded before stay so.
+    let guards = (ExcludeGuard::new(DispatchKey::Tracer), IncludeGuard::new(kept));
+    keep(true);
+    keep(false);
+    assert!(is_included(kept) && is_excluded(DispatchKey::Tracer));
+    drop(guards);
+    assert_eq!(LocalKeys::current(), start);
 }
 
 #[test]

@@ -297,6 +297,11 @@ inline OpgridKeys without(OpgridKeys set, OpgridKeys less) {
     return {set.layers & ~less.layers, set.backends, 0};
 }
 
+// The keys of a set that are in the other one neither as layers nor as backends.
+inline OpgridKeys minus(OpgridKeys set, OpgridKeys less) {
+    return {set.layers & ~less.layers, set.backends & ~less.backends, 0};
+}
+
 // Includes keys on this thread, or stops including their layers.
 inline void set_included(OpgridKeys keys, bool on) {
     OpgridKeys included{}, excluded{};
@@ -304,7 +309,8 @@ inline void set_included(OpgridKeys keys, bool on) {
     api().set_local_keys(on ? included | keys : without(included, keys), excluded);
 }
 
-// Puts back the keys of the thread as they were.
+// Restores both sets of the thread's keys as a whole when it ends, whatever changed them meanwhile. It is for scopes that
+// are nested strictly; a guard that is kept, and may end in any order, is an IncludeGuard or an ExcludeGuard.
 class LocalGuard {
 public:
     LocalGuard() { api().local_keys(&included_, &excluded_); }
@@ -312,20 +318,51 @@ public:
     LocalGuard& operator=(const LocalGuard&) = delete;
     ~LocalGuard() { host_api->set_local_keys(included_, excluded_); }
 
-protected:
+private:
     OpgridKeys included_{}, excluded_{};
 };
 
-// Includes keys on this thread as long as it lives.
-class IncludeGuard : public LocalGuard {
+// Includes keys on this thread as long as it lives. When it ends, the keys that it added are included no longer; what
+// others include or exclude stays as it is, so that guards may end in any order.
+class IncludeGuard {
 public:
-    explicit IncludeGuard(OpgridKeys keys) { api().set_local_keys(included_ | keys, excluded_); }
+    explicit IncludeGuard(OpgridKeys keys) {
+        OpgridKeys included{}, excluded{};
+        api().local_keys(&included, &excluded);
+        added_ = minus(keys, included);
+        api().set_local_keys(included | keys, excluded);
+    }
+    IncludeGuard(const IncludeGuard&) = delete;
+    IncludeGuard& operator=(const IncludeGuard&) = delete;
+    ~IncludeGuard() {
+        OpgridKeys included{}, excluded{};
+        host_api->local_keys(&included, &excluded);
+        host_api->set_local_keys(minus(included, added_), excluded);
+    }
+
+private:
+    OpgridKeys added_{};
 };
 
-// Excludes keys on this thread as long as it lives.
-class ExcludeGuard : public LocalGuard {
+// Excludes keys on this thread as long as it lives, as an IncludeGuard includes them.
+class ExcludeGuard {
 public:
-    explicit ExcludeGuard(OpgridKeys keys) { api().set_local_keys(included_, excluded_ | keys); }
+    explicit ExcludeGuard(OpgridKeys keys) {
+        OpgridKeys included{}, excluded{};
+        api().local_keys(&included, &excluded);
+        added_ = minus(keys, excluded);
+        api().set_local_keys(included, excluded | keys);
+    }
+    ExcludeGuard(const ExcludeGuard&) = delete;
+    ExcludeGuard& operator=(const ExcludeGuard&) = delete;
+    ~ExcludeGuard() {
+        OpgridKeys included{}, excluded{};
+        host_api->local_keys(&included, &excluded);
+        host_api->set_local_keys(included, minus(excluded, added_));
+    }
+
+private:
+    OpgridKeys added_{};
 };
 
 // Calls `work(start, end)` for ranges that together are the numbers below `n`, each of `grain` numbers but for the last one, on the

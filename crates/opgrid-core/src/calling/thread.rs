@@ -195,9 +195,44 @@ impl ThreadState {
         self.kept_layers.set(before & !layers);
         ExcludedLayers(self, before)
     }
+
+    /// Excludes keys, and returns those that were not excluded before.
+    #[inline(always)]
+    fn exclude(&self, keys: DispatchKeySet) -> DispatchKeySet {
+        let (kept, excluded) = (self.kept_layers.get(), self.excluded_backends.get());
+        self.kept_layers.set(kept & !keys.layers());
+        self.excluded_backends.set(excluded | keys.backends());
+        DispatchKeySet::from_parts(keys.layers() & kept, keys.backends() & !excluded)
+    }
+
+    /// Excludes keys no longer, backends included.
+    #[inline(always)]
+    fn stop_excluding(&self, keys: DispatchKeySet) {
+        self.kept_layers.set(self.kept_layers.get() | keys.layers());
+        self.excluded_backends.set(self.excluded_backends.get() & !keys.backends());
+    }
+
+    /// Includes keys, and returns those that were not included before.
+    #[inline]
+    fn include(&self, keys: DispatchKeySet) -> DispatchKeySet {
+        let (layers, backends) = (self.included_layers.get(), self.included_backends.get());
+        self.included_layers.set(layers | keys.layers());
+        self.included_backends.set(backends | keys.backends());
+        DispatchKeySet::from_parts(keys.layers() & !layers, keys.backends() & !backends)
+    }
+
+    /// Includes keys no longer, backends included.
+    #[inline]
+    fn stop_including(&self, keys: DispatchKeySet) {
+        self.included_layers.set(self.included_layers.get() & !keys.layers());
+        self.included_backends.set(self.included_backends.get() & !keys.backends());
+    }
 }
 
-/// The short form of [`ExcludeGuard`] for layers' trampolines.
+/// The exclusion of layers while a layer's kernel calls further down.
+///
+/// Unlike [`ExcludeGuard`], it restores what was excluded before it: it begins and ends with a call, so that guards begun
+/// since have ended.
 pub(crate) struct ExcludedLayers<'t>(&'t ThreadState, u64);
 
 impl Drop for ExcludedLayers<'_> {
@@ -319,10 +354,11 @@ fn with_or_without(set: DispatchKeySet, keys: DispatchKeySet, on: bool) -> Dispa
     if on { set | keys } else { set - keys }
 }
 
-/// Sets both of the thread's sets and puts back what was there when dropped.
+/// Sets both of the thread's sets, and restores both as a whole when dropped, whatever else changed them meanwhile.
 ///
-/// Guards are for scopes that are no Rust block; [`excluding`] and [`including`] serve those.
-#[must_use = "the keys are put back when the guard is dropped"]
+/// It is for scopes that are nested strictly. Guards that may end in any order undo their own change only:
+/// [`IncludeGuard`], [`ExcludeGuard`] and [`ChangeGuard`].
+#[must_use = "the keys are restored when the guard is dropped"]
 pub struct ForceGuard {
     before: LocalKeys,
     /// A guard belongs to the thread that made it.
@@ -337,7 +373,7 @@ impl ForceGuard {
         Self { before, thread: PhantomData }
     }
 
-    /// Keeps the thread's keys as they are now, to be put back whatever happens to them.
+    /// Remembers the thread's keys as they are now, to be restored whatever happens to them.
     pub fn preserve() -> Self {
         Self::new(LocalKeys::current())
     }
@@ -349,7 +385,75 @@ impl Drop for ForceGuard {
     }
 }
 
-/// Adds keys to the included ones; the whole included set is as before when the guard is dropped.
+/// What a change of a thread's keys changed, to be undone by itself: keys that others include or exclude meanwhile stay
+/// as they are, so that changes may be undone in any order.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "the change stays until it is undone"]
+pub struct KeyChange {
+    before: LocalKeys,
+    after: LocalKeys,
+}
+
+impl KeyChange {
+    /// Makes `local` the keys of this thread.
+    pub fn make(local: LocalKeys) -> Self {
+        let before = LocalKeys::current();
+        local.force();
+        Self { before, after: local }
+    }
+
+    /// Undoes the change on this thread: keys that it added are taken away, and keys that it took away are added.
+    pub fn undo(self) {
+        let (before, after) = (self.before, self.after);
+        let now = LocalKeys::current();
+        let reverted = |now: DispatchKeySet, before: DispatchKeySet, after: DispatchKeySet| {
+            let part = |now: u64, before: u64, after: u64| (now & !(after & !before)) | (before & !after);
+            let backends = part(now.backends().into(), before.backends().into(), after.backends().into());
+            // The three are backends of 32 bits, and so is every combination of them.
+            DispatchKeySet::from_parts(part(now.layers(), before.layers(), after.layers()), backends as u32)
+        };
+        LocalKeys {
+            included: reverted(now.included, before.included, after.included),
+            excluded: reverted(now.excluded, before.excluded, after.excluded),
+        }
+        .force();
+    }
+}
+
+/// Changes both of the thread's sets, and undoes that change, and no other, when dropped.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{ChangeGuard, DispatchKey, IncludeGuard, LocalKeys, is_excluded, is_included};
+///
+/// let local = LocalKeys::current();
+/// let guard = ChangeGuard::new(LocalKeys { excluded: local.excluded | DispatchKey::Tracer, ..local });
+/// let other = IncludeGuard::new(DispatchKey::TestingOnlyGenericMode);
+/// drop(guard);
+/// assert!(!is_excluded(DispatchKey::Tracer) && is_included(DispatchKey::TestingOnlyGenericMode));
+/// # drop(other);
+/// ```
+#[must_use = "the change is undone when the guard is dropped"]
+pub struct ChangeGuard {
+    change: KeyChange,
+    thread: PhantomData<*const ()>,
+}
+
+impl ChangeGuard {
+    /// Makes `local` the thread's keys.
+    pub fn new(local: LocalKeys) -> Self {
+        Self { change: KeyChange::make(local), thread: PhantomData }
+    }
+}
+
+impl Drop for ChangeGuard {
+    fn drop(&mut self) {
+        self.change.undo();
+    }
+}
+
+/// Includes keys until it is dropped. The keys that were included before stay so, and guards may end in any order.
 ///
 /// # Examples
 ///
@@ -361,28 +465,28 @@ impl Drop for ForceGuard {
 /// drop(guard);
 /// assert!(!is_included(DispatchKey::Tracer));
 /// ```
-#[must_use = "the keys are put back when the guard is dropped"]
+#[must_use = "the keys are included no longer when the guard is dropped"]
 pub struct IncludeGuard {
-    before: DispatchKeySet,
+    /// The keys that this guard added.
+    added: DispatchKeySet,
     thread: PhantomData<*const ()>,
 }
 
 impl IncludeGuard {
     /// Includes `keys` until the guard is dropped.
     pub fn new(keys: impl Into<DispatchKeySet>) -> Self {
-        let local = LocalKeys::current();
-        LocalKeys { included: local.included | keys.into(), ..local }.force();
-        Self { before: local.included, thread: PhantomData }
+        let keys = keys.into();
+        Self { added: with_thread(|thread| thread.include(keys)), thread: PhantomData }
     }
 }
 
 impl Drop for IncludeGuard {
     fn drop(&mut self) {
-        LocalKeys { included: self.before, ..LocalKeys::current() }.force();
+        with_thread(|thread| thread.stop_including(self.added));
     }
 }
 
-/// Adds keys to the excluded ones; the whole excluded set is as before when the guard is dropped.
+/// Excludes keys until it is dropped. The keys that were excluded before stay so, and guards may end in any order.
 ///
 /// # Examples
 ///
@@ -394,9 +498,10 @@ impl Drop for IncludeGuard {
 /// drop(guard);
 /// assert!(!is_excluded(DispatchKey::Tracer));
 /// ```
-#[must_use = "the keys are put back when the guard is dropped"]
+#[must_use = "the keys are excluded no longer when the guard is dropped"]
 pub struct ExcludeGuard {
-    before: DispatchKeySet,
+    /// The keys that this guard added.
+    added: DispatchKeySet,
     thread: PhantomData<*const ()>,
 }
 
@@ -406,10 +511,8 @@ impl ExcludeGuard {
     pub fn new(keys: impl Into<DispatchKeySet>) -> Self {
         let keys = keys.into();
         // SAFETY: the reference stays in this function.
-        let thread = unsafe { current() };
-        let before = thread.excluded();
-        thread.set_excluded(before | keys);
-        Self { before, thread: PhantomData }
+        let added = unsafe { current() }.exclude(keys);
+        Self { added, thread: PhantomData }
     }
 
     /// No autograd of any backend: what runs below it.
@@ -441,7 +544,7 @@ impl Drop for ExcludeGuard {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the reference stays in this function.
-        unsafe { current() }.set_excluded(self.before);
+        unsafe { current() }.stop_excluding(self.added);
     }
 }
 
@@ -476,9 +579,9 @@ pub fn including<X>(keys: impl Into<DispatchKeySet>, body: impl FnOnce() -> X) -
 }
 
 /// Inference: no autograd and no bookkeeping of views; tensors made inside carry no such keys.
-pub fn inference_mode() -> ForceGuard {
+pub fn inference_mode() -> ChangeGuard {
     let local = LocalKeys::current();
-    ForceGuard::new(LocalKeys {
+    ChangeGuard::new(LocalKeys {
         included: local.included - DispatchKey::AdInplaceOrView.key_set(),
         excluded: local.excluded | DispatchKeySet::AUTOGRAD,
     })
@@ -494,22 +597,80 @@ pub fn is_inference_mode() -> bool {
 mod tests {
     use super::*;
 
+    /// Keys with a layer, a backend and an alias among them.
+    const CHANGED: [DispatchKey; 4] =
+        [DispatchKey::Tracer, DispatchKey::TestingOnlyGenericMode, DispatchKey::Cuda, DispatchKey::Autograd];
+
+    /// A guard of each kind.
+    fn guards() -> Vec<Box<dyn std::any::Any>> {
+        let local = LocalKeys::current();
+        let changed = LocalKeys {
+            included: local.included - DispatchKey::AdInplaceOrView.key_set(),
+            excluded: local.excluded | DispatchKey::Conjugate,
+        };
+        let mut all: Vec<Box<dyn std::any::Any>> =
+            vec![Box::new(inference_mode()), Box::new(ChangeGuard::new(changed))];
+        for key in CHANGED {
+            all.push(Box::new(IncludeGuard::new(key)));
+            all.push(Box::new(ExcludeGuard::new(key)));
+        }
+        all
+    }
+
     #[test]
-    fn guards_put_back_the_whole_set() {
+    fn guards_end_in_any_order() {
         let start = LocalKeys::current();
         assert_eq!(start, LocalKeys::DEFAULT);
-        {
-            let _outer = ExcludeGuard::below_autograd();
-            {
-                let _inner = ExcludeGuard::below_autograd();
-                set_excluded(DispatchKey::Tracer, true);
+        let count = guards().len();
+        assert_eq!(LocalKeys::current(), start, "dropped in the order in which they were made");
+        for first in 0..count {
+            for second in 0..count - 1 {
+                let mut all = guards();
+                drop(all.remove(first));
+                drop(all.remove(second));
+                while let Some(last) = all.pop() {
+                    drop(last);
+                }
+                assert_eq!(LocalKeys::current(), start, "guards {first} and {second} ended first");
             }
-            assert!(is_excluded(DispatchKeySet::AUTOGRAD));
-            assert!(!is_excluded(DispatchKey::Tracer));
-            let _mode = IncludeGuard::new(DispatchKey::TestingOnlyGenericMode);
-            assert!(is_included(DispatchKey::TestingOnlyGenericMode));
-            assert!(is_excluded(DispatchKeySet::AUTOGRAD));
         }
+    }
+
+    #[test]
+    fn guards_undo_their_own_change_only() {
+        let start = LocalKeys::current();
+        let other = DispatchKey::DeferredInit;
+        for place in 0..guards().len() {
+            let mut all = guards();
+            let guard = all.remove(place);
+            drop(all);
+            set_included(other, true);
+            set_excluded(other, true);
+            drop(guard);
+            assert!(is_included(other) && is_excluded(other), "guard {place}");
+            set_included(other, false);
+            set_excluded(other, false);
+            assert_eq!(LocalKeys::current(), start, "guard {place}");
+        }
+    }
+
+    #[test]
+    fn a_guard_without_effect_undoes_nothing() {
+        let start = LocalKeys::current();
+        let outer = ExcludeGuard::below_autograd();
+        let inner = ExcludeGuard::below_autograd();
+        drop(inner);
+        assert!(is_excluded(DispatchKeySet::AUTOGRAD));
+        drop(outer);
+        assert_eq!(LocalKeys::current(), start);
+    }
+
+    #[test]
+    fn forced_keys_are_restored_as_a_whole() {
+        let start = LocalKeys::current();
+        let guard = ForceGuard::preserve();
+        set_excluded(DispatchKey::Tracer, true);
+        drop(guard);
         assert_eq!(LocalKeys::current(), start);
     }
 

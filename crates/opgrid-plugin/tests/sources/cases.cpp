@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <numeric>
+#include <optional>
 
 #include <opgrid.hpp>
 
@@ -125,6 +126,20 @@ OPGRID_LIBRARY(cases, m) {
             second = included();
         }
         return std::tuple(first, second, included());
+    });
+
+    // Guards that are kept from one call to another.
+    m.def("keep", [key](bool on) {
+        static std::optional<opgrid::IncludeGuard> included;
+        static std::optional<opgrid::ExcludeGuard> excluded;
+        if (on) {
+            included.emplace(key);
+            excluded.emplace(opgrid::keys("Tracer"));
+        } else {
+            included.reset();
+            excluded.reset();
+        }
+        return on;
     });
 
     opgrid::Library everything(OPGRID_BLOCK_IMPLEMENTATIONS, "_", "CasesLayer", __FILE__, __LINE__);

@@ -26,7 +26,7 @@ use std::any::Any;
 use std::cell::Cell;
 
 use opgrid_core::{
-    BoxedCall, ContextPart, DType, DispatchKey, Dispatcher, ForceGuard, Kernel, List, LocalKeys,
+    BoxedCall, ChangeGuard, ContextPart, DType, DispatchKey, Dispatcher, Kernel, List, LocalKeys,
     Registration, Result, TensorType, Value, ValueRef, ValueView, register_context_part,
 };
 
@@ -83,7 +83,7 @@ thread_local! {
 pub fn within<X>(lower: DType, body: impl FnOnce() -> X) -> X {
     let _before = Before(LOWER.replace(lower));
     let keys = LocalKeys::current();
-    let _guard = ForceGuard::new(LocalKeys {
+    let _guard = ChangeGuard::new(LocalKeys {
         included: keys.included,
         excluded: keys.excluded.remove(DispatchKey::AutocastCpu),
     });
