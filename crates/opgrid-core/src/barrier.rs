@@ -24,8 +24,7 @@
 //! });
 //! ```
 
-use std::sync::OnceLock;
-use std::sync::atomic::{Ordering, compiler_fence};
+use std::sync::atomic::{AtomicU8, Ordering, compiler_fence};
 
 use rustix::thread::{MembarrierCommand, membarrier};
 
@@ -36,10 +35,24 @@ pub fn light_barrier() {
     compiler_fence(Ordering::SeqCst);
 }
 
+/// Whether the system has the barrier.
+const UNKNOWN: u8 = 0;
+const THERE: u8 = 1;
+const MISSING: u8 = 2;
+
 /// Runs a barrier on every running thread of the process, by `membarrier` of Linux, which takes microseconds. Returns whether the
 /// system can do that. The first call registers the process for it, which takes milliseconds where there are several threads.
 pub fn heavy_barrier() -> bool {
-    static REGISTERED: OnceLock<bool> = OnceLock::new();
-    *REGISTERED.get_or_init(|| membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok())
-        && membarrier(MembarrierCommand::PrivateExpedited).is_ok()
+    // No lock of a first use: one that another thread holds while the process forks would stay taken in the child. Threads
+    // that come first together register the process several times, which changes nothing.
+    static REGISTERED: AtomicU8 = AtomicU8::new(UNKNOWN);
+    let registered = match REGISTERED.load(Ordering::Relaxed) {
+        UNKNOWN => {
+            let is_there = membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok();
+            REGISTERED.store(if is_there { THERE } else { MISSING }, Ordering::Relaxed);
+            is_there
+        }
+        known => known == THERE,
+    };
+    registered && membarrier(MembarrierCommand::PrivateExpedited).is_ok()
 }

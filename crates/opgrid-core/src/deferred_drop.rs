@@ -86,6 +86,27 @@ pub fn drop_flat<T: 'static>(value: T) {
     });
 }
 
+/// Runs `body` as if no drop were under way on this thread, so that what it drops is gone, with all that it owned, when it
+/// returns. Whoever calls this keeps it from being nested without a bound.
+pub(crate) fn apart<X>(body: impl FnOnce() -> X) -> X {
+    /// The drops under way outside.
+    struct Outside<'q>(&'q Queue, u32, Rest);
+
+    impl Drop for Outside<'_> {
+        fn drop(&mut self) {
+            // The queue is empty and without panics: nothing is under way inside any more.
+            std::mem::swap(&mut **self.0.rest.borrow_mut(), &mut self.2);
+            self.0.depth.set(self.1);
+        }
+    }
+
+    QUEUE.with(|queue| {
+        let rest = std::mem::replace(&mut **queue.rest.borrow_mut(), Rest::new());
+        let _outside = Outside(queue, queue.depth.replace(0), rest);
+        body()
+    })
+}
+
 impl Queue {
     /// Drops a value and what comes to wait meanwhile, then goes on with the first panic.
     fn begin<T>(&self, value: T) {
@@ -250,6 +271,33 @@ mod tests {
             static KEPT: RefCell<Option<Closure>> = const { RefCell::new(None) };
         }
         assert_eq!(dropped_by(|dropped| KEPT.set(Some(chain(LINKS, dropped)))), LINKS);
+    }
+
+    #[test]
+    fn what_is_dropped_apart_is_gone_at_once() {
+        /// Drops a chain apart.
+        struct Apart(Option<Closure>, Arc<AtomicUsize>);
+
+        impl Drop for Apart {
+            fn drop(&mut self) {
+                let before = self.1.load(Ordering::Relaxed);
+                apart(|| drop(self.0.take()));
+                assert_eq!(self.1.load(Ordering::Relaxed), before + 100);
+            }
+        }
+
+        let dropped = dropped_by(|dropped| {
+            let mut last = chain(20, dropped);
+            for _ in 0..3 {
+                let (before, own) = (last, Apart(Some(chain(100, dropped)), Arc::clone(dropped)));
+                let end = chain(20, dropped);
+                last = Flat::new(Box::new(move || {
+                    let _ = (&before, &own, &end);
+                }));
+            }
+            drop(last);
+        });
+        assert_eq!(dropped, 20 + 3 * 120);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::deferred_drop::Flat;
+
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -50,6 +52,9 @@ pub enum ErrorKind {
 
 /// An error: a [kind](ErrorKind), a message and, where there is one, the error behind it.
 ///
+/// It is printed without its causes, whose number has no bound; [`source`](std::error::Error::source) leads from each to the
+/// next. Dropping an error does not recurse into its causes.
+///
 /// # Examples
 ///
 /// ```
@@ -64,7 +69,8 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     message: String,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    /// It may be another error with a cause, and so on, so that dropping it must not recurse.
+    source: Option<Flat<Box<dyn std::error::Error + Send + Sync>>>,
     /// The argument that could not be read, until whoever knows the operator puts its name into the message.
     argument: Option<usize>,
 }
@@ -85,7 +91,12 @@ impl Error {
     pub fn other(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let source = source.into();
         let message = source.to_string();
-        Self(Box::new(Inner { kind: ErrorKind::Kernel, message, source: Some(source), argument: None }))
+        Self(Box::new(Inner {
+            kind: ErrorKind::Kernel,
+            message,
+            source: Some(Flat::new(source)),
+            argument: None,
+        }))
     }
 
     /// The same error with `subject: ` in front of its message.
@@ -100,7 +111,7 @@ impl Error {
     #[cold]
     #[inline(never)]
     pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        self.0.source = Some(source.into());
+        self.0.source = Some(Flat::new(source.into()));
         self
     }
 
@@ -142,6 +153,6 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_deref().map(|source| source as _)
+        self.0.source.as_ref().map(|source| &***source as _)
     }
 }

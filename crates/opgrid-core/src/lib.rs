@@ -26,6 +26,7 @@ pub mod operator {
 pub mod barrier;
 pub mod deferred_drop;
 pub mod error;
+pub mod fork;
 mod marker;
 pub mod panics;
 mod place;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Mutex;
 
+use crate::fork::Held;
 use crate::sync::lock;
 
 /// A place in a source file, as dumps and errors print it: of Rust code the caller's, of other languages what a front
@@ -24,6 +25,14 @@ pub struct Place {
     line: u32,
 }
 
+/// The names of files in places of other languages.
+static FILES: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
+
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut Held) {
+    held.lock(&FILES);
+}
+
 impl Place {
     /// The place of this call.
     #[track_caller]
@@ -33,7 +42,6 @@ impl Place {
 
     /// A place in a file of any language. The name of each file is kept once, for as long as the process runs.
     pub fn new(file: &str, line: u32) -> Self {
-        static FILES: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
         let mut files = lock(&FILES);
         let files = files.get_or_insert_default();
         let file = files.get(file).copied().unwrap_or_else(|| {

@@ -5,6 +5,11 @@
 //! the borrow state of our storages does not see what others do, as no library's does. Who shares memory between threads
 //! keeps them apart.
 //!
+//! Memory has one storage here, however often it is lent and borrowed: a loan of ours that comes home is a tensor on the
+//! storage that was lent, and what is borrowed from another library is looked up by its address first, be it ours on its
+//! way back or theirs that is here already ([`Storage::of_memory`]). So borrow state and version are those of the first
+//! tensor on the memory. Such a tensor is no view of the lent one for gradients, as after `detach`.
+//!
 //! # Examples
 //!
 //! ```
@@ -113,6 +118,8 @@ impl DlTensor {
         }
         // Reading clears memory that nobody has written.
         drop(array.storage().read()?);
+        // The memory may come back by way of another library.
+        array.storage().make_known();
         let start = array.storage().address().map_or(ptr::null_mut(), NonNull::as_ptr);
         let offset = array.geometry().offset() as usize * array.dtype().size_in_bytes();
         Ok(Self {
@@ -210,6 +217,7 @@ pub struct Versioned {
 }
 
 mod form {
+    use std::ffi::c_void;
     use std::ptr::NonNull;
 
     use opgrid_core::Result;
@@ -226,6 +234,13 @@ mod form {
         ///
         /// `managed` leads to such a structure, of any version.
         unsafe fn deleter(managed: NonNull<Self>) -> Option<Deleter<Self>>;
+
+        /// The word that whoever made the structure keeps in it.
+        ///
+        /// # Safety
+        ///
+        /// As of [`Form::deleter`].
+        unsafe fn context(managed: NonNull<Self>) -> *mut c_void;
 
         /// What the structure says of the tensor, and its flags.
         ///
@@ -244,12 +259,17 @@ use form::{Deleter, Form};
 
 impl Form for Unversioned {
     fn new(tensor: DlTensor, deleter: Deleter<Self>, _: u64) -> Self {
-        Self { tensor, context: ptr::null_mut(), deleter: Some(deleter) }
+        Self { tensor, context: ours(), deleter: Some(deleter) }
     }
 
     unsafe fn deleter(managed: NonNull<Self>) -> Option<Deleter<Self>> {
         // SAFETY: guaranteed by the caller, see `# Safety`.
         unsafe { (*managed.as_ptr()).deleter }
+    }
+
+    unsafe fn context(managed: NonNull<Self>) -> *mut c_void {
+        // SAFETY: guaranteed by the caller, see `# Safety`.
+        unsafe { (*managed.as_ptr()).context }
     }
 
     unsafe fn read(managed: NonNull<Self>) -> Result<(DlTensor, u64)> {
@@ -260,12 +280,17 @@ impl Form for Unversioned {
 
 impl Form for Versioned {
     fn new(tensor: DlTensor, deleter: Deleter<Self>, flags: u64) -> Self {
-        Self { major: 1, minor: 0, context: ptr::null_mut(), deleter: Some(deleter), flags, tensor }
+        Self { major: 1, minor: 0, context: ours(), deleter: Some(deleter), flags, tensor }
     }
 
     unsafe fn deleter(managed: NonNull<Self>) -> Option<Deleter<Self>> {
         // SAFETY: guaranteed by the caller, see `# Safety`; DLPack guarantees that every version begins so.
         unsafe { (*managed.as_ptr()).deleter }
+    }
+
+    unsafe fn context(managed: NonNull<Self>) -> *mut c_void {
+        // SAFETY: as above.
+        unsafe { (*managed.as_ptr()).context }
     }
 
     unsafe fn read(managed: NonNull<Self>) -> Result<(DlTensor, u64)> {
@@ -279,13 +304,19 @@ impl Form for Versioned {
     }
 }
 
+/// The word that our loans keep. It is the address of something that no other library has.
+fn ours() -> *mut c_void {
+    static OURS: u8 = 0;
+    ptr::from_ref(&OURS).cast_mut().cast()
+}
+
 /// What a loan of ours is made of: the structure that the borrower gets comes first, so that its address is that of all.
 #[repr(C)]
 struct Lent<F> {
     managed: F,
     sizes: Vec<i64>,
     strides: Vec<i64>,
-    _tensor: Tensor,
+    tensor: Tensor,
 }
 
 /// # Safety
@@ -326,7 +357,7 @@ impl<F: Form> Loan<F> {
         (described.sizes, described.strides) = (sizes.as_mut_ptr(), strides.as_mut_ptr());
         let flags = if copied { IS_COPIED } else { 0 };
         let managed = F::new(described, delete::<F>, flags);
-        let lent = Box::new(Lent { managed, sizes, strides, _tensor: tensor.clone() });
+        let lent = Box::new(Lent { managed, sizes, strides, tensor: tensor.clone() });
         let managed = NonNull::from(Box::leak(lent)).cast();
         Ok(Self { managed, tensor: described, flags })
     }
@@ -395,14 +426,50 @@ impl<F: Form> Loan<F> {
         let start = NonNull::new(start)
             .ok_or_else(|| argument("found no memory behind a DLPack tensor with elements"))?;
         let is_read_only = self.is_read_only();
+        let give = |tensor: Tensor| if is_read_only { ops::Clone.call(&tensor, None) } else { Ok(tensor) };
+        if let Some((storage, before)) = self.storage(start, bytes) {
+            let size = spec.dtype().size_in_bytes();
+            if before.is_multiple_of(size) {
+                let offset = (before / size) as i64;
+                let geometry = Geometry::strided(spec.sizes(), spec.geometry().strides(), offset)?;
+                let spec = TensorSpec::new(geometry, spec.dtype(), spec.device());
+                return give(Tensor::from_array(Array::new(spec, storage)?)?.detached_from_graph());
+            }
+        }
         // SAFETY: the invariant: elements wherever sizes and strides lead to from `start`, of which the last ends at `bytes`,
         // until `release` gives the structure back. That others write them meanwhile is in the hands of who shares them, as
         // this module's text says; memory that may not be written is only read, below.
         let memory = unsafe { Allocation::foreign(start, bytes, move || drop(self)) };
         // SAFETY: the invariant: elements have values.
         let storage = unsafe { Storage::of_written(memory) }?;
-        let tensor = Tensor::from_array(Array::new(spec, storage)?)?;
-        if is_read_only { ops::Clone.call(&tensor, None) } else { Ok(tensor) }
+        if !is_read_only {
+            storage.make_known();
+        }
+        give(Tensor::from_array(Array::new(spec, storage)?)?)
+    }
+
+    /// The storage that has these bytes, and how many of its bytes lie before them: that of the tensor that was lent, or
+    /// one that is known by its address.
+    fn storage(&self, start: NonNull<u8>, bytes: usize) -> Option<(Storage, usize)> {
+        // SAFETY: the invariant.
+        if unsafe { F::context(self.managed) } == ours() {
+            // SAFETY: whoever has that word made the structure in `of`, where it is the first field of a `Lent<F>`.
+            let lent = unsafe { self.managed.cast::<Lent<F>>().as_ref() };
+            let storage = lent.tensor.array().ok()?.storage().clone();
+            let before = start.addr().get().checked_sub(storage.address()?.addr().get())?;
+            if before.checked_add(bytes)? <= storage.bytes() {
+                return Some((storage, before));
+            }
+        }
+        Storage::of_memory(start, bytes)
+    }
+
+    /// Whether tensors know the memory already, so that a tensor on this loan shares theirs.
+    pub fn is_known(&self) -> bool {
+        // SAFETY: the invariant.
+        let Ok(bytes) = (unsafe { self.tensor.spec() }).and_then(|spec| spec.bytes()) else { return false };
+        let start = self.tensor.data.cast::<u8>().wrapping_add(self.tensor.byte_offset as usize);
+        bytes == 0 || NonNull::new(start).is_some_and(|start| self.storage(start, bytes).is_some())
     }
 }
 

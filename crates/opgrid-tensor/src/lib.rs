@@ -30,6 +30,7 @@
 pub mod devices;
 mod error;
 pub mod files;
+mod forking;
 pub mod kernels;
 pub mod samples;
 pub mod tensor;

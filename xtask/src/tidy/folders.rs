@@ -9,7 +9,7 @@ const FOLDERS: &[&str] = &["keys", "values", "signatures", "calling", "registrat
 
 /// The files beside the folders, from which everybody may import; they import from no folder.
 const BESIDE: &[&str] =
-    &["barrier", "deferred_drop", "error", "marker", "panics", "place", "spelling", "sync", "ticket"];
+    &["barrier", "deferred_drop", "error", "fork", "marker", "panics", "place", "spelling", "sync", "ticket"];
 
 /// The file that puts the folders together and re-exports what is public.
 const ROOT: &str = "lib";

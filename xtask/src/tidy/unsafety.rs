@@ -11,6 +11,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
     (
         "opgrid-core",
         &[
+            "fork",
             "marker",
             "values/borrowed",
             "values/value",

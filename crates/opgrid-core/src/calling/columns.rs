@@ -16,6 +16,7 @@ use crate::calling::call::{BoxedCall, Next};
 use crate::calling::kernel::Origin;
 use crate::calling::kind::Kind;
 use crate::calling::operator::OperatorHandle;
+use crate::deferred_drop::Flat;
 use crate::error::Result;
 use crate::signatures::signature::Signature;
 
@@ -67,7 +68,7 @@ pub trait Column: Any + Send + Sync {
 pub(crate) struct HeldColumn {
     pub(crate) id: TypeId,
     pub(crate) name: &'static str,
-    pub(crate) value: Arc<dyn Any + Send + Sync>,
+    pub(crate) value: Flat<Arc<dyn Any + Send + Sync>>,
     describe: fn(&(dyn Any + Send + Sync), &mut fmt::Formatter<'_>) -> fmt::Result,
     pub(crate) origin: Origin,
     pub(crate) kind: Option<Kind>,
@@ -80,7 +81,14 @@ impl HeldColumn {
                 Some(value) => value.describe(f),
                 None => Ok(()),
             };
-        Self { id: TypeId::of::<C>(), name: C::NAME, value: Arc::new(value), describe, origin, kind }
+        Self {
+            id: TypeId::of::<C>(),
+            name: C::NAME,
+            value: Flat::new(Arc::new(value)),
+            describe,
+            origin,
+            kind,
+        }
     }
 
     /// Whether both are one registration.
@@ -91,7 +99,7 @@ impl HeldColumn {
 
 impl fmt::Display for HeldColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (self.describe)(&*self.value, f)
+        (self.describe)(&**self.value, f)
     }
 }
 
@@ -153,7 +161,7 @@ impl OperatorHandle {
     /// [`ErrorKind::Stale`](crate::ErrorKind::Stale) where the operator is gone.
     pub fn column<C: Column>(&self) -> Result<Option<Arc<C>>> {
         let value = self.look(|table| Some(table.columns()?.held::<C>()?.value.clone()))?;
-        Ok(value.and_then(|value| value.downcast().ok()))
+        Ok(value.and_then(|value| value.into_inner().downcast().ok()))
     }
 
     /// Every column that the operator has a value of, its own first, then those of its kind.

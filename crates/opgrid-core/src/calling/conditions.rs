@@ -15,6 +15,7 @@ use crate::calling::operator::OperatorHandle;
 use crate::calling::reason::Reason;
 use crate::calling::slow_path::note_refused;
 use crate::calling::table::{Slot, TableRef};
+use crate::deferred_drop::Flat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::signature::Signature;
@@ -28,20 +29,20 @@ pub(crate) struct Condition {
     pub(crate) text: Arc<str>,
     /// A `Returning<bool>` of the signature that the condition was written for.
     typed: Option<Box<dyn Any + Send + Sync>>,
-    values: Box<Holds>,
+    values: Flat<Box<Holds>>,
 }
 
 impl Condition {
     pub(crate) fn typed<S: Signature>(text: &str, holds: S::Returning<bool>) -> Self {
         let values = move |values: &[ValueRef<'_>]| S::unpack(values, |args| S::apply(holds, args))?;
-        Self { text: text.into(), typed: Some(Box::new(holds)), values: Box::new(values) }
+        Self { text: text.into(), typed: Some(Box::new(holds)), values: Flat::new(Box::new(values)) }
     }
 
     pub(crate) fn of_values(
         text: &str,
         holds: impl Fn(&[ValueRef<'_>]) -> Result<bool> + Send + Sync + 'static,
     ) -> Self {
-        Self { text: text.into(), typed: None, values: Box::new(holds) }
+        Self { text: text.into(), typed: None, values: Flat::new(Box::new(holds)) }
     }
 }
 

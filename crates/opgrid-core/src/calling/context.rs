@@ -9,6 +9,8 @@ use crate::calling::conditions::{Preferences, preferences, preferring_all};
 use crate::calling::owner::Owner;
 use crate::calling::strict::{Strict, scope, within_scope};
 use crate::calling::thread::{ForceGuard, LocalKeys};
+use crate::deferred_drop::Flat;
+use crate::fork::Held;
 
 /// A part of the thread's state that belongs to a layer: a mode, a dtype, a place to write to.
 ///
@@ -35,6 +37,11 @@ pub fn register_context_part(part: &'static dyn ContextPart) {
     }
 }
 
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut Held) {
+    held.write(&PARTS);
+}
+
 /// The state of a thread as one value: what it includes and excludes, its dispatcher, its preferred providers, its rules
 /// for slow paths, and what layers have registered.
 ///
@@ -58,8 +65,11 @@ pub struct ThreadContext {
     dispatcher: Option<Arc<dyn Owner>>,
     preferences: Preferences,
     strict: Option<Arc<Strict>>,
-    parts: Vec<(&'static dyn ContextPart, Box<dyn Any + Send + Sync>)>,
+    parts: Vec<Part>,
 }
+
+/// A part and its state, which may own another context.
+type Part = (&'static dyn ContextPart, Flat<Box<dyn Any + Send + Sync>>);
 
 impl ThreadContext {
     /// The state of this thread.
@@ -70,7 +80,7 @@ impl ThreadContext {
             dispatcher: current_owner(),
             preferences: preferences(),
             strict: scope(),
-            parts: parts.into_iter().filter_map(|part| Some((part, part.capture()?))).collect(),
+            parts: parts.into_iter().filter_map(|part| Some((part, Flat::new(part.capture()?)))).collect(),
         }
     }
 
@@ -98,9 +108,9 @@ impl ThreadContext {
 }
 
 /// Runs `body` within every part.
-fn nested(parts: &[(&'static dyn ContextPart, Box<dyn Any + Send + Sync>)], body: &mut dyn FnMut()) {
+fn nested(parts: &[Part], body: &mut dyn FnMut()) {
     match parts.split_first() {
-        Some(((part, state), rest)) => part.within(&**state, &mut || nested(rest, body)),
+        Some(((part, state), rest)) => part.within(&***state, &mut || nested(rest, body)),
         None => body(),
     }
 }

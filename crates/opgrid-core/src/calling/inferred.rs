@@ -10,12 +10,18 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 use hashbrown::HashMap;
 
 use crate::calling::kernel::SignatureOf;
+use crate::fork::Held;
 use crate::signatures::signature::Signature;
 
 /// They live as long as the types that they describe: for ever.
 type Known = HashMap<TypeId, &'static SignatureOf, foldhash::fast::RandomState>;
 
 static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
+
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut Held) {
+    held.write(&KNOWN);
+}
 
 /// What the registry has to know of `S`.
 pub(crate) fn signature_of<S: Signature>() -> &'static SignatureOf {

@@ -20,6 +20,7 @@ use crate::calling::inferred::signature_of;
 use crate::calling::slow_path::note_fallback;
 use crate::calling::slow_path_counts::Serial;
 use crate::calling::table::TableRef;
+use crate::deferred_drop::drop_flat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;
@@ -159,10 +160,22 @@ impl Drop for KernelRecord {
     fn drop(&mut self) {
         DROPPED.fetch_add(1, Ordering::Release);
         if let Some(free) = self.free {
-            // SAFETY: `State` keeps `free` together with the state that it is for; a record is dropped once, and nobody uses
-            // one that is dropped.
-            unsafe { free(self.state) }
+            drop_flat(OwnedState { state: self.state, free });
         }
+    }
+}
+
+/// The state of a record that is gone. It may own another kernel, or the registration of one.
+struct OwnedState {
+    state: *const (),
+    free: unsafe fn(*const ()),
+}
+
+impl Drop for OwnedState {
+    fn drop(&mut self) {
+        // SAFETY: `State` keeps `free` together with the state that it is for; the drop of a record, which alone makes this,
+        // happens once, and nobody uses a record that is dropped.
+        unsafe { (self.free)(self.state) }
     }
 }
 

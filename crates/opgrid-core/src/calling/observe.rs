@@ -13,7 +13,9 @@ use crate::calling::operator::OperatorHandle;
 use crate::calling::reason::Reason;
 use crate::calling::retirement::{flag, set_common_flag};
 use crate::calling::thread::with_thread;
+use crate::deferred_drop::Flat;
 use crate::error::{Error, Result};
+use crate::fork::Held;
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;
 use crate::panics::Panics;
@@ -113,19 +115,27 @@ pub trait Observer: Send + Sync {
     fn panicked(&self, _step: &Step) {}
 }
 
-static OBSERVERS: Mutex<Vec<(Ticket, Arc<dyn Observer>)>> = Mutex::new(Vec::new());
+/// An observer, which may own the observation of another.
+type Known = Flat<Arc<dyn Observer>>;
+
+static OBSERVERS: Mutex<Vec<(Ticket, Known)>> = Mutex::new(Vec::new());
+
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut Held) {
+    held.lock(&OBSERVERS);
+}
 
 /// Watches until dropped.
 #[must_use = "observing ends when this is dropped"]
 pub struct Observation {
     ticket: Ticket,
     /// Keeps the observer until it is taken off the list, so that it is not dropped under a lock.
-    _observer: Arc<dyn Observer>,
+    _observer: Known,
 }
 
 /// Lets `observer` watch every call of every thread, until the result is dropped.
 pub fn observe(observer: Arc<dyn Observer>) -> Observation {
-    let ticket = Ticket::next();
+    let (ticket, observer) = (Ticket::next(), Flat::new(observer));
     let mut observers = lock(&OBSERVERS);
     observers.push((ticket, observer.clone()));
     set_common_flag(flag::WATCHED, true);
@@ -233,7 +243,7 @@ pub(crate) fn watched<X>(step: Step, body: impl FnOnce() -> Result<X>) -> Result
 /// Those who were told that a step begins and wait for its end.
 struct Told {
     step: Step,
-    observers: Vec<Arc<dyn Observer>>,
+    observers: Vec<Known>,
     /// How many of them, in order.
     count: usize,
 }

@@ -10,7 +10,9 @@
 
 mod protocol;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +22,9 @@ use crate::calling::operator::OperatorHandle;
 use crate::calling::slow_path_counts::Lines;
 use crate::calling::table::Table;
 use crate::calling::thread::{ThreadState, with_thread};
+use crate::deferred_drop::apart;
 use crate::error::{Error, ErrorKind, Result};
+use crate::fork::Held;
 use crate::panics::Panics;
 
 pub(crate) use protocol::{CountedCall, Mark, Nested, Published, flag};
@@ -122,7 +126,7 @@ pub(crate) fn is_collection_due() -> bool {
     LIMBO.count(|_| true) >= ENOUGH
 }
 
-/// Counts, on its thread, what is being freed.
+/// Says, on its thread, that garbage is being freed.
 struct Freeing<'t>(&'t ThreadState);
 
 impl<'t> Freeing<'t> {
@@ -142,12 +146,43 @@ impl Drop for Freeing<'_> {
 pub(crate) fn collect() {
     let mut panics = Panics::default();
     with_thread(|thread| {
-        let mut garbage = LIMBO.take_garbage(&thread.mark);
+        let garbage = LIMBO.take_garbage(&thread.mark);
+        if thread.freeing.get() != 0 {
+            // A destructor dropped a registration, whose kernels' destructors may drop the next one.
+            LATER.with(|later| later.borrow_mut().push_back(garbage));
+            return;
+        }
         let _freeing = Freeing::on(thread);
-        panics.drop_each(garbage.take());
-        // Here the garbage is counted out: everything of it is freed.
+        apart(|| {
+            let mut next = Some(garbage);
+            while let Some(mut garbage) = next {
+                panics.drop_each(garbage.take());
+                // Here the garbage is counted out: everything of it is freed.
+                drop(garbage);
+                next = LATER.with(|later| later.borrow_mut().pop_front());
+            }
+        });
+        drop(LATER.with(|later| later.take()));
     });
     panics.resume();
+}
+
+thread_local! {
+    /// What destructors of garbage came upon, for the outermost [`collect`] to free. Never dropped, so that destructors of
+    /// thread-locals may drop registrations, too; it is empty and owns no memory while nothing is being freed.
+    static LATER: Later = const { ManuallyDrop::new(RefCell::new(VecDeque::new())) };
+}
+
+type Later = ManuallyDrop<RefCell<VecDeque<protocol::Garbage<'static, Retired>>>>;
+
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut Held) {
+    held.keep(LIMBO.lock_all());
+}
+
+/// Forgets the threads that the child of a fork does not have.
+pub(crate) fn forget_other_threads() {
+    with_thread(|thread| LIMBO.forget_other_threads(&thread.mark));
 }
 
 /// How many tables wait for calls to end.

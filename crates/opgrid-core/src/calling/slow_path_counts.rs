@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use crate::calling::operator::OperatorHandle;
 use crate::calling::slow_path::SlowPath;
 use crate::calling::thread::with_thread;
+use crate::fork::Held;
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;
 use crate::sync::lock;
@@ -268,6 +269,14 @@ impl Shard {
         locked.counts.retain(|subject, _| !subject.operator.is_gone());
         locked.before = self.totals(&locked);
     }
+}
+
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut Held) {
+    let shards = lock(&SHARDS);
+    let all = shards.all.clone();
+    held.keep(shards);
+    all.into_iter().for_each(|shard| held.lock(&shard.locked));
 }
 
 /// What all threads have counted since the last reset.

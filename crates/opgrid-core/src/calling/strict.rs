@@ -16,6 +16,7 @@ use crate::calling::slow_path::SlowPath;
 use crate::calling::slow_path_counts::{Lines, Subject};
 use crate::calling::thread::with_thread;
 use crate::error::{Error, ErrorKind};
+use crate::fork::Held;
 use crate::keys::key::DispatchKey;
 use crate::keys::parts::BackendComponent;
 use crate::keys::set::DispatchKeySet;
@@ -132,6 +133,11 @@ fn covers(keys: DispatchKeySet, key: DispatchKey) -> bool {
     let layer = (keys.layers() >> key.functionality().position()) & 1 != 0;
     let backend = |backend: BackendComponent| (keys.backends() >> backend.position()) & 1 != 0;
     layer && (keys.backends() == 0 || key.backend().is_none_or(backend))
+}
+
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut Held) {
+    held.lock(&PROCESS);
 }
 
 static PROCESS: Mutex<Option<Arc<Strict>>> = Mutex::new(None);

@@ -108,6 +108,11 @@ pub(crate) fn with_thread<X>(body: impl FnOnce(&ThreadState) -> X) -> X {
     body(unsafe { current() })
 }
 
+/// A number of this thread, which no other one has as long as it runs.
+pub(crate) fn this_thread() -> usize {
+    with_thread(|thread| std::ptr::from_ref(thread).addr())
+}
+
 impl ThreadState {
     /// Begins a dispatch: from here on the thread may hold tables.
     #[inline(always)]

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::fork::Held;
 use crate::keys::key::DispatchKey;
 use crate::keys::parts::{
     BUILT_IN_BACKENDS, BUILT_IN_LAYERS, Backend, BackendComponent, Functionality, Layer,
@@ -91,12 +92,18 @@ pub(crate) fn place_of(key: DispatchKey) -> Option<Place> {
     }
 }
 
+static ALLOCATING: Mutex<()> = Mutex::new(());
+
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut Held) {
+    held.lock(&ALLOCATING);
+}
+
 /// Keeps others from allocating until it is dropped.
 pub(crate) struct Allocation(#[allow(dead_code)] MutexGuard<'static, ()>);
 
 impl Allocation {
     pub(crate) fn begin() -> Self {
-        static ALLOCATING: Mutex<()> = Mutex::new(());
         Self(lock(&ALLOCATING))
     }
 

@@ -11,12 +11,14 @@ use crate::calling::call::{BoxedCall, OnDispatcher, current_owner};
 use crate::calling::kernel::Kernel;
 use crate::calling::operator::OperatorHandle;
 use crate::calling::owner::Owner;
+use crate::deferred_drop::Flat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::named::autograd_key;
 use crate::keys::parts::BackendComponent;
 use crate::keys::set::DispatchKeySet;
 use crate::registration::dispatcher_state::DispatcherState;
+use crate::registration::forking;
 use crate::registration::library::{Library, LibraryKind, Registration};
 use crate::registration::listener::{Listener, Override};
 use crate::registration::on_demand::OnDemand;
@@ -176,6 +178,10 @@ impl Dispatcher {
     /// The process's own dispatcher, the one that typed overloads call outside of kernels.
     pub fn global() -> &'static Self {
         static GLOBAL: OnceLock<Dispatcher> = OnceLock::new();
+        if let Some(global) = GLOBAL.get() {
+            return global;
+        }
+        let _alone = forking::first_use();
         GLOBAL.get_or_init(|| Self(DispatcherState::new(false, Rules::ALL, layers_to_come())))
     }
 
@@ -363,7 +369,7 @@ impl Dispatcher {
     ///
     /// Where a listener panics that is told something meanwhile; then `listener` listens no more.
     pub fn listen(&self, listener: Arc<dyn Listener>) -> Listening {
-        let ticket = Ticket::next();
+        let (ticket, listener) = (Ticket::next(), Flat::new(listener));
         let listening = Listening { dispatcher: self.clone(), ticket, _listener: listener.clone() };
         self.0.add_listener((ticket, listener));
         listening
@@ -374,7 +380,7 @@ impl Dispatcher {
     /// The dispatcher owns the handler. One that owns a handle of this dispatcher keeps both alive until another handler
     /// takes its place.
     pub fn on_override(&self, handler: impl Fn(&Override) + Send + Sync + 'static) {
-        self.0.set_on_override(Arc::new(handler));
+        self.0.set_on_override(Flat::new(Arc::new(handler)));
     }
 
     /// Legacy registration: one schema or name with its kernels in one call.
@@ -410,7 +416,7 @@ pub struct Listening {
     dispatcher: Dispatcher,
     ticket: Ticket,
     /// Keeps the listener until it is taken off the dispatcher's list, so that it is not dropped under a lock.
-    _listener: Arc<dyn Listener>,
+    _listener: Flat<Arc<dyn Listener>>,
 }
 
 impl Drop for Listening {

@@ -15,12 +15,14 @@ use crate::calling::operator::{OperatorHandle, SignatureCell};
 use crate::calling::owner::Owner;
 use crate::calling::retirement;
 use crate::error::{Error, ErrorKind, Result};
+use crate::fork::Held;
 use crate::keys::key::DispatchKey;
 use crate::panics::Panics;
 use crate::place::Place;
 use crate::registration::dispatcher::Dispatcher;
+use crate::registration::forking;
 use crate::registration::library::{Library, LibraryKind, Registration, groups_in};
-use crate::registration::listener::{Event, Listener, Listeners, OnOverride, Override};
+use crate::registration::listener::{Event, Listeners, Member, OnOverride, Override};
 use crate::registration::on_demand::{Begun, OnDemand, parts};
 use crate::registration::overload::Overload;
 use crate::registration::record::OperatorRecord;
@@ -49,8 +51,9 @@ pub(crate) struct DispatcherState {
 impl DispatcherState {
     /// A dispatcher without operators, whose calls step over the given columns.
     pub(crate) fn new(foreign: bool, rules: Rules, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
+        forking::prepare();
         crate::calling::observe::trace_if_asked();
-        Arc::new_cyclic(|me: &Weak<Self>| {
+        let state = Arc::new_cyclic(|me: &Weak<Self>| {
             let registry = Registry::new(foreign, me.clone(), rules, stepped_over);
             Self {
                 names: registry.operators.lookup().clone(),
@@ -63,7 +66,22 @@ impl DispatcherState {
                 warned: AtomicBool::new(false),
                 changes: AtomicU64::new(0),
             }
-        })
+        });
+        forking::enter(&state);
+        state
+    }
+
+    /// Takes the locks of a dispatcher before the process forks.
+    pub(crate) fn hold_at_fork(state: &Arc<Self>, held: &mut Held) {
+        held.lock_of(state, |state| &state.registry);
+        held.write_of(state, |state| &state.overloads);
+        held.lock_of(state, |state| &state.on_override);
+        held.lock_of(state, |state| state.listeners.line());
+    }
+
+    /// Forgets the threads that the child of a fork does not have.
+    pub(crate) fn forget_other_threads(&self) {
+        self.listeners.forget_other_threads();
     }
 
     /// Whether this is another dispatcher than the global one.
@@ -285,7 +303,7 @@ impl DispatcherState {
         drop(before);
     }
 
-    pub(crate) fn add_listener(&self, listener: (Ticket, Arc<dyn Listener>)) {
+    pub(crate) fn add_listener(&self, listener: Member) {
         self.register_all();
         {
             let registry = lock(&self.registry);
@@ -465,6 +483,7 @@ impl Owner for DispatcherState {
 
 impl Drop for DispatcherState {
     fn drop(&mut self) {
+        forking::remove(&self.me);
         let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
         retirement::retire(|| registry.take_down());
         retirement::collect();

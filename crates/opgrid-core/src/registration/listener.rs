@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex};
 use opgrid_schema::FunctionSchema;
 
 use crate::calling::operator::{Definition, OperatorHandle};
+use crate::calling::thread::this_thread;
+use crate::deferred_drop::Flat;
 use crate::keys::key::DispatchKey;
 use crate::panics::Panics;
 use crate::sync::lock;
@@ -38,7 +40,7 @@ impl std::fmt::Display for Override {
 }
 
 /// What a dispatcher does with replaced kernels.
-pub(crate) type OnOverride = Arc<dyn Fn(&Override) + Send + Sync>;
+pub(crate) type OnOverride = Flat<Arc<dyn Fn(&Override) + Send + Sync>>;
 
 /// Somebody who wants to know which operators come and go.
 ///
@@ -101,7 +103,7 @@ impl Event {
 }
 
 /// A listener for as long as it listens.
-type Member = (Ticket, Arc<dyn Listener>);
+pub(crate) type Member = (Ticket, Flat<Arc<dyn Listener>>);
 
 /// The listeners of one dispatcher, and what they are still to be told.
 ///
@@ -111,11 +113,11 @@ type Member = (Ticket, Arc<dyn Listener>);
 pub(crate) struct Listeners(Mutex<Line>);
 
 #[derive(Default)]
-struct Line {
+pub(crate) struct Line {
     known: Vec<Member>,
     waiting: VecDeque<(Member, Event)>,
-    /// Whether some thread is telling what waits.
-    telling: bool,
+    /// The thread that is telling what waits, by the address of its state.
+    telling: Option<usize>,
 }
 
 impl Listeners {
@@ -156,23 +158,36 @@ impl Listeners {
     pub(crate) fn tell(&self) {
         {
             let mut line = lock(&self.0);
-            if line.waiting.is_empty() || std::mem::replace(&mut line.telling, true) {
+            if line.waiting.is_empty() || line.telling.is_some() {
                 return;
             }
+            line.telling = Some(this_thread());
         }
         let mut panics = Panics::default();
         while let Some(((_, listener), event)) = self.next() {
             // The listener's destructor may run here, too.
-            panics.catch(move || event.tell(&*listener));
+            panics.catch(move || event.tell(&**listener));
         }
         panics.resume();
+    }
+
+    /// The lock of the line.
+    pub(crate) fn line(&self) -> &Mutex<Line> {
+        &self.0
+    }
+
+    /// Forgets a thread that was telling when the process forked, in the child, where it does not run. What it was telling
+    /// then stays told in part.
+    pub(crate) fn forget_other_threads(&self) {
+        let mut line = lock(&self.0);
+        line.telling = line.telling.filter(|thread| *thread == this_thread());
     }
 
     /// What is to be told next; after the last one, whoever comes first may tell what follows.
     fn next(&self) -> Option<(Member, Event)> {
         let mut line = lock(&self.0);
         let next = line.waiting.pop_front();
-        line.telling = next.is_some();
+        line.telling = next.is_some().then(this_thread);
         next
     }
 }

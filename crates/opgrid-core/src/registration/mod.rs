@@ -3,6 +3,7 @@
 pub(crate) mod chain;
 pub mod dispatcher;
 pub(crate) mod dispatcher_state;
+pub(crate) mod forking;
 pub mod legacy;
 pub mod library;
 pub mod listener;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use num_complex::Complex64;
 
+use crate::deferred_drop::Flat;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A number of whatever kind the caller gave: integer, floating-point, complex or bool.
@@ -161,12 +162,12 @@ pub trait SymbolicInt: fmt::Display + Send + Sync + 'static {
 
 /// A shared symbolic integer, one pointer wide.
 #[derive(Clone)]
-pub struct SymNode(Arc<Box<dyn SymbolicInt>>);
+pub struct SymNode(Arc<Flat<Box<dyn SymbolicInt>>>);
 
 impl SymNode {
     /// A node of that symbolic integer.
     pub fn new(symbol: impl SymbolicInt) -> Self {
-        Self(Arc::new(Box::new(symbol)))
+        Self(Arc::new(Flat::new(Box::new(symbol))))
     }
 
     /// Fixes the number.
@@ -187,13 +188,13 @@ impl PartialEq for SymNode {
 
 impl fmt::Display for SymNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        write!(f, "{}", **self.0)
     }
 }
 
 impl fmt::Debug for SymNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        write!(f, "{}", **self.0)
     }
 }
 

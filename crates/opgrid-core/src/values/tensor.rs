@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::keys::set::DispatchKeySet;
 
 mod recycle;
-mod weak;
+pub(crate) mod weak;
 
 pub use weak::WeakTensor;
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use num_complex::Complex64;
 use opgrid_schema::Type;
 
+use crate::deferred_drop::Flat;
 use crate::error::Result;
 use crate::keys::set::DispatchKeySet;
 use crate::values::borrowed::{ValueRef, mismatch};
@@ -213,13 +214,13 @@ pub struct Generator(Arc<GeneratorRecord>);
 struct GeneratorRecord {
     keys: DispatchKeySet,
     device: Device,
-    state: Box<dyn Any + Send + Sync>,
+    state: Flat<Box<dyn Any + Send + Sync>>,
 }
 
 impl Generator {
     /// A generator for `device` that brings `keys` into typed calls.
     pub fn new(keys: DispatchKeySet, device: Device, state: impl Any + Send + Sync) -> Self {
-        Self(Arc::new(GeneratorRecord { keys, device, state: Box::new(state) }))
+        Self(Arc::new(GeneratorRecord { keys, device, state: Flat::new(Box::new(state)) }))
     }
 
     /// The keys that it brings into typed calls. (Boxed calls do not look at generators, as in torch.)
@@ -256,18 +257,18 @@ pub struct Object(Arc<ObjectRecord>);
 
 struct ObjectRecord {
     class: &'static str,
-    data: Arc<dyn Any + Send + Sync>,
+    data: Flat<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Object {
     /// A value that shares `object`.
     pub fn new<T: Class>(object: Arc<T>) -> Self {
-        Self(Arc::new(ObjectRecord { class: T::NAME, data: object }))
+        Self(Arc::new(ObjectRecord { class: T::NAME, data: Flat::new(object) }))
     }
 
     /// The object, if it is of type `T`.
     pub fn downcast<T: Class>(&self) -> Option<Arc<T>> {
-        self.0.data.clone().downcast().ok()
+        Arc::clone(&self.0.data).downcast().ok()
     }
 
     /// The namespace and name of its class.

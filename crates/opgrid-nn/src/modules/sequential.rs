@@ -3,6 +3,7 @@
 use std::fmt;
 
 use opgrid_core::Result;
+use opgrid_core::deferred_drop::Flat;
 use opgrid_tensor::Tensor;
 
 use crate::module::{Forward, Module, Parts, forward};
@@ -30,7 +31,8 @@ use crate::module::{Forward, Module, Parts, forward};
 /// ```
 #[derive(Default)]
 pub struct Sequential {
-    modules: Vec<Box<dyn Forward + Send + Sync>>,
+    /// Each may be another `Sequential`, and so on.
+    modules: Vec<Flat<Box<dyn Forward + Send + Sync>>>,
 }
 
 impl Sequential {
@@ -42,7 +44,7 @@ impl Sequential {
     /// Adds a module at the end. Their names are `0`, `1` and so on.
     #[must_use]
     pub fn then(mut self, module: impl Forward + Send + Sync + 'static) -> Self {
-        self.modules.push(Box::new(module));
+        self.modules.push(Flat::new(Box::new(module)));
         self
     }
 

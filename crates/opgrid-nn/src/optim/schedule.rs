@@ -28,6 +28,8 @@
 use std::f64::consts::PI;
 use std::fmt;
 
+use opgrid_core::deferred_drop::Flat;
+
 use super::Optimizer;
 
 /// What rate a group has at a step.
@@ -38,7 +40,7 @@ pub trait Schedule {
 
 /// Counts steps and sets the learning rates of an optimizer by a schedule.
 pub struct Scheduler {
-    schedule: Box<dyn Schedule + Send + Sync>,
+    schedule: Flat<Box<dyn Schedule + Send + Sync>>,
     bases: Vec<f64>,
     steps: u64,
 }
@@ -46,7 +48,7 @@ pub struct Scheduler {
 impl Scheduler {
     /// Sets the rates of step 0. What the optimizer has until then are the rates that the schedule begins with.
     pub fn new(optimizer: &mut dyn Optimizer, schedule: impl Schedule + Send + Sync + 'static) -> Self {
-        let scheduler = Self { schedule: Box::new(schedule), bases: optimizer.rates(), steps: 0 };
+        let scheduler = Self { schedule: Flat::new(Box::new(schedule)), bases: optimizer.rates(), steps: 0 };
         scheduler.set(optimizer);
         scheduler
     }
@@ -144,9 +146,9 @@ impl Schedule for LambdaLR {
 
 /// One schedule, then another that begins anew with the first rate.
 pub struct SequentialLR {
-    first: Box<dyn Schedule + Send + Sync>,
+    first: Flat<Box<dyn Schedule + Send + Sync>>,
     steps: u64,
-    then: Box<dyn Schedule + Send + Sync>,
+    then: Flat<Box<dyn Schedule + Send + Sync>>,
 }
 
 impl SequentialLR {
@@ -156,7 +158,7 @@ impl SequentialLR {
         steps: u64,
         then: impl Schedule + Send + Sync + 'static,
     ) -> Self {
-        Self { first: Box::new(first), steps, then: Box::new(then) }
+        Self { first: Flat::new(Box::new(first)), steps, then: Flat::new(Box::new(then)) }
     }
 }
 

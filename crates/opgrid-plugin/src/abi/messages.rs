@@ -7,6 +7,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opgrid_abi::{OPGRID_LOG_NOTE, OpgridLibrary, OpgridText};
+use opgrid_core::deferred_drop::Flat;
 
 use super::errors::quietly;
 use super::libraries::{self, State};
@@ -53,7 +54,7 @@ impl fmt::Display for Message {
 }
 
 /// Who hears of messages.
-type Handler = Arc<dyn Fn(&Message) + Send + Sync>;
+type Handler = Flat<Arc<dyn Fn(&Message) + Send + Sync>>;
 
 static HANDLER: Mutex<Option<Handler>> = Mutex::new(None);
 
@@ -66,7 +67,7 @@ static HANDLER: Mutex<Option<Handler>> = Mutex::new(None);
 /// opgrid_plugin::on_message(|message| eprintln!("{}: {message}", message.level));
 /// ```
 pub fn on_message(handler: impl Fn(&Message) + Send + Sync + 'static) {
-    let handler: Handler = Arc::new(handler);
+    let handler: Handler = Flat::new(Arc::new(handler));
     let before = HANDLER.lock().unwrap_or_else(PoisonError::into_inner).replace(handler);
     // The handler before may own anything, so it goes without the lock.
     drop(before);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use opgrid_core::deferred_drop::Flat;
 use opgrid_core::{Device, Result};
 
 use super::registry;
@@ -91,7 +92,7 @@ pub struct Stream {
     number: u64,
     /// That of the runtime whose queue it is.
     registration: u64,
-    queue: Arc<dyn DeviceStream>,
+    queue: Flat<Arc<dyn DeviceStream>>,
 }
 
 impl Stream {
@@ -119,7 +120,8 @@ impl Stream {
     /// A stream of a backend's queue, with the next number.
     pub(super) fn of_queue(device: Device, registration: u64, queue: Arc<dyn DeviceStream>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self { device, number: NEXT.fetch_add(1, Ordering::Relaxed), registration, queue }
+        let (number, queue) = (NEXT.fetch_add(1, Ordering::Relaxed), Flat::new(queue));
+        Self { device, number, registration, queue }
     }
 
     /// The device, with its index.
@@ -139,7 +141,7 @@ impl Stream {
 
     /// The queue as the backend knows it, if it is of type `S`.
     pub fn backend<S: DeviceStream>(&self) -> Option<&S> {
-        let queue: &dyn Any = &*self.queue;
+        let queue: &dyn Any = &**self.queue;
         queue.downcast_ref()
     }
 
@@ -158,7 +160,7 @@ impl Stream {
                 self.device, recorded.device
             )));
         }
-        self.queue.wait(&*recorded.mark)
+        self.queue.wait(&**recorded.mark)
     }
 
     /// Whether all that was queued so far has ended.
@@ -221,7 +223,7 @@ pub struct Event {
 struct Recorded {
     device: Device,
     registration: u64,
-    mark: Arc<dyn DeviceEvent>,
+    mark: Flat<Arc<dyn DeviceEvent>>,
 }
 
 impl Event {
@@ -261,7 +263,7 @@ impl Event {
                 stream.device
             )));
         }
-        let mark = stream.queue.record(self.timed)?;
+        let mark = Flat::new(stream.queue.record(self.timed)?);
         let recorded = Recorded { device: stream.device, registration: stream.registration, mark };
         // What was there before is dropped without the lock: it is the backend's.
         let before = self.lock().replace(recorded);
@@ -308,7 +310,7 @@ impl Event {
         if !(from.mark.query()? && to.mark.query()?) {
             return Err(argument("elapsed: an event was not reached yet; call `Event::synchronize` before"));
         }
-        from.mark.elapsed(&*to.mark)
+        from.mark.elapsed(&**to.mark)
     }
 }
 

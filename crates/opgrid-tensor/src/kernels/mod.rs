@@ -64,7 +64,9 @@ pub(crate) mod variance;
 pub use function::{Function, InPlace};
 pub use isa::{Isa, isa};
 pub use iter::parallel::{num_threads, parallel_for, set_num_threads};
+pub(crate) use iter::pool::{forget_helpers, hold_helpers_at_fork};
 pub use iter::{Input, Output, Source};
+pub(crate) use random::hold_generator_at_fork;
 
 /// The instructions in use, for people: the level of [`isa`], and AMX where [`products::uses_amx`].
 ///

@@ -302,6 +302,11 @@ fn default_stream() -> MutexGuard<'static, Random> {
     stream.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What is held while the process forks.
+pub(crate) fn hold_generator_at_fork(held: &mut opgrid_core::fork::Held) {
+    held.keep(default_stream());
+}
+
 /// Begins a stream anew with that seed, in the same kind of stream.
 ///
 /// # Errors

@@ -42,6 +42,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use opgrid_core::deferred_drop::Flat;
 use opgrid_core::{
     BoxedCall, ContextPart, DispatchKey, Dispatcher, Error, ErrorKind, Kernel, Reason, Registration, Result,
     is_included, register_context_part, set_included,
@@ -92,7 +93,8 @@ pub fn install_with(
 
 /// One entering of a mode.
 pub struct Entry {
-    mode: Arc<dyn Mode>,
+    /// It may own the context of another mode.
+    mode: Flat<Arc<dyn Mode>>,
     /// Set where it ends while the mode handles a call, and so is not among the thread's.
     has_ended: AtomicBool,
 }
@@ -130,7 +132,7 @@ pub fn begin(mode: Arc<dyn Mode>) -> Result<Arc<Entry>> {
         let message = "found a dispatcher without the layer of modes; call `modes::install` first";
         return Err(Error::new(ErrorKind::Registration, message));
     }
-    let entry = Arc::new(Entry { mode, has_ended: AtomicBool::new(false) });
+    let entry = Arc::new(Entry { mode: Flat::new(mode), has_ended: AtomicBool::new(false) });
     with_modes(|modes| modes.push(entry.clone()));
     if !is_included(KEY) {
         set_included(KEY, true);
@@ -156,7 +158,7 @@ pub fn end(entry: &Arc<Entry>) -> Result<()> {
 
 /// The innermost mode of this thread.
 pub fn current() -> Option<Arc<dyn Mode>> {
-    with_modes(|modes| modes.last().map(|entry| entry.mode.clone()))
+    with_modes(|modes| modes.last().map(|entry| Arc::clone(&entry.mode)))
 }
 
 /// Takes an entry out. A mode that handles a call now does not come back after it.

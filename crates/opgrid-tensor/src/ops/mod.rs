@@ -582,7 +582,6 @@ pub fn samples() -> Samples {
 ///
 /// Somebody else has taken the namespace `aten`, or the fallback for autograd.
 pub fn home() -> Result<()> {
-    static ALL: Step = Step::new();
     layers()?;
     ALL.once(|| {
         let mut library = Dispatcher::global().fragment("aten");
@@ -618,7 +617,6 @@ pub(crate) fn home_of(group: &'static OnDemand) -> Result<()> {
 ///
 /// As [`home`].
 pub(crate) fn layers() -> Result<()> {
-    static LAYERS: Step = Step::new();
     LAYERS.once(|| {
         let global = Dispatcher::global();
         // Who registers the operators himself installs layers himself. Others may have operators of their own in the namespace.
@@ -638,6 +636,18 @@ pub(crate) fn layers() -> Result<()> {
         registration.keep();
         Ok(())
     })
+}
+
+/// The first use of the operators, and of the layer that records gradients.
+static ALL: Step = Step::new();
+static LAYERS: Step = Step::new();
+
+/// What is held while the process forks. A thread that forks in a step of its own has it already.
+pub(crate) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
+    if !IS_MAKING.get() {
+        held.lock(&ALL.alone);
+        held.lock(&LAYERS.alone);
+    }
 }
 
 /// Something that is done once for the process.
@@ -669,6 +679,7 @@ impl Step {
         if self.is_done.load(Ordering::Acquire) || IS_MAKING.get() {
             return Ok(());
         }
+        crate::forking::prepare();
         let _alone = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.is_done.load(Ordering::Acquire) {
             IS_MAKING.set(true);

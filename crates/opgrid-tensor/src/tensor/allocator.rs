@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use opgrid_core::deferred_drop::Flat;
 use opgrid_core::{Error, ErrorKind, Result};
 
 use super::storage::{self, Allocation};
@@ -63,6 +64,11 @@ impl Allocator for CpuAllocator {
 /// The allocator that was set for the CPU.
 static OF_CPU: RwLock<Option<Arc<dyn Allocator>>> = RwLock::new(None);
 
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
+    held.write(&OF_CPU);
+}
+
 /// The allocator that was set for the CPU, if one was.
 pub(crate) fn of_cpu() -> Option<Arc<dyn Allocator>> {
     OF_CPU.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -93,7 +99,7 @@ pub(crate) fn set_of_cpu(allocator: Option<Arc<dyn Allocator>>) -> Option<Arc<dy
 #[derive(Clone, Debug)]
 pub struct CountingAllocator {
     counts: Arc<Counts>,
-    source: Arc<dyn Allocator>,
+    source: Flat<Arc<dyn Allocator>>,
 }
 
 impl Default for CountingAllocator {
@@ -112,7 +118,7 @@ struct Counts {
 impl CountingAllocator {
     /// One that counts what it takes from `source`.
     pub fn over(source: Arc<dyn Allocator>) -> Self {
-        Self { counts: Arc::default(), source }
+        Self { counts: Arc::default(), source: Flat::new(source) }
     }
 
     /// Allocations so far.

@@ -22,6 +22,12 @@ pub mod storage;
 pub mod views;
 mod wrapper;
 
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
+    allocator::hold_at_fork(held);
+    storage::hold_at_fork(held);
+}
+
 pub use allocator::{Allocator, CountingAllocator, CpuAllocator, FailingAllocator};
 pub use array::{Array, Elements};
 pub use element::{Bool, Element, Math, Number};

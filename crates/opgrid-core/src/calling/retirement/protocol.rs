@@ -243,6 +243,23 @@ impl<T> Limbo<T> {
         lock(&self.threads).iter().for_each(|listed| listed.mark().set_flag(bit, true));
     }
 
+    /// Keeps the list of threads and what is retired as they are.
+    pub(crate) fn lock_all(&self) -> impl Sized + use<'_, T> {
+        (lock(&self.threads), lock(&self.retired))
+    }
+
+    /// Forgets all threads but that of the mark `own`: the child of a fork does not have them, and their memory is used
+    /// again. They hold nothing, and what they were freeing stays as it is.
+    pub(crate) fn forget_other_threads(&self, own: &Mark) {
+        let mut threads = lock(&self.threads);
+        threads.retain(|listed| listed.0 == NonNull::from(own));
+        let is_unlisted = own.flags() & flag::ENDED != 0 && own.depth() != 0;
+        self.unlisted_calls.store(usize::from(is_unlisted), Ordering::SeqCst);
+        let mut retired = lock(&self.retired);
+        retired.endless = 0;
+        retired.leaving.clear();
+    }
+
     /// Puts things into limbo that `replace` takes away from calls that have not begun.
     ///
     /// Limbo is locked meanwhile: whoever finds that something is gone, and then asks limbo, finds it there. `replace`
@@ -347,8 +364,10 @@ impl<T> Drop for Garbage<'_, T> {
     fn drop(&mut self) {
         let Some(since) = self.since else { return };
         let leaving = &mut lock(&self.limbo.retired).leaving;
-        let own = leaving.iter().position(|stamp| *stamp == since);
-        leaving.swap_remove(own.expect("whoever takes garbage enters it"));
+        // Whoever takes garbage enters it; the child of a fork has forgotten it.
+        if let Some(own) = leaving.iter().position(|stamp| *stamp == since) {
+            leaving.swap_remove(own);
+        }
     }
 }
 

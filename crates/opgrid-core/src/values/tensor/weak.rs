@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use hashbrown::HashMap;
 
 use super::{AnyTensor, HANDLE, Head};
+use crate::fork::Held;
 use crate::sync::lock;
 
 /// The bit of a count that says that there are, or were, weak handles. It is below those of handles, so that one comparison
@@ -35,6 +36,14 @@ type Cells = HashMap<usize, Arc<Cell>, foldhash::fast::FixedState>;
 
 /// The cells of all marked tensors, by the address of their records.
 static CELLS: Mutex<Cells> = Mutex::new(Cells::with_hasher(foldhash::fast::FixedState::with_seed(0)));
+
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut Held) {
+    let cells = lock(&CELLS);
+    let all: Vec<_> = cells.values().cloned().collect();
+    held.keep(cells);
+    all.iter().for_each(|cell| held.lock_of(cell, |cell| &cell.0));
+}
 
 /// A handle that does not keep its tensor; [`upgrade`](Self::upgrade) gives one that does, while there is another.
 ///

@@ -77,6 +77,7 @@ pub(super) fn helpers(wanted: usize, amount: Amount) -> usize {
 
 /// Asks so many helpers, and returns at once. Where threads cannot be started there are fewer.
 pub(super) fn ask(work: &Arc<dyn Work>, count: usize) {
+    crate::forking::prepare();
     let mut queue = POOL.lock();
     while queue.started < count {
         let name = format!("opgrid-helper-{}", queue.started);
@@ -95,6 +96,22 @@ pub(super) fn ask(work: &Arc<dyn Work>, count: usize) {
     for _ in 0..asleep {
         POOL.wake.notify_one();
     }
+}
+
+/// What is held while the process forks.
+pub(crate) fn hold_helpers_at_fork(held: &mut opgrid_core::fork::Held) {
+    held.keep(POOL.lock());
+}
+
+/// Forgets the helpers, which the child of a fork does not have: it starts its own. Loops of other threads never end there,
+/// and what they asked is not done.
+pub(crate) fn forget_helpers() {
+    let mut queue = POOL.lock();
+    // The entries lead to stacks of threads that are gone.
+    queue.entries.drain(..).for_each(std::mem::forget);
+    (queue.started, queue.asleep) = (0, 0);
+    POOL.count(&queue);
+    POOL.awake.store(0, Ordering::Relaxed);
 }
 
 /// Asks those no longer that have not come.

@@ -191,6 +191,11 @@ fn shared() -> MutexGuard<'static, Shared> {
     SHARED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What is held while the process forks.
+pub(super) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
+    held.lock(&SHARED);
+}
+
 /// A block of at least `bytes` bytes with any content, aligned to [`ALIGNMENT`].
 #[inline]
 pub(super) fn take(bytes: usize) -> Option<(NonNull<u8>, Class)> {
@@ -237,6 +242,7 @@ pub(super) fn divert(elsewhere: bool) {
 #[cold]
 #[inline(never)]
 fn take_slowly(class: Class) -> Option<NonNull<u8>> {
+    crate::forking::prepare();
     let bytes = class.bytes()?;
     let reused = if class.is_small() { None } else { shared().take(class, bytes) };
     let _ = LOCAL.try_with(|local| {

@@ -5,6 +5,7 @@ use std::any::Any;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
+use opgrid_core::deferred_drop::drop_flat;
 use opgrid_core::{DeviceType, Result};
 
 use super::cache::{self, ALIGNMENT, Class};
@@ -108,9 +109,14 @@ pub struct Allocation {
     pub(super) start: Option<NonNull<u8>>,
     pub(super) bytes: usize,
     owner: Owner,
-    released: Option<Box<dyn FnOnce(usize) + Send + Sync>>,
+    /// Who is told that the memory was given back, in that order. In a box, because there is seldom anybody.
+    #[expect(clippy::box_collection, reason = "a vector would make every allocation larger")]
+    released: Option<Box<Vec<Released>>>,
     pinned_for: Option<DeviceType>,
 }
+
+/// Is told the number of bytes that were given back.
+type Released = Box<dyn FnOnce(usize) + Send + Sync>;
 
 enum Owner {
     Nobody,
@@ -215,13 +221,7 @@ impl Allocation {
     /// in which they asked for it.
     #[must_use]
     pub fn when_released(mut self, released: impl FnOnce(usize) + Send + Sync + 'static) -> Self {
-        self.released = Some(match self.released.take() {
-            None => Box::new(released),
-            Some(first) => Box::new(move |bytes| {
-                first(bytes);
-                released(bytes);
-            }),
-        });
+        self.released.get_or_insert_default().push(Box::new(released));
         self
     }
 
@@ -245,17 +245,38 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
+        let mut giving = GivingBack { owner: None, released: self.released.take(), bytes: self.bytes };
         match (std::mem::replace(&mut self.owner, Owner::Nobody), self.start) {
             (Owner::Cache(class), Some(start)) => {
                 // SAFETY:
                 // - the block came from `take` with this class, and this is the only owner.
                 unsafe { cache::give(start, class) }
             }
-            (Owner::Foreign(release), _) => release.run(),
-            // A device's memory gives itself back.
-            (Owner::Nobody | Owner::Cache(_) | Owner::Device(_), _) => {}
+            (Owner::Nobody | Owner::Cache(_), _) => {}
+            (owner @ (Owner::Foreign(_) | Owner::Device(_)), _) => giving.owner = Some(owner),
         }
-        if let Some(released) = self.released.take() {
+        if giving.owner.is_some() || giving.released.is_some() {
+            drop_flat(giving);
+        }
+    }
+}
+
+/// What users do when memory is given back. It may own another allocation, which owns the next.
+struct GivingBack {
+    owner: Option<Owner>,
+    #[expect(clippy::box_collection, reason = "as in `Allocation`")]
+    released: Option<Box<Vec<Released>>>,
+    bytes: usize,
+}
+
+impl Drop for GivingBack {
+    fn drop(&mut self) {
+        match self.owner.take() {
+            Some(Owner::Foreign(release)) => release.run(),
+            // A device's memory gives itself back.
+            other => drop(other),
+        }
+        for released in self.released.take().into_iter().flat_map(|all| *all) {
             released(self.bytes);
         }
     }

@@ -30,6 +30,7 @@ use crate::error::argument;
 
 mod borrows;
 mod cache;
+pub(crate) mod known;
 mod maker;
 mod memory;
 mod owned;
@@ -104,14 +105,19 @@ impl Clone for Storage {
     }
 }
 
+/// The count of a known storage with one owner.
+const LAST_OF_KNOWN: u32 = known::KNOWN | 1;
+
 impl Drop for Storage {
     #[inline]
     fn drop(&mut self) {
         let count = &self.shared().count;
         // The only owner needs no read-modify-write: there is none left that could be cloned.
         if count.load(Ordering::Acquire) != 1 {
-            if count.fetch_sub(1, Ordering::Release) != 1 {
-                return;
+            match count.fetch_sub(1, Ordering::Release) {
+                1 => {}
+                LAST_OF_KNOWN => known::forget(self.head, self.shared().start),
+                _ => return,
             }
             fence(Ordering::Acquire);
         }
@@ -121,6 +127,12 @@ impl Drop for Storage {
         // SAFETY: the head lay in a block of this class, by the invariant.
         unsafe { cache::give(self.head.cast(), class) };
     }
+}
+
+/// What is held while the process forks.
+pub(super) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
+    known::hold_at_fork(held);
+    cache::hold_at_fork(held);
 }
 
 /// Where the bytes of a storage are.
@@ -309,7 +321,7 @@ impl Storage {
 
     /// How many tensors and others hold this memory, at the moment of asking.
     pub fn owners(&self) -> usize {
-        self.shared().count.load(Ordering::Relaxed) as usize
+        (self.shared().count.load(Ordering::Relaxed) & !known::KNOWN) as usize
     }
 
     /// What no other storage has as long as this one lives.

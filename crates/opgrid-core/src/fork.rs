@@ -1,0 +1,168 @@
+//! Holds the process's locks while it forks, so that the child finds none of them taken and nothing half-changed.
+//!
+//! The child of a fork has one thread: the one that forked. A lock that another thread held at that moment stays taken
+//! for ever, and what it guards is in the middle of a change. So before a fork the forking thread takes every lock that
+//! was named by [`at_fork`], waits for those who have them, and releases them afterwards in both processes. The child then
+//! forgets the threads that it does not have ([`AtFork::in_child`]).
+//!
+//! Locks are taken in the [`Order`] in which code takes them that holds several. No code of users runs while one of them
+//! is held, so that a fork waits for short work only.
+//!
+//! `posix_spawn` and `vfork` do not share memory with a process that goes on, and do none of this.
+#![allow(unsafe_code)]
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, Mutex, Once, PoisonError, RwLock};
+
+use crate::sync::lock;
+
+/// When a lock is taken before a fork: those that are held while others are taken come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Order {
+    /// Locks under which registrations happen, such as those of first uses.
+    Registering,
+    /// The allocation of keys.
+    Keys,
+    /// The registries of dispatchers.
+    Registries,
+    /// Locks under which only threads are told something.
+    Watching,
+    /// Locks under which no other one is taken.
+    Leaves,
+    /// The list of threads and what waits to be freed.
+    Threads,
+}
+
+/// Somebody with locks that are held while the process forks.
+pub trait AtFork: Sync {
+    /// Takes the locks.
+    fn hold(&self, held: &mut Held);
+
+    /// Forgets what the child does not have, such as threads. It is called in the child after all locks were released.
+    fn in_child(&self) {}
+}
+
+/// What is held during a fork. Locks are released in the order opposite to that in which they were taken.
+#[derive(Default)]
+pub struct Held {
+    guards: Vec<Box<dyn Any>>,
+    /// What has the locks, dropped after all of them were released: its destructors may take locks.
+    owners: Vec<Box<dyn Any>>,
+}
+
+impl Held {
+    /// Keeps a guard.
+    pub fn keep(&mut self, guard: impl Any) {
+        self.guards.push(Box::new(guard));
+    }
+
+    /// Takes a lock, however its last holder ended.
+    pub fn lock<T: 'static>(&mut self, mutex: &'static Mutex<T>) {
+        self.keep(lock(mutex));
+    }
+
+    /// Takes a lock that readers share, however its last holder ended.
+    pub fn write<T: 'static>(&mut self, shared: &'static RwLock<T>) {
+        self.keep(shared.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Takes a lock that something shared has, and keeps its owner.
+    pub(crate) fn lock_of<S: 'static, T: 'static>(&mut self, owner: &Arc<S>, find: impl Fn(&S) -> &Mutex<T>) {
+        let kept = Arc::clone(owner);
+        // SAFETY: the lock lies in what `kept` leads to, or in something of any longer lifetime; `owners` keeps `kept` until
+        // every guard was dropped (`Drop`).
+        let mutex: &'static Mutex<T> = unsafe { &*std::ptr::from_ref(find(&kept)) };
+        self.owners.push(Box::new(kept));
+        self.lock(mutex);
+    }
+
+    /// As [`lock_of`](Self::lock_of), of a lock that readers share.
+    pub(crate) fn write_of<S: 'static, T: 'static>(
+        &mut self,
+        owner: &Arc<S>,
+        find: impl Fn(&S) -> &RwLock<T>,
+    ) {
+        let kept = Arc::clone(owner);
+        // SAFETY: as in `lock_of`.
+        let shared: &'static RwLock<T> = unsafe { &*std::ptr::from_ref(find(&kept)) };
+        self.owners.push(Box::new(kept));
+        self.write(shared);
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        while let Some(guard) = self.guards.pop() {
+            drop(guard);
+        }
+        self.owners.clear();
+    }
+}
+
+type Parts = Vec<(Order, &'static dyn AtFork)>;
+
+/// In the order in which they take their locks.
+static PARTS: Mutex<Parts> = Mutex::new(Vec::new());
+
+thread_local! {
+    /// What this thread holds while it forks. Never dropped, so that destructors of thread-locals may fork; it is empty
+    /// otherwise.
+    static HELD: ManuallyDrop<RefCell<Vec<Held>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
+}
+
+/// Has the locks of `part` held while the process forks, from here on. Whoever calls this does so once, before the locks
+/// are first taken, and holds none of them.
+pub fn at_fork(order: Order, part: &'static dyn AtFork) {
+    static HANDLERS: Once = Once::new();
+    let mut parts = lock(&PARTS);
+    let place = parts.partition_point(|(known, _)| *known <= order);
+    parts.insert(place, (order, part));
+    drop(parts);
+    // Where there is no memory for handlers, forks are as they are without them.
+    HANDLERS.call_once(register_handlers);
+}
+
+#[cfg(unix)]
+fn register_handlers() {
+    // SAFETY: the three are functions of this program that unwind nowhere. They stay as long as the process: a library that
+    // brings a dispatcher is not unloaded, because its threads have destructors in it.
+    unsafe { libc::pthread_atfork(Some(before), Some(after_in_parent), Some(after_in_child)) };
+}
+
+#[cfg(not(unix))]
+fn register_handlers() {}
+
+#[cfg(unix)]
+extern "C" fn before() {
+    let mut held = Held::default();
+    let parts = lock(&PARTS);
+    let list: Parts = parts.clone();
+    held.keep(parts);
+    for (_, part) in list {
+        part.hold(&mut held);
+    }
+    HELD.with(|all| all.borrow_mut().push(held));
+}
+
+/// Releases what [`before`] took.
+#[cfg(unix)]
+fn release() {
+    let mut all = HELD.with(|all| std::mem::take(&mut *all.borrow_mut()));
+    drop(all.pop());
+}
+
+#[cfg(unix)]
+extern "C" fn after_in_parent() {
+    release();
+}
+
+#[cfg(unix)]
+extern "C" fn after_in_child() {
+    release();
+    let parts = lock(&PARTS).clone();
+    for (_, part) in parts {
+        part.in_child();
+    }
+}
