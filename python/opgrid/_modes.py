@@ -67,7 +67,7 @@ class Rule:
     def drop(self) -> None:
         """Takes the rule away."""
         if _rules.get(self.key) is self:
-            del _rules[self.key]
+            _rules.pop(self.key, None)
 
 
 _rules: dict[tuple[type, str], Rule] = {}

@@ -75,7 +75,8 @@ class _Ops(types.ModuleType):
         again; `Plugin.drop` takes back what it registered.
         """
         file = _file_of_plugin(os.fspath(path))
-        for plugin in self.loaded_libraries.values():
+        # A copy, because other threads may load more meanwhile.
+        for plugin in self.loaded_libraries.copy().values():
             if plugin.is_loaded and plugin.path.stem in (file, f"lib{file}"):
                 return plugin
         known = os.path.realpath(file)

@@ -204,23 +204,20 @@ class Library:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})"
 
 
-_made: dict[tuple[Any, ...], tuple[_place.Place, weakref.ref[_opgrid.Registration]]] = {}
-"""What stands where, so that a cell of a notebook that runs again replaces what it registered before."""
+_made: weakref.WeakValueDictionary[tuple[Any, ...], _opgrid.Registration] = weakref.WeakValueDictionary()
+"""What is registered, by what it is and by its place, so that a cell of a notebook that runs again replaces what it registered
+before. Registrations that are gone take themselves out, whatever other threads register meanwhile."""
 
 
 def _again(
     what: tuple[Any, ...], place: _place.Place, register: Callable[[], _opgrid.Registration]
 ) -> _opgrid.Registration:
     """Registers something; what the same place has registered before goes first."""
-    before_place, before = _made.get(what, (None, None))
-    standing = before() if before is not None else None
-    if standing is not None and before_place == place:
+    standing = _made.get((what, place))
+    if standing is not None:
         standing.drop()
     made = register()
-    if len(_made) > 4096:
-        for key in [key for key, (_, made_before) in _made.items() if made_before() is None]:
-            del _made[key]
-    _made[what] = (place, weakref.ref(made))
+    _made[what, place] = made
     return made
 
 
@@ -235,9 +232,8 @@ def _fragment(namespace: str, lib: Library | None) -> Library:
     """The library that free functions register in: the one given, else the module's own, which stays."""
     if lib is not None:
         return lib
-    if namespace not in _fragments:
-        _fragments[namespace] = Library(namespace, "FRAGMENT")
-    return _fragments[namespace]
+    # Of threads that come first together, one gives the library, and the others' stay empty.
+    return _fragments.get(namespace) or _fragments.setdefault(namespace, Library(namespace, "FRAGMENT"))
 
 
 def _split(qualname: str) -> tuple[str, str]:

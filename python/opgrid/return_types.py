@@ -31,7 +31,9 @@ def of(name: str, fields: tuple[str, ...]) -> type[Results]:
     known = _known.get((name, fields))
     if known is None:
         items = {field: property(operator.itemgetter(place), doc=f"Result {place}.") for place, field in enumerate(fields)}
-        known = _known[name, fields] = type(name, (Results,), {"__slots__": (), "__module__": __name__, "_fields": fields, **items})
+        made = type(name, (Results,), {"__slots__": (), "__module__": __name__, "_fields": fields, **items})
+        # Threads that come first together get one class.
+        known = _known.setdefault((name, fields), made)
         globals().setdefault(name, known)
     return known
 

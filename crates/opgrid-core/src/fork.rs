@@ -124,17 +124,17 @@ pub fn at_fork(order: Order, part: &'static dyn AtFork) {
     HANDLERS.call_once(register_handlers);
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn register_handlers() {
     // SAFETY: the three are functions of this program that unwind nowhere. They stay as long as the process: a library that
     // brings a dispatcher is not unloaded, because its threads have destructors in it.
     unsafe { libc::pthread_atfork(Some(before), Some(after_in_parent), Some(after_in_child)) };
 }
 
-#[cfg(not(unix))]
+#[cfg(not(target_os = "linux"))]
 fn register_handlers() {}
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 extern "C" fn before() {
     let mut held = Held::default();
     let parts = lock(&PARTS);
@@ -147,18 +147,18 @@ extern "C" fn before() {
 }
 
 /// Releases what [`before`] took.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn release() {
     let mut all = HELD.with(|all| std::mem::take(&mut *all.borrow_mut()));
     drop(all.pop());
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 extern "C" fn after_in_parent() {
     release();
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 extern "C" fn after_in_child() {
     release();
     let parts = lock(&PARTS).clone();

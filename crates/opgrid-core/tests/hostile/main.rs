@@ -13,6 +13,7 @@ mod binding;
 mod deep_values;
 mod depth;
 mod destructors;
+mod drops;
 mod elements;
 mod ending;
 mod ending_threads;

@@ -12,6 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3::{ffi, intern};
 
+use super::numpy;
 use crate::errors::OrRaise;
 use crate::tensor::object::{TensorBase, expect_tensor, of};
 
@@ -31,6 +32,14 @@ impl Lent {
         match self {
             Self::Unversioned(loan) => loan.is_read_only(),
             Self::Versioned(loan) => loan.is_read_only(),
+        }
+    }
+
+    /// Whether tensors know the memory already.
+    pub(super) fn is_known(&self) -> bool {
+        match self {
+            Self::Unversioned(loan) => loan.is_known(),
+            Self::Versioned(loan) => loan.is_known(),
         }
     }
 
@@ -174,6 +183,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<
         ));
     }
     let is_copied = lent.is_read_only();
+    let _base = numpy::base_of(object, &lent)?;
     let tensor = lent.into_checked_tensor(py)?;
     match copy {
         Some(true) if !is_copied => opgrid::ops::Clone.call(&tensor, None).or_raise(py),

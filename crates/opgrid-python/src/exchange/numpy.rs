@@ -20,7 +20,9 @@ use crate::tensor::object::{TensorBase, expect_tensor, of};
 pub(crate) fn array_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     let py = object.py();
     if is_plain_array(object)? {
-        return dlpack::ask(object)?.into_checked_tensor(py).map(Some);
+        let lent = dlpack::ask(object)?;
+        let _base = base_of(object, &lent)?;
+        return lent.into_checked_tensor(py).map(Some);
     }
     if !object.hasattr(intern!(py, "__array_interface__"))? || !object.hasattr(intern!(py, "__dlpack__"))? {
         return Ok(None);
@@ -62,7 +64,36 @@ pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let message = c"from_numpy(): the array is read-only, so that the tensor is a copy";
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), message, 1)?;
     }
+    let _base = base_of(array, &lent)?;
     of(py, lent.into_checked_tensor(py)?)
+}
+
+/// A tensor on all the memory of the array that this one is a view of, for as long as a tensor is made of the view: so
+/// tensors on overlapping views share one storage, which knows of writes through any of them. `None` of arrays that are no
+/// views, of memory that tensors know already, and where tensors cannot have the whole array.
+pub(super) fn base_of(array: &Bound<'_, PyAny>, lent: &dlpack::Lent) -> PyResult<Option<Tensor>> {
+    if lent.is_read_only() || !is_plain_array(array)? {
+        return Ok(None);
+    }
+    let py = array.py();
+    let base = |array: &Bound<'_, PyAny>| {
+        let base = array.getattr(intern!(py, "base"))?;
+        PyResult::Ok(if base.is_none() || !is_plain_array(&base)? { None } else { Some(base.unbind()) })
+    };
+    let Some(first) = base(array)? else { return Ok(None) };
+    if lent.is_known() {
+        return Ok(None);
+    }
+    let mut whole = first.into_bound(py);
+    while let Some(next) = base(&whole)? {
+        whole = next.into_bound(py);
+    }
+    // Arrays of other dtypes, or that may not be written, are left to themselves.
+    let Ok(all) = dlpack::ask(&whole) else { return Ok(None) };
+    if all.is_read_only() {
+        return Ok(None);
+    }
+    Ok(all.into_checked_tensor(py).ok())
 }
 
 #[pymethods]

@@ -232,9 +232,14 @@ impl ContextPart for Carried {
 
     fn within(&self, state: &(dyn Any + Send + Sync), body: &mut dyn FnMut()) {
         let (modes, brings_key) = state.downcast_ref::<(Modes, bool)>().cloned().unwrap_or_default();
-        let _before = Before(MODES.replace(modes), BRINGS_KEY.replace(brings_key));
+        let _before = Before(replace(modes), BRINGS_KEY.replace(brings_key));
         body();
     }
+}
+
+/// Gives the thread other modes; those that it had. A thread that ends has none and keeps none.
+fn replace(modes: Modes) -> Modes {
+    with_modes(|own| std::mem::replace(own, modes))
 }
 
 /// Puts back the modes of a thread.
@@ -242,7 +247,7 @@ struct Before(Modes, bool);
 
 impl Drop for Before {
     fn drop(&mut self) {
-        let _carried = MODES.replace(std::mem::take(&mut self.0));
+        let _carried = replace(std::mem::take(&mut self.0));
         BRINGS_KEY.set(self.1);
     }
 }
