@@ -102,13 +102,34 @@ def _type(annotation: Any, what: str, signature: Signature) -> str:
     _refuse(f"{what} has unsupported type {annotation}", signature)
 
 
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def _quoted(text: str) -> str:
+    """A string literal of the schema language."""
+
+    def escaped(character: str) -> str:
+        if character in _ESCAPES:
+            return _ESCAPES[character]
+        is_control = ord(character) < 0x20 or ord(character) == 0x7F
+        return f"\\{ord(character):03o}" if is_control else character
+
+    return '"' + "".join(map(escaped, text)) + '"'
+
+
 def _default(value: Any, name: str, signature: Signature) -> str:
     if value is None or isinstance(value, (bool, int, float)):
         return str(value)
     if isinstance(value, str):
-        return f'"{value}"'
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            _refuse(f"parameter {name} has the default {value!r}, which is no Unicode text (it has lone surrogates)", signature)
+        return _quoted(value)
+    if isinstance(value, _opgrid.device):
+        return _quoted(str(value))
     if isinstance(value, (_opgrid.dtype, _opgrid.layout, _opgrid.memory_format)):
         return repr(value).removeprefix("opgrid.")
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_default(item, name, signature) for item in value)}]"
     _refuse(f"parameter {name} has unsupported default {value!r}", signature)
 
 

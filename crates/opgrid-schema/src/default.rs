@@ -32,8 +32,12 @@ impl Parser<'_, '_> {
             | Type::Scalar
             | Type::ScalarType
             | Type::Layout
-            | Type::MemoryFormat
-            | Type::Optional(_) => self.constant(real_type)?,
+            | Type::MemoryFormat => self.constant(real_type)?,
+            // A list in brackets; one constant stays one, because the size of an optional list is not known to it.
+            Type::Optional(inner) => match &**inner {
+                Type::List(element) if self.at(b'[') => self.list_default(element, None)?,
+                _ => self.constant(real_type)?,
+            },
             Type::Device => self.device()?,
             Type::List(element) => self.list_default(element, size)?,
             _ => {
@@ -79,7 +83,9 @@ impl Parser<'_, '_> {
     /// Reads a list, or for a sized list one constant to repeat.
     fn list_default(&mut self, element: &Type, size: Option<usize>) -> Result<Constant> {
         let start = self.current;
-        if start.kind == TokenKind::Identifier {
+        let is_float =
+            || matches!(self.named(start, element), Some(Constant::Float(_) | Constant::Complex(..)));
+        if start.kind == TokenKind::Identifier && !is_float() {
             return Err(self.unexpected("None"));
         }
         let items = match size {
@@ -113,7 +119,10 @@ impl Parser<'_, '_> {
     }
 
     fn check_items(&self, element: &Type, items: &[Constant], start: Token) -> Result<()> {
-        let has_lists = matches!(element.fake(), Type::Int | Type::Float | Type::Complex | Type::Bool);
+        let has_lists = matches!(
+            element.fake(),
+            Type::Int | Type::Float | Type::Complex | Type::Bool | Type::Str | Type::Scalar
+        );
         if !has_lists {
             let message = "lists are only supported for float, int and complex types";
             return Err(self.error(ParseErrorKind::InvalidDefault, start, message));
@@ -136,8 +145,8 @@ impl Parser<'_, '_> {
             TokenKind::False => Constant::Bool(false),
             TokenKind::None => Constant::None,
             TokenKind::StringLiteral => Constant::Str(self.string(token)?),
-            TokenKind::Identifier => match named_number(self.text_of(token), real_type) {
-                Some(number) => Constant::Int(number),
+            TokenKind::Identifier => match self.named(token, real_type) {
+                Some(constant) => constant,
                 None => {
                     let message = "invalid numeric default value";
                     return Err(self.error(ParseErrorKind::InvalidDefault, token, message));
@@ -145,12 +154,34 @@ impl Parser<'_, '_> {
             },
             _ => {
                 let is_negative = self.eat(b'-');
+                if is_negative && let Some(infinity) = self.negative_infinity(real_type) {
+                    self.advance();
+                    return Ok(infinity);
+                }
                 let token = self.expect_kind(TokenKind::Number)?;
                 return self.number(token, is_negative, real_type);
             }
         };
         self.advance();
         Ok(constant)
+    }
+
+    /// The constant that a word stands for.
+    fn named(&self, token: Token, real_type: &Type) -> Option<Constant> {
+        let word = self.text_of(token);
+        let float = match word {
+            "inf" => float_constant(f64::INFINITY, real_type),
+            "nan" => float_constant(f64::NAN, real_type),
+            _ => None,
+        };
+        float.or_else(|| named_number(word, real_type).map(Constant::Int))
+    }
+
+    /// What `-inf` stands for, if the word after the sign is `inf`.
+    fn negative_infinity(&self, real_type: &Type) -> Option<Constant> {
+        let token = self.current;
+        let is_infinity = token.kind == TokenKind::Identifier && self.text_of(token) == "inf";
+        if is_infinity { float_constant(f64::NEG_INFINITY, real_type) } else { None }
     }
 
     fn number(&self, token: Token, is_negative: bool, real_type: &Type) -> Result<Constant> {
@@ -184,6 +215,20 @@ impl Parser<'_, '_> {
     }
 }
 
+/// A floating-point number as a constant of a type that has such.
+fn float_constant(value: f64, real_type: &Type) -> Option<Constant> {
+    let mut declared = real_type.without_optional();
+    // An optional list takes one constant for all of its elements.
+    if let Type::List(element) = declared {
+        declared = element;
+    }
+    match declared {
+        Type::Float | Type::Scalar => Some(Constant::Float(value)),
+        Type::Complex => Some(Constant::Complex(value, 0.0)),
+        _ => None,
+    }
+}
+
 /// Whether a constant is a value of the type.
 fn fits(constant: &Constant, real_type: &Type) -> bool {
     match (constant, real_type) {
@@ -191,11 +236,13 @@ fn fits(constant: &Constant, real_type: &Type) -> bool {
         // The value of an optional is read as a plain constant, so `float? x=1` holds an integer.
         (Constant::Int(_), Type::Optional(inner)) if **inner == Type::Float => true,
         // The value of an optional list is read as a plain constant for every element.
-        (_, Type::Optional(inner)) => match &**inner {
-            Type::List(element) => fits(constant, element),
-            inner => fits(constant, inner),
+        (_, Type::Optional(inner)) => match (&**inner, constant) {
+            (Type::List(element), constant) if !matches!(constant, Constant::List(_)) => {
+                fits(constant, element)
+            }
+            (inner, constant) => fits(constant, inner),
         },
-        (Constant::Bool(_), Type::Bool) => true,
+        (Constant::Bool(_), Type::Bool | Type::Scalar) => true,
         (Constant::Int(_), number) => matches!(number.fake(), Type::Int | Type::Scalar),
         (Constant::Float(_), Type::Float | Type::Scalar) => true,
         (Constant::Complex(..), Type::Complex | Type::Scalar) => true,

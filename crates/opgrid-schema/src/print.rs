@@ -8,6 +8,7 @@
 //! | `int[] x=[1, 1]` | `int[] x=1` | error |
 //! | `complex x=1j` | `complex x=0.+1.j` | error |
 //! | `Device d='cpu'` | `Device d=cpu` | error |
+//! | `float x=-0.` | `float x=0.` | zero without its sign |
 //! | `int x='a'` | `int x=a` | error |
 //! | `Tensor! x` | `Tensor($0! -> ) x` | error |
 //! | `Tensor(a)?[] x` | `Tensor?(a)[] x` | error |
@@ -164,6 +165,10 @@ fn write_canonical_default(f: &mut fmt::Formatter<'_>, real_type: &Type, default
     match default {
         Constant::Str(text) if is_string => write!(f, "={}", quote(text)),
         Constant::List(items) if is_int_list && is_repeated(items) => write!(f, "={}", items[0]),
+        Constant::List(items) if items.iter().any(|item| matches!(item, Constant::Str(_))) => {
+            f.write_char('=')?;
+            write_readable(f, real_type, default)
+        }
         other => write!(f, "={other}"),
     }
 }
@@ -183,6 +188,7 @@ fn write_readable(f: &mut fmt::Formatter<'_>, real_type: &Type, constant: &Const
             }
         }
         Constant::Str(text) | Constant::Device(text) => f.write_str(&quote(text)),
+        Constant::Float(value) if *value == 0.0 && value.is_sign_negative() => f.write_str("-0."),
         Constant::Complex(re, 0.0) if *re != 0.0 => f.write_str(&print_float(*re)),
         Constant::Complex(_, im) => write!(f, "{}j", print_float(*im)),
         Constant::List(items) => {

@@ -40,8 +40,10 @@ fn of_type(constant: &Constant, declared: &Type) -> Value {
         (Constant::Int(number), _) => Value::Int(*number),
         (Constant::Float(value), _) => Value::Float(*value),
         (Constant::Complex(re, im), _) => Value::Complex(Arc::new(Complex64::new(*re, *im))),
+        (Constant::Device(text), _) | (Constant::Str(text), Type::Device) => {
+            text.parse::<Device>().map_or(Value::None, Value::Device)
+        }
         (Constant::Str(text), _) => Value::from(text.as_str()),
-        (Constant::Device(text), _) => text.parse::<Device>().map_or(Value::None, Value::Device),
         (Constant::List(items), declared) => {
             let element = if let Type::List(element) = declared { (**element).clone() } else { Type::Any };
             let element = element.without_symint();

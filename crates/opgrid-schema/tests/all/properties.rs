@@ -72,7 +72,58 @@ fn constant() -> impl Strategy<Value = String> {
         select(&["None", "True", "False", "2j", "-1.5j", "float", "Mean", "'a\"b\\n'", "'cpu'", "\"é\""][..])
             .prop_map(str::to_owned),
         vec(-2..3i64, 0..4).prop_map(|items| format!("{items:?}")),
+        select(&["inf", "-inf", "nan", "-0.", "['a', \"b\"]", "[inf, -inf, 1]", "[float, long]"][..])
+            .prop_map(str::to_owned),
+        any::<String>().prop_map(|text| quoted(&text)),
     ]
+}
+
+/// A string literal of any text.
+fn quoted(text: &str) -> String {
+    let escaped = text.chars().map(|character| match character {
+        '\\' | '"' => format!("\\{character}"),
+        '\n' => "\\n".to_owned(),
+        other => other.to_string(),
+    });
+    format!("\"{}\"", escaped.collect::<String>())
+}
+
+/// Each type beside a strategy of the texts of its defaults.
+fn typed_default() -> impl Strategy<Value = (String, String)> {
+    let text = |texts: &'static [&'static str]| select(texts).prop_map(str::to_owned).boxed();
+    let float = prop_oneof![
+        any::<f64>().prop_filter("normal", |value| value.is_normal()).prop_map(|value| format!("{value:e}")),
+        text(&["inf", "-inf", "nan", "0.", "-0.", "-2.5", "3"]),
+    ];
+    let string = any::<String>().prop_map(|text| quoted(&text));
+    let list = |element: BoxedStrategy<String>| {
+        vec(element, 0..4).prop_map(|items| format!("[{}]", items.join(", "))).boxed()
+    };
+    let integer = any::<i64>().prop_map(|value| value.to_string());
+    let base: Vec<(&str, BoxedStrategy<String>)> = vec![
+        ("int", integer.clone().boxed()),
+        ("SymInt", integer.boxed()),
+        ("float", float.clone().boxed()),
+        ("bool", text(&["True", "False"])),
+        ("str", string.boxed()),
+        ("Scalar", prop_oneof![float, text(&["7", "-7", "True", "2j"])].boxed()),
+        ("complex", text(&["1.5", "-2.5j", "inf"])),
+        ("ScalarType", text(&["float16", "long", "bool", "bfloat16", "int7"])),
+        ("Layout", text(&["strided"])),
+        ("MemoryFormat", text(&["contiguous_format"])),
+        ("Device", text(&["\"cpu\"", "\"cuda:1\"", "\"privateuseone\""])),
+    ];
+    let mut all: Vec<BoxedStrategy<(String, String)>> = Vec::new();
+    for (name, default) in base {
+        all.push(default.clone().prop_map(move |text| (name.to_owned(), text)).boxed());
+        let optional = prop_oneof![3 => default.clone(), 1 => Just("None".to_owned())];
+        all.push(optional.prop_map(move |text| (format!("{name}?"), text)).boxed());
+        if name != "Device" {
+            all.push(list(default.clone()).prop_map(move |text| (format!("{name}[]"), text)).boxed());
+            all.push(list(default).prop_map(move |text| (format!("{name}[]?"), text)).boxed());
+        }
+    }
+    prop::strategy::Union::new(all)
 }
 
 prop_compose! {
@@ -145,6 +196,18 @@ proptest! {
         if let Ok(schema) = schema {
             prop_assert_eq!(schema.to_string(), full);
         }
+    }
+
+    #[test]
+    fn every_default_of_every_type_is_read_and_reads_back((name, default) in typed_default()) {
+        let text = format!("f({name} x={default}) -> ()");
+        let schema = FunctionSchema::parse(&text);
+        prop_assert!(schema.is_ok(), "{text}: {schema:?}");
+        let schema = schema.expect("checked above");
+        let alternate = format!("{schema:#}");
+        let again = FunctionSchema::parse(&alternate);
+        prop_assert_eq!(again.as_ref(), Ok(&schema), "{} was written {}", text, alternate);
+        prop_assert_eq!(again.map(|again| format!("{again:#}")), Ok(alternate));
     }
 
     #[test]

@@ -18,6 +18,12 @@ const DIFFERENCES: &[(&str, Outcome)] = &[
         "foo(int x=9223372036854775808)->()",
         Err("the number 9223372036854775808 is too large or too close to zero for 64 bits"),
     ),
+    // DIFFERENCE: defaults that are no finite number, lists of strings, and lists for optional ones are read.
+    ("foo(float x=inf)->()", Ok("foo(float x=inf) -> ()")),
+    ("foo(float x=-inf)->()", Ok("foo(float x=-inf) -> ()")),
+    ("foo(float x=nan)->()", Ok("foo(float x=nan) -> ()")),
+    ("foo(str[] x=['a','b'])->()", Ok("foo(str[] x=[\"a\", \"b\"]) -> ()")),
+    ("foo(int[2]? x=[1,2])->()", Ok("foo(int[2]? x=[1, 2]) -> ()")),
     ("foo(float x=1e-320)->()", Err("the number 1e-320 is too large or too close to zero for 64 bits")),
 ];
 
