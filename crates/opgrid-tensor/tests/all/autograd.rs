@@ -547,3 +547,72 @@ fn a_formula_may_panic_or_drop_its_own_registration() -> Result<()> {
     assert_eq!(elements(&x.grad().unwrap()), [3.0; 2]);
     Ok(())
 }
+
+/// A function that doubles its argument in place and says so.
+fn doubled(x: &Tensor) -> Result<Vec<Tensor>> {
+    let run = || Ok(autograd::Forward::new(vec![x.mul_scalar_(2)?.clone()]).write([x.clone()]));
+    autograd::custom("double", &[x], run, |grads, _| {
+        Ok(vec![grads.of(0).map(|grad| grad.mul_scalar(2)).transpose()?])
+    })
+}
+
+#[test]
+fn functions_that_write_their_arguments() -> Result<()> {
+    // The argument itself leads to the call.
+    let x = leaf(&[3]);
+    let y = x.mul_scalar(1)?;
+    let (kept, before) = (y.mul(&y)?.sum()?, y.version());
+    let results = doubled(&y)?;
+    assert!(results[0].is_same(&y) && y.version() > before && !y.is_leaf());
+    y.sum()?.backward()?;
+    assert_eq!(elements(&x.grad().unwrap()), [2.0; 3]);
+    assert!(kept.backward().unwrap_err().message().contains("written"));
+    // A view: what was there before gets its gradient, the rest of the base its own.
+    let x = leaf(&[4]);
+    let base = x.mul_scalar(1)?;
+    let view = base.narrow(0, 1, 2)?;
+    assert!(doubled(&view)?[0].is_same(&view));
+    base.sum()?.backward()?;
+    assert_eq!(elements(&x.grad().unwrap()), [1.0, 2.0, 2.0, 1.0]);
+    // What is written by what requires a gradient begins to require one.
+    let (zeros, w) = (Tensor::zeros(&[2], DType::F64, Device::CPU)?, leaf(&[2]));
+    let run = || Ok(autograd::Forward::new(vec![zeros.copy_(&w)?.clone()]).write([zeros.clone()]));
+    autograd::custom("become", &[&zeros, &w], run, |grads, _| Ok(vec![None, grads.of(0).cloned()]))?;
+    zeros.sum()?.backward()?;
+    assert_eq!(elements(&w.grad().unwrap()), [1.0; 2]);
+    // Without recording, what was written is what it was, and counts.
+    let plain = numbers(&[2]);
+    let before = plain.version();
+    assert!(doubled(&plain)?[0].is_same(&plain) && !plain.requires_grad() && plain.version() > before);
+    let x = leaf(&[2]);
+    let result = no_grad(|| doubled(&x))?;
+    assert!(x.is_leaf() && x.requires_grad() && !result[0].requires_grad());
+    Ok(())
+}
+
+#[test]
+fn functions_that_may_not_write_their_arguments() -> Result<()> {
+    let refused = |tensor: &Tensor| doubled(tensor).map(drop).unwrap_err().message().to_owned();
+    let x = leaf(&[3]);
+    assert!(refused(&x).starts_with("double: would write a leaf that requires a gradient"));
+    assert!(refused(&x.narrow(0, 1, 2)?).contains("a view of a leaf"));
+    let y = x.mul_scalar(1)?;
+    let lost = || Ok(autograd::Forward::new(vec![y.mul_scalar(2)?]).write([y.clone()]));
+    let error = autograd::custom("lost", &[&y], lost, |_, _| Ok(vec![None])).map(drop).unwrap_err();
+    assert!(
+        error.message().starts_with("lost: an argument of shape [3] was written in place and is no result")
+    );
+    // Others see the memory, who would not know of the gradient.
+    let zeros = Tensor::zeros(&[3], DType::F64, Device::CPU)?;
+    let other = zeros.view_as(zeros.geometry().clone())?;
+    let run = || Ok(autograd::Forward::new(vec![zeros.copy_(&x)?.clone()]).write([zeros.clone()]));
+    let error =
+        autograd::custom("become", &[&zeros, &x], run, |_, _| Ok(vec![None, None])).map(drop).unwrap_err();
+    assert!(
+        error
+            .message()
+            .contains("become: would make a tensor require a gradient whose memory other tensors see")
+    );
+    drop(other);
+    Ok(())
+}

@@ -5,6 +5,7 @@
 //! then lead to the base anew.
 
 use std::cell::RefCell;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use opgrid_core::{BoxedCall, DType, Device, Dispatcher, Error, Forms, Kind, Result, Scalar, TensorType};
@@ -26,7 +27,7 @@ use crate::tensor::{Geometry, Sharing, Tensor};
 /// Records an operator that writes its first argument.
 pub(super) fn record_in_place(call: &mut BoxedCall<'_>) -> Result<()> {
     let Some(target) = Tensor::from_any_ref(call.tensor(0)?) else { return call.below() };
-    check_may_be_written(call, target)?;
+    check_may_be_written(call.operator().name(), target)?;
     if !is_differentiable(target.dtype()) {
         return call.below();
     }
@@ -55,7 +56,7 @@ pub(super) fn record_in_place(call: &mut BoxedCall<'_>) -> Result<()> {
         return call.below();
     }
     if own.is_none() && !is_alone {
-        return Err(shared(call));
+        return Err(shared(call.operator().name()));
     }
     // An operator that makes the tensor another view of its memory writes nothing.
     let is_view = call.column::<Kind>().is_some_and(|kind| *kind == kind::VIEW);
@@ -103,7 +104,7 @@ pub(super) fn record_writes(call: &mut BoxedCall<'_>) -> Result<()> {
         Some(schema) => written_arguments(schema, call.args()).cloned().collect(),
         None => Vec::new(),
     };
-    written.iter().try_for_each(|target| check_may_be_written(call, target))?;
+    written.iter().try_for_each(|target| check_may_be_written(call.operator().name(), target))?;
     let has_rule = call.column::<Derivative>().is_some_and(|derivative| derivative.rule().is_some());
     let changed = written.iter().filter(|target| is_differentiable(target.dtype()) && !has_rule);
     let mut places = SmallVec::<[_; 2]>::new();
@@ -117,7 +118,7 @@ pub(super) fn record_writes(call: &mut BoxedCall<'_>) -> Result<()> {
     }
     for target in changed {
         if !target.requires_grad() && !is_alone(target) {
-            return Err(shared(call));
+            return Err(shared(call.operator().name()));
         }
         let place =
             target.base().map(|base| Ok::<_, Error>((base, ViewInBase::of(target, base)?))).transpose()?;
@@ -149,8 +150,7 @@ pub(super) fn record_writes(call: &mut BoxedCall<'_>) -> Result<()> {
 ///
 /// The tensor is a leaf that gradients were asked for by, or a view of one: its value would be lost. It is a view of which
 /// the graph does not know, of a tensor that requires a gradient.
-pub(super) fn check_may_be_written(call: &BoxedCall<'_>, target: &Tensor) -> Result<()> {
-    let operator = call.operator().name();
+pub(super) fn check_may_be_written(operator: impl Display, target: &Tensor) -> Result<()> {
     let base = target.base().filter(|base| base.requires_grad());
     if base.is_some() {
         let what = match target.sharing() {
@@ -181,7 +181,7 @@ pub(super) fn check_may_be_written(call: &BoxedCall<'_>, target: &Tensor) -> Res
 
 /// Whether nobody but the tensor, and the one that it was taken of, sees its memory. Others would not know that it begins to
 /// require a gradient; views of a base that requires one know it.
-fn is_alone(target: &Tensor) -> bool {
+pub(super) fn is_alone(target: &Tensor) -> bool {
     if target.base().unwrap_or(target).sharing() == Sharing::Detached {
         return true;
     }
@@ -194,17 +194,17 @@ fn is_alone(target: &Tensor) -> bool {
 }
 
 #[cold]
-fn shared(call: &BoxedCall<'_>) -> Error {
+pub(super) fn shared(operator: impl Display) -> Error {
     argument(format!(
         "{}: would make a tensor require a gradient whose memory other tensors see or the graph has kept, and these would not know \
          of it; use the form that gives a new tensor, clone the tensor first, or switch recording off",
-        call.operator().name()
+        operator
     ))
 }
 
 /// Where a view lies in its base, of which it may show the parts of complex numbers, or pairs of numbers as complex ones.
 #[derive(Clone)]
-struct ViewInBase {
+pub(super) struct ViewInBase {
     base: Geometry,
     base_dtype: DType,
     view: Geometry,
@@ -216,7 +216,7 @@ impl ViewInBase {
     ///
     /// Elements of the base that share memory; a view that was given other memory since; a view of complex numbers whose parts
     /// begin between those of the base.
-    fn of(view: &Tensor, base: &Tensor) -> Result<Self> {
+    pub(super) fn of(view: &Tensor, base: &Tensor) -> Result<Self> {
         if !view.array()?.storage().is_same(base.array()?.storage()) {
             return Err(argument(
                 "the view, or what it was taken of, was given other memory since (`data`, `set_`), so that they have nothing in common; \
@@ -284,14 +284,14 @@ impl ViewInBase {
 }
 
 /// What a call that wrote a view has told, and where gradients of the view led before.
-struct Inner {
-    targets: Targets,
-    kept: Kept,
-    own: Option<Edge>,
+pub(super) struct Inner {
+    pub(super) targets: Targets,
+    pub(super) kept: Kept,
+    pub(super) own: Option<Edge>,
 }
 
 /// Makes a call that wrote a view a part of the base's history.
-fn write_view(
+pub(super) fn write_view(
     view: &Tensor,
     base: &Tensor,
     place: ViewInBase,

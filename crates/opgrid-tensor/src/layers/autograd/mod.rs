@@ -59,7 +59,7 @@ pub use alive::nodes_alive;
 pub use backward::{BackwardOptions, backward, grad, sum_to};
 pub use check::{CheckOptions, gradcheck, gradgradcheck};
 pub use checkpoint::{CheckpointOptions, checkpoint};
-pub use custom::custom;
+pub use custom::{Forward, custom};
 pub use data::replace_data;
 pub use graph::{Graph, GraphNode, GraphOptions, GraphTarget, SavedTensor, graph};
 pub use hooks::Hook;
