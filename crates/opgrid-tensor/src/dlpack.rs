@@ -408,12 +408,31 @@ impl<F: Form> Loan<F> {
         self.flags & READ_ONLY != 0
     }
 
-    /// A tensor on the memory, which goes back when the last view of it is gone; a copy if nobody may write it.
+    /// Whether the elements lie at addresses at which elements of tensors cannot lie, so that they have to be copied.
+    pub fn is_misaligned(&self) -> bool {
+        let has_elements = !self.sizes().contains(&0);
+        let alignment = self.dtype().map_or(1, DType::alignment);
+        has_elements && !self.start().addr().is_multiple_of(alignment)
+    }
+
+    /// The sizes of the dimensions.
+    fn sizes(&self) -> &[i64] {
+        // SAFETY: the invariant; `check` has passed in `from_raw`, and `of` makes no others.
+        unsafe { self.tensor.numbers(self.tensor.sizes) }.unwrap_or_default()
+    }
+
+    /// Where the first element lies.
+    fn start(&self) -> *mut u8 {
+        self.tensor.data.cast::<u8>().wrapping_add(self.tensor.byte_offset as usize)
+    }
+
+    /// A tensor on the memory, which goes back when the last view of it is gone; a copy if nobody may write it, or if it
+    /// [is misaligned](Self::is_misaligned).
     ///
     /// # Errors
     ///
-    /// Memory of another device than the CPU, elements of a dtype that tensors do not have, at addresses or distances that
-    /// they cannot have, or no memory; then it has been given back.
+    /// Memory of another device than the CPU, elements of a dtype that tensors do not have, at distances that they cannot
+    /// have, or no memory; then it has been given back.
     pub fn into_tensor(self) -> Result<Tensor> {
         // SAFETY: the invariant.
         let spec = unsafe { self.tensor.spec() }?;
@@ -422,9 +441,12 @@ impl<F: Form> Loan<F> {
             // Without elements there is nothing to share.
             return Tensor::from_array(Array::empty(spec)?);
         }
-        let start = self.tensor.data.cast::<u8>().wrapping_add(self.tensor.byte_offset as usize);
-        let start = NonNull::new(start)
+        let start = NonNull::new(self.start())
             .ok_or_else(|| argument("found no memory behind a DLPack tensor with elements"))?;
+        if self.is_misaligned() {
+            // SAFETY: the invariant: elements wherever sizes and strides lead to from `start`.
+            return unsafe { copied(&spec, start) };
+        }
         let is_read_only = self.is_read_only();
         let give = |tensor: Tensor| if is_read_only { ops::Clone.call(&tensor, None) } else { Ok(tensor) };
         if let Some((storage, before)) = self.storage(start, bytes) {
@@ -471,6 +493,34 @@ impl<F: Form> Loan<F> {
         let start = self.tensor.data.cast::<u8>().wrapping_add(self.tensor.byte_offset as usize);
         bytes == 0 || NonNull::new(start).is_some_and(|start| self.storage(start, bytes).is_some())
     }
+}
+
+/// A new tensor of elements that may lie at any address.
+///
+/// # Safety
+///
+/// Elements of the spec's dtype lie wherever its sizes and strides lead to from `start`.
+unsafe fn copied(spec: &TensorSpec, start: NonNull<u8>) -> Result<Tensor> {
+    let array = Array::empty(TensorSpec::contiguous(spec.sizes(), spec.dtype(), spec.device())?)?;
+    let size = spec.dtype().size_in_bytes();
+    let mut guard = array.storage().write()?;
+    let mut index = vec![0i64; spec.sizes().len()];
+    for element in guard.bytes().chunks_exact_mut(size).take(spec.numel() as usize) {
+        let offset: i64 = index.iter().zip(spec.strides()).map(|(index, stride)| index * stride).sum();
+        // SAFETY: guaranteed by the caller, see `# Safety`: the index is one of the elements'.
+        let found = unsafe { start.add(offset as usize * size) };
+        // SAFETY: as above, `size` bytes; those of the new array are its own.
+        unsafe { ptr::copy_nonoverlapping(found.as_ptr(), element.as_mut_ptr(), size) };
+        for (place, length) in index.iter_mut().zip(spec.sizes()).rev() {
+            *place += 1;
+            if *place < *length {
+                break;
+            }
+            *place = 0;
+        }
+    }
+    drop(guard);
+    Tensor::from_array(array)
 }
 
 impl<F: Form> Drop for Loan<F> {
