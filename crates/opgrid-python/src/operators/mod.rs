@@ -16,6 +16,7 @@ mod fastcall;
 pub(crate) mod functions;
 mod gil_cell;
 mod messages;
+pub(crate) mod objects;
 pub(crate) mod overload;
 mod overriding;
 pub(crate) mod packet;

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use opgrid::schema::OperatorName;
+use opgrid::schema::{FunctionSchema, OperatorName};
 use opgrid::{OperatorHandle, ValueRef};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::arguments::Arguments;
-use super::candidates::{Candidates, dispatcher};
+use super::candidates::{Candidates, dispatcher, now};
 use super::functions::{self, Caller, documentation};
+use super::gil_cell::GilCell;
+use super::objects;
 use super::overload::{Overload, Style};
 use super::schema::Schema;
 use super::signature::signature;
@@ -25,7 +27,33 @@ pub(crate) struct Packet(Caller);
 
 // One overload, called by `og.ops.<namespace>.<name>.<overload>(...)`.
 #[pyclass(name = "OpOverload", module = "opgrid", frozen, dict, weakref)]
-pub(crate) struct OpOverload(pub(crate) Arc<Overload>);
+pub(crate) struct OpOverload {
+    /// With namespace and overload, as in `aten::add.Tensor`.
+    name: String,
+    current: GilCell<Current>,
+}
+
+/// What is registered under an overload's name.
+#[pyclass(module = "opgrid", frozen)]
+pub(crate) struct Current {
+    overload: Arc<Overload>,
+    /// When it was found.
+    since: u64,
+}
+
+impl Current {
+    pub(crate) fn overload(&self) -> &Arc<Overload> {
+        &self.overload
+    }
+
+    fn handle(&self) -> &OperatorHandle {
+        &self.overload.handle
+    }
+
+    fn schema(&self) -> &FunctionSchema {
+        self.overload.schema()
+    }
+}
 
 /// The packet of a name such as `aten::add`.
 ///
@@ -33,9 +61,9 @@ pub(crate) struct OpOverload(pub(crate) Arc<Overload>);
 ///
 /// `AttributeError` where there is no such operator.
 #[pyfunction]
-pub(crate) fn packet(py: Python<'_>, name: &str) -> PyResult<Packet> {
-    let packet = Packet(Caller::new(name, Style::Packet));
-    if packet.0.candidates(py)?.get().overloads.is_empty() {
+pub(crate) fn packet(py: Python<'_>, name: &str) -> PyResult<Py<Packet>> {
+    let packet = objects::packet(py, name)?;
+    if packet.get().candidates(py)?.get().overloads.is_empty() {
         let (namespace, name) = name.split_once("::").unwrap_or(("", name));
         let message = format!("'_OpNamespace' '{namespace}' object has no attribute '{name}'");
         return Err(PyAttributeError::new_err(message));
@@ -49,18 +77,19 @@ pub(crate) fn packet(py: Python<'_>, name: &str) -> PyResult<Packet> {
 ///
 /// Where there is no such operator.
 #[pyfunction]
-pub(crate) fn overload_named(py: Python<'_>, name: &str) -> PyResult<OpOverload> {
-    let dispatcher = dispatcher().or_raise(py)?;
-    let found = dispatcher.find(name).and_then(|handle| Overload::of(dispatcher, handle));
-    found.or_raise(py).map(|found| OpOverload(Arc::new(found)))
+pub(crate) fn overload_named(py: Python<'_>, name: &str) -> PyResult<Py<OpOverload>> {
+    // Found anew, also where the object is there: operators come and go.
+    let handle = dispatcher().or_raise(py)?.find(name).or_raise(py)?;
+    objects::overload(py, &handle).or_raise(py)
 }
 
 /// The overloads that functions or methods of a name try, in their order.
 #[pyfunction]
-pub(crate) fn function_overloads(py: Python<'_>, name: &str, method: bool) -> PyResult<Vec<OpOverload>> {
+pub(crate) fn function_overloads(py: Python<'_>, name: &str, method: bool) -> PyResult<Vec<Py<OpOverload>>> {
     let style = if method { Style::Method } else { Style::Function };
     let candidates = functions::caller(name, style).candidates(py)?;
-    Ok(candidates.get().overloads.iter().cloned().map(OpOverload).collect())
+    let overloads = &candidates.get().overloads;
+    overloads.iter().map(|overload| objects::overload(py, &overload.handle).or_raise(py)).collect()
 }
 
 /// The names of operators, of one namespace or of all, with their overloads.
@@ -80,6 +109,10 @@ pub(crate) fn is_defined(py: Python<'_>, name: &str) -> PyResult<bool> {
 }
 
 impl Packet {
+    pub(super) fn new(name: &str) -> Self {
+        Self(Caller::new(name, Style::Packet))
+    }
+
     fn candidates(&self, py: Python<'_>) -> PyResult<Py<Candidates>> {
         self.0.candidates(py)
     }
@@ -107,7 +140,7 @@ impl Packet {
         let candidates = slf.get().candidates(py)?;
         let found = candidates.get().overloads.iter().find(|it| it.schema().name.overload == wanted);
         match found {
-            Some(found) => Ok(Bound::new(py, OpOverload(found.clone()))?.into_any()),
+            Some(found) => Ok(objects::overload(py, &found.handle).or_raise(py)?.into_bound(py).into_any()),
             None => {
                 let full = slf.get().0.full_name();
                 let message = format!(
@@ -167,14 +200,79 @@ impl Packet {
         self.0.full_name().replace("::", ".")
     }
 
+    /// The object of the same name.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str,))> {
+        Ok((of_module(py, "packet")?, (self.0.full_name(),)))
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
     fn __repr__(&self) -> String {
         format!("<OpOverloadPacket(op='{}')>", self.0.full_name().replace("::", "."))
     }
 }
 
+/// A function of this module.
+fn of_module<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("opgrid._opgrid")?.getattr(name)
+}
+
 impl OpOverload {
-    fn handle(&self) -> &OperatorHandle {
-        &self.0.handle
+    /// # Errors
+    ///
+    /// No memory for it.
+    pub(super) fn new(py: Python<'_>, name: &str, overload: Overload) -> PyResult<Self> {
+        // Looked at again with the first use, should something have been registered meanwhile.
+        let found = Current { overload: Arc::new(overload), since: u64::MAX };
+        let current = GilCell::new();
+        current.set(py, Py::new(py, found)?);
+        Ok(Self { name: name.to_owned(), current })
+    }
+
+    /// Whether the operator is registered.
+    pub(super) fn is_there(&self) -> bool {
+        dispatcher().and_then(|dispatcher| dispatcher.find(&self.name)).is_ok_and(|it| it.has_schema())
+    }
+
+    /// What is registered under the name now; what was last, where nothing is.
+    ///
+    /// # Errors
+    ///
+    /// As [`dispatcher`].
+    #[inline]
+    pub(crate) fn current(&self, py: Python<'_>) -> PyResult<Py<Current>> {
+        match self.current.get(py) {
+            Some(known) if known.get().since == now() => Ok(known),
+            known => self.find(py, known),
+        }
+    }
+
+    #[cold]
+    fn find(&self, py: Python<'_>, known: Option<Py<Current>>) -> PyResult<Py<Current>> {
+        // Before looking: what comes meanwhile is looked for again.
+        let since = now();
+        let dispatcher = dispatcher().or_raise(py)?;
+        let before = known.as_ref().map(|known| known.get().overload.clone());
+        let found = dispatcher.find(&self.name).and_then(|handle| {
+            let schema = handle.schema()?;
+            match &before {
+                Some(before) if before.handle == handle && *before.schema() == *schema => Ok(before.clone()),
+                _ => Overload::of(dispatcher, handle).map(Arc::new),
+            }
+        });
+        let overload = match (found, before) {
+            (Ok(overload), _) | (Err(_), Some(overload)) => overload,
+            (Err(error), None) => return Err(crate::errors::exception(py, &error)),
+        };
+        let current = Py::new(py, Current { overload, since })?;
+        self.current.set(py, current.clone_ref(py));
+        Ok(current)
     }
 
     /// Binds the arguments of a call and gives them to `body`.
@@ -183,10 +281,14 @@ impl OpOverload {
         py: Python<'_>,
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
-        body: impl FnOnce(&[ValueRef<'_>]) -> PyResult<X>,
+        body: impl FnOnce(&OperatorHandle, &[ValueRef<'_>]) -> PyResult<X>,
     ) -> PyResult<X> {
+        let current = self.current(py)?;
+        let overload = current.get().overload();
         let arguments = Arguments::of(None, args, kwargs)?;
-        choose::with_bound(py, &self.0, Style::Packet, &arguments.borrow(), body)
+        choose::with_bound(py, overload, Style::Packet, &arguments.borrow(), |values| {
+            body(&overload.handle, values)
+        })
     }
 }
 
@@ -200,7 +302,9 @@ impl OpOverload {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
         let arguments = Arguments::of(None, args, kwargs)?;
-        guarded(py, || choose::call_one(py, &self.0, Style::Packet, &arguments.borrow()))
+        guarded(py, || {
+            choose::call_one(py, self.current(py)?.get().overload(), Style::Packet, &arguments.borrow())
+        })
     }
 
     /// Calls the operator with exactly these keys.
@@ -213,8 +317,8 @@ impl OpOverload {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
         guarded(py, || {
-            self.with_bound(py, args, kwargs, |values| {
-                call::make(py, self.handle(), values, Some(keys.0), |handle, values, returns| {
+            self.with_bound(py, args, kwargs, |handle, values| {
+                call::make(py, handle, values, Some(keys.0), |handle, values, returns| {
                     handle.redispatch_boxed(keys.0, values, returns)
                 })
             })
@@ -231,8 +335,8 @@ impl OpOverload {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
         guarded(py, || {
-            self.with_bound(py, args, kwargs, |values| {
-                call::make(py, self.handle(), values, Some(key.0.key_set()), |handle, values, returns| {
+            self.with_bound(py, args, kwargs, |handle, values| {
+                call::make(py, handle, values, Some(key.0.key_set()), |handle, values, returns| {
                     handle.call_boxed_for_key(key.0, values, returns)
                 })
             })
@@ -247,8 +351,8 @@ impl OpOverload {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(String, String)> {
-        self.with_bound(py, args, kwargs, |values| {
-            let explanation = self.handle().explain(values).or_raise(py)?;
+        self.with_bound(py, args, kwargs, |handle, values| {
+            let explanation = handle.explain(values).or_raise(py)?;
             Ok((explanation.to_string(), explanation.to_json().to_string()))
         })
     }
@@ -261,118 +365,124 @@ impl OpOverload {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<KeySet> {
-        self.with_bound(py, args, kwargs, |values| {
+        self.with_bound(py, args, kwargs, |handle, values| {
             let keys =
                 values.iter().fold(opgrid::DispatchKeySet::EMPTY, |keys, value| keys | value.tensor_keys());
-            self.handle().effective_keys(keys).or_raise(py).map(KeySet)
+            handle.effective_keys(keys).or_raise(py).map(KeySet)
         })
     }
 
     /// The full name, as in `aten::add.Tensor`.
-    fn name(&self) -> String {
-        self.handle().name().to_string()
+    fn name(&self) -> &str {
+        &self.name
     }
 
     #[getter]
     fn __name__(&self) -> String {
-        let name = &self.0.schema().name;
-        format!("{}.{}", name.base(), self.overload_name())
+        let (_, base, overload) = self.parts();
+        format!("{base}.{overload}")
     }
 
     #[getter]
     fn namespace(&self) -> &str {
-        self.0.schema().name.namespace().unwrap_or_default()
+        self.parts().0
     }
 
     #[getter(_overloadname)]
     fn overload_name(&self) -> &str {
-        let overload = &self.0.schema().name.overload;
-        if overload.is_empty() { DEFAULT } else { overload }
+        self.parts().2
     }
 
     #[getter]
-    fn _schema(&self) -> Schema {
-        Schema(self.0.schema().clone())
+    fn _schema(&self, py: Python<'_>) -> PyResult<Schema> {
+        Ok(Schema(self.current(py)?.get().schema().clone()))
     }
 
     /// Whether numbers stand where the schema says tensors.
     #[getter]
-    fn takes_numbers(&self) -> bool {
-        self.0.takes_numbers
+    fn takes_numbers(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.current(py)?.get().overload.takes_numbers)
     }
 
     #[getter]
-    fn overloadpacket(&self, py: Python<'_>) -> PyResult<Packet> {
-        packet(py, &self.0.schema().name.name)
+    fn overloadpacket(&self, py: Python<'_>) -> PyResult<Py<Packet>> {
+        packet(py, self.name.split('.').next().unwrap_or_default())
     }
 
     #[getter]
-    fn tags(&self) -> Vec<String> {
-        self.handle().tags()
+    fn tags(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.current(py)?.get().handle().tags())
     }
 
     /// Whether the result is a view of an argument, and nothing is written.
     #[getter]
-    fn is_view(&self) -> bool {
-        let schema = self.0.schema();
+    fn is_view(&self, py: Python<'_>) -> PyResult<bool> {
+        let current = self.current(py)?;
+        let schema = current.get().schema();
         let mut aliases = schema.arguments.iter().filter_map(|argument| argument.alias.as_ref()).peekable();
-        aliases.peek().is_some() && aliases.all(|alias| !alias.is_write)
+        Ok(aliases.peek().is_some() && aliases.all(|alias| !alias.is_write))
     }
 
     /// Whether a kernel is registered for exactly this key.
-    fn has_kernel_for_dispatch_key(&self, key: Key) -> bool {
-        self.handle().has_kernel_for(key.0)
+    fn has_kernel_for_dispatch_key(&self, py: Python<'_>, key: Key) -> PyResult<bool> {
+        Ok(self.current(py)?.get().handle().has_kernel_for(key.0))
     }
 
     /// Whether the operator is still registered.
-    fn is_registered(&self) -> bool {
-        self.handle().has_schema()
+    fn is_registered(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.current(py)?.get().handle().has_schema())
     }
 
     /// What is registered for the operator.
     fn dump(&self, py: Python<'_>) -> PyResult<String> {
-        self.handle().dump_state().or_raise(py)
+        self.current(py)?.get().handle().dump_state().or_raise(py)
     }
 
     /// The computed table, a line for each key that has a kernel.
     fn dump_table(&self, py: Python<'_>) -> PyResult<String> {
-        self.handle().dump_computed_table().or_raise(py)
+        self.current(py)?.get().handle().dump_computed_table().or_raise(py)
     }
 
     /// For `inspect.signature`.
     #[getter]
     fn __signature__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        signature(py, &self.0)
+        signature(py, self.current(py)?.get().overload())
     }
 
     #[getter]
-    fn __doc__(&self) -> String {
-        self.0.documentation()
+    fn __doc__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.current(py)?.get().overload.documentation())
     }
 
     fn __repr__(&self) -> String {
-        let name = &self.0.schema().name;
-        format!(
-            "<OpOverload(op='{}.{}', overload='{}')>",
-            self.namespace(),
-            name.base(),
-            self.overload_name()
-        )
+        let (namespace, base, overload) = self.parts();
+        format!("<OpOverload(op='{namespace}.{base}', overload='{overload}')>")
     }
 
     fn __str__(&self) -> String {
-        let name = &self.0.schema().name;
-        format!("{}.{}.{}", self.namespace(), name.base(), self.overload_name())
+        let (namespace, base, overload) = self.parts();
+        format!("{namespace}.{base}.{overload}")
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Self>().is_ok_and(|other| other.get().handle() == self.handle())
+    /// The object of the same name.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str,))> {
+        Ok((of_module(py, "overload_named")?, (&self.name,)))
     }
 
-    fn __hash__(&self) -> u64 {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        let mut hasher = DefaultHasher::new();
-        self.handle().hash(&mut hasher);
-        hasher.finish()
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+}
+
+impl OpOverload {
+    /// Namespace, name and overload.
+    fn parts(&self) -> (&str, &str, &str) {
+        let (namespace, rest) = self.name.split_once("::").unwrap_or(("", &self.name));
+        let (base, overload) = rest.split_once('.').unwrap_or((rest, DEFAULT));
+        (namespace, base, overload)
     }
 }

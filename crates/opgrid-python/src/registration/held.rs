@@ -19,7 +19,7 @@ pub(crate) struct KernelFunction {
 /// The kernel that the operator's table has for a key now.
 #[pyfunction]
 pub(crate) fn held_kernel(py: Python<'_>, operator: Py<OpOverload>, key: Key) -> PyResult<KernelFunction> {
-    let held = operator.get().0.handle.held_kernel(key.0).or_raise(py)?;
+    let held = operator.get().current(py)?.get().overload().handle.held_kernel(key.0).or_raise(py)?;
     Ok(KernelFunction { held, operator })
 }
 
@@ -35,7 +35,7 @@ impl KernelFunction {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
         guarded(py, || {
-            self.operator.get().with_bound(py, args, kwargs, |values: &[ValueRef<'_>]| {
+            self.operator.get().with_bound(py, args, kwargs, |_, values: &[ValueRef<'_>]| {
                 let mut returns = Returns::new();
                 match self.held.call_boxed(keys.0, values, &mut returns) {
                     Ok(()) => results(py, &mut returns),

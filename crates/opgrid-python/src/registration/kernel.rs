@@ -1,21 +1,20 @@
 //! Kernels written in Python: arguments as objects, the call, and what it returned as values of the schema's types.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use opgrid::layers::autograd::no_grad;
 use opgrid::schema::FunctionSchema;
 use opgrid::{
-    Binder, BoxedCall, Error, ErrorKind, Kernel, OperatorHandle, Result, Storage, Tensor, TensorType,
-    ValueRef,
+    AnyTensor, Binder, BoxedCall, Error, ErrorKind, Kernel, OperatorHandle, Result, Storage, Tensor,
+    TensorType, ValueRef, ValueView,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
+use smallvec::SmallVec;
 
 use crate::errors::carry;
 use crate::keys::KeySet;
-use crate::operators::candidates::{dispatcher, now};
-use crate::operators::overload::Overload;
-use crate::operators::packet::OpOverload;
+use crate::operators::objects;
 use crate::values::{read, write};
 
 /// How a function is called, and what is asked of its results.
@@ -29,21 +28,84 @@ pub(super) struct Terms {
 
 /// A kernel that calls `function` with the arguments.
 pub(super) fn of_function(function: Py<PyAny>, terms: Terms) -> Kernel {
-    let binder = OnceLock::new();
+    let known = Mutex::new(None);
     Kernel::boxed(move |call| {
         let Some(schema) = call.schema() else { return Err(without_schema(call)) };
-        // The kernel serves one operator; a schema that came later is another registration of it.
-        let binder: &Binder = binder.get_or_init(|| Binder::new(schema.clone()));
-        Python::attach(|py| {
-            let first = terms.with_keys.then(|| Py::new(py, KeySet(call.keys())).map(Py::into_any));
-            let first = first.into_iter().collect::<PyResult<Vec<_>>>().map_err(carry)?;
-            let (positional, keyword) =
-                objects(py, binder.schema(), call.args(), Some(binder), first).map_err(carry)?;
-            let result = function.bind(py).call(positional, keyword.as_ref()).map_err(carry)?;
-            leave(call, binder.schema(), &result)?;
-            if terms.fresh { refuse_aliases(call) } else { Ok(()) }
-        })
+        let binder = binder_for(&known, schema, call.operator());
+        let writes = Writes::of(schema, call.args());
+        let run = |call: &mut BoxedCall<'_>| {
+            Python::attach(|py| {
+                let first = terms.with_keys.then(|| Py::new(py, KeySet(call.keys())).map(Py::into_any));
+                let first = first.into_iter().collect::<PyResult<Vec<_>>>().map_err(carry)?;
+                let (positional, keyword) =
+                    as_objects(py, schema, call.args(), Some(&binder), first).map_err(carry)?;
+                let result = function.bind(py).call(positional, keyword.as_ref()).map_err(carry)?;
+                leave(call, schema, &result)?;
+                if terms.fresh { refuse_aliases(call) } else { Ok(()) }
+            })
+        };
+        // What has no memory of an argument is not recorded by what computes it, but by the call, so that the kernel may use numpy
+        // where an argument requires a gradient.
+        let done = if terms.fresh { no_grad(|| run(call)) } else { run(call) };
+        writes.count();
+        done
     })
+}
+
+/// The binder for a schema. An operator may be defined anew, with other arguments, while its kernel stays.
+fn binder_for(
+    known: &Mutex<Option<Arc<Binder>>>,
+    schema: &FunctionSchema,
+    operator: &OperatorHandle,
+) -> Arc<Binder> {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*known {
+        // The binder keeps its schema, so that the same address is the same schema.
+        Some(binder) if std::ptr::eq(binder.schema(), schema) || binder.schema() == schema => binder.clone(),
+        _ => {
+            let current = operator.schema().ok().filter(|current| **current == *schema);
+            let made = Arc::new(Binder::new(current.unwrap_or_else(|| Arc::new(schema.clone()))));
+            *known = Some(made.clone());
+            made
+        }
+    }
+}
+
+/// The arguments that a schema says are written, and how often they were before the call.
+struct Writes(SmallVec<[(Tensor, u64); 1]>);
+
+impl Writes {
+    fn of(schema: &FunctionSchema, args: &[ValueRef<'_>]) -> Self {
+        let mut found = SmallVec::new();
+        let mut add = |tensor: &AnyTensor| {
+            if let Some(tensor) = Tensor::from_any_ref(tensor).filter(|tensor| tensor.is_defined()) {
+                found.push((tensor.clone(), tensor.version()));
+            }
+        };
+        for (argument, value) in schema.arguments.iter().zip(args) {
+            if argument.alias.as_ref().is_none_or(|alias| !alias.is_write) {
+                continue;
+            }
+            match value.view() {
+                ValueView::Tensor(tensor) => add(tensor),
+                ValueView::Tensors(list) => list.iter().for_each(&mut add),
+                ValueView::OptionalTensors(list) => list.iter().flatten().for_each(&mut add),
+                _ => {}
+            }
+        }
+        Self(found)
+    }
+
+    /// Counts the writes that nobody has seen: a kernel may write through numpy or a pointer.
+    fn count(&self) {
+        for (tensor, before) in &self.0 {
+            if tensor.version() == *before
+                && let Ok(array) = tensor.array()
+            {
+                array.storage().mark_written();
+            }
+        }
+    }
 }
 
 /// Refuses results on the memory of an argument or of another result.
@@ -93,9 +155,9 @@ pub(crate) fn hand_over(
 ) -> Result<()> {
     let Some(schema) = call.schema() else { return Err(without_schema(call)) };
     let py = function.py();
-    let operator = overload_object(py, call.operator())?;
+    let operator = objects::overload(py, call.operator())?;
     let first = first.into_iter().chain([operator.into_any()]).collect();
-    let (positional, keyword) = objects(py, schema, call.args(), None, first).map_err(carry)?;
+    let (positional, keyword) = as_objects(py, schema, call.args(), None, first).map_err(carry)?;
     let result = function.call(positional, keyword.as_ref()).map_err(carry)?;
     leave(call, schema, &result)
 }
@@ -111,7 +173,7 @@ pub(super) fn holds(function: &Py<PyAny>, args: &[ValueRef<'_>]) -> Result<bool>
 }
 
 /// The arguments as a tuple and a dict: those behind `*` by name; with a binder, defaults at the end are left out.
-fn objects<'py>(
+fn as_objects<'py>(
     py: Python<'py>,
     schema: &FunctionSchema,
     args: &[ValueRef<'_>],
@@ -193,29 +255,4 @@ fn without_schema(call: &BoxedCall<'_>) -> Error {
         call.operator().name()
     );
     Error::new(ErrorKind::Schema, message)
-}
-
-/// The object of an operator, made once while nothing comes or goes.
-fn overload_object(py: Python<'_>, operator: &OperatorHandle) -> Result<Py<OpOverload>> {
-    type Known = (u64, HashMap<OperatorHandle, Py<OpOverload>>);
-    static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
-    let since = now();
-    {
-        let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, objects)) = known.as_ref().filter(|(known, _)| *known == since)
-            && let Some(object) = objects.get(operator)
-        {
-            return Ok(object.clone_ref(py));
-        }
-    }
-    let overload = Overload::of(dispatcher()?, operator.clone())?;
-    let object = Py::new(py, OpOverload(Arc::new(overload))).map_err(carry)?;
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    // What was made before the last change is dropped without the lock.
-    let before = if known.as_ref().is_some_and(|(known, _)| *known == since) { None } else { known.take() };
-    let (_, objects) = known.get_or_insert_with(|| (since, HashMap::new()));
-    objects.insert(operator.clone(), object.clone_ref(py));
-    drop(known);
-    drop(before);
-    Ok(object)
 }
