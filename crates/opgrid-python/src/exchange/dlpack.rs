@@ -43,6 +43,14 @@ impl Lent {
         }
     }
 
+    /// Whether the elements lie at addresses that elements of tensors do not have.
+    pub(super) fn is_misaligned(&self) -> bool {
+        match self {
+            Self::Unversioned(loan) => loan.is_misaligned(),
+            Self::Versioned(loan) => loan.is_misaligned(),
+        }
+    }
+
     fn dtype(&self) -> opgrid::Result<opgrid::DType> {
         match self {
             Self::Unversioned(loan) => loan.dtype(),
@@ -162,7 +170,8 @@ fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Lent> {
     Err(PyBufferError::new_err("the capsule holds no tensor, or somebody has taken it; call __dlpack__ anew"))
 }
 
-/// A tensor on the memory of another library; of memory that may not be written, or if `copy` says so, a copy.
+/// A tensor on the memory of another library; of memory that may not be written, or lies at addresses that elements of tensors
+/// do not have, or if `copy` says so, a copy.
 ///
 /// # Errors
 ///
@@ -182,7 +191,13 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<
             "the memory is read-only, so that it has to be copied; leave copy=False away",
         ));
     }
-    let is_copied = lent.is_read_only();
+    if lent.is_misaligned() && copy == Some(false) {
+        return Err(PyBufferError::new_err(
+            "the memory is at an address that is no multiple of the size of its elements, so that it has to be copied; leave \
+             copy=False away",
+        ));
+    }
+    let is_copied = lent.is_read_only() || lent.is_misaligned();
     let _base = numpy::base_of(object, &lent)?;
     let tensor = lent.into_checked_tensor(py)?;
     match copy {

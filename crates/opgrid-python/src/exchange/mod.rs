@@ -3,6 +3,7 @@
 pub(crate) mod c_api;
 pub(crate) mod dlpack;
 pub(crate) mod files;
+pub(crate) mod foreign;
 pub(crate) mod handles;
 pub(crate) mod numpy;
 pub(crate) mod pickle;

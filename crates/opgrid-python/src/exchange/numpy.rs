@@ -1,7 +1,7 @@
 //! numpy's arrays: they are looked at through DLPack, and numpy is loaded only when somebody uses it.
 
 use opgrid::Tensor;
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyUserWarning};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -12,15 +12,16 @@ use crate::autograd::check_detached;
 use crate::errors::OrRaise;
 use crate::tensor::object::{TensorBase, expect_tensor, of};
 
-/// The tensor on an array's memory, if the object is an array of numpy; of one that may not be written, a copy.
+/// The tensor on an array's memory, if the object is an array of numpy; of one that may not be written, or lies at addresses
+/// that elements of tensors do not have, a copy.
 ///
 /// # Errors
 ///
-/// An array of a dtype that tensors do not have, or with memory that they cannot address.
+/// As [`lend`].
 pub(crate) fn array_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     let py = object.py();
-    if is_plain_array(object)? {
-        let lent = dlpack::ask(object)?;
+    if is_array(object)? {
+        let lent = lend(object)?;
         let _base = base_of(object, &lent)?;
         return lent.into_checked_tensor(py).map(Some);
     }
@@ -30,23 +31,84 @@ pub(crate) fn array_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     dlpack::import(object, None).map(Some)
 }
 
+/// The memory of an array.
+///
+/// # Errors
+///
+/// What torch refuses as well: elements that tensors do not have (`TypeError`); another byte order, or distances between
+/// elements that are no multiple of their size (`ValueError`).
+fn lend(array: &Bound<'_, PyAny>) -> PyResult<dlpack::Lent> {
+    let py = array.py();
+    dlpack::ask(array).map_err(|raised| match raised.is_instance_of::<PyBufferError>(py) {
+        true => why_not(array).unwrap_or(raised),
+        false => raised,
+    })
+}
+
+#[cold]
+fn why_not(array: &Bound<'_, PyAny>) -> PyResult<PyErr> {
+    let dtype = array.getattr("dtype")?;
+    let kind: String = dtype.getattr("kind")?.extract()?;
+    let size: i64 = dtype.getattr("itemsize")?.extract()?;
+    let is_known = match kind.as_str() {
+        "b" | "i" | "u" => true,
+        "f" => size <= 8,
+        "c" => matches!(size, 8 | 16),
+        _ => false,
+    };
+    if !is_known {
+        let message =
+            format!("can't convert an array of {dtype} to a tensor; convert it with `.astype` first");
+        return Ok(PyTypeError::new_err(message));
+    }
+    if !dtype.getattr("isnative")?.is_truthy()? {
+        return Ok(PyValueError::new_err(format!(
+            "the array of {dtype} has another byte order than this machine, expected the native one; convert it with \
+             `.astype(array.dtype.newbyteorder('='))`"
+        )));
+    }
+    let strides: Vec<i64> = array.getattr("strides")?.extract()?;
+    if strides.iter().any(|stride| stride % size != 0) {
+        return Ok(PyValueError::new_err(format!(
+            "the array has strides of {strides:?} bytes, expected multiples of the {size} bytes of its elements, as in an array \
+             that is no field of another; copy it with `.copy()` first"
+        )));
+    }
+    Ok(PyTypeError::new_err(format!(
+        "can't convert an array of {dtype} to a tensor; convert it with `.astype` first"
+    )))
+}
+
+/// Whether the object is an array of numpy, also of a derived class.
+pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if is_plain_array(object)? {
+        return Ok(true);
+    }
+    Ok(ARRAY
+        .get(object.py())
+        .is_some_and(|class| object.is_instance(class.bind(object.py())).unwrap_or(false)))
+}
+
+/// `numpy.ndarray`, once an array was seen.
+static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
 /// Whether the object is of the class `numpy.ndarray` itself, whose memory is on the CPU. Numpy is not imported for that.
 fn is_plain_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = object.py();
     let class = object.get_type();
-    if let Some(known) = CLASS.get(py) {
+    if let Some(known) = ARRAY.get(py) {
         return Ok(class.is(known));
     }
     let is_array = class.name()? == "ndarray" && class.module()? == "numpy";
     if is_array {
         // Somebody may have been faster.
-        let _ = CLASS.set(py, class.unbind());
+        let _ = ARRAY.set(py, class.unbind());
     }
     Ok(is_array)
 }
 
-/// A tensor on the memory of an array of numpy: writing one writes the other.
+/// A tensor on the memory of an array of numpy: writing one writes the other. Where the memory cannot be shared, the tensor is
+/// a copy, with a warning.
 #[pyfunction]
 pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = array.py();
@@ -54,14 +116,15 @@ pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let found = array.get_type().name()?;
         return Err(PyTypeError::new_err(format!("expected np.ndarray (got {found})")));
     }
-    let lent = dlpack::ask(array).map_err(|raised| match array.getattr("dtype") {
-        Ok(dtype) if raised.is_instance_of::<PyBufferError>(py) => PyTypeError::new_err(format!(
-            "can't convert an array of {dtype}: {raised}; convert it with `.astype` first"
-        )),
-        _ => raised,
-    })?;
-    if lent.is_read_only() {
-        let message = c"from_numpy(): the array is read-only, so that the tensor is a copy";
+    let lent = lend(array)?;
+    let why = match (lent.is_read_only(), lent.is_misaligned()) {
+        (true, _) => Some(c"from_numpy(): the array is read-only, so that the tensor is a copy"),
+        (false, true) => Some(
+            c"from_numpy(): the array lies at an address that is no multiple of the size of its elements, so that the tensor is a copy",
+        ),
+        (false, false) => None,
+    };
+    if let Some(message) = why {
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), message, 1)?;
     }
     let _base = base_of(array, &lent)?;
@@ -108,6 +171,11 @@ impl TensorBase {
             return Self::numpy(detached.bind(py).cast::<Self>()?, force);
         }
         check_detached(tensor, "numpy()")?;
+        if tensor.requires_grad() {
+            // Without recording, as in torch.
+            let py = slf.py();
+            return view(of(py, tensor.detach().or_raise(py)?)?.bind(py));
+        }
         if tensor.device().kind() != opgrid::DeviceType::Cpu && force {
             let py = slf.py();
             let copy =
@@ -124,20 +192,35 @@ impl TensorBase {
         dtype: Option<Bound<'py, PyAny>>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        check_detached(expect_tensor(slf.as_any())?, "numpy()")?;
-        let array = view(slf.as_any())?;
+        let array = Self::numpy(slf, false)?;
         let array = match dtype {
             Some(dtype) if !array.getattr("dtype")?.eq(&dtype)? => {
                 if copy == Some(false) {
                     let message =
                         "cannot give an array of another dtype without a copy; leave copy=False away";
-                    return Err(pyo3::exceptions::PyValueError::new_err(message));
+                    return Err(PyValueError::new_err(message));
                 }
                 return array.call_method1("astype", (dtype,));
             }
             _ => array,
         };
         if copy == Some(true) { array.call_method0("copy") } else { Ok(array) }
+    }
+
+    /// What numpy calls with the result of a function of its own that was given a tensor: truth values become bytes, as in
+    /// torch.
+    #[pyo3(signature = (array, context=None, return_scalar=false))]
+    fn __array_wrap__<'py>(
+        _slf: &Bound<'py, Self>,
+        array: &Bound<'py, PyAny>,
+        context: Option<&Bound<'py, PyAny>>,
+        return_scalar: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let _ = (context, return_scalar);
+        if array.getattr("dtype")?.getattr("kind")?.eq("b")? {
+            return from_numpy(&array.call_method1("astype", ("uint8",))?);
+        }
+        from_numpy(array)
     }
 
     /// Tensors are asked before arrays what `array + tensor` is.

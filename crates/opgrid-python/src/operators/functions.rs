@@ -121,6 +121,11 @@ impl Special {
         Self(name, PyOnceLock::new())
     }
 
+    /// The operator's name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.0
+    }
+
     /// Calls the operator.
     ///
     /// # Errors
@@ -252,7 +257,7 @@ fn kept<'py>(py: Python<'py>, name: &str, style: Style) -> PyResult<Bound<'py, P
 }
 
 /// What a function or method calls.
-fn caller_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Caller>> {
+pub(super) fn caller_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Caller>> {
     Ok(function.getattr(intern!(function.py(), "__self__"))?.cast_into::<Caller>()?)
 }
 

@@ -11,6 +11,7 @@ use super::arguments::{Arguments, Object, Source};
 use super::call;
 use super::overload::{Overload, Style, in_order};
 use crate::errors;
+use crate::exchange::foreign;
 
 /// The exception where arguments have no places.
 #[cold]
@@ -203,9 +204,19 @@ fn misfit_text(
     let position =
         if by_position { format!(" (position {})", index + 1 - own.min(index)) } else { String::new() };
     let name = parameter_name(argument, style);
+    let remedy = match sources[index] {
+        Some(Source::One(object)) => match wrong_element(argument, &object) {
+            Some((_, element)) => foreign::remedy(&element),
+            None => foreign::remedy(&object),
+        },
+        _ => String::new(),
+    };
     let found = match sources[index] {
         Some(Source::One(object)) => match wrong_element(argument, &object) {
-            Some(found) => format!("{expected}, but found {found}"),
+            Some((place, element)) => {
+                let found = class_name(&element.as_borrowed());
+                format!("{expected}, but found element of type {found} at pos {place}")
+            }
             None => format!("{expected}, not {}", class_name(&object)),
         },
         Some(Source::Rest(objects)) => {
@@ -214,24 +225,23 @@ fn misfit_text(
         }
         None => expected,
     };
-    let text = format!("{}(): argument '{name}'{position} must be {found}", title(overload, style));
+    let text = format!("{}(): argument '{name}'{position} must be {found}{remedy}", title(overload, style));
     if style.is_function() { text } else { format!("{text}; the schema is {}", overload.schema()) }
 }
 
 /// Which element of a list is not what the parameter takes.
-fn wrong_element(argument: &Argument, object: &Object<'_, '_>) -> Option<String> {
+fn wrong_element<'py>(argument: &Argument, object: &Object<'_, 'py>) -> Option<(usize, Bound<'py, PyAny>)> {
     let Type::List(element) = argument.real_type.without_optional() else { return None };
     let items = crate::values::read::items(object)?;
     let rules = crate::values::read::Rules { numbers_for_tensors: false, as_functions: true };
     let misfit = |item: &Bound<'_, PyAny>| {
         !crate::values::read::value(element, item, rules).is_ok_and(|it| it.is_some())
     };
-    let (place, item) = items.iter().enumerate().find(|(_, item)| misfit(item))?;
-    Some(format!("element of type {} at pos {place}", class_name(&item.as_borrowed())))
+    items.into_iter().enumerate().find(|(_, item)| misfit(item))
 }
 
 fn class_name(object: &Object<'_, '_>) -> String {
-    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+    foreign::class_name(object)
 }
 
 fn types_of(arguments: &Arguments<'_, '_>, style: Style) -> String {

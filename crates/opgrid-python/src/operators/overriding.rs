@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 use super::arguments::Arguments;
-use super::functions::Caller;
+use super::functions::{self, Caller};
 use crate::tensor::dispatching::{self, handler_of};
 use crate::tensor::object::{TensorBase, TensorObject};
 
@@ -133,6 +133,27 @@ fn of_class<'py>(result: Bound<'py, PyAny>, class: &Bound<'py, PyType>) -> PyRes
     Ok(result)
 }
 
+/// Whether a function is torch's. Our classes have `__torch_function__`, too, so that torch asks them; calling the function
+/// would have them asked again and again.
+fn is_of_torch(function: &Bound<'_, PyAny>) -> bool {
+    let py = function.py();
+    if functions::caller_of(function).is_ok() {
+        return false;
+    }
+    let module = |object: &Bound<'_, PyAny>| -> Option<String> {
+        object.getattr_opt(intern!(py, "__module__")).ok()??.extract().ok()
+    };
+    let owner = |name: &str| {
+        let owner = function.getattr_opt(name).ok()??;
+        module(&owner).or_else(|| module(owner.get_type().as_any()))
+    };
+    // Methods know their class, functions in C their owner; a function in Python its module.
+    [owner("__objclass__"), owner("__self__"), module(function)].into_iter().flatten().any(|module| {
+        let root = module.split('.').next().unwrap_or_default();
+        root == "torch"
+    })
+}
+
 /// What classes without an answer of their own do: the call, with results of the class.
 fn by_default<'py>(
     class: &Bound<'py, PyType>,
@@ -140,6 +161,9 @@ fn by_default<'py>(
     args: Option<&Bound<'py, PyTuple>>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if is_of_torch(function) {
+        return Ok(class.py().NotImplemented().into_bound(class.py()));
+    }
     let _off = Off::new();
     let empty = PyTuple::empty(class.py());
     let result = function.call(args.unwrap_or(&empty), kwargs)?;

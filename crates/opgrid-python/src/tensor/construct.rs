@@ -132,7 +132,7 @@ pub(crate) fn tensor(
     let (dtype, device) = options(dtype, device)?;
     let made = match tensor_of(data) {
         Some(tensor) => copied(py, tensor, dtype.or(Some(tensor.dtype())), device)?,
-        None => match super::super::exchange::numpy::array_of(data)? {
+        None => match super::super::exchange::shared(data)? {
             Some(tensor) => copied(py, &tensor, dtype.or(Some(tensor.dtype())), device)?,
             None => moved(py, nested::tensor(data, dtype)?, device)?,
         },

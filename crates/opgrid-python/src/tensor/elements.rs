@@ -1,6 +1,6 @@
 //! Tensors as Python's numbers and sequences.
 
-use opgrid::{Scalar, Tensor};
+use opgrid::{DType, Scalar, Tensor};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyList};
@@ -57,11 +57,14 @@ impl TensorBase {
 
     fn __index__(slf: &Bound<'_, Self>) -> PyResult<i64> {
         let tensor = own(slf)?;
-        if !tensor.dtype().is_integral() || tensor.numel() != 1 {
+        if !(tensor.dtype().is_integral() || tensor.dtype() == DType::Bool) || tensor.numel() != 1 {
             let message = "only integer tensors of a single element can be converted to an index";
             return Err(PyTypeError::new_err(message));
         }
-        tensor.item().and_then(Scalar::to_i64).or_raise(slf.py())
+        match tensor.item().or_raise(slf.py())? {
+            Scalar::Bool(truth) => Ok(i64::from(truth)),
+            number => number.to_i64().or_raise(slf.py()),
+        }
     }
 
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {

@@ -10,6 +10,7 @@ use super::attributes::own;
 use super::object::{TensorBase, of, tensor_of};
 use super::{construct, nested};
 use crate::errors::OrRaise;
+use crate::exchange::foreign;
 use crate::values::read::{anything, is_number};
 
 /// What stands between the brackets, part by part.
@@ -231,9 +232,12 @@ impl TensorBase {
             (Some(tensor), _) => tensor.clone(),
             (None, Some(number)) => number,
             (None, None) => {
-                let (found, dtype) = (value.get_type().name()?, tensor.dtype());
-                let message =
-                    format!("can't assign a {found} to a tensor of {dtype}; give a tensor or a number");
+                let (found, dtype) = (foreign::class_name(value), tensor.dtype());
+                let remedy = match foreign::remedy(value) {
+                    none if none.is_empty() => "; give a tensor or a number".to_owned(),
+                    remedy => remedy,
+                };
+                let message = format!("can't assign a {found} to a tensor of {dtype}{remedy}");
                 return Err(PyTypeError::new_err(message));
             }
         };

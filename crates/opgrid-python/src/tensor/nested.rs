@@ -1,9 +1,10 @@
 //! Numbers in lists of lists as tensors, and back.
 
 use num_complex::Complex64;
-use opgrid::tensor::Number;
+use opgrid::tensor::{Number, promote_types};
 use opgrid::{DType, Element, Scalar, Tensor, with_dtype};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PySequence, PySet, PyString, PyTuple,
@@ -11,7 +12,9 @@ use pyo3::types::{
 
 use super::object::tensor_of;
 use crate::errors::{OrRaise, new};
-use crate::values::read::anything;
+use crate::exchange::foreign::library_of;
+use crate::exchange::shared;
+use crate::values::read::{is_of_numpy, scalar};
 
 /// How deep lists may be nested: as many dimensions as tensors have.
 const DEEPEST: usize = 64;
@@ -21,6 +24,8 @@ const DEEPEST: usize = 64;
 struct Elements {
     numbers: Vec<Scalar>,
     sizes: Vec<i64>,
+    /// The dtype that holds those found so far, as torch chooses it: that of numpy's numbers and of tensors is their own.
+    dtype: Option<DType>,
 }
 
 /// The tensor of numbers in nested sequences; without a dtype of the one that holds them all.
@@ -68,7 +73,12 @@ impl Elements {
                     format!("found a number beside sequences in dimension {dim}, expected one of the two");
                 return Err(PyTypeError::new_err(message));
             }
-            self.numbers.push(number(object)?);
+            let (number, dtype) = number(object)?;
+            self.numbers.push(number);
+            self.dtype = Some(match self.dtype {
+                Some(known) if known != dtype => promote_types(known, dtype).or_raise(object.py())?,
+                _ => dtype,
+            });
             return Ok(());
         };
         if dim == DEEPEST {
@@ -94,26 +104,12 @@ impl Elements {
     }
 
     fn into_tensor(self, py: Python<'_>, dtype: Option<DType>) -> PyResult<Tensor> {
-        let dtype = dtype.unwrap_or_else(|| self.dtype());
+        let dtype = dtype.or(self.dtype).unwrap_or_else(opgrid::default_dtype);
         let made = with_dtype!(dtype, T: Stored => {
             let elements: opgrid::Result<Vec<T>> = self.numbers.iter().map(|number| element(*number)).collect();
             elements.and_then(|elements| Tensor::from_slice(&elements, &self.sizes))
         });
         made.or_raise(py)
-    }
-
-    /// The dtype that holds every number, as torch chooses it.
-    fn dtype(&self) -> DType {
-        let any = |sort: fn(&Scalar) -> bool| self.numbers.iter().any(sort);
-        if any(|number| matches!(number, Scalar::Complex(_))) {
-            DType::Complex64
-        } else if self.numbers.is_empty() || any(|number| matches!(number, Scalar::Float(_))) {
-            opgrid::default_dtype()
-        } else if any(|number| matches!(number, Scalar::Int(_))) {
-            DType::I64
-        } else {
-            DType::Bool
-        }
     }
 }
 
@@ -144,29 +140,46 @@ fn element<T: Element>(number: Scalar) -> opgrid::Result<T> {
     Err(opgrid::Error::new(opgrid::ErrorKind::Argument, message))
 }
 
-fn number(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
-    if let Ok(number) = object.cast::<PyFloat>() {
-        return Ok(Scalar::Float(number.value()));
+/// A number and the dtype that it has by itself.
+fn number(object: &Bound<'_, PyAny>) -> PyResult<(Scalar, DType)> {
+    let py = object.py();
+    // Python's own first; numpy derives its float64 and complex128 from them.
+    if let Ok(number) = object.cast_exact::<PyFloat>() {
+        return Ok((Scalar::Float(number.value()), opgrid::default_dtype()));
     }
     if let Ok(truth) = object.cast::<PyBool>() {
-        return Ok(Scalar::Bool(truth.is_true()));
+        return Ok((Scalar::Bool(truth.is_true()), DType::Bool));
     }
     if object.is_instance_of::<PyInt>() {
         let overflow =
             |_| PyValueError::new_err("found an integer beyond 64 bits, expected one that int64 holds");
-        return object.extract().map(Scalar::Int).map_err(overflow);
-    }
-    if let Ok(number) = object.cast::<PyComplex>() {
-        return Ok(Scalar::Complex(Complex64::new(number.real(), number.imag())));
+        return object.extract().map(|number| (Scalar::Int(number), DType::I64)).map_err(overflow);
     }
     if let Some(tensor) = tensor_of(object) {
-        return tensor.item().or_raise(object.py());
+        return Ok((tensor.item().or_raise(py)?, tensor.dtype()));
     }
-    let found = anything(object.py(), object, 0).ok().and_then(|value| value.borrow().as_scalar());
-    match found {
-        Some(number) => Ok(number),
-        None => Err(invalid(object)),
+    if is_of_numpy(object) {
+        let name: String = object.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "name"))?.extract()?;
+        return match (scalar(object)?, name.parse()) {
+            (Some(number), Ok(dtype)) => Ok((number, dtype)),
+            // A long double, which no dtype holds.
+            _ => Err(invalid(object)),
+        };
     }
+    if let Ok(number) = object.cast::<PyFloat>() {
+        return Ok((Scalar::Float(number.value()), opgrid::default_dtype()));
+    }
+    if let Ok(number) = object.cast::<PyComplex>() {
+        let dtype = if opgrid::default_dtype() == DType::F64 { DType::Complex128 } else { DType::Complex64 };
+        return Ok((Scalar::Complex(Complex64::new(number.real(), number.imag())), dtype));
+    }
+    // A tensor of another library without dimensions.
+    if library_of(object).is_some()
+        && let Some(tensor) = shared(object)?.filter(|tensor| tensor.dim() == 0)
+    {
+        return Ok((tensor.item().or_raise(py)?, tensor.dtype()));
+    }
+    Err(invalid(object))
 }
 
 fn invalid(object: &Bound<'_, PyAny>) -> PyErr {

@@ -8,6 +8,8 @@ use smallvec::smallvec;
 
 use super::object::{TensorBase, expect_tensor, tensor_of};
 use crate::errors::guarded;
+use crate::exchange::foreign;
+use crate::exchange::numpy::{array_of, is_array};
 use crate::operators::arguments::Arguments;
 use crate::operators::functions::Special;
 use crate::values::read::is_number;
@@ -16,10 +18,81 @@ use crate::values::read::is_number;
 fn binary(special: &Special, tensor: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = tensor.py();
     if tensor_of(other).is_none() && !is_number(other) {
-        return Ok(py.NotImplemented());
+        return beside_other(special, tensor, other);
     }
     let positional = smallvec![tensor.as_borrowed(), other.as_borrowed()];
     guarded(py, || special.call(py, &Arguments { positional, keyword: smallvec![] }))
+}
+
+/// The operators of Python that operators stand for, with the method that the object on the right is asked by.
+const REFLECTED: [(&str, &str, &str); 18] = [
+    ("add", "+", "__radd__"),
+    ("sub", "-", "__rsub__"),
+    ("rsub", "-", "__sub__"),
+    ("mul", "*", "__rmul__"),
+    ("div", "/", "__rtruediv__"),
+    ("floor_divide", "//", "__rfloordiv__"),
+    ("remainder", "%", "__rmod__"),
+    ("pow", "**", "__rpow__"),
+    ("matmul", "@", "__rmatmul__"),
+    ("bitwise_and", "&", "__rand__"),
+    ("bitwise_or", "|", "__ror__"),
+    ("bitwise_xor", "^", "__rxor__"),
+    ("bitwise_left_shift", "<<", "__rlshift__"),
+    ("bitwise_right_shift", ">>", "__rrshift__"),
+    ("lt", "<", "__gt__"),
+    ("le", "<=", "__ge__"),
+    ("gt", ">", "__lt__"),
+    ("ge", ">=", "__le__"),
+];
+
+/// What an operator of a tensor on the left does with an object that is none. Tensors of other libraries are asked as the
+/// interpreter would ask them next; where they do not know either, the exception says what they are.
+#[cold]
+fn beside_other(
+    special: &Special,
+    tensor: &Bound<'_, PyAny>,
+    other: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
+    let py = tensor.py();
+    let known = REFLECTED.iter().find(|(name, ..)| *name == special.name());
+    let (Some((_, sign, reflected)), Some(library)) = (known, foreign::library_of(other)) else {
+        return Ok(py.NotImplemented());
+    };
+    // Numpy has rules of its own, for classes that say how its results are wrapped.
+    if library == "numpy" {
+        return Ok(py.NotImplemented());
+    }
+    let class = other.get_type();
+    if let Some(method) = class.getattr_opt(*reflected)? {
+        match method.call1((other, tensor)) {
+            Ok(answer) if !answer.is(py.NotImplemented()) => return Ok(answer.unbind()),
+            Err(raised) if !raised.is_instance_of::<PyTypeError>(py) => return Err(raised),
+            _ => {}
+        }
+    }
+    Err(foreign::refused(sign, other))
+}
+
+/// What an operator of a tensor on the right does with an object that is none: the object has been asked before.
+#[cold]
+fn beside_asked(special: &Special, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let known = REFLECTED.iter().find(|(name, ..)| *name == special.name());
+    match (known, foreign::library_of(other)) {
+        (Some((_, sign, _)), Some(library)) if library != "numpy" => Err(foreign::refused(sign, other)),
+        _ => Ok(other.py().NotImplemented()),
+    }
+}
+
+/// The tensor of an array that a tensor is compared with; `None` where it has elements that tensors do not have.
+#[cold]
+fn equal_array(array: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
+    let py = array.py();
+    match array_of(array) {
+        Ok(tensor) => tensor.map(|tensor| super::object::of(py, tensor)).transpose(),
+        Err(raised) if raised.is_instance_of::<PyTypeError>(py) => Ok(None),
+        Err(raised) => Err(raised),
+    }
 }
 
 fn unary(special: &Special, tensor: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -32,7 +105,7 @@ fn unary(special: &Special, tensor: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
 fn reversed(special: &Special, number: &Bound<'_, PyAny>, tensor: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = tensor.py();
     if !is_number(number) {
-        return Ok(py.NotImplemented());
+        return beside_asked(special, number);
     }
     let positional = smallvec![number.as_borrowed(), tensor.as_borrowed()];
     guarded(py, || special.call(py, &Arguments { positional, keyword: smallvec![] }))
@@ -41,21 +114,31 @@ fn reversed(special: &Special, number: &Bound<'_, PyAny>, tensor: &Bound<'_, PyA
 /// A number as a tensor, for operators that take tensors alone.
 fn as_tensor<'py>(number: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = number.py();
-    let value =
-        crate::values::read::anything(py, number, 0).ok().and_then(|value| value.borrow().as_scalar());
-    value
-        .map(|value| super::object::of(py, Tensor::number(value)).map(|object| object.into_bound(py)))
-        .transpose()
+    let Some(value) = crate::values::read::scalar(number)? else { return Ok(None) };
+    super::object::of(py, Tensor::number(value)).map(|object| Some(object.into_bound(py)))
 }
 
-/// The end of an in-place operator, for which Python keeps the object on the left.
-fn written(result: Py<PyAny>, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-    if result.is(py.NotImplemented()) {
-        let found = other.get_type().name()?;
-        let message = format!("unsupported operand: expected a tensor or a number, found {found}");
-        return Err(PyTypeError::new_err(message));
+/// Calls an operator on a tensor and what stands on its left, in either order the same.
+fn swapped(special: &Special, tensor: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    match tensor_of(other).is_some() || is_number(other) {
+        true => binary(special, tensor, other),
+        false => beside_asked(special, other),
     }
-    Ok(())
+}
+
+/// What stands on the right of an in-place operator. Of anything but a tensor or a number the interpreter is told that the
+/// operator is not implemented, so that it tries the one that gives a new object.
+struct Operand<'py>(Bound<'py, PyAny>);
+
+impl<'py> FromPyObject<'_, 'py> for Operand<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match tensor_of(&object).is_some() || is_number(&object) {
+            true => Ok(Self(object.to_owned())),
+            false => Err(PyTypeError::new_err("expected a tensor or a number")),
+        }
+    }
 }
 
 #[pymethods]
@@ -67,12 +150,12 @@ impl TensorBase {
 
     fn __radd__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         static OPERATOR: Special = Special::new("add");
-        binary(&OPERATOR, slf.as_any(), other)
+        swapped(&OPERATOR, slf.as_any(), other)
     }
 
-    fn __iadd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn __iadd__<'py>(slf: &Bound<'py, Self>, other: Operand<'py>) -> PyResult<()> {
         static OPERATOR: Special = Special::new("add_");
-        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+        binary(&OPERATOR, slf.as_any(), &other.0).map(drop)
     }
 
     fn __mul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -82,12 +165,12 @@ impl TensorBase {
 
     fn __rmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         static OPERATOR: Special = Special::new("mul");
-        binary(&OPERATOR, slf.as_any(), other)
+        swapped(&OPERATOR, slf.as_any(), other)
     }
 
-    fn __imul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn __imul__<'py>(slf: &Bound<'py, Self>, other: Operand<'py>) -> PyResult<()> {
         static OPERATOR: Special = Special::new("mul_");
-        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+        binary(&OPERATOR, slf.as_any(), &other.0).map(drop)
     }
 
     fn __sub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -97,12 +180,12 @@ impl TensorBase {
 
     fn __rsub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         static OPERATOR: Special = Special::new("rsub");
-        binary(&OPERATOR, slf.as_any(), other)
+        swapped(&OPERATOR, slf.as_any(), other)
     }
 
-    fn __isub__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn __isub__<'py>(slf: &Bound<'py, Self>, other: Operand<'py>) -> PyResult<()> {
         static OPERATOR: Special = Special::new("sub_");
-        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+        binary(&OPERATOR, slf.as_any(), &other.0).map(drop)
     }
 
     fn __truediv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -114,15 +197,20 @@ impl TensorBase {
         static RECIPROCAL: Special = Special::new("reciprocal");
         static MUL: Special = Special::new("mul");
         if !is_number(other) {
-            return Ok(slf.py().NotImplemented());
+            static DIV: Special = Special::new("div");
+            return match is_array(other)? {
+                // As torch has it: numpy multiplies, and has the result wrapped.
+                true => Ok(unary(&RECIPROCAL, slf.as_any())?.bind(slf.py()).mul(other)?.unbind()),
+                false => beside_asked(&DIV, other),
+            };
         }
         let reciprocal = unary(&RECIPROCAL, slf.as_any())?;
         binary(&MUL, reciprocal.bind(slf.py()), other)
     }
 
-    fn __itruediv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn __itruediv__<'py>(slf: &Bound<'py, Self>, other: Operand<'py>) -> PyResult<()> {
         static OPERATOR: Special = Special::new("div_");
-        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+        binary(&OPERATOR, slf.as_any(), &other.0).map(drop)
     }
 
     fn __floordiv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -134,13 +222,13 @@ impl TensorBase {
         static OPERATOR: Special = Special::new("floor_divide");
         match as_tensor(other)? {
             Some(number) => binary(&OPERATOR, &number, slf.as_any()),
-            None => Ok(slf.py().NotImplemented()),
+            None => beside_asked(&OPERATOR, other),
         }
     }
 
-    fn __ifloordiv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn __ifloordiv__<'py>(slf: &Bound<'py, Self>, other: Operand<'py>) -> PyResult<()> {
         static OPERATOR: Special = Special::new("floor_divide_");
-        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+        binary(&OPERATOR, slf.as_any(), &other.0).map(drop)
     }
 
     fn __mod__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -153,9 +241,9 @@ impl TensorBase {
         reversed(&OPERATOR, other, slf.as_any())
     }
 
-    fn __imod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn __imod__<'py>(slf: &Bound<'py, Self>, other: Operand<'py>) -> PyResult<()> {
         static OPERATOR: Special = Special::new("remainder_");
-        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+        binary(&OPERATOR, slf.as_any(), &other.0).map(drop)
     }
 
     fn __pow__(
@@ -184,19 +272,25 @@ impl TensorBase {
 
     fn __ipow__<'py>(
         slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
+        other: Operand<'py>,
         _modulo: &Bound<'py, PyAny>,
     ) -> PyResult<()> {
         static OPERATOR: Special = Special::new("pow_");
-        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+        binary(&OPERATOR, slf.as_any(), &other.0).map(drop)
     }
 
     fn __matmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         static OPERATOR: Special = Special::new("matmul");
         if tensor_of(other).is_none() {
-            return Ok(slf.py().NotImplemented());
+            return beside_other(&OPERATOR, slf.as_any(), other);
         }
         binary(&OPERATOR, slf.as_any(), other)
+    }
+
+    fn __rmatmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        static OPERATOR: Special = Special::new("matmul");
+        let _ = slf;
+        beside_asked(&OPERATOR, other)
     }
 
     fn __neg__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
@@ -233,9 +327,9 @@ impl TensorBase {
         reversed(&OPERATOR, other, slf.as_any())
     }
 
-    fn __iand__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn __iand__<'py>(slf: &Bound<'py, Self>, other: Operand<'py>) -> PyResult<()> {
         static OPERATOR: Special = Special::new("bitwise_and_");
-        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+        binary(&OPERATOR, slf.as_any(), &other.0).map(drop)
     }
 
     fn __or__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -248,9 +342,9 @@ impl TensorBase {
         reversed(&OPERATOR, other, slf.as_any())
     }
 
-    fn __ior__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn __ior__<'py>(slf: &Bound<'py, Self>, other: Operand<'py>) -> PyResult<()> {
         static OPERATOR: Special = Special::new("bitwise_or_");
-        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+        binary(&OPERATOR, slf.as_any(), &other.0).map(drop)
     }
 
     fn __xor__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -263,9 +357,9 @@ impl TensorBase {
         reversed(&OPERATOR, other, slf.as_any())
     }
 
-    fn __ixor__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn __ixor__<'py>(slf: &Bound<'py, Self>, other: Operand<'py>) -> PyResult<()> {
         static OPERATOR: Special = Special::new("bitwise_xor_");
-        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+        binary(&OPERATOR, slf.as_any(), &other.0).map(drop)
     }
 
     fn __lshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -278,9 +372,9 @@ impl TensorBase {
         reversed(&OPERATOR, other, slf.as_any())
     }
 
-    fn __ilshift__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn __ilshift__<'py>(slf: &Bound<'py, Self>, other: Operand<'py>) -> PyResult<()> {
         static OPERATOR: Special = Special::new("bitwise_left_shift_");
-        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+        binary(&OPERATOR, slf.as_any(), &other.0).map(drop)
     }
 
     fn __rshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -293,9 +387,9 @@ impl TensorBase {
         reversed(&OPERATOR, other, slf.as_any())
     }
 
-    fn __irshift__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn __irshift__<'py>(slf: &Bound<'py, Self>, other: Operand<'py>) -> PyResult<()> {
         static OPERATOR: Special = Special::new("bitwise_right_shift_");
-        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+        binary(&OPERATOR, slf.as_any(), &other.0).map(drop)
     }
 
     fn __richcmp__(
@@ -319,6 +413,14 @@ impl TensorBase {
             CompareOp::Gt => 4,
             CompareOp::Ge => 5,
         };
+        // `!=` of an array is left to Python, as in torch: it asks whether the two are the same object.
+        if matches!(compare, CompareOp::Eq)
+            && tensor_of(other).is_none()
+            && is_array(other)?
+            && let Some(array) = equal_array(other)?
+        {
+            return binary(&OPERATORS[operator], slf.as_any(), array.bind(slf.py()));
+        }
         binary(&OPERATORS[operator], slf.as_any(), other)
     }
 }

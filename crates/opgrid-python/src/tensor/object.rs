@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 use super::{construct, dispatching, identity};
 use crate::errors::{OrRaise, guarded};
+use crate::exchange::foreign;
 use crate::operators;
 
 /// What every class of tensors is derived from. It cannot be made itself.
@@ -71,7 +72,10 @@ pub(crate) fn tensor_of<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a Tensor> 
 pub(crate) fn expect_tensor<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a Tensor> {
     match tensor_of(object) {
         Some(tensor) => Ok(tensor),
-        None => Err(PyTypeError::new_err(format!("expected a tensor, found {}", object.get_type().name()?))),
+        None => {
+            let (found, remedy) = (foreign::class_name(object), foreign::remedy(object));
+            Err(PyTypeError::new_err(format!("expected a tensor, found {found}{remedy}")))
+        }
     }
 }
 

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use num_complex::Complex64;
 use opgrid::schema::Type;
-use opgrid::{AnyTensor, DType, Device, List, Tensor, Value};
+use opgrid::{AnyTensor, DType, Device, List, Scalar, Tensor, Value};
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use smallvec::SmallVec;
 
 use crate::errors::{OrRaise, carry};
+use crate::exchange::foreign;
 use crate::tensor::object::{TensorBase, tensor_of};
 use crate::values::generator::GeneratorObject;
 use crate::values::names::{DTypeObject, DeviceObject, LayoutObject, MemoryFormatObject};
@@ -74,12 +76,25 @@ pub(crate) fn value(declared: &Type, object: &Bound<'_, PyAny>, rules: Rules) ->
 pub(crate) fn operand(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     const RULES: Rules = Rules { numbers_for_tensors: true, as_functions: false };
     let Some(found) = tensor(object, RULES)? else {
-        let class = object.get_type().name()?;
+        let (class, remedy) = (foreign::class_name(object), foreign::remedy(object));
         return Err(PyTypeError::new_err(format!(
-            "expected a tensor or a number, found an object of class {class}"
+            "expected a tensor or a number, found an object of class {class}{remedy}"
         )));
     };
     Tensor::try_from(found).or_raise(object.py())
+}
+
+/// A number of Python or numpy as a scalar; `None` of anything else.
+///
+/// # Errors
+///
+/// An integer beyond 64 bits; what the object's own methods raise.
+pub(crate) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    const RULES: Rules = Rules { numbers_for_tensors: false, as_functions: false };
+    if !is_number(object) {
+        return Ok(None);
+    }
+    Ok(number(object, RULES)?.and_then(|number| number.borrow().as_scalar()))
 }
 
 fn tensor(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<AnyTensor>> {
@@ -101,11 +116,32 @@ pub(crate) fn is_number(object: &Bound<'_, PyAny>) -> bool {
         || is_of_numpy(object)
 }
 
-/// Whether the object is a number of numpy's own classes.
-fn is_of_numpy(object: &Bound<'_, PyAny>) -> bool {
-    let class = object.get_type();
-    let of_numpy = class.module().is_ok_and(|module| module == "numpy");
-    of_numpy && object.hasattr("item").unwrap_or(false) && !object.hasattr("__len__").unwrap_or(true)
+/// Whether the object is a number of numpy's own classes, also a truth value; not its dates and texts.
+pub(crate) fn is_of_numpy(object: &Bound<'_, PyAny>) -> bool {
+    kind_in_numpy(object).is_some_and(|kind| "biufc".contains(kind))
+}
+
+/// The letter that numpy has for the kind of an object of its scalar classes.
+fn kind_in_numpy(object: &Bound<'_, PyAny>) -> Option<char> {
+    let py = object.py();
+    let of_numpy = object.get_type().module().is_ok_and(|module| module == "numpy");
+    // Arrays have a length, or at least the method.
+    if !of_numpy || object.hasattr(intern!(py, "__len__")).unwrap_or(true) {
+        return None;
+    }
+    let kind = object.getattr(intern!(py, "dtype")).and_then(|dtype| dtype.getattr(intern!(py, "kind")));
+    kind.and_then(|kind| kind.extract()).ok()
+}
+
+/// What a number of numpy is as one of Python's; a long double loses its last digits.
+fn item_of_numpy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let item = object.call_method0(intern!(py, "item"))?;
+    match kind_in_numpy(&item) {
+        Some('f') => item.call_method0(intern!(py, "__float__")),
+        Some('c') => item.call_method0(intern!(py, "__complex__")),
+        _ => Ok(item),
+    }
 }
 
 /// A tensor as the number that it holds, where it stands for one.
@@ -161,8 +197,7 @@ fn number(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
         return Ok(Some(number));
     }
     if is_of_numpy(object) {
-        let number = object.call_method0("item")?;
-        // An item that is numpy's again, as of its long doubles, is no number that values know.
+        let number = item_of_numpy(object)?;
         return if is_of_numpy(&number) { Ok(None) } else { self::number(&number, rules) };
     }
     Ok(None)
