@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from . import _opgrid
+from . import _opgrid, _place
 from ._ops import ops
 from ._schema_of import infer_schema
 from .errors import NotSupportedError
@@ -34,7 +34,7 @@ class CustomOpDef:
         self._lib.define(self._name + self._schema, tags=tags, kind=kind, documentation=documentation)
         packet = getattr(getattr(ops, self._namespace), self._name)
         self._opoverload: _opgrid.OpOverload = packet.default
-        self._lib.impl(self._name, self._on_meta, "Meta")
+        self._meta = self._lib._implement(self._qualname, self._on_meta, "Meta", _place.of_function(self._function))
 
     def _on_meta(self, *args: Any, **kwargs: Any) -> Any:
         """What runs for meta tensors: what `register_fake` gave, nothing where there are no results."""
@@ -65,12 +65,19 @@ class CustomOpDef:
 
     def register_fake(self, fn: Callable[..., Any] | None = None, /) -> Any:
         """Says what results look like without computing them; also a decorator."""
+        place = _place.of_caller()
 
         def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-            self._fake = fn
+            self._register_fake(fn, place)
             return fn
 
         return register if fn is None else register(fn)
+
+    def _register_fake(self, fn: Callable[..., Any], place: _place.Place) -> None:
+        self._fake = fn
+        self._lib._registrations.remove(self._meta)
+        self._meta.drop()
+        self._meta = self._lib._implement(self._qualname, self._on_meta, "Meta", place)
 
     def register_autograd(
         self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None

@@ -327,6 +327,7 @@ class FunctionCtx:
         self.saved_tensors: tuple[Any, ...] = ()
         self.needs_input_grad: tuple[bool, ...] = ()
         self._constant: set[int] = set()
+        self._dirty: tuple[Any, ...] = ()
         self._there: list[bool] = []
         self._materializes = True
 
@@ -339,8 +340,11 @@ class FunctionCtx:
         self._constant = {id(tensor) for tensor in tensors}
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Refused: write to a copy and return that."""
-        raise NotImplementedError("mark_dirty: functions that write their arguments are not recorded; write to a copy and return that")
+        """Says that arguments were written in place; each has to be among the results."""
+        for place, tensor in enumerate(tensors):
+            if not isinstance(tensor, _opgrid.TensorBase):
+                raise RuntimeError(f"mark_dirty: argument {place} is of class {type(tensor).__name__}, expected tensors")
+        self._dirty = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether ``backward`` gets zeros instead of ``None`` for results without a gradient."""
@@ -373,7 +377,7 @@ class Function:
         places = [i for i, a in enumerate(args) if isinstance(a, _opgrid.TensorBase)]
         made: dict[str, Any] = {}
 
-        def forward() -> tuple[list[Any], list[Any]]:
+        def forward() -> tuple[list[Any], list[Any], list[Any]]:
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args)
             else:
@@ -387,7 +391,9 @@ class Function:
             kept = [t for t in ctx.saved_tensors if t is not None]
             made["gaps"] = [t is not None for t in ctx.saved_tensors]
             ctx.saved_tensors = ()
-            return results, kept
+            dirty = [t for t in ctx._dirty if id(t) not in ctx._constant]
+            ctx._dirty = ()
+            return results, kept, dirty
 
         def formula(grads: list[Any], kept: list[Any]) -> list[Any]:
             tensors = iter(kept)
@@ -417,34 +423,130 @@ class Function:
         kept_ids = {id(r) for r in made["results"]}
         made["there"] = [id(r) in kept_ids for r in made["every"]]
         given = iter(found)
-        every = [next(given) if there else r for r, there in zip(made["every"], made["there"], strict=True)]
+        every = [next(given) if there else _constant(r, args) for r, there in zip(made["every"], made["there"], strict=True)]
         del made["every"], made["results"]
         return every[0] if made["single"] else tuple(every)
 
 
-def registered(backward: Callable[..., Any], setup_context: Callable[..., Any] | None) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The two halves of an operator's derivative, as the recorder calls them."""
+def _constant(result: Any, args: tuple[Any, ...]) -> Any:
+    """A result that no gradient comes from: not the argument that requires one."""
+    is_argument = isinstance(result, _opgrid.TensorBase) and any(result is a for a in args)
+    return result.detach() if is_argument and result.requires_grad else result
 
-    def setup(inputs: tuple[Any, ...], results: list[Any]) -> tuple[FunctionCtx, list[Any]]:
+
+def registered(
+    overload: _opgrid.OpOverload, backward: Callable[..., Any], setup_context: Callable[..., Any] | None
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The two halves of an operator's derivative, as the recorder calls them."""
+    name = overload.name()
+
+    def setup(inputs: tuple[Any, ...], results: list[Any]) -> tuple[tuple[FunctionCtx, _Shapes], list[Any]]:
+        schema = overload._schema
+        count = sum(not a.kwarg_only for a in schema.arguments)
+        positional = inputs[:count]
+        shapes = _Shapes(positional, results, [str(r.type) for r in schema.returns])
         ctx = FunctionCtx()
-        ctx.needs_input_grad = tuple(isinstance(a, _opgrid.TensorBase) and a.requires_grad for a in inputs)
+        ctx.needs_input_grad = tuple(map(_needs, positional))
         if setup_context is not None:
-            setup_context(ctx, inputs, results[0] if len(results) == 1 else tuple(results))
+            output = shapes.results(results)
+            given = {"inputs": positional, "output": output[0] if len(output) == 1 else tuple(output)}
+            if count < len(inputs):
+                keyword = {a.name: value for a, value in zip(schema.arguments[count:], inputs[count:], strict=True)}
+                given = {"inputs": positional, "keyword_only_inputs": keyword, "output": given["output"]}
+            _call_setup(setup_context, ctx, given)
         kept = [t for t in ctx.saved_tensors if t is not None]
         ctx._there = [t is not None for t in ctx.saved_tensors]
         ctx.saved_tensors = ()
-        return ctx, kept
+        return (ctx, shapes), kept
 
-    def formula(ctx: FunctionCtx, grads: list[Any], kept: list[Any]) -> list[Any]:
+    def formula(kept_with: tuple[FunctionCtx, _Shapes], grads: list[Any], kept: list[Any]) -> list[Any]:
+        ctx, shapes = kept_with
         tensors = iter(kept)
         ctx.saved_tensors = tuple(next(tensors) if there else None for there in ctx._there)
+        if ctx._materializes:
+            grads = shapes.materialized(grads)
         try:
-            back = backward(ctx, *grads)
+            back = backward(ctx, *shapes.results(grads))
         finally:
             ctx.saved_tensors = ()
-        return list(back) if isinstance(back, (tuple, list)) else [back]
+        return shapes.gradients(name, back)
 
     return setup, formula
+
+
+def _call_setup(setup_context: Callable[..., Any], ctx: FunctionCtx, given: dict[str, Any]) -> None:
+    """Calls it by name where its parameters have torch's names, in whatever order, else by position."""
+    code = getattr(setup_context, "__code__", None)
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
+    if {"ctx", *given} <= set(names):
+        setup_context(ctx=ctx, **given)
+    else:
+        setup_context(ctx, *given.values())
+
+
+def _needs(value: Any) -> Any:
+    """Whether an argument needs a gradient; of a list, which of its tensors do."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_needs, value))
+    return isinstance(value, _opgrid.TensorBase) and value.requires_grad
+
+
+class _Shapes:
+    """How the arguments and results of a call stand, of which the recorder has the tensors one by one."""
+
+    def __init__(self, inputs: tuple[Any, ...], results: list[Any], types: list[str]) -> None:
+        is_tensor = lambda value: isinstance(value, _opgrid.TensorBase)  # noqa: E731
+        # Of each argument: one gradient, as many as the list has elements (None of those that are no tensors), or none.
+        self._inputs = [
+            [is_tensor(item) for item in value] if isinstance(value, (list, tuple)) else is_tensor(value) for value in inputs
+        ]
+        self._like = [(tuple(r.shape), r.dtype, r.device) if is_tensor(r) else None for r in results]
+        lists = [kind.startswith(("Tensor[", "Tensor?[")) for kind in types]
+        if sum(lists) > 1:
+            raise NotImplementedError(
+                "register_autograd: the operator gives several lists of tensors, of which the gradients cannot be told apart; give one"
+            )
+        length = len(results) - len(types) + 1
+        self._lengths = [length if is_list else None for is_list in lists]
+
+    def results(self, values: list[Any]) -> list[Any]:
+        """Values that stand one by one, as the results that the schema declares."""
+        rest = iter(values)
+        return [next(rest) if length is None else [next(rest) for _ in range(length)] for length in self._lengths]
+
+    def materialized(self, grads: list[Any]) -> list[Any]:
+        """Zeros in place of gradients that are not there."""
+        zeros = _opgrid.function("zeros")
+        return [
+            zeros(like[0], dtype=like[1], device=like[2]) if g is None and like is not None else g
+            for g, like in zip(grads, self._like, strict=True)
+        ]
+
+    def gradients(self, name: str, back: Any) -> list[Any]:
+        """What a derivative returned, one for each tensor among the arguments."""
+        only_list = len(self._inputs) == 1 and isinstance(self._inputs[0], list)
+        back = tuple(back) if isinstance(back, tuple) or (isinstance(back, list) and not only_list) else (back,)
+        if len(back) != len(self._inputs):
+            raise RuntimeError(
+                f"{name}: the derivative in Python gave {len(back)} gradients, expected {len(self._inputs)}, one for each argument"
+            )
+        flat: list[Any] = []
+        for place, (grad, expected) in enumerate(zip(back, self._inputs, strict=True)):
+            if isinstance(expected, list):
+                if grad is not None and (not isinstance(grad, (list, tuple)) or len(grad) != len(expected)):
+                    found = f"{len(grad)} gradients" if isinstance(grad, (list, tuple)) else f"an object of class {type(grad).__name__}"
+                    raise RuntimeError(
+                        f"{name}: the derivative in Python gave {found} for argument {place}, expected a list of {len(expected)}, or None"
+                    )
+                items = [None] * len(expected) if grad is None else grad
+                flat += [item for item, is_tensor in zip(items, expected, strict=True) if is_tensor]
+            elif expected:
+                flat.append(grad)
+            elif grad is not None and not isinstance(grad, (list, tuple)):
+                raise RuntimeError(
+                    f"{name}: the derivative in Python gave a gradient for argument {place}, which is no tensor; give None for it"
+                )
+        return flat
 
 
 def _differentiable(inputs: Sequence[Any]) -> list[int]:

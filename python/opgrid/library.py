@@ -144,6 +144,21 @@ class Library:
         if name.partition("::")[0] != self.ns:
             raise errors.RegistrationError(f"impl(): {name} is not in the namespace {self.ns} of the library")
         place = _place.of_function(fn) if fn is not fallthrough_kernel else _place.of_caller()
+        may = allow_override and provider is None and may_replace()
+        self._implement(name, fn, key, place, with_keyset, provider, when, may, fresh)
+
+    def _implement(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        key: str,
+        place: _place.Place,
+        with_keyset: bool = False,
+        provider: str | None = None,
+        when: Callable[..., bool] | None = None,
+        may_replace: bool = False,
+        fresh: bool = False,
+    ) -> _opgrid.Registration:
         made = _again(
             ("impl", name, key, provider),
             place,
@@ -156,11 +171,12 @@ class Library:
                 provider=provider,
                 condition=when,
                 condition_text=getattr(when, "__doc__", None) or getattr(when, "__name__", "its condition holds"),
-                may_replace=allow_override and provider is None and may_replace(),
+                may_replace=may_replace,
                 fresh=fresh,
             ),
         )
         self._registrations.append(made)
+        return made
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Gives every operator without a kernel for the key this one; it is called with the operator and its arguments."""
@@ -322,9 +338,15 @@ def register_fake(
     """Says what results look like without computing them: the kernel for meta tensors; also a decorator."""
     name = full_name(op)
     namespace, _ = _split(name)
+    place = _place.of_caller()
 
     def register(func: Callable[..., Any]) -> None:
-        _fragment(namespace, lib).impl(name, func, "Meta", allow_override=allow_override)
+        if not callable(func):
+            raise TypeError(f"register_fake(): expected a function, found an object of class {type(func).__name__}")
+        if isinstance(op, CustomOpDef):
+            op._register_fake(func, place)
+        else:
+            _fragment(namespace, lib)._implement(name, func, "Meta", place, may_replace=allow_override and may_replace())
 
     return _decorator(func, register)
 
@@ -339,15 +361,28 @@ def register_autograd(
 ) -> None:
     """Gives an operator that is defined a derivative: ``backward(ctx, *grads)`` returns a gradient, or None, for each argument.
 
-    ``setup_context(ctx, inputs, output)`` keeps what it needs, tensors by ``ctx.save_for_backward``.
+    ``setup_context(ctx, inputs, output)`` keeps what it needs, tensors by ``ctx.save_for_backward``; of an operator with keyword-only
+    arguments it is called as ``setup_context(ctx, inputs, keyword_only_inputs, output)``. The gradient of a list of tensors is a list,
+    and of a result that nobody used zeros, unless ``ctx.set_materialize_grads(False)`` asks for ``None``.
     """
     from .autograd import registered
 
     name = full_name(op)
-    _opgrid.overload_named(name)
+    overload = _opgrid.overload_named(name)
     namespace, _ = _split(name)
     place = _place.of_caller()
-    setup, formula = registered(backward, setup_context)
+    for argument in overload._schema.arguments:
+        if argument.is_write:
+            raise RuntimeError(
+                f"register_autograd(): {name} writes its argument {argument.name}, and a derivative is of an operator that writes none; "
+                "give one to an operator that gives a new tensor"
+            )
+        if argument.kwarg_only and "Tensor" in str(argument.type):
+            raise NotImplementedError(
+                f"register_autograd(): the argument {argument.name} of {name} is a tensor that is given by name alone; gradients go to "
+                "positional arguments, so declare it in front of the `*`"
+            )
+    setup, formula = registered(overload, backward, setup_context)
     made = _again(("autograd", name), place, lambda: _opgrid._register_derivative(name, setup, formula, place))
     _fragment(namespace, lib)._registrations.append(made)
 

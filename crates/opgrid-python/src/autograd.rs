@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opgrid::layers::autograd::{
-    self, BackwardOptions, CheckpointOptions, Derivative, DetectAnomaly, Gradients, Hook, Node,
+    self, BackwardOptions, CheckpointOptions, Derivative, DetectAnomaly, Forward, Gradients, Hook, Node,
 };
-use opgrid::{Error, Result, Tensor, TensorType, ValueRef, ValueView};
+use opgrid::{Result, Tensor, TensorType, ValueRef, ValueView};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -14,7 +14,7 @@ use crate::errors::{OrRaise, carry};
 use crate::operators::candidates::dispatcher;
 use crate::registration::registrations::{At, RegistrationObject, place};
 use crate::tensor::attributes::own;
-use crate::tensor::object::{TensorBase, expect_tensor, of, tensor_of};
+use crate::tensor::object::{TensorBase, expect_tensor, of, of_any, tensor_of};
 use crate::values::write;
 
 /// A recorded call, or a leaf.
@@ -311,7 +311,10 @@ pub(crate) fn say_places() {
     });
 }
 
-/// Runs `forward()`, which gives results and tensors to keep, without recording, and has gradients of the results go to
+/// What a function with a derivative in Python gives: results, tensors to keep, and the arguments that it has written.
+type Given<'py> = (Vec<Bound<'py, PyAny>>, Vec<Bound<'py, PyAny>>, Vec<Bound<'py, PyAny>>);
+
+/// Runs `forward()`, which gives results, tensors to keep and the arguments that it has written, without recording, and has gradients of the results go to
 /// `arguments` by `formula(grads, kept)`.
 #[pyfunction]
 pub(crate) fn _custom(
@@ -324,12 +327,10 @@ pub(crate) fn _custom(
     let arguments = tensors(&arguments)?;
     let arguments: Vec<&Tensor> = arguments.iter().collect();
     let run = || {
-        let given = forward
-            .bind(py)
-            .call0()
-            .and_then(|given| given.extract::<(Vec<Bound<'_, PyAny>>, Vec<Bound<'_, PyAny>>)>());
-        let (results, kept) = given.map_err(carry)?;
-        Ok((tensors(&results).map_err(carry)?, tensors(&kept).map_err(carry)?))
+        let given = forward.bind(py).call0().and_then(|given| given.extract::<Given<'_>>());
+        let (results, kept, written) = given.map_err(carry)?;
+        let forward = Forward::new(tensors(&results).map_err(carry)?).keep(tensors(&kept).map_err(carry)?);
+        Ok(forward.write(tensors(&written).map_err(carry)?))
     };
     let results = autograd::custom(name, &arguments, run, move |grads, kept| back(&formula, grads, kept));
     results.or_raise(py)?.into_iter().map(|result| of(py, result)).collect()
@@ -402,8 +403,9 @@ fn optional(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     }
 }
 
-/// Gives an operator a derivative: `setup(inputs, output)` gives tensors to keep and an object that `formula(object, grads, kept)`
-/// gets with the gradients of the results, and which gives one for each input, or `None`.
+/// Gives an operator a derivative: `setup(inputs, results)` gives tensors to keep and an object that `formula(object, grads, kept)`
+/// gets with the gradients of the results, and which gives one for each tensor among the inputs, those of lists one by one, or
+/// `None`. Of results, too, the elements of lists stand one by one.
 #[pyfunction]
 pub(crate) fn _register_derivative(
     py: Python<'_>,
@@ -419,17 +421,14 @@ pub(crate) fn _register_derivative(
     let rule = Derivative::of_values(move |recorder, args| {
         let recorded = Python::attach(|py| -> PyResult<_> {
             let inputs = args.iter().map(|value| write::lent(py, *value)).collect::<PyResult<Vec<_>>>()?;
-            let results = recorder.results().iter().map(|result| of(py, result.clone()));
+            let results = recorder.results().iter().map(|result| of_any(py, result.clone().into()));
             let results = results.collect::<PyResult<Vec<_>>>()?;
             let given = setup.bind(py).call1((PyTuple::new(py, inputs)?, results))?;
             let (object, kept): (Py<PyAny>, Vec<Bound<'_, PyAny>>) = given.extract()?;
             Ok((object, tensors(&kept)?))
         });
         let (object, kept) = recorded.map_err(carry)?;
-        // One gradient for each argument; of those that are no tensors there is none.
-        let tensors: Vec<Option<&Tensor>> = args.iter().map(|value| tensor_in(*value)).collect();
-        let present: Vec<&Tensor> = tensors.iter().flatten().copied().collect();
-        let places: Vec<bool> = tensors.iter().map(Option::is_some).collect();
+        let present = tensors_in(args);
         let formula = formula.clone();
         recorder.by_values(&present, &kept.iter().collect::<Vec<_>>(), move |grads, kept| {
             let given = Python::attach(|py| -> PyResult<Vec<Option<Tensor>>> {
@@ -440,34 +439,36 @@ pub(crate) fn _register_derivative(
                 let given = formula.bind(py).call1((object.clone_ref(py), grads, kept))?;
                 gradients(given.extract::<Vec<Option<Bound<'_, PyAny>>>>()?)
             });
-            let given = given.map_err(carry)?;
-            if given.len() != places.len() {
-                let message = format!(
-                    "the derivative in Python gave {} gradients, expected {}, one for each argument",
-                    given.len(),
-                    places.len()
-                );
-                return Err(Error::new(opgrid::ErrorKind::Value, message));
-            }
-            Ok(given.into_iter().zip(&places).filter(|(_, is)| **is).map(|(grad, _)| grad).collect())
+            given.map_err(carry)
         })
     });
     let _ = library.implement(name).column(rule);
     RegistrationObject::of(py, library)
 }
 
-fn tensor_in<'a>(value: ValueRef<'a>) -> Option<&'a Tensor> {
-    match value.view() {
-        ValueView::Tensor(tensor) => Tensor::from_any_ref(tensor),
-        _ => None,
+/// The tensors among arguments, those of lists one by one.
+fn tensors_in<'a>(args: &'a [ValueRef<'a>]) -> Vec<&'a Tensor> {
+    let mut found = Vec::new();
+    for value in args {
+        match value.view() {
+            ValueView::Tensor(tensor) => found.extend(Tensor::from_any_ref(tensor)),
+            ValueView::Tensors(list) => found.extend(list.iter().filter_map(Tensor::from_any_ref)),
+            ValueView::OptionalTensors(list) => {
+                found.extend(list.iter().flatten().filter_map(Tensor::from_any_ref));
+            }
+            _ => {}
+        }
     }
+    // One that is not there is `None` in Python.
+    found.retain(|tensor| tensor.is_defined());
+    found
 }
 
 /// # Errors
 ///
-/// A tensor that requires a gradient: what is done to the memory would not be recorded.
+/// A tensor that requires a gradient, on a thread that records: what is done to the memory would not be recorded.
 pub(crate) fn check_detached(tensor: &Tensor, what: &str) -> PyResult<()> {
-    match tensor.requires_grad() {
+    match tensor.requires_grad() && autograd::is_grad_enabled() {
         true => Err(PyRuntimeError::new_err(format!(
             "Can't call {what} on a tensor that requires grad. Use tensor.detach().{what} instead"
         ))),
