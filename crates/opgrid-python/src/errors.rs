@@ -7,7 +7,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use opgrid::{DispatchKeySet, Error, ErrorKind, OperatorHandle, Result, ValueRef};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -97,6 +97,10 @@ pub(crate) fn named(py: Python<'_>, class: &str, message: &str) -> PyErr {
     let find = || -> PyResult<PyErr> {
         let module = ERRORS.get_or_try_init(py, || py.import("opgrid.errors").map(Bound::unbind))?;
         let class = module.bind(py).getattr(class)?.cast_into::<PyType>()?;
+        // Somebody may have put something else in its place.
+        if !class.is_subclass_of::<PyException>()? {
+            return Ok(PyRuntimeError::new_err(message.to_owned()));
+        }
         Ok(PyErr::from_type(class, message.to_owned()))
     };
     find().unwrap_or_else(|_| PyRuntimeError::new_err(message.to_owned()))

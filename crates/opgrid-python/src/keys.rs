@@ -178,6 +178,11 @@ impl KeySet {
         Ok(keys.into_pyobject(slf.py())?.try_iter()?.into_any().unbind())
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (u64, u32))> {
+        let again = py.import("opgrid._opgrid")?.getattr("_keys_of_parts")?;
+        Ok((again, (self.0.layers(), self.0.backends())))
+    }
+
     fn __str__(&self) -> String {
         self.0.to_string()
     }
@@ -185,6 +190,12 @@ impl KeySet {
     fn __repr__(&self) -> String {
         self.0.to_string()
     }
+}
+
+/// What pickles call to make a set anew: layers and backends by their bits, which processes with the same keys have in common.
+#[pyfunction]
+pub(crate) fn _keys_of_parts(layers: u64, backends: u32) -> KeySet {
+    KeySet(DispatchKeySet::from_parts(layers, backends))
 }
 
 /// Gives the class an attribute for every key, as in `DispatchKey.CPU`.

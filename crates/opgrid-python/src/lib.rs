@@ -55,7 +55,7 @@ mod _opgrid {
         registrations_for, reset_stats, stats, table,
     };
     #[pymodule_export]
-    use crate::keys::{Key, KeySet, backend, layer};
+    use crate::keys::{_keys_of_parts, Key, KeySet, backend, layer};
     #[pymodule_export]
     use crate::modes::{_current_mode, _enter_mode, _install_modes, EnteredMode};
     #[pymodule_export]
@@ -105,6 +105,7 @@ mod _opgrid {
         crate::exchange::c_api::give_table(py)?;
         module.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
         crate::keys::give_names(py)?;
+        crate::values::size::find_class(py)?;
         crate::operators::functions::give_methods(py)?;
         for (_, object) in DTypeObject::all(py)? {
             module.setattr(object.get().0.name(), object)?;

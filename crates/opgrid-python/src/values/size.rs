@@ -1,14 +1,35 @@
 //! Sizes of tensors: a tuple of integers with a class of its own, which is written in Python (`opgrid/_size.py`).
 #![allow(unsafe_code)]
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
+use pyo3::types::{PyTuple, PyType};
+
+/// The class, as it was when the package was imported: what somebody puts in its place later is not looked at.
+static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// Takes the class from the module that has it.
+///
+/// # Errors
+///
+/// It is no class of tuples.
+pub(crate) fn find_class(py: Python<'_>) -> PyResult<()> {
+    class(py).map(drop)
+}
 
 fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
-    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    CLASS.import(py, "opgrid._size", "Size")
+    let class = CLASS.get_or_try_init(py, || {
+        let class = py.import("opgrid._size")?.getattr("Size")?.cast_into::<PyType>()?;
+        // Invariant: what is kept here derives from `tuple`, for `of`.
+        if !class.is_subclass_of::<PyTuple>()? {
+            let message = format!("opgrid._size.Size: found {class}, expected a class derived from tuple");
+            return Err(PyTypeError::new_err(message));
+        }
+        Ok(class.unbind())
+    })?;
+    Ok(class.bind(py))
 }
 
 /// Whether the object is a `Size`.
@@ -19,8 +40,8 @@ pub(crate) fn is_size(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// A new `Size`.
 pub(crate) fn of<'py>(py: Python<'py>, sizes: &[i64]) -> PyResult<Bound<'py, PyAny>> {
     let class = class(py)?;
-    // SAFETY: the class is ours and derives from `tuple` without places of its own, so that this is a tuple with so many gaps,
-    // or null with an exception set.
+    // SAFETY: `class` checks that it derives from `tuple`, whose layout the interpreter has derived classes keep, so that this
+    // is a tuple with so many gaps, or null with an exception set.
     let tuple = unsafe {
         let places = sizes.len() as ffi::Py_ssize_t;
         Bound::from_owned_ptr_or_err(py, ffi::PyType_GenericAlloc(class.as_type_ptr(), places))
