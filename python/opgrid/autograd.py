@@ -487,7 +487,7 @@ def _call_setup(setup_context: Callable[..., Any], ctx: FunctionCtx, given: dict
 def _needs(value: Any) -> Any:
     """Whether an argument needs a gradient; of a list, which of its tensors do."""
     if isinstance(value, (list, tuple)):
-        return tuple(map(_needs, value))
+        return list(map(_needs, value))
     return isinstance(value, _opgrid.TensorBase) and value.requires_grad
 
 

@@ -324,6 +324,8 @@ def register_kernel(
     lib: Library | None = None,
 ) -> Any:
     """Gives an operator a kernel for device types; also a decorator."""
+    if isinstance(op, CustomOpDef) and lib is None:
+        return op.register_kernel(device_types, func)
     return impl(full_name(op), device_types or "default", func, lib=lib)
 
 

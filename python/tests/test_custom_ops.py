@@ -2,6 +2,10 @@
 
 import inspect
 import math
+import pathlib
+import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import List, Optional, Tuple, Union  # noqa: UP035
 
@@ -269,6 +273,29 @@ def joined(xs: List[Tensor], w: Tensor) -> Tensor:
     return og.cat([x * w for x in xs])
 
 
+def test_the_programs_of_the_documentation_run():
+    page = pathlib.Path(__file__).parents[2] / "docs" / "custom-operators.md"
+    program = "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_kernels_of_custom_operators_by_the_free_function():
+    @custom_op("custom_numpy::halved", mutates_args=(), device_types="meta")
+    def halved(x: Tensor) -> Tensor:
+        return x / 2
+
+    @library.register_kernel(halved, "cpu")
+    def _(x):
+        return og.from_numpy(x.numpy() / 2)
+
+    assert halved(og.ones(2, requires_grad=True)).tolist() == [0.5, 0.5]
+    with pytest.raises(RuntimeError, match="must not alias"):
+        library.register_kernel(halved, "cpu", lambda x: x)
+        halved(og.ones(2))
+
+
 def test_derivatives_of_lists_of_tensors():
     seen = []
 
@@ -286,7 +313,7 @@ def test_derivatives_of_lists_of_tensors():
         a, b, w = og.ones(2, requires_grad=True), og.ones(1), og.tensor(2.0, requires_grad=True)
         joined([a, b], w).sum().backward()
         assert a.grad.tolist() == [2.0, 2.0] and b.grad is None and w.grad.item() == 3.0
-        assert seen == [((True, False), True)]
+        assert seen == [([True, False], True)]
     for wrong, message in [
         (lambda ctx, g: ([g], None), "gave 1 gradients for argument 0, expected a list of 2"),
         (lambda ctx, g: (g, None), "an object of class Tensor for argument 0, expected a list of 2"),
