@@ -26,6 +26,7 @@ class CustomOpDef:
         self.__name__ = name
         self._schema = schema
         self._fake: Callable[..., Any] | None = None
+        self._derivative: _opgrid.Registration | None = None
 
     def _define(self, tags: Iterable[str], kind: str | None) -> None:
         from inspect import getdoc
@@ -82,10 +83,23 @@ class CustomOpDef:
     def register_autograd(
         self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
     ) -> None:
-        """Gives the operator a derivative: see `opgrid.library.register_autograd`."""
+        """Gives the operator a derivative, in place of one that it has: see `opgrid.library.register_autograd`."""
         from .library import register_autograd
 
+        before = len(self._lib._registrations)
+        if self._derivative is not None:
+            self._lib._registrations.remove(self._derivative)
+            before -= 1
+            self._derivative.drop()
+            self._derivative = None
         register_autograd(self._qualname, backward, setup_context=setup_context, lib=self._lib)
+        self._derivative = self._lib._registrations[before]
+
+    def __copy__(self) -> CustomOpDef:
+        return self
+
+    def __deepcopy__(self, _memo: Any) -> CustomOpDef:
+        return self
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"

@@ -1,5 +1,6 @@
 """Operators made of functions: what they write, their derivatives, the defaults of their arguments; functions that write."""
 
+import copy
 import inspect
 import math
 import pathlib
@@ -238,6 +239,26 @@ def test_opcheck_compares_bytes():
     nan = og.tensor([math.nan])
     assert library.opcheck(fill, (og.ones(2), 3.0), test_utils="test_schema") == {"test_schema": "SUCCESS"}
     assert library.opcheck(og.ops.aten.clone.default, (nan,), test_utils="test_schema") == {"test_schema": "SUCCESS"}
+
+
+def test_opcheck_looks_for_derivatives():
+    @custom_op("custom_opcheck::twice", mutates_args=())
+    def twice(x: Tensor) -> Tensor:
+        return x * 2
+
+    def checked():
+        found = library.opcheck(twice, (og.ones(2, requires_grad=True),), test_utils=name, raise_exception=False)
+        return found[name]
+
+    name = "test_autograd_registration"
+    assert "has no derivative" in checked()
+    twice.register_autograd(lambda ctx, g: (g, g))
+    assert checked().startswith("FAILED") and "gave 2 gradients" in checked()
+    twice.register_autograd(lambda ctx, g: g * 2)
+    assert checked() == "SUCCESS"
+    x = og.ones(2, requires_grad=True)
+    twice(x).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0] and copy.deepcopy([twice])[0] is twice
 
 
 @custom_op("custom_grads::scaled", mutates_args=())

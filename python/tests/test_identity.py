@@ -101,6 +101,13 @@ def test_functions_and_methods_that_classes_are_told_of_are_those_of_the_package
     assert len(seen) == len(expected) and all(a is b for a, b in zip(seen, expected))
 
 
+@pytest.mark.parametrize("function", [og.add, og.ones, og.mm, Tensor.add, Tensor.add_, Tensor.sum])
+def test_functions_and_methods_survive_pickles(function):
+    assert copy.copy(function) is function and copy.deepcopy([function])[0] is function
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(function, protocol)) is function
+
+
 def test_objects_follow_their_operators_name():
     kernels = Library("identity_ops", "IMPL")
     first = Library("identity_ops", "DEF")

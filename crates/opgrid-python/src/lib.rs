@@ -59,7 +59,7 @@ mod _opgrid {
     #[pymodule_export]
     use crate::modes::{_current_mode, _enter_mode, _install_modes, EnteredMode};
     #[pymodule_export]
-    use crate::operators::functions::{function, function_names, method_names};
+    use crate::operators::functions::{_caller, function, function_names, method_names};
     #[pymodule_export]
     use crate::operators::packet::{
         OpOverload, Packet, function_overloads, is_defined, operator_names, overload_named, packet,

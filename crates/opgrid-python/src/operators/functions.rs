@@ -105,6 +105,32 @@ impl Caller {
     }
 }
 
+#[pymethods]
+impl Caller {
+    /// The function or method that calls it: pickles of functions in C ask the object behind them.
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        match self.style.is_function() && name == self.name() {
+            true => self.function(py),
+            false => Err(PyAttributeError::new_err(format!("'Caller' object has no attribute '{name}'"))),
+        }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, bool))> {
+        let again = py.import("opgrid._opgrid")?.getattr("_caller")?;
+        Ok((again, (self.name(), self.style == Style::Method)))
+    }
+}
+
+/// What pickles call for what is behind a function or method.
+///
+/// # Errors
+///
+/// `AttributeError` where there is no such operator.
+#[pyfunction]
+pub(crate) fn _caller<'py>(py: Python<'py>, name: &str, is_method: bool) -> PyResult<Bound<'py, Caller>> {
+    caller_of(&kept(py, name, if is_method { Style::Method } else { Style::Function })?)
+}
+
 /// Whether the caller wants gradients by the tensor that a factory makes.
 fn wants_gradient(arguments: &Arguments<'_, '_>) -> bool {
     arguments.keyword.iter().any(|(name, value)| {
