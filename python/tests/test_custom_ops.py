@@ -58,6 +58,8 @@ DEFAULTS = [
     (og.contiguous_format, og.memory_format),
     ([1, -2], List[int]),
     ([], List[int]),
+    ((), Sequence[Tensor]),
+    ([], List[Optional[Tensor]]),
     ((3, 4), Sequence[int]),
     ([1.5, math.inf, -2.0], List[float]),
     ([True, False], List[bool]),

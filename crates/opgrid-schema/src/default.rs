@@ -123,7 +123,8 @@ impl Parser<'_, '_> {
             element.fake(),
             Type::Int | Type::Float | Type::Complex | Type::Bool | Type::Str | Type::Scalar
         );
-        if !has_lists {
+        // A list without elements is one of any type.
+        if !has_lists && !items.is_empty() {
             let message = "lists are only supported for float, int and complex types";
             return Err(self.error(ParseErrorKind::InvalidDefault, start, message));
         }

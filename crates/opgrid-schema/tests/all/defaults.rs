@@ -51,6 +51,9 @@ fn lists_are_checked() {
     assert_eq!(default("ScalarType[] x=[half]"), Ok(ints(&[5])));
     assert_eq!(default("float[] x=[1]"), Ok(Constant::List(vec![Constant::Float(1.0)])));
     assert_eq!(default("int[2]? x=1"), Ok(Constant::Int(1)));
+    for empty in ["Tensor[] x=[]", "Tensor?[]? x=[]", "int[][] x=[]", "int?[] x=[]", "Device[] x=[]"] {
+        assert_eq!(default(empty), Ok(ints(&[])), "{empty}");
+    }
     let only = "lists are only supported for float, int and complex types";
     for (argument, message) in [
         ("int[2] x=1.5", "expected int but found float in the list"),
@@ -59,10 +62,9 @@ fn lists_are_checked() {
         ("bool[] x=[1]", "expected bool but found int in the list"),
         ("float[] x=[True]", "expected float but found bool in the list"),
         ("str[] x=[1]", "expected str but found int in the list"),
-        ("Tensor[] x=[]", only),
+        ("Tensor[] x=[None]", only),
         ("Scalar[] x=['a']", "expected number but found str in the list"),
-        ("int[][] x=[]", only),
-        ("int?[] x=[]", only),
+        ("int?[] x=[1]", only),
         ("int[] x=3", "expected [ but found 'number' here"),
         ("Tensor[] x=None", "expected [ but found 'None' here"),
         ("int[2] x=float", "expected None but found 'ident' here"),

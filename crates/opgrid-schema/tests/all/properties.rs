@@ -112,13 +112,16 @@ fn typed_default() -> impl Strategy<Value = (String, String)> {
         ("Layout", text(&["strided"])),
         ("MemoryFormat", text(&["contiguous_format"])),
         ("Device", text(&["\"cpu\"", "\"cuda:1\"", "\"privateuseone\""])),
+        ("Tensor[]", text(&["[]"])),
+        ("Tensor?[]", text(&["[]"])),
+        ("Tensor(a!)[]", text(&["[]"])),
     ];
     let mut all: Vec<BoxedStrategy<(String, String)>> = Vec::new();
     for (name, default) in base {
         all.push(default.clone().prop_map(move |text| (name.to_owned(), text)).boxed());
         let optional = prop_oneof![3 => default.clone(), 1 => Just("None".to_owned())];
         all.push(optional.prop_map(move |text| (format!("{name}?"), text)).boxed());
-        if name != "Device" {
+        if name != "Device" && !name.starts_with("Tensor") {
             all.push(list(default.clone()).prop_map(move |text| (format!("{name}[]"), text)).boxed());
             all.push(list(default).prop_map(move |text| (format!("{name}[]?"), text)).boxed());
         }

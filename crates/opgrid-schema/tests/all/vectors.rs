@@ -23,6 +23,7 @@ const DIFFERENCES: &[(&str, Outcome)] = &[
     ("foo(float x=-inf)->()", Ok("foo(float x=-inf) -> ()")),
     ("foo(float x=nan)->()", Ok("foo(float x=nan) -> ()")),
     ("foo(str[] x=['a','b'])->()", Ok("foo(str[] x=[\"a\", \"b\"]) -> ()")),
+    ("foo(Tensor[] x=[])->()", Ok("foo(Tensor[] x=[]) -> ()")),
     ("foo(int[2]? x=[1,2])->()", Ok("foo(int[2]? x=[1, 2]) -> ()")),
     ("foo(float x=1e-320)->()", Err("the number 1e-320 is too large or too close to zero for 64 bits")),
 ];
