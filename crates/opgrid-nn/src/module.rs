@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use opgrid_core::Result;
+use opgrid_core::{DType, Result};
 use opgrid_tensor::Tensor;
-use opgrid_tensor::layers::autograd::no_grad;
+use opgrid_tensor::layers::autograd::{convert_in_place, no_grad};
 
 use crate::error::argument;
 use crate::state::StateDict;
@@ -98,6 +98,38 @@ pub trait Module {
     /// A parameter that was computed of others.
     fn requires_grad_(&self, on: bool) -> Result<()> {
         self.parameters().iter().try_for_each(|parameter| parameter.requires_grad_(on).map(drop))
+    }
+
+    /// Converts parameters and buffers of floating-point dtypes, with their gradients. They stay the same tensors: optimizers
+    /// that hold them go on with them, and tied ones stay tied. What optimizers remember follows in their next step.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that is not floating-point; those of `aten::to`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::DType;
+    /// use opgrid_nn::optim::SGD;
+    /// use opgrid_nn::{Linear, Module};
+    ///
+    /// let layer = Linear::new(2, 1)?;
+    /// let optimizer = SGD::new(layer.parameters(), 0.1)?;
+    /// layer.to_dtype(DType::F64)?;
+    /// assert_eq!(layer.weight.dtype(), DType::F64);
+    /// assert!(optimizer.groups()[0].parameters().next().unwrap().is_same(&layer.weight));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    fn to_dtype(&self, dtype: DType) -> Result<()> {
+        if !dtype.is_floating_point() {
+            return Err(argument(format!("modules take floating-point dtypes only, found {dtype}")));
+        }
+        let tensors = [self.named_parameters(), self.named_buffers()].into_iter().flatten();
+        let floating = tensors.filter(|(_, tensor)| tensor.dtype().is_floating_point());
+        floating.into_iter().try_for_each(|(name, tensor)| {
+            convert_in_place(&tensor, dtype).map_err(|error| error.within(&name))
+        })
     }
 
     /// Parameters and buffers by name, as torch's `state_dict`. The tensors share the module's memory.

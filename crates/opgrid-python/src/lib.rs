@@ -62,7 +62,8 @@ mod _opgrid {
     use crate::operators::functions::{_caller, function, function_names, method_names};
     #[pymodule_export]
     use crate::operators::packet::{
-        OpOverload, Packet, function_overloads, is_defined, operator_names, overload_named, packet,
+        OpOverload, Packet, function_overloads, is_defined, operator_names,
+        overload_named, packet,
     };
     #[pymodule_export]
     use crate::operators::schema::{Schema, SchemaArgument};
@@ -81,7 +82,7 @@ mod _opgrid {
     #[pymodule_export]
     use crate::tensor::object::{TensorBase, TensorObject};
     #[pymodule_export]
-    use crate::tensor::storage::StorageObject;
+    use crate::tensor::storage::{_replace_elements, StorageObject};
     #[pymodule_export]
     use crate::torch::{_export_to_torch, _import_from_torch};
     #[pymodule_export]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import opgrid as og
 
@@ -10,6 +10,7 @@ from .. import _opgrid
 from .._opgrid import Tensor
 from . import functional as F
 from . import init
+from .loading import checks_first
 from .module import Module
 from .parameter import Parameter
 
@@ -21,6 +22,7 @@ class _BatchNorm(Module):
     batches). Evaluation uses the running ones, or the batch's with ``track_running_stats=False``.
     """
 
+    _version = 2
     _ndims: ClassVar[tuple[int, ...]]
     weight: Parameter | None
     bias: Parameter | None
@@ -69,6 +71,16 @@ class _BatchNorm(Module):
             init.ones_(self.weight)
         if self.bias is not None:
             init.zeros_(self.bias)
+
+    @checks_first
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
+    ) -> None:
+        version, key = local_metadata.get("version"), prefix + "num_batches_tracked"
+        # State dicts of version 1 have no count.
+        if (version is None or version < 2) and self.num_batches_tracked is not None and key not in state_dict:
+            state_dict[key] = self.num_batches_tracked
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     def forward(self, input: Tensor) -> Tensor:
         if input.ndim not in self._ndims:

@@ -11,8 +11,8 @@ from .. import _opgrid
 from .._opgrid import Tensor, TensorBase
 from ..autograd import no_grad
 from .hooks import HookHandle, hooked
-from .loading import LoadedKeys, loaded
-from .moving import target_of
+from .loading import LoadedKeys, checks_first, load_own, loaded, save_own, saved
+from .moving import Once, move_own, target_of
 from .parameter import Parameter, mark
 
 
@@ -39,6 +39,16 @@ def _missing_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
+_HOOKS = (
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
+
+
 class Module:
     """The base class of networks and their layers.
 
@@ -46,12 +56,14 @@ class Module:
     """
 
     training: bool
+    _version: int = 1
+    """Goes with state dicts, in their ``_metadata``, for modules whose state has changed its form."""
     forward: Callable[..., Any] = _missing_forward
 
     def __init__(self) -> None:
         places = vars(self)
         places["training"] = True
-        for name in ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks"):
+        for name in ("_parameters", "_buffers", "_modules", *_HOOKS):
             places[name] = {}
         places["_temporary"] = set()
 
@@ -190,6 +202,13 @@ class Module:
         found: dict[str, Any] = vars(self)[kind]
         return found
 
+    def _hooks(self, kind: str) -> list[Any]:
+        # A module that was pickled by an older version has fewer kinds.
+        return list(vars(self).get(kind, {}).values())
+
+    def _hooked(self, kind: str, hook: Callable[..., Any], flag: bool, prepend: bool = False) -> HookHandle:
+        return hooked(vars(self).setdefault(kind, {}), (hook, flag), prepend)
+
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """The direct submodules with their names, each once."""
         seen: set[int] = set()
@@ -312,36 +331,24 @@ class Module:
         fn(self)
         return self
 
-    def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
-        """Replaces all parameters and buffers by the results of ``fn``; shared ones stay shared."""
-        made: dict[int, tuple[Any, Any]] = {}
-        for module in self.modules():
-            for kind in ("_parameters", "_buffers"):
-                own = module._own(kind)
-                for name, tensor in own.items():
-                    if tensor is None:
-                        continue
-                    # The old tensor is kept alive, so that no other one gets its id meanwhile.
-                    if id(tensor) not in made:
-                        made[id(tensor)] = tensor, self._converted(tensor, fn, kind == "_parameters")
-                    own[name] = made[id(tensor)][1]
-        return self
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Gives all parameters and buffers the results of ``fn``; tied ones stay tied.
 
-    @staticmethod
-    def _converted(tensor: Any, fn: Callable[[Tensor], Tensor], is_parameter: bool) -> Any:
-        with no_grad():
-            result = fn(tensor)
-        if not is_parameter or result is tensor:
-            return result
-        parameter = Parameter(result, tensor.requires_grad)
-        if tensor.grad is not None:
-            parameter.grad = fn(tensor.grad)
-        return parameter
+        A parameter stays the same object, so that optimizers go on with it, unless its device changes. So does its
+        gradient.
+        """
+        once = fn if isinstance(fn, Once) else Once(fn)
+        if recurse:
+            for module in self.children():
+                module._apply(once)
+        move_own(self, once)
+        return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves parameters and buffers: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)``.
 
-        Only floating-point tensors change their dtype. Converted parameters are new ones: make optimizers later.
+        Only floating-point tensors change their dtype. Parameters stay the same objects, and optimizers go on with them.
+        On another device they are new ones: make optimizers after that.
         """
         device, dtype = target_of(args, kwargs)
 
@@ -376,27 +383,72 @@ class Module:
         """Converts floating-point parameters and buffers to bfloat16."""
         return self.to(og.bfloat16)
 
-    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
-        """Parameters and persistent buffers by dotted name, sharing memory with the module."""
-        found: dict[str, Tensor] = {}
-        for place, module in self.named_modules(prefix=prefix.removesuffix("."), remove_duplicate=False):
-            for name, tensor in module._state():
-                found[f"{place}.{name}" if place else name] = tensor if keep_vars else tensor.detach()
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Moves parameters and buffers without their elements, as from ``meta`` to a device that has memory."""
+        return self._apply(lambda tensor: og.empty_like(tensor, device=device), recurse)
+
+    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
+        """Parameters and persistent buffers by dotted name, sharing memory with the module, and extra state."""
+        found: dict[str, Any] = saved(self, destination, prefix, keep_vars)
         return found
 
-    def _state(self) -> Iterator[tuple[str, Tensor]]:
-        places = vars(self)
-        for kind in ("_parameters", "_buffers"):
-            for name, tensor in places[kind].items():
-                if tensor is not None and name not in places["_temporary"]:
-                    yield name, tensor
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        """Saves this module's own state, without that of modules below it; may be overridden."""
+        save_own(self, destination, prefix, keep_vars)
+
+    def get_extra_state(self) -> Any:
+        """State beside parameters and buffers, to go with the state dict; for modules that override it."""
+        raise RuntimeError(f"{type(self).__name__} has no extra state; override get_extra_state and set_extra_state")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Takes back what ``get_extra_state`` gave; for modules that override it."""
+        raise RuntimeError(f"{type(self).__name__} has no extra state; override get_extra_state and set_extra_state")
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> LoadedKeys:
         """Copies a state dict into parameters and buffers; with ``assign``, uses its tensors themselves.
 
-        Missing and unexpected names are errors unless ``strict`` is false; shapes that differ always are.
+        Missing and unexpected names are errors unless ``strict`` is false; shapes that differ always are. One error
+        names all of them. Assigned parameters are new objects: make optimizers after that.
         """
         return loaded(self, state_dict, strict, assign)
+
+    @checks_first
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Loads this module's own state, without that of modules below it; may be overridden."""
+        load_own(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Calls ``hook(module, prefix, keep_vars)`` before the module's state is saved."""
+        return self._hooked("_state_dict_pre_hooks", hook, False)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Calls ``hook(module, state_dict, prefix, local_metadata)`` after the module's state was saved."""
+        return self._hooked("_state_dict_hooks", hook, False)
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """As `register_state_dict_post_hook`; what the hook returns, unless ``None``, replaces the state dict."""
+        return self._hooked("_state_dict_hooks", hook, True)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Calls the hook with the module and the arguments of ``_load_from_state_dict`` before that loads."""
+        return self._hooked("_load_state_dict_pre_hooks", hook, True)
+
+    def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> HookHandle:
+        """As `register_load_state_dict_pre_hook`, without the module unless ``with_module``."""
+        return self._hooked("_load_state_dict_pre_hooks", hook, with_module)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Calls ``hook(module, keys)`` after the module has loaded; it may change the lists of keys."""
+        return self._hooked("_load_state_dict_post_hooks", hook, False)
 
     def __getstate__(self) -> dict[str, Any]:
         # Copies of tensors lose the mark of parameters, pickles `requires_grad` as well.

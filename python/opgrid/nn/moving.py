@@ -1,11 +1,69 @@
-"""The device and dtype that ``Module.to`` is asked for."""
+"""Moving modules to other dtypes and devices: what ``Module.to`` is asked for, and how parameters take over results."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .. import _opgrid
-from .._opgrid import TensorBase
+from .._opgrid import Tensor, TensorBase
+from ..autograd import no_grad
+from .parameter import Parameter
+
+if TYPE_CHECKING:
+    from .module import Module
+
+
+class Once:
+    """A function of tensors that is called once for each tensor, so that tied tensors stay tied."""
+
+    def __init__(self, fn: Callable[[Tensor], Tensor]) -> None:
+        self.fn = fn
+        self.results: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        # The tensor is kept alive, so that no other one gets its id meanwhile.
+        if id(tensor) not in self.results:
+            self.results[id(tensor)] = tensor, self.fn(tensor)
+        return self.results[id(tensor)][1]
+
+
+def move_own(module: Module, fn: Once) -> None:
+    """Gives the parameters and buffers of a module itself the results of a function."""
+    parameters, buffers = module._own("_parameters"), module._own("_buffers")
+    for name, parameter in parameters.items():
+        if parameter is not None:
+            parameters[name] = _moved(parameter, fn)
+    for name, buffer in buffers.items():
+        if buffer is not None:
+            with no_grad():
+                buffers[name] = fn(buffer)
+
+
+def _moved(parameter: Any, fn: Once) -> Any:
+    """The parameter with the result as its elements, or a new one of the result."""
+    known = fn.results.get(id(parameter))
+    if known is not None and (known[1] is parameter or isinstance(known[1], Parameter)):
+        return known[1]
+    with no_grad():
+        result = fn.fn(parameter)
+        grad = None if parameter.grad is None else fn.fn(parameter.grad)
+    moved = parameter
+    if result is not parameter and can_replace(parameter, result):
+        _opgrid._replace_elements(parameter, result)
+        if grad is not None and grad is not parameter.grad:
+            _opgrid._replace_elements(parameter.grad, grad)
+    elif result is not parameter:
+        moved = Parameter(result, parameter.requires_grad)
+        moved.grad = grad
+    fn.results[id(parameter)] = parameter, moved
+    return moved
+
+
+def can_replace(tensor: Tensor, other: Tensor) -> bool:
+    """Whether a tensor can take over the elements of another one: only where that is of the same kind and device."""
+    is_alike = type(tensor) is type(other) and tensor.device == other.device and tensor.layout == other.layout
+    return is_alike and not other.requires_grad
 
 
 def target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:

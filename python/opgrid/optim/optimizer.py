@@ -82,6 +82,8 @@ class Optimizer:
                 updated = [(parameter, grad) for parameter, grad in pairs if grad is not None]
                 if updated:
                     states = [self.state.setdefault(parameter, {}) for parameter, _ in updated]
+                    for (parameter, _), state in zip(updated, states, strict=True):
+                        _follow(parameter, state)
                     self._update([pair[0] for pair in updated], [pair[1] for pair in updated], states, group)
         return loss
 
@@ -98,7 +100,11 @@ class Optimizer:
             for number, parameter in enumerate(p for group in self.param_groups for p in group["params"])
         }
         groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
-        state = {numbers[id(parameter)]: dict(values) for parameter, values in self.state.items() if values}
+        state = {
+            numbers[id(parameter)] if isinstance(parameter, TensorBase) else parameter: dict(values)
+            for parameter, values in self.state.items()
+            if values
+        }
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -118,10 +124,14 @@ class Optimizer:
         parameters: dict[Any, Tensor] = {}
         for mine, loaded in zip(self.param_groups, groups, strict=True):
             parameters.update(zip(loaded["params"], mine["params"], strict=True))
-        state = {
-            parameters[number]: {name: _loaded(name, value, parameters[number]) for name, value in values.items()}
-            for number, values in state_dict["state"].items()
-        }
+        state: dict[Any, Any] = {}
+        for number, values in state_dict["state"].items():
+            if number in parameters:
+                parameter = parameters[number]
+                state[parameter] = {name: _loaded(name, value, parameter) for name, value in values.items()}
+            else:
+                # What belongs to no parameter is kept.
+                state[number] = values
         self.state = state
         self.param_groups = [
             {**loaded, "params": mine["params"]} for mine, loaded in zip(self.param_groups, groups, strict=True)
@@ -142,6 +152,13 @@ def _loaded(name: str, value: Any, parameter: Tensor) -> Any:
     if name == "step" or not parameter.is_floating_point():
         return value.clone()
     return value.to(parameter.device, parameter.dtype, copy=True)
+
+
+def _follow(parameter: Tensor, state: dict[str, Any]) -> None:
+    """Converts what is remembered of a parameter to its dtype, after its module was converted."""
+    for name, value in state.items():
+        if isinstance(value, TensorBase) and name != "step" and value.dtype != parameter.dtype:
+            state[name] = value.to(parameter.device, parameter.dtype)
 
 
 def real(tensors: list[Tensor]) -> list[Tensor]:

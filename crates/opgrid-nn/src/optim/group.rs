@@ -31,6 +31,21 @@ pub(super) struct Slot {
     pub(super) kept: Vec<Tensor>,
 }
 
+impl Slot {
+    /// Converts what is remembered to the parameter's dtype, after its module was converted.
+    ///
+    /// # Errors
+    ///
+    /// Those of `aten::to`.
+    pub(super) fn follow_dtype(&mut self) -> Result<()> {
+        let dtype = self.parameter.dtype();
+        for kept in self.kept.iter_mut().filter(|kept| kept.dtype() != dtype) {
+            *kept = kept.to_dtype(dtype)?;
+        }
+        Ok(())
+    }
+}
+
 /// The tensor, a complex one as pairs of real numbers on the same memory.
 pub(super) fn real(tensor: &Tensor) -> Result<Tensor> {
     match tensor.dtype().is_complex() {
@@ -269,6 +284,7 @@ macro_rules! optimizer {
                 opgrid_tensor::layers::autograd::no_grad(|| {
                     for group in &mut self.groups.list {
                         group.settings.check()?;
+                        group.slots.iter_mut().try_for_each(|slot| slot.follow_dtype())?;
                         update(group)?;
                     }
                     Ok(())

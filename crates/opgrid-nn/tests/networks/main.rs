@@ -1,5 +1,6 @@
 //! Networks and optimizers, by numbers that torch computed, by what they hold, and by what they say of mistakes.
 
+mod conversions;
 mod holding;
 mod numbers;
 mod optimizers;

@@ -1,10 +1,22 @@
 //! The memory behind tensors, as an object.
 
+use opgrid::layers::autograd::replace_elements;
 use opgrid::tensor::Geometry;
 use opgrid::{Array, DType, Device, Storage, Tensor, TensorSpec};
 use pyo3::prelude::*;
 
+use super::object::expect_tensor;
 use crate::errors::OrRaise;
+
+/// Gives a tensor the elements of another one, of any dtype and shape. Its objects and its gradient stay.
+#[pyfunction]
+pub(crate) fn _replace_elements(
+    py: Python<'_>,
+    tensor: &Bound<'_, PyAny>,
+    other: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    replace_elements(expect_tensor(tensor)?, expect_tensor(other)?).or_raise(py)
+}
 
 /// The memory of one or several tensors. `Tensor(storage)` is a view of all of it.
 #[pyclass(name = "Storage", module = "opgrid", frozen)]

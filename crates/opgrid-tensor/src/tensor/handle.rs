@@ -600,6 +600,26 @@ impl Tensor {
         Err(argument("another thread changed the tensor just now; give each thread its own"))
     }
 
+    /// As [`become_array`](Self::become_array), where the dtype may change with the memory: a tensor's keys are those of its
+    /// device, whatever its dtype.
+    ///
+    /// # Errors
+    ///
+    /// Another device; a quantized dtype, which has keys of its own; a tensor without a storage; another thread changes the
+    /// tensor at the same time.
+    pub(crate) fn become_converted(&self, array: Array) -> Result<()> {
+        let found = self.array()?.spec();
+        let has_own_keys = found.dtype().is_quantized() || array.dtype().is_quantized();
+        if found.dtype() == array.dtype() || found.device() != array.device() || has_own_keys {
+            return self.become_array(array);
+        }
+        let record = self.record();
+        if record.replace(record.latest.load(Ordering::Acquire), array) {
+            return Ok(());
+        }
+        Err(argument("another thread changed the tensor just now; give each thread its own"))
+    }
+
     /// The map from indices to elements; that of sizes `[0]` for an undefined tensor.
     #[inline]
     pub fn geometry(&self) -> &Geometry {

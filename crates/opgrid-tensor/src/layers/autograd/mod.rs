@@ -19,6 +19,7 @@
 //! | `graph` | the graph as a value, as text and as a picture |
 //! | `custom` | calls whose derivative is stated where they are made |
 //! | `data` | a tensor's memory, changed behind the back of the graph |
+//! | `convert` | tensors that take over the elements of another one, of any dtype |
 //! | `check` | gradients against differences |
 //!
 //! # Examples
@@ -41,6 +42,7 @@ mod alive;
 mod backward;
 mod check;
 mod checkpoint;
+mod convert;
 mod custom;
 mod data;
 mod graph;
@@ -59,6 +61,7 @@ pub use alive::nodes_alive;
 pub use backward::{BackwardOptions, backward, grad, sum_to};
 pub use check::{CheckOptions, gradcheck, gradgradcheck};
 pub use checkpoint::{CheckpointOptions, checkpoint};
+pub use convert::{convert_in_place, replace_elements};
 pub use custom::{Forward, custom};
 pub use data::replace_data;
 pub use graph::{Graph, GraphNode, GraphOptions, GraphTarget, SavedTensor, graph};
