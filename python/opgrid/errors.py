@@ -73,6 +73,10 @@ class FileError(OpgridError, OSError):
     """A file could not be read or written."""
 
 
+class MissingFileError(FileError, FileNotFoundError):
+    """A file, or the folder of a new one, is not where it was looked for."""
+
+
 class PanicError(OpgridError, RuntimeError):
     """Rust code failed in a way that it did not expect: please report it."""
 

@@ -49,7 +49,8 @@ pub fn find(asked: &Path) -> Result<PathBuf> {
         }
         (false, _) => "there is no such file".to_owned(),
     };
-    Err(Error::new(ErrorKind::File, format!("plugin `{name}`: {looked}; give the path of the library")))
+    let message = format!("plugin `{name}`: {looked}; give the path of the library");
+    Err(Error::new(ErrorKind::File, message).caused_by(std::io::Error::from(std::io::ErrorKind::NotFound)))
 }
 
 /// The bytes of a file.

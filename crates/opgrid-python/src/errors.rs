@@ -19,8 +19,15 @@ use crate::keys::KeySet;
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     match raised_inside(error) {
         Some(raised) => raised.clone_ref(py),
+        None if is_missing_file(error) => named(py, "MissingFileError", error.message()),
         None => new(py, error.kind(), error.message()),
     }
+}
+
+/// Whether a file was not where it was looked for.
+fn is_missing_file(error: &Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    error.kind() == ErrorKind::File && cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::NotFound)
 }
 
 /// The exception of a call that failed, which knows the operator and the keys, and can explain. `keys` are those that the

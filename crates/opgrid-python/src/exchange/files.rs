@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::errors::OrRaise;
 use crate::tensor::object::{expect_tensor, of};
 
-/// Tensors by their names; one without a name is alone.
+/// Tensors or texts by their names; a tensor without a name is alone.
 type Named<T> = Vec<(String, T)>;
 
 #[cold]
@@ -22,14 +22,28 @@ fn ending(path: &Path) -> &str {
     path.extension().and_then(|ending| ending.to_str()).unwrap_or("")
 }
 
-fn read(path: &Path) -> Result<Named<Tensor>> {
+/// The tensors of a file, and what it holds beside them: names, and why they were left out.
+fn read(path: &Path) -> Result<(Named<Tensor>, Named<String>)> {
+    let mut left_out = Vec::new();
     let arrays = match ending(path) {
         "npy" => vec![(String::new(), files::npy::read(path)?)],
-        "npz" => files::npz::read_all(path)?,
+        "npz" => {
+            let contents = files::npz::contents(path)?;
+            left_out = contents.left_out.into_iter().map(|(name, error)| (name, error.to_string())).collect();
+            contents.arrays
+        }
         "safetensors" => files::safetensors::read_all(path)?,
-        _ => return Err(unknown_format(path)),
+        // A missing file is told before its name is judged.
+        _ => {
+            std::fs::metadata(path).map_err(|error| {
+                let message = format!("{}: cannot be read: {error}", path.display());
+                Error::new(ErrorKind::File, message).caused_by(error)
+            })?;
+            return Err(unknown_format(path));
+        }
     };
-    arrays.into_iter().map(|(name, array)| Ok((name, Tensor::from_array(array)?))).collect()
+    let tensors = arrays.into_iter().map(|(name, array)| Ok((name, Tensor::from_array(array)?)));
+    Ok((tensors.collect::<Result<_>>()?, left_out))
 }
 
 fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
@@ -59,11 +73,15 @@ fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
     }
 }
 
-/// The tensors of a file.
+/// The tensors of a file, and the names of what was left out with the reasons.
 #[pyfunction]
-pub(crate) fn read_file(py: Python<'_>, path: std::path::PathBuf) -> PyResult<Named<Py<PyAny>>> {
-    let tensors = py.detach(|| read(&path)).or_raise(py)?;
-    tensors.into_iter().map(|(name, tensor)| Ok((name, of(py, tensor)?))).collect()
+pub(crate) fn read_file(
+    py: Python<'_>,
+    path: std::path::PathBuf,
+) -> PyResult<(Named<Py<PyAny>>, Named<String>)> {
+    let (tensors, left_out) = py.detach(|| read(&path)).or_raise(py)?;
+    let tensors = tensors.into_iter().map(|(name, tensor)| Ok((name, of(py, tensor)?)));
+    Ok((tensors.collect::<PyResult<_>>()?, left_out))
 }
 
 /// Writes tensors to a file.

@@ -61,6 +61,44 @@ fn spellings() -> impl Iterator<Item = (DType, &'static str)> {
     SPELLINGS.into_iter().filter_map(|(dtype, spelling)| Some((dtype, spelling?)))
 }
 
+/// The other names that numpy reads, on a machine where `long` has 64 bits. Names of one letter may have an order of bytes
+/// in front of them, others not.
+const OTHER_NAMES: [(DType, &[&str]); 14] = [
+    (DType::Bool, &["?", "bool", "bool_"]),
+    (DType::U8, &["B", "uint8", "ubyte"]),
+    (DType::I8, &["b", "int8", "byte"]),
+    (DType::I16, &["h", "int16", "short"]),
+    (DType::I32, &["i", "int32", "intc"]),
+    (DType::I64, &["l", "q", "p", "n", "int64", "int", "int_", "intp", "long", "longlong"]),
+    (DType::U16, &["H", "uint16", "ushort"]),
+    (DType::U32, &["I", "uint32", "uintc"]),
+    (DType::U64, &["L", "Q", "P", "N", "uint64", "uint", "uintp", "ulong", "ulonglong"]),
+    (DType::F16, &["e", "float16", "half"]),
+    (DType::F32, &["f", "float32", "single"]),
+    (DType::F64, &["d", "float64", "double", "float"]),
+    (DType::Complex64, &["F", "complex64", "csingle"]),
+    (DType::Complex128, &["D", "complex128", "cdouble", "complex"]),
+];
+
+/// The dtype that numpy understands by a text, and whether its bytes are in big-endian order.
+fn dtype_of(descr: &str) -> Option<(DType, bool)> {
+    let (order, kind) = match descr.split_at_checked(1) {
+        Some((order @ ("<" | ">" | "=" | "|"), kind)) => (Some(order), kind),
+        _ => (None, descr),
+    };
+    let dtype = spellings().find(|row| row.1 == kind).map(|row| row.0).or_else(|| {
+        let names = |row: &&(DType, &[&str])| row.1.contains(&kind);
+        OTHER_NAMES.iter().find(names).map(|row| row.0).filter(|_| order.is_none() || kind.len() == 1)
+    })?;
+    // Without an order, elements are in the machine's own, as numpy takes them.
+    let big_endian = match order {
+        Some(">") => true,
+        Some("<") => false,
+        _ => cfg!(target_endian = "big"),
+    };
+    Some((dtype, big_endian))
+}
+
 /// The bytes of a header for row-major elements.
 ///
 /// # Errors
@@ -160,16 +198,13 @@ impl<'a> Text<'a> {
             return Err(self.unsupported("structured elements"));
         }
         let descr = self.string("a dtype in quotes")?;
-        let (order, kind) = descr.split_at_checked(1).unwrap_or(("", ""));
-        let row = spellings().find(|row| row.1 == kind);
-        match (order, row) {
-            ("<" | "|" | "=", Some(row)) => Ok((row.0, false)),
-            (">", Some(row)) => Ok((row.0, true)),
+        match dtype_of(descr) {
+            Some(found) => Ok(found),
             // What extensions of numpy write for bfloat16, and what it writes for any other two bytes.
-            _ if kind == "V2" => Err(self.unsupported(&format!(
+            None if matches!(descr, "V2" | "|V2" | "<V2" | ">V2" | "=V2") => Err(self.unsupported(&format!(
                 "dtype `{descr}` (which may have been bfloat16, and does not say so)"
             ))),
-            _ => Err(self.unsupported(&format!("dtype `{descr}`"))),
+            None => Err(self.unsupported(&format!("dtype `{descr}`"))),
         }
     }
 
@@ -292,6 +327,35 @@ mod tests {
         let header = decoded("{ \"shape\":(2L ,3),'fortran_order' : True,'descr':'>i8'}\n").unwrap();
         assert_eq!(header.sizes.as_slice(), [2, 3]);
         assert!(header.fortran_order && header.big_endian);
+    }
+
+    #[test]
+    fn names_of_dtypes_are_read_as_numpy_reads_them() {
+        let read = |descr: &str| {
+            decoded(&format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (2,), }}")).ok()
+        };
+        let rows = OTHER_NAMES.map(|(dtype, names)| (dtype, names.to_vec()));
+        for (dtype, names) in rows.into_iter().chain(spellings().map(|row| (row.0, vec![row.1]))) {
+            for name in names {
+                let takes_order = name.len() == 1 || name.ends_with(|last: char| last.is_ascii_digit());
+                let takes_order =
+                    takes_order && !name[1..].contains(|letter: char| letter.is_ascii_alphabetic());
+                for order in ["", "<", "=", "|", ">"] {
+                    let found = read(&format!("{order}{name}"));
+                    if !order.is_empty() && !takes_order {
+                        assert!(found.is_none(), "{order}{name}");
+                        continue;
+                    }
+                    let found = found.unwrap_or_else(|| panic!("{order}{name} is read"));
+                    assert_eq!((found.dtype, found.big_endian), (dtype, order == ">"), "{order}{name}");
+                }
+            }
+        }
+        for name in
+            ["", "<", "u", "f16", "g", "S1", "U1", "O", "|O", "M8", "f4 ", "Float32", "(1,)f4", "f4,f4"]
+        {
+            assert!(read(name).is_none(), "{name}");
+        }
     }
 
     #[test]

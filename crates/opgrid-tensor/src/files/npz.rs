@@ -1,15 +1,19 @@
 //! Several arrays by name in numpy's `.npz` format: a zip archive of `.npy` files, stored or deflated.
+//!
+//! An archive may hold other things as well: folders, files of another kind, arrays of texts or of Python objects. As in
+//! numpy, they are in nobody's way until somebody asks for them: [`contents`] says what was left out and why.
 
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use opgrid_core::{Error, Result};
+use opgrid_core::{Error, ErrorKind, Result};
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::expect_distinct;
+use super::header::MAGIC;
 use super::npy;
 use super::whole::{self, Target};
 use crate::error;
@@ -29,24 +33,60 @@ struct Archive<R> {
     zip: ZipArchive<R>,
 }
 
-/// The names of the arrays, in the order of the archive.
+/// What an archive holds, in its order.
+#[derive(Debug)]
+pub struct Contents {
+    /// The arrays with their names.
+    pub arrays: Vec<(String, Array)>,
+    /// The names of members that are no arrays or whose dtype has no support, with the error of whoever asks for one.
+    pub left_out: Vec<(String, Error)>,
+}
+
+/// The names of the arrays, in the order of the archive, those of unsupported dtypes included.
 ///
 /// # Errors
 ///
-/// A file that cannot be read or is no archive; an entry that is no array.
+/// A file that cannot be read or is no archive.
 pub fn names(path: &Path) -> Result<Vec<String>> {
     Archive::open(path)?.names()
 }
 
-/// All arrays with their names, in the order of the archive.
+/// All arrays that can be read, with their names, in the order of the archive. Texts, objects and members that are no
+/// arrays are left out; [`contents`] says which.
 ///
 /// # Errors
 ///
-/// As [`names`] and [`npy::read`].
+/// As [`contents`].
 pub fn read_all(path: &Path) -> Result<Vec<(String, Array)>> {
+    contents(path).map(|contents| contents.arrays)
+}
+
+/// All arrays that can be read, and what was left out.
+///
+/// # Errors
+///
+/// A file that cannot be read, is no archive or is broken; one that holds something, but nothing that can be read.
+pub fn contents(path: &Path) -> Result<Contents> {
     let mut archive = Archive::open(path)?;
-    let arrays = archive.names()?.into_iter().enumerate();
-    arrays.map(|(index, name)| archive.entry(index).map(|array| (name, array))).collect()
+    let mut found = Contents { arrays: Vec::new(), left_out: Vec::new() };
+    for member in archive.members()? {
+        if !member.is_array {
+            let error = no_array(&archive.name, &member.name);
+            found.left_out.push((member.name, error));
+            continue;
+        }
+        match archive.entry(member.index) {
+            Ok(array) => found.arrays.push((member.name, array)),
+            Err(error) if error.kind() == ErrorKind::NotImplemented => {
+                found.left_out.push((member.name, error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match found.arrays.is_empty() {
+        true if !found.left_out.is_empty() => Err(found.left_out.remove(0).1),
+        _ => Ok(found),
+    }
 }
 
 /// The array of one name.
@@ -111,21 +151,43 @@ impl<R: Read + Seek> Archive<R> {
         Ok(Self { name, length, zip })
     }
 
-    fn names(&self) -> Result<Vec<String>> {
-        let name = |index| match self.zip.name_for_index(index) {
-            Some(Ok(name)) => array_name(&self.name, &name),
-            Some(Err(error)) => Err(broken(&self.name, &format!("name of entry {index}"), error)),
-            None => Err(broken(&self.name, &format!("name of entry {index}"), ZipError::FileNotFound)),
-        };
-        (0..self.zip.len()).map(name).collect()
+    /// What is in the archive apart from folders.
+    fn members(&mut self) -> Result<Vec<Member>> {
+        let mut members = Vec::with_capacity(self.zip.len());
+        for index in 0..self.zip.len() {
+            let path = &self.name;
+            let unnamed = |error| broken(path, &format!("name of entry {index}"), error);
+            let mut file =
+                self.zip.by_index(index).map_err(|error| broken(path, &format!("entry {index}"), error))?;
+            let (name, is_folder) = (file.name().map_err(unnamed)?.into_owned(), file.is_dir());
+            if is_folder {
+                continue;
+            }
+            let mut start = [0; MAGIC.len()];
+            let is_array = name.ends_with(ENDING) || (file.read_exact(&mut start).is_ok() && start == *MAGIC);
+            members.push(Member { index, name: array_name(&name).to_owned(), is_array });
+        }
+        Ok(members)
+    }
+
+    fn names(&mut self) -> Result<Vec<String>> {
+        let arrays = self.members()?.into_iter().filter(|member| member.is_array);
+        Ok(arrays.map(|member| member.name).collect())
     }
 
     fn named(&mut self, name: &str) -> Result<Array> {
-        match self.zip.index_for_name(&format!("{name}{ENDING}")) {
-            Some(index) => self.entry(index),
+        let members = self.members()?;
+        match members.iter().find(|member| member.name == name) {
+            Some(member) if member.is_array => self.entry(member.index),
+            Some(member) => Err(no_array(&self.name, &member.name)),
             None => {
-                let known = self.names()?.join(", ");
-                let message = format!("{}: no array `{name}`, expected one of {known}", self.name.display());
+                let known: Vec<_> =
+                    members.into_iter().filter(|it| it.is_array).map(|member| member.name).collect();
+                let expected = match known.is_empty() {
+                    true => "an archive that holds arrays".to_owned(),
+                    false => format!("one of {}", known.join(", ")),
+                };
+                let message = format!("{}: no array `{name}`, expected {expected}", self.name.display());
                 Err(error::file(message))
             }
         }
@@ -136,7 +198,7 @@ impl<R: Read + Seek> Archive<R> {
         let mut file =
             self.zip.by_index(index).map_err(|error| broken(path, &format!("entry {index}"), error))?;
         let name = file.name().map_err(|error| broken(path, &format!("name of entry {index}"), error))?;
-        let name = format!("{}:{}", path.display(), array_name(path, &name)?);
+        let name = format!("{}:{}", path.display(), array_name(&name));
         let (packed, size) = (file.compressed_size(), file.size());
         let largest = match file.compression() {
             CompressionMethod::Stored => packed,
@@ -153,13 +215,26 @@ impl<R: Read + Seek> Archive<R> {
     }
 }
 
-/// The name of the array in a file of the archive.
-fn array_name(path: &Path, file: &str) -> Result<String> {
-    file.strip_suffix(ENDING).map(str::to_owned).ok_or_else(|| {
-        let message =
-            format!("{}: entry `{file}` is no array, expected a name that ends in {ENDING}", path.display());
-        error::file(message)
-    })
+/// A member of an archive.
+struct Member {
+    index: usize,
+    /// Without the ending of arrays.
+    name: String,
+    /// Whether its name or its first bytes say so.
+    is_array: bool,
+}
+
+/// What the array in a file of the archive is called.
+fn array_name(file: &str) -> &str {
+    file.strip_suffix(ENDING).unwrap_or(file)
+}
+
+#[cold]
+fn no_array(path: &Path, member: &str) -> Error {
+    let path = path.display();
+    error::file(format!(
+        "{path}: member `{member}` is no array, expected one as numpy.save writes it; unpack other files with a zip tool"
+    ))
 }
 
 #[cold]

@@ -74,7 +74,12 @@ fn create_beside(path: &Path) -> Result<(File, Temporary)> {
             // Left behind by an earlier process of the same number.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(io_error(path, "cannot be written, make its folder first", error));
+                let folder = path.parent().unwrap_or(path).display();
+                let message = format!(
+                    "{}: cannot be written, make its folder first: there is no folder {folder}",
+                    path.display()
+                );
+                return Err(error::file(message).caused_by(error));
             }
             Err(error) => return Err(io_error(path, "cannot be written", error)),
         }
@@ -84,16 +89,17 @@ fn create_beside(path: &Path) -> Result<(File, Temporary)> {
 /// An error of the file system, about `path`.
 #[cold]
 pub(super) fn io_error(path: &Path, what: &str, cause: io::Error) -> Error {
-    let remedy = match cause.kind() {
-        io::ErrorKind::NotFound if path.is_relative() => {
-            let folder = std::env::current_dir()
-                .map_or_else(|_| "the present folder".into(), |dir| dir.display().to_string());
-            format!("; expected it in {folder}, from where the path is looked up")
-        }
-        io::ErrorKind::NotFound => "; expected a file at that path".to_owned(),
-        _ => String::new(),
-    };
-    error::file(format!("{}: {what}: {cause}{remedy}", path.display())).caused_by(cause)
+    if cause.kind() == io::ErrorKind::NotFound {
+        let looked_up = match std::env::current_dir() {
+            Ok(folder) if path.is_relative() => {
+                format!("; the path is looked up from {}", folder.display())
+            }
+            _ => String::new(),
+        };
+        let message = format!("{}: {what}: there is no such file{looked_up}", path.display());
+        return error::file(message).caused_by(cause);
+    }
+    error::file(format!("{}: {what}: {cause}", path.display())).caused_by(cause)
 }
 
 /// What the archive writer needs of its target.

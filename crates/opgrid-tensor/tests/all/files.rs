@@ -146,17 +146,95 @@ fn files_are_found_by_their_spec() {
     assert!(message(files::read(&spec("stored.npz"))).contains("with one of w, b, flag"));
     assert!(message(files::read("x.txt")).contains("x.txt: unknown kind of file"));
     let missing = message(files::read(&spec("none.npy")));
-    assert!(missing.contains("none.npy: cannot be read") && missing.contains("; expected"), "{missing}");
+    assert!(missing.contains("none.npy: cannot be read: there is no such file"), "{missing}");
     let missing = message(files::read("none.npy"));
-    assert!(missing.contains("from where the path is looked up"), "{missing}");
+    assert!(missing.contains("; the path is looked up from"), "{missing}");
     assert!(message(files::read(&spec("none.npz:w"))).contains("none.npz: cannot be read"));
     assert!(
         message(npy::read(&data(""))).contains("cannot be read")
             || message(npy::read(&data(""))).contains("expected a file")
     );
     assert_eq!(npz::read(&data("mixed.npz"), "good").unwrap().sizes(), [2, 3]);
-    let mixed = message(npz::read_all(&data("mixed.npz")));
-    assert!(mixed.contains("mixed.npz:text") && mixed.contains("`<U1`"), "{mixed}");
+    let mixed = npz::contents(&data("mixed.npz")).unwrap();
+    assert_eq!(mixed.arrays.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["good"]);
+    let (name, error) = &mixed.left_out[0];
+    let error = error.to_string();
+    assert!(name == "text" && error.contains("mixed.npz:text") && error.contains("`<U1`"), "{error}");
+    assert_eq!(message(npz::read(&data("mixed.npz"), "text")), error);
+}
+
+#[test]
+fn archives_may_hold_other_things() {
+    let folder = Folder::new("members");
+    let archive = |name: &str, members: &[(&str, &[u8])]| {
+        let mut zip = zip::ZipWriter::new(fs::File::create(folder.file(name)).unwrap());
+        for (member, bytes) in members {
+            let options = zip::write::SimpleFileOptions::default();
+            match member.strip_suffix('/') {
+                Some(member) => zip.add_directory(member, options).unwrap(),
+                None => {
+                    zip.start_file(*member, options).unwrap();
+                    std::io::Write::write_all(&mut zip, bytes).unwrap();
+                }
+            }
+        }
+        zip.finish().unwrap();
+        folder.file(name)
+    };
+    let array = fs::read(data("f4.npy")).unwrap();
+    let named = |found: &[(String, Array)]| found.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
+    let members: [(&str, &[u8]); 6] = [
+        ("sub/", b""),
+        ("README.txt", b"hello"),
+        ("empty", b""),
+        ("sub/w.npy", &array),
+        ("unnamed", &array),
+        ("w.npy", &array),
+    ];
+    let mixed = archive("mixed.npz", &members);
+    let contents = npz::contents(&mixed).unwrap();
+    assert_eq!(named(&contents.arrays), ["sub/w", "unnamed", "w"]);
+    assert_eq!(npz::names(&mixed).unwrap(), ["sub/w", "unnamed", "w"]);
+    assert_eq!(contents.left_out.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(), ["README.txt", "empty"]);
+    assert_eq!(npz::read(&mixed, "sub/w").unwrap().to_vec::<f32>().unwrap(), MATRIX);
+    let refused = message(npz::read(&mixed, "README.txt"));
+    assert!(refused.contains("mixed.npz: member `README.txt` is no array"), "{refused}");
+    let unknown = message(npz::read(&mixed, "x"));
+    assert!(unknown.contains("no array `x`, expected one of sub/w, unnamed, w"), "{unknown}");
+
+    let others = archive("others.npz", &members[..2]);
+    assert!(message(npz::read_all(&others)).contains("`README.txt` is no array"));
+    assert!(message(npz::read(&others, "w")).contains("expected an archive that holds arrays"));
+    assert!(npz::read_all(&archive("empty.npz", &[])).unwrap().is_empty());
+    let broken = archive("broken.npz", &[("w.npy", &array), ("b.npy", &array[..9])]);
+    assert!(message(npz::read_all(&broken)).contains("broken.npz:b"), "what is broken is not passed over");
+}
+
+#[test]
+fn every_reader_says_that_a_file_is_not_there() {
+    let folder = Folder::new("missing");
+    let at = |name: &str| folder.file(name).display().to_string();
+    let file = |name: &str| folder.file(name);
+    let read: [(&str, Box<dyn Fn() -> String>); 9] = [
+        ("npy::read", Box::new(|| message(npy::read(&file("x.npy"))))),
+        ("npz::read", Box::new(|| message(npz::read(&file("x.npz"), "w")))),
+        ("npz::names", Box::new(|| message(npz::names(&file("x.npz"))))),
+        ("npz::contents", Box::new(|| message(npz::contents(&file("x.npz"))))),
+        ("safetensors::read", Box::new(|| message(files::safetensors::read(&file("x.safetensors"), "w")))),
+        ("safetensors::names", Box::new(|| message(files::safetensors::names(&file("x.safetensors"))))),
+        ("safetensors::read_all", Box::new(|| message(files::safetensors::read_all(&file("x.safetensors"))))),
+        ("files::read", Box::new(|| message(files::read(&at("x.npz"))))),
+        ("Tensor::load", Box::new(|| message(opgrid_tensor::Tensor::load(&at("x.safetensors:w"))))),
+    ];
+    for (reader, refused) in read {
+        let refused = refused();
+        assert!(refused.contains("cannot be read: there is no such file"), "{reader}: {refused}");
+    }
+    let one = Array::from_slice(&[1.0f32], &[1]).unwrap();
+    for name in ["none/x.npy", "none/x.npz:w", "none/x.safetensors:w"] {
+        let refused = message(files::write(&at(name), &one));
+        assert!(refused.contains("make its folder first: there is no folder"), "{name}: {refused}");
+    }
 }
 
 #[test]
