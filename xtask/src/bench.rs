@@ -195,7 +195,9 @@ fn in_rust(workspace: &Workspace, peer: Peer) -> Result<Program, Failure> {
         peer.name(),
     ]);
     passes(build.arg("--target-dir").arg(&folder))?;
-    Ok(Program::new(folder.join("release").join(peer.name())))
+    // Products of candle run on all processors unless this is said; ours are measured on one.
+    let environment = &[("RAYON_NUM_THREADS", "1")];
+    Ok(Program { environment, ..Program::new(folder.join("release").join(peer.name())) })
 }
 
 /// Our program and the peer's.

@@ -35,7 +35,8 @@ pub struct Directed {
     pub operator: &'static str,
     /// Its arguments, by their names in the schema.
     pub arguments: fn() -> Vec<(&'static str, Argument)>,
-    /// The feature of processors without which torch's loops do not show it, as `avx512f`.
+    /// The feature of processors without which torch's loops do not show it, as `avx512f`, or the maker of those on which they
+    /// do, as `GenuineIntel`: libraries that torch calls choose their loops by the maker.
     pub needs: Option<&'static str>,
 }
 
@@ -45,10 +46,18 @@ impl Directed {
         match self.needs {
             #[cfg(target_arch = "x86_64")]
             Some("avx512f") => std::arch::is_x86_feature_detected!("avx512f"),
+            Some(maker @ ("GenuineIntel" | "AuthenticAMD")) => is_made_by(maker),
             Some(_) => false,
             None => true,
         }
     }
+}
+
+/// Whether the processor says that it is of that maker. Where nothing says so, it is not.
+fn is_made_by(maker: &str) -> bool {
+    let said = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = said.lines().find(|line| line.starts_with("vendor_id"));
+    line.and_then(|line| line.split(':').nth(1)).is_some_and(|found| found.trim() == maker)
 }
 
 /// How torch's side answers when its process has died of a signal.
