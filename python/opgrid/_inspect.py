@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any, NamedTuple
 
 from . import _opgrid
@@ -89,30 +90,98 @@ class Stats(_Described):
     """What the dispatcher has counted: a text, and ``as_dict()``."""
 
 
-def overload_of(op: Any) -> _opgrid.OpOverload:
-    """The overload that an object or a name means."""
-    if isinstance(op, _opgrid.OpOverload):
+class _Function(NamedTuple):
+    """A function or method that calls the overloads of an operator, and the tensor of a bound method."""
+
+    name: str
+    is_method: bool
+    bound: tuple[Any, ...] = ()
+
+
+def _function(op: Any) -> _Function | None:
+    """The function or method that an object is, if operators are called by it."""
+    import opgrid
+
+    name = getattr(op, "__name__", None)
+    if not isinstance(name, str) or isinstance(op, types.FunctionType):
+        return None
+    if name in _opgrid.function_names() and getattr(opgrid, name, None) is op:
+        return _Function(name, False)
+    if name in _opgrid.method_names():
+        method = getattr(_opgrid.Tensor, name, None)
+        if method is op:
+            return _Function(name, True)
+        tensor = getattr(op, "__self__", None)
+        if isinstance(tensor, _opgrid.TensorBase) and getattr(type(tensor), name, None) is method:
+            return _Function(name, True, (tensor,))
+    return None
+
+
+def _meant(op: Any) -> _opgrid.OpOverload | _opgrid.OpOverloadPacket | _Function:
+    """What an object or a name means: an overload, or all of an operator's, as functions or packets call them."""
+    if isinstance(op, (_opgrid.OpOverload, _opgrid.OpOverloadPacket)):
         return op
     if isinstance(op, str):
-        return _opgrid.overload_named(op)
+        if _opgrid.is_defined(op):
+            return _opgrid.overload_named(op)
+        name = op if "::" in op else f"aten::{op}"
+        try:
+            return _opgrid.packet(name)
+        except AttributeError:
+            return _opgrid.overload_named(op)
     inner = getattr(op, "_opoverload", None)
     if isinstance(inner, _opgrid.OpOverload):
         return inner
-    raise TypeError(f"expected an overload such as og.ops.aten.add.Tensor, or its name, found {op!r}")
+    function = _function(op)
+    if function is not None:
+        return function
+    raise TypeError(
+        f"expected an operator such as og.ops.aten.add, an overload of it such as og.ops.aten.add.Tensor, a function such as "
+        f"og.add, a method such as og.Tensor.add, or a name, found {op!r}"
+    )
+
+
+def overload_of(op: Any) -> _opgrid.OpOverload:
+    """The overload that an object or a name means; of several the one that functions try first."""
+    meant = _meant(op)
+    if isinstance(meant, _opgrid.OpOverload):
+        return meant
+    if isinstance(meant, _Function):
+        return _opgrid.function_overloads(meant.name, meant.is_method)[0]
+    namespace, _, name = meant._qualified_op_name.partition("::")
+    if namespace == "aten":
+        return _opgrid.function_overloads(name, False)[0]
+    overload: _opgrid.OpOverload = getattr(meant, meant.overloads()[0])
+    return overload
 
 
 def explain(op: Any, *args: Any, **kwargs: Any) -> Explanation:
-    """Why a call with these arguments runs the kernels that it runs. The call is not made."""
-    return Explanation(*overload_of(op)._explain(*args, **kwargs))
+    """Why a call with these arguments runs the kernels that it runs. The call is not made.
+
+    ``op`` is what is called: ``og.ops.aten.add``, an overload of it, ``og.add``, ``og.Tensor.add`` or ``x.add``; or a
+    name, as in ``"aten::add"``. Of several overloads, the one that the call would choose is explained.
+    """
+    meant = _meant(op)
+    if isinstance(meant, _Function):
+        return Explanation(*_opgrid._explain_function(meant.name, meant.is_method, *meant.bound, *args, **kwargs))
+    return Explanation(*meant._explain(*args, **kwargs))
+
+
+def schema(op: Any) -> _opgrid.FunctionSchema:
+    """The schema of an operator, which is given as to `explain`; of several overloads that which functions try first."""
+    return overload_of(op)._schema
 
 
 def dump(op: Any) -> str:
-    """The kernels that are registered for an operator, as text."""
+    """The kernels that are registered for an operator, which is given as to `explain`, as text."""
     return overload_of(op).dump()
 
 
 def table(op: Any) -> Table:
-    """The columns of an operator's table that have a kernel, with the rule that filled each."""
+    """The columns of an operator's table that have a kernel, with the rule that filled each.
+
+    The operator is given as to `explain`; of several overloads, the table is that of the one which functions try first.
+    """
     rows = _opgrid.table(overload_of(op).name())
     slots = (Slot(key, reason, skips, KernelAt(*kernel) if kernel else None) for key, reason, skips, kernel in rows)
     return Table(slot for slot in slots if slot.kernel is not None)
@@ -120,7 +189,13 @@ def table(op: Any) -> Table:
 
 def registered_kernels(op: Any) -> dict[DispatchKey, list[KernelAt]]:
     """The kernels that are registered for an operator, key by key, in the order in which they are tried."""
-    name = op if isinstance(op, str) else overload_of(op).name()
+    try:
+        name = overload_of(op).name()
+    except (RuntimeError, AttributeError):
+        # A name may be one that has kernels and no schema.
+        if not isinstance(op, str):
+            raise
+        name = op
     return {key: [KernelAt(*kernel) for kernel in kernels] for key, kernels in _opgrid.registered_kernels(name)}
 
 

@@ -15,6 +15,17 @@ def _name_of(op: Any) -> str:
     return library.full_name(op)
 
 
+FOR_CALLS_WITHOUT_TENSORS = "BackendSelect"
+"""The key at which every call of an operator without tensors arrives first: such calls know no device."""
+
+
+def _takes_tensors(full: str) -> bool:
+    if not _opgrid.is_defined(full):
+        return True
+    arguments = _opgrid.overload_named(full)._schema.arguments
+    return any("Tensor" in str(argument.type) for argument in arguments)
+
+
 def provider(
     op: Any,
     name: str,
@@ -24,6 +35,9 @@ def provider(
     lib: library.Library | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator that makes a function one of an operator's kernels for device types or keys, under a name.
+
+    An operator without tensor arguments, such as a factory, is called without a device: its providers with conditions stand
+    at ``BackendSelect``, which is meant where no device types are given. One without a condition stands for all devices.
 
     The first provider whose condition ``when`` holds for the arguments runs, in the order of registration or of `prefer`; one
     without a condition always holds. Explanations quote the condition's docstring, or else its name. Without ``lib``, the provider stays
@@ -37,7 +51,10 @@ def provider(
     namespace, _ = library._split(full)
 
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
-        for key in library.keys_of(device_types):
+        keys = library.keys_of(device_types)
+        if when is not None and device_types is None and not _takes_tensors(full):
+            keys = [FOR_CALLS_WITHOUT_TENSORS]
+        for key in keys:
             library._fragment(namespace, lib).impl(full, func, key, provider=name, when=when)
         return func
 

@@ -155,3 +155,19 @@ def test_bad_input_is_one_clear_error(asked, call, kind, text):
     assert text in str(raised.value)
     f(og.ones(2))
     assert asked == ["short"]
+
+
+def test_operators_without_tensors_have_providers_with_conditions():
+    with og.library._scoped_library("factories", "DEF") as lib:
+        lib.define("make(int n) -> Tensor")
+        og.provider("factories::make", "large", when=lambda n: n > 3, lib=lib)(lambda n: og.zeros(n))
+        assert og.ops.factories.make(5).tolist() == [0.0] * 5
+        with pytest.raises(NotImplementedError, match="no provider accepts these arguments") as refused:
+            og.ops.factories.make(1)
+        explained = og.explain(og.ops.factories.make, 1)
+        assert f"error: {refused.value}" in str(explained)
+        assert explained.as_dict()["hops"][-1]["error"] == str(refused.value)
+        # A composite takes what all providers refuse.
+        lib.impl("make", lambda n: og.ones(n), "CompositeExplicitAutograd")
+        assert og.ops.factories.make(1).tolist() == [1.0] and og.ops.factories.make(5).tolist() == [0.0] * 5
+        assert "BackendSelect" in [str(key) for key in og.registered_kernels("factories::make")]

@@ -16,7 +16,7 @@ pub const OPGRID_COMPLEX: u32 = 4;
 pub const OPGRID_BOOL: u32 = 5;
 /// `text` of `size` bytes of UTF-8, which need not end in a zero byte.
 pub const OPGRID_STR: u32 = 6;
-/// `int_value`: torch's number of a dtype, as 6 for float32.
+/// `int_value`: torch's number of a dtype, such as `OPGRID_DTYPE_FLOAT32`.
 pub const OPGRID_DTYPE: u32 = 7;
 /// `int_value`: torch's number of a layout.
 pub const OPGRID_LAYOUT: u32 = 8;
@@ -39,6 +39,47 @@ pub const OPGRID_OPTIONAL_TENSORS: u32 = 15;
 pub const OPGRID_OTHER: u32 = 16;
 /// `other`: a value that belongs to its holder, as `call` and others write it. `value_view` opens it.
 pub const OPGRID_OWNED: u32 = 17;
+
+/// The dtype uint8.
+pub const OPGRID_DTYPE_UINT8: i32 = 0;
+/// The dtype int8.
+pub const OPGRID_DTYPE_INT8: i32 = 1;
+/// The dtype int16.
+pub const OPGRID_DTYPE_INT16: i32 = 2;
+/// The dtype int32.
+pub const OPGRID_DTYPE_INT32: i32 = 3;
+/// The dtype int64.
+pub const OPGRID_DTYPE_INT64: i32 = 4;
+/// The dtype float16.
+pub const OPGRID_DTYPE_FLOAT16: i32 = 5;
+/// The dtype float32.
+pub const OPGRID_DTYPE_FLOAT32: i32 = 6;
+/// The dtype float64.
+pub const OPGRID_DTYPE_FLOAT64: i32 = 7;
+/// The dtype complex64.
+pub const OPGRID_DTYPE_COMPLEX64: i32 = 9;
+/// The dtype complex128.
+pub const OPGRID_DTYPE_COMPLEX128: i32 = 10;
+/// The dtype bool.
+pub const OPGRID_DTYPE_BOOL: i32 = 11;
+/// The dtype qint8.
+pub const OPGRID_DTYPE_QINT8: i32 = 12;
+/// The dtype quint8.
+pub const OPGRID_DTYPE_QUINT8: i32 = 13;
+/// The dtype qint32.
+pub const OPGRID_DTYPE_QINT32: i32 = 14;
+/// The dtype bfloat16.
+pub const OPGRID_DTYPE_BFLOAT16: i32 = 15;
+/// The dtype float8_e5m2.
+pub const OPGRID_DTYPE_FLOAT8_E5M2: i32 = 23;
+/// The dtype float8_e4m3fn.
+pub const OPGRID_DTYPE_FLOAT8_E4M3FN: i32 = 24;
+/// The dtype uint16.
+pub const OPGRID_DTYPE_UINT16: i32 = 27;
+/// The dtype uint32.
+pub const OPGRID_DTYPE_UINT32: i32 = 28;
+/// The dtype uint64.
+pub const OPGRID_DTYPE_UINT64: i32 = 29;
 
 /// For `tensor_data`: memory is read.
 pub const OPGRID_READ: u32 = 1;
@@ -172,7 +213,7 @@ pub struct OpgridTensorInfo {
     pub offset: i64,
     /// The number of elements.
     pub numel: i64,
-    /// torch's number of the dtype.
+    /// The dtype, `OPGRID_DTYPE_…`.
     pub dtype: i32,
     /// The bytes of one element.
     pub item_size: u32,

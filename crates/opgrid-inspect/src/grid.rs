@@ -28,7 +28,8 @@ use serde_json::{Value as Json, json};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Grid {
-    /// The columns, in the order of torch's tables.
+    /// The columns: first those of keys for which kernels are registered, then those that other rules fill, both in the order of
+    /// torch's tables.
     pub columns: Vec<KeyColumn>,
     /// The operators by name.
     pub rows: Vec<Row>,
@@ -139,7 +140,11 @@ impl Grid {
             cells.push(table.iter().map(raw).collect());
             rows.push(row);
         }
-        let groups = equal_columns(&cells, keys.len());
+        let mut groups = equal_columns(&cells, keys.len());
+        let is_registered = |group: &Vec<usize>| {
+            cells.iter().any(|row| matches!(row[group[0]], (Reason::Direct, false, Some(_))))
+        };
+        groups.sort_by_cached_key(|group| !is_registered(group));
         for (row, cells) in rows.iter_mut().zip(&cells) {
             row.cells = groups.iter().map(|group| cell(cells[group[0]])).collect();
         }

@@ -162,3 +162,23 @@ fn keys_that_say_the_same_are_one_column() {
     assert_eq!(json["rows"][0]["cells"].as_array().map(Vec::len), Some(grid.columns.len()));
     assert_eq!(Grid::of(&dispatcher, |name| name == "my::g").rows.len(), 1);
 }
+
+#[test]
+fn a_grid_begins_with_the_keys_that_have_kernels() {
+    let dispatcher = Dispatcher::new();
+    let mut library = dispatcher.library("my");
+    library.define("f(Tensor self) -> Tensor").add(kernel().at(DispatchKey::CompositeExplicitAutograd));
+    library
+        .define("g(Tensor self) -> Tensor")
+        .add(kernel().at(DispatchKey::PrivateUse1))
+        .add(kernel().at(DispatchKey::Xla));
+    let _registration = library.finish().unwrap();
+    let grid = Grid::of(&dispatcher, |_| true);
+    let keys: Vec<_> = grid.columns.iter().map(|column| column.key.as_str()).collect();
+    assert_eq!(keys[..2], ["XLA", "PrivateUse1"], "{keys:?}");
+    assert!(keys.len() > 2 && grid.rows[0].cells.len() == keys.len());
+    for (place, column) in grid.columns.iter().enumerate() {
+        let is_direct = grid.rows.iter().any(|row| row.cells[place].reason == "direct");
+        assert_eq!(is_direct, place < 2, "{}", column.key);
+    }
+}

@@ -352,3 +352,14 @@ fn code_that_runs_is_not_given_back() {
     assert!(is_mapped(&path), "{error}");
     assert!(dispatcher.find("demo_c::scale_add").is_err());
 }
+
+#[test]
+fn the_header_names_every_dtype() {
+    let header = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/opgrid/include/opgrid.h");
+    let header = std::fs::read_to_string(header).unwrap();
+    for dtype in DType::ALL {
+        let line = format!("#define OPGRID_DTYPE_{} {}\n", dtype.name().to_uppercase(), dtype.number());
+        assert!(header.contains(&line), "add to opgrid-abi, then `cargo xtask header`: {line}");
+    }
+    assert_eq!(header.matches("#define OPGRID_DTYPE_").count(), DType::ALL.len());
+}

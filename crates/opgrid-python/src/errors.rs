@@ -13,6 +13,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::keys::KeySet;
+use crate::rust_names::in_python;
 
 /// The exception of an error.
 #[cold]
@@ -106,9 +107,9 @@ pub(crate) fn named(py: Python<'_>, class: &str, message: &str) -> PyErr {
         let class = module.bind(py).getattr(class)?.cast_into::<PyType>()?;
         // Somebody may have put something else in its place.
         if !class.is_subclass_of::<PyException>()? {
-            return Ok(PyRuntimeError::new_err(message.to_owned()));
+            return Ok(PyRuntimeError::new_err(in_python(message).into_owned()));
         }
-        Ok(PyErr::from_type(class, message.to_owned()))
+        Ok(PyErr::from_type(class, in_python(message).into_owned()))
     };
     find().unwrap_or_else(|_| PyRuntimeError::new_err(message.to_owned()))
 }

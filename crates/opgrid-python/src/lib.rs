@@ -14,6 +14,7 @@ mod keys;
 mod modes;
 mod operators;
 mod registration;
+mod rust_names;
 mod settings;
 mod tensor;
 mod torch;
@@ -62,7 +63,7 @@ mod _opgrid {
     use crate::operators::functions::{_caller, function, function_names, method_names};
     #[pymodule_export]
     use crate::operators::packet::{
-        OpOverload, Packet, function_overloads, is_defined, operator_names,
+        _explain_function, OpOverload, Packet, function_overloads, is_defined, operator_names,
         overload_named, packet,
     };
     #[pymodule_export]

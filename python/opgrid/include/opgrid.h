@@ -7,7 +7,7 @@
  * Everything is reached through the table that the entry gets; a plugin links nothing of opgrid. The documentation of the
  * crate opgrid-abi says who owns what. No exception may leave a kernel.
  *
- * Written by `cargo xtask header`; do not edit. Fingerprint of the sources: 7195cf221ab879e2 */
+ * Written by `cargo xtask header`; do not edit. Fingerprint of the sources: b35930d47b9afb67 */
 
 #ifndef OPGRID_H
 #define OPGRID_H
@@ -39,7 +39,7 @@
 // `text` of `size` bytes of UTF-8, which need not end in a zero byte.
 #define OPGRID_STR 6
 
-// `int_value`: torch's number of a dtype, as 6 for float32.
+// `int_value`: torch's number of a dtype, such as `OPGRID_DTYPE_FLOAT32`.
 #define OPGRID_DTYPE 7
 
 // `int_value`: torch's number of a layout.
@@ -72,6 +72,66 @@
 
 // `other`: a value that belongs to its holder, as `call` and others write it. `value_view` opens it.
 #define OPGRID_OWNED 17
+
+// The dtype uint8.
+#define OPGRID_DTYPE_UINT8 0
+
+// The dtype int8.
+#define OPGRID_DTYPE_INT8 1
+
+// The dtype int16.
+#define OPGRID_DTYPE_INT16 2
+
+// The dtype int32.
+#define OPGRID_DTYPE_INT32 3
+
+// The dtype int64.
+#define OPGRID_DTYPE_INT64 4
+
+// The dtype float16.
+#define OPGRID_DTYPE_FLOAT16 5
+
+// The dtype float32.
+#define OPGRID_DTYPE_FLOAT32 6
+
+// The dtype float64.
+#define OPGRID_DTYPE_FLOAT64 7
+
+// The dtype complex64.
+#define OPGRID_DTYPE_COMPLEX64 9
+
+// The dtype complex128.
+#define OPGRID_DTYPE_COMPLEX128 10
+
+// The dtype bool.
+#define OPGRID_DTYPE_BOOL 11
+
+// The dtype qint8.
+#define OPGRID_DTYPE_QINT8 12
+
+// The dtype quint8.
+#define OPGRID_DTYPE_QUINT8 13
+
+// The dtype qint32.
+#define OPGRID_DTYPE_QINT32 14
+
+// The dtype bfloat16.
+#define OPGRID_DTYPE_BFLOAT16 15
+
+// The dtype float8_e5m2.
+#define OPGRID_DTYPE_FLOAT8_E5M2 23
+
+// The dtype float8_e4m3fn.
+#define OPGRID_DTYPE_FLOAT8_E4M3FN 24
+
+// The dtype uint16.
+#define OPGRID_DTYPE_UINT16 27
+
+// The dtype uint32.
+#define OPGRID_DTYPE_UINT32 28
+
+// The dtype uint64.
+#define OPGRID_DTYPE_UINT64 29
 
 // For `tensor_data`: memory is read.
 #define OPGRID_READ 1
@@ -339,7 +399,7 @@ typedef struct OpgridTensorInfo {
     int64_t offset;
     // The number of elements.
     int64_t numel;
-    // torch's number of the dtype.
+    // The dtype, `OPGRID_DTYPE_…`.
     int32_t dtype;
     // The bytes of one element.
     uint32_t item_size;

@@ -1,6 +1,7 @@
 //! `opgrid call`: calls any registered operator with values from files and literals.
 
 use std::cell::RefCell;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use opgrid::schema::Argument;
@@ -30,7 +31,8 @@ pub(crate) struct Call {
     #[arg(value_name = "ARG|NAME=ARG", value_parser = arguments::unmarked)]
     args: Vec<String>,
     /// Write the result to FILE: one tensor to .npy; any number of them to .npz or .safetensors, as 0, 1, …, or under the
-    /// names that follow the file, as in r.npz:values,indices. The file is written anew.
+    /// names that follow the file, as in r.npz:values,indices. The file is written anew. `-` writes the one tensor to the
+    /// standard output, as an .npy for the next program.
     #[arg(long, value_name = "FILE[:NAMES]")]
     out: Option<PathBuf>,
     /// Seed the random numbers first, so that the same call gives the same ones.
@@ -65,9 +67,35 @@ struct Report {
 }
 
 impl Call {
+    /// A call as its description begins, with no options.
+    pub(super) fn of(operator: &str, args: &[String]) -> Self {
+        Self {
+            operator: operator.to_owned(),
+            args: args.to_vec(),
+            out: None,
+            seed: None,
+            explain: false,
+            profile: None,
+            stats: false,
+            strict: false,
+        }
+    }
+
+    /// The first overload that takes the arguments, and these.
+    ///
+    /// # Errors
+    ///
+    /// None does; a file that cannot be read.
+    pub(super) fn chosen(&self, overloads: &[OperatorHandle]) -> Result<(OperatorHandle, Vec<Value>)> {
+        self.choose(overloads).map(|bound| (bound.operator, bound.arguments))
+    }
+
     pub(crate) fn run(&self, json: bool) -> Result<String> {
         let overloads = overloads(&self.operator)?;
         let target = self.out.as_deref().map(Target::of).transpose()?;
+        if matches!(target, Some(Target::StandardOutput)) {
+            self.expect_free_output(json)?;
+        }
         self.expect_distinct_files(target.as_ref())?;
         let Bound { operator, arguments, notes } = self.choose(&overloads)?;
         if let Some(seed) = self.seed {
@@ -157,10 +185,26 @@ impl Call {
         Ok(Bound { operator: operator.clone(), arguments, notes: notes.into_inner() })
     }
 
+    /// Bytes of a tensor are for programs, and nothing else may stand between them.
+    fn expect_free_output(&self, json: bool) -> Result<()> {
+        let others = [("--json", json), ("--explain", self.explain), ("--stats", self.stats)];
+        let other = others.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name);
+        let other = other.or(self.profile.is_some().then_some("--profile"));
+        let message = match other {
+            Some(other) => format!("--out - and {other}: both write to the standard output; write the tensor to a file"),
+            None if std::io::stdout().is_terminal() => {
+                "--out -: the standard output is a terminal, expected a pipe or a file; leave --out away to see the result"
+                    .to_owned()
+            }
+            None => return Ok(()),
+        };
+        Err(Error::new(ErrorKind::File, message))
+    }
+
     /// One of the two files would be lost.
     fn expect_distinct_files(&self, target: Option<&Target>) -> Result<()> {
         match (target, &self.profile) {
-            (Some(target), Some(profile)) if are_the_same(&target.0.path, profile) => {
+            (Some(Target::File(spec)), Some(profile)) if are_the_same(&spec.path, profile) => {
                 let message = format!(
                     "--out and --profile: both are {}, expected two files; give one of them another name",
                     profile.display()
@@ -233,13 +277,19 @@ fn call(
 }
 
 /// Where results are written.
-struct Target(Spec);
+enum Target {
+    File(Spec),
+    StandardOutput,
+}
 
 impl Target {
     fn of(path: &Path) -> Result<Self> {
+        if path.to_str() == Some("-") {
+            return Ok(Self::StandardOutput);
+        }
         let spec =
             path.to_str().and_then(Spec::read).filter(|spec| spec.kind != Kind::Npy || spec.names.is_none());
-        spec.map(Self).ok_or_else(|| {
+        spec.map(Self::File).ok_or_else(|| {
             let message = format!(
                 "--out: found `{}`, expected a name that ends in .npy, .npz or .safetensors; behind the latter two names of \
                  arrays may follow, as in r.npz:values,indices",
@@ -255,8 +305,25 @@ impl Target {
             add_tensors(place, result, &mut tensors)?;
         }
         let arrays = tensors.iter().map(Tensor::array).collect::<Result<Vec<&Array>>>()?;
-        let path = self.0.path.as_path();
-        let write = match (self.0.kind, arrays.as_slice()) {
+        let spec = match (self, arrays.as_slice()) {
+            (Self::File(spec), _) => spec,
+            (Self::StandardOutput, [array]) => {
+                let mut out = std::io::stdout().lock();
+                files::npy::write_to("standard output", array, &mut out)?;
+                return out.flush().map_err(|error| {
+                    Error::new(ErrorKind::File, format!("standard output: {error}")).caused_by(error)
+                });
+            }
+            (Self::StandardOutput, arrays) => {
+                let message = format!(
+                    "found {} tensors for the standard output, expected one; write them to a file that ends in .npz or .safetensors",
+                    arrays.len()
+                );
+                return Err(Error::new(ErrorKind::Value, message));
+            }
+        };
+        let path = spec.path.as_path();
+        let write = match (spec.kind, arrays.as_slice()) {
             (Kind::Npy, [array]) => return files::npy::write(path, array),
             (Kind::Npy, arrays) => {
                 let message = format!(
@@ -269,27 +336,27 @@ impl Target {
             (Kind::Npz, _) => files::npz::write,
             (Kind::Safetensors, _) => files::safetensors::write,
         };
-        let names = self.names(arrays.len())?;
+        let names = names(spec, arrays.len())?;
         let named: Vec<_> = names.iter().map(String::as_str).zip(arrays).collect();
         write(path, &named)
     }
+}
 
-    /// The names of as many tensors: those that were asked for, else numbers.
-    fn names(&self, count: usize) -> Result<Vec<String>> {
-        let Some(names) = &self.0.names else {
-            return Ok((0..count).map(|place| place.to_string()).collect());
-        };
-        let names: Vec<_> = names.split(',').map(|name| name.trim().to_owned()).collect();
-        if names.len() != count {
-            let message = format!(
-                "--out: found {} names for {count} tensors, expected one for each: {}",
-                names.len(),
-                names.join(", ")
-            );
-            return Err(Error::new(ErrorKind::Value, message));
-        }
-        Ok(names)
+/// The names of as many tensors: those that were asked for, else numbers.
+fn names(spec: &Spec, count: usize) -> Result<Vec<String>> {
+    let Some(names) = &spec.names else {
+        return Ok((0..count).map(|place| place.to_string()).collect());
+    };
+    let names: Vec<_> = names.split(',').map(|name| name.trim().to_owned()).collect();
+    if names.len() != count {
+        let message = format!(
+            "--out: found {} names for {count} tensors, expected one for each: {}",
+            names.len(),
+            names.join(", ")
+        );
+        return Err(Error::new(ErrorKind::Value, message));
     }
+    Ok(names)
 }
 
 /// The tensors of a result, those in lists one by one.

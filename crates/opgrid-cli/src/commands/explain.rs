@@ -2,26 +2,30 @@
 
 use std::path::PathBuf;
 
-use opgrid::schema::FunctionSchema;
+use opgrid::schema::{Argument, FunctionSchema};
 use opgrid::{
-    Device, DispatchKey, DispatchKeySet, Error, ErrorKind, Result, autograd_key, compute_dispatch_key,
-    excluding, files, including, tensor::requires_grad_key,
+    Device, DispatchKey, DispatchKeySet, Error, ErrorKind, Explanation, OperatorHandle, Result, Value,
+    autograd_key, compute_dispatch_key, excluding, files, including, tensor::requires_grad_key,
 };
 
-use super::{keys, operator};
+use super::call::Call;
+use super::{keys, overloads};
+use crate::file::{Spec, is_standard_input};
 use crate::literal::takes_tensors;
-use crate::{html, json, style};
+use crate::{arguments, html, json, style};
 
-/// Say which kernels a call would run, and why, from a description of its tensors.
+/// Say which kernels a call would run, and why, from its arguments or from a description of its tensors.
 ///
-/// Each ARGSPEC describes one tensor argument, in the order of the schema: a device (`cpu`, `meta`, `cuda:1`) or a
+/// Arguments are those of `opgrid call`, of which one at least is a file, a number, a list or named; the call is not made. Otherwise each ARGSPEC describes one tensor argument, in the order of the schema: a device (`cpu`, `meta`, `cuda:1`) or a
 /// dispatch key (`SparseCPU`) stands for tensors of it without gradients; `+grad` adds its autograd key and the mark that it requires a gradient, and `+KEY`
 /// any other; `none` is an argument left out. `{CPU,AutogradCPU}` gives the keys themselves.
 #[derive(clap::Args)]
 pub(crate) struct Explain {
-    /// The operator, as in aten::add.Tensor.
+    /// The operator, as in aten::add.Tensor, or a name such as aten::add or add for the first of its overloads that takes the
+    /// arguments.
     operator: String,
-    /// The tensors of the call, as in `cpu+grad cpu`.
+    /// The tensors of the call, as in `cpu+grad cpu`, or its arguments, as in `x.npy 2`.
+    #[arg(value_parser = arguments::unmarked)]
     argspec: Vec<String>,
     /// Keys that the thread includes, as in `Tracer,Python`.
     #[arg(long, value_name = "KEYS", default_value = "", hide_default_value = true)]
@@ -37,11 +41,14 @@ pub(crate) struct Explain {
 
 impl Explain {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
-        let operator = operator(&self.operator)?;
-        let arguments = self.arguments(&*operator.schema()?)?;
+        let overloads = overloads(&self.operator)?;
         let included = read_keys(&self.include).map_err(|error| error.within("--include"))?;
         let excluded = read_keys(&self.exclude).map_err(|error| error.within("--exclude"))?;
-        let explanation = including(included, || excluding(excluded, || operator.explain_keys(arguments)))?;
+        let explain = || match self.argspec.iter().any(|text| is_value(text)) {
+            true => self.explain_values(&overloads),
+            false => self.explain_described(overloads),
+        };
+        let explanation = including(included, || excluding(excluded, explain))?;
         if let Some(path) = &self.html {
             files::write_text(path, &html::explanation(&explanation))?;
         }
@@ -50,6 +57,30 @@ impl Explain {
             (false, Some(path)) => format!("{}\n", path.display()),
             (false, None) => colored(&explanation.to_string()),
         })
+    }
+
+    /// Explains the call that `opgrid call` would make with these arguments.
+    fn explain_values(&self, overloads: &[OperatorHandle]) -> Result<Explanation> {
+        let (operator, arguments) = Call::of(&self.operator, &self.argspec).chosen(overloads)?;
+        let arguments: Vec<_> = arguments.iter().map(Value::borrow).collect();
+        operator.explain(&arguments)
+    }
+
+    /// Explains a call of the first overload that has as many tensors.
+    fn explain_described(&self, mut overloads: Vec<OperatorHandle>) -> Result<Explanation> {
+        // A whole name means that overload where there is one, and what writes no output is meant before what does.
+        overloads.sort_by_key(|operator| {
+            let writes = operator.find_schema().is_some_and(|it| it.arguments.iter().any(Argument::is_out));
+            (operator.name().to_string() != self.operator.trim(), writes)
+        });
+        let mut refused = None;
+        for operator in &overloads {
+            match self.arguments(&*operator.schema()?) {
+                Ok(arguments) => return operator.explain_keys(arguments),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        Err(refused.unwrap_or_else(|| Error::new(ErrorKind::Unknown, "no overload is there any more")))
     }
 
     /// The described arguments under their names.
@@ -65,6 +96,16 @@ impl Explain {
         });
         named.collect()
     }
+}
+
+/// Whether an argument is one of `opgrid call` and describes no tensor.
+fn is_value(text: &str) -> bool {
+    let starts = |first: char| first.is_ascii_digit() || matches!(first, '[' | '"' | '-' | '.');
+    let is_named = text.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && !name.contains(|letter: char| !letter.is_alphanumeric() && letter != '_')
+    });
+    let is_word = matches!(text, "true" | "false" | "inf" | "nan");
+    text.starts_with(starts) || is_named || is_word || is_standard_input(text) || Spec::read(text).is_some()
 }
 
 /// The lines of an explanation, of which those that frame the hops stand back.
@@ -163,6 +204,20 @@ mod tests {
         };
         assert!(found.contains(expected), "{spec}: {found}");
         assert_eq!(found.is_empty(), expected.is_empty(), "{spec}: {found}");
+    }
+
+    #[test]
+    fn arguments_of_calls_are_told_from_descriptions() {
+        for value in
+            ["x.npy", "s.npz:w", "-", "-:w", "2", "-1.5", "[1,2]", "[[1]]:f32", "\"a\"", "dim=1", "true"]
+        {
+            assert!(is_value(value), "{value}");
+        }
+        for described in
+            ["cpu", "cuda:1+grad", "meta+Tracer", "SparseCPU", "none", "{CPU,AutogradCPU}", "{}", "cpo"]
+        {
+            assert!(!is_value(described), "{described}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use opgrid::{Error, ErrorKind, Result, files};
 /// `opgrid man | man -l -` shows it.
 #[derive(clap::Args)]
 pub(crate) struct Man {
-    /// Write opgrid.1 and a page for each command to this folder.
+    /// Write opgrid.1 and a page for each command to this folder, which is made if it is not there.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 }
@@ -21,6 +21,10 @@ impl Man {
         let mut command = crate::command();
         command.build();
         let Some(folder) = &self.out else { return page(&command) };
+        std::fs::create_dir_all(folder).map_err(|error| {
+            let message = format!("--out: the folder {} cannot be made: {error}", folder.display());
+            Error::new(ErrorKind::File, message)
+        })?;
         let mut written = String::new();
         let pages = command.get_subcommands().filter(|it| it.get_name() != "help");
         for command in std::iter::once(&command).chain(pages) {

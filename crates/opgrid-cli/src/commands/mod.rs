@@ -64,9 +64,13 @@ impl Command {
     }
 }
 
-/// The operator of that name.
-fn operator(name: &str) -> Result<OperatorHandle> {
-    suggest::operator(opgrid::dispatcher()?, name)
+/// The operator of that name where there is one, else all of its overloads: one at least.
+fn meant(name: &str) -> Result<Vec<OperatorHandle>> {
+    let dispatcher = opgrid::dispatcher()?;
+    match dispatcher.find(name.trim()) {
+        Ok(operator) => Ok(vec![operator]),
+        Err(_) => suggest::overloads(dispatcher, name),
+    }
 }
 
 /// The overloads that a name may mean.

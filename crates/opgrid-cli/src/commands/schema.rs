@@ -1,13 +1,12 @@
 //! `opgrid schema`: reads a declaration and tells everything it says; compares two of them.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use opgrid::schema::{AliasAnalysis, Argument, FunctionSchema, Incompatibility};
 use opgrid::{Error, ErrorKind, Result};
 use serde_json::{Value as Json, json};
 
-use super::operator;
+use super::meant;
 use crate::columns::aligned;
 use crate::json;
 
@@ -15,7 +14,7 @@ use crate::json;
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Schema {
-    /// A schema text, or the name of a registered operator.
+    /// A schema text, or the name of a registered operator: with its overload, or without for all of them.
     #[arg(required = true)]
     declaration: Option<String>,
     #[command(subcommand)]
@@ -39,15 +38,18 @@ impl Schema {
             (Some(Comparison::Compare { new, old }), _) => compare(&*read(new)?, &*read(old)?, json),
             (None, declaration) => {
                 let declaration = declaration.as_deref().unwrap_or_default();
-                let schema = read(declaration)?;
-                let documentation = match declaration.contains('(') {
-                    true => Cow::default(),
-                    false => operator(declaration)?.documentation(),
+                let said = |schema: &FunctionSchema, documentation: &str| match json {
+                    true => json::line(&describe(schema, documentation)),
+                    false => print(schema, documentation),
                 };
-                Ok(match json {
-                    true => json::line(&describe(&schema, &documentation)),
-                    false => print(&schema, &documentation),
-                })
+                if declaration.contains('(') {
+                    return Ok(said(&*parse(declaration)?, ""));
+                }
+                let mut texts = Vec::new();
+                for operator in meant(declaration)? {
+                    texts.push(said(&*operator.schema()?, &operator.documentation()));
+                }
+                Ok(texts.join(if json { "" } else { "\n" }))
             }
         }
     }
@@ -55,9 +57,24 @@ impl Schema {
 
 /// A schema text, told by its parenthesis, or the schema of a registered operator.
 fn read(declaration: &str) -> Result<Arc<FunctionSchema>> {
-    if !declaration.contains('(') {
-        return operator(declaration)?.schema();
+    if declaration.contains('(') {
+        return parse(declaration);
     }
+    match meant(declaration)?.as_slice() {
+        [only] => only.schema(),
+        several => {
+            let names: Vec<_> = several.iter().map(|operator| operator.name().to_string()).collect();
+            let message = format!(
+                "`{declaration}` has {} overloads, expected one of {}",
+                names.len(),
+                names.join(", ")
+            );
+            Err(Error::new(ErrorKind::Value, message))
+        }
+    }
+}
+
+fn parse(declaration: &str) -> Result<Arc<FunctionSchema>> {
     FunctionSchema::parse(declaration)
         .map(Arc::new)
         .map_err(|error| Error::new(ErrorKind::Schema, error.to_string()).caused_by(error))

@@ -1,10 +1,10 @@
 //! `opgrid table`: the dispatch table of an operator, with the rule that filled each column.
 
-use opgrid::{Result, TableSlot};
+use opgrid::{OperatorHandle, Result, TableSlot};
 use serde_json::{Value as Json, json};
 
 use super::list::admits;
-use super::{keys, operator};
+use super::{keys, meant};
 use crate::columns::aligned;
 use crate::{json, style};
 
@@ -13,7 +13,7 @@ use crate::{json, style};
 /// Keys that the same kernel fills by the same rule stand in one row.
 #[derive(clap::Args)]
 pub(crate) struct Table {
-    /// The operator, as in aten::add.Tensor.
+    /// The operator, as in aten::add.Tensor, or a name such as aten::add or add for all of its overloads.
     operator: String,
     /// Show only keys of this name, or with this part in it; may be given several times.
     #[arg(long, value_name = "KEY")]
@@ -28,7 +28,12 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
-        let operator = operator(&self.operator)?;
+        let operators = meant(&self.operator)?;
+        let tables = operators.iter().map(|operator| self.of(operator, json)).collect::<Result<Vec<_>>>()?;
+        Ok(tables.join(if json { "" } else { "\n" }))
+    }
+
+    fn of(&self, operator: &OperatorHandle, json: bool) -> Result<String> {
         let name = operator.name().to_string();
         if self.raw {
             let dump = operator.dump_computed_table()?;

@@ -1,6 +1,9 @@
 //! `opgrid call`: results as text, JSON and files; every mistake is one message and leaves nothing behind.
 
-use crate::common::{Folder, fails, json, prints};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::common::{Folder, fails, json, opgrid_in, prints, root};
 
 const A: &str = "examples/data/a.npy";
 const B: &str = "examples/data/b.npy";
@@ -233,6 +236,42 @@ fn a_backend_that_is_not_there() {
     mistake(&["aten::empty.memory_format", "[2]", "layout=sparse_coo"], &["'SparseCPU'"]);
     mistake(&["aten::empty.memory_format", "[2]", "device=gpu"], &["argument `device`", "gpu", "cuda"]);
     mistake(&["aten::empty.memory_format", "[99999999999,99999]"], &["aten::empty.memory_format"]);
+}
+
+/// What `opgrid` writes to a pipe, as bytes.
+fn piped(args: &[&str], input: &[u8]) -> (Option<i32>, Vec<u8>, String) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_opgrid"));
+    program.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = program.spawn().unwrap();
+    running.stdin.take().unwrap().write_all(input).unwrap();
+    let output = running.wait_with_output().unwrap();
+    (output.status.code(), output.stdout, String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn results_go_from_program_to_program() {
+    let (status, bytes, err) = piped(&["call", "aten::neg", "[1,2]:f32", "--out", "-"], b"");
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    assert!(bytes.starts_with(b"\x93NUMPY"));
+    let (status, text, err) = piped(&["call", "aten::neg", "-"], &bytes);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    assert_eq!(String::from_utf8(text).unwrap(), "tensor([1., 2.])\n");
+
+    for other in ["--json", "--explain", "--stats"] {
+        fails_with_json(
+            &["call", "aten::neg", "[1]", "--out", "-", other],
+            "both write to the standard output",
+        );
+    }
+    let (status, bytes, err) = piped(&["call", "aten::unbind.int", "[1,2]", "--out", "-"], b"");
+    assert_eq!((status, bytes.len()), (Some(2), 0));
+    assert!(err.contains("found 2 tensors for the standard output, expected one"), "{err}");
+}
+
+fn fails_with_json(args: &[&str], part: &str) {
+    let run = opgrid_in(&root(), args);
+    assert_eq!((run.status, run.out.as_str()), (Some(2), ""), "{args:?}: {}", run.err);
+    assert!(run.err.contains(part), "{args:?}: {}", run.err);
 }
 
 #[test]

@@ -42,6 +42,8 @@ pub struct Hop {
     pub reason: Reason,
     /// The providers that were asked before and refused; where the arguments are not known, those that may refuse.
     pub refused: Vec<Refusal>,
+    /// What the error of the call says, where every provider refuses and no other rule gives a kernel.
+    pub error: Option<String>,
 }
 
 /// Why a call runs the kernels that it runs.
@@ -65,7 +67,7 @@ impl Explanation {
         let refusal =
             |refusal: &Refusal| json!({"provider": refusal.provider, "condition": refusal.condition});
         let hop = |hop: &Hop| {
-            json!({
+            let mut described = json!({
                 "operator": hop.operator,
                 "depth": hop.depth,
                 "kind": hop.kind.name(),
@@ -76,7 +78,11 @@ impl Explanation {
                 "reason": hop.reason.to_string(),
                 "provenance": hop.reason.provenance(),
                 "refused": hop.refused.iter().map(refusal).collect::<Vec<_>>(),
-            })
+            });
+            if let Some(error) = &hop.error {
+                described["error"] = json!(error);
+            }
+            described
         };
         json!({
             "operator": self.operator,
@@ -140,6 +146,9 @@ impl fmt::Display for Explanation {
             for refusal in &hop.refused {
                 writeln!(f, "    refused by {refusal}")?;
             }
+            if let Some(error) = &hop.error {
+                writeln!(f, "    error: {error}")?;
+            }
         }
         let skipped = self
             .hops
@@ -169,7 +178,7 @@ fn hop_of(
     asked: Asked<'_>,
 ) -> Result<Hop> {
     let slot = table.slot(keys);
-    let mut refused = Vec::new();
+    let (mut refused, mut failure) = (Vec::new(), None);
     let mut now = Settled::first(slot.kernel, slot.reason, keys);
     match (slot.kernel.links.as_deref(), asked.args) {
         _ if now.is_settled() => {}
@@ -183,6 +192,7 @@ fn hop_of(
             match settle(now, table, asked.carried, &mut holds, &mut refuses) {
                 Ok(settled) => now = settled,
                 Err(error) if error.kind() == ErrorKind::MissingKernel => {
+                    failure = Some(error.message().to_owned());
                     now = Settled::first(slot.kernel, Reason::Missing, keys);
                 }
                 Err(error) => return Err(error),
@@ -199,6 +209,7 @@ fn hop_of(
         kernel: now.reason.is_registered().then(|| KernelInfo::of(now.kernel)),
         reason: now.reason,
         refused,
+        error: failure,
     })
 }
 
@@ -239,6 +250,7 @@ fn hop_of_step(step: Step) -> Hop {
         kernel: (!missing).then_some(step.kernel),
         reason: step.reason,
         refused: step.refused,
+        error: None,
     }
 }
 

@@ -11,6 +11,7 @@ use super::arguments::Arguments;
 use super::call::{self, LentArguments, lend, places};
 use super::messages;
 use super::overload::{Overload, Style};
+use crate::errors::OrRaise;
 use crate::operators::candidates::Candidates;
 
 /// Calls the first overload that takes the arguments.
@@ -18,6 +19,7 @@ use crate::operators::candidates::Candidates;
 /// # Errors
 ///
 /// `TypeError` of functions and methods, `RuntimeError` of packets, where none does; those of the call.
+#[inline]
 pub(super) fn call(
     py: Python<'_>,
     name: &str,
@@ -25,6 +27,24 @@ pub(super) fn call(
     style: Style,
     arguments: &Arguments<'_, '_>,
 ) -> PyResult<Py<PyAny>> {
+    chosen(py, name, candidates, style, arguments, &|overload, lent| {
+        overload.formed(py, style, call::run(py, overload, lent)?)
+    })
+}
+
+/// Gives `body` the first overload that takes the arguments, and these.
+///
+/// # Errors
+///
+/// As [`call`], and those of `body`.
+pub(super) fn chosen<X>(
+    py: Python<'_>,
+    name: &str,
+    candidates: &Candidates,
+    style: Style,
+    arguments: &Arguments<'_, '_>,
+    body: &impl Fn(&Overload, &LentArguments<'_>) -> PyResult<X>,
+) -> PyResult<X> {
     if let Some(switched) = &candidates.switched
         && let Some(place) = arguments.keyword.iter().position(|(name, _)| **name == switched.keyword)
     {
@@ -34,21 +54,22 @@ pub(super) fn call(
             return Err(messages::no_bool(py, name, switched.keyword, &asked));
         };
         let overloads = if asked.is_true() { &switched.overloads } else { &candidates.overloads };
-        return among(py, name, overloads, &[], style, &others);
+        return among(py, name, overloads, &[], style, &others, body);
     }
-    among(py, name, &candidates.overloads, &candidates.deprecated, style, arguments)
+    among(py, name, &candidates.overloads, &candidates.deprecated, style, arguments, body)
 }
 
-fn among(
+fn among<X>(
     py: Python<'_>,
     name: &str,
     overloads: &[Arc<Overload>],
     deprecated: &[(Arc<Overload>, &'static [&'static str])],
     style: Style,
     arguments: &Arguments<'_, '_>,
-) -> PyResult<Py<PyAny>> {
+    body: &impl Fn(&Overload, &LentArguments<'_>) -> PyResult<X>,
+) -> PyResult<X> {
     if let ([only], []) = (overloads, deprecated) {
-        return call_one(py, only, style, arguments);
+        return with_lent(py, only, style, arguments, |lent| body(only, lent));
     }
     for overload in overloads {
         places!(sources, overload.binder.count());
@@ -57,7 +78,7 @@ fn among(
         }
         let mut lent = LentArguments::new();
         if call::read(overload, style, sources, &mut lent)?.is_none() {
-            return overload.formed(py, style, call::run(py, overload, &lent)?);
+            return body(overload, &lent);
         }
     }
     for (overload, order) in deprecated {
@@ -69,7 +90,7 @@ fn among(
         if call::read(overload, style, sources, &mut lent)?.is_none() {
             let message = messages::deprecated(overload, style, order);
             PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
-            return overload.formed(py, style, call::run(py, overload, &lent)?);
+            return body(overload, &lent);
         }
     }
     Err(messages::no_overload(py, name, overloads, style, arguments))
@@ -106,13 +127,43 @@ pub(super) fn with_bound<X>(
     arguments: &Arguments<'_, '_>,
     body: impl FnOnce(&[ValueRef<'_>]) -> PyResult<X>,
 ) -> PyResult<X> {
+    with_lent(py, overload, style, arguments, |lent| lend!(lent, values => body(values)))
+}
+
+fn with_lent<X>(
+    py: Python<'_>,
+    overload: &Overload,
+    style: Style,
+    arguments: &Arguments<'_, '_>,
+    body: impl FnOnce(&LentArguments<'_>) -> PyResult<X>,
+) -> PyResult<X> {
     places!(sources, overload.binder.count());
     if let Err(misplaced) = overload.place(arguments, style, sources) {
         return Err(messages::misplaced(py, overload, style, arguments, &misplaced));
     }
     let mut lent = LentArguments::new();
     match call::read(overload, style, sources, &mut lent)? {
-        None => lend!(lent, values => body(values)),
+        None => body(&lent),
         Some(index) => Err(messages::misfit(py, overload, style, arguments, sources, index)),
     }
+}
+
+/// Why a call of the first overload that takes the arguments would run the kernels that it runs, as text and as JSON.
+///
+/// # Errors
+///
+/// As [`call`], without those of kernels.
+pub(super) fn explain(
+    py: Python<'_>,
+    name: &str,
+    candidates: &Candidates,
+    style: Style,
+    arguments: &Arguments<'_, '_>,
+) -> PyResult<(String, String)> {
+    chosen(py, name, candidates, style, arguments, &|overload, lent| {
+        lend!(lent, values => {
+            let explanation = overload.handle.explain(values).or_raise(py)?;
+            Ok((explanation.to_string(), explanation.to_json().to_string()))
+        })
+    })
 }

@@ -92,6 +92,24 @@ pub(crate) fn function_overloads(py: Python<'_>, name: &str, method: bool) -> Py
     overloads.iter().map(|overload| objects::overload(py, &overload.handle).or_raise(py)).collect()
 }
 
+/// Why a call of a function or method would run the kernels that it runs, as text and as JSON.
+#[pyfunction]
+#[pyo3(signature = (_name, _is_method, /, *args, **kwargs))]
+pub(crate) fn _explain_function(
+    py: Python<'_>,
+    _name: &str,
+    _is_method: bool,
+    args: &Bound<'_, PyTuple>,
+    kwargs: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(String, String)> {
+    let style = if _is_method { Style::Method } else { Style::Function };
+    let caller = functions::caller(_name, style);
+    let arguments = Arguments::of(None, args, kwargs)?;
+    guarded(py, || {
+        choose::explain(py, caller.name(), caller.candidates(py)?.get(), style, &arguments.borrow())
+    })
+}
+
 /// The names of operators, of one namespace or of all, with their overloads.
 #[pyfunction]
 #[pyo3(signature = (namespace=None))]
@@ -150,6 +168,21 @@ impl Packet {
                 Err(PyAttributeError::new_err(message))
             }
         }
+    }
+
+    /// Why a call runs the kernels that it runs, as text and as JSON, without the call being made.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn _explain(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(String, String)> {
+        let arguments = Arguments::of(None, args, kwargs)?;
+        guarded(py, || {
+            let candidates = self.candidates(py)?;
+            choose::explain(py, self.0.full_name(), candidates.get(), Style::Packet, &arguments.borrow())
+        })
     }
 
     /// The names of the overloads.

@@ -38,6 +38,26 @@ pub fn write(path: &Path, array: &Array) -> Result<()> {
     whole::write(path, |writer| encode(&path.display().to_string(), array, writer))
 }
 
+/// Writes `array` to a stream such as the standard output; `name` is what messages call it.
+///
+/// # Errors
+///
+/// A stream that takes no more; an array without data or whose memory is being written.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_tensor::{Array, files::npy};
+///
+/// let mut bytes = Vec::new();
+/// npy::write_to("memory", &Array::from_slice(&[1.0f32, 2.0], &[2])?, &mut bytes)?;
+/// assert_eq!(npy::decode("memory", &bytes)?.to_vec::<f32>()?, [1.0, 2.0]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn write_to(name: &str, array: &Array, writer: &mut dyn Write) -> Result<()> {
+    encode(name, array, writer)
+}
+
 /// Reads a file that is in memory; `name` is what messages call it.
 ///
 /// # Errors

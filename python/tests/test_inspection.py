@@ -1,0 +1,72 @@
+"""Explanations, tables and schemas take whatever is called: overloads, packets, functions, methods and names."""
+
+import opgrid as og
+import pytest
+
+X = og.ones(2)
+
+# What is called, and the arguments with which it is the same call of `aten::add.Tensor`.
+MEANT = {
+    "overload": (og.ops.aten.add.Tensor, (X, X)),
+    "packet": (og.ops.aten.add, (X, X)),
+    "function": (og.add, (X, X)),
+    "method": (og.Tensor.add, (X, X)),
+    "bound method": (X.add, (X,)),
+    "name": ("aten::add.Tensor", (X, X)),
+    "name of several": ("aten::add", (X, X)),
+    "name without a namespace": ("add", (X, X)),
+}
+
+
+@pytest.mark.parametrize("form", MEANT)
+def test_every_form_means_the_operator(form):
+    op, arguments = MEANT[form]
+    explained = og.explain(op, *arguments)
+    assert explained.as_dict()["operator"].startswith("aten::add.Tensor(")
+    assert explained.as_dict()["hops"][-1]["key"] == "CPU"
+    assert str(og.schema(op)).startswith("aten::add.Tensor(")
+    assert str(og.dump(op)).startswith("name: aten::add.Tensor")
+    assert [str(slot.key) for slot in og.table(op)] == [str(slot.key) for slot in og.table("aten::add.Tensor")]
+    assert og.registered_kernels(op) == og.registered_kernels("aten::add.Tensor")
+
+
+@pytest.mark.parametrize(
+    ("op", "arguments", "chosen"),
+    [
+        (og.ops.aten.sum, (X, [0]), "aten::sum.dim_IntList"),
+        (og.ops.aten.sum, (X,), "aten::sum"),
+        (og.sum, (X,), "aten::sum"),
+        (og.sum, (X, 0), "aten::sum.dim_IntList"),
+        ("aten::sum", (X,), "aten::sum"),
+        ("sum", (X, [0]), "aten::sum.dim_IntList"),
+        (og.zeros, (2,), "aten::zeros"),
+        (X.sum, (), "aten::sum"),
+        (og.Tensor.max, (X, 0), "aten::max.dim"),
+    ],
+)
+def test_the_overload_is_the_one_that_the_call_chooses(op, arguments, chosen):
+    explained = og.explain(op, *arguments).as_dict()
+    assert explained["operator"].partition("(")[0] == chosen
+
+
+def test_keywords_and_outputs():
+    explained = og.explain(og.add, X, other=X, alpha=2, out=og.empty(2)).as_dict()
+    assert explained["operator"].startswith("aten::add.out(")
+    explained = og.explain(og.zeros, 2, 3, dtype=og.int64, device="meta").as_dict()
+    assert explained["operator"].startswith("aten::zeros")
+
+
+def test_calls_that_do_not_fit_are_refused_as_calls_are():
+    for op in [og.add, og.ops.aten.add, og.ops.aten.add.Tensor, og.Tensor.add]:
+        with pytest.raises((TypeError, RuntimeError)) as explained:
+            og.explain(op, X, object())
+        with pytest.raises((TypeError, RuntimeError)) as called:
+            op(X, object())
+        assert str(explained.value) == str(called.value)
+
+
+@pytest.mark.parametrize("what", [len, 3, None, og.nn.Linear, og.tensor])
+@pytest.mark.parametrize("ask", [og.explain, og.table, og.schema, og.dump, og.registered_kernels])
+def test_what_is_no_operator_is_refused(ask, what):
+    with pytest.raises(TypeError, match=r"expected an operator such as og\.ops\.aten\.add"):
+        ask(what)
