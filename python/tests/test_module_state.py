@@ -314,6 +314,20 @@ def test_graphs_recorded_before_a_conversion_keep_their_elements():
     assert x.grad.tolist() == weight and x.grad.dtype is og.float32
 
 
+def test_conversions_to_and_fro_take_no_more_memory():
+    layer = nn.Linear(4, 4)
+    layer(og.ones(1, 4)).sum().backward()
+    seen = set()
+    for _ in range(20):
+        for dtype in [og.float64, og.bfloat16, og.float32]:
+            before = layer.weight.tolist()
+            layer.to(dtype)
+            assert layer.weight.dtype is dtype and layer.weight.grad.tolist() == [[1.0] * 4] * 4
+            assert dtype is og.bfloat16 or layer.weight.tolist() == before
+            seen.add((dtype, layer.weight.data_ptr(), layer.weight.grad.data_ptr()))
+    assert len(seen) <= 4
+
+
 def test_modules_apply_their_own_way():
     calls = []
 

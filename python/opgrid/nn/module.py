@@ -361,7 +361,7 @@ class Module:
                 options["dtype"] = dtype
             return tensor.to(**options) if options else tensor
 
-        return self._apply(move)
+        return self._apply(Once(move, makes_copies=True))
 
     def cpu(self) -> Self:
         """Moves parameters and buffers to the CPU."""

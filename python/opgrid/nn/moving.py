@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 
 class Once:
-    """A function of tensors that is called once for each tensor, so that tied tensors stay tied."""
+    """A function of tensors that is called once for each tensor, so that tied tensors stay tied.
 
-    def __init__(self, fn: Callable[[Tensor], Tensor]) -> None:
+    With ``makes_copies``, nobody else has its results.
+    """
+
+    def __init__(self, fn: Callable[[Tensor], Tensor], makes_copies: bool = False) -> None:
         self.fn = fn
+        self.makes_copies = makes_copies
         self.results: dict[int, tuple[Tensor, Tensor]] = {}
 
     def __call__(self, tensor: Tensor) -> Tensor:
@@ -50,9 +54,9 @@ def _moved(parameter: Any, fn: Once) -> Any:
         grad = None if parameter.grad is None else fn.fn(parameter.grad)
     moved = parameter
     if result is not parameter and can_replace(parameter, result):
-        _opgrid._replace_elements(parameter, result)
+        _opgrid._replace_elements(parameter, result, fn.makes_copies)
         if grad is not None and grad is not parameter.grad:
-            _opgrid._replace_elements(parameter.grad, grad)
+            _opgrid._replace_elements(parameter.grad, grad, fn.makes_copies)
     elif result is not parameter:
         moved = Parameter(result, parameter.requires_grad)
         moved.grad = grad

@@ -1,6 +1,6 @@
 //! The memory behind tensors, as an object.
 
-use opgrid::layers::autograd::replace_elements;
+use opgrid::layers::autograd::{replace_elements, replace_elements_by};
 use opgrid::tensor::Geometry;
 use opgrid::{Array, DType, Device, Storage, Tensor, TensorSpec};
 use pyo3::prelude::*;
@@ -8,14 +8,21 @@ use pyo3::prelude::*;
 use super::object::expect_tensor;
 use crate::errors::OrRaise;
 
-/// Gives a tensor the elements of another one, of any dtype and shape. Its objects and its gradient stay.
+/// Gives a tensor the elements of another one, of any dtype and shape. Its objects and its gradient stay. A `temporary` one is
+/// not used afterwards.
 #[pyfunction]
 pub(crate) fn _replace_elements(
     py: Python<'_>,
     tensor: &Bound<'_, PyAny>,
     other: &Bound<'_, PyAny>,
+    temporary: bool,
 ) -> PyResult<()> {
-    replace_elements(expect_tensor(tensor)?, expect_tensor(other)?).or_raise(py)
+    let (tensor, other) = (expect_tensor(tensor)?, expect_tensor(other)?);
+    let done = match temporary {
+        true => replace_elements_by(tensor, other.clone()),
+        false => replace_elements(tensor, other),
+    };
+    done.or_raise(py)
 }
 
 /// The memory of one or several tensors. `Tensor(storage)` is a view of all of it.

@@ -163,6 +163,28 @@ impl Record {
         self.latest.compare_exchange(before, *array.get_mut(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
+    /// An array of this spec that was the tensor's before and whose memory nobody else has.
+    fn spare(&self, spec: &TensorSpec) -> Option<Array> {
+        let mut kept = self.more()?.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let latest = self.latest.load(Ordering::Acquire);
+        let first = match &self.content {
+            Content::Array(array) if !latest.is_null() => Some(array),
+            _ => None,
+        };
+        // SAFETY: by the invariant all are boxes', which live as long as `self` and never change; `latest` is one of them.
+        let before =
+            kept.iter_mut().flat_map(|kept| kept.values_mut()).map(|array| unsafe { &**array.get_mut() });
+        let own: Vec<&Array> = first.into_iter().chain(before).collect();
+        let is_now = |array: &&Array| ptr::eq(*array, latest);
+        let has_memory_of = |a: &Array, b: &Array| a.storage().is_same(b.storage());
+        own.iter().find_map(|array| {
+            let storages = own.iter().filter(|other| has_memory_of(array, other));
+            let is_shown = storages.clone().any(is_now);
+            let is_spare = array.spec() == spec && !is_shown && array.storage().owners() == storages.count();
+            is_spare.then(|| (*array).clone())
+        })
+    }
+
     #[inline(always)]
     fn spec(&self) -> &TensorSpec {
         match &self.content {
@@ -620,6 +642,12 @@ impl Tensor {
         Err(argument("another thread changed the tensor just now; give each thread its own"))
     }
 
+    /// An array of this spec that was the tensor's before and whose memory nobody else has: a tensor that is converted to and fro
+    /// takes no more memory for it.
+    pub(crate) fn spare_array(&self, spec: &TensorSpec) -> Option<Array> {
+        self.record().spare(spec)
+    }
+
     /// The map from indices to elements; that of sizes `[0]` for an undefined tensor.
     #[inline]
     pub fn geometry(&self) -> &Geometry {
@@ -789,6 +817,26 @@ mod tests {
         assert_eq!((before, x.sizes()), ([2, 3].as_slice(), [3, 2].as_slice()));
         let kept = x.record().more().unwrap().kept.lock().unwrap();
         assert_eq!(kept.as_ref().map(|kept| kept.len()), Some(2));
+    }
+
+    #[test]
+    fn memory_from_before_is_spare_where_nobody_else_has_it() {
+        let x = Tensor::from_slice(&[1.0f32, 2.0], &[2]).unwrap();
+        let (first, other) = (x.spec().unwrap().clone(), Array::from_slice(&[1.0f64, 2.0], &[2]).unwrap());
+        let wide = other.spec().clone();
+        assert!(x.spare_array(&first).is_none(), "it is the tensor's own");
+        x.become_converted(other).unwrap();
+        assert!(x.spare_array(&wide).is_none());
+        let spare = x.spare_array(&first).unwrap();
+        assert!(x.spare_array(&first).is_none(), "somebody else has it now");
+        x.become_converted(spare).unwrap();
+        assert!(x.spare_array(&first).is_none());
+        assert_eq!(x.spare_array(&wide).unwrap().to_vec::<f64>().unwrap(), [1.0, 2.0]);
+        let view = x.view_as(x.geometry().clone()).unwrap();
+        x.become_converted(x.spare_array(&wide).unwrap()).unwrap();
+        assert!(x.spare_array(&first).is_none(), "a view has it");
+        drop(view);
+        assert!(x.spare_array(&first).is_some());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use opgrid_core::{DType, Result};
 
 use super::no_grad;
 use crate::error::argument;
+use crate::ops::CopyInplace;
 use crate::tensor::Tensor;
 
 /// Gives a tensor the memory, sizes and dtype of another one, so that whoever holds the tensor, such as an optimizer its
@@ -18,6 +19,21 @@ pub fn replace_elements(tensor: &Tensor, other: &Tensor) -> Result<()> {
     tensor.become_converted(array).map_err(|error| {
         argument(format!("the elements of a tensor cannot be replaced: {}", error.message()))
     })
+}
+
+/// As [`replace_elements`], where the caller promises that nobody uses `other` afterwards: memory that the tensor had before, of
+/// the same spec, is used again, so that a tensor that is converted to and fro takes no more.
+///
+/// # Errors
+///
+/// Those of [`replace_elements`].
+pub fn replace_elements_by(tensor: &Tensor, other: Tensor) -> Result<()> {
+    let Some(spare) = tensor.spare_array(other.spec()?) else {
+        return replace_elements(tensor, &other);
+    };
+    let again = Tensor::from_array(spare)?;
+    no_grad(|| CopyInplace.call(&again, &other, false))?;
+    replace_elements(tensor, &again)
 }
 
 /// Converts a tensor and its gradient in place, as modules do it with their parameters: handles of the tensor stay handles of
@@ -49,9 +65,9 @@ pub fn convert_in_place(tensor: &Tensor, dtype: DType) -> Result<()> {
         let grad = grad.as_ref().map(|grad| grad.to_dtype(dtype)).transpose()?;
         Ok((tensor.to_dtype(dtype)?, grad))
     })?;
-    replace_elements(tensor, &converted)?;
+    replace_elements_by(tensor, converted)?;
     match grad.zip(converted_grad) {
-        Some((grad, converted)) => replace_elements(&grad, &converted),
+        Some((grad, converted)) => replace_elements_by(&grad, converted),
         None => Ok(()),
     }
 }

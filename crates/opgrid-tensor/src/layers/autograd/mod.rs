@@ -61,7 +61,7 @@ pub use alive::nodes_alive;
 pub use backward::{BackwardOptions, backward, grad, sum_to};
 pub use check::{CheckOptions, gradcheck, gradgradcheck};
 pub use checkpoint::{CheckpointOptions, checkpoint};
-pub use convert::{convert_in_place, replace_elements};
+pub use convert::{convert_in_place, replace_elements, replace_elements_by};
 pub use custom::{Forward, custom};
 pub use data::replace_data;
 pub use graph::{Graph, GraphNode, GraphOptions, GraphTarget, SavedTensor, graph};
