@@ -8,6 +8,18 @@ pub(crate) fn line(value: &Json) -> String {
     format!("{value}\n")
 }
 
+/// Answers about several operators as one: the only one as it is, others as a list, on one line in JSON.
+pub(crate) fn joined(answers: &[String], as_json: bool) -> String {
+    match answers {
+        [only] => only.clone(),
+        _ if as_json => {
+            let answers: Vec<_> = answers.iter().map(|answer| answer.trim_end()).collect();
+            format!("[{}]\n", answers.join(","))
+        }
+        _ => answers.join("\n"),
+    }
+}
+
 /// The names of the keys of a set.
 pub(crate) fn keys(set: DispatchKeySet) -> Vec<String> {
     set.iter().map(|key| key.to_string()).collect()

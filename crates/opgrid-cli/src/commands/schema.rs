@@ -49,7 +49,7 @@ impl Schema {
                 for operator in meant(declaration)? {
                     texts.push(said(&*operator.schema()?, &operator.documentation()));
                 }
-                Ok(texts.join(if json { "" } else { "\n" }))
+                Ok(json::joined(&texts, json))
             }
         }
     }

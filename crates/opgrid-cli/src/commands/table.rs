@@ -30,7 +30,7 @@ impl Table {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
         let operators = meant(&self.operator)?;
         let tables = operators.iter().map(|operator| self.of(operator, json)).collect::<Result<Vec<_>>>()?;
-        Ok(tables.join(if json { "" } else { "\n" }))
+        Ok(json::joined(&tables, json))
     }
 
     fn of(&self, operator: &OperatorHandle, json: bool) -> Result<String> {
