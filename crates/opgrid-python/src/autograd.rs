@@ -139,10 +139,10 @@ impl TensorBase {
         Ok(own(slf)?.origin().or_raise(slf.py())?.map(NodeObject))
     }
 
-    /// The elements, apart from the graph.
+    /// The same memory, apart from the graph, which does not notice what is written there.
     #[getter]
     fn data(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        of(slf.py(), own(slf)?.detach().or_raise(slf.py())?)
+        of(slf.py(), own(slf)?.untracked().or_raise(slf.py())?)
     }
 
     #[setter]

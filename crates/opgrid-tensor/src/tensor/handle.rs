@@ -622,19 +622,45 @@ impl Tensor {
         Err(argument("another thread changed the tensor just now; give each thread its own"))
     }
 
-    /// As [`become_array`](Self::become_array), where the dtype may change with the memory: a tensor's keys are those of its
-    /// device, whatever its dtype.
+    /// The same memory as another tensor, with a count of writes of its own that begins at zero: what is written to one is not
+    /// noticed at the other.
     ///
     /// # Errors
     ///
-    /// Another device; a quantized dtype, which has keys of its own; a tensor without a storage; another thread changes the
-    /// tensor at the same time.
-    pub(crate) fn become_converted(&self, array: Array) -> Result<()> {
+    /// A tensor without a storage; no memory.
+    pub(crate) fn unwatched_view(&self) -> Result<Self> {
+        let array = self.array()?;
+        let array = Array::new(array.spec().clone(), array.storage().alias(0)?)?;
+        Ok(Self::new(self.unmarked_keys(), Content::Array(array)))
+    }
+
+    /// Puts the elements of another array into the place of the tensor's, whatever their dtype and sizes. Writes are counted on
+    /// from where the tensor's are; `is_last` says that nobody else counts those of the new memory. Other tensors on the old memory
+    /// keep it.
+    ///
+    /// # Errors
+    ///
+    /// Another device, or a dtype whose tensors have other keys; a tensor without a storage; another thread changes the tensor
+    /// at the same time.
+    pub(crate) fn take_elements(&self, other: &Array, is_last: bool) -> Result<()> {
         let found = self.array()?.spec();
-        let has_own_keys = found.dtype().is_quantized() || array.dtype().is_quantized();
-        if found.dtype() == array.dtype() || found.device() != array.device() || has_own_keys {
-            return self.become_array(array);
+        let is_kind_kept =
+            found.device() == other.device() && found.dtype().is_quantized() == other.dtype().is_quantized();
+        if !is_kind_kept {
+            return Err(argument(format!(
+                "found {} on {} for a tensor of {} on {}, expected elements on the same device; make a new tensor",
+                other.dtype(),
+                other.device(),
+                found.dtype(),
+                found.device()
+            )));
         }
+        let storage = match is_last {
+            true => other.storage().clone(),
+            false => other.storage().alias(self.version())?,
+        };
+        storage.set_version(self.version());
+        let array = Array::new(other.spec().clone(), storage)?;
         let record = self.record();
         if record.replace(record.latest.load(Ordering::Acquire), array) {
             return Ok(());

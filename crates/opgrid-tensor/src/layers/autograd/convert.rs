@@ -15,8 +15,7 @@ use crate::tensor::Tensor;
 ///
 /// Another device; a quantized dtype; a tensor without a storage.
 pub fn replace_elements(tensor: &Tensor, other: &Tensor) -> Result<()> {
-    let array = other.array()?.clone();
-    tensor.become_converted(array).map_err(|error| {
+    tensor.take_elements(other.array()?, false).map_err(|error| {
         argument(format!("the elements of a tensor cannot be replaced: {}", error.message()))
     })
 }

@@ -1,22 +1,54 @@
-//! A tensor's memory, changed behind the back of the graph.
+//! A tensor's memory, seen and changed behind the back of the graph.
 
 use opgrid_core::Result;
 
+use super::backward::is_differentiable;
 use super::no_grad;
 use crate::error::argument;
 use crate::ops::CopyInplace;
 use crate::tensor::Tensor;
 
 impl Tensor {
-    /// Gives the tensor the memory of another one, with its sizes. It stays the leaf or the result that it was, with its gradient
-    /// and its hooks; graphs that were recorded before keep the memory that they saw.
+    /// The same memory as a tensor that no gradients lead to, and whose writes the graph does not notice: a backward pass
+    /// that needs the tensor uses what it holds by then. This is what `x.data` is in torch; writes to what
+    /// [`detach`](Self::detach) gives are noticed.
+    ///
+    /// A tensor that a layer implements is detached, because its memory is the layer's.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`detach`](Self::detach); no memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let weight = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
+    /// weight.requires_grad_(true)?;
+    /// let loss = weight.mul(&weight)?.sum()?;
+    /// weight.untracked()?.add_(&weight.untracked()?, 1)?;
+    /// loss.backward()?;
+    /// assert_eq!(weight.grad().unwrap().to_vec::<f32>()?, [4.0, 8.0]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn untracked(&self) -> Result<Self> {
+        if self.any_wrapper().is_some() || !self.is_defined() {
+            return self.detach();
+        }
+        Ok(self.unwatched_view()?.detached_from_graph())
+    }
+
+    /// Gives the tensor the memory of another one, with its sizes and dtype. It stays the leaf or the result that it was, with its
+    /// gradient and its hooks; graphs that were recorded before, views and others who hold the old memory keep it. The tensors
+    /// share the new memory, but count writes apart.
     ///
     /// What the tensor had before is kept until it is dropped, for somebody may still look at it. [`replace_data`] does without
     /// that where it can.
     ///
     /// # Errors
     ///
-    /// Another dtype or device; a tensor without a storage.
+    /// Another device; a dtype without gradients for a tensor that requires one; a tensor without a storage.
     ///
     /// # Examples
     ///
@@ -33,8 +65,19 @@ impl Tensor {
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
     pub fn set_data(&self, data: &Self) -> Result<()> {
+        self.take_data(data, false)
+    }
+
+    fn take_data(&self, data: &Self, is_last: bool) -> Result<()> {
+        if self.requires_grad() && !is_differentiable(data.dtype()) {
+            return Err(argument(format!(
+                "the data of a tensor cannot be replaced: found elements of {} for a tensor that requires a gradient, expected a \
+                 floating-point or complex dtype; switch `requires_grad` off first",
+                data.dtype()
+            )));
+        }
         let array = data.array()?;
-        self.become_array(array.clone()).map_err(|error| {
+        self.take_elements(array, is_last).map_err(|error| {
             argument(format!("the data of a tensor cannot be replaced: {}", error.message()))
         })
     }
@@ -53,8 +96,14 @@ pub fn replace_data(tensor: &Tensor, data: &Tensor) -> Result<()> {
     let is_alike = tensor.dtype() == data.dtype()
         && tensor.device() == data.device()
         && tensor.geometry() == data.geometry();
-    if is_alike && is_own(tensor) && is_own(data) {
-        return no_grad(|| CopyInplace.call(tensor, data, false)).map(drop);
+    if !is_own(data) {
+        return tensor.set_data(data);
     }
-    tensor.set_data(data)
+    if !is_alike || !is_own(tensor) {
+        return tensor.take_data(data, true);
+    }
+    let version = tensor.version();
+    no_grad(|| CopyInplace.call(tensor, data, false))?;
+    tensor.array()?.storage().set_version(version);
+    Ok(())
 }

@@ -34,7 +34,8 @@ use super::sync::{AtomicIsize, AtomicPtr, Ordering, heavy_barrier, light_barrier
 
 /// Everybody's, and nobody is counted in the word.
 pub const FREE: isize = 0;
-const WRITER: isize = -1;
+/// Everybody's, and somebody writes.
+pub const WRITER: isize = -1;
 const CHANGING: isize = isize::MIN;
 
 /// Words that count readers and writers.

@@ -11,6 +11,9 @@
 //! Storage ──► count, written, class │ borrows │ start │ bytes │ elsewhere │ version ║ bytes …, or the allocation
 //! ```
 //!
+//! An alias ([`Storage::alias`]) is the same memory with a count of writes of its own. It has another head, and the storage
+//! whose memory it is stands behind that; everything but the count is asked of that storage.
+//!
 //! Memory is not cleared when it is allocated. `written` says whether every byte has had a value; the first typed
 //! access to memory without one clears it, while loops that write every element skip that (`kernels::iter`).
 #![allow(unsafe_code)]
@@ -41,7 +44,7 @@ pub use memory::{Allocation, DeviceMemory};
 pub use owned::{OwnedReadGuard, OwnedWriteGuard};
 
 pub(crate) use borrows::Thread;
-use borrows::{Borrows, Refusal};
+use borrows::{Borrows, Refusal, WRITER};
 use cache::Class;
 
 /// The memory of one or several tensors. Clones share it.
@@ -66,26 +69,33 @@ pub struct Storage {
 /// The head of a block from the cache.
 ///
 /// Invariants: `class` is that of the block; `start`, where there is one, leads to `bytes` bytes that live as long as
-/// the head and that only guards use: behind it, or in `elsewhere`. That, where it is some, leads to an allocation in the same block,
-/// which belongs to the head.
+/// the head and that only guards use: behind it, or in `elsewhere`. That, where it is some, leads to a value in the same block,
+/// which belongs to the head. `is_alias` says that this value is a storage; that one is no alias. The `written` of an alias stays
+/// false and its `borrows` are those of one that is written, so that guards take the ways with patience.
 #[repr(C, align(64))]
 struct Shared {
     count: AtomicU32,
     /// Whether every byte has had a value.
     written: AtomicBool,
+    is_alias: bool,
     class: Class,
     borrows: Borrows,
     /// `None` for tensors without data, as on the meta device, and for memory that the CPU cannot address.
     start: Option<NonNull<u8>>,
     bytes: usize,
-    elsewhere: Option<NonNull<Allocation>>,
+    elsewhere: Option<NonNull<Elsewhere>>,
     /// How often somebody has written.
     version: AtomicU64,
 }
 
+/// Where the memory of a storage is that is not behind its head.
+enum Elsewhere {
+    Allocation(Allocation),
+    Storage(Storage),
+}
+
 const _: () = assert!(size_of::<Shared>() == 64, "a head is one cache line");
-const _: () =
-    assert!(align_of::<Allocation>() <= align_of::<Shared>(), "an allocation may lie behind a head");
+const _: () = assert!(align_of::<Elsewhere>() <= align_of::<Shared>(), "an allocation may lie behind a head");
 
 // SAFETY:
 // - the head is atomics and what never changes; `Allocation` is `Send` and `Sync`; guards keep threads apart.
@@ -140,6 +150,7 @@ enum BytesAt {
     /// Behind the record of the storage, in one block with it.
     Behind,
     Elsewhere(Allocation),
+    Alias(Storage),
     Nowhere,
 }
 
@@ -220,28 +231,33 @@ impl Storage {
     fn at(bytes: usize, place: BytesAt) -> Option<Self> {
         let (block, class) = match place {
             BytesAt::Behind => cache::take_for_tensor(bytes.checked_add(size_of::<Shared>())?)?,
-            BytesAt::Elsewhere(_) => cache::take(size_of::<Shared>() + size_of::<Allocation>())?,
+            BytesAt::Elsewhere(_) | BytesAt::Alias(_) => {
+                cache::take(size_of::<Shared>() + size_of::<Elsewhere>())?
+            }
             BytesAt::Nowhere => cache::take(size_of::<Shared>())?,
         };
         let head = block.cast::<Shared>();
+        let is_alias = matches!(place, BytesAt::Alias(_));
         let (start, elsewhere) = match place {
             // SAFETY: the block is longer than its head.
             BytesAt::Behind => (Some(unsafe { head.add(1) }.cast()), None),
-            BytesAt::Elsewhere(memory) => {
-                let start = memory.start;
-                // SAFETY: the block is ours, with room for both; a head is as aligned as an allocation needs it.
-                let behind = unsafe { head.add(1) }.cast::<Allocation>();
-                // SAFETY: as above.
-                unsafe { behind.write(memory) };
-                (start, Some(behind))
-            }
+            BytesAt::Elsewhere(memory) => (memory.start, Some(Elsewhere::Allocation(memory))),
+            BytesAt::Alias(storage) => (storage.shared().start, Some(Elsewhere::Storage(storage))),
             BytesAt::Nowhere => (None, None),
         };
+        let elsewhere = elsewhere.map(|elsewhere| {
+            // SAFETY: the block is ours, with room for both; a head is as aligned as what lies behind it needs it.
+            let behind = unsafe { head.add(1) }.cast::<Elsewhere>();
+            // SAFETY: as above.
+            unsafe { behind.write(elsewhere) };
+            behind
+        });
         let shared = Shared {
             count: AtomicU32::new(1),
-            written: AtomicBool::new(bytes == 0),
+            written: AtomicBool::new(bytes == 0 && !is_alias),
+            is_alias,
             class,
-            borrows: Borrows::new(maker::first_state()),
+            borrows: Borrows::new(if is_alias { WRITER } else { maker::first_state() }),
             start,
             bytes,
             elsewhere,
@@ -256,6 +272,34 @@ impl Storage {
     fn shared(&self) -> &Shared {
         // SAFETY: the head lives as long as one of its owners.
         unsafe { self.head.as_ref() }
+    }
+
+    /// The same memory with a count of writes of its own, which begins at `version`: what is written there does not count here,
+    /// and the other way round. Guards see each other all the same.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the head.
+    pub(crate) fn alias(&self, version: u64) -> Result<Self> {
+        let root = match self.shared().original() {
+            Some(original) => original.clone(),
+            None => self.clone(),
+        };
+        let alias = Self::at(self.bytes(), BytesAt::Alias(root));
+        let alias = alias.ok_or_else(|| no_memory(size_of::<Shared>()))?;
+        alias.set_version(version);
+        Ok(alias)
+    }
+
+    /// The storage whose memory it is: itself, unless it is an alias.
+    #[inline]
+    fn original(&self) -> &Self {
+        if self.shared().is_alias { self.shared().original().unwrap_or(self) } else { self }
+    }
+
+    /// Says how often the memory was written.
+    pub(crate) fn set_version(&self, version: u64) {
+        self.shared().version.store(version, Ordering::Relaxed);
     }
 
     /// How often the memory was written, apart from the making of a result.
@@ -321,17 +365,20 @@ impl Storage {
 
     /// How many tensors and others hold this memory, at the moment of asking.
     pub fn owners(&self) -> usize {
-        (self.shared().count.load(Ordering::Relaxed) & !known::KNOWN) as usize
+        let count =
+            |storage: &Self| (storage.shared().count.load(Ordering::Relaxed) & !known::KNOWN) as usize;
+        // An alias is one of those who hold what it is an alias of.
+        if self.shared().is_alias { count(self.original()) - 1 + count(self) } else { count(self) }
     }
 
     /// What no other storage has as long as this one lives.
     pub(crate) fn identity(&self) -> usize {
-        self.head.addr().get()
+        self.original().head.addr().get()
     }
 
     /// Whether both are the same memory.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.head == other.head
+        self.head == other.head || self.original().head == other.original().head
     }
 
     /// Announces a reader, until the guard is dropped.
@@ -361,7 +408,7 @@ impl Storage {
     #[inline(never)]
     fn read_with_patience(&self, me: Thread) -> Result<ReadGuard<'_>> {
         let start = self.start("read")?;
-        let shared = self.shared();
+        let shared = self.patient(me);
         loop {
             let word = shared.borrows.read(me).map_err(|refusal| refused("read", refusal))?;
             let guard = ReadGuard { storage: self, start, word };
@@ -402,8 +449,18 @@ impl Storage {
     #[inline(never)]
     fn write_with_patience(&self, me: Thread) -> Result<WriteGuard<'_>> {
         let start = self.start("write")?;
-        let word = self.shared().borrows.write(me).map_err(|refusal| refused("written", refusal))?;
+        let word = self.patient(me).borrows.write(me).map_err(|refusal| refused("written", refusal))?;
         Ok(self.writer(start, word))
+    }
+
+    /// Where guards are counted. Those of an alias end at another head than their storage's, and so must not be counted where only
+    /// the maker may count.
+    fn patient(&self, me: Thread) -> &Shared {
+        let shared = self.original().shared();
+        if self.shared().is_alias {
+            shared.borrows.share(me);
+        }
+        shared
     }
 
     /// The guard of a writer that was counted.
@@ -454,7 +511,19 @@ pub(super) fn divert(elsewhere: bool) {
 impl Shared {
     fn elsewhere(&self) -> Option<&Allocation> {
         // SAFETY: by the invariant it lives as long as the head, and nobody changes it.
-        self.elsewhere.map(|memory| unsafe { memory.as_ref() })
+        match self.elsewhere.map(|memory| unsafe { memory.as_ref() })? {
+            Elsewhere::Allocation(memory) => Some(memory),
+            Elsewhere::Storage(original) => original.shared().elsewhere(),
+        }
+    }
+
+    /// What it is an alias of, if it is one.
+    fn original(&self) -> Option<&Storage> {
+        // SAFETY: as above.
+        match self.elsewhere.map(|memory| unsafe { memory.as_ref() })? {
+            Elsewhere::Allocation(_) => None,
+            Elsewhere::Storage(original) => Some(original),
+        }
     }
 }
 
@@ -617,7 +686,7 @@ impl WriteGuard<'_> {
 
     /// Whether every byte has had a value.
     pub(crate) fn is_written(&self) -> bool {
-        self.storage.shared().written.load(Ordering::Relaxed)
+        self.storage.original().shared().written.load(Ordering::Relaxed)
     }
 
     /// Notes that every byte has a value.
@@ -626,7 +695,7 @@ impl WriteGuard<'_> {
     ///
     /// Every byte of the storage has been written.
     pub(crate) unsafe fn assume_written(&self) {
-        self.storage.shared().written.store(true, Ordering::Relaxed);
+        self.storage.original().shared().written.store(true, Ordering::Relaxed);
     }
 
     /// The first byte. Access up to the storage's size is allowed while the guard lives; reads only of bytes that
