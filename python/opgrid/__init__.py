@@ -112,6 +112,30 @@ def _to_device(self: TensorBase, device: Any, /, *, stream: Any = None) -> Tenso
     return to_device(self, device, stream=stream)
 
 
+def _copy(self: TensorBase) -> TensorBase:
+    """Another object on the same memory."""
+    from ._copies import shallow
+
+    return shallow(self)
+
+
+def _deepcopy(self: TensorBase, memo: dict[Any, Any]) -> TensorBase:
+    """A copy with memory of its own."""
+    from ._copies import deep
+
+    return deep(self, memo)
+
+
+def _reduce_ex(self: TensorBase, protocol: Any) -> Any:
+    """What a pickle keeps of a tensor."""
+    from ._copies import reduced
+
+    return reduced(self, protocol)
+
+
+setattr(TensorBase, "__copy__", _copy)
+setattr(TensorBase, "__deepcopy__", _deepcopy)
+setattr(TensorBase, "__reduce_ex__", _reduce_ex)
 setattr(TensorBase, "__array_namespace__", _array_namespace)
 setattr(TensorBase, "to_device", _to_device)
 def _make_wrapper_subclass(cls: type[Tensor], size: Any, **options: Any) -> Tensor:

@@ -42,7 +42,7 @@ mod _opgrid {
     #[pymodule_export]
     use crate::exchange::numpy::from_numpy;
     #[pymodule_export]
-    use crate::exchange::pickle::_rebuild;
+    use crate::exchange::pickle::{_bytes, _rebuild};
     #[pymodule_export]
     use crate::graph::{_graph, GraphObject};
     #[pymodule_export]

@@ -1,8 +1,7 @@
 """Parameters: tensors that a module learns.
 
 A parameter is a plain tensor with a mark, not an instance of a subclass: calls with it take the fast path, and results
-are plain tensors. ``isinstance(x, Parameter)`` checks the mark. Copying or pickling a parameter alone loses the mark;
-copying or pickling its module keeps it.
+are plain tensors. ``isinstance(x, Parameter)`` checks the mark. Copies and pickles of a parameter have the mark as well.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ def mark(x: Tensor) -> Tensor:
 class Parameter(Tensor, metaclass=_Marked):
     """A tensor that becomes one of a module's parameters when it is assigned to an attribute.
 
-    ``Parameter(data, requires_grad=True)`` shares memory with ``data`` and is a leaf of the graph.
+    ``Parameter(data, requires_grad=True)`` shares memory with ``data``, is of the same class, and is a leaf of the graph.
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
@@ -38,4 +37,7 @@ class Parameter(Tensor, metaclass=_Marked):
             data = tensor([])
         if not isinstance(data, TensorBase):
             raise TypeError(f"Parameter(): expected a tensor, found {type(data).__name__}; make one with opgrid.tensor")
-        return mark(data.detach().requires_grad_(requires_grad))  # type: ignore[return-value]
+        own = data.detach()
+        if type(own) is not type(data):
+            own = own.as_subclass(type(data))
+        return mark(own.requires_grad_(requires_grad))  # type: ignore[return-value]

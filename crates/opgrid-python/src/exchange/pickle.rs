@@ -1,14 +1,14 @@
-//! Tensors in pickles: the elements in row-major order as bytes, with dtype, device, sizes and strides, and whether the tensor
-//! requires a gradient.
+//! Tensors as bytes, for pickles: the elements in row-major order. What else a pickle keeps, `python/opgrid/_copies.py` says.
 
 use opgrid::layers::autograd::no_grad;
 use opgrid::{Array, DType, Device, Geometry, Result, Tensor, TensorSpec};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::PyBytes;
 
 use crate::errors::OrRaise;
-use crate::tensor::object::{TensorBase, TensorObject, expect_tensor, of};
+use crate::tensor::attributes::own;
+use crate::tensor::object::{TensorBase, of};
 use crate::values::names::{DTypeObject, DeviceObject};
 
 /// The elements in row-major order.
@@ -70,33 +70,11 @@ pub(crate) fn _rebuild(
     of(py, tensor)
 }
 
-#[pymethods]
-impl TensorBase {
-    fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, _protocol: i32) -> PyResult<Bound<'py, PyTuple>> {
-        let py = slf.py();
-        let tensor = expect_tensor(slf.as_any())?;
-        let is_meta = tensor.device().kind() == opgrid::DeviceType::Meta;
-        let bytes = match is_meta {
-            // What has no elements is made of zeros, and loses them on its way to its device.
-            true => TensorSpec::contiguous(tensor.sizes(), tensor.dtype(), Device::CPU)
-                .and_then(|spec| Ok(vec![0; spec.bytes()?])),
-            false => py.detach(|| no_grad(|| bytes_of(tensor))),
-        };
-        let rebuild = py.import("opgrid._opgrid")?.getattr("_rebuild")?;
-        let parts = (
-            PyBytes::new(py, &bytes.or_raise(py)?),
-            DTypeObject::of(py, tensor.dtype())?,
-            DeviceObject(tensor.device()),
-            PyTuple::new(py, tensor.sizes())?,
-            PyTuple::new(py, tensor.strides())?,
-            tensor.requires_grad(),
-        );
-        let class = slf.get_type();
-        if class.is(py.get_type::<TensorObject>()) {
-            return (rebuild, parts).into_pyobject(py);
-        }
-        // A class of the user's own is asked to take the tensor.
-        let plain = rebuild.call1(parts)?;
-        (class, (plain,)).into_pyobject(py)
-    }
+/// The elements of a tensor in row-major order, as bytes.
+#[pyfunction]
+pub(crate) fn _bytes<'py>(tensor: &Bound<'py, TensorBase>) -> PyResult<Bound<'py, PyBytes>> {
+    let py = tensor.py();
+    let tensor = own(tensor)?;
+    let bytes = py.detach(|| no_grad(|| bytes_of(tensor)));
+    Ok(PyBytes::new(py, &bytes.or_raise(py)?))
 }

@@ -1,8 +1,7 @@
 //! What a tensor is like: sizes, dtype, device, and how it is printed.
 
-use opgrid::layers::autograd::no_grad;
 use opgrid::{DType, Tensor};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -257,6 +256,18 @@ impl TensorBase {
         of(slf.py(), own(slf)?.detach().or_raise(slf.py())?)
     }
 
+    /// What users keep with an object whose class has no place for it.
+    #[getter]
+    fn _attributes<'py>(slf: &Bound<'py, Self>) -> Option<Bound<'py, PyDict>> {
+        slf.get().kept(slf.py())
+    }
+
+    /// Whether the tensor has no elements of its own, because its class implements it.
+    #[getter]
+    fn _is_wrapper(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Ok(own(slf)?.any_wrapper().is_some())
+    }
+
     fn tolist(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         nested::list(slf.py(), own(slf)?)
     }
@@ -288,33 +299,6 @@ impl TensorBase {
         let number = nested::list(slf.py(), tensor)?;
         number.call_method1(slf.py(), "__format__", (format,))?.extract(slf.py())
     }
-
-    fn __copy__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        let (py, tensor) = (slf.py(), own(slf)?);
-        let copy = tensor.detach().or_raise(py)?;
-        copy.requires_grad_(tensor.requires_grad()).or_raise(py)?;
-        of(py, copy)
-    }
-
-    /// A copy with memory of its own.
-    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: &Bound<'py, PyDict>) -> PyResult<Py<PyAny>> {
-        let key = slf.as_ptr().addr();
-        if let Some(known) = memo.get_item(key)? {
-            return Ok(known.unbind());
-        }
-        let (py, tensor) = (slf.py(), own(slf)?);
-        if !tensor.is_leaf() {
-            return Err(PyRuntimeError::new_err(
-                "a tensor that was computed of others which require gradients is no leaf and cannot be copied with its graph; \
-                 detach it first",
-            ));
-        }
-        let copy = no_grad(|| opgrid::ops::Clone.call(tensor, None)).or_raise(py)?;
-        copy.requires_grad_(tensor.requires_grad()).or_raise(py)?;
-        let copy = of(py, copy)?;
-        memo.set_item(key, &copy)?;
-        Ok(copy)
-    }
 }
 
 fn convert(
@@ -326,7 +310,8 @@ fn convert(
 ) -> PyResult<Py<PyAny>> {
     let py = slf.py();
     let tensor = own(slf)?;
-    let converted = py.detach(|| construct::converted(tensor, dtype, device, copy, non_blocking));
+    let converted =
+        py.detach(|| construct::converted(tensor, dtype, device, copy, non_blocking));
     of(py, converted.or_raise(py)?)
 }
 

@@ -43,6 +43,11 @@ impl TensorBase {
         &self.tensor
     }
 
+    /// What users keep with the object, if there is anything.
+    pub(super) fn kept<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyDict>> {
+        self.attributes.get(py).map(|attributes| attributes.bind(py).clone())
+    }
+
     fn settle(&self, object: &Bound<'_, PyAny>) {
         self.object.store(object.as_ptr().cast(), Ordering::Relaxed);
         identity::note(&self.tensor, object);
