@@ -376,6 +376,8 @@ class Function:
         ctx.needs_input_grad = tuple(isinstance(a, _opgrid.TensorBase) and a.requires_grad for a in args)
         places = [i for i, a in enumerate(args) if isinstance(a, _opgrid.TensorBase)]
         made: dict[str, Any] = {}
+        # The formula, which stays with the graph, keeps no arguments but those that were saved.
+        count = len(args)
 
         def forward() -> tuple[list[Any], list[Any], list[Any]]:
             if cls.setup_context is Function.setup_context:
@@ -412,10 +414,10 @@ class Function:
             finally:
                 ctx.saved_tensors = ()
             back = back if isinstance(back, tuple) else (back,)
-            if len(back) != len(args):
-                if any(g is not None for g in back[len(args) :]) or len(back) < len(args):
+            if len(back) != count:
+                if any(g is not None for g in back[count:]) or len(back) < count:
                     raise RuntimeError(
-                        f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {len(args)}, got {len(back)})"
+                        f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {count}, got {len(back)})"
                     )
             return [back[i] for i in places]
 

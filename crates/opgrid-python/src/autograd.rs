@@ -7,9 +7,11 @@ use opgrid::layers::autograd::{
 };
 use opgrid::{Result, Tensor, TensorType, ValueRef, ValueView};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
+use crate::collector::{self, Holder};
 use crate::errors::{OrRaise, carry};
 use crate::operators::candidates::dispatcher;
 use crate::registration::registrations::{At, RegistrationObject, place};
@@ -20,6 +22,13 @@ use crate::values::write;
 /// A recorded call, or a leaf.
 #[pyclass(name = "Node", module = "opgrid.autograd", frozen)]
 pub(crate) struct NodeObject(Arc<Node>);
+
+impl NodeObject {
+    /// The node and where this is, by which the collector knows it.
+    pub(crate) fn content(&self) -> (usize, &Arc<Node>) {
+        (std::ptr::from_ref(self).addr(), &self.0)
+    }
+}
 
 #[pymethods]
 impl NodeObject {
@@ -37,13 +46,25 @@ impl NodeObject {
     }
 
     /// Calls `hook(grad_inputs)` with the gradients that the node gives on; what it returns takes their place.
-    fn register_hook(&self, hook: Py<PyAny>) -> HookObject {
-        HookObject::of(self.0.register_hook(move |grads| called_with_all(&hook, grads)))
+    fn register_hook(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<HookObject> {
+        let held = Holder::new(py, hook)?;
+        let hook = held.clone();
+        Ok(HookObject::of(self.0.register_hook_with(held, move |grads| called_with_all(&hook, grads))))
     }
 
     /// Calls `hook(grad_outputs)` with the gradients of the results; what it returns takes their place.
-    fn register_prehook(&self, hook: Py<PyAny>) -> HookObject {
-        HookObject::of(self.0.register_prehook(move |grads| called_with_all(&hook, grads)))
+    fn register_prehook(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<HookObject> {
+        let held = Holder::new(py, hook)?;
+        let hook = held.clone();
+        Ok(HookObject::of(self.0.register_prehook_with(held, move |grads| called_with_all(&hook, grads))))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        collector::visit_node(std::ptr::from_ref(self).addr(), &self.0, &visit)
+    }
+
+    fn __clear__(&self) {
+        collector::clear_node(std::ptr::from_ref(self).addr(), &self.0);
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -177,14 +198,16 @@ impl TensorBase {
 
     /// Calls `hook(grad)` when the gradient of this tensor is complete; what it returns takes its place.
     fn register_hook(slf: &Bound<'_, Self>, hook: Py<PyAny>) -> PyResult<HookObject> {
+        let held = Holder::new(slf.py(), hook)?;
+        let hook = held.clone();
         let called = move |grad: &Tensor| {
             Python::attach(|py| {
-                let given =
-                    of(py, grad.clone()).and_then(|grad| hook.bind(py).call1((grad,))).map_err(carry)?;
+                let Some(hook) = hook.get(py) else { return Ok(None) };
+                let given = of(py, grad.clone()).and_then(|grad| hook.call1((grad,))).map_err(carry)?;
                 optional(&given).map_err(carry)
             })
         };
-        own(slf)?.register_hook(called).map(HookObject::of).or_raise(slf.py())
+        own(slf)?.register_hook_with(held, called).map(HookObject::of).or_raise(slf.py())
     }
 
     /// Adds the gradients of this tensor to those of the leaves that it depends on.
@@ -228,7 +251,7 @@ fn go_back(
     inputs: Option<Vec<Bound<'_, PyAny>>>,
 ) -> PyResult<()> {
     let inputs = inputs.map(|inputs| tensors(&inputs)).transpose()?;
-    let done = py.detach(|| {
+    let done = collector::detached(py, || {
         let outputs: Vec<&Tensor> = outputs.iter().collect();
         let inputs: Option<Vec<&Tensor>> = inputs.as_ref().map(|inputs| inputs.iter().collect());
         autograd::backward(&outputs, &gradients, inputs.as_deref(), options)
@@ -262,7 +285,7 @@ pub(crate) fn _grad(
     create_graph: bool,
 ) -> PyResult<Vec<Option<Py<PyAny>>>> {
     let (outputs, inputs, gradients) = (tensors(&outputs)?, tensors(&inputs)?, gradients(grad_outputs)?);
-    let found = py.detach(|| {
+    let found = collector::detached(py, || {
         let (outputs, inputs): (Vec<&Tensor>, Vec<&Tensor>) =
             (outputs.iter().collect(), inputs.iter().collect());
         autograd::grad(&outputs, &inputs, &gradients, options(retain_graph, create_graph))
@@ -332,7 +355,10 @@ pub(crate) fn _custom(
         let forward = Forward::new(tensors(&results).map_err(carry)?).keep(tensors(&kept).map_err(carry)?);
         Ok(forward.write(tensors(&written).map_err(carry)?))
     };
-    let results = autograd::custom(name, &arguments, run, move |grads, kept| back(&formula, grads, kept));
+    let held = Holder::new(py, formula)?;
+    let formula = held.clone();
+    let results =
+        autograd::custom_with(name, &arguments, run, held, move |grads, kept| back(&formula, grads, kept));
     results.or_raise(py)?.into_iter().map(|result| of(py, result)).collect()
 }
 
@@ -348,40 +374,53 @@ pub(crate) fn _checkpoint(
     // Results of later runs have no place to go to, so that the graph does not keep its own results.
     let first = Arc::new(Mutex::new(None));
     let place = Arc::downgrade(&first);
+    let held = Holder::new(py, function)?;
+    let function = held.clone();
     let run = move |inputs: &[Tensor]| {
         Python::attach(|py| {
+            let function = function.get(py).ok_or_else(collected).map_err(carry)?;
             let objects = inputs.iter().map(|input| of(py, input.clone())).collect::<PyResult<Vec<_>>>();
-            let given = objects.and_then(|objects| function.bind(py).call1((objects,))).map_err(carry)?;
+            let given = objects.and_then(|objects| function.call1((objects,))).map_err(carry)?;
             if let Some(place) = place.upgrade() {
                 *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(given.unbind());
             }
             Ok(Vec::new())
         })
     };
-    autograd::checkpoint(run, &inputs, CheckpointOptions { preserve_random }).or_raise(py)?;
+    autograd::checkpoint_with(held, run, &inputs, CheckpointOptions { preserve_random }).or_raise(py)?;
     let given = first.lock().unwrap_or_else(PoisonError::into_inner).take();
     Ok(given)
 }
 
 /// Asks a formula in Python for gradients.
-fn back(formula: &Py<PyAny>, grads: Gradients<'_>, kept: &[Tensor]) -> Result<Vec<Option<Tensor>>> {
+fn back(formula: &Holder, grads: Gradients<'_>, kept: &[Tensor]) -> Result<Vec<Option<Tensor>>> {
     Python::attach(|py| {
         let object = |tensor: &Tensor| of(py, tensor.clone());
         let grads = grads.all().iter().map(|grad| grad.as_ref().map(object).transpose());
         let grads = grads.collect::<PyResult<Vec<_>>>().map_err(carry)?;
         let kept = kept.iter().map(object).collect::<PyResult<Vec<_>>>().map_err(carry)?;
-        let given = formula.bind(py).call1((grads, kept)).map_err(carry)?;
+        let formula = formula.get(py).ok_or_else(collected).map_err(carry)?;
+        let given = formula.call1((grads, kept)).map_err(carry)?;
         let given = given.extract::<Vec<Option<Bound<'_, PyAny>>>>().map_err(carry)?;
         gradients(given).map_err(carry)
     })
 }
 
+/// The error of somebody who calls what the collector has taken away, because nobody could reach it.
+#[cold]
+fn collected() -> PyErr {
+    PyRuntimeError::new_err(
+        "the garbage collector has taken away what this graph needs, because nothing led to it; compute the result anew",
+    )
+}
+
 /// Calls a hook of a node with gradients.
-fn called_with_all(hook: &Py<PyAny>, grads: &[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> {
+fn called_with_all(hook: &Holder, grads: &[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> {
     let called = |py: Python<'_>| -> PyResult<_> {
+        let Some(hook) = hook.get(py) else { return Ok(None) };
         let objects = grads.iter().map(|grad| grad.as_ref().map(|grad| of(py, grad.clone())).transpose());
         let objects = PyTuple::new(py, objects.collect::<PyResult<Vec<_>>>()?)?;
-        let given = hook.bind(py).call1((objects,))?;
+        let given = hook.call1((objects,))?;
         if given.is_none() {
             return Ok(None);
         }
@@ -425,18 +464,20 @@ pub(crate) fn _register_derivative(
             let results = results.collect::<PyResult<Vec<_>>>()?;
             let given = setup.bind(py).call1((PyTuple::new(py, inputs)?, results))?;
             let (object, kept): (Py<PyAny>, Vec<Bound<'_, PyAny>>) = given.extract()?;
-            Ok((object, tensors(&kept)?))
+            Ok((Holder::new(py, object)?, tensors(&kept)?))
         });
-        let (object, kept) = recorded.map_err(carry)?;
+        let (held, kept) = recorded.map_err(carry)?;
+        let object = held.clone();
         let present = tensors_in(args);
         let formula = formula.clone();
-        recorder.by_values(&present, &kept.iter().collect::<Vec<_>>(), move |grads, kept| {
+        recorder.by_values_with(&present, &kept.iter().collect::<Vec<_>>(), held, move |grads, kept| {
             let given = Python::attach(|py| -> PyResult<Vec<Option<Tensor>>> {
                 let tensor = |tensor: &Tensor| of(py, tensor.clone());
                 let grads = grads.all().iter().map(|grad| grad.as_ref().map(tensor).transpose());
                 let grads = grads.collect::<PyResult<Vec<_>>>()?;
                 let kept = kept.iter().map(tensor).collect::<PyResult<Vec<_>>>()?;
-                let given = formula.bind(py).call1((object.clone_ref(py), grads, kept))?;
+                let object = object.get(py).ok_or_else(collected)?;
+                let given = formula.bind(py).call1((object, grads, kept))?;
                 gradients(given.extract::<Vec<Option<Bound<'_, PyAny>>>>()?)
             });
             given.map_err(carry)

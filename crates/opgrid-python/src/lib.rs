@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod autograd;
+mod collector;
 mod errors;
 mod exchange;
 mod graph;
@@ -79,7 +80,7 @@ mod _opgrid {
     #[pymodule_export]
     use crate::tensor::construct::{asarray, tensor};
     #[pymodule_export]
-    use crate::tensor::dispatching::{_dispatch_handler, _wrapper};
+    use crate::tensor::dispatching::{_count_write, _dispatch_handler, _wrapper};
     #[pymodule_export]
     use crate::tensor::object::{TensorBase, TensorObject};
     #[pymodule_export]

@@ -29,7 +29,8 @@ pub(crate) fn _export_to_torch(
         export = export.without_derivative();
     }
     // torch's registry has a lock, whose holder may wait for the interpreter's.
-    let InTorch { name, derivative, pointwise, .. } = py.detach(|| export.register()).or_raise(py)?;
+    let InTorch { name, derivative, pointwise, .. } =
+        crate::collector::detached(py, || export.register()).or_raise(py)?;
     Ok((name, derivative, pointwise))
 }
 
@@ -41,6 +42,7 @@ pub(crate) fn _export_to_torch(
 #[pyfunction]
 pub(crate) fn _import_from_torch(py: Python<'_>, schema: &str, name: &str) -> PyResult<RegistrationObject> {
     let dispatcher = dispatcher().or_raise(py)?;
-    let registration = py.detach(|| opgrid_torch::import(dispatcher, schema, name)).or_raise(py)?;
+    let registration =
+        crate::collector::detached(py, || opgrid_torch::import(dispatcher, schema, name)).or_raise(py)?;
     Ok(RegistrationObject::held(registration))
 }

@@ -79,7 +79,7 @@ pub(crate) fn read_file(
     py: Python<'_>,
     path: std::path::PathBuf,
 ) -> PyResult<(Named<Py<PyAny>>, Named<String>)> {
-    let (tensors, left_out) = py.detach(|| read(&path)).or_raise(py)?;
+    let (tensors, left_out) = crate::collector::detached(py, || read(&path)).or_raise(py)?;
     let tensors = tensors.into_iter().map(|(name, tensor)| Ok((name, of(py, tensor)?)));
     Ok((tensors.collect::<PyResult<_>>()?, left_out))
 }
@@ -93,5 +93,5 @@ pub(crate) fn write_file(
 ) -> PyResult<()> {
     let named = tensors.iter().map(|(name, object)| Ok((name.clone(), expect_tensor(object)?.clone())));
     let named = named.collect::<PyResult<Vec<_>>>()?;
-    py.detach(|| write(&path, &named)).or_raise(py)
+    crate::collector::detached(py, || write(&path, &named)).or_raise(py)
 }

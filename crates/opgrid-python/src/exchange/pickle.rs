@@ -6,6 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::collector;
 use crate::errors::OrRaise;
 use crate::tensor::attributes::own;
 use crate::tensor::object::{TensorBase, of};
@@ -75,6 +76,6 @@ pub(crate) fn _rebuild(
 pub(crate) fn _bytes<'py>(tensor: &Bound<'py, TensorBase>) -> PyResult<Bound<'py, PyBytes>> {
     let py = tensor.py();
     let tensor = own(tensor)?;
-    let bytes = py.detach(|| no_grad(|| bytes_of(tensor)));
+    let bytes = collector::detached(py, || no_grad(|| bytes_of(tensor)));
     Ok(PyBytes::new(py, &bytes.or_raise(py)?))
 }

@@ -169,7 +169,7 @@ pub(super) fn make(
         true => way(handle, args, &mut returns),
         false => {
             let returns = &mut returns;
-            py.detach(|| way(handle, args, returns))
+            crate::collector::detached(py, || way(handle, args, returns))
         }
     };
     match outcome {

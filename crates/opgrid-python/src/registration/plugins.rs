@@ -35,7 +35,7 @@ impl PluginObject {
     /// Takes back what it registered. Its code stays.
     fn drop(&self, py: Python<'_>) {
         let plugin = self.plugin.lock().unwrap_or_else(PoisonError::into_inner).take();
-        py.detach(|| drop(plugin));
+        crate::collector::detached(py, || drop(plugin));
     }
 
     /// Whether what it registered is there.
@@ -52,7 +52,7 @@ impl PluginObject {
 /// Loads a plugin: its file, or its name in a folder of OPGRID_PLUGIN_PATH.
 #[pyfunction]
 pub(crate) fn load_plugin(py: Python<'_>, path: PathBuf) -> PyResult<PluginObject> {
-    let plugin = py.detach(|| dispatcher()?.load(&path)).or_raise(py)?;
+    let plugin = crate::collector::detached(py, || dispatcher()?.load(&path)).or_raise(py)?;
     let manifest = plugin.manifest().clone();
     Ok(PluginObject {
         name: manifest.name,

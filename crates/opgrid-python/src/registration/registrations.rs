@@ -18,7 +18,7 @@ pub(crate) struct RegistrationObject(Mutex<Option<Registration>>);
 impl RegistrationObject {
     pub(crate) fn of(py: Python<'_>, library: Library) -> PyResult<Self> {
         // Others may hold the registry's lock and wait for the interpreter's to warn of what they replace.
-        Ok(Self::held(py.detach(|| library.finish()).or_raise(py)?))
+        Ok(Self::held(crate::collector::detached(py, || library.finish()).or_raise(py)?))
     }
 
     pub(crate) fn held(registration: Registration) -> Self {

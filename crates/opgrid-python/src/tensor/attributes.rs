@@ -311,7 +311,7 @@ fn convert(
     let py = slf.py();
     let tensor = own(slf)?;
     let converted =
-        py.detach(|| construct::converted(tensor, dtype, device, copy, non_blocking));
+        crate::collector::detached(py, || construct::converted(tensor, dtype, device, copy, non_blocking));
     of(py, converted.or_raise(py)?)
 }
 

@@ -1,17 +1,20 @@
 //! Tensors of classes that say what operators do with them: those that carry elements, and those that only look like
 //! tensors and are implemented by the class.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use opgrid::tensor::{Geometry, Wrapper};
 use opgrid::{Device, DispatchKey, Tensor, TensorSpec, TensorType, compute_dispatch_key, tensor_key_set};
 use pyo3::exceptions::PyTypeError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
+use super::attributes::own;
 use super::object::{TensorBase, TensorObject, tensor_of};
+use crate::collector::{self, Counted};
 use crate::errors::OrRaise;
 use crate::values::read;
 
@@ -19,13 +22,24 @@ use crate::values::read;
 pub(crate) const HANDLERS: [&str; 2] = ["__opgrid_dispatch__", "__torch_dispatch__"];
 
 /// What is behind the handle of a tensor that its class implements.
-struct OfClass {
+pub(crate) struct OfClass {
     spec: TensorSpec,
     name: String,
     class: Py<PyType>,
     /// What the user keeps with the object. It outlives the object, so that one that is made later for the same tensor is as
     /// the first one was.
-    attributes: PyOnceLock<Py<PyDict>>,
+    attributes: OnceLock<Py<PyDict>>,
+    /// How often an operator has written it.
+    version: AtomicU64,
+    _counted: Counted,
+}
+
+impl OfClass {
+    /// Shows the collector what the tensor keeps.
+    pub(crate) fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.class)?;
+        visit.call(self.attributes.get())
+    }
 }
 
 impl Wrapper for OfClass {
@@ -35,6 +49,10 @@ impl Wrapper for OfClass {
 
     fn spec(&self) -> &TensorSpec {
         &self.spec
+    }
+
+    fn version(&self) -> u64 {
+        self.version.load(Ordering::Relaxed)
     }
 }
 
@@ -62,7 +80,7 @@ pub(super) fn object_again<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Op
 fn revived<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(own) = tensor.wrapper::<OfClass>() else { return Ok(None) };
     let object = made(own.class.bind(py), tensor)?;
-    if let Some(attributes) = own.attributes.get(py) {
+    if let Some(attributes) = own.attributes.get() {
         object.setattr(intern!(py, "__dict__"), attributes)?;
     }
     Ok(Some(object))
@@ -111,6 +129,15 @@ pub(crate) fn handler_of(
 #[pyfunction]
 pub(crate) fn _dispatch_handler(class: &Bound<'_, PyType>) -> PyResult<Option<&'static str>> {
     handler_of(class, &HANDLERS)
+}
+
+/// Counts that an operator has written a tensor, if its class implements it; others count what is written to their memory.
+#[pyfunction]
+pub(crate) fn _count_write(tensor: &Bound<'_, TensorBase>) -> PyResult<()> {
+    if let Some(own) = own(tensor)?.wrapper::<OfClass>() {
+        own.version.fetch_add(1, Ordering::Relaxed);
+    }
+    Ok(())
 }
 
 #[cold]
@@ -162,13 +189,21 @@ pub(crate) fn _wrapper<'py>(
     let key = compute_dispatch_key(Some(dtype), None, Some(device)).or_raise(py)?;
     let keys = tensor_key_set(key).add(DispatchKey::Python);
     ask_classes(py)?;
-    let own = OfClass { spec, name, class: class.clone().unbind(), attributes: PyOnceLock::new() };
+    collector::begin(py)?;
+    let own = OfClass {
+        spec,
+        name,
+        class: class.clone().unbind(),
+        attributes: OnceLock::new(),
+        version: AtomicU64::new(0),
+        _counted: Counted::new(),
+    };
     let tensor = Tensor::wrap(keys, own);
     let object = made(class, &tensor)?;
     if let (Some(own), Some(attributes)) =
         (tensor.wrapper::<OfClass>(), object.getattr_opt(intern!(py, "__dict__"))?)
     {
-        let _ = own.attributes.set(py, attributes.cast_into::<PyDict>()?.unbind());
+        let _ = own.attributes.set(attributes.cast_into::<PyDict>()?.unbind());
     }
     Ok(object)
 }

@@ -1,15 +1,17 @@
 //! The classes `TensorBase` and `Tensor`, and the way between them and tensors.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use opgrid::{AnyTensor, Tensor};
 use pyo3::exceptions::PyTypeError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 use super::{construct, dispatching, identity};
+use crate::collector;
 use crate::errors::{OrRaise, guarded};
 use crate::exchange::foreign;
 use crate::operators;
@@ -21,7 +23,7 @@ pub(crate) struct TensorBase {
     /// The object that this is in, as soon as somebody has looked at it.
     object: AtomicPtr<()>,
     /// What users keep with the object. A dictionary that the interpreter knows of would be made with every object.
-    attributes: PyOnceLock<Py<PyDict>>,
+    attributes: OnceLock<Py<PyDict>>,
 }
 
 /// A tensor. `Tensor(2, 3)` has that shape and any content, `Tensor([2, 3])` that content; `opgrid.tensor` is clearer.
@@ -30,7 +32,12 @@ pub(crate) struct TensorObject;
 
 impl TensorBase {
     pub(super) fn new(tensor: Tensor) -> Self {
-        Self { tensor, object: AtomicPtr::default(), attributes: PyOnceLock::new() }
+        Self { tensor, object: AtomicPtr::default(), attributes: OnceLock::new() }
+    }
+
+    /// The tensor and where this is, by which the collector knows it.
+    pub(crate) fn content(&self) -> (usize, &Tensor) {
+        (std::ptr::from_ref(self).addr(), &self.tensor)
     }
 
     /// The tensor of the object that this is in.
@@ -43,9 +50,19 @@ impl TensorBase {
         &self.tensor
     }
 
-    /// What users keep with the object, if there is anything.
+    /// What users keep with the object.
+    fn attributes<'py>(&self, py: Python<'py>) -> &Bound<'py, PyDict> {
+        let attributes = self.attributes.get().unwrap_or_else(|| {
+            // Made first: to make it may run others' code, which may be faster.
+            let new = PyDict::new(py).unbind();
+            self.attributes.get_or_init(|| new)
+        });
+        attributes.bind(py)
+    }
+
+    /// The same, if there is anything.
     pub(super) fn kept<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyDict>> {
-        self.attributes.get(py).map(|attributes| attributes.bind(py).clone())
+        self.attributes.get().map(|attributes| attributes.bind(py).clone())
     }
 
     fn settle(&self, object: &Bound<'_, PyAny>) {
@@ -134,13 +151,22 @@ impl TensorBase {
         guarded(class.py(), || construct::legacy(args, kwargs)).map(Self::new)
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(self.attributes.get())?;
+        collector::visit_tensor(std::ptr::from_ref(self).addr(), &self.tensor, &visit)
+    }
+
+    fn __clear__(&self) {
+        collector::clear_tensor(std::ptr::from_ref(self).addr(), &self.tensor);
+    }
+
     fn __hash__(slf: &Bound<'_, Self>) -> isize {
         (slf.as_ptr().addr() >> 4) as isize
     }
 
     /// What users keep with the object, and methods of operators that came after the class was made.
     fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
-        if let Some(attributes) = slf.get().attributes.get(slf.py())
+        if let Some(attributes) = slf.get().attributes.get()
             && let Some(value) = attributes.bind(slf.py()).get_item(name)?
         {
             return Ok(value);
@@ -157,7 +183,7 @@ impl TensorBase {
         if belongs_to_class(slf, name)? {
             return identity::set_attribute(slf.as_any(), name, Some(value));
         }
-        slf.get().attributes.get_or_init(py, || PyDict::new(py).unbind()).bind(py).set_item(name, value)
+        slf.get().attributes(py).set_item(name, value)
     }
 
     fn __delattr__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>) -> PyResult<()> {
@@ -165,7 +191,7 @@ impl TensorBase {
         match slf
             .get()
             .attributes
-            .get(py)
+            .get()
             .filter(|attributes| attributes.bind(py).contains(name).unwrap_or(false))
         {
             Some(attributes) => attributes.bind(py).del_item(name),
@@ -185,6 +211,13 @@ impl TensorBase {
 
 #[pymethods]
 impl TensorObject {
+    /// What there is to visit, the base class visits; a class has to say so itself that it is collected.
+    fn __traverse__(&self, _visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        Ok(())
+    }
+
+    fn __clear__(&self) {}
+
     #[new]
     #[classmethod]
     #[pyo3(signature = (*args, **kwargs))]

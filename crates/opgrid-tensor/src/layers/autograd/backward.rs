@@ -422,7 +422,7 @@ pub(super) fn run_formulas(
         for saved in formulas.kept_by(part) {
             kept.push(saved.as_ref().map(|saved| saved.get(node, differentiable, result)).transpose()?);
         }
-        let of_targets = (part.formula)(grads, &kept, node)?;
+        let of_targets = part.formula.gradients(grads, &kept, node)?;
         if of_targets.len() != usize::from(part.targets) {
             return Err(argument(format!(
                 "a formula gave {} gradients, expected {}, one for each argument",

@@ -19,6 +19,7 @@ use opgrid_core::deferred_drop::Flat;
 use opgrid_core::{DType, Error, Generator, Result, ThreadContext, WeakTensor};
 
 use super::is_grad_enabled;
+use super::reach::{Foreign, Visitor};
 use super::saved::Saved;
 use super::variable::detached;
 use crate::devices;
@@ -79,11 +80,36 @@ pub fn checkpoint(
     inputs: &[Tensor],
     options: CheckpointOptions,
 ) -> Result<Vec<Tensor>> {
+    run(function, None, inputs, options)
+}
+
+/// As [`checkpoint`], of a function that holds something of another language, whose collector sees it
+/// ([`held_by_tensor`](super::held_by_tensor)).
+///
+/// # Errors
+///
+/// Those of [`checkpoint`].
+pub fn checkpoint_with(
+    held: Foreign,
+    function: impl Fn(&[Tensor]) -> Result<Vec<Tensor>> + Send + Sync + 'static,
+    inputs: &[Tensor],
+    options: CheckpointOptions,
+) -> Result<Vec<Tensor>> {
+    run(function, Some(held), inputs, options)
+}
+
+fn run(
+    function: impl Fn(&[Tensor]) -> Result<Vec<Tensor>> + Send + Sync + 'static,
+    held: Option<Foreign>,
+    inputs: &[Tensor],
+    options: CheckpointOptions,
+) -> Result<Vec<Tensor>> {
     if !is_grad_enabled() {
         return function(inputs);
     }
     let segment = Arc::new(Segment {
         function: Flat::new(Box::new(function)),
+        held: held.map(Flat::new),
         inputs: inputs
             .iter()
             .enumerate()
@@ -106,6 +132,8 @@ type Function = dyn Fn(&[Tensor]) -> Result<Vec<Tensor>> + Send + Sync;
 /// A call of [`checkpoint`].
 pub(super) struct Segment {
     function: Flat<Box<Function>>,
+    /// What the function holds of another language.
+    held: Option<Flat<Foreign>>,
     inputs: Vec<Saved>,
     context: ThreadContext,
     /// Where the default streams were.
@@ -143,6 +171,16 @@ impl Segment {
     /// The tensors that are kept to compute all others.
     pub(super) fn inputs(&self) -> &[Saved] {
         &self.inputs
+    }
+
+    /// Shows what the function holds, and the tensors that are kept.
+    pub(super) fn reach(&self, visitor: &mut dyn Visitor) {
+        self.held.iter().for_each(|held| visitor.held(held));
+        self.inputs.iter().for_each(|input| input.reach(visitor));
+        if let Ok(slots) = self.slots.try_lock() {
+            let computed = slots.list.iter().filter_map(|state| state.computed.as_ref());
+            computed.for_each(|(tensor, _)| visitor.tensor(tensor));
+        }
     }
 
     /// Runs the function again, and gives what it saves.

@@ -8,8 +8,9 @@ use smallvec::SmallVec;
 use super::backward::is_differentiable;
 use super::history::{self, Inner, ViewInBase, write_view};
 use super::is_grad_enabled;
-use super::node::{Edge, Formulas, Kept, Node, Subject, Target, Targets, formula_of};
-use super::rule::Gradients;
+use super::node::{Edge, Formulas, Kept, Node, Subject, Target, Targets};
+use super::reach::Foreign;
+use super::rule::{Gradients, formula_of_values};
 use super::saved::Saved;
 use super::variable::{Variable, detached, edge_of};
 use crate::error::argument as refused;
@@ -107,6 +108,32 @@ pub fn custom<F: Into<Forward>>(
     forward: impl FnOnce() -> Result<F>,
     formula: impl Fn(Gradients<'_>, &[Tensor]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
 ) -> Result<Vec<Tensor>> {
+    record(name, arguments, forward, None, formula)
+}
+
+/// As [`custom`], with a formula that holds something of another language, whose collector sees it
+/// ([`held_by_tensor`](super::held_by_tensor)).
+///
+/// # Errors
+///
+/// Those of [`custom`].
+pub fn custom_with<F: Into<Forward>>(
+    name: &str,
+    arguments: &[&Tensor],
+    forward: impl FnOnce() -> Result<F>,
+    held: Foreign,
+    formula: impl Fn(Gradients<'_>, &[Tensor]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+) -> Result<Vec<Tensor>> {
+    record(name, arguments, forward, Some(held), formula)
+}
+
+fn record<F: Into<Forward>>(
+    name: &str,
+    arguments: &[&Tensor],
+    forward: impl FnOnce() -> Result<F>,
+    held: Option<Foreign>,
+    formula: impl Fn(Gradients<'_>, &[Tensor]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+) -> Result<Vec<Tensor>> {
     let is_recording = is_grad_enabled();
     // Asked before the function runs: what it keeps may share the memory of an argument.
     let alone: SmallVec<[bool; 4]> = match is_recording {
@@ -152,12 +179,7 @@ pub fn custom<F: Into<Forward>>(
         .zip(arguments)
         .filter_map(|(edge, argument)| Some(Target::of(argument, edge?)))
         .collect();
-    let formula = formula_of(move |grads, kept, _| {
-        let kept: Vec<Tensor> = kept.iter().flatten().cloned().collect();
-        let all = formula(grads, &kept)?;
-        super::rule::check_count(all.len(), needs.len())?;
-        Ok(all.into_iter().zip(&needs).filter(|(_, needs)| **needs).map(|(grad, _)| grad).collect())
-    });
+    let formula = formula_of_values(needs, held, formula);
     let formulas = Kept::Owned(Formulas::one(formula, &targets, kept));
     let subject = Subject::Other(name.into());
     if let Some(PlaceOfView { view, base, place }) = place {

@@ -12,7 +12,7 @@ use opgrid_core::{BoxedCall, DType, Device, Dispatcher, Error, Forms, Kind, Resu
 use smallvec::{SmallVec, smallvec};
 
 use super::backward::{is_differentiable, run_formulas};
-use super::node::{Edge, Formula, Formulas, Kept, Node, Subject, Target, Targets, formula_of};
+use super::node::{Edge, Formula, Formulas, Kept, Node, Subject, Target, Targets, formula_of, formula_with};
 use super::record::{ask, record_new, tensors_of, written_arguments};
 use super::rule::{Derivative, Gradients, Recorder, Told};
 use super::variable::{Variable, detached, edge_of};
@@ -336,7 +336,8 @@ fn formula_of_view(
     has_base: bool,
     count: usize,
 ) -> Formula {
-    formula_of(move |grads, _, node| {
+    let formulas = Arc::new(formulas);
+    formula_with(formulas.clone(), move |grads, _, node| {
         let mut given: SmallVec<[Option<Tensor>; 1]> = smallvec![None; count];
         let Some(grad) = grads.of(0) else { return Ok(given) };
         let all = place.empty(grad.device())?;

@@ -6,6 +6,7 @@ use opgrid_core::Result;
 use opgrid_core::deferred_drop::Flat;
 
 use super::node::Node;
+use super::reach::{Foreign, Visitor};
 use crate::tensor::Tensor;
 
 /// Sees the gradient of a tensor, and may give another one in its place.
@@ -29,6 +30,8 @@ pub(super) struct List {
     pub(super) after: Vec<(u64, NodeHook)>,
     /// Where tensors keep the gradients that they want to know, by results.
     pub(super) retaining: Vec<(usize, Weak<Node>)>,
+    /// What hooks hold of another language, by their numbers.
+    held: Vec<(u64, Flat<Foreign>)>,
 }
 
 impl Hooks {
@@ -58,7 +61,14 @@ impl Hooks {
         out.extend(list.of_results.extract_if(.., |hook| hook.0 == number));
         out_of_nodes.extend(list.before.extract_if(.., |hook| hook.0 == number));
         out_of_nodes.extend(list.after.extract_if(.., |hook| hook.0 == number));
+        let _held: Vec<_> = list.held.extract_if(.., |held| held.0 == number).collect();
         drop(list);
+    }
+
+    /// Shows what hooks hold.
+    pub(super) fn reach(&self, visitor: &mut dyn Visitor) {
+        let Some(Ok(list)) = self.0.get().map(|list| list.try_lock()) else { return };
+        list.held.iter().for_each(|(_, held)| visitor.held(held));
     }
 }
 
@@ -73,6 +83,14 @@ pub struct Hook {
 }
 
 impl Hook {
+    /// The same hook, whose closure holds that.
+    pub(super) fn holding(self, held: Foreign) -> Self {
+        if let Some(node) = self.node.upgrade() {
+            node.hooks.change(|list, _| list.held.push((self.number, Flat::new(held))));
+        }
+        self
+    }
+
     /// Takes the hook out; one that is gone with its graph already is not missed.
     pub fn remove(self) {
         if let Some(node) = self.node.upgrade() {

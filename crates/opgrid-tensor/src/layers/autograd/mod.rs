@@ -14,6 +14,7 @@
 //! | `node`, `saved`, `alive` | the graph, the tensors that it keeps, and how many calls it is of |
 //! | `variable`, `hooks` | what is kept with a tensor: its gradient, where that comes from, who wants to see it |
 //! | `backward` | the way back |
+//! | `reach` | what a tensor alone keeps alive, for the collectors of language bindings |
 //! | `mode` | whether a thread records |
 //! | `checkpoint` | functions whose graph keeps nothing, and that run again on the way back |
 //! | `graph` | the graph as a value, as text and as a picture |
@@ -50,6 +51,7 @@ mod history;
 mod hooks;
 mod mode;
 mod node;
+mod reach;
 mod record;
 pub mod rule;
 mod saved;
@@ -60,9 +62,9 @@ use opgrid_core::{DispatchKey, Dispatcher, Kernel, Registration, Result};
 pub use alive::nodes_alive;
 pub use backward::{BackwardOptions, backward, grad, sum_to};
 pub use check::{CheckOptions, gradcheck, gradgradcheck};
-pub use checkpoint::{CheckpointOptions, checkpoint};
+pub use checkpoint::{CheckpointOptions, checkpoint, checkpoint_with};
 pub use convert::{convert_in_place, replace_elements, replace_elements_by};
-pub use custom::{Forward, custom};
+pub use custom::{Forward, custom, custom_with};
 pub use data::replace_data;
 pub use graph::{Graph, GraphNode, GraphOptions, GraphTarget, SavedTensor, graph};
 pub use hooks::Hook;
@@ -71,6 +73,7 @@ pub use mode::{
     set_grad_enabled,
 };
 pub use node::Node;
+pub use reach::{Foreign, OwnershipMap, held_by_node, held_by_tensor};
 pub use rule::{DefineDerivative, Derivative, Gradients, Recorder};
 
 use crate::families::kind;

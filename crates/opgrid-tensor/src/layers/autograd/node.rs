@@ -1,7 +1,8 @@
 //! The graph: what calls have been recorded, and where the gradients of their arguments go.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use opgrid_core::deferred_drop::{Flat, drop_flat};
 use opgrid_core::{DType, OperatorHandle, Result};
@@ -9,16 +10,91 @@ use smallvec::SmallVec;
 
 use super::alive::Counted;
 use super::hooks::{Hook, Hooks, NodeHook};
+use super::reach::{Foreign, Visitor};
 use super::rule::Gradients;
 use super::saved::Saved;
 use crate::tensor::Tensor;
 
 /// A formula of gradients: from those of the results and what was kept, for whoever needs the node too.
-pub(super) type Formula = Box<
-    dyn Fn(Gradients<'_>, &[Option<Tensor>], &Arc<Node>) -> Result<SmallVec<[Option<Tensor>; 1]>>
-        + Send
-        + Sync,
->;
+pub(super) type Formula = Box<dyn Formulate>;
+
+/// What a [`Formula`] does.
+pub(super) trait Formulate: Send + Sync {
+    /// The gradients of the targets.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operators that compute them, and of users' code.
+    fn gradients(&self, grads: Gradients<'_>, kept: &[Option<Tensor>], node: &Arc<Node>) -> Result<Given>;
+
+    /// Shows what the formula owns.
+    fn reach(&self, _visitor: &mut dyn Visitor) {}
+}
+
+/// A gradient for each target, where there is one.
+pub(super) type Given = SmallVec<[Option<Tensor>; 1]>;
+
+impl<F> Formulate for F
+where
+    F: Fn(Gradients<'_>, &[Option<Tensor>], &Arc<Node>) -> Result<Given> + Send + Sync,
+{
+    fn gradients(&self, grads: Gradients<'_>, kept: &[Option<Tensor>], node: &Arc<Node>) -> Result<Given> {
+        self(grads, kept, node)
+    }
+}
+
+/// A formula that shows what its closure owns.
+struct Shown<F: 'static, O: 'static> {
+    formula: Flat<F>,
+    owned: Flat<O>,
+}
+
+impl<F, O> Formulate for Shown<F, O>
+where
+    F: Formulate,
+    O: Shows + Send + Sync,
+{
+    fn gradients(&self, grads: Gradients<'_>, kept: &[Option<Tensor>], node: &Arc<Node>) -> Result<Given> {
+        self.formula.gradients(grads, kept, node)
+    }
+
+    fn reach(&self, visitor: &mut dyn Visitor) {
+        self.owned.show(visitor);
+    }
+}
+
+/// What a closure may own that collectors want to see.
+pub(super) trait Shows {
+    /// Shows it.
+    fn show(&self, visitor: &mut dyn Visitor);
+}
+
+impl Shows for () {
+    fn show(&self, _visitor: &mut dyn Visitor) {}
+}
+
+impl Shows for Foreign {
+    fn show(&self, visitor: &mut dyn Visitor) {
+        visitor.held(self);
+    }
+}
+
+/// Formulas within a formula; the closure has the other handle.
+impl Shows for Arc<Formulas> {
+    fn show(&self, visitor: &mut dyn Visitor) {
+        if Arc::strong_count(self) <= 2 {
+            Formulas::reach(self, visitor);
+        }
+    }
+}
+
+/// A formula of a closure, which has a handle of `owned`.
+pub(super) fn formula_with(
+    owned: impl Shows + Send + Sync + 'static,
+    formula: impl Fn(Gradients<'_>, &[Option<Tensor>], &Arc<Node>) -> Result<Given> + Send + Sync + 'static,
+) -> Formula {
+    Box::new(Shown { formula: Flat::new(formula), owned: Flat::new(owned) })
+}
 
 /// A formula of a closure. What the closure owns may lead to another part of the graph, or be a user's, so it is dropped without
 /// recursion.
@@ -31,11 +107,10 @@ pub(super) fn formula_of(
     fn of<F: Sized>(_: &F) -> bool {
         std::mem::needs_drop::<F>()
     }
-    if !of(&formula) {
-        return Box::new(formula);
+    match of(&formula) {
+        true => formula_with((), formula),
+        false => Box::new(formula),
     }
-    let formula = Flat::new(formula);
-    Box::new(move |grads, kept, node| formula(grads, kept, node))
 }
 
 /// Where a gradient goes: a result of a recorded call, or a leaf.
@@ -102,6 +177,12 @@ impl Formulas {
         Self { parts: SmallVec::from_iter([part]), kept }
     }
 
+    /// Shows what the formulas own, and what they need.
+    fn reach(&self, visitor: &mut dyn Visitor) {
+        self.parts.iter().for_each(|part| part.formula.reach(visitor));
+        self.kept.iter().flatten().for_each(|saved| saved.reach(visitor));
+    }
+
     /// The tensors that a part needs.
     pub(super) fn kept_by(&self, part: &Part) -> &[Option<Saved>] {
         &self.kept[part.first_kept as usize..][..part.kept as usize]
@@ -134,6 +215,8 @@ pub(super) enum NodeKind {
 #[derive(Default)]
 pub(super) struct Sink {
     grad: Mutex<Option<Tensor>>,
+    /// The tensor is gone, so that nobody can ask for its gradient.
+    is_abandoned: AtomicBool,
 }
 
 impl Sink {
@@ -141,10 +224,24 @@ impl Sink {
         self.lock().clone()
     }
 
+    /// Shows the gradient.
+    pub(super) fn reach(&self, visitor: &mut dyn Visitor) {
+        if let Ok(grad) = self.grad.try_lock() {
+            grad.iter().for_each(|grad| visitor.tensor(grad));
+        }
+    }
+
     pub(super) fn set_grad(&self, grad: Option<Tensor>) {
         let before = std::mem::replace(&mut *self.lock(), grad);
         // After the lock: a gradient may have a graph.
         drop(before);
+    }
+
+    /// Drops the gradient, and keeps none from here on: the tensor is gone. Its gradient may have a graph that leads here.
+    pub(super) fn abandon(&self) {
+        self.is_abandoned.store(true, Ordering::SeqCst);
+        let grad = self.lock().take();
+        grad.map(drop_flat);
     }
 
     /// Adds a gradient to the one that is there by `add`, or puts what `own` makes of it where there is none.
@@ -158,6 +255,9 @@ impl Sink {
         own: impl FnOnce(Tensor) -> Result<Tensor>,
         add: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
     ) -> Result<()> {
+        if self.is_abandoned.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         let mut held = Held { sink: self, grad: self.lock().take() };
         let sum = match &held.grad {
             None => own(grad)?,
@@ -188,6 +288,9 @@ impl Held<'_> {
     /// Puts the gradient back, unless another one has come to its place meanwhile, which is taken out.
     fn put_back(&mut self) -> Option<Tensor> {
         let mut place = self.sink.lock();
+        if self.sink.is_abandoned.load(Ordering::SeqCst) {
+            return None;
+        }
         if place.is_none() {
             *place = self.grad.take();
             return None;
@@ -268,6 +371,12 @@ impl Node {
         written
     }
 
+    /// Whether the node is a leaf with a gradient that has a graph, which may lead to the leaf.
+    pub(super) fn leads_back(&self) -> bool {
+        let NodeKind::Leaf(sink) = &self.kind else { return false };
+        sink.grad.try_lock().is_ok_and(|grad| grad.as_ref().is_some_and(Tensor::requires_grad))
+    }
+
     /// The operator's name, or what else the node stands for.
     pub fn name(&self) -> String {
         match &self.kind {
@@ -294,6 +403,24 @@ impl Node {
         let hook: NodeHook = Flat::new(Arc::new(hook));
         let (number, ()) = self.hooks.change(|list, number| list.before.push((number, hook)));
         Hook { node: Arc::downgrade(self), number }
+    }
+
+    /// As [`register_prehook`](Self::register_prehook), of a closure that holds something of another language.
+    pub fn register_prehook_with(
+        self: &Arc<Self>,
+        held: Foreign,
+        hook: impl Fn(&[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> + Send + Sync + 'static,
+    ) -> Hook {
+        self.register_prehook(hook).holding(held)
+    }
+
+    /// As [`register_hook`](Self::register_hook), of a closure that holds something of another language.
+    pub fn register_hook_with(
+        self: &Arc<Self>,
+        held: Foreign,
+        hook: impl Fn(&[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> + Send + Sync + 'static,
+    ) -> Hook {
+        self.register_hook(hook).holding(held)
     }
 
     /// Runs `hook` with the gradients that the node gives on; what it gives takes their place.
@@ -338,6 +465,21 @@ impl Node {
 }
 
 impl Call {
+    /// Shows what a recorded call owns.
+    pub(super) fn reach(&self, visitor: &mut dyn Visitor) {
+        self.targets.iter().for_each(|target| visitor.node(&target.edge.node));
+        let kept = match self.formulas.try_lock() {
+            Ok(kept) => kept,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        match &*kept {
+            Kept::Owned(formulas) => formulas.reach(visitor),
+            Kept::Shared(formulas) if Arc::strong_count(formulas) == 1 => formulas.reach(visitor),
+            Kept::Shared(_) | Kept::Freed | Kept::Missing => {}
+        }
+    }
+
     pub(super) fn lock(&self) -> MutexGuard<'_, Kept> {
         self.formulas.lock().unwrap_or_else(PoisonError::into_inner)
     }

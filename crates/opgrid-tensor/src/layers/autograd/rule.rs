@@ -3,6 +3,7 @@
 use std::array;
 use std::cell::RefCell;
 use std::fmt;
+use std::sync::Arc;
 
 use opgrid_core::operator::ArgsOf;
 use opgrid_core::{
@@ -11,7 +12,8 @@ use opgrid_core::{
 };
 use smallvec::{SmallVec, smallvec};
 
-use super::node::{Formula, Formulas, Part, Target, Targets, formula_of};
+use super::node::{Formula, Formulas, Given, Node, Part, Target, Targets, formula_of, formula_with};
+use super::reach::Foreign;
 use super::saved::Saved;
 use super::variable::edge_of;
 use crate::error::argument as refused;
@@ -239,18 +241,35 @@ impl<'r> Recorder<'r> {
         keep: &[&Tensor],
         formula: impl Fn(Gradients<'_>, &[Tensor]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
     ) -> Result<()> {
+        self.by_values_of(arguments, keep, None, formula)
+    }
+
+    /// As [`by_values`](Self::by_values), by a formula that holds something of another language, whose collector sees it
+    /// ([`held_by_tensor`](super::held_by_tensor)).
+    pub fn by_values_with(
+        &self,
+        arguments: &[&Tensor],
+        keep: &[&Tensor],
+        held: Foreign,
+        formula: impl Fn(Gradients<'_>, &[Tensor]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+    ) -> Result<()> {
+        self.by_values_of(arguments, keep, Some(held), formula)
+    }
+
+    fn by_values_of(
+        &self,
+        arguments: &[&Tensor],
+        keep: &[&Tensor],
+        held: Option<Foreign>,
+        formula: impl Fn(Gradients<'_>, &[Tensor]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+    ) -> Result<()> {
         let first = self.next_target();
         let needs = arguments.iter().map(|argument| self.target(Some(argument)));
         let needs = needs.collect::<Result<Vec<bool>>>()?;
         if !needs.contains(&true) {
             return Ok(());
         }
-        let formula = formula_of(move |grads, kept, _| {
-            let kept: Vec<Tensor> = kept.iter().flatten().cloned().collect();
-            let all = formula(grads, &kept)?;
-            check_count(all.len(), needs.len())?;
-            Ok(all.into_iter().zip(&needs).filter(|(_, needs)| **needs).map(|(grad, _)| grad).collect())
-        });
+        let formula = formula_of_values(needs, held, formula);
         let keep: Vec<_> = keep.iter().map(|tensor| Some(*tensor)).collect();
         self.add(first, &keep, formula)
     }
@@ -323,6 +342,24 @@ fn all_present<const N: usize>(kept: &[Option<Tensor>]) -> [&Tensor; N] {
 /// The gradient of the only argument.
 fn only(gradient: Result<Option<Tensor>>) -> Result<SmallVec<[Option<Tensor>; 1]>> {
     Ok(smallvec![gradient?])
+}
+
+/// A formula over values, of arguments of which some need a gradient.
+pub(super) fn formula_of_values(
+    needs: Vec<bool>,
+    held: Option<Foreign>,
+    formula: impl Fn(Gradients<'_>, &[Tensor]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+) -> Formula {
+    let formula = move |grads: Gradients<'_>, kept: &[Option<Tensor>], _: &Arc<Node>| -> Result<Given> {
+        let kept: Vec<Tensor> = kept.iter().flatten().cloned().collect();
+        let all = formula(grads, &kept)?;
+        check_count(all.len(), needs.len())?;
+        Ok(all.into_iter().zip(&needs).filter(|(_, needs)| **needs).map(|(grad, _)| grad).collect())
+    };
+    match held {
+        Some(held) => formula_with(held, formula),
+        None => formula_of(formula),
+    }
 }
 
 /// # Errors

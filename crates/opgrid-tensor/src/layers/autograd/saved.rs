@@ -5,6 +5,7 @@ use opgrid_core::{Error, MemoryFormat, Result};
 use super::checkpoint::{self, How, Slot};
 use super::mode::no_grad;
 use super::node::{Edge, Edges, Node};
+use super::reach::Visitor;
 use super::variable::{Variable, detached, edge_of};
 use crate::error::argument;
 use crate::ops::Clone as CloneOperator;
@@ -193,6 +194,17 @@ impl Saved {
             tensor.sizes(),
             tensor.version(),
         ))
+    }
+
+    /// Shows what is kept, and where its gradient leads.
+    pub(super) fn reach(&self, visitor: &mut dyn Visitor) {
+        match &self.content {
+            Content::Kept { tensor, .. } => visitor.tensor(tensor),
+            Content::Recomputed(slot) => visitor.segment(slot.segment()),
+        }
+        if let Origin::Edge(edge) = &self.origin {
+            visitor.node(&edge.node);
+        }
     }
 
     /// Where gradients of a tensor that is kept lead.

@@ -9,6 +9,7 @@ use opgrid_core::deferred_drop::Flat;
 use super::history;
 use super::hooks::{Hook, List, TensorHook};
 use super::node::{Edge, Node, NodeKind, Sink};
+use super::reach::{Foreign, Visitor};
 use crate::error::argument;
 use crate::tensor::{Sharing, Tensor};
 
@@ -97,9 +98,25 @@ impl Variable {
         tensor.mark_requires_grad(true)
     }
 
+    /// Shows what the tensor leads to.
+    pub(super) fn reach(&self, visitor: &mut dyn Visitor) {
+        if let Ok(state) = self.state.try_lock() {
+            state.origin.iter().for_each(|edge| visitor.node(&edge.node));
+        }
+        self.sink.get().into_iter().for_each(|sink| visitor.node(sink));
+    }
+
     /// The node that adds up the gradient of the tensor.
     fn sink(&self) -> &Arc<Node> {
         self.sink.get_or_init(|| Arc::new(Node::sink()))
+    }
+}
+
+impl Drop for Variable {
+    fn drop(&mut self) {
+        if let Some(sink) = self.sink.get() {
+            sink.as_sink().abandon();
+        }
     }
 }
 
@@ -276,7 +293,7 @@ impl Tensor {
 
     /// Runs `hook` when the gradient of this tensor is complete; what it gives takes the gradient's place.
     ///
-    /// A hook that holds the tensor, or a later one, makes a circle that nothing frees: let it hold what it needs apart.
+    /// A hook that holds the tensor, or a later one, makes a cycle that nothing frees: let it hold what it needs apart.
     ///
     /// # Errors
     ///
@@ -291,6 +308,20 @@ impl Tensor {
         let add = |list: &mut List, number| list.of_results.push((number, edge.output(), hook));
         let (number, ()) = edge.node.hooks.change(add);
         Ok(Hook { node: Arc::downgrade(&edge.node), number })
+    }
+
+    /// As [`register_hook`](Self::register_hook), of a closure that holds something of another language, whose collector sees it
+    /// ([`held_by_tensor`](super::held_by_tensor)).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`register_hook`](Self::register_hook).
+    pub fn register_hook_with(
+        &self,
+        held: Foreign,
+        hook: impl Fn(&Self) -> Result<Option<Self>> + Send + Sync + 'static,
+    ) -> Result<Hook> {
+        Ok(self.register_hook(hook)?.holding(held))
     }
 }
 
