@@ -3,6 +3,7 @@ those of their objects."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -77,8 +78,10 @@ def _handle(mode: DispatchMode, op: _opgrid.OpOverload, *args: Any, **kwargs: An
     """What a mode does with a call, while it is left."""
     classes = _classes(args, kwargs)
     if rule := _rules.get((type(mode), op.name())):
-        return rule.function(mode, op, classes, args, kwargs)
-    return mode.__opgrid_dispatch__(op, classes, args, kwargs)
+        answer = rule.function(mode, op, classes, args, kwargs)
+    else:
+        answer = mode.__opgrid_dispatch__(op, classes, args, kwargs)
+    return _with_written(op, args, kwargs, answer)
 
 
 def _see(op: _opgrid.OpOverload, *args: Any, **kwargs: Any) -> Any:
@@ -93,7 +96,7 @@ def _see(op: _opgrid.OpOverload, *args: Any, **kwargs: Any) -> Any:
         else:
             continue
         if answer is not NotImplemented:
-            return answer
+            return _with_written(op, args, kwargs, answer)
         asked.append(kind.__name__)
     if asked:
         raise TypeError(
@@ -102,6 +105,47 @@ def _see(op: _opgrid.OpOverload, *args: Any, **kwargs: Any) -> Any:
     # Somebody has included the key without a mode, or the tensor is a view of one that has a class.
     with _opgrid.exclude(_KEY):
         return op(*args, **kwargs)
+
+
+@functools.lru_cache(maxsize=1024)
+def _writes(op: _opgrid.OpOverload) -> tuple[dict[str, int], tuple[str | None, ...]]:
+    """The names and places of the arguments that an operator writes, and for each result which of these it is."""
+    written, names = {}, {}
+    for place, argument in enumerate(op._schema.arguments):
+        if argument.is_write:
+            written[argument.name] = place
+            names[_alias(argument)] = argument.name
+    return written, tuple(names.get(_alias(result)) if result.is_write else None for result in op._schema.returns)
+
+
+def _alias(argument: Any) -> str:
+    """The part of a schema's text that says which alias an argument or a result is."""
+    text = repr(argument)
+    return text[text.find("(") : text.find(")") + 1]
+
+
+def _with_written(op: _opgrid.OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], answer: Any) -> Any:
+    """What a handler answered, with the tensors that the operator writes in place of what the handler gave for them."""
+    written, results = _writes(op)
+    if not written:
+        return answer
+
+    def given(name: str) -> Any:
+        place = written[name]
+        return args[place] if place < len(args) else kwargs.get(name)
+
+    for name in written:
+        value = given(name)
+        for x in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(x, _opgrid.TensorBase):
+                _opgrid._count_write(x)
+    count = len(op._schema.returns)
+    if count == 0:
+        return answer
+    if count == 1:
+        return answer if results[0] is None else given(results[0])
+    answers = answer if isinstance(answer, (list, tuple)) and len(answer) == count else (None,) * count
+    return tuple(a if name is None else given(name) for name, a in zip(results, answers, strict=True))
 
 
 def _classes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[type, ...]:
@@ -133,8 +177,7 @@ def make_wrapper_subclass(
     """An object of the class that looks like a tensor of these sizes, and has no elements.
 
     What operators do with it, the class says in ``__opgrid_dispatch__`` (or ``__torch_dispatch__``), usually with tensors that it
-    keeps as attributes. Attributes stay with the tensor where only other tensors hold it; one that leads back to the object keeps
-    both for ever.
+    keeps as attributes. Attributes stay with the tensor where only other tensors hold it.
     """
     if memory_format not in (None, _opgrid.contiguous_format) or layout not in (None, _opgrid.strided) or pin_memory:
         raise NotSupportedError("_make_wrapper_subclass: strided tensors are wrapped, with strides where they are not contiguous")

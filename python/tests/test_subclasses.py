@@ -272,3 +272,102 @@ def test_a_class_may_have_a_rule_for_one_operator():
     assert type(x.neg()) is Doubled
     with pytest.raises(og.OpgridError, match="aten::negg"):
         og.library.register_torch_dispatch("aten::negg", Doubled, negative)
+
+
+class Inner(og.Tensor):
+    """Implements operators with a tensor inside, and gives new objects, also for what was written."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return og.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        def unwrapped(value):
+            if isinstance(value, (list, tuple)):
+                return [unwrapped(item) for item in value]
+            return value.inner if isinstance(value, Inner) else value
+
+        def wrapped(value):
+            if isinstance(value, (list, tuple)):
+                return type(value)(map(wrapped, value))
+            return Inner(value) if isinstance(value, og.Tensor) else value
+
+        return wrapped(func(*map(unwrapped, args), **{name: unwrapped(value) for name, value in (kwargs or {}).items()}))
+
+
+class Handled(og.Tensor):
+    """Has elements of its own, and hands each call on."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        result = super().__torch_dispatch__(func, types, args, kwargs or {})
+        return result.detach().as_subclass(cls) if type(result) is og.Tensor else result
+
+
+def written_by_schema():
+    """Every overload that writes its first argument and returns it, with arguments that its schema takes."""
+    examples = {
+        "Tensor": lambda: og.full((2, 2), 0.5), "Tensor?": lambda: None, "Scalar": lambda: 0.25, "Scalar?": lambda: 0.5, "int": lambda: 0,
+        "SymInt": lambda: 1, "float": lambda: 0.5, "float?": lambda: None, "bool": lambda: False, "int[]": lambda: [2, 2],
+        "SymInt[]": lambda: [2, 2], "int[1]": lambda: [0], "str": lambda: "sum", "Generator?": lambda: None,
+    }  # fmt: skip
+    found = []
+    for name in og._opgrid.operator_names():
+        try:
+            overload = og._opgrid.overload_named(name)
+            schema = overload._schema
+        except Exception:
+            continue
+        first, returns = schema.arguments[:1], schema.returns
+        if not name.startswith("aten::") or not first or not first[0].is_write or len(returns) != 1 or not returns[0].is_write:
+            continue
+        needed = [argument for argument in schema.arguments if not argument.has_default_value() and not argument.kwarg_only]
+        if all(argument.type in examples for argument in needed) and first[0].type == "Tensor":
+            found.append((name, [examples[argument.type] for argument in needed]))
+    return found
+
+
+@pytest.mark.parametrize("kind", [Inner, lambda x: x.as_subclass(Handled)], ids=["wrapper", "handled"])
+def test_what_operators_write_stays_the_object_that_it_is(kind):
+    """In-place operators give the tensor that they write, whatever a handler returns, and its version tells of it."""
+    tried = 0
+    for name, arguments in written_by_schema():
+        overload = og._opgrid.overload_named(name)
+        plain = [make() for make in arguments]
+        tensors = [make() for make in arguments]
+        first = plain[0]._version
+        try:
+            og.manual_seed(0)
+            overload(*plain)
+        except Exception:
+            continue
+        tried += 1
+        given = [kind(value) if isinstance(value, og.Tensor) else value for value in tensors]
+        before = given[0]._version
+        og.manual_seed(0)
+        result = overload(*given)
+        assert result is given[0], name
+        shown = tensors[0] if kind is Inner else given[0]
+        assert str(shown.tolist()) == str(plain[0].tolist()), name
+        assert given[0]._version > before or plain[0]._version == first, name
+    assert tried > 60
+
+
+@pytest.mark.parametrize("kind", [Inner, lambda x: x.as_subclass(Handled)], ids=["wrapper", "handled"])
+def test_statements_and_outputs_keep_the_object(kind):
+    x, y, out = kind(og.ones(2)), kind(og.ones(2)), kind(og.zeros(2))
+    before = x
+    assert x.add_(1) is x
+    x += 1
+    x -= y
+    x *= 2
+    x /= 2
+    assert x is before and (x == 2).all()
+    assert og.add(x, y, out=out) is out and og.mul(x, 2, out=out) is out
+    pair = kind(og.zeros(2)), kind(og.zeros(2, dtype=og.int64))
+    found = og.max(kind(og.ones(3, 2)), 0, max=pair[0], max_values=pair[1])
+    assert found[0] is pair[0] and found[1] is pair[1]
