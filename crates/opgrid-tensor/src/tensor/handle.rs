@@ -655,14 +655,16 @@ impl Tensor {
                 found.device()
             )));
         }
+        let version = self.version();
         let storage = match is_last {
             true => other.storage().clone(),
-            false => other.storage().alias(self.version())?,
+            false => other.storage().alias(version)?,
         };
-        storage.set_version(self.version());
         let array = Array::new(other.spec().clone(), storage)?;
         let record = self.record();
         if record.replace(record.latest.load(Ordering::Acquire), array) {
+            // One that the tensor had before has an older count.
+            self.array()?.storage().set_version(version);
             return Ok(());
         }
         Err(argument("another thread changed the tensor just now; give each thread its own"))

@@ -14,6 +14,7 @@ mod engine;
 mod files;
 mod graph;
 mod handles;
+mod held;
 mod images;
 mod kernels;
 mod layers;
