@@ -200,6 +200,12 @@ def gradient_with_a_graph_and_a_hook(token):
     (x * x).sum().backward(create_graph=True)
 
 
+def attributes_of_a_gradient(token):
+    x = leaf()
+    (x * x).sum().backward()
+    x.grad.owner, x.grad.token = x, token
+
+
 def gradient_that_knows_its_tensor(token):
     x = leaf()
     (x * x).sum().backward()
@@ -303,6 +309,22 @@ def test_what_is_in_use_stays():
     assert node is not None
 
 
+def test_attributes_stay_with_a_tensor_whose_object_is_gone():
+    x = leaf()
+    (x * x).sum().backward()
+    x.grad.note = ["kept"]
+    gc.collect()
+    assert x.grad.note == ["kept"]
+    x.grad.other = 1
+    grad = x.grad
+    assert (grad.note, grad.other) == (["kept"], 1) and x.grad is grad
+    base = nn.Parameter(og.ones(2))
+    view = base[:1]
+    del base
+    gc.collect()
+    assert view.requires_grad
+
+
 def test_a_gradient_that_leads_back_does_not_outlive_its_tensor():
     gc.collect()
     before = og._opgrid._nodes_alive()
@@ -332,7 +354,9 @@ def test_collections_at_any_moment():
         def __del__(self):
             gc.collect()
             try:
-                (self.x * 2).sum().backward()
+                # Where it goes, recording may be switched off.
+                with og.enable_grad():
+                    (self.x * 2).sum().backward()
             except Exception as error:
                 errors.append(error)
 

@@ -20,7 +20,7 @@ use opgrid::{Tensor, TensorType};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::marker::Ungil;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
 use crate::autograd::NodeObject;
 use crate::tensor::dispatching::OfClass;
@@ -59,6 +59,31 @@ impl Counted {
 impl Drop for Counted {
     fn drop(&mut self) {
         HELD.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The attributes of an object that is gone, whose tensor is not.
+#[derive(Default)]
+pub(crate) struct Left(Mutex<Option<(Py<PyDict>, Counted)>>);
+
+impl Left {
+    pub(crate) fn put(&self, attributes: Py<PyDict>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((attributes, Counted::new()));
+        if !IS_IN_USE.load(Ordering::Relaxed) {
+            // Without it the attributes stay as long as the tensor, which is what most want.
+            let _ = Python::try_attach(begin);
+        }
+    }
+
+    pub(crate) fn take(&self) -> Option<Py<PyDict>> {
+        Some(self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?.0)
+    }
+
+    fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self.0.try_lock() {
+            Ok(left) => visit.call(left.as_ref().map(|(attributes, _)| attributes)),
+            Err(_) => Ok(()),
+        }
     }
 }
 
@@ -102,23 +127,23 @@ fn _collection(py: Python<'_>, phase: &str, info: &Bound<'_, PyDict>) -> PyResul
     let before = take_shared();
     drop(before);
     let generation = info.get_item("generation")?.map_or(Ok(2), |number| number.extract::<u8>())?;
-    let is_young = phase == "start" && generation < 2;
-    LIMIT.store(if is_young { OF_YOUNG } else { ALL }, Ordering::Relaxed);
-    if phase == "start" && !is_young && is_shown() && HELD.load(Ordering::Relaxed) > 0 {
-        let shared = Shared::survey(py)?;
-        *SHARED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(shared));
+    let limit = if phase == "start" && generation < 2 { OF_YOUNG } else { ALL };
+    LIMIT.store(limit, Ordering::Relaxed);
+    if phase == "start" && is_shown() && HELD.load(Ordering::Relaxed) > 0 {
+        let shared = Shared::survey(py, generation, limit)?.map(Box::new);
+        *SHARED.lock().unwrap_or_else(PoisonError::into_inner) = shared;
     }
     Ok(())
 }
 
-/// What objects of tensors and nodes own in a full collection, which sees all of them.
+/// What objects of tensors and nodes own in the collection that is under way, if it sees enough of them.
 static SHARED: Mutex<Option<Box<Shared>>> = Mutex::new(None);
 
 fn take_shared() -> Option<Box<Shared>> {
     SHARED.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// What all objects of tensors and nodes own, alone or together, as it was when the collection began.
+/// What the objects of tensors and nodes that are collected own, alone or together, as it was when the collection began.
 ///
 /// A value in Rust with several owners gets an object for the time of the collection, a [`Stand`], of which there are as many references
 /// as there are to the value. Each owner shows one, so that the collector sees whether all owners are garbage. References
@@ -185,17 +210,26 @@ fn with_shared<X>(look: impl FnOnce(&Shared) -> X) -> Option<X> {
 }
 
 impl Shared {
-    fn survey(py: Python<'_>) -> PyResult<Self> {
-        let (mut map, mut roots) = (OwnershipMap::default(), HashMap::new());
-        let objects = py.import("gc")?.call_method0("get_objects")?;
-        for object in objects.try_iter()? {
-            let object = object?;
+    /// Looks at the objects of a generation and of younger ones; `None` where they own more than the limit.
+    fn survey(py: Python<'_>, generation: u8, limit: usize) -> PyResult<Option<Self>> {
+        let (mut map, mut roots) = (OwnershipMap::new(limit), HashMap::new());
+        let get_objects = py.import("gc")?.getattr("get_objects")?;
+        let lists = match generation {
+            0 | 1 => (0..=generation).map(|generation| get_objects.call1((generation,))).collect(),
+            _ => get_objects.call0().map(|all| vec![all]),
+        };
+        let lists: Vec<Bound<'_, PyAny>> = lists?;
+        for object in lists.iter().filter_map(|list| list.cast::<PyList>().ok()).flat_map(|list| list.iter())
+        {
             if let Ok(base) = object.cast::<TensorBase>() {
                 let (address, tensor) = base.get().content();
                 roots.extend(map.add_tensor(tensor).map(|place| (address, place)));
             } else if let Ok(node) = object.cast::<NodeObject>() {
                 let (address, node) = node.get().content();
                 roots.insert(address, map.add_node(node));
+            }
+            if !map.is_complete() {
+                return Ok(None);
             }
         }
         let mut stands = HashMap::new();
@@ -209,7 +243,7 @@ impl Shared {
         *doomed.get().0.lock().unwrap_or_else(PoisonError::into_inner) = Some(doomed.clone_ref(py));
         let told = wrap_pyfunction!(_decided, py)?;
         let signal = py.import("weakref")?.getattr("ref")?.call1((doomed, told))?.unbind();
-        Ok(Self {
+        Ok(Some(Self {
             map,
             roots,
             stands,
@@ -217,7 +251,7 @@ impl Shared {
             // Others may be told of the collection after this.
             is_to_be_checked: AtomicBool::new(true),
             is_outdated: AtomicBool::new(false),
-        })
+        }))
     }
 
     /// Whether the map still tells the truth. Finalizers may have changed what there is, and then all of it counts as in use.
@@ -368,10 +402,14 @@ fn visiting(visit: &PyVisit<'_>, walk: impl FnOnce(&mut dyn FnMut(&dyn Any))) ->
     let mut shown = Ok(());
     walk(&mut |held| {
         if shown.is_ok() {
-            shown = match (held.downcast_ref::<Holder>(), held.downcast_ref::<OfClass>()) {
-                (Some(holder), _) => holder.visit(visit),
-                (None, Some(own)) => own.visit(visit),
-                (None, None) => Ok(()),
+            shown = if let Some(holder) = held.downcast_ref::<Holder>() {
+                holder.visit(visit)
+            } else if let Some(own) = held.downcast_ref::<OfClass>() {
+                own.visit(visit)
+            } else if let Some(left) = held.downcast_ref::<Left>() {
+                left.visit(visit)
+            } else {
+                Ok(())
             };
         }
     });
@@ -392,7 +430,7 @@ pub(crate) fn clear_node(address: usize, node: &Arc<Node>) {
     }
 }
 
-/// The same in a full collection, if it is one.
+/// The same by the map of the collection, if there is one.
 fn clear_shared(address: usize) -> bool {
     let taken = with_shared(|shared| match shared.roots.get(&address) {
         // What has a stand is taken away there.

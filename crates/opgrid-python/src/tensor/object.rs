@@ -1,9 +1,10 @@
 //! The classes `TensorBase` and `Tensor`, and the way between them and tensors.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use opgrid::{AnyTensor, Tensor};
+use opgrid::layers::autograd::KeptByBinding;
+use opgrid::{AnyTensor, Tensor, TensorType};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
@@ -11,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 use super::{construct, dispatching, identity};
-use crate::collector;
+use crate::collector::{self, Left};
 use crate::errors::{OrRaise, guarded};
 use crate::exchange::foreign;
 use crate::operators;
@@ -74,6 +75,16 @@ impl TensorBase {
 impl Drop for TensorBase {
     fn drop(&mut self) {
         identity::forget(&self.tensor, *self.object.get_mut());
+        // Another object of the tensor may be asked for, such as that of a gradient.
+        if let Some(attributes) = self.attributes.take()
+            && self.tensor.as_any().handle_count() > 1
+        {
+            let kept = self.tensor.attached::<KeptByBinding>();
+            let kept = kept.unwrap_or_else(|| self.tensor.attach(KeptByBinding(Arc::<Left>::default())));
+            if let Some(left) = kept.0.downcast_ref::<Left>() {
+                left.put(attributes);
+            }
+        }
     }
 }
 
@@ -110,7 +121,10 @@ pub(crate) fn of(py: Python<'_>, tensor: Tensor) -> PyResult<Py<PyAny>> {
     if let Some(object) = dispatching::object_again(py, &tensor)? {
         return Ok(object.unbind());
     }
-    let initializer = PyClassInitializer::from(TensorBase::new(tensor)).add_subclass(TensorObject);
+    let left = tensor.attached::<KeptByBinding>().and_then(|kept| kept.0.downcast_ref::<Left>()?.take());
+    let mut base = TensorBase::new(tensor);
+    base.attributes = left.map_or_else(OnceLock::new, OnceLock::from);
+    let initializer = PyClassInitializer::from(base).add_subclass(TensorObject);
     let object = Bound::new(py, initializer)?.into_any();
     tensor_of(&object);
     Ok(object.unbind())

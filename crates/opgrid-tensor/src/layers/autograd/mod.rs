@@ -73,7 +73,7 @@ pub use mode::{
     set_grad_enabled,
 };
 pub use node::Node;
-pub use reach::{Foreign, OwnershipMap, held_by_node, held_by_tensor};
+pub use reach::{Foreign, KeptByBinding, OwnershipMap, held_by_node, held_by_tensor};
 pub use rule::{DefineDerivative, Derivative, Gradients, Recorder};
 
 use crate::families::kind;

@@ -27,6 +27,9 @@ use crate::tensor::Tensor;
 /// another one.
 pub type Foreign = Arc<dyn Any + Send + Sync>;
 
+/// What a binding keeps with a tensor ([`Tensor::attach`]) and wants to be shown.
+pub struct KeptByBinding(pub Foreign);
+
 /// Shows what a tensor keeps alive that nobody else does: the holdings of closures, and what is behind handles of tensors
 /// that layers implement. It looks at about `limit` nodes and tensors at most.
 ///
@@ -51,10 +54,10 @@ pub fn held_by_node(node: &Arc<Node>, limit: usize, see: &mut dyn FnMut(&dyn Any
 /// how many references there are to each, and which of these are within.
 ///
 /// The map has a handle of each value, which its counts leave out.
-#[derive(Default)]
 pub struct OwnershipMap {
     entries: Vec<Entry>,
     places: HashMap<usize, usize>,
+    limit: usize,
 }
 
 /// A value in an [`OwnershipMap`].
@@ -74,6 +77,16 @@ struct Parts {
 }
 
 impl OwnershipMap {
+    /// An empty map, for about as many values.
+    pub fn new(limit: usize) -> Self {
+        Self { entries: Vec::new(), places: HashMap::new(), limit }
+    }
+
+    /// Whether all values are in the map that those in it lead to: there were no more than the limit.
+    pub fn is_complete(&self) -> bool {
+        self.entries.len() <= self.limit
+    }
+
     /// Takes in a tensor and all that it leads to; gives its place, if it leads to anything.
     pub fn add_tensor(&mut self, tensor: &Tensor) -> Option<usize> {
         let owns_something = tensor.any_wrapper().is_some() || tensor.may_have_metadata();
@@ -103,9 +116,9 @@ impl OwnershipMap {
         self.entries[place].count
     }
 
-    /// The places that a value leads to, one for each reference.
+    /// The places that a value leads to, one for each reference, in a map that is complete.
     pub fn parts(&self, place: usize) -> impl Iterator<Item = usize> {
-        self.entries[place].parts.values.iter().map(|address| self.places[address])
+        self.entries[place].parts.values.iter().filter_map(|address| self.places.get(address).copied())
     }
 
     /// Whether a value itself holds anything for the binding.
@@ -134,7 +147,7 @@ impl OwnershipMap {
         let first = self.entries.len();
         self.take(value, count);
         let mut next = first;
-        while next < self.entries.len() {
+        while next < self.entries.len() && self.is_complete() {
             let mut survey = Survey::default();
             self.entries[next].value.visit(&mut survey);
             self.entries[next].parts = survey.parts;
@@ -234,7 +247,7 @@ pub(super) trait Visitor {
     /// Meets what a closure holds, by the handle beside the closure.
     fn held(&mut self, _held: &Foreign) {}
 
-    /// Meets what is behind the handle of a tensor that a layer implements.
+    /// Meets what is behind the handle of a tensor that a layer implements, or what a binding keeps with it.
     fn wrapper(&mut self, _wrapper: &dyn Any) {}
 }
 
@@ -359,6 +372,9 @@ impl Owned {
             Self::Tensor(tensor) => {
                 if let Some(wrapper) = tensor.any_wrapper() {
                     visitor.wrapper(wrapper);
+                }
+                if let Some(kept) = tensor.attached::<KeptByBinding>() {
+                    visitor.wrapper(&*kept.0);
                 }
                 if let Some(base) = tensor.base() {
                     visitor.tensor(base);
