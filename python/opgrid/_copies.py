@@ -141,7 +141,7 @@ def _with_memory(x: Any, memo: dict[int, Any]) -> Any:
 def _all_bytes(plain: Any) -> Any:
     """All of the memory behind a tensor, as a row of bytes; those after the last whole element are left out."""
     count = plain.untyped_storage().nbytes() // plain.itemsize
-    return plain.as_strided((count,), (1,), 0).view(_opgrid.uint8)  # type: ignore[attr-defined]
+    return plain.as_strided((count,), (1,), 0).view(_opgrid.uint8)
 
 
 def _view_of(memory: Any, dtype: Any, sizes: Any, strides: Any, offset: int) -> Any:
@@ -162,7 +162,7 @@ def rebuilt(kind: type, memory: Any, described: tuple[Any, ...], state: Any) -> 
                 made = _opgrid.function("empty_strided")(sizes, strides, dtype=dtype, device=device)
             else:
                 cpu = _opgrid.device("cpu")
-                row = _opgrid._rebuild(memory, _opgrid.uint8, cpu, [len(memory)], [1])  # type: ignore[attr-defined]
+                row = _opgrid._rebuild(memory, _opgrid.uint8, cpu, [len(memory)], [1])
                 made = _view_of(row.to(device), dtype, sizes, strides, offset)
         made = _of_class(made, kind)
         if requires_grad:
@@ -180,5 +180,5 @@ def reduced(self: Any, protocol: int) -> tuple[Any, ...]:
         return rebuilt, (type(self), None, described, state)
     with _opgrid.exclude("Python"):
         plain = TensorBase.detach(self)
-        memory = None if plain.is_meta else _opgrid._bytes(_all_bytes(plain))  # type: ignore[attr-defined]
+        memory = None if plain.is_meta else _opgrid._bytes(_all_bytes(plain))
     return rebuilt, (type(self), memory, (None, *described[1:]), state)
