@@ -179,17 +179,19 @@ def test_blocks_of_keys_and_of_recording_end_in_any_order(
 @pytest.mark.parametrize("second", BLOCKS)
 def test_blocks_that_end_in_the_order_in_which_they_began(first: Any, second: Any) -> None:
     start = og.local_keys()
-    one, other = first[0](), second[0]()
-    one.__enter__()
-    other.__enter__()
-    assert og.is_grad_enabled() == second[1]
-    one.__exit__(None, None, None)
-    assert og.is_grad_enabled()
-    other.__exit__(None, None, None)
-    # As in torch, a block restores what was recorded when it began.
-    assert og.is_grad_enabled() == first[1]
-    og.set_grad_enabled(True)
-    assert og.local_keys() == start
+    with og.preserve():
+        one = first[0]()
+        one.__enter__()
+        other = second[0]()
+        other.__enter__()
+        assert og.is_grad_enabled() == second[1]
+        one.__exit__(None, None, None)
+        assert og.is_grad_enabled()
+        other.__exit__(None, None, None)
+        # As in torch, a block restores what was so when it began.
+        assert og.is_grad_enabled() == first[1]
+        assert is_inference() == (first[2] and second[1:] == (True, False) and second[0] is not og.enable_grad)
+    assert og.local_keys() == start and og.is_grad_enabled()
 
 
 def test_keys_of_guards_of_one_key() -> None:

@@ -289,3 +289,99 @@ def test_the_table_of_c_functions_makes_tensors():
     assert allocate(ctypes.addressof(wanted), ctypes.byref(made), None, say) == -1
     ((kind, message),) = said
     assert kind == b"BufferError" and b"63 bits" in message
+
+
+def shared(one, other):
+    """Whether two tensors have one storage: a write through either raises the version of both."""
+    before = one._version
+    other.add_(1)
+    once = one._version == other._version == before + 1
+    one.add_(1)
+    return once and one._version == other._version == before + 2
+
+
+def test_memory_that_comes_home_has_one_version():
+    x = og.arange(6.0)
+    ways = {
+        "from_dlpack": lambda x: og.from_dlpack(x),
+        "from_dlpack of an array": lambda x: og.from_dlpack(numpy.from_dlpack(x)),
+        "from_numpy": lambda x: og.from_numpy(x.numpy()),
+        "asarray": lambda x: og.from_numpy(numpy.asarray(x)),
+        "an array of other sizes": lambda x: og.from_numpy(x.numpy().reshape(2, 3)),
+        "twice": lambda x: og.from_numpy(og.from_numpy(x.numpy()).numpy()),
+        "capsule without version": lambda x: og.from_dlpack(Unversioned(x)),
+    }
+    for name, way in ways.items():
+        y = way(x)
+        assert shared(x, y), name
+        assert y.untyped_storage().data_ptr() == x.untyped_storage().data_ptr(), name
+    part = og.from_numpy(x.numpy()[2:5])
+    assert shared(x, part) and part.tolist() == x[2:5].tolist() and part.storage_offset() == 2
+    assert part.data_ptr() == x[2:].data_ptr()
+
+
+class Unversioned:
+    """Lends as before DLPack's version 1."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __dlpack__(self):
+        return self.x.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+
+def test_arrays_have_one_storage_however_often_they_are_taken():
+    array = numpy.arange(12.0).reshape(3, 4)
+    x, y = og.from_numpy(array), og.from_numpy(array)
+    assert shared(x, y)
+    # Views that overlap without one containing the other, taken before the array itself is.
+    for make in (lambda: numpy.arange(10.0), lambda: numpy.zeros((5, 4))):
+        array = make()
+        one, other = og.from_numpy(array[1:4]), og.from_numpy(array[2:5])
+        assert shared(one, other) and shared(other, og.from_numpy(array)) and shared(one, og.from_dlpack(array[:2]))
+    transposed = numpy.arange(6.0).reshape(2, 3)
+    assert shared(og.from_numpy(transposed), og.from_numpy(transposed.T))
+    # Of these the whole array cannot be a tensor: each view is taken by itself.
+    records = numpy.zeros(4, dtype=[("a", "f8"), ("b", "f8")])
+    column = og.from_numpy(records["a"])
+    column.fill_(3)
+    assert records["a"].tolist() == [3.0] * 4 and records["b"].tolist() == [0.0] * 4
+    backwards = numpy.arange(4.0)[::-1]
+    assert og.from_numpy(backwards[::-1]).tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_saved_tensors_notice_writes_that_go_around_by_numpy():
+    w = og.ones(3, requires_grad=True)
+    x = og.ones(3)
+    y = w * x
+    og.from_numpy(x.numpy()).add_(1)
+    with pytest.raises(RuntimeError, match="written in place"):
+        y.sum().backward()
+    y = w * x
+    og.from_dlpack(x).add_(1)
+    with pytest.raises(RuntimeError, match="written in place"):
+        y.sum().backward()
+    # As in torch, what needs a gradient is not lent.
+    with pytest.raises(BufferError, match="detach"):
+        og.from_dlpack(w)
+    lent = og.from_dlpack(w.detach())
+    assert not lent.requires_grad and shared(w.detach(), lent)
+
+
+def test_memory_is_given_back_with_the_last_tensor_on_it():
+    class Array(numpy.ndarray):
+        pass
+
+    array = numpy.zeros(1000).view(Array)
+    gone = weakref.ref(array)
+    x = og.from_dlpack(array)
+    part = og.from_dlpack(array[10:20])
+    del array, x
+    gc.collect()
+    assert gone() is not None and part.tolist() == [0.0] * 10
+    del part
+    gc.collect()
+    assert gone() is None

@@ -1,6 +1,10 @@
 """Operators, kernels and fallbacks that are written in Python."""
 
 import gc
+import os
+import pathlib
+import subprocess
+import sys
 import threading
 import traceback
 import warnings
@@ -25,8 +29,6 @@ def place_of(line):
 
 
 def line_here():
-    import sys
-
     return sys._getframe(1).f_lineno
 
 
@@ -428,3 +430,146 @@ def test_long_kernels_let_others_run():
     done.set()
     thread.join()
     assert ticks
+
+
+def in_threads(count, work):
+    """What threads that switch often raise while each runs ``work`` with its number."""
+    errors = []
+
+    def run(number):
+        try:
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    return errors
+
+
+def test_threads_register_by_the_thousand():
+    kept = []
+
+    def work(number):
+        for step in range(3000):
+            lib = Library(f"pytest_thousands_{number}", "FRAGMENT")
+            lib.define(f"op{step}(Tensor x) -> Tensor")
+            if step % 200 == 0:
+                lib.impl(f"op{step}", lambda x: x + 1, "CPU")
+                kept.append((lib, number, step))
+
+    assert in_threads(4, work) == []
+    for _, number, step in kept:
+        assert getattr(getattr(og.ops, f"pytest_thousands_{number}"), f"op{step}")(x).tolist() == [2.0, 3.0, 4.0]
+    assert len(library._made) < 3000
+
+
+def test_threads_that_use_a_namespace_first_keep_what_they_define():
+    for turn in range(30):
+        barrier = threading.Barrier(4)
+
+        def work(number, turn=turn, barrier=barrier):
+            barrier.wait()
+            library.define(f"pytest_first_{turn}::op{number}", "(Tensor x) -> Tensor")
+            library.impl(f"pytest_first_{turn}::op{number}", "CPU", lambda x: x + 1)
+
+        assert in_threads(4, work) == []
+        for number in range(4):
+            assert getattr(getattr(og.ops, f"pytest_first_{turn}"), f"op{number}")(x).tolist() == [2.0, 3.0, 4.0]
+
+
+def test_threads_that_name_results_first_get_one_class():
+    from opgrid import return_types
+
+    for turn in range(50):
+        barrier, classes = threading.Barrier(4), []
+
+        def work(_number, turn=turn, barrier=barrier, classes=classes):
+            barrier.wait()
+            classes.append(return_types.of(f"pytest_results_{turn}", ("a", "b")))
+
+        assert in_threads(4, work) == []
+        assert len(classes) == 4 and len(set(classes)) == 1
+
+
+FORKING = """
+import os, sys, threading, warnings
+import opgrid as og
+from opgrid.library import Library
+
+warnings.simplefilter("ignore")
+sys.setswitchinterval(1e-5)
+x = og.ones(3)
+
+
+def register(number):
+    with Library("forking", "FRAGMENT") as lib:
+        lib.define(f"op{number}(Tensor x) -> Tensor")
+        lib.impl(f"op{number}", lambda x: x + 1, "CPU")
+        assert getattr(og.ops.forking, f"op{number}")(x).tolist() == [2.0, 2.0, 2.0]
+
+
+def compute(_number):
+    ones = og.ones(1000, 1000)
+    assert ones.sum().item() == 1e6
+    assert og.rand(1000).shape == (1000,)
+    w = og.ones(3, requires_grad=True)
+    (w * x).sum().backward()
+    assert w.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+over = False
+
+
+def again(work, number):
+    while not over:
+        work(number)
+        number += 4
+
+
+threads = [threading.Thread(target=again, args=(work, number)) for number, work in enumerate([register, register, compute, compute])]
+for thread in threads:
+    thread.start()
+failed = 0
+for turn in range(20):
+    child = os.fork()
+    if child == 0:
+        try:
+            register(1_000_000)
+            compute(0)
+            os._exit(0)
+        except BaseException as error:
+            print("child", turn, error, file=sys.stderr, flush=True)
+        finally:
+            os._exit(1)
+    for _ in range(3000):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            failed += status != 0
+            break
+        threading.Event().wait(0.01)
+    else:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        failed += 1
+over = True
+for thread in threads:
+    thread.join()
+print("failed:", failed)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_children_of_forks_register_and_compute():
+    package = pathlib.Path(og.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": str(package)}
+    ran = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=False, env=environment, timeout=600)
+    assert ran.returncode == 0 and ran.stdout == "failed: 0\n", ran.stdout + ran.stderr

@@ -236,6 +236,13 @@ KEPT = """
 
 OPGRID_MODULE("kept", "0.1.0", "kept", "TESTING_ONLY_GenericMode")
 
+OPGRID_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, m) {
+    m.fallback([](const opgrid::Call& call) {
+        const opgrid::ExcludeGuard guard(opgrid::keys("TESTING_ONLY_GenericMode"));
+        call.redispatch_anew();
+    });
+}
+
 OPGRID_LIBRARY(kept, m) {
     m.def("hook", [](bool on) {
         static std::optional<opgrid::IncludeGuard> guard;

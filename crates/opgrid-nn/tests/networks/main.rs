@@ -1,6 +1,7 @@
 //! Networks and optimizers, by numbers that torch computed, by what they hold, and by what they say of mistakes.
 
 mod conversions;
+mod drops;
 mod holding;
 mod numbers;
 mod optimizers;

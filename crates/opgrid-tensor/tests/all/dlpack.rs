@@ -2,14 +2,16 @@
 
 #![allow(unsafe_code)]
 
+use std::cell::UnsafeCell;
 use std::ffi::c_void;
-use std::ptr;
-use std::sync::OnceLock;
+use std::ops::Range;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use opgrid_core::Result;
-use opgrid_tensor::Tensor;
 use opgrid_tensor::dlpack::{Loan, Unversioned, Versioned};
+use opgrid_tensor::{Storage, Tensor};
 
 /// `DLTensor`, as DLPack's header has it.
 #[repr(C)]
@@ -63,7 +65,7 @@ fn changed(change: impl FnOnce(&mut ManagedVersioned)) -> Result<Tensor> {
     change(unsafe { &mut *managed.as_ptr().cast() });
     // SAFETY: as above. What was changed is refused before it is followed.
     let taken = unsafe { Loan::from_raw(managed) }.and_then(Loan::into_tensor);
-    assert_eq!(Tensor::upgrade(&lender).is_some(), taken.is_ok(), "what is refused is given back");
+    assert!(Tensor::upgrade(&lender).is_none(), "it is given back, or a tensor on the same storage");
     taken
 }
 
@@ -151,9 +153,180 @@ fn a_form_without_version_crosses_and_is_deleted_once() {
     OWN.set(deleter.replace(count).unwrap()).unwrap();
     // SAFETY: as above.
     let shared = unsafe { Loan::from_raw(managed) }.unwrap().into_tensor().unwrap();
+    drop(x);
     let view = shared.slice(0, Some(1), None, 1).unwrap();
     drop(shared);
-    assert_eq!((view.to_vec::<i64>().unwrap(), DELETED.load(Ordering::Relaxed)), (vec![2, 3], 0));
+    // A loan that comes home is a tensor on the storage that was lent, and given back at once.
+    assert_eq!((view.to_vec::<i64>().unwrap(), DELETED.load(Ordering::Relaxed)), (vec![2, 3], 1));
     drop(view);
     assert_eq!(DELETED.load(Ordering::Relaxed), 1);
+}
+
+/// Memory of another library: floats, which it lends as often as it is asked.
+struct Foreign {
+    floats: Box<[UnsafeCell<f32>]>,
+    given_back: Arc<AtomicUsize>,
+}
+
+impl Foreign {
+    fn new(count: usize) -> Arc<Self> {
+        let floats = (0..count).map(|number| UnsafeCell::new(number as f32)).collect();
+        Arc::new(Self { floats, given_back: Arc::default() })
+    }
+
+    /// Lends the floats of a range, in a structure of its own.
+    fn lend(self: &Arc<Self>, range: Range<usize>, flags: u64) -> Loan<Versioned> {
+        unsafe extern "C" fn give_back(managed: *mut Versioned) {
+            // SAFETY: `lend` boxed it, and a loan calls this once.
+            let managed = unsafe { Box::from_raw(managed.cast::<ManagedVersioned>()) };
+            // SAFETY: the context is the count of `lend`, the sizes are its box.
+            let (lender, sizes) = unsafe {
+                (Arc::from_raw(managed.context.cast::<Foreign>()), Box::from_raw(managed.tensor.sizes))
+            };
+            lender.given_back.fetch_add(1, Ordering::Relaxed);
+            drop((lender, sizes));
+        }
+
+        let tensor = DlTensor {
+            data: self.floats[range.start].get().cast(),
+            device_kind: 1,
+            device_index: 0,
+            dims: 1,
+            code: 2,
+            bits: 32,
+            lanes: 1,
+            sizes: Box::into_raw(Box::new(range.len() as i64)),
+            strides: ptr::null_mut(),
+            byte_offset: 0,
+        };
+        let context = Arc::into_raw(Arc::clone(self)).cast_mut().cast();
+        let managed =
+            ManagedVersioned { major: 1, minor: 0, context, deleter: Some(give_back), flags, tensor };
+        let managed = NonNull::from(Box::leak(Box::new(managed)));
+        // SAFETY: as DLPack asks; the memory may be written, because it is that of cells.
+        unsafe { Loan::from_raw(managed.cast()) }.unwrap()
+    }
+
+    fn given_back(&self) -> usize {
+        self.given_back.load(Ordering::Relaxed)
+    }
+}
+
+fn storage(tensor: &Tensor) -> Storage {
+    tensor.array().unwrap().storage().clone()
+}
+
+/// Checks that two tensors count readers, writers and versions together, and that writes through one are seen by the other.
+fn check_shared(name: &str, one: &Tensor, other: &Tensor) {
+    let (first, second) = (storage(one), storage(other));
+    assert!(first.is_same(&second), "{name}: one storage");
+    {
+        let _reader = first.read().unwrap();
+        assert!(second.write().is_err(), "{name}: somebody is reading");
+        assert!(second.read().is_ok(), "{name}: several may read");
+    }
+    {
+        let _writer = second.write().unwrap();
+        assert!(first.read().is_err() && first.write().is_err(), "{name}: somebody is writing");
+    }
+    let before = one.version();
+    other.add_(&Tensor::from_slice(&[1.0f32], &[1]).unwrap(), 1).unwrap();
+    assert_eq!((one.version(), other.version()), (before + 1, before + 1), "{name}");
+    assert_eq!(one.to_string(), other.to_string(), "{name}");
+}
+
+#[test]
+fn a_loan_that_comes_home_is_a_tensor_on_the_same_storage() {
+    let versioned = |tensor: &Tensor| Loan::<Versioned>::of(tensor, false).unwrap().into_tensor().unwrap();
+    let unversioned =
+        |tensor: &Tensor| Loan::<Unversioned>::of(tensor, false).unwrap().into_tensor().unwrap();
+    let base = Tensor::from_slice(&(0u8..24).map(f32::from).collect::<Vec<_>>(), &[4, 6]).unwrap();
+    let views = [
+        ("all", base.clone()),
+        ("rows", base.slice(0, Some(1), Some(3), 1).unwrap()),
+        ("columns", base.slice(1, Some(1), None, 2).unwrap()),
+        ("transposed", base.transpose(0, 1).unwrap()),
+        ("a number", base.select(0, 2).unwrap().select(0, 3).unwrap()),
+        ("expanded", base.slice(0, Some(3), None, 1).unwrap().expand(&[5, 6]).unwrap()),
+    ];
+    for (name, view) in &views {
+        for (name, shared) in [
+            (format!("{name}, versioned"), versioned(view)),
+            (format!("{name}, unversioned"), unversioned(view)),
+            (format!("{name}, twice"), unversioned(&versioned(view))),
+        ] {
+            assert_eq!((shared.sizes(), shared.strides()), (view.sizes(), view.strides()), "{name}");
+            assert_eq!(
+                shared.array().unwrap().geometry().offset(),
+                view.array().unwrap().geometry().offset()
+            );
+            if !name.starts_with("expanded") {
+                check_shared(&name, view, &shared);
+            }
+        }
+    }
+    let empty = base.slice(0, Some(2), Some(2), 1).unwrap();
+    assert_eq!(versioned(&empty).sizes(), [0, 6]);
+}
+
+#[test]
+fn memory_of_another_library_has_one_storage() {
+    let lender = Foreign::new(8);
+    let first = lender.lend(0..8, 0).into_tensor().unwrap();
+    let second = lender.lend(0..8, 0).into_tensor().unwrap();
+    check_shared("lent twice", &first, &second);
+    let part = lender.lend(2..5, 0).into_tensor().unwrap();
+    check_shared("lent in part", &first.slice(0, Some(2), Some(5), 1).unwrap(), &part);
+    assert_eq!(lender.given_back(), 2, "what is known already is given back at once");
+    // Ours, on its way back by way of another library that wraps the loan in a structure of its own.
+    let again = lender.lend(0..8, 0);
+    assert!(again.is_known());
+    drop(again);
+    drop((first, second));
+    assert_eq!((part.to_vec::<f32>().unwrap().len(), lender.given_back()), (3, 3));
+    drop(part);
+    assert_eq!(lender.given_back(), 4, "the last tensor gives the memory back");
+    // Nobody knows the memory any more.
+    let anew = lender.lend(0..8, 0);
+    assert!(!anew.is_known());
+    let anew = anew.into_tensor().unwrap();
+    assert_eq!(anew.version(), 0);
+    drop(anew);
+    assert_eq!(lender.given_back(), 5);
+}
+
+#[test]
+fn read_only_memory_of_another_library_is_copied() {
+    let lender = Foreign::new(4);
+    let copy = lender.lend(0..4, READ_ONLY).into_tensor().unwrap();
+    assert_eq!(lender.given_back(), 1);
+    let shared = lender.lend(0..4, 0).into_tensor().unwrap();
+    let second = lender.lend(0..4, READ_ONLY).into_tensor().unwrap();
+    assert!(!storage(&shared).is_same(&storage(&copy)) && !storage(&shared).is_same(&storage(&second)));
+    shared.fill_(9).unwrap();
+    assert_eq!((copy.to_vec::<f32>().unwrap()[3], second.to_vec::<f32>().unwrap()[3]), (3.0, 3.0));
+}
+
+#[test]
+fn threads_that_borrow_and_drop_one_memory_share_it() {
+    let lender = Foreign::new(16);
+    /// Cells are shared by who keeps apart by guards.
+    struct Shared(Arc<Foreign>);
+    // SAFETY: the floats are only used through tensors, whose guards keep threads apart.
+    unsafe impl Sync for Shared {}
+    let shared = Shared(lender);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let shared = &shared;
+            scope.spawn(move || {
+                let lender = &shared;
+                for turn in 0..2_000 {
+                    let one = lender.0.lend(0..16, 0).into_tensor().unwrap();
+                    let part = lender.0.lend(turn % 8..turn % 8 + 4, 0).into_tensor().unwrap();
+                    assert!(storage(&one).is_same(&storage(&part)));
+                }
+            });
+        }
+    });
+    assert_eq!(shared.0.given_back(), 4 * 2 * 2_000);
 }

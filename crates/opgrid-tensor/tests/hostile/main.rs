@@ -2,7 +2,9 @@
 //! a look at memory of others. Made for the sanitizer, too.
 #![forbid(unsafe_code)]
 
+mod drops;
 mod empty;
+mod ending;
 mod geometry;
 mod graphs;
 mod guards;
