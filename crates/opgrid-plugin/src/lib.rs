@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 mod abi;
+mod forking;
 mod image;
 mod loader;
 mod manifest;

@@ -58,6 +58,7 @@ impl Load for Dispatcher {
 ///
 /// As [`Load::load`].
 pub fn load(dispatcher: &Dispatcher, path: &Path) -> Result<Plugin> {
+    crate::forking::prepare();
     let path = search::find(path)?;
     open(dispatcher, &path).map_err(|error| error.within(path.display()))
 }

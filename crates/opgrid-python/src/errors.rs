@@ -13,6 +13,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::keys::KeySet;
+use crate::once::get_or_make;
 use crate::rust_names::in_python;
 
 /// The exception of an error.
@@ -103,7 +104,7 @@ pub(crate) fn new(py: Python<'_>, kind: ErrorKind, message: &str) -> PyErr {
 pub(crate) fn named(py: Python<'_>, class: &str, message: &str) -> PyErr {
     static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let find = || -> PyResult<PyErr> {
-        let module = ERRORS.get_or_try_init(py, || py.import("opgrid.errors").map(Bound::unbind))?;
+        let module = get_or_make(&ERRORS, py, || py.import("opgrid.errors").map(Bound::unbind))?;
         let class = module.bind(py).getattr(class)?.cast_into::<PyType>()?;
         // Somebody may have put something else in its place.
         if !class.is_subclass_of::<PyException>()? {

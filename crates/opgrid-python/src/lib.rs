@@ -13,6 +13,7 @@ mod guards;
 mod inspection;
 mod keys;
 mod modes;
+mod once;
 mod operators;
 mod registration;
 mod rust_names;

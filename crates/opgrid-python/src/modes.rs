@@ -1,10 +1,11 @@
 //! Modes with handlers in Python, and what asks classes of tensors where there is no mode.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use opgrid::layers::modes::{self, Entry, Mode};
-use opgrid::{BoxedCall, Registration, Result};
+use opgrid::{BoxedCall, Result};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
@@ -42,14 +43,23 @@ impl EnteredMode {
 /// Somebody else has a fallback for the key.
 #[pyfunction]
 pub(crate) fn _install_modes(py: Python<'_>, otherwise: Py<PyAny>) -> PyResult<()> {
-    static LAYER: Mutex<Option<Registration>> = Mutex::new(None);
-    let mut layer = LAYER.lock().unwrap_or_else(PoisonError::into_inner);
-    if layer.is_none() {
-        let otherwise =
-            move |call: &mut BoxedCall<'_>| Python::attach(|py| hand_over(otherwise.bind(py), call, None));
-        *layer = Some(modes::install_with(dispatcher().or_raise(py)?, otherwise).or_raise(py)?);
+    static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
+    // No lock: who hears of registrations may be in Python, and other threads would wait for it with the interpreter's lock.
+    if IS_INSTALLED.swap(true, Ordering::AcqRel) {
+        return Ok(());
     }
-    Ok(())
+    let otherwise =
+        move |call: &mut BoxedCall<'_>| Python::attach(|py| hand_over(otherwise.bind(py), call, None));
+    match dispatcher().and_then(|dispatcher| modes::install_with(dispatcher, otherwise)) {
+        Ok(registration) => {
+            registration.keep();
+            Ok(())
+        }
+        failed => {
+            IS_INSTALLED.store(false, Ordering::Release);
+            failed.map(drop).or_raise(py)
+        }
+    }
 }
 
 /// Enters a mode on this thread.

@@ -23,6 +23,11 @@ struct Held {
 
 static HELD: Mutex<Held> = Mutex::new(Held { last: 0, errors: BTreeMap::new() });
 
+/// What is held while the process forks.
+pub(super) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
+    held.lock(&HELD);
+}
+
 fn held() -> MutexGuard<'static, Held> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }

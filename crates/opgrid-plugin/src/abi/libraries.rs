@@ -63,6 +63,11 @@ struct Known {
 
 static KNOWN: Mutex<Known> = Mutex::new(Known { last: 0, states: BTreeMap::new() });
 
+/// What is held while the process forks.
+pub(super) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
+    held.lock(&KNOWN);
+}
+
 fn known() -> MutexGuard<'static, Known> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }

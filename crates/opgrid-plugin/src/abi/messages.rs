@@ -58,6 +58,11 @@ type Handler = Flat<Arc<dyn Fn(&Message) + Send + Sync>>;
 
 static HANDLER: Mutex<Option<Handler>> = Mutex::new(None);
 
+/// What is held while the process forks.
+pub(super) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
+    held.lock(&HANDLER);
+}
+
 /// Gives what plugins tell people to `handler` instead of the standard error. It is called on the thread of the plugin's code that
 /// says something: in a kernel, on a thread of the pool, while a plugin is loaded.
 ///

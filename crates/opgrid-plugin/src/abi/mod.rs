@@ -28,6 +28,13 @@ use opgrid_abi::{
 };
 use opgrid_core::{DispatchKeySet, Dispatcher, Error, ErrorKind, Registration, Result};
 
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
+    errors::hold_at_fork(held);
+    libraries::hold_at_fork(held);
+    messages::hold_at_fork(held);
+}
+
 pub use errors::{kind_of, take_error};
 pub(crate) use libraries::LibraryId;
 pub use messages::{Level, Message, on_message};

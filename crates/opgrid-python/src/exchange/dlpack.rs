@@ -14,6 +14,7 @@ use pyo3::{ffi, intern};
 
 use super::numpy;
 use crate::errors::OrRaise;
+use crate::once::get_or_make;
 use crate::tensor::object::{TensorBase, expect_tensor, of};
 
 const NAME: &CStr = c"dltensor";
@@ -210,7 +211,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<
 pub(super) fn ask(object: &Bound<'_, PyAny>) -> PyResult<Lent> {
     static VERSION: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let py = object.py();
-    let version = VERSION.get_or_try_init(py, || {
+    let version = get_or_make(&VERSION, py, || {
         let version = PyDict::new(py);
         version.set_item("max_version", (1, 0))?;
         PyResult::Ok(version.unbind())

@@ -17,6 +17,7 @@ use super::messages;
 use super::overload::Style;
 use super::overriding;
 use crate::errors::OrRaise;
+use crate::once::get_or_make;
 use crate::tensor::object::{TensorBase, expect_tensor};
 
 /// The namespace whose operators are functions and methods.
@@ -159,7 +160,7 @@ impl Special {
     /// As [`Caller::call`].
     pub(crate) fn call(&self, py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
         let new = || Py::new(py, caller(self.0, Style::Method));
-        self.1.get_or_try_init(py, new)?.get().call(py, arguments)
+        get_or_make(&self.1, py, new)?.get().call(py, arguments)
     }
 }
 
@@ -201,7 +202,7 @@ impl Method {
         _class: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = tensor.py();
-        let found = self.found.get_or_try_init(py, || Found::new(py, &self.name))?;
+        let found = get_or_make(&self.found, py, || Found::new(py, &self.name))?;
         if found.caller.get().candidates(py)?.get().overloads.is_empty() {
             return Err(missing(&self.name, Style::Method));
         }
@@ -262,7 +263,7 @@ fn kept<'py>(py: Python<'py>, name: &str, style: Style) -> PyResult<Bound<'py, P
         return Err(missing(name, style));
     }
     let functions = if style == Style::Method { &METHODS } else { &FUNCTIONS };
-    let functions = functions.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    let functions = get_or_make(functions, py, || Ok(PyDict::new(py).unbind()))?.bind(py);
     let known = functions.get_item(name)?;
     let caller = match &known {
         Some(function) => caller_of(function)?,

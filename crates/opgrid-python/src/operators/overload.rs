@@ -10,6 +10,7 @@ use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
 use super::arguments::{Arguments, Source};
+use crate::once::get_or_make;
 use crate::values::read::Rules;
 
 /// How a call is meant.
@@ -157,7 +158,7 @@ impl Overload {
     }
 
     fn class_of_results(&self, py: Python<'_>) -> PyResult<&Py<PyAny>> {
-        self.results.get_or_try_init(py, || {
+        get_or_make(&self.results, py, || {
             let schema = self.schema();
             let fields = PyTuple::new(py, schema.returns.iter().map(|result| result.name.as_str()))?;
             let of = py.import("opgrid.return_types")?.getattr("of")?;

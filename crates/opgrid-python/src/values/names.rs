@@ -18,7 +18,7 @@ macro_rules! named_objects {
             /// The objects of all values, in the order of the numbers.
             pub(crate) fn all(py: Python<'_>) -> PyResult<&[(i64, Py<Self>)]> {
                 static OBJECTS: PyOnceLock<Vec<(i64, Py<$class>)>> = PyOnceLock::new();
-                let objects = OBJECTS.get_or_try_init(py, || {
+                let objects = $crate::once::get_or_make(&OBJECTS, py, || {
                     <$value>::all().map(|value| Ok((value.number(), Py::new(py, $class(value))?))).collect::<PyResult<_>>()
                 })?;
                 Ok(objects)
