@@ -275,7 +275,8 @@ def _overrides(module: Module, name: str) -> bool:
 
 def _can_check(module: Module) -> bool:
     """Whether the module's loading can be tried without changing anything."""
-    return getattr(module._load_from_state_dict, "_checks_first", False) and not module._hooks("_load_state_dict_pre_hooks")
+    may_check = getattr(module._load_from_state_dict, "_checks_first", False)
+    return may_check and not module._hooks("_load_state_dict_pre_hooks")
 
 
 def _quoted(names: list[str]) -> str:
