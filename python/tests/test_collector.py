@@ -276,7 +276,7 @@ def test_a_thousand_cycles_leave_nothing(kind):
             kind(Token())
         gc.collect()
 
-    rounds(100)
+    rounds(1000)
     nodes, objects, memory = og._opgrid._nodes_alive(), len(gc.get_objects()), resident()
     rounds(1000)
     assert og._opgrid._nodes_alive() == nodes
@@ -362,7 +362,7 @@ def test_collections_at_any_moment():
 
     def work():
         try:
-            for turn in range(60):
+            for turn in range(20):
                 x = leaf(8)
                 late = Late(x)
                 seen = []
@@ -386,7 +386,7 @@ def test_collections_at_any_moment():
             errors.append(error)
 
     collector = threading.Thread(target=collect)
-    workers = [threading.Thread(target=work) for _ in range(3)]
+    workers = [threading.Thread(target=work) for _ in range(2)]
     collector.start()
     for worker in workers:
         worker.start()
@@ -447,7 +447,7 @@ def test_training_takes_no_memory():
             net.last.weight.data.mul_(0.999)
         gc.collect()
 
-    steps(1000)
+    steps(3000)
     before = resident()
     steps(10_000)
     assert resident() - before < 1 << 20

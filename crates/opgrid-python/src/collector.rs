@@ -6,11 +6,12 @@
 //! [`opgrid::layers::autograd`]; what is shown are [`Holder`]s and the attributes of wrapper subclasses.
 //!
 //! The collector asks several times and has to get the same answers, because it takes what was counted once and not found
-//! again for garbage. It holds the interpreter's lock meanwhile, so only threads change something that run operators without
+//! again for garbage. It holds the interpreter's lock meanwhile, so only other threads change something that run operators without
 //! the lock. These count themselves ([`detached`]); while there are any, tensors show nothing, and what is garbage waits for
 //! another collection.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,6 +35,11 @@ static HELD: AtomicUsize = AtomicUsize::new(0);
 
 /// How many threads run something without the interpreter's lock.
 static DETACHED: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// How many of these are this thread's.
+    static OWN: Cell<usize> = const { Cell::new(0) };
+}
 
 /// How many nodes and tensors a walk looks at in the collection that is under way.
 static LIMIT: AtomicUsize = AtomicUsize::new(ALL);
@@ -349,17 +355,20 @@ pub(crate) fn detached<T: Ungil>(py: Python<'_>, run: impl FnOnce() -> T + Ungil
     impl Drop for Running {
         fn drop(&mut self) {
             DETACHED.fetch_sub(1, Ordering::Release);
+            OWN.set(OWN.get() - 1);
         }
     }
 
     DETACHED.fetch_add(1, Ordering::Relaxed);
+    OWN.set(OWN.get() + 1);
     let _running = Running;
     py.detach(run)
 }
 
-/// Whether tensors show what they hold now.
+/// Whether tensors show what they hold now. What this thread has begun waits for the collector, like a backward pass
+/// in one of whose hooks it collects.
 fn is_shown() -> bool {
-    IS_IN_USE.load(Ordering::Relaxed) && DETACHED.load(Ordering::Acquire) == 0
+    IS_IN_USE.load(Ordering::Relaxed) && DETACHED.load(Ordering::Acquire) == OWN.get()
 }
 
 /// Shows the collector what the tensor of an object holds. The address is that of the object's content.
