@@ -8,11 +8,15 @@ use std::sync::Once;
 use opgrid_core::fork::{AtFork, Held, Order, at_fork};
 
 use crate::kernels::{forget_helpers, hold_generator_at_fork, hold_helpers_at_fork};
-use crate::{ops, tensor};
+#[cfg(not(test))]
+use crate::ops;
+use crate::tensor;
 
-/// First uses, which register operators.
+/// First uses, which register operators. The unit tests are of the crate without them.
+#[cfg(not(test))]
 struct FirstUses;
 
+#[cfg(not(test))]
 impl AtFork for FirstUses {
     fn hold(&self, held: &mut Held) {
         ops::hold_at_fork(held);
@@ -55,6 +59,7 @@ impl AtFork for Tensors {
 pub(crate) fn prepare() {
     static PREPARED: Once = Once::new();
     PREPARED.call_once(|| {
+        #[cfg(not(test))]
         at_fork(Order::Registering, &FirstUses);
         at_fork(Order::Watching, &Generator);
         at_fork(Order::Leaves, &Helpers);

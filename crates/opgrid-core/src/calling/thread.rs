@@ -611,7 +611,7 @@ mod tests {
         let local = LocalKeys::current();
         let changed = LocalKeys {
             included: local.included - DispatchKey::AdInplaceOrView.key_set(),
-            excluded: local.excluded | DispatchKey::Conjugate,
+            excluded: local.excluded | DispatchKey::Conjugate.key_set(),
         };
         let mut all: Vec<Box<dyn std::any::Any>> =
             vec![Box::new(inference_mode()), Box::new(ChangeGuard::new(changed))];

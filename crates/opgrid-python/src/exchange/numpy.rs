@@ -153,7 +153,7 @@ pub(super) fn base_of(array: &Bound<'_, PyAny>, lent: &dlpack::Lent) -> PyResult
     }
     // Arrays of other dtypes, or that may not be written, are left to themselves.
     let Ok(all) = dlpack::ask(&whole) else { return Ok(None) };
-    if all.is_read_only() {
+    if all.is_read_only() || all.is_misaligned() {
         return Ok(None);
     }
     Ok(all.into_checked_tensor(py).ok())

@@ -15,7 +15,6 @@ use super::{construct, dispatching, identity};
 use crate::collector::{self, Left};
 use crate::errors::{OrRaise, guarded};
 use crate::exchange::foreign;
-use crate::once::get_or_make;
 use crate::operators;
 
 /// What every class of tensors is derived from. It cannot be made itself.

@@ -1,6 +1,6 @@
 //! The memory behind tensors, as an object.
 
-use opgrid::layers::autograd::{replace_elements, replace_elements_by};
+use opgrid::layers::autograd::replace_data;
 use opgrid::tensor::Geometry;
 use opgrid::{Array, DType, Device, Storage, Tensor, TensorSpec};
 use pyo3::prelude::*;
@@ -19,8 +19,8 @@ pub(crate) fn _replace_elements(
 ) -> PyResult<()> {
     let (tensor, other) = (expect_tensor(tensor)?, expect_tensor(other)?);
     let done = match temporary {
-        true => replace_elements_by(tensor, other.clone()),
-        false => replace_elements(tensor, other),
+        true => replace_data(tensor, other),
+        false => tensor.set_data(other),
     };
     done.or_raise(py)
 }

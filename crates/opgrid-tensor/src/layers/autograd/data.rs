@@ -1,6 +1,6 @@
 //! A tensor's memory, seen and changed behind the back of the graph.
 
-use opgrid_core::Result;
+use opgrid_core::{DType, Result};
 
 use super::backward::is_differentiable;
 use super::no_grad;
@@ -100,10 +100,51 @@ pub fn replace_data(tensor: &Tensor, data: &Tensor) -> Result<()> {
         return tensor.set_data(data);
     }
     if !is_alike || !is_own(tensor) {
-        return tensor.take_data(data, true);
+        // Memory that the tensor had before, as one that is converted to and fro has it.
+        let spare = tensor.spare_array(data.spec()?).map(Tensor::from_array).transpose()?;
+        if let Some(spare) = &spare {
+            no_grad(|| CopyInplace.call(spare, data, false))?;
+        }
+        return tensor.take_data(spare.as_ref().unwrap_or(data), true);
     }
     let version = tensor.version();
     no_grad(|| CopyInplace.call(tensor, data, false))?;
     tensor.array()?.storage().set_version(version);
     Ok(())
+}
+
+/// Converts a tensor and its gradient in place, as modules do it with their parameters: handles of the tensor stay handles of
+/// it. What needs no conversion is left as it is.
+///
+/// # Errors
+///
+/// Those of [`Tensor::set_data`], and of `aten::to`; then the tensor is as it was.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::DType;
+/// use opgrid_tensor::{Tensor, layers::autograd};
+///
+/// let weight = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
+/// weight.requires_grad_(true)?;
+/// let held = weight.clone();
+/// autograd::convert_in_place(&weight, DType::F64)?;
+/// assert_eq!((held.dtype(), held.to_vec::<f64>()?), (DType::F64, vec![1.0, 2.0]));
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn convert_in_place(tensor: &Tensor, dtype: DType) -> Result<()> {
+    if tensor.dtype() == dtype {
+        return Ok(());
+    }
+    let grad = tensor.grad();
+    let (converted, converted_grad) = no_grad(|| {
+        let grad = grad.as_ref().map(|grad| grad.to_dtype(dtype)).transpose()?;
+        Ok((tensor.to_dtype(dtype)?, grad))
+    })?;
+    replace_data(tensor, &converted)?;
+    match grad.zip(converted_grad) {
+        Some((grad, converted)) => replace_data(&grad, &converted),
+        None => Ok(()),
+    }
 }

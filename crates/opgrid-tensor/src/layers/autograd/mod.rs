@@ -43,7 +43,6 @@ mod alive;
 mod backward;
 mod check;
 mod checkpoint;
-mod convert;
 mod custom;
 mod data;
 mod graph;
@@ -63,9 +62,8 @@ pub use alive::nodes_alive;
 pub use backward::{BackwardOptions, backward, grad, sum_to};
 pub use check::{CheckOptions, gradcheck, gradgradcheck};
 pub use checkpoint::{CheckpointOptions, checkpoint, checkpoint_with};
-pub use convert::{convert_in_place, replace_elements, replace_elements_by};
 pub use custom::{Forward, custom, custom_with};
-pub use data::replace_data;
+pub use data::{convert_in_place, replace_data};
 pub use graph::{Graph, GraphNode, GraphOptions, GraphTarget, SavedTensor, graph};
 pub use hooks::Hook;
 pub use mode::{

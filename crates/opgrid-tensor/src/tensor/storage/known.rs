@@ -94,7 +94,7 @@ impl Storage {
             let more = |now: u32| (now & !KNOWN != 0).then(|| now + 1);
             match count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
                 // As where storages are cloned.
-                Ok(owners) if owners > u32::MAX / 2 => std::process::abort(),
+                Ok(owners) if owners & (KNOWN - 1) > KNOWN / 2 => std::process::abort(),
                 Ok(_) => return Some((Self { head: entry.head, owns: PhantomData }, before)),
                 Err(_) => {}
             }

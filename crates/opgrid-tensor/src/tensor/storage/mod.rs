@@ -107,8 +107,8 @@ impl Clone for Storage {
     #[inline]
     fn clone(&self) -> Self {
         let before = self.shared().count.fetch_add(1, Ordering::Relaxed);
-        if before > u32::MAX / 2 {
-            // Only a loop of `mem::forget` gets here; going on would free memory in use.
+        if before & (known::KNOWN - 1) > known::KNOWN / 2 {
+            // Only a loop of `mem::forget` gets here; going on would count into the bit, and free memory in use.
             std::process::abort();
         }
         Self { head: self.head, owns: PhantomData }
