@@ -61,6 +61,11 @@ def _of_class(x: Any, kind: type) -> Any:
     return x if type(x) is kind else x.as_subclass(kind)
 
 
+def _plain(x: Any) -> Any:
+    """The same memory as a plain tensor."""
+    return TensorBase.as_subclass(TensorBase.detach(x), _opgrid.Tensor)
+
+
 def _wrapper_like(kind: Any, sizes: Any, strides: Any, offset: int, dtype: Any, device: Any, requires_grad: bool) -> Any:
     return kind._make_wrapper_subclass(
         kind, sizes, strides=strides, storage_offset=offset, dtype=dtype, device=device, requires_grad=requires_grad
@@ -77,7 +82,7 @@ def shallow(self: Any) -> Any:
         made = _wrapper_like(*_described(self))
     else:
         with _opgrid.exclude("Python"):
-            made = _of_class(TensorBase.detach(self), type(self))
+            made = _of_class(_plain(self), type(self))
         if self.requires_grad:
             made.requires_grad_()
     state = _state_to_keep(self)
@@ -126,7 +131,7 @@ def _with_memory(x: Any, memo: dict[int, Any]) -> Any:
     from .autograd import no_grad
 
     with no_grad(), _opgrid.exclude("Python"):
-        plain = TensorBase.detach(x)
+        plain = _plain(x)
         if plain.is_meta:
             return _opgrid.function("empty_strided")(x.shape, x.stride(), dtype=x.dtype, device=x.device)
         memories = memo.setdefault(id(_Memories), _Memories())
@@ -179,6 +184,6 @@ def reduced(self: Any, protocol: int) -> tuple[Any, ...]:
     if self._is_wrapper:
         return rebuilt, (type(self), None, described, state)
     with _opgrid.exclude("Python"):
-        plain = TensorBase.detach(self)
+        plain = _plain(self)
         memory = None if plain.is_meta else _opgrid._bytes(_all_bytes(plain))
     return rebuilt, (type(self), memory, (None, *described[1:]), state)

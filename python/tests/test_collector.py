@@ -318,11 +318,14 @@ def test_attributes_stay_with_a_tensor_whose_object_is_gone():
     x.grad.other = 1
     grad = x.grad
     assert (grad.note, grad.other) == (["kept"], 1) and x.grad is grad
-    base = nn.Parameter(og.ones(2))
-    view = base[:1]
-    del base
+    x.grad = og.ones(2).as_subclass(Named)
+    x.grad.note = "kept"
     gc.collect()
-    assert view.requires_grad
+    assert type(x.grad) is Named and x.grad.note == "kept"
+    x.grad = None
+    reference = weakref.ref(grad)
+    del grad
+    assert reference() is None
 
 
 def test_a_gradient_that_leads_back_does_not_outlive_its_tensor():

@@ -21,6 +21,15 @@ def test_results_keep_the_class():
     assert isinstance(x.sum().item(), float)
 
 
+def test_methods_and_attributes_keep_the_class():
+    x = Plain([[1.0, 2.0]])
+    for result in (x.detach(), x.data, x.T, x.mT, x.to(og.float64), x.double(), x.cpu()):
+        assert type(result) is Plain
+    assert type(og.zeros(2).detach()) is og.Tensor
+    x.data.add_(1)
+    assert x.tolist() == [[2.0, 3.0]]
+
+
 def test_derived_classes_come_first():
     class Derived(Plain):
         pass

@@ -14,6 +14,7 @@ use pyo3::types::{PyString, PyTuple};
 use crate::collector::{self, Holder};
 use crate::errors::{OrRaise, carry};
 use crate::operators::candidates::dispatcher;
+use crate::operators::overriding::result_of_method;
 use crate::registration::registrations::{At, RegistrationObject, place};
 use crate::tensor::attributes::own;
 use crate::tensor::object::{TensorBase, expect_tensor, of, of_any, tensor_of};
@@ -163,7 +164,7 @@ impl TensorBase {
     /// The same memory, apart from the graph, which does not notice what is written there.
     #[getter]
     fn data(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        of(slf.py(), own(slf)?.untracked().or_raise(slf.py())?)
+        result_of_method(slf, own(slf)?.untracked().or_raise(slf.py())?)
     }
 
     #[setter]

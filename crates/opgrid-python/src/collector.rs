@@ -14,14 +14,14 @@ use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use opgrid::layers::autograd::{Node, OwnershipMap, held_by_node, held_by_tensor};
+use opgrid::layers::autograd::{KeptByBinding, Node, OwnershipMap, held_by_node, held_by_tensor};
 use opgrid::{Tensor, TensorType};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::marker::Ungil;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyType};
 
 use crate::autograd::NodeObject;
 use crate::tensor::dispatching::OfClass;
@@ -68,13 +68,42 @@ impl Drop for Counted {
     }
 }
 
-/// The attributes of an object that is gone, whose tensor is not.
+/// What another object of a tensor needs to be like the first one, which may be gone.
 #[derive(Default)]
-pub(crate) struct Left(Mutex<Option<(Py<PyDict>, Counted)>>);
+pub(crate) struct Left {
+    /// The attributes of an object that is gone.
+    attributes: Mutex<Option<(Py<PyDict>, Counted)>>,
+    /// The class of the user's, and the dictionary of attributes that its object has.
+    class: OnceLock<(Py<PyType>, Option<Py<PyDict>>, Counted)>,
+}
 
 impl Left {
+    /// What the binding keeps with a tensor.
+    pub(crate) fn of(tensor: &Tensor) -> Option<&Self> {
+        tensor.attached::<KeptByBinding>()?.0.downcast_ref()
+    }
+
+    /// The same, made where it is not there.
+    pub(crate) fn of_or_new(tensor: &Tensor) -> Option<&Self> {
+        tensor.attach(KeptByBinding(Arc::<Self>::default())).0.downcast_ref()
+    }
+
+    /// Notes of which class the tensor's object is.
+    pub(crate) fn note_class(&self, class: &Bound<'_, PyType>, attributes: Option<Bound<'_, PyDict>>) {
+        let kept = (class.clone().unbind(), attributes.map(Bound::unbind), Counted::new());
+        let _ = self.class.set(kept);
+    }
+
+    /// The class of the tensor's object, if it is a user's, and its attributes.
+    pub(crate) fn class(&self) -> Option<(&Py<PyType>, Option<&Py<PyDict>>)> {
+        self.class.get().map(|(class, attributes, _)| (class, attributes.as_ref()))
+    }
+
     pub(crate) fn put(&self, attributes: Py<PyDict>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((attributes, Counted::new()));
+        let left = Some((attributes, Counted::new()));
+        let before =
+            std::mem::replace(&mut *self.attributes.lock().unwrap_or_else(PoisonError::into_inner), left);
+        drop(before);
         if !IS_IN_USE.load(Ordering::Relaxed) {
             // Without it the attributes stay as long as the tensor, which is what most want.
             let _ = Python::try_attach(begin);
@@ -82,11 +111,15 @@ impl Left {
     }
 
     pub(crate) fn take(&self) -> Option<Py<PyDict>> {
-        Some(self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?.0)
+        Some(self.attributes.lock().unwrap_or_else(PoisonError::into_inner).take()?.0)
     }
 
     fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        match self.0.try_lock() {
+        if let Some((class, attributes, _)) = self.class.get() {
+            visit.call(class)?;
+            visit.call(attributes.as_ref())?;
+        }
+        match self.attributes.try_lock() {
             Ok(left) => visit.call(left.as_ref().map(|(attributes, _)| attributes)),
             Err(_) => Ok(()),
         }

@@ -18,7 +18,7 @@ mod gil_cell;
 mod messages;
 pub(crate) mod objects;
 pub(crate) mod overload;
-mod overriding;
+pub(crate) mod overriding;
 pub(crate) mod packet;
 pub(crate) mod schema;
 mod signature;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use opgrid::DispatchKey;
+use opgrid::{DispatchKey, Tensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use super::arguments::Arguments;
 use super::functions::{self, Caller};
 use crate::tensor::dispatching::{self, handler_of};
-use crate::tensor::object::{TensorBase, TensorObject};
+use crate::tensor::object::{TensorBase, TensorObject, of};
 
 /// The names under which a class says what a function does with its objects.
 const HANDLERS: [&str; 2] = ["__opgrid_function__", "__torch_function__"];
@@ -107,6 +107,29 @@ pub(super) fn call(
         return Ok(result);
     }
     of_class(result.into_bound(py), &classes[0]).map(Bound::unbind)
+}
+
+/// The result of a method that is no operator's, as an object of the class of the object that it was called on, unless that
+/// class says what operators do.
+///
+/// # Errors
+///
+/// Those of the class.
+#[inline]
+pub(crate) fn result_of_method(object: &Bound<'_, TensorBase>, result: Tensor) -> PyResult<Py<PyAny>> {
+    let result = of(object.py(), result)?;
+    match object.as_any().cast_exact::<TensorObject>() {
+        Ok(_) => Ok(result),
+        Err(_) => result_for_class(&object.get_type(), result),
+    }
+}
+
+#[cold]
+fn result_for_class(class: &Bound<'_, PyType>, result: Py<PyAny>) -> PyResult<Py<PyAny>> {
+    if OFF.get() || handler_of(class, &dispatching::HANDLERS)?.is_some() {
+        return Ok(result);
+    }
+    of_class(result.into_bound(class.py()), class).map(Bound::unbind)
 }
 
 /// The result as an object of the class; what is no plain tensor stays as it is.

@@ -5,11 +5,12 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::object::{TensorBase, expect_tensor, of};
+use super::object::{TensorBase, expect_tensor};
 use super::storage::StorageObject;
 use super::{construct, nested};
 use crate::errors::{OrRaise, new};
 use crate::keys::KeySet;
+use crate::operators::overriding::result_of_method;
 use crate::values::names::{DTypeObject, DeviceObject, LayoutObject};
 use crate::values::{read, size};
 
@@ -160,14 +161,14 @@ impl TensorBase {
     fn T(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         let tensor = own(slf)?;
         let order: Vec<i64> = (0..tensor.dim() as i64).rev().collect();
-        of(slf.py(), opgrid::ops::Permute.call(tensor, &order).or_raise(slf.py())?)
+        result_of_method(slf, opgrid::ops::Permute.call(tensor, &order).or_raise(slf.py())?)
     }
 
     /// The tensor with its last two dimensions exchanged.
     #[getter]
     #[allow(non_snake_case)]
     fn mT(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        of(slf.py(), opgrid::ops::TransposeInt.call(own(slf)?, -2, -1).or_raise(slf.py())?)
+        result_of_method(slf, opgrid::ops::TransposeInt.call(own(slf)?, -2, -1).or_raise(slf.py())?)
     }
 
     /// The conjugates of a matrix with its dimensions exchanged.
@@ -182,7 +183,7 @@ impl TensorBase {
         }
         let turned =
             if tensor.dim() == 0 { Ok(tensor.clone()) } else { opgrid::ops::TransposeInt.call(tensor, 0, 1) };
-        of(py, turned.and_then(|turned| turned.conj()).or_raise(py)?)
+        result_of_method(slf, turned.and_then(|turned| turned.conj()).or_raise(py)?)
     }
 
     /// The tensor with another dtype, on another device, or as another tensor is; itself where nothing changes.
@@ -253,7 +254,7 @@ impl TensorBase {
 
     /// The same memory, which no gradients lead to.
     fn detach(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        of(slf.py(), own(slf)?.detach().or_raise(slf.py())?)
+        result_of_method(slf, own(slf)?.detach().or_raise(slf.py())?)
     }
 
     /// What users keep with an object whose class has no place for it.
@@ -312,7 +313,7 @@ fn convert(
     let tensor = own(slf)?;
     let converted =
         crate::collector::detached(py, || construct::converted(tensor, dtype, device, copy, non_blocking));
-    of(py, converted.or_raise(py)?)
+    result_of_method(slf, converted.or_raise(py)?)
 }
 
 fn of_dim<'py>(slf: &Bound<'py, TensorBase>, dim: i64, numbers: &[i64]) -> PyResult<Bound<'py, PyAny>> {

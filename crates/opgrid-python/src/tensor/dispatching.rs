@@ -14,7 +14,7 @@ use pyo3::types::{PyDict, PyType};
 
 use super::attributes::own;
 use super::object::{TensorBase, TensorObject, tensor_of};
-use crate::collector::{self, Counted};
+use crate::collector::{self, Counted, Left};
 use crate::errors::OrRaise;
 use crate::values::read;
 
@@ -79,11 +79,34 @@ pub(super) fn object_again<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Op
 #[cold]
 fn revived<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(own) = tensor.wrapper::<OfClass>() else { return Ok(None) };
-    let object = made(own.class.bind(py), tensor)?;
-    if let Some(attributes) = own.attributes.get() {
-        object.setattr(intern!(py, "__dict__"), attributes)?;
+    object_of_class(own.class.bind(py), tensor, own.attributes.get()).map(Some)
+}
+
+/// Another object of the class for a tensor whose first one is gone.
+pub(super) fn object_of_class<'py>(
+    class: &Bound<'py, PyType>,
+    tensor: &Tensor,
+    attributes: Option<&Py<PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let object = made(class, tensor)?;
+    if let Some(attributes) = attributes {
+        object.setattr(intern!(class.py(), "__dict__"), attributes)?;
     }
-    Ok(Some(object))
+    Ok(object)
+}
+
+/// Notes of which class the object of a tensor is, for another one that is made when this one is gone.
+#[cold]
+pub(super) fn note_class(tensor: &Tensor, object: &Bound<'_, PyAny>) {
+    let py = object.py();
+    if tensor.any_wrapper().is_some() || Left::of(tensor).is_some_and(|left| left.class().is_some()) {
+        return;
+    }
+    let attributes = object.getattr_opt(intern!(py, "__dict__")).ok().flatten();
+    let attributes = attributes.and_then(|attributes| attributes.cast_into::<PyDict>().ok());
+    if let (Ok(()), Some(left)) = (collector::begin(py), Left::of_or_new(tensor)) {
+        left.note_class(&object.get_type(), attributes);
+    }
 }
 
 /// Lets calls ask the class of a new object, if it says what operators do.

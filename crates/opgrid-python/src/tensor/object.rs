@@ -1,9 +1,8 @@
 //! The classes `TensorBase` and `Tensor`, and the way between them and tensors.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, OnceLock};
 
-use opgrid::layers::autograd::KeptByBinding;
 use opgrid::{AnyTensor, Tensor, TensorType};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -67,6 +66,9 @@ impl TensorBase {
     }
 
     fn settle(&self, object: &Bound<'_, PyAny>) {
+        if object.cast_exact::<TensorObject>().is_err() {
+            dispatching::note_class(&self.tensor, object);
+        }
         self.object.store(object.as_ptr().cast(), Ordering::Relaxed);
         identity::note(&self.tensor, object);
     }
@@ -78,12 +80,9 @@ impl Drop for TensorBase {
         // Another object of the tensor may be asked for, such as that of a gradient.
         if let Some(attributes) = self.attributes.take()
             && self.tensor.as_any().handle_count() > 1
+            && let Some(left) = Left::of_or_new(&self.tensor)
         {
-            let kept = self.tensor.attached::<KeptByBinding>();
-            let kept = kept.unwrap_or_else(|| self.tensor.attach(KeptByBinding(Arc::<Left>::default())));
-            if let Some(left) = kept.0.downcast_ref::<Left>() {
-                left.put(attributes);
-            }
+            left.put(attributes);
         }
     }
 }
@@ -121,7 +120,11 @@ pub(crate) fn of(py: Python<'_>, tensor: Tensor) -> PyResult<Py<PyAny>> {
     if let Some(object) = dispatching::object_again(py, &tensor)? {
         return Ok(object.unbind());
     }
-    let left = tensor.attached::<KeptByBinding>().and_then(|kept| kept.0.downcast_ref::<Left>()?.take());
+    let left = Left::of(&tensor);
+    if let Some((class, attributes)) = left.and_then(Left::class) {
+        return dispatching::object_of_class(class.bind(py), &tensor, attributes).map(Bound::unbind);
+    }
+    let left = left.and_then(Left::take);
     let mut base = TensorBase::new(tensor);
     base.attributes = left.map_or_else(OnceLock::new, OnceLock::from);
     let initializer = PyClassInitializer::from(base).add_subclass(TensorObject);

@@ -274,7 +274,7 @@ fn threads_that_share_untracked_memory_see_each_other() -> Result<()> {
                 let mut written = 0;
                 while written < 500 {
                     // Somebody else may be at it.
-                    written += i64::from(alias.add_(1, 1).is_ok());
+                    written += i64::from(alias.add_(&Tensor::number(1), 1).is_ok());
                     if let Ok(elements) = alias.to_vec::<i64>() {
                         assert!(elements.iter().all(|element| *element == elements[0]));
                     }
