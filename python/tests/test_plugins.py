@@ -257,22 +257,30 @@ OPGRID_LIBRARY(kept, m) {
 """
 
 
+KEEPING = """
+import opgrid as og
+
+og.ops.load_library(path)
+hook, start = og.ops.kept.hook, og.local_keys()
+hook(True)
+with og.no_grad():
+    assert not og.is_grad_enabled()
+    hook(False)
+    assert not og.is_grad_enabled()
+assert og.is_grad_enabled() and og.local_keys() == start
+with og.no_grad():
+    hook(True)
+assert og.is_grad_enabled()
+assert og.local_keys()[0].has("TESTING_ONLY_GenericMode")
+hook(False)
+assert og.is_grad_enabled() and og.local_keys() == start
+print("kept")
+"""
+
+
 def test_a_guard_that_an_extension_keeps_leaves_recording_alone(tmp_path):
     source, target = tmp_path / "kept.cpp", tmp_path / "libkept.so"
     source.write_text(KEPT, encoding="utf-8")
     compiler = ["c++", "-std=c++17", "-shared", "-fPIC", f"-I{og.get_include()}", "-o", str(target), str(source)]
     subprocess.run(compiler, check=True)
-    og.ops.load_library(str(target))
-    hook, start = og.ops.kept.hook, og.local_keys()
-    hook(True)
-    with og.no_grad():
-        assert not og.is_grad_enabled()
-        hook(False)
-        assert not og.is_grad_enabled()
-    assert og.is_grad_enabled() and og.local_keys() == start
-    with og.no_grad():
-        hook(True)
-    assert og.is_grad_enabled()
-    assert og.local_keys()[0].has("TESTING_ONLY_GenericMode")
-    hook(False)
-    assert og.is_grad_enabled() and og.local_keys() == start
+    assert run(f"path = {str(target)!r}{KEEPING}") == "kept\n"
