@@ -36,6 +36,7 @@ from ._opgrid import (
     force,
     from_dlpack,
     from_numpy,
+    frombuffer,
     get_default_dtype,
     get_num_threads,
     get_printoptions,

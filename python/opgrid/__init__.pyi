@@ -45,6 +45,7 @@ from ._opgrid import (
     force as force,
     from_dlpack as from_dlpack,
     from_numpy as from_numpy,
+    frombuffer as frombuffer,
     get_default_dtype as get_default_dtype,
     get_num_threads as get_num_threads,
     get_printoptions as get_printoptions,

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> _opgrid.Tensor:
     """The data as a tensor, without a copy where the memory can be shared: of tensors, and of numpy's arrays."""
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        # Numbers one by one, as in torch; `asarray` shares the bytes.
+        return _opgrid.tensor(data, dtype=dtype, device=device)
     return _opgrid.asarray(data, dtype=dtype, device=device)
 
 

@@ -1,7 +1,10 @@
 """Tensors beside objects of other libraries: numpy's arrays and numbers, tensors of others, anything else."""
 
+import array
+import ctypes
 import decimal
 import fractions
+import mmap
 import operator
 import warnings
 
@@ -354,3 +357,82 @@ def test_functions_of_numpy_give_tensors():
     assert outcome(lambda: np.sqrt(x)) == ("Tensor", "opgrid.float32", "[1.0, 2.0]")
     assert outcome(lambda: np.greater(x, np.array([2.0, 2.0]))) == ("Tensor", "opgrid.uint8", "[0, 1]")
     assert [part.tolist() for part in np.divmod(x, np.array([2.0, 3.0]))] == [[0.0, 1.0], [1.0, 1.0]]
+
+
+def buffers():
+    """Objects with the buffer protocol, writable and not, of several formats."""
+    return {
+        "bytearray": bytearray(range(16)),
+        "bytes": bytes(range(16)),
+        "view": memoryview(bytearray(range(16))),
+        "view of integers": memoryview(bytearray(range(16))).cast("i"),
+        "array": array.array("f", [1.0, 2.0, 3.0, 4.0]),
+        "numpy": np.arange(4, dtype=np.int32),
+        "ctypes": (ctypes.c_int32 * 4)(1, 2, 3, 4),
+        "map": mmap.mmap(-1, 16),
+    }
+
+
+@pytest.mark.filterwarnings("ignore:frombuffer")
+@pytest.mark.parametrize("name", buffers())
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "float32", "float64", "complex64", "bool"])
+@pytest.mark.parametrize(("count", "offset"), [(-1, 0), (1, 0), (1, 3), (-1, 8), (1, 4)])
+def test_buffers_become_tensors(name, dtype, count, offset):
+    buffer = buffers()[name]
+    expected = np.frombuffer(bytes(buffer), dtype, count=count, offset=offset)
+    found = og.frombuffer(buffer, dtype=getattr(og, dtype), count=count, offset=offset)
+    assert found.dtype == getattr(og, dtype) and found.shape == expected.shape
+    assert found.numpy().tobytes() == (expected.view("uint8") != 0 if dtype == "bool" else expected).tobytes()
+
+
+def test_which_buffers_share_memory():
+    shared = bytearray(8)
+    x = og.frombuffer(shared, dtype=og.int32)
+    x.fill_(-1)
+    assert shared == b"\xff" * 8
+    with pytest.raises(BufferError):
+        shared.append(0)
+    del x
+    shared.append(0)
+    fixed = bytes(8)
+    with pytest.warns(UserWarning, match="read-only"):
+        og.frombuffer(fixed, dtype=og.int32).fill_(-1)
+    assert fixed == bytes(8)
+    with pytest.warns(UserWarning, match="address"):
+        og.frombuffer(bytearray(9), dtype=og.int64, offset=1)
+    leaf = og.frombuffer(bytearray(8), dtype=og.float32, requires_grad=True)
+    assert leaf.requires_grad and leaf.is_leaf
+
+
+@pytest.mark.parametrize(
+    ("buffer", "options", "message"),
+    [
+        (b"", {}, "must not be 0"),
+        (bytearray(8), {"count": 0}, "must not be 0"),
+        (bytearray(8), {"offset": 3}, "multiple of element size"),
+        (bytearray(8), {"count": 3}, "must not be greater"),
+        (bytearray(8), {"count": 2**62}, "must not be greater"),
+        (bytearray(8), {"offset": 8}, "no greater than buffer length"),
+        (bytearray(8), {"offset": -1}, "must be non-negative"),
+        ([1], {}, "buffer protocol"),
+        (memoryview(bytearray(8))[::2], {}, "not contiguous"),
+    ],
+    ids=str,
+)
+def test_buffers_that_are_refused(buffer, options, message):
+    with pytest.raises(ValueError, match=message):
+        og.frombuffer(buffer, dtype=og.int32, **options)
+
+
+def test_bytes_as_arrays():
+    shared = bytearray(range(8))
+    x = og.asarray(shared)
+    assert x.dtype == og.uint8 and x.tolist() == list(range(8))
+    x.fill_(1)
+    assert shared == b"\x01" * 8
+    assert og.asarray(shared, dtype=og.int32).shape == (2,)
+    assert og.asarray(memoryview(shared).cast("i")).dtype == og.int32
+    assert og.asarray(b"1234").tolist() == [49, 50, 51, 52]
+    with pytest.raises(ValueError, match="copy"):
+        og.asarray(b"1234", copy=False)
+    assert og.as_tensor(shared).dtype == og.tensor(shared).dtype == og.int64

@@ -36,6 +36,8 @@ mod _opgrid {
         _set_anomaly_enabled, _set_grad_enabled, HookObject, NodeObject, is_grad_enabled,
     };
     #[pymodule_export]
+    use crate::exchange::buffer::frombuffer;
+    #[pymodule_export]
     use crate::exchange::dlpack::from_dlpack;
     #[pymodule_export]
     use crate::exchange::files::{read_file, write_file};

@@ -65,6 +65,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
     (
         "opgrid-python",
         &[
+            "exchange/buffer",
             "exchange/c_api",
             "exchange/dlpack",
             "exchange/handles",

@@ -1,5 +1,6 @@
 //! Memory shared with other libraries, without copying where that is possible.
 
+pub(crate) mod buffer;
 pub(crate) mod c_api;
 pub(crate) mod dlpack;
 pub(crate) mod files;

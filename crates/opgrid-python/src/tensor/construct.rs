@@ -10,6 +10,7 @@ use super::nested;
 use super::object::{of, tensor_of};
 use super::storage::StorageObject;
 use crate::errors::{OrRaise, new};
+use crate::exchange::buffer;
 use crate::values::{read, size};
 
 /// The tensor that `Tensor(...)` makes: numbers one by one and a `Size` are sizes, anything else is data.
@@ -165,7 +166,10 @@ pub(crate) fn asarray(
     let (wanted, place) = options(dtype, device)?;
     let shared = match tensor_of(data) {
         Some(tensor) => Some(tensor.clone()),
-        None => super::super::exchange::shared(data)?,
+        None => match super::super::exchange::shared(data)? {
+            None => buffer::tensor_of(data, wanted, copy != Some(false))?,
+            shared => shared,
+        },
     };
     let Some(tensor) = shared else {
         if copy == Some(false) {
