@@ -1,4 +1,4 @@
-"""Gradients: the way back, switches, functions with a derivative of one's own.
+"""Gradients: the backward pass, switches, functions with a derivative of one's own.
 
 ``x.requires_grad_()`` asks for gradients by a tensor, ``y.backward()`` adds them up in ``x.grad``, ``grad(y, x)`` gives them.
 """
@@ -332,7 +332,7 @@ class FunctionCtx:
         self._materializes = True
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keeps tensors for the way back; one that is written meanwhile is noticed there."""
+        """Keeps tensors for the backward pass; one that is written meanwhile is noticed there."""
         self.saved_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
@@ -442,7 +442,7 @@ def registered(
     """The two halves of an operator's derivative, as the recorder calls them."""
     name = overload.name()
 
-    def setup(inputs: tuple[Any, ...], results: list[Any]) -> tuple[tuple[FunctionCtx, _Shapes], list[Any]]:
+    def setup(inputs: tuple[Any, ...], results: list[Any]) -> tuple[tuple[FunctionCtx, _Shapes], list[Any], int | None]:
         schema = overload._schema
         count = sum(not a.kwarg_only for a in schema.arguments)
         positional = inputs[:count]
@@ -459,7 +459,7 @@ def registered(
         kept = [t for t in ctx.saved_tensors if t is not None]
         ctx._there = [t is not None for t in ctx.saved_tensors]
         ctx.saved_tensors = ()
-        return (ctx, shapes), kept
+        return (ctx, shapes), kept, _differentiable_results(name, ctx, results)
 
     def formula(kept_with: tuple[FunctionCtx, _Shapes], grads: list[Any], kept: list[Any]) -> list[Any]:
         ctx, shapes = kept_with
@@ -474,6 +474,19 @@ def registered(
         return shapes.gradients(name, back)
 
     return setup, formula
+
+
+def _differentiable_results(name: str, ctx: FunctionCtx, results: list[Any]) -> int | None:
+    """How many results gradients come from, where some were marked as constant."""
+    if ctx._dirty:
+        raise RuntimeError(f"{name}: mark_dirty is for functions; an operator says in its schema what it writes")
+    constant = [id(result) in ctx._constant for result in results]
+    if not any(constant):
+        return None
+    count = constant.index(True)
+    if not all(constant[count:]):
+        raise NotImplementedError(f"{name}: mark_non_differentiable of a result before one that gradients come from; give constant results last")
+    return count
 
 
 def _call_setup(setup_context: Callable[..., Any], ctx: FunctionCtx, given: dict[str, Any]) -> None:

@@ -393,6 +393,26 @@ def test_results_that_nobody_used():
         assert seen[0][0] is None and seen[0][1].tolist() == [1.0]
 
 
+def test_results_that_are_constant():
+    for marked, message in ((slice(1, 2), None), (slice(0, 1), "give constant results last"), (slice(0, 2), None)):
+        with Library("custom_grads", "FRAGMENT") as lib:
+
+            def keep(ctx, inputs, output, marked=marked):
+                ctx.mark_non_differentiable(*output[marked])
+
+            library.register_autograd(pair, lambda ctx, a, b: a * 2 + b * 3, setup_context=keep, lib=lib)
+            x = og.ones(1, requires_grad=True)
+            if message:
+                with pytest.raises(NotImplementedError, match=message):
+                    pair(x)
+                continue
+            first, second = pair(x)
+            assert not second.requires_grad and first.requires_grad == (marked.start == 1)
+            if first.requires_grad:
+                first.sum().backward()
+                assert x.grad.tolist() == [2.0]
+
+
 def test_results_that_are_lists():
     seen = []
 

@@ -1,4 +1,4 @@
-//! Gradients for Python: what tensors say of them, the way back, hooks, and calls with a derivative written in Python.
+//! Gradients for Python: what tensors say of them, the backward pass, hooks, and calls with a derivative written in Python.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -363,7 +363,7 @@ pub(crate) fn _custom(
     results.or_raise(py)?.into_iter().map(|result| of(py, result)).collect()
 }
 
-/// Runs `function(inputs)` so that its graph keeps `inputs` only, and runs it again on the way back; gives what the first run gives.
+/// Runs `function(inputs)` so that its graph keeps `inputs` only, and runs it again in the backward pass; gives what the first run gives.
 #[pyfunction]
 pub(crate) fn _checkpoint(
     py: Python<'_>,
@@ -443,9 +443,9 @@ fn optional(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     }
 }
 
-/// Gives an operator a derivative: `setup(inputs, results)` gives tensors to keep and an object that `formula(object, grads, kept)`
-/// gets with the gradients of the results, and which gives one for each tensor among the inputs, those of lists one by one, or
-/// `None`. Of results, too, the elements of lists stand one by one.
+/// Gives an operator a derivative. `setup(inputs, results)` gives an object, tensors to keep, and how many results gradients
+/// come from, if not from all. `formula(object, grads, kept)` gets that object and the gradients of the results, and gives one
+/// gradient, or `None`, for each tensor among the inputs. The elements of lists stand one by one, in both.
 #[pyfunction]
 pub(crate) fn _register_derivative(
     py: Python<'_>,
@@ -464,7 +464,11 @@ pub(crate) fn _register_derivative(
             let results = recorder.results().iter().map(|result| of_any(py, result.clone().into()));
             let results = results.collect::<PyResult<Vec<_>>>()?;
             let given = setup.bind(py).call1((PyTuple::new(py, inputs)?, results))?;
-            let (object, kept): (Py<PyAny>, Vec<Bound<'_, PyAny>>) = given.extract()?;
+            let (object, kept, differentiable): (Py<PyAny>, Vec<Bound<'_, PyAny>>, Option<usize>) =
+                given.extract()?;
+            if let Some(count) = differentiable {
+                recorder.differentiable(count);
+            }
             Ok((Holder::new(py, object)?, tensors(&kept)?))
         });
         let (held, kept) = recorded.map_err(carry)?;
