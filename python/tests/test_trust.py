@@ -205,7 +205,9 @@ def test_exceptions_come_out_of_other_processes():
         for name in ("shape", "no kernel", "argument"):
             expected = raised(calls()[name])
             error = raised(lambda: pool.apply(_fails, (name,)))
-            assert (type(error), error.args, error.op, error.keys) == (type(expected), expected.args, expected.op, expected.keys)
+            assert (type(error), error.op, error.keys) == (type(expected), expected.op, expected.keys)
+            # What else is registered differs from process to process.
+            assert str(error).partition(": [")[0] == str(expected).partition(": [")[0]
 
 
 def test_sets_of_keys_survive():

@@ -36,6 +36,7 @@ fn objects() -> MutexGuard<'static, Option<Objects>> {
 /// # Errors
 ///
 /// The operator is gone.
+#[expect(clippy::mutable_key_type, reason = "handles are hashed and compared by their address")]
 pub(crate) fn overload(py: Python<'_>, operator: &OperatorHandle) -> Result<Py<OpOverload>> {
     let since = now();
     if let Some(known) = objects().as_ref().filter(|known| known.since == since)
