@@ -246,6 +246,14 @@ fn a_refusing_fallback_leads_on_and_has_an_order() {
         "t::pick: no provider accepts these arguments for CPU; refused by first (runs when n is large enough), \
          second (runs when n is large enough). Register one without a condition, a fallback for the key or a composite"
     );
+    // A prediction says what the call says.
+    let tensor = cpu();
+    let args = [ValueRef::from(&tensor), 1.into()];
+    let explanation = dispatcher.find("t::pick").unwrap().explain(&args).unwrap();
+    let hop = explanation.hops.last().unwrap();
+    assert_eq!((hop.kernel.is_none(), hop.error.as_deref()), (true, Some(error.message())));
+    assert!(explanation.to_string().contains(&format!("    error: {}", error.message())), "{explanation}");
+    assert_eq!(explanation.to_json()["hops"][0]["error"], error.message());
 }
 
 #[test]
