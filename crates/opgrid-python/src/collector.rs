@@ -21,6 +21,7 @@ use opgrid::{Tensor, TensorType};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::marker::Ungil;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
 
 use crate::autograd::NodeObject;
@@ -154,11 +155,27 @@ impl Holder {
 /// Begins to show what tensors hold.
 pub(crate) fn begin(py: Python<'_>) -> PyResult<()> {
     if !IS_IN_USE.swap(true, Ordering::Relaxed) {
-        let callbacks = py.import("gc")?.getattr("callbacks")?;
+        let gc = py.import("gc")?;
+        let functions = Functions {
+            get_objects: gc.getattr("get_objects")?.unbind(),
+            reference: py.import("weakref")?.getattr("ref")?.unbind(),
+            decided: wrap_pyfunction!(_decided, py)?.into_any().unbind(),
+        };
+        let _ = FUNCTIONS.set(py, functions);
+        let callbacks = gc.getattr("callbacks")?;
         callbacks.call_method1("append", (wrap_pyfunction!(_collection, py)?,))?;
     }
     Ok(())
 }
+
+/// What a collection needs of Python, which may be gone when the last ones run.
+struct Functions {
+    get_objects: Py<PyAny>,
+    reference: Py<PyAny>,
+    decided: Py<PyAny>,
+}
+
+static FUNCTIONS: PyOnceLock<Functions> = PyOnceLock::new();
 
 /// Told of when collections begin and end.
 #[pyfunction]
@@ -169,8 +186,9 @@ fn _collection(py: Python<'_>, phase: &str, info: &Bound<'_, PyDict>) -> PyResul
     let limit = if phase == "start" && generation < 2 { OF_YOUNG } else { ALL };
     LIMIT.store(limit, Ordering::Relaxed);
     if phase == "start" && is_shown() && HELD.load(Ordering::Relaxed) > 0 {
-        let shared = Shared::survey(py, generation, limit)?.map(Box::new);
-        *SHARED.lock().unwrap_or_else(PoisonError::into_inner) = shared;
+        // Where there is no memory for the map, what is garbage waits for another collection.
+        let shared = Shared::survey(py, generation, limit).ok().flatten();
+        *SHARED.lock().unwrap_or_else(PoisonError::into_inner) = shared.map(Box::new);
     }
     Ok(())
 }
@@ -252,7 +270,8 @@ impl Shared {
     /// Looks at the objects of a generation and of younger ones; `None` where they own more than the limit.
     fn survey(py: Python<'_>, generation: u8, limit: usize) -> PyResult<Option<Self>> {
         let (mut map, mut roots) = (OwnershipMap::new(limit), HashMap::new());
-        let get_objects = py.import("gc")?.getattr("get_objects")?;
+        let Some(functions) = FUNCTIONS.get(py) else { return Ok(None) };
+        let get_objects = functions.get_objects.bind(py);
         let lists = match generation {
             0 | 1 => (0..=generation).map(|generation| get_objects.call1((generation,))).collect(),
             _ => get_objects.call0().map(|all| vec![all]),
@@ -280,8 +299,7 @@ impl Shared {
         }
         let doomed = Py::new(py, Doomed(Mutex::new(None)))?;
         *doomed.get().0.lock().unwrap_or_else(PoisonError::into_inner) = Some(doomed.clone_ref(py));
-        let told = wrap_pyfunction!(_decided, py)?;
-        let signal = py.import("weakref")?.getattr("ref")?.call1((doomed, told))?.unbind();
+        let signal = functions.reference.call1(py, (doomed, &functions.decided))?;
         Ok(Some(Self {
             map,
             roots,
