@@ -331,6 +331,18 @@ unsafe extern "C" fn delete<F: Form>(managed: *mut F) {
     }
 }
 
+/// A tensor as `spec` says, but for its offset, on the bytes of a storage from some byte on; `None` where elements do not begin
+/// there.
+fn tensor_on(spec: &TensorSpec, (storage, before): (Storage, usize)) -> Result<Option<Tensor>> {
+    let size = spec.dtype().size_in_bytes();
+    if !before.is_multiple_of(size) {
+        return Ok(None);
+    }
+    let geometry = Geometry::strided(spec.sizes(), spec.geometry().strides(), (before / size) as i64)?;
+    let spec = TensorSpec::new(geometry, spec.dtype(), spec.device());
+    Ok(Some(Tensor::from_array(Array::new(spec, storage)?)?.detached_from_graph()))
+}
+
 /// Memory on its way between libraries, in one of DLPack's forms. Dropping it gives the memory back.
 pub struct Loan<F: Form> {
     /// Invariant: it leads to a structure that is ours to give back, with everything that DLPack guarantees.
@@ -449,14 +461,10 @@ impl<F: Form> Loan<F> {
         }
         let is_read_only = self.is_read_only();
         let give = |tensor: Tensor| if is_read_only { ops::Clone.call(&tensor, None) } else { Ok(tensor) };
-        if let Some((storage, before)) = self.storage(start, bytes) {
-            let size = spec.dtype().size_in_bytes();
-            if before.is_multiple_of(size) {
-                let offset = (before / size) as i64;
-                let geometry = Geometry::strided(spec.sizes(), spec.geometry().strides(), offset)?;
-                let spec = TensorSpec::new(geometry, spec.dtype(), spec.device());
-                return give(Tensor::from_array(Array::new(spec, storage)?)?.detached_from_graph());
-            }
+        if let Some(known) = self.storage(start, bytes)
+            && let Some(shared) = tensor_on(&spec, known)?
+        {
+            return give(shared);
         }
         // SAFETY: the invariant: elements wherever sizes and strides lead to from `start`, of which the last ends at `bytes`,
         // until `release` gives the structure back. That others write them meanwhile is in the hands of who shares them, as
@@ -465,7 +473,12 @@ impl<F: Form> Loan<F> {
         // SAFETY: the invariant: elements have values.
         let storage = unsafe { Storage::of_written(memory) }?;
         if !is_read_only {
-            storage.make_known();
+            // Another thread may have been faster.
+            let own = storage.clone();
+            if let Some(shared) = tensor_on(&spec, storage.known())? {
+                return Ok(shared);
+            }
+            return Tensor::from_array(Array::new(spec, own)?);
         }
         give(Tensor::from_array(Array::new(spec, storage)?)?)
     }

@@ -10,7 +10,7 @@ use opgrid_core::fork::{AtFork, Held, Order, at_fork};
 use crate::kernels::{forget_helpers, hold_generator_at_fork, hold_helpers_at_fork};
 #[cfg(not(test))]
 use crate::ops;
-use crate::tensor;
+use crate::{devices, tensor};
 
 /// First uses, which register operators. The unit tests are of the crate without them.
 #[cfg(not(test))]
@@ -45,11 +45,12 @@ impl AtFork for Helpers {
     }
 }
 
-/// What all tensors share.
+/// What all devices and tensors share.
 struct Tensors;
 
 impl AtFork for Tensors {
     fn hold(&self, held: &mut Held) {
+        devices::hold_at_fork(held);
         tensor::hold_at_fork(held);
     }
 }

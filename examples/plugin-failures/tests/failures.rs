@@ -8,8 +8,8 @@ use common::{file, subject};
 
 use opgrid::plugin::{Level, Load, Plugin, on_message};
 use opgrid::{
-    Device, DispatchKey, Dispatcher, ErrorKind, ExcludeGuard, IncludeGuard, LocalKeys, Registration, Result,
-    Tensor, TensorType, Value, is_excluded, is_included,
+    Device, DispatchKey, Dispatcher, ErrorKind, ExcludeGuard, IncludeGuard, Kernel, LocalKeys, Registration,
+    Result, Tensor, TensorType, Value, is_excluded, is_included,
 };
 /// A dispatcher that asks the plugin for something.
 fn asking(what: &str) -> (Dispatcher, [Registration; 2]) {
@@ -258,6 +258,10 @@ fn a_plugin_is_dropped_while_its_kernel_runs() {
 #[test]
 fn guards_that_are_kept_undo_their_own_change() {
     let (dispatcher, _registrations, _plugin) = loaded("kept");
+    // Calls pass the key by that the guard includes.
+    let mut everything = dispatcher.implementations("_", DispatchKey::TestingOnlyGenericMode);
+    everything.fallback(Kernel::fallthrough());
+    let _fallback = everything.finish().unwrap();
     let keep = |on: bool| drop(call(&dispatcher, "rusty::keep", &[on.into()]).unwrap());
     let (kept, other) = (DispatchKey::TestingOnlyGenericMode, DispatchKey::DeferredInit);
     let start = LocalKeys::current();

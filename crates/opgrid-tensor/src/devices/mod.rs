@@ -257,6 +257,12 @@ pub(crate) fn pinned(spec: TensorSpec, kind: Option<DeviceType>) -> Result<Tenso
     Tensor::from_array(Array::new(spec, storage)?)
 }
 
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
+    held.lock(&SEED);
+    registry::hold_at_fork(held);
+}
+
 /// What [`manual_seed`] said last.
 static SEED: Mutex<Option<u64>> = Mutex::new(None);
 

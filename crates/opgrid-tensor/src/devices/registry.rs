@@ -42,6 +42,12 @@ struct Start {
 }
 
 static ENTRIES: RwLock<Vec<Arc<Entry>>> = RwLock::new(Vec::new());
+
+/// What is held while the process forks.
+pub(crate) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
+    held.write(&ENTRIES);
+}
+
 static CPU: LazyLock<Arc<Entry>> =
     LazyLock::new(|| Arc::new(Entry::new(DeviceType::Cpu, Place::here(), Box::new(Cpu))));
 

@@ -230,7 +230,7 @@ fn check_shared(name: &str, one: &Tensor, other: &Tensor) {
         assert!(first.read().is_err() && first.write().is_err(), "{name}: somebody is writing");
     }
     let before = one.version();
-    other.add_(&Tensor::from_slice(&[1.0f32], &[1]).unwrap(), 1).unwrap();
+    other.add_(&Tensor::from_slice(&[1.0f32], &[]).unwrap(), 1).unwrap();
     assert_eq!((one.version(), other.version()), (before + 1, before + 1), "{name}");
     assert_eq!(one.to_string(), other.to_string(), "{name}");
 }
@@ -320,10 +320,10 @@ fn threads_that_borrow_and_drop_one_memory_share_it() {
             let shared = &shared;
             scope.spawn(move || {
                 let lender = &shared;
-                for turn in 0..2_000 {
+                for _ in 0..2_000 {
                     let one = lender.0.lend(0..16, 0).into_tensor().unwrap();
-                    let part = lender.0.lend(turn % 8..turn % 8 + 4, 0).into_tensor().unwrap();
-                    assert!(storage(&one).is_same(&storage(&part)));
+                    let other = lender.0.lend(0..16, 0).into_tensor().unwrap();
+                    assert!(storage(&one).is_same(&storage(&other)));
                 }
             });
         }

@@ -81,26 +81,46 @@ impl Storage {
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
     pub fn of_memory(start: NonNull<u8>, bytes: usize) -> Option<(Self, usize)> {
-        let at = start.addr().get();
-        let map = map();
-        for ((first, _), entry) in map.range(..=(at, usize::MAX)).rev().take(LOOKED_AT) {
-            let before = at - first;
-            if before.checked_add(bytes).is_none_or(|end| end > entry.bytes) {
-                continue;
-            }
-            // SAFETY: the invariant of `Entry`; the lock is held.
-            let count = unsafe { &entry.head.as_ref().count };
-            // One without owners is on its way out, and waits for the lock.
-            let more = |now: u32| (now & !KNOWN != 0).then(|| now + 1);
-            match count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
-                // As where storages are cloned.
-                Ok(owners) if owners & (KNOWN - 1) > KNOWN / 2 => std::process::abort(),
-                Ok(_) => return Some((Self { head: entry.head, owns: PhantomData }, before)),
-                Err(_) => {}
-            }
-        }
-        None
+        find(&map(), start, bytes)
     }
+
+    /// The storage that is known to have the memory of this one, and how many of its bytes lie before it: this one, which is
+    /// known from here on, unless somebody was faster.
+    pub fn known(self) -> (Self, usize) {
+        let Some(start) = self.shared().start.filter(|_| self.shared().bytes != 0) else { return (self, 0) };
+        let mut map = map();
+        if let Some(earlier) = find(&map, start, self.shared().bytes) {
+            // This one goes without the lock: its memory is given back by code of users.
+            drop(map);
+            return earlier;
+        }
+        if self.shared().count.fetch_or(KNOWN, Ordering::Relaxed) & KNOWN == 0 {
+            map.insert(key(self.head, start), Entry { head: self.head, bytes: self.shared().bytes });
+        }
+        drop(map);
+        (self, 0)
+    }
+}
+
+fn find(map: &Map, start: NonNull<u8>, bytes: usize) -> Option<(Storage, usize)> {
+    let at = start.addr().get();
+    for ((first, _), entry) in map.range(..=(at, usize::MAX)).rev().take(LOOKED_AT) {
+        let before = at - first;
+        if before.checked_add(bytes).is_none_or(|end| end > entry.bytes) {
+            continue;
+        }
+        // SAFETY: the invariant of `Entry`; whoever has the map holds its lock.
+        let count = unsafe { &entry.head.as_ref().count };
+        // One without owners is on its way out, and waits for the lock.
+        let more = |now: u32| (now & !KNOWN != 0).then(|| now + 1);
+        match count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
+            // As where storages are cloned.
+            Ok(owners) if owners & (KNOWN - 1) > KNOWN / 2 => std::process::abort(),
+            Ok(_) => return Some((Storage { head: entry.head, owns: PhantomData }, before)),
+            Err(_) => {}
+        }
+    }
+    None
 }
 
 /// Removes a known storage whose last owner is gone.
