@@ -238,6 +238,9 @@ def test_opcheck_compares_bytes():
         library.opcheck(op, ([og.ones(1), og.ones(2)],), test_utils="test_schema")
     for lib in kept:
         lib._destroy()
+    for dtype in (og.bool, og.int8, og.int64, og.float16, og.bfloat16, og.float64, og.complex64, og.complex128, og.uint16):
+        for x in (og.zeros(2, 3, dtype=dtype).T, og.zeros(4, dtype=dtype)[::2], og.zeros((), dtype=dtype), og.zeros(0, dtype=dtype)):
+            assert library.opcheck(og.ops.aten.clone.default, (x,), test_utils="test_schema") == {"test_schema": "SUCCESS"}
     nan = og.tensor([math.nan])
     assert library.opcheck(fill, (og.ones(2), 3.0), test_utils="test_schema") == {"test_schema": "SUCCESS"}
     assert library.opcheck(og.ops.aten.clone.default, (nan,), test_utils="test_schema") == {"test_schema": "SUCCESS"}
