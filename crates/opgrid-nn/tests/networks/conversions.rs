@@ -50,10 +50,13 @@ fn parameters_stay_the_same_tensors() -> Result<()> {
     Ok(())
 }
 
+/// Makes an optimizer.
+type New = fn(Vec<Tensor>, SGDOptions) -> Result<Box<dyn Optimizer>>;
+
 #[test]
 fn optimizers_go_on() -> Result<()> {
     let settings = || SGDOptions { lr: 0.02, momentum: 0.5, ..Default::default() };
-    let optimizers: [fn(Vec<Tensor>, SGDOptions) -> Result<Box<dyn Optimizer>>; 2] = [
+    let optimizers: [New; 2] = [
         |parameters, settings| Ok(Box::new(SGD::new(parameters, settings)?)),
         |parameters, settings| Ok(Box::new(Adam::new(parameters, settings.lr)?)),
     ];

@@ -210,12 +210,15 @@ fn archives_may_hold_other_things() {
     assert!(message(npz::read_all(&broken)).contains("broken.npz:b"), "what is broken is not passed over");
 }
 
+/// What a reader is called, and what it says of a file that is not there.
+type Reader<'f> = (&'static str, Box<dyn Fn() -> String + 'f>);
+
 #[test]
 fn every_reader_says_that_a_file_is_not_there() {
     let folder = Folder::new("missing");
     let at = |name: &str| folder.file(name).display().to_string();
     let file = |name: &str| folder.file(name);
-    let read: [(&str, Box<dyn Fn() -> String>); 9] = [
+    let read: [Reader<'_>; 9] = [
         ("npy::read", Box::new(|| message(npy::read(&file("x.npy"))))),
         ("npz::read", Box::new(|| message(npz::read(&file("x.npz"), "w")))),
         ("npz::names", Box::new(|| message(npz::names(&file("x.npz"))))),
