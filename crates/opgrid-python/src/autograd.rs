@@ -202,7 +202,7 @@ impl TensorBase {
         let held = Holder::new(slf.py(), hook)?;
         let hook = held.clone();
         let called = move |grad: &Tensor| {
-            Python::attach(|py| {
+            collector::attached(|py| {
                 let Some(hook) = hook.get(py) else { return Ok(None) };
                 let given = of(py, grad.clone()).and_then(|grad| hook.call1((grad,))).map_err(carry)?;
                 optional(&given).map_err(carry)
@@ -326,7 +326,7 @@ pub(crate) fn _nodes_alive() -> u64 {
 /// Where Python is, for calls that note it.
 pub(crate) fn say_places() {
     autograd::say_places_by(|| {
-        Python::attach(|py| {
+        collector::attached(|py| {
             let stack = py.import("traceback").and_then(|module| module.call_method0("format_stack"));
             let text =
                 stack.and_then(|stack| PyString::new(py, "").call_method1("join", (stack,))?.extract());
@@ -378,7 +378,7 @@ pub(crate) fn _checkpoint(
     let held = Holder::new(py, function)?;
     let function = held.clone();
     let run = move |inputs: &[Tensor]| {
-        Python::attach(|py| {
+        collector::attached(|py| {
             let function = function.get(py).ok_or_else(collected).map_err(carry)?;
             let objects = inputs.iter().map(|input| of(py, input.clone())).collect::<PyResult<Vec<_>>>();
             let given = objects.and_then(|objects| function.call1((objects,))).map_err(carry)?;
@@ -395,7 +395,7 @@ pub(crate) fn _checkpoint(
 
 /// Asks a formula in Python for gradients.
 fn back(formula: &Holder, grads: Gradients<'_>, kept: &[Tensor]) -> Result<Vec<Option<Tensor>>> {
-    Python::attach(|py| {
+    collector::attached(|py| {
         let object = |tensor: &Tensor| of(py, tensor.clone());
         let grads = grads.all().iter().map(|grad| grad.as_ref().map(object).transpose());
         let grads = grads.collect::<PyResult<Vec<_>>>().map_err(carry)?;
@@ -427,7 +427,7 @@ fn called_with_all(hook: &Holder, grads: &[Option<Tensor>]) -> Result<Option<Vec
         }
         gradients(given.extract::<Vec<Option<Bound<'_, PyAny>>>>()?).map(Some)
     };
-    Python::attach(|py| called(py).map_err(carry))
+    collector::attached(|py| called(py).map_err(carry))
 }
 
 fn optional(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
@@ -459,7 +459,7 @@ pub(crate) fn _register_derivative(
     library.stands_at(place(&at));
     let formula = Arc::new(formula);
     let rule = Derivative::of_values(move |recorder, args| {
-        let recorded = Python::attach(|py| -> PyResult<_> {
+        let recorded = collector::attached(|py| -> PyResult<_> {
             let inputs = args.iter().map(|value| write::lent(py, *value)).collect::<PyResult<Vec<_>>>()?;
             let results = recorder.results().iter().map(|result| of_any(py, result.clone().into()));
             let results = results.collect::<PyResult<Vec<_>>>()?;
@@ -476,7 +476,7 @@ pub(crate) fn _register_derivative(
         let present = tensors_in(args);
         let formula = formula.clone();
         recorder.by_values_with(&present, &kept.iter().collect::<Vec<_>>(), held, move |grads, kept| {
-            let given = Python::attach(|py| -> PyResult<Vec<Option<Tensor>>> {
+            let given = collector::attached(|py| -> PyResult<Vec<Option<Tensor>>> {
                 let tensor = |tensor: &Tensor| of(py, tensor.clone());
                 let grads = grads.all().iter().map(|grad| grad.as_ref().map(tensor).transpose());
                 let grads = grads.collect::<PyResult<Vec<_>>>()?;

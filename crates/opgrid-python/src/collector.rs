@@ -7,8 +7,8 @@
 //!
 //! The collector asks several times and has to get the same answers, because it takes what was counted once and not found
 //! again for garbage. It holds the interpreter's lock meanwhile, so only other threads change something that run operators without
-//! the lock. These count themselves ([`detached`]); while there are any, tensors show nothing, and what is garbage waits for
-//! another collection.
+//! the lock. These count themselves ([`detached`]), except while they call Python ([`attached`]); while there are any, tensors
+//! show nothing, and what is garbage waits for another collection.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -414,6 +414,31 @@ pub(crate) fn detached<T: Ungil>(py: Python<'_>, run: impl FnOnce() -> T + Ungil
     OWN.set(OWN.get() + 1);
     let _running = Running;
     py.detach(run)
+}
+
+/// Runs something in Python for what may run without the interpreter's lock. The thread changes nothing while it waits for the
+/// lock and while it has it, so it is not counted meanwhile.
+#[inline]
+pub(crate) fn attached<T>(run: impl FnOnce(Python<'_>) -> T) -> T {
+    /// Counts the thread again, before it lets go of the lock.
+    struct Back(usize);
+
+    impl Drop for Back {
+        fn drop(&mut self) {
+            DETACHED.fetch_add(self.0, Ordering::Relaxed);
+            OWN.set(self.0);
+        }
+    }
+
+    let own = OWN.replace(0);
+    if own == 0 {
+        return Python::attach(run);
+    }
+    DETACHED.fetch_sub(own, Ordering::Release);
+    Python::attach(|py| {
+        let _back = Back(own);
+        run(py)
+    })
 }
 
 /// Whether tensors show what they hold now. What this thread has begun waits for the collector, like a backward pass

@@ -20,7 +20,7 @@ struct PythonMode {
 
 impl Mode for PythonMode {
     fn handle(&self, call: &mut BoxedCall<'_>) -> Result<()> {
-        Python::attach(|py| hand_over(self.handle.bind(py), call, Some(self.mode.clone_ref(py))))
+        crate::collector::attached(|py| hand_over(self.handle.bind(py), call, Some(self.mode.clone_ref(py))))
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn _install_modes(py: Python<'_>, otherwise: Py<PyAny>) -> PyResult<(
         return Ok(());
     }
     let otherwise =
-        move |call: &mut BoxedCall<'_>| Python::attach(|py| hand_over(otherwise.bind(py), call, None));
+        move |call: &mut BoxedCall<'_>| crate::collector::attached(|py| hand_over(otherwise.bind(py), call, None));
     match dispatcher().and_then(|dispatcher| modes::install_with(dispatcher, otherwise)) {
         Ok(registration) => {
             registration.keep();

@@ -39,7 +39,7 @@ static API: ExchangeApi =
 
 /// Runs the body of a function whose callers hold the interpreter; what it raises is left for them.
 fn answer(body: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
-    Python::attach(|py| match guarded(py, || body(py)) {
+    crate::collector::attached(|py| match guarded(py, || body(py)) {
         Ok(()) => 0,
         Err(raised) => {
             raised.restore(py);

@@ -81,7 +81,7 @@ unsafe extern "C" fn enter(
     count: ffi::Py_ssize_t,
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    Python::attach(|py| {
+    crate::collector::attached(|py| {
         // SAFETY: guaranteed by the caller, see `# Safety`; `function` alone makes such functions, with a `Caller`.
         let caller = unsafe { Borrowed::from_ptr(py, caller).cast_unchecked::<Caller>() };
         let count = count as usize;

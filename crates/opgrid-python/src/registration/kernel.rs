@@ -34,7 +34,7 @@ pub(super) fn of_function(function: Py<PyAny>, terms: Terms) -> Kernel {
         let binder = binder_for(&known, schema, call.operator());
         let writes = Writes::of(schema, call.args());
         let run = |call: &mut BoxedCall<'_>| {
-            Python::attach(|py| {
+            crate::collector::attached(|py| {
                 let first = terms.with_keys.then(|| Py::new(py, KeySet(call.keys())).map(Py::into_any));
                 let first = first.into_iter().collect::<PyResult<Vec<_>>>().map_err(carry)?;
                 let (positional, keyword) =
@@ -135,7 +135,7 @@ fn refuse_aliases(call: &mut BoxedCall<'_>) -> Result<()> {
 /// A fallback that calls `function` with the operator and the arguments, and the call's keys if `with_keys` says so.
 pub(super) fn of_fallback(function: Py<PyAny>, with_keys: bool) -> Kernel {
     Kernel::boxed(move |call| {
-        Python::attach(|py| {
+        crate::collector::attached(|py| {
             let keys = with_keys.then(|| Py::new(py, KeySet(call.keys())).map(Py::into_any));
             let first = keys.transpose().map_err(carry)?;
             hand_over(function.bind(py), call, first)
@@ -164,7 +164,7 @@ pub(crate) fn hand_over(
 
 /// What a provider's condition asks: whether `function` says of the arguments that the kernel runs.
 pub(super) fn holds(function: &Py<PyAny>, args: &[ValueRef<'_>]) -> Result<bool> {
-    Python::attach(|py| {
+    crate::collector::attached(|py| {
         let objects = args.iter().map(|value| write::lent(py, *value)).collect::<PyResult<Vec<_>>>();
         let asked =
             objects.and_then(|objects| function.bind(py).call1(PyTuple::new(py, objects)?)?.is_truthy());

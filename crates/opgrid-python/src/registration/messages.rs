@@ -37,7 +37,7 @@ pub(crate) fn tell_python() {
 extern "C" fn deliver(_: *mut c_void) -> c_int {
     // No panic may leave it. One has printed its message by then.
     let _ = catch_unwind(|| {
-        Python::attach(|py| {
+        crate::collector::attached(|py| {
             let waiting = std::mem::take(&mut *WAITING.lock().unwrap_or_else(PoisonError::into_inner));
             for message in waiting {
                 if let Err(raised) = tell(py, &message) {

@@ -13,7 +13,7 @@ use crate::operators::candidates::dispatcher;
 pub(crate) fn warn_in_python() -> opgrid::Result<()> {
     dispatcher()?.on_override(|replaced| {
         let text = replaced.to_string();
-        Python::attach(|py| {
+        crate::collector::attached(|py| {
             let warned = warn(py, &text);
             if let Err(raised) = warned {
                 // The registration has taken place: an exception would say that it has not.
@@ -26,5 +26,5 @@ pub(crate) fn warn_in_python() -> opgrid::Result<()> {
 
 fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
     let class = py.import("opgrid.errors")?.getattr("OverrideWarning")?.cast_into::<PyType>()?;
-    py.import("warnings")?.call_method1("warn", (text, class, 4)).map(drop)
+    py.import("warnings")?.call_method1("warn", (text, class, 5)).map(drop)
 }
