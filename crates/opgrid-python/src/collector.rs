@@ -19,7 +19,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use opgrid::layers::autograd::{KeptByBinding, Node, OwnershipMap, held_by_node, held_by_tensor};
 use opgrid::{Tensor, TensorType};
 use pyo3::gc::{PyTraverseError, PyVisit};
-use pyo3::marker::Ungil;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
@@ -400,7 +399,7 @@ fn leading_to_holders(map: &OwnershipMap) -> Vec<usize> {
 }
 
 /// Runs something without the interpreter's lock.
-pub(crate) fn detached<T: Ungil>(py: Python<'_>, run: impl FnOnce() -> T + Ungil) -> T {
+pub(crate) fn detached<T: Send>(py: Python<'_>, run: impl FnOnce() -> T + Send) -> T {
     struct Running;
 
     impl Drop for Running {
@@ -412,8 +411,12 @@ pub(crate) fn detached<T: Ungil>(py: Python<'_>, run: impl FnOnce() -> T + Ungil
 
     DETACHED.fetch_add(1, Ordering::Relaxed);
     OWN.set(OWN.get() + 1);
-    let _running = Running;
-    py.detach(run)
+    let running = Running;
+    py.detach(move || {
+        // Counted until there is nothing left to do but to wait for the lock.
+        let _running = running;
+        run()
+    })
 }
 
 /// Runs something in Python for what may run without the interpreter's lock. The thread changes nothing while it waits for the
