@@ -48,8 +48,9 @@ pub(crate) fn _install_modes(py: Python<'_>, otherwise: Py<PyAny>) -> PyResult<(
     if IS_INSTALLED.swap(true, Ordering::AcqRel) {
         return Ok(());
     }
-    let otherwise =
-        move |call: &mut BoxedCall<'_>| crate::collector::attached(|py| hand_over(otherwise.bind(py), call, None));
+    let otherwise = move |call: &mut BoxedCall<'_>| {
+        crate::collector::attached(|py| hand_over(otherwise.bind(py), call, None))
+    };
     match dispatcher().and_then(|dispatcher| modes::install_with(dispatcher, otherwise)) {
         Ok(registration) => {
             registration.keep();
