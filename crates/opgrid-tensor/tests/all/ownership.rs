@@ -65,7 +65,8 @@ fn what_is_asked_for_by_name_is_its_own_too() -> Result<()> {
 
 #[test]
 fn a_retained_gradient_is_that_of_what_the_tensor_holds_at_the_end() -> Result<()> {
-    let writes: [(&str, fn(&Tensor) -> Result<()>, f64); 3] = [
+    type Write = fn(&Tensor) -> Result<()>;
+    let writes: [(&str, Write, f64); 3] = [
         ("nothing", |_| Ok(()), 1.0),
         ("a product", |y| ops::MulInplaceScalar.call(y, 5.into()).map(drop), 5.0),
         (

@@ -28,7 +28,8 @@ fn written(take: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Vec<f64>, String>
 #[test]
 fn each_way_to_share_memory_is_recorded_or_refused() {
     let half = Geometry::strided(&[2], &[1], 0).unwrap();
-    let ways: [(&str, &dyn Fn(&Tensor) -> Result<Tensor>, Result<[f64; 4], &str>); 12] = [
+    type Way<'a> = (&'a str, &'a dyn Fn(&Tensor) -> Result<Tensor>, Result<[f64; 4], &'a str>);
+    let ways: [Way<'_>; 12] = [
         ("a view", &|x| x.narrow(0, 0, 2), Ok([3.0, 3.0, 1.0, 1.0])),
         ("a view of a view", &|x| x.view(&[2, 2])?.select(0, 1), Ok([1.0, 1.0, 3.0, 3.0])),
         (

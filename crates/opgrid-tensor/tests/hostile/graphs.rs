@@ -56,7 +56,7 @@ fn no_chain_of_links_recurses_when_it_goes() {
         ("checkpoints that close over tensors", |base, end| {
             let end = end.clone();
             let function = move |inputs: &[Tensor]| Ok(vec![inputs[0].mul(&end)?]);
-            Ok(checkpoint(function, &[base.clone()], Default::default())?[0].clone())
+            Ok(checkpoint(function, std::slice::from_ref(base), Default::default())?[0].clone())
         }),
     ];
     for (name, link) in links {

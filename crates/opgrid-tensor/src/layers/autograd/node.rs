@@ -241,7 +241,9 @@ impl Sink {
     pub(super) fn abandon(&self) {
         self.is_abandoned.store(true, Ordering::SeqCst);
         let grad = self.lock().take();
-        grad.map(drop_flat);
+        if let Some(grad) = grad {
+            drop_flat(grad);
+        }
     }
 
     /// Adds a gradient to the one that is there by `add`, or puts what `own` makes of it where there is none.
