@@ -110,7 +110,7 @@ pub struct Allocation {
     pub(super) bytes: usize,
     owner: Owner,
     /// Who is told that the memory was given back, in that order. In a box, because there is seldom anybody.
-    #[expect(clippy::box_collection, reason = "a vector would make every allocation larger")]
+    #[allow(clippy::box_collection, reason = "a vector would make every allocation larger")]
     released: Option<Box<Vec<Released>>>,
     pinned_for: Option<DeviceType>,
 }
@@ -264,7 +264,7 @@ impl Drop for Allocation {
 /// What users do when memory is given back. It may own another allocation, which owns the next.
 struct GivingBack {
     owner: Option<Owner>,
-    #[expect(clippy::box_collection, reason = "as in `Allocation`")]
+    #[allow(clippy::box_collection, reason = "as in `Allocation`")]
     released: Option<Box<Vec<Released>>>,
     bytes: usize,
 }
