@@ -20,10 +20,10 @@ use opgrid::layers::autograd::{KeptByBinding, Node, OwnershipMap, held_by_node, 
 use opgrid::{Tensor, TensorType};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
 
 use crate::autograd::NodeObject;
+use crate::once::OncePlace;
 use crate::tensor::dispatching::OfClass;
 use crate::tensor::object::TensorBase;
 
@@ -174,7 +174,7 @@ struct Functions {
     decided: Py<PyAny>,
 }
 
-static FUNCTIONS: PyOnceLock<Functions> = PyOnceLock::new();
+static FUNCTIONS: OncePlace<Functions> = OncePlace::new();
 
 /// Told of when collections begin and end.
 #[pyfunction]

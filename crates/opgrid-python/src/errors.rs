@@ -9,11 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use opgrid::{DispatchKeySet, Error, ErrorKind, OperatorHandle, Result, ValueRef};
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::keys::KeySet;
-use crate::once::get_or_make;
+use crate::once::OncePlace;
 use crate::rust_names::in_python;
 
 /// The exception of an error.
@@ -102,9 +101,9 @@ pub(crate) fn new(py: Python<'_>, kind: ErrorKind, message: &str) -> PyErr {
 /// A new exception of the class of that name in `opgrid.errors`.
 #[cold]
 pub(crate) fn named(py: Python<'_>, class: &str, message: &str) -> PyErr {
-    static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    static ERRORS: OncePlace<Py<PyModule>> = OncePlace::new();
     let find = || -> PyResult<PyErr> {
-        let module = get_or_make(&ERRORS, py, || py.import("opgrid.errors").map(Bound::unbind))?;
+        let module = ERRORS.get_or_make(py, || py.import("opgrid.errors").map(Bound::unbind))?;
         let class = module.bind(py).getattr(class)?.cast_into::<PyType>()?;
         // Somebody may have put something else in its place.
         if !class.is_subclass_of::<PyException>()? {

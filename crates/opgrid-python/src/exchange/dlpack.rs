@@ -7,14 +7,13 @@ use std::ptr::NonNull;
 use opgrid::dlpack::{CPU, Loan, Unversioned, Versioned};
 use opgrid::{DeviceType, Tensor};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
-use pyo3::{ffi, intern};
 
 use super::numpy;
 use crate::errors::OrRaise;
-use crate::once::get_or_make;
+use crate::once::{OncePlace, intern};
 use crate::tensor::object::{TensorBase, expect_tensor, of};
 
 const NAME: &CStr = c"dltensor";
@@ -209,9 +208,9 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<
 
 /// What an object on the CPU lends.
 pub(super) fn ask(object: &Bound<'_, PyAny>) -> PyResult<Lent> {
-    static VERSION: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    static VERSION: OncePlace<Py<PyDict>> = OncePlace::new();
     let py = object.py();
-    let version = get_or_make(&VERSION, py, || {
+    let version = VERSION.get_or_make(py, || {
         let version = PyDict::new(py);
         version.set_item("max_version", (1, 0))?;
         PyResult::Ok(version.unbind())

@@ -1,9 +1,9 @@
 //! Tensors of other libraries where operators want ours: who has made them, and how they become ours.
 
 use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
 use pyo3::prelude::*;
 
+use crate::once::intern;
 use crate::tensor::object::TensorBase;
 
 /// The library that an object's class belongs to, if it is a tensor or an array of another library.

@@ -2,14 +2,13 @@
 
 use opgrid::Tensor;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyUserWarning, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use super::dlpack;
 use crate::autograd::check_detached;
 use crate::errors::OrRaise;
+use crate::once::{OncePlace, intern};
 use crate::tensor::object::{TensorBase, expect_tensor, of};
 
 /// The tensor on an array's memory, if the object is an array of numpy; of one that may not be written, or lies at addresses
@@ -90,7 +89,7 @@ pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// `numpy.ndarray`, once an array was seen.
-static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static ARRAY: OncePlace<Py<PyType>> = OncePlace::new();
 
 /// Whether the object is of the class `numpy.ndarray` itself, whose memory is on the CPU. Numpy is not imported for that.
 fn is_plain_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {

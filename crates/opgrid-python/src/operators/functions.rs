@@ -3,9 +3,7 @@
 use opgrid::schema::{OperatorName, Type};
 use opgrid::{OperatorHandle, Result};
 use pyo3::exceptions::PyAttributeError;
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
 use super::arguments::Arguments;
@@ -17,7 +15,7 @@ use super::messages;
 use super::overload::Style;
 use super::overriding;
 use crate::errors::OrRaise;
-use crate::once::get_or_make;
+use crate::once::{OncePlace, intern};
 use crate::tensor::object::{TensorBase, expect_tensor};
 
 /// The namespace whose operators are functions and methods.
@@ -141,11 +139,11 @@ fn wants_gradient(arguments: &Arguments<'_, '_>) -> bool {
 }
 
 /// The operator that an infix or another special method of Python stands for, found once.
-pub(crate) struct Special(&'static str, PyOnceLock<Py<Caller>>);
+pub(crate) struct Special(&'static str, OncePlace<Py<Caller>>);
 
 impl Special {
     pub(crate) const fn new(name: &'static str) -> Self {
-        Self(name, PyOnceLock::new())
+        Self(name, OncePlace::new())
     }
 
     /// The operator's name.
@@ -160,7 +158,7 @@ impl Special {
     /// As [`Caller::call`].
     pub(crate) fn call(&self, py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
         let new = || Py::new(py, caller(self.0, Style::Method));
-        get_or_make(&self.1, py, new)?.get().call(py, arguments)
+        self.1.get_or_make(py, new)?.get().call(py, arguments)
     }
 }
 
@@ -178,7 +176,7 @@ pub(crate) fn function<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, 
 #[pyclass(module = "opgrid", frozen)]
 struct Method {
     name: String,
-    found: PyOnceLock<Found>,
+    found: OncePlace<Found>,
 }
 
 /// A method that was asked for.
@@ -202,7 +200,7 @@ impl Method {
         _class: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = tensor.py();
-        let found = get_or_make(&self.found, py, || Found::new(py, &self.name))?;
+        let found = self.found.get_or_make(py, || Found::new(py, &self.name))?;
         if found.caller.get().candidates(py)?.get().overloads.is_empty() {
             return Err(missing(&self.name, Style::Method));
         }
@@ -229,7 +227,7 @@ pub(crate) fn give_methods(py: Python<'_>) -> PyResult<()> {
 
 fn give_method(class: &Bound<'_, PyType>, name: String) -> PyResult<()> {
     let py = class.py();
-    class.setattr(name.as_str(), Bound::new(py, Method { name: name.clone(), found: PyOnceLock::new() })?)
+    class.setattr(name.as_str(), Bound::new(py, Method { name: name.clone(), found: OncePlace::new() })?)
 }
 
 /// The method of that name of a tensor: one of an operator that came later. From now on the class has it.
@@ -257,13 +255,13 @@ pub(super) fn caller(name: &str, style: Style) -> Caller {
 
 /// The function or method of that name, made when it is asked for first.
 fn kept<'py>(py: Python<'py>, name: &str, style: Style) -> PyResult<Bound<'py, PyAny>> {
-    static FUNCTIONS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-    static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    static FUNCTIONS: OncePlace<Py<PyDict>> = OncePlace::new();
+    static METHODS: OncePlace<Py<PyDict>> = OncePlace::new();
     if name.starts_with("__") && name.ends_with("__") {
         return Err(missing(name, style));
     }
     let functions = if style == Style::Method { &METHODS } else { &FUNCTIONS };
-    let functions = get_or_make(functions, py, || Ok(PyDict::new(py).unbind()))?.bind(py);
+    let functions = functions.get_or_make(py, || Ok(PyDict::new(py).unbind()))?.bind(py);
     let known = functions.get_item(name)?;
     let caller = match &known {
         Some(function) => caller_of(function)?,

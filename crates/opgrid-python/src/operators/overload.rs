@@ -4,13 +4,12 @@ use opgrid::families::NumbersForTensors;
 use opgrid::schema::{Argument, FunctionSchema, Type};
 use opgrid::{Binder, Dispatcher, OperatorHandle, Result};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple};
 
 use smallvec::SmallVec;
 
 use super::arguments::{Arguments, Source};
-use crate::once::get_or_make;
+use crate::once::OncePlace;
 use crate::values::read::Rules;
 
 /// How a call is meant.
@@ -59,7 +58,7 @@ pub(crate) struct Overload {
     /// What functions and methods make of the results.
     form: ResultForm,
     /// The class of such results, made with the first call.
-    results: PyOnceLock<Py<PyAny>>,
+    results: OncePlace<Py<PyAny>>,
 }
 
 /// Other names of parameters in functions: torch's for `self`, numpy's for the others.
@@ -115,7 +114,7 @@ impl Overload {
             integers,
             is_factory,
             form,
-            results: PyOnceLock::new(),
+            results: OncePlace::new(),
             binder,
         })
     }
@@ -158,7 +157,7 @@ impl Overload {
     }
 
     fn class_of_results(&self, py: Python<'_>) -> PyResult<&Py<PyAny>> {
-        get_or_make(&self.results, py, || {
+        self.results.get_or_make(py, || {
             let schema = self.schema();
             let fields = PyTuple::new(py, schema.returns.iter().map(|result| result.name.as_str()))?;
             let of = py.import("opgrid.return_types")?.getattr("of")?;

@@ -4,12 +4,12 @@ use std::cell::Cell;
 
 use opgrid::{DispatchKey, Tensor};
 use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 use super::arguments::Arguments;
 use super::functions::{self, Caller};
+use crate::once::intern;
 use crate::tensor::dispatching::{self, handler_of};
 use crate::tensor::object::{TensorBase, TensorObject, of};
 

@@ -8,7 +8,6 @@ use opgrid::tensor::{Geometry, Wrapper};
 use opgrid::{Device, DispatchKey, Tensor, TensorSpec, TensorType, compute_dispatch_key, tensor_key_set};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
@@ -16,6 +15,7 @@ use super::attributes::own;
 use super::object::{TensorBase, TensorObject, tensor_of};
 use crate::collector::{self, Counted, Left};
 use crate::errors::OrRaise;
+use crate::once::intern;
 use crate::values::read;
 
 /// The names under which a class says what an operator does with its objects.

@@ -2,7 +2,6 @@
 
 use opgrid::{DType, Tensor};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
 
@@ -11,6 +10,7 @@ use super::object::{TensorBase, of, tensor_of};
 use super::{construct, nested};
 use crate::errors::OrRaise;
 use crate::exchange::foreign;
+use crate::once::intern;
 use crate::values::read::{anything, is_number};
 
 /// What stands between the brackets, part by part.

@@ -4,7 +4,6 @@ use num_complex::Complex64;
 use opgrid::tensor::{Number, promote_types};
 use opgrid::{DType, Element, Scalar, Tensor, with_dtype};
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PySequence, PySet, PyString, PyTuple,
@@ -14,6 +13,7 @@ use super::object::tensor_of;
 use crate::errors::{OrRaise, new};
 use crate::exchange::foreign::library_of;
 use crate::exchange::shared;
+use crate::once::intern;
 use crate::values::read::{is_of_numpy, scalar};
 
 /// How deep lists may be nested: as many dimensions as tensors have.

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use opgrid::{AnyTensor, Tensor, TensorType};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
@@ -14,6 +13,7 @@ use super::{construct, dispatching, identity};
 use crate::collector::{self, Left};
 use crate::errors::{OrRaise, guarded};
 use crate::exchange::foreign;
+use crate::once::intern;
 use crate::operators;
 
 /// What every class of tensors is derived from. It cannot be made itself.

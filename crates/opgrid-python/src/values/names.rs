@@ -2,9 +2,9 @@
 
 use opgrid::{DType, Device, Layout, MemoryFormat};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 
 use crate::errors::OrRaise;
+use crate::once::OncePlace;
 
 /// Declares the class of a named value: one object for each, equal by identity, pickled by its name.
 macro_rules! named_objects {
@@ -17,8 +17,8 @@ macro_rules! named_objects {
         impl $class {
             /// The objects of all values, in the order of the numbers.
             pub(crate) fn all(py: Python<'_>) -> PyResult<&[(i64, Py<Self>)]> {
-                static OBJECTS: PyOnceLock<Vec<(i64, Py<$class>)>> = PyOnceLock::new();
-                let objects = $crate::once::get_or_make(&OBJECTS, py, || {
+                static OBJECTS: OncePlace<Vec<(i64, Py<$class>)>> = OncePlace::new();
+                let objects = OBJECTS.get_or_make(py, || {
                     <$value>::all().map(|value| Ok((value.number(), Py::new(py, $class(value))?))).collect::<PyResult<_>>()
                 })?;
                 Ok(objects)

@@ -6,13 +6,13 @@ use num_complex::Complex64;
 use opgrid::schema::Type;
 use opgrid::{AnyTensor, DType, Device, List, Scalar, Tensor, Value};
 use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use smallvec::SmallVec;
 
 use crate::errors::{OrRaise, carry};
 use crate::exchange::foreign;
+use crate::once::intern;
 use crate::tensor::object::{TensorBase, tensor_of};
 use crate::values::generator::GeneratorObject;
 use crate::values::names::{DTypeObject, DeviceObject, LayoutObject, MemoryFormatObject};

@@ -1,14 +1,14 @@
 //! Sizes of tensors: a tuple of integers with a class of its own, which is written in Python (`opgrid/_size.py`).
 #![allow(unsafe_code)]
 
+use crate::once::OncePlace;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
 
 /// The class, as it was when the package was imported: what somebody puts in its place later is not looked at.
-static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static CLASS: OncePlace<Py<PyType>> = OncePlace::new();
 
 /// Takes the class from the module that has it.
 ///
@@ -20,7 +20,7 @@ pub(crate) fn find_class(py: Python<'_>) -> PyResult<()> {
 }
 
 fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
-    let class = CLASS.get_or_try_init(py, || {
+    let class = CLASS.get_or_make(py, || {
         let class = py.import("opgrid._size")?.getattr("Size")?.cast_into::<PyType>()?;
         // Invariant: what is kept here derives from `tuple`, for `of`.
         if !class.is_subclass_of::<PyTuple>()? {
