@@ -11,7 +11,7 @@
 //! Storage ──► count, written, class │ borrows │ start │ bytes │ elsewhere │ version ║ bytes …, or the allocation
 //! ```
 //!
-//! An alias ([`Storage::alias`]) is the same memory with a count of writes of its own. It has another head, and the storage
+//! An alias (`Storage::alias`) is the same memory with a count of writes of its own. It has another head, and the storage
 //! whose memory it is stands behind that; everything but the count is asked of that storage.
 //!
 //! Memory is not cleared when it is allocated. `written` says whether every byte has had a value; the first typed
