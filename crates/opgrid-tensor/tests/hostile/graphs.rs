@@ -30,7 +30,7 @@ fn chain(link: impl Fn(&Tensor, &Tensor) -> Result<Tensor>) -> Tensor {
 #[test]
 fn no_chain_of_links_recurses_when_it_goes() {
     type Link = fn(&Tensor, &Tensor) -> Result<Tensor>;
-    let links: [(&str, Link); 9] = [
+    let links: [(&str, Link); 12] = [
         ("two edges to one node", |_, end| end.add(end, 1)),
         ("an argument that is kept", |base, end| end.mul(base)),
         ("a result that is kept", |_, end| end.exp()),
@@ -52,6 +52,23 @@ fn no_chain_of_links_recurses_when_it_goes() {
             let results =
                 autograd::custom("link", &[base], forward, move |_, _| Ok(vec![Some(end.clone())]))?;
             Ok(results[0].clone())
+        }),
+        ("hooks that close over what their node leads to", |_, end| {
+            let (next, end) = (end.add(end, 1)?, end.clone());
+            next.register_hook(move |_| Ok(Some(end.clone())))?;
+            Ok(next)
+        }),
+        ("functions that close over their arguments", |_, end| {
+            let held = end.clone();
+            let forward = || Ok((vec![end.mul(end)?], vec![end.clone()]));
+            let results =
+                autograd::custom("link", &[end], forward, move |_, _| Ok(vec![Some(held.clone())]))?;
+            Ok(results[0].clone())
+        }),
+        ("checkpoints that close over their inputs", |_, end| {
+            let held = end.clone();
+            let function = move |inputs: &[Tensor]| Ok(vec![inputs[0].mul(&held)?]);
+            Ok(checkpoint(function, std::slice::from_ref(end), Default::default())?[0].clone())
         }),
         ("checkpoints that close over tensors", |base, end| {
             let end = end.clone();

@@ -29,6 +29,11 @@ pub(super) trait Formulate: Send + Sync {
 
     /// Shows what the formula owns.
     fn reach(&self, _visitor: &mut dyn Visitor) {}
+
+    /// Whether anything is dropped with the formula.
+    fn owns_values(&self) -> bool {
+        false
+    }
 }
 
 /// A gradient for each target, where there is one.
@@ -60,6 +65,10 @@ where
 
     fn reach(&self, visitor: &mut dyn Visitor) {
         self.owned.show(visitor);
+    }
+
+    fn owns_values(&self) -> bool {
+        true
     }
 }
 
@@ -518,20 +527,24 @@ impl Drop for Node {
 pub(super) type Edges = SmallVec<[Edge; 4]>;
 
 impl Node {
-    /// Whether a node may go with this one.
+    /// Whether a node may go with this one: it has the last edges there, or what its hooks and formulas own may have the others.
     fn leads_to_last_edge(&mut self) -> bool {
         let NodeKind::Call(call) = &mut self.kind else { return false };
-        let kept = match call.formulas.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            Kept::Owned(formulas) => formulas.kept.as_slice(),
+        let formulas = match call.formulas.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            Kept::Owned(formulas) => Some(&*formulas),
             // Whoever has the last handle of these sees to it.
-            Kept::Shared(formulas) if Arc::strong_count(formulas) == 1 => formulas.kept.as_slice(),
-            Kept::Shared(_) | Kept::Freed | Kept::Missing => &[],
+            Kept::Shared(formulas) if Arc::strong_count(formulas) == 1 => Some(&**formulas),
+            Kept::Shared(_) | Kept::Freed | Kept::Missing => None,
         };
+        let (parts, kept) =
+            formulas.map_or((&[][..], &[][..]), |formulas| (&formulas.parts[..], &formulas.kept[..]));
+        if !self.hooks.is_empty() || parts.iter().any(|part| part.formula.owns_values()) {
+            return true;
+        }
         let edges = call.targets.len() + kept.len();
         call.targets.iter().any(|target| target.edge.is_among_last(edges))
-            || kept.iter().flatten().any(|saved| match saved.edge() {
-                Some(edge) => edge.is_among_last(edges),
-                None => saved.slot().is_some(),
+            || kept.iter().flatten().any(|saved| {
+                saved.slot().is_some() || saved.edge().is_some_and(|edge| edge.is_among_last(edges))
             })
     }
 
