@@ -145,7 +145,7 @@ fn a_pass_begins_within_another_one() -> Result<()> {
     x.mul_scalar(2)?.sum()?.backward()?;
     let inner = x.clone();
     let begun = Mutex::new(false);
-    let _hook = x.register_hook(move |_| {
+    let hook = x.register_hook(move |_| {
         if !std::mem::replace(&mut *begun.lock().unwrap(), true) {
             enable_grad(|| inner.mul_scalar(3)?.sum()?.backward())?;
         }
@@ -153,6 +153,8 @@ fn a_pass_begins_within_another_one() -> Result<()> {
     })?;
     x.mul_scalar(5)?.sum()?.backward()?;
     assert_eq!(x.grad().unwrap().to_vec::<f64>()?, [10.0]);
+    // It keeps the leaf that it belongs to.
+    hook.remove();
     Ok(())
 }
 
