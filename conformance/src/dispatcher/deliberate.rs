@@ -332,6 +332,21 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         decided: Decided {
+            id: "defaults-of-every-list",
+            what: "torch reads lists of integers, floats and complex numbers as defaults only; opgrid reads those of strings and scalars, too, and empty ones of every type",
+            test: ("opgrid-schema/tests/all/defaults.rs", "lists_are_checked"),
+        },
+        met: Met::ByItsTest,
+        leaves_states_equal: true,
+        matches: |seen| {
+            seen.part == Part::Outcome
+                && matches!(seen.step, Step::Parse(_))
+                && seen.ours == "ok"
+                && seen.torch.contains("lists are only supported for float, int and complex types")
+        },
+    },
+    Rule {
+        decided: Decided {
             id: "device-index",
             what: "torch wraps the index of a device at eight bits; opgrid refuses an index that is too large",
             test: ("opgrid-schema/tests/all/defaults.rs", "devices"),
