@@ -567,7 +567,7 @@ print("failed:", failed)
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_children_of_forks_register_and_compute():
     package = pathlib.Path(og.__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": str(package)}

@@ -96,7 +96,7 @@ def quoted_names(source):
     return {name for text in literals for name in re.findall(r"`((?:\w+::)+\w+)`", text)}
 
 
-@pytest.mark.skipif(not (ROOT / "crates").is_dir(), reason="the sources are not here")
+@pytest.mark.skipif(not (ROOT / "crates").is_dir(), reason="the tests run without the sources of the crates")
 def test_every_function_of_rust_that_errors_name_has_a_name_in_python():
     table = (ROOT / "crates/opgrid-python/src/rust_names.rs").read_text()
     namespaces = ("aten::", "prim::", "my::", "mine::", "torch::")

@@ -4,6 +4,7 @@ import copy
 import importlib
 import inspect
 import multiprocessing
+import os
 import pickle
 import pkgutil
 import subprocess
@@ -95,7 +96,7 @@ print("done", crashed)
 """
 
 
-@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="needs fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork, with which each attribute gets a process of its own")
 def test_replaced_attributes_crash_nothing():
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(REPLACE)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and done.stdout.strip() == "done []", done.stdout + done.stderr[-2000:]

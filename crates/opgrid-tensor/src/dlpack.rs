@@ -6,9 +6,9 @@
 //! keeps them apart.
 //!
 //! Memory has one storage here, however often it is lent and borrowed: a loan of ours that comes home is a tensor on the
-//! storage that was lent, and what is borrowed from another library is looked up by its address first, be it ours on its
-//! way back or theirs that is here already ([`Storage::of_memory`]). So borrow state and version are those of the first
-//! tensor on the memory. Such a tensor is no view of the lent one for gradients, as after `detach`.
+//! storage that was lent, and what is borrowed from another library is looked up by its address first
+//! ([`Storage::of_memory`]): it may be ours and come back, or have been borrowed before. So borrow state and version are those
+//! of the first tensor on the memory. Such a tensor is no view of the lent one for gradients, as after `detach`.
 //!
 //! # Examples
 //!
