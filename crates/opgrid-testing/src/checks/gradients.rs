@@ -62,39 +62,13 @@ fn checked(case: &Case<'_>, range: (f64, f64), most: usize, second: bool) -> Res
     let subject = case.subject;
     let sample = smooth(&case.sample, range);
     let arguments = subject.arguments(&subject.target, &sample, Memory::Contiguous).map_err(Fault::error)?;
-    let is_sought = |at: usize| {
-        let argument = subject.schema.arguments.get(at);
-        argument.is_none_or(|argument| !subject.samples.constants().contains(&argument.name.as_str()))
-    };
-    let mut inputs = Vec::new();
-    for (at, argument) in arguments.iter().enumerate() {
-        for tensor in tensors_in(argument) {
-            let tensor = tensor.map_err(Fault::error)?;
-            let is_exact = matches!(tensor.dtype(), DType::F64 | DType::Complex128);
-            if is_exact && is_sought(at) && !tensor.is_number() {
-                tensor.requires_grad_(true).map_err(Fault::error)?;
-            }
-            inputs.push(tensor);
-        }
-    }
+    let inputs = with_leaves(case, &arguments).map_err(Fault::error)?;
     let elements: i64 = inputs.iter().filter(|input| input.requires_grad()).map(Tensor::numel).sum();
     if elements == 0 || elements > most as i64 {
         return Ok(None);
     }
-    let writes = subject.schema.arguments.first().is_some_and(|argument| argument.is_write());
     let function = |inputs: &[Tensor]| {
-        // What draws is checked alone; others must not be seeded meanwhile.
-        if is_random(&case.expected) {
-            manual_seed(7);
-        }
-        let mut given = inputs.iter().enumerate().map(|(at, input)| match at == 0 && writes {
-            true => ops::Clone.call(input, None),
-            false => Ok(input.clone()),
-        });
-        let arguments = arguments.iter().map(|argument| with_tensors(argument, &mut given));
-        let arguments = arguments.collect::<Result<Vec<_>>>()?;
-        let results = subject.target.call(&subject.operator, &arguments)?;
-        let results = tensors(&results).unwrap_or_default();
+        let results = call_with(case, &arguments, inputs)?;
         let is_sought = |at: usize| {
             let result = subject.schema.returns.get(at);
             result.is_none_or(|result| !subject.samples.constants().contains(&result.name.as_str()))
@@ -128,6 +102,44 @@ fn checked(case: &Case<'_>, range: (f64, f64), most: usize, second: bool) -> Res
         }
         Err(error) => Err(Fault::error(error)),
     }
+}
+
+/// The tensors among the arguments of a call; those of which it has a derivative require a gradient.
+pub(super) fn with_leaves(case: &Case<'_>, arguments: &[Value]) -> Result<Vec<Tensor>> {
+    let subject = case.subject;
+    let is_constant = |at: usize| {
+        let argument = subject.schema.arguments.get(at);
+        argument.is_some_and(|argument| subject.samples.constants().contains(&argument.name.as_str()))
+    };
+    let mut inputs = Vec::new();
+    for (at, argument) in arguments.iter().enumerate() {
+        for tensor in tensors_in(argument) {
+            let tensor = tensor?;
+            let is_exact = matches!(tensor.dtype(), DType::F64 | DType::Complex128);
+            if is_exact && !is_constant(at) && !tensor.is_number() {
+                tensor.requires_grad_(true)?;
+            }
+            inputs.push(tensor);
+        }
+    }
+    Ok(inputs)
+}
+
+/// The results of a call with other tensors in its arguments, of which one that is written is copied.
+pub(super) fn call_with(case: &Case<'_>, arguments: &[Value], inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+    let subject = case.subject;
+    // What draws is checked alone; others must not be seeded meanwhile.
+    if is_random(&case.expected) {
+        manual_seed(7);
+    }
+    let writes = subject.schema.arguments.first().is_some_and(Argument::is_write);
+    let mut given = inputs.iter().enumerate().map(|(at, input)| match at == 0 && writes {
+        true => ops::Clone.call(input, None),
+        false => Ok(input.clone()),
+    });
+    let arguments = arguments.iter().map(|argument| with_tensors(argument, &mut given));
+    let arguments = arguments.collect::<Result<Vec<_>>>()?;
+    Ok(tensors(&subject.target.call(&subject.operator, &arguments)?).unwrap_or_default())
 }
 
 /// Whether small differences can be told: numbers with all their digits.
@@ -175,7 +187,7 @@ pub(super) fn smooth(sample: &Sample, (low, high): (f64, f64)) -> Sample {
 }
 
 /// The tensors of an argument.
-pub(super) fn tensors_in(argument: &Value) -> Vec<Result<Tensor>> {
+fn tensors_in(argument: &Value) -> Vec<Result<Tensor>> {
     match argument {
         Value::Tensor(tensor) => vec![Tensor::try_from(tensor.clone())],
         Value::List(list) => match &**list {
@@ -190,10 +202,7 @@ pub(super) fn tensors_in(argument: &Value) -> Vec<Result<Tensor>> {
 }
 
 /// The argument with other tensors, in their order.
-pub(super) fn with_tensors(
-    argument: &Value,
-    tensors: &mut impl Iterator<Item = Result<Tensor>>,
-) -> Result<Value> {
+fn with_tensors(argument: &Value, tensors: &mut impl Iterator<Item = Result<Tensor>>) -> Result<Value> {
     let mut next = || match tensors.next() {
         Some(tensor) => tensor.map(Tensor::into_any),
         None => Ok(Tensor::undefined().into_any()),

@@ -1,16 +1,15 @@
 //! What leaves get from a backward pass is theirs alone, and a call that is recorded can be differentiated.
 
 use opgrid_core::schema::Argument;
-use opgrid_core::{DType, Device, ErrorKind, Result, Value};
+use opgrid_core::{DType, Device, ErrorKind, Result};
 use opgrid_tensor::layers::autograd::{self, BackwardOptions, enable_grad};
 use opgrid_tensor::samples::{Given, Plain, Sample};
-use opgrid_tensor::{Geometry, Tensor, manual_seed, ops};
+use opgrid_tensor::{Geometry, Tensor};
 
-use super::gradients::{has_gradients, tensors_in, with_tensors};
-use super::random::is_random;
+use super::gradients::{call_with, has_gradients, with_leaves};
 use super::{Fault, Verdict};
 use crate::memory::Memory;
-use crate::subject::{Case, tensors};
+use crate::subject::Case;
 use crate::target::{guarded, is_panic};
 
 /// Gradients share no memory with those of other leaves, with arguments, results or the gradients given.
@@ -81,35 +80,9 @@ impl Recorded {
     fn of(case: &Case<'_>, sample: &Sample) -> Result<Option<Self>> {
         let subject = case.subject;
         let arguments = subject.arguments(&subject.target, sample, Memory::Contiguous)?;
-        let is_constant = |at: usize| {
-            let argument = subject.schema.arguments.get(at);
-            argument.is_some_and(|argument| subject.samples.constants().contains(&argument.name.as_str()))
-        };
-        let (mut leaves, mut inputs) = (Vec::new(), Vec::new());
-        for (at, argument) in arguments.iter().enumerate() {
-            for tensor in tensors_in(argument) {
-                let tensor = tensor?;
-                let is_exact = matches!(tensor.dtype(), DType::F64 | DType::Complex128);
-                if is_exact && !is_constant(at) && !tensor.is_number() {
-                    tensor.requires_grad_(true)?;
-                    leaves.push(tensor.clone());
-                }
-                inputs.push(tensor);
-            }
-        }
-        let writes = subject.schema.arguments.first().is_some_and(Argument::is_write);
-        let call = || {
-            if is_random(&case.expected) {
-                manual_seed(7);
-            }
-            let mut given = inputs.iter().enumerate().map(|(at, input)| match at == 0 && writes {
-                true => ops::Clone.call(input, None),
-                false => Ok(input.clone()),
-            });
-            let arguments = arguments.iter().map(|argument| with_tensors(argument, &mut given));
-            let arguments = arguments.collect::<Result<Vec<Value>>>()?;
-            Ok(tensors(&subject.target.call(&subject.operator, &arguments)?).unwrap_or_default())
-        };
+        let inputs = with_leaves(case, &arguments)?;
+        let leaves = inputs.iter().filter(|input| input.requires_grad()).cloned().collect();
+        let call = || call_with(case, &arguments, &inputs);
         let all = guarded(|| subject.target.dispatcher.within(|| enable_grad(call)))?;
         let results: Vec<Tensor> = all.iter().filter(|result| result.requires_grad()).cloned().collect();
         if results.is_empty() {
