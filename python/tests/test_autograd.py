@@ -458,7 +458,7 @@ def test_hooks_of_nodes_give_gradients_like_those_that_came() -> None:
         x = leaf(1, 2, 3)
         y = x * 2
         y.grad_fn.register_hook(lambda *_, given=given: (given,))
-        with pytest.raises(og.OpgridError, match="the hook gave a gradient of shape"):
+        with pytest.raises(og.OpgridError, match="the hook returned a gradient of shape"):
             y.sum().backward()
         assert x.grad is None
 

@@ -513,11 +513,11 @@ fn after(hooks: &List, grads: &mut SmallVec<[Option<Tensor>; 2]>) -> Result<()> 
 
 /// # Errors
 ///
-/// Gradients that a hook gave in the place of others, and that are not like them.
+/// A hook returned gradients of another number, shape, dtype or device than those it was called with.
 fn check_all_same(grads: &[Option<Tensor>], others: &[Option<Tensor>]) -> Result<()> {
     if grads.len() != others.len() {
         return Err(argument(format!(
-            "the hook gave {} gradients, expected {}, as many as it was called with",
+            "the hook returned {} gradients, expected {}, as many as it was called with",
             others.len(),
             grads.len()
         )));
@@ -528,7 +528,7 @@ fn check_all_same(grads: &[Option<Tensor>], others: &[Option<Tensor>]) -> Result
             (Some(grad), Some(other)) => check_same(grad, other)?,
             (None, Some(_)) => {
                 return Err(argument(format!(
-                    "the hook gave a gradient in place {place}, where it was called with none, expected none"
+                    "the hook returned a gradient at index {place}, where it was called with None; return None there"
                 )));
             }
         }
@@ -538,7 +538,7 @@ fn check_all_same(grads: &[Option<Tensor>], others: &[Option<Tensor>]) -> Result
 
 /// # Errors
 ///
-/// A gradient that a hook gave in the place of another, and that is not like it.
+/// A hook returned a gradient of another shape, dtype or device than the one it was called with.
 fn check_same(grad: &Tensor, other: &Tensor) -> Result<()> {
     let described = |it: &Tensor| format!("shape {:?}, {} on {}", it.sizes(), it.dtype(), it.device());
     let is_same =
@@ -546,7 +546,7 @@ fn check_same(grad: &Tensor, other: &Tensor) -> Result<()> {
     match is_same {
         true => Ok(()),
         false => Err(argument(format!(
-            "the hook gave a gradient of {}, expected {}, as it was called with",
+            "the hook returned a gradient of {}, expected {}, as it was called with",
             described(other),
             described(grad)
         ))),

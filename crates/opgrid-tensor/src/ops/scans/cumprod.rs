@@ -101,8 +101,8 @@ fn slope(grad: &Tensor, x: &Tensor, out: &Tensor, dim: i64) -> Result<Tensor> {
 }
 
 /// The gradient: before the first zero along the dimension the products are divided by the element, at the zero the products
-/// that would be there with a one in its place count, up to a second zero, and behind it nothing does. Only without zeros do its
-/// own derivatives follow.
+/// with a one instead of the zero count, up to a second zero, and behind it nothing does. Its own derivatives are right only
+/// where there are no zeros.
 fn slope_by_first_zero(
     grad: &Tensor,
     x: &Tensor,
