@@ -9,7 +9,6 @@ use super::math::Inexact;
 use super::polynomials::Polynomials;
 use super::trigonometric::Trigonometric;
 use super::{double, single};
-use crate::samples::Difference;
 
 /// A type with more of the elementary functions.
 pub trait Functions: Inexact {
@@ -273,16 +272,3 @@ partial! { Functions, long: true:
     /// The tangent.
     Tangent = tan_near if distance <= 0, else tan, unfused tan_near_unfused and tan;
 }
-
-/// Of the inverses of the tangent and the hyperbolic tangent.
-pub(crate) const INVERSE_TANGENTS: Difference = Difference {
-    id: "inverse-tangents-of-large-numbers",
-    what: "torch gives NaN for the inverse tangents of complex numbers whose squares leave the range; \
-           here they are in range",
-    why: "the result is in range",
-    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-    when: |seen| {
-        seen.each(|(dtype, ours, torch)| dtype.is_complex() && ours.is_finite() && !torch.is_finite())
-    },
-    directed: None,
-};

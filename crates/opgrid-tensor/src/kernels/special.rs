@@ -3,13 +3,10 @@
 //! Errors are below four units in the last place where the function is not near a zero or a pole. The error functions are
 //! vector code.
 
-use opgrid_core::DType;
-
 use super::arithmetic::Arithmetic;
 use super::function::{methods, unfused};
 use super::polynomials::{Polynomials, horner};
 use super::{double, single};
-use crate::samples::Difference;
 
 /// A float with the error function, the gamma function and what belongs to them.
 pub trait Special: Arithmetic {
@@ -210,26 +207,6 @@ fn digamma(x: f64) -> f64 {
     );
     result + x.ln() - 0.5 / x - z * series
 }
-
-/// Of the error function.
-pub(crate) const SMALLEST_OF_ERF: Difference = Difference {
-    id: "error-functions-of-the-smallest-numbers",
-    what: "torch gives zero for numbers near the smallest ones in vectors, and loses digits of 16-bit floats near zero; here \
-           they keep their digits",
-    why: "the slope at zero is not zero",
-    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-    when: |seen| {
-        let is_short = |dtype| matches!(dtype, DType::F16 | DType::BF16);
-        // Those are rounded before they come into a wider output.
-        let are_short = seen.tensor("self").is_some_and(|input| is_short(input.dtype));
-        seen.each(|(dtype, ours, torch)| {
-            let units = (ours.re - torch.re).abs() * 2f64.powi(24);
-            torch.re == 0.0 && ours.re.abs() < 1e-37
-                || (are_short || is_short(*dtype)) && ours.re.abs() < 2e-4 && units <= 8.0
-        })
-    },
-    directed: None,
-};
 
 #[cfg(test)]
 mod tests {

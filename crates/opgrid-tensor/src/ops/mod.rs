@@ -545,7 +545,7 @@ operators! {
 
 /// The differences from torch that come of what operators share.
 pub(crate) const DIFFERENCES: [&[crate::samples::Difference]; 5] = [
-    crate::families::result::DIFFERENCES,
+    crate::samples::departures::result::DIFFERENCES,
     kinds::pointwise::DIFFERENCES,
     kinds::factory::DIFFERENCES,
     kinds::draws::DIFFERENCES,

@@ -14,16 +14,16 @@ pub(crate) use crate::families::{
     DefineFamily, DefineKind, DeprecatedOrders, Family, NumbersForTensors, Switch, ViewFamily, kind, result,
 };
 pub(crate) use crate::kernels::InPlace;
-pub(crate) use crate::kernels::access::READ_AFTER_WRITTEN;
 pub(crate) use crate::kernels::arithmetic::{self, Arithmetic};
 pub(crate) use crate::kernels::functions::{self, Functions};
 pub(crate) use crate::kernels::math::{self, Inexact};
 pub(crate) use crate::kernels::{elementwise, reduce};
 pub(crate) use crate::layers::autograd::DefineDerivative;
+pub(crate) use crate::samples::departures::access::READ_AFTER_WRITTEN;
 pub(crate) use crate::samples::{
     ANY, Argument, COMPLEX, DTypeRule, Difference, Directed, Distribution, Expected, FLOATS, Given, INEXACT,
     INTEGERS, INTEGRAL, Inputs, NUMBERS, ORDERED, Operand, Part, Plain, REAL, Rounding, Roundings, STORED,
-    Sample, Samples, Seen, differences, given, make, naive, number,
+    Sample, Samples, Seen, departures, differences, given, make, naive, number,
 };
 pub(crate) use crate::tensor::{
     Bool, Geometry, Math, Tensor, TensorSpec, default_dtype, inexact, part_of, result_type,

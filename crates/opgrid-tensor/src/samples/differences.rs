@@ -1,8 +1,7 @@
-//! Differences from torch that were decided: each stands beside the code that decides it, and is printed from there.
+//! Differences from torch that were decided: each stands with the samples of what differs, and is printed from there.
 //!
 //! An operator's own are added to its samples by [`Samples::differs`](super::Samples::differs); those
-//! of promotion, conversion, memory and overlap are constants of the files that decide them, collected by
-//! [`general`]. A comparison with torch asks [`Difference::explains`] about each answer that differs: what no
+//! of promotion, conversion, memory and overlap are constants of `departures`, collected by [`general`]. A comparison with torch asks [`Difference::explains`] about each answer that differs: what no
 //! difference explains is a fault, and so is a difference that explains more than was decided.
 
 use num_complex::Complex64;
@@ -164,9 +163,9 @@ impl Difference {
 /// The differences that belong to no single operator.
 pub fn general() -> Vec<&'static Difference> {
     let below = [
-        crate::tensor::promote::DIFFERENCES,
-        crate::tensor::element::DIFFERENCES,
-        crate::kernels::access::DIFFERENCES,
+        super::departures::promote::DIFFERENCES,
+        super::departures::element::DIFFERENCES,
+        super::departures::access::DIFFERENCES,
     ];
     #[cfg(not(test))]
     let lists = below.into_iter().chain(crate::ops::DIFFERENCES);

@@ -26,6 +26,7 @@
 //! assert_eq!(own.operators()[0].name(), "docs::double");
 //! ```
 
+pub(crate) mod departures;
 pub mod differences;
 pub mod indexing;
 mod inputs;

@@ -45,7 +45,7 @@ pub(super) fn samples(samples: &mut Samples) {
             },
         )
         .tolerance(2.0);
-    samples.differs_as(Hardshrink, &[arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
+    samples.differs_as(Hardshrink, &[departures::arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
 }
 
 fn shape(input: &Tensor, lambd: Scalar) -> Result<TensorSpec> {

@@ -38,7 +38,7 @@ pub(super) fn samples(samples: &mut Samples) {
         let [low, high] = [activation::real(it, "min_val")?, activation::real(it, "max_val")?];
         activation::limited(it, low, high)
     });
-    samples.differs_as(Hardtanh, &[arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
+    samples.differs_as(Hardtanh, &[departures::arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
 }
 
 /// The bounds as numbers of the dtype: integers have integers in them.

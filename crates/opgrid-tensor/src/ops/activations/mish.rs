@@ -35,7 +35,7 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     activation::samples(samples, Mish, |x| x * x.exp().ln_1p().tanh()).tolerance(16.0);
     samples.rounds(Mish, pointwise::ELEMENTARY);
-    samples.differs(Mish, activations::SMALLEST_OF_MISH);
+    samples.differs(Mish, departures::activations::SMALLEST_OF_MISH);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

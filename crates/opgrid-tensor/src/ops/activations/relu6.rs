@@ -30,5 +30,5 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Relu6, REAL, make::unary, |it| activation::limited(it, 0.0, 6.0));
-    samples.differs(Relu6, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Relu6, departures::arithmetic::SIGN_OF_ZERO);
 }

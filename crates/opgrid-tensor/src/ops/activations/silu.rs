@@ -36,7 +36,10 @@ pub(super) fn samples(samples: &mut Samples) {
             number::inexact(x, |x| x / (1.0 + (-x).exp()), |x| x / (1.0 + (-x).exp()))
         })
         .tolerance(16.0);
-    samples.differs_as(Silu, &[math::NOT_FINITE, math::IN_RANGE, math::SIGMOIDS]);
+    samples.differs_as(
+        Silu,
+        &[departures::math::NOT_FINITE, departures::math::IN_RANGE, departures::math::SIGMOIDS],
+    );
     samples.rounds(Silu, pointwise::ELEMENTARY);
 }
 

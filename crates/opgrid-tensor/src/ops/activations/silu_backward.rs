@@ -38,7 +38,7 @@ pub(super) fn samples(samples: &mut Samples) {
         grad * sigmoid * (1.0 + x * (1.0 - sigmoid))
     })
     .tolerance(32.0);
-    samples.differs_as(SiluBackward, &[math::NOT_FINITE, math::IN_RANGE]);
+    samples.differs_as(SiluBackward, &[departures::math::NOT_FINITE, departures::math::IN_RANGE]);
     // Terms are larger than the inputs near the poles of the complex function.
     samples.rounds(SiluBackward, Roundings::all(Rounding::Sum(16)).complex(Rounding::Products(64)));
 }

@@ -49,7 +49,7 @@ pub(super) fn samples(samples: &mut Samples) {
         )
         .tolerance(2.0)
         .refuses("expected a finite number, zero or more", given(make::numbers(DType::F32, &[2], 0)).and(-1));
-    samples.differs_as(Softshrink, &[arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
+    samples.differs_as(Softshrink, &[departures::arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
 }
 
 fn shape(input: &Tensor, lambd: Scalar) -> Result<TensorSpec> {

@@ -77,7 +77,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(FillInplaceTensor, STORED, with_tensors, reference)
         .refuses("without dimensions", given(x.clone()).and(x));
     samples.of(FillTensor, STORED, with_tensors, reference).output_decides();
-    samples.differs(FillInplaceScalar, arithmetic::NUMBERS_FIT);
+    samples.differs(FillInplaceScalar, departures::arithmetic::NUMBERS_FIT);
 }
 
 fn with_numbers(dtype: DType) -> Vec<Sample> {

@@ -41,7 +41,7 @@ pub(super) fn samples(samples: &mut Samples) {
             Ok(Plain::of(dtype, &[2], &[number]).into())
         })
         .output_decides();
-    samples.differs(Full, arithmetic::NUMBERS_FIT);
+    samples.differs(Full, departures::arithmetic::NUMBERS_FIT);
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

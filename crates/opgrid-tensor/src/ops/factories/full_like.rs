@@ -67,7 +67,7 @@ pub(super) fn samples(samples: &mut Samples) {
             Ok(Plain::of(DType::F64, it.tensor("self")?.sizes(), &[0]).into())
         })
         .output_decides();
-    samples.differs(FullLike, arithmetic::NUMBERS_FIT);
+    samples.differs(FullLike, departures::arithmetic::NUMBERS_FIT);
 }
 
 fn filled(it: &Inputs, number: Scalar) -> Result<Expected> {

@@ -89,7 +89,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.of(LinspaceTensorScalar, NUMBERS, first, reference).tolerance(2.0).output_decides();
     let second = |dtype| vec![given(0).and(Plain::number(DType::F64, 8)).and(5).named("dtype", dtype)];
     samples.of(LinspaceScalarTensor, NUMBERS, second, reference).tolerance(2.0).output_decides();
-    samples.differs(Linspace, arithmetic::NUMBERS_FIT);
+    samples.differs(Linspace, departures::arithmetic::NUMBERS_FIT);
     samples.differs(
         Linspace,
         Difference {

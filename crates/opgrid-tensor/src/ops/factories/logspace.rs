@@ -95,7 +95,7 @@ pub(super) fn samples(samples: &mut Samples) {
     let second =
         |dtype| vec![given(0).and(Plain::number(DType::F64, 3)).and(4).and(2.0).named("dtype", dtype)];
     samples.of(LogspaceScalarTensor, NUMBERS, second, reference).tolerance(16.0).output_decides();
-    samples.differs(Logspace, arithmetic::NUMBERS_FIT);
+    samples.differs(Logspace, departures::arithmetic::NUMBERS_FIT);
     samples.differs(
         Logspace,
         Difference {
@@ -141,7 +141,7 @@ pub(super) fn samples(samples: &mut Samples) {
             when: |seen| seen.we_refuse("not implemented for 'Bool'") && matches!(seen.number("steps"), Some(Scalar::Int(1))),
             directed: None,
         });
-    samples.differs(Logspace, math::FAR_POWERS);
+    samples.differs(Logspace, departures::math::FAR_POWERS);
     samples.differs(
         Logspace,
         Difference {

@@ -58,7 +58,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses_data("overflow", given(make::numbers(DType::U8, &[2], 0)).and([2].to_vec()).and(300));
     samples.of(NewZeros, STORED, sizes, |it| filled(it, Scalar::Int(0))).output_decides();
     samples.of(NewOnes, STORED, sizes, |it| filled(it, Scalar::Int(1))).output_decides();
-    samples.differs(NewFull, arithmetic::NUMBERS_FIT);
+    samples.differs(NewFull, departures::arithmetic::NUMBERS_FIT);
 }
 
 /// A tensor and sizes of a new one.

@@ -36,7 +36,7 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .output_decides()
         .refuses_data("overflow", given(300).named("dtype", DType::U8));
-    samples.differs(ScalarTensor, arithmetic::NUMBERS_FIT);
+    samples.differs(ScalarTensor, departures::arithmetic::NUMBERS_FIT);
 }
 
 fn scalar_tensor(

@@ -51,7 +51,7 @@ pub(super) fn samples(samples: &mut Samples) {
             given(x.to(DType::I32)).and(0).and(index).and(x.to(DType::I32)).named("alpha", 0.5),
         );
     samples.rounds(IndexAdd, Roundings::all(Rounding::Sum(2)));
-    samples.differs(IndexAdd, math::NOT_FINITE);
+    samples.differs(IndexAdd, departures::math::NOT_FINITE);
     samples.differs(IndexAdd, Difference {
             id: "factors-that-are-truth-values",
             what: "torch takes a truth value as the factor of numbers in `index_add`, and a float, whose fraction it cuts, as that \

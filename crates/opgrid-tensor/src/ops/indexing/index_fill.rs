@@ -78,7 +78,7 @@ pub(super) fn samples(samples: &mut Samples) {
             reference,
         )
         .refuses("without dimensions", given(x.clone()).and(1).and(index).and(x));
-    samples.differs(IndexFillIntScalar, arithmetic::NUMBERS_FIT);
+    samples.differs(IndexFillIntScalar, departures::arithmetic::NUMBERS_FIT);
     samples.differs(
         IndexFillIntTensor,
         Difference {

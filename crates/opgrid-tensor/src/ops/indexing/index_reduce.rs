@@ -77,7 +77,7 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .refuses_data("out of bounds", given(x.clone()).and(0).and(index).and(x).and("amax"));
     samples.rounds(IndexReduce, Roundings::all(Rounding::Sum(4)));
-    samples.differs(IndexReduce, arithmetic::SIGN_OF_ZERO);
+    samples.differs(IndexReduce, departures::arithmetic::SIGN_OF_ZERO);
     samples.differs(
         IndexReduce,
         Difference {

@@ -58,7 +58,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(MaskedFillTensor, ANY, |dtype| masked(dtype, |dtype| Plain::number(dtype, 1).into()), reference)
         .refuses("without dimensions", given(x.clone()).and(mask).and(x));
-    samples.differs(MaskedFillScalar, arithmetic::NUMBERS_FIT);
+    samples.differs(MaskedFillScalar, departures::arithmetic::NUMBERS_FIT);
 }
 
 /// A tensor, a mask that broadcasts with it, and the value.

@@ -140,7 +140,7 @@ pub(super) fn samples(samples: &mut Samples) {
             scatter::reference_of_each(it, &values_of(it)?, &combine)
         })
         .tolerance(4.0);
-    samples.differs(ScatterSrc, arithmetic::NUMBERS_FIT);
+    samples.differs(ScatterSrc, departures::arithmetic::NUMBERS_FIT);
     samples.rounds(ScatterSrc, Roundings::all(Rounding::Sum(2)));
 }
 

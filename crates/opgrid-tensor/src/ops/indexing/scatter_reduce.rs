@@ -59,7 +59,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.of(ScatterReduceTwo, ORDERED, |dtype| named(dtype, &["amax", "amin"]), reference);
     samples.of(ScatterReduceTwo, NUMBERS, |dtype| named(dtype, &["mean"]), reference).tolerance(8.0);
     samples.rounds(ScatterReduceTwo, Roundings::all(Rounding::Sum(4)));
-    samples.differs(ScatterReduceTwo, arithmetic::SIGN_OF_ZERO);
+    samples.differs(ScatterReduceTwo, departures::arithmetic::SIGN_OF_ZERO);
     samples.differs(
         ScatterReduceTwo,
         Difference {

@@ -52,7 +52,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(4.0)
         .refuses("a vector", given(make::numbers(DType::F32, &[2, 2], 0)))
         .refuses("`N` is -1", given(make::numbers(DType::F32, &[2], 0)).and(-1));
-    samples.differs(Vander, math::NOT_FINITE);
+    samples.differs(Vander, departures::math::NOT_FINITE);
     samples.differs(Vander, AT_THE_END);
     // As `cumprod`.
     samples.rounds(Vander, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(1024)));

@@ -6,9 +6,9 @@ use opgrid_core::{DType, Operator, Result, Scalar};
 
 use super::derivatives::{self, Kept};
 use super::pointwise;
-use crate::kernels::access::READ_AFTER_WRITTEN;
-use crate::kernels::{arithmetic, choice, reduce};
+use crate::kernels::{choice, reduce};
 use crate::ops::WhereSelf;
+use crate::samples::departures::{self, access::READ_AFTER_WRITTEN};
 use crate::samples::{
     DTypeRule, Expected, Given, Inputs, ORDERED, Plain, REAL, Sample, Samples, given, make, number,
 };
@@ -78,7 +78,7 @@ pub(crate) fn samples_of_two<O: Operator + Copy>(
     samples
         .binary(operator, ORDERED, DTypeRule::Promoted, move |a, b| number::chosen(a, b, second))
         .refuses("does not broadcast", make::misfits());
-    samples.differs(operator, arithmetic::SIGN_OF_ZERO);
+    samples.differs(operator, departures::arithmetic::SIGN_OF_ZERO);
 }
 
 /// Samples of an operator over dimensions.
@@ -99,7 +99,7 @@ pub(crate) fn samples_over_dims<O: Operator + Copy>(
         .of_function(operator, ORDERED, make::over_dims, reference)
         .refuses("", given(make::numbers(DType::F32, &[0], 0)))
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
-    samples.differs_as(operator, &[arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
+    samples.differs_as(operator, &[departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
 }
 
 /// Samples of an operator of all elements.
@@ -125,7 +125,7 @@ pub(crate) fn samples_of_all<O: Operator + Copy>(
     samples
         .of_function(operator, ORDERED, inputs, reference)
         .refuses("no elements", given(make::numbers(DType::F32, &[0], 0)));
-    samples.differs_as(operator, &[arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
+    samples.differs_as(operator, &[departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
 }
 
 /// Samples of an operator that says where the chosen one is: the first of several, NaN before all.

@@ -3,10 +3,10 @@
 use opgrid_core::{DType, Operator, Result, Scalar};
 
 use crate::error::argument;
-use crate::kernels::access::READ_FIRST;
 use crate::layers::autograd::Recorder;
 use crate::ops::kinds::pointwise;
 use crate::ops::{Mean, MulInplaceTensor, Sum, ToCopy};
+use crate::samples::departures::access::READ_FIRST;
 use crate::samples::{
     Difference, Expected, FLOATS, Inputs, Operand, OperatorSamples, Part, Plain, Sample, Samples, given,
     make, naive,

@@ -6,10 +6,10 @@ use opgrid_core::{DType, Result, Scalar};
 use super::pointwise;
 use crate::error::argument;
 use crate::families::result::check_result;
-use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::products::{Addend, multiply, multiply_add};
-use crate::kernels::{arithmetic, elementwise, reduce};
+use crate::kernels::{arithmetic, elementwise};
 use crate::ops::{Matmul, MulScalar, TransposeInt};
+use crate::samples::departures::{self, access::READ_AFTER_WRITTEN};
 use crate::samples::differences::Pair;
 use crate::samples::{
     Difference, Directed, Expected, Inputs, Operand, Part, Plain, Sample, given, make, number,
@@ -205,7 +205,7 @@ pub(crate) fn is_sample(dtype: DType, sizes: &[i64]) -> bool {
 
 /// The differences from torch that all products have.
 pub(crate) const DIFFERENCES: &[Difference] = &[
-    reduce::NOT_FINITE,
+    departures::reduce::NOT_FINITE,
     CHECKED_WITHOUT_ELEMENTS,
     KEEPS_STRIDES,
     KEEPS_SHAPE,

@@ -6,8 +6,8 @@ use opgrid_core::{DType, Operator, Result, Scalar};
 
 use super::{pointwise, total};
 use crate::error::argument;
-use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::reduce;
+use crate::samples::departures::{self, access::READ_AFTER_WRITTEN};
 use crate::samples::{
     ANY, Argument, Difference, Directed, Expected, Inputs, ORDERED, Operand, OperatorSamples, Plain, Sample,
     Samples, given, make, number,
@@ -118,7 +118,7 @@ pub(crate) fn samples<O: Operator + Copy>(
         };
         Ok(Plain::of_lines(&[&x.to(dtype)], it.value("dim")?, dtype, line).into())
     };
-    samples.differs_as(operator, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
+    samples.differs_as(operator, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
     samples
         .of_function(operator, ANY, inputs, reference)
         .output_decides()

@@ -6,9 +6,9 @@ use opgrid_core::{DType, Operator, Result, Scalar};
 use super::derivatives::{self, Kept};
 use super::pointwise;
 use crate::error::argument;
-use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::{reduce, variance};
 use crate::layers::autograd::Recorder;
+use crate::samples::departures::{self, access::READ_AFTER_WRITTEN};
 use crate::samples::{
     Difference, Directed, Expected, INEXACT, Inputs, Operand, Rounding, Roundings, Sample, Samples, given,
     make,
@@ -86,7 +86,10 @@ pub(crate) fn samples_with_average<A: Operator, D: Operator, C: Operator + Copy>
     samples.of_function(of_all, INEXACT, make::unary_numbers, reference).tolerance(8.0);
     samples.of_function(over_dim, INEXACT, biased, reference).tolerance(8.0);
     samples.of_function(corrected, INEXACT, with_corrections, reference).tolerance(8.0);
-    samples.differs_as(corrected, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN, NO_SPREAD, OF_MANY, AVERAGE]);
+    samples.differs_as(
+        corrected,
+        &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN, NO_SPREAD, OF_MANY, AVERAGE],
+    );
     // Squares are larger than what they are of.
     samples.rounds(corrected, Roundings::all(Rounding::Near(64)));
 }
@@ -206,7 +209,7 @@ pub(crate) fn samples<A: Operator, D: Operator, C: Operator + Copy>(
             "real number",
             given(make::numbers(DType::F32, &[2], 0)).named("correction", Scalar::Complex(Complex64::I)),
         );
-    samples.differs_as(corrected, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN, NO_SPREAD, OF_MANY]);
+    samples.differs_as(corrected, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN, NO_SPREAD, OF_MANY]);
     // Squares are larger than what they are of.
     samples.rounds(corrected, Roundings::all(Rounding::Near(64)));
 }

@@ -3,8 +3,8 @@
 use opgrid_core::{DType, Operator, Result, Scalar};
 
 use crate::error::argument;
-use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::reduce;
+use crate::samples::departures::{self, access::READ_AFTER_WRITTEN};
 use crate::samples::{ANY, Expected, Inputs, Plain, Samples, given, make};
 use crate::tensor::{Tensor, TensorSpec};
 
@@ -76,7 +76,7 @@ pub(crate) fn samples<A: Operator + Copy, B: Operator, C: Operator>(
     samples
         .of_function(over_dims, ANY, make::over_dims, move |it| expected(it, it.value("dim")?, holds))
         .output_decides();
-    samples.differs_as(of_all, &[READ_AFTER_WRITTEN, reduce::TRUTH_OF_ELEMENTS]);
+    samples.differs_as(of_all, &[READ_AFTER_WRITTEN, departures::reduce::TRUTH_OF_ELEMENTS]);
 }
 
 fn expected(it: &Inputs, dims: Option<Vec<i64>>, holds: fn(&[Scalar]) -> bool) -> Result<Expected> {

@@ -44,7 +44,7 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .tolerance(loss::TOLERANCE);
     samples.rounds(HingeEmbeddingLoss, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(HingeEmbeddingLoss, &[loss::CHECKED, WHOLE, arithmetic::NUMBERS_FIT]);
+    samples.differs_as(HingeEmbeddingLoss, &[loss::CHECKED, WHOLE, departures::arithmetic::NUMBERS_FIT]);
 }
 
 /// Of margins of integers.

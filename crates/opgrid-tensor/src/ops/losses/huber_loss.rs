@@ -52,7 +52,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("not implemented for 'Long'", given(x.to(DType::I64)).and(x));
     samples.rounds(HuberLoss, Roundings::all(Rounding::Sum(64)));
     samples.differs_as(HuberLoss, loss::OUTPUTS);
-    samples.differs_as(HuberLoss, &[loss::CHECKED, math::NOT_FINITE]);
+    samples.differs_as(HuberLoss, &[loss::CHECKED, departures::math::NOT_FINITE]);
 }
 
 fn huber_loss(input: &Tensor, target: &Tensor, reduction: i64, delta: f64, dtype: DType) -> Result<Tensor> {

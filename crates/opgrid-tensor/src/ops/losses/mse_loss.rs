@@ -30,7 +30,7 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     loss::samples(samples, MseLoss, loss::pairs, |a, b| (a - b) * (a - b));
     samples.rounds(MseLoss, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(MseLoss, &[loss::CHECKED, math::NOT_FINITE]);
+    samples.differs_as(MseLoss, &[loss::CHECKED, departures::math::NOT_FINITE]);
     samples.differs_as(MseLoss, loss::OUTPUTS);
 }
 

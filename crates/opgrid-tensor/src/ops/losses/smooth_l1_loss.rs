@@ -46,7 +46,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(loss::TOLERANCE)
         .refuses("`beta` is -1", given(x.clone()).and(x).named("beta", -1.0));
     samples.rounds(SmoothL1Loss, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(SmoothL1Loss, &[loss::CHECKED, math::NOT_FINITE]);
+    samples.differs_as(SmoothL1Loss, &[loss::CHECKED, departures::math::NOT_FINITE]);
     samples.differs_as(SmoothL1Loss, loss::OUTPUTS);
 }
 

@@ -85,7 +85,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(FusedRmsNorm, Roundings::all(Rounding::Sum(16)));
     samples.rounds(RmsNorm, Roundings::all(Rounding::Sum(16)));
     samples.differs_as(RmsNorm, &[REAL_WEIGHTS, BESIDE_NEGATIVE_EPS]);
-    samples.differs_as(FusedRmsNorm, &[REAL_WEIGHTS, math::NOT_FINITE, BESIDE_NEGATIVE_EPS]);
+    samples.differs_as(FusedRmsNorm, &[REAL_WEIGHTS, departures::math::NOT_FINITE, BESIDE_NEGATIVE_EPS]);
     samples.differs(
         FusedRmsNorm,
         Difference {

@@ -74,7 +74,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("leaves out", given(x.clone()).and([-4, 9].to_vec()))
         .refuses("", given(x.clone()).and([i64::MAX, i64::MAX].to_vec()))
         .refuses_data("overflow", given(x.to(DType::U8)).and([1, 1].to_vec()).and(300));
-    samples.differs(ConstantPadNd, arithmetic::NUMBERS_FIT);
+    samples.differs(ConstantPadNd, departures::arithmetic::NUMBERS_FIT);
 }
 
 fn constant(input: &Tensor, pad: &[i64], value: Scalar) -> Result<Tensor> {

@@ -29,7 +29,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Acos, f64::acos, |x| number::off_cuts(x).acos()).tolerance(16.0);
-    samples.differs(Acos, math::NOT_FINITE);
+    samples.differs(Acos, departures::math::NOT_FINITE);
     samples.rounds(Acos, pointwise::ELEMENTARY);
 }
 

@@ -33,7 +33,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Acosh, f64::acosh, |x| number::off_cuts(x).acosh()).tolerance(16.0);
-    samples.differs(Acosh, math::NOT_FINITE);
+    samples.differs(Acosh, departures::math::NOT_FINITE);
     samples.rounds(Acosh, pointwise::ELEMENTARY);
 }
 

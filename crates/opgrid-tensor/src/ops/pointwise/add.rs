@@ -50,7 +50,7 @@ pub(super) fn samples(samples: &mut Samples) {
         });
     samples.of(AddScalar, ANY, make::with_scalar, reference).tolerance(2.0);
     samples.number_for_tensor(AddTensor);
-    samples.differs_as(AddTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.differs_as(AddTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
     samples.rounds(AddTensor, pointwise::SCALED_SUM);
 }
 

@@ -42,7 +42,10 @@ pub(super) fn samples(samples: &mut Samples) {
             })
         })
         .tolerance(8.0);
-    samples.differs_as(Addcdiv, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE, pointwise::NUMBER_IN_RANGE]);
+    samples.differs_as(
+        Addcdiv,
+        &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, pointwise::NUMBER_IN_RANGE],
+    );
     // A product is larger than its factors.
     samples.rounds(Addcdiv, Roundings::all(Rounding::Sum(128)));
 }

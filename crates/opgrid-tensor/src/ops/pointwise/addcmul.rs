@@ -40,7 +40,10 @@ pub(super) fn samples(samples: &mut Samples) {
             })
         })
         .tolerance(4.0);
-    samples.differs_as(Addcmul, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE, pointwise::NUMBER_IN_RANGE]);
+    samples.differs_as(
+        Addcmul,
+        &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, pointwise::NUMBER_IN_RANGE],
+    );
     // A product is larger than its factors.
     samples.rounds(Addcmul, Roundings::all(Rounding::Sum(128)));
 }

@@ -29,7 +29,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Asin, f64::asin, |x| number::off_cuts(x).asin()).tolerance(16.0);
-    samples.differs(Asin, math::NOT_FINITE);
+    samples.differs(Asin, departures::math::NOT_FINITE);
     samples.rounds(Asin, pointwise::ELEMENTARY);
 }
 

@@ -28,7 +28,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Asinh, f64::asinh, |x| number::off_cuts(x).asinh()).tolerance(16.0);
-    samples.differs(Asinh, math::NOT_FINITE);
+    samples.differs(Asinh, departures::math::NOT_FINITE);
     samples.rounds(Asinh, pointwise::ELEMENTARY);
 }
 

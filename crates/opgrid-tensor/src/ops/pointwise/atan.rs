@@ -28,7 +28,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Atan, f64::atan, complex).tolerance(16.0);
-    samples.differs_as(Atan, &[math::NOT_FINITE, functions::INVERSE_TANGENTS]);
+    samples.differs_as(Atan, &[departures::math::NOT_FINITE, departures::functions::INVERSE_TANGENTS]);
     samples.rounds(Atan, pointwise::ELEMENTARY);
 }
 

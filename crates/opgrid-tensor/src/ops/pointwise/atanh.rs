@@ -29,7 +29,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Atanh, f64::atanh, complex).tolerance(16.0);
-    samples.differs_as(Atanh, &[math::NOT_FINITE, functions::INVERSE_TANGENTS]);
+    samples.differs_as(Atanh, &[departures::math::NOT_FINITE, departures::functions::INVERSE_TANGENTS]);
     samples.rounds(Atanh, pointwise::ELEMENTARY);
 }
 

@@ -65,7 +65,7 @@ pub(super) fn samples(samples: &mut Samples) {
         triples.into_iter().chain(single).collect()
     };
     clamp::samples_by_tensors(samples, ClampTensor, REAL, inputs);
-    samples.differs_as(Clamp, &[arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
+    samples.differs_as(Clamp, &[departures::arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
 }
 
 fn cpu(input: &Tensor, low: Option<Scalar>, high: Option<Scalar>, out: &Tensor) -> Result<()> {

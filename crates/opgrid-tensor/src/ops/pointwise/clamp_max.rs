@@ -58,5 +58,5 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     clamp::samples_by_numbers(samples, ClampMax, clamp::one_number);
     clamp::samples_by_tensors(samples, ClampMaxTensor, ORDERED, clamp::one_tensor);
-    samples.differs_as(ClampMax, &[arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
+    samples.differs_as(ClampMax, &[departures::arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
 }

@@ -28,7 +28,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Cos, f64::cos, Complex64::cos).tolerance(16.0);
-    samples.differs(Cos, math::NOT_FINITE);
+    samples.differs(Cos, departures::math::NOT_FINITE);
     samples.rounds(Cos, pointwise::ELEMENTARY);
 }
 

@@ -28,7 +28,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Cosh, f64::cosh, Complex64::cosh).tolerance(16.0);
-    samples.differs_as(Cosh, &[math::NOT_FINITE, math::HALF_OF_EXPONENTIALS]);
+    samples.differs_as(Cosh, &[departures::math::NOT_FINITE, departures::math::HALF_OF_EXPONENTIALS]);
     samples.rounds(Cosh, pointwise::ELEMENTARY);
 }
 

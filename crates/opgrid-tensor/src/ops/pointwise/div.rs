@@ -46,7 +46,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(DivScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Inexact, number::over))
         .tolerance(4.0);
     samples.number_for_tensor(DivTensor);
-    samples.differs_as(DivTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.differs_as(DivTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
     samples.rounds(DivTensor, pointwise::COMPLEX_ARITHMETIC);
 }
 

@@ -31,7 +31,7 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     samples.unary(Erf, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, libm::erf, |x| x)).tolerance(16.0);
     samples.rounds(Erf, pointwise::ELEMENTARY);
-    samples.differs(Erf, special::SMALLEST_OF_ERF);
+    samples.differs(Erf, departures::special::SMALLEST_OF_ERF);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

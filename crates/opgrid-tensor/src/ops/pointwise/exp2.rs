@@ -29,7 +29,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Exp2, f64::exp2, |x| (x * std::f64::consts::LN_2).exp()).tolerance(16.0);
-    samples.differs(Exp2, math::NOT_FINITE);
+    samples.differs(Exp2, departures::math::NOT_FINITE);
     samples.rounds(Exp2, pointwise::ELEMENTARY);
 }
 

@@ -30,7 +30,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.unary(Floor, REAL, DTypeRule::Promoted, |x| number::whole_by(x, f64::floor));
-    samples.differs(Floor, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Floor, departures::arithmetic::SIGN_OF_ZERO);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

@@ -72,5 +72,5 @@ pub(super) fn samples(samples: &mut Samples) {
         reference,
     );
     samples.of(FloorDivideScalar, REAL, |dtype| division::by_number(REAL, dtype), reference);
-    samples.differs(FloorDivide, arithmetic::SIGN_OF_ZERO);
+    samples.differs(FloorDivide, departures::arithmetic::SIGN_OF_ZERO);
 }

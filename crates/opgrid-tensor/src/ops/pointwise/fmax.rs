@@ -36,7 +36,7 @@ pub(super) fn samples(samples: &mut Samples) {
             false => number::chosen(a, b, |order| order.is_lt()),
         })
         .refuses("does not broadcast", make::misfits());
-    samples.differs(Fmax, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Fmax, departures::arithmetic::SIGN_OF_ZERO);
 }
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {

@@ -36,7 +36,7 @@ pub(super) fn samples(samples: &mut Samples) {
             false => number::chosen(a, b, |order| order.is_gt()),
         })
         .refuses("does not broadcast", make::misfits());
-    samples.differs(Fmin, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Fmin, departures::arithmetic::SIGN_OF_ZERO);
 }
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {

@@ -48,7 +48,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(2.0)
         .refuses_data("zero", by_zero);
     samples.of(FmodScalar, REAL, |dtype| division::by_number(REAL, dtype), reference).tolerance(2.0);
-    samples.differs(FmodTensor, arithmetic::SIGN_OF_ZERO);
+    samples.differs(FmodTensor, departures::arithmetic::SIGN_OF_ZERO);
     samples.differs(FmodTensor, division::LARGE_QUOTIENTS);
     samples.rounds(FmodTensor, Roundings::all(Rounding::Result(2)));
 }

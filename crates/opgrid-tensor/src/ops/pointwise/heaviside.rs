@@ -37,7 +37,7 @@ pub(super) fn samples(samples: &mut Samples) {
             })
         })
         .refuses("expected float32 as `self`", given(x.clone()).and(x.to(DType::F64)));
-    samples.differs(Heaviside, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Heaviside, departures::arithmetic::SIGN_OF_ZERO);
 }
 
 fn shape(input: &Tensor, values: &Tensor) -> Result<TensorSpec> {

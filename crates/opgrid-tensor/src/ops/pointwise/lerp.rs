@@ -57,7 +57,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(LerpTensor, INEXACT, triples, |it| it.ternary(DTypeRule::Promoted, between))
         .tolerance(8.0)
         .refuses("expected float32 as `self`", given(x.clone()).and(x.clone()).and(x.to(DType::F64)));
-    samples.differs_as(LerpScalar, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.differs_as(LerpScalar, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
     samples.differs(
         LerpTensor,
         Difference {

@@ -29,7 +29,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Log, f64::ln, Complex64::ln).tolerance(4.0);
-    samples.differs(Log, math::NOT_FINITE);
+    samples.differs(Log, departures::math::NOT_FINITE);
     // Polynomials here, vector libraries there: one or two units in the last place each.
     samples.rounds(Log, Roundings::all(Rounding::Result(4)));
 }

@@ -30,7 +30,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Log10, f64::log10, |x| x.ln() / std::f64::consts::LN_10).tolerance(16.0);
-    samples.differs(Log10, math::NOT_FINITE);
+    samples.differs(Log10, departures::math::NOT_FINITE);
     samples.rounds(Log10, pointwise::ELEMENTARY);
 }
 

@@ -29,7 +29,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Log1p, f64::ln_1p, |x| (x + 1.0).ln()).tolerance(16.0);
-    samples.differs_as(Log1p, &[math::NOT_FINITE, math::IN_RANGE]);
+    samples.differs_as(Log1p, &[departures::math::NOT_FINITE, departures::math::IN_RANGE]);
     samples.rounds(Log1p, pointwise::ELEMENTARY);
 }
 

@@ -31,7 +31,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Log2, f64::log2, |x| x.ln() / std::f64::consts::LN_2).tolerance(16.0);
-    samples.differs(Log2, math::NOT_FINITE);
+    samples.differs(Log2, departures::math::NOT_FINITE);
     samples.rounds(Log2, pointwise::ELEMENTARY);
 }
 

@@ -68,7 +68,7 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         },
     );
-    samples.differs_as(MulTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.differs_as(MulTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
     samples.rounds(MulTensor, pointwise::COMPLEX_ARITHMETIC);
 }
 

@@ -28,7 +28,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.of(Neg, NUMBERS, make::unary, |it| {
         it.unary(DTypeRule::Promoted, |x| number::minus(Scalar::Int(0), x))
     });
-    samples.differs(Neg, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Neg, departures::arithmetic::SIGN_OF_ZERO);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {

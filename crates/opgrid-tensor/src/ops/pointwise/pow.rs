@@ -118,7 +118,7 @@ pub(super) fn samples(samples: &mut Samples) {
             }),
         },
     );
-    samples.differs(PowTensorTensor, math::FAR_POWERS);
+    samples.differs(PowTensorTensor, departures::math::FAR_POWERS);
     // A logarithm and an exponential, of other digits.
     samples.rounds(PowTensorTensor, Roundings::all(Rounding::Power(4)));
 }

@@ -28,7 +28,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Reciprocal, f64::recip, |x| x.inv()).tolerance(4.0);
-    samples.differs(Reciprocal, math::NOT_FINITE);
+    samples.differs(Reciprocal, departures::math::NOT_FINITE);
     samples.rounds(Reciprocal, pointwise::COMPLEX_ARITHMETIC);
 }
 

@@ -53,7 +53,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses_data("zero", by_zero);
     samples.of(RemainderScalar, REAL, |dtype| division::by_number(REAL, dtype), reference).tolerance(2.0);
     samples.of(RemainderScalarTensor, REAL, |dtype| division::first(REAL, dtype), reference).tolerance(2.0);
-    samples.differs(RemainderTensor, arithmetic::SIGN_OF_ZERO);
+    samples.differs(RemainderTensor, departures::arithmetic::SIGN_OF_ZERO);
     samples.differs(RemainderTensor, division::LARGE_QUOTIENTS);
     samples.rounds(RemainderTensor, Roundings::all(Rounding::Result(2)));
 }

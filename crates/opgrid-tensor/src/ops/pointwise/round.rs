@@ -30,7 +30,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.unary(Round, REAL, DTypeRule::Promoted, |x| number::whole_by(x, f64::round_ties_even));
-    samples.differs(Round, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Round, departures::arithmetic::SIGN_OF_ZERO);
     samples.rounds(Round, Roundings::all(Rounding::Result(2)));
 }
 

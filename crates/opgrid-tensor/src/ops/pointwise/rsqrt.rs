@@ -30,7 +30,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Rsqrt, |x| 1.0 / x.sqrt(), |x| x.sqrt().inv()).tolerance(8.0);
-    samples.differs(Rsqrt, math::NOT_FINITE);
+    samples.differs(Rsqrt, departures::math::NOT_FINITE);
     samples.rounds(Rsqrt, pointwise::ELEMENTARY);
 }
 

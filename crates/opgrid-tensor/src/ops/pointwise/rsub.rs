@@ -39,7 +39,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(RsubScalar, NUMBERS, make::with_number, reference)
         .tolerance(2.0)
         .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
-    samples.differs_as(RsubTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.differs_as(RsubTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
     samples.rounds(RsubTensor, pointwise::SCALED_SUM);
 }
 

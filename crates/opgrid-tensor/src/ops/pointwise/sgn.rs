@@ -25,7 +25,10 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.unary(Sgn, ANY, DTypeRule::Promoted, number::direction).tolerance(4.0);
-    samples.differs_as(Sgn, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE, math::IN_RANGE]);
+    samples.differs_as(
+        Sgn,
+        &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, departures::math::IN_RANGE],
+    );
     samples.rounds(Sgn, pointwise::COMPLEX_ARITHMETIC);
 }
 

@@ -29,7 +29,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Sigmoid, |x| 1.0 / (1.0 + (-x).exp()), |x| (1.0 + (-x).exp()).inv()).tolerance(8.0);
-    samples.differs(Sigmoid, math::SIGMOIDS);
+    samples.differs(Sigmoid, departures::math::SIGMOIDS);
     // Polynomials here, vector libraries there; near its poles the sum below the line loses digits.
     samples.rounds(Sigmoid, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(512)));
 }

@@ -34,7 +34,10 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     activation::inexact_slopes(samples, SigmoidBackward, |grad, y| grad * ((1.0 - y) * y).conj())
         .tolerance(16.0);
-    samples.differs_as(SigmoidBackward, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE, math::IN_RANGE]);
+    samples.differs_as(
+        SigmoidBackward,
+        &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, departures::math::IN_RANGE],
+    );
     samples.differs(
         SigmoidBackward,
         Difference {

@@ -30,7 +30,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.unary(Sign, ORDERED, DTypeRule::Promoted, number::direction);
-    samples.differs(Sign, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Sign, departures::arithmetic::SIGN_OF_ZERO);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

@@ -29,7 +29,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Sin, f64::sin, Complex64::sin).tolerance(16.0);
-    samples.differs(Sin, math::NOT_FINITE);
+    samples.differs(Sin, departures::math::NOT_FINITE);
     samples.rounds(Sin, pointwise::ELEMENTARY);
 }
 

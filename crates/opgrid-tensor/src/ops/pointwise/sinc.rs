@@ -36,7 +36,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(Sinc, ANY, make::unary_numbers, |it| it.inexact(number::sinc, number::complex_sinc))
         .tolerance(32.0);
-    samples.differs(Sinc, math::NOT_FINITE);
+    samples.differs(Sinc, departures::math::NOT_FINITE);
     samples.rounds(Sinc, pointwise::ELEMENTARY);
 }
 

@@ -30,7 +30,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .inexact(Sinh, f64::sinh, |x| if x.im == 0.0 { x.re.sinh().into() } else { x.sinh() })
         .tolerance(16.0);
-    samples.differs_as(Sinh, &[math::NOT_FINITE, math::HALF_OF_EXPONENTIALS]);
+    samples.differs_as(Sinh, &[departures::math::NOT_FINITE, departures::math::HALF_OF_EXPONENTIALS]);
     samples.rounds(Sinh, pointwise::ELEMENTARY);
 }
 

@@ -28,7 +28,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Sqrt, f64::sqrt, Complex64::sqrt).tolerance(4.0);
-    samples.differs(Sqrt, math::NOT_FINITE);
+    samples.differs(Sqrt, departures::math::NOT_FINITE);
     // Correctly rounded here, by a vector library there.
     samples.rounds(Sqrt, Roundings::all(Rounding::Result(1)).complex(Rounding::Result(4)));
 }

@@ -34,6 +34,6 @@ pub(super) fn samples(samples: &mut Samples) {
             Ok(Plain::from_fn(dtype, x.sizes(), |position| square(x.at(position))).into())
         })
         .tolerance(2.0);
-    samples.differs(Square, math::NOT_FINITE);
+    samples.differs(Square, departures::math::NOT_FINITE);
     samples.rounds(Square, pointwise::COMPLEX_ARITHMETIC);
 }

@@ -28,7 +28,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Tan, f64::tan, Complex64::tan).tolerance(64.0);
-    samples.differs(Tan, math::NOT_FINITE);
+    samples.differs(Tan, departures::math::NOT_FINITE);
     samples.rounds(Tan, pointwise::ELEMENTARY);
 }
 

@@ -29,7 +29,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.inexact(Tanh, f64::tanh, complex).tolerance(8.0);
-    samples.differs(Tanh, math::NOT_FINITE);
+    samples.differs(Tanh, departures::math::NOT_FINITE);
     // Polynomials here, vector libraries there: one or two units in the last place each.
     samples.rounds(Tanh, Roundings::all(Rounding::Result(4)));
 }

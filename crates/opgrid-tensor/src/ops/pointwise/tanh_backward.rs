@@ -33,7 +33,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     activation::inexact_slopes(samples, TanhBackward, |grad, y| grad * (1.0 - y * y).conj()).tolerance(16.0);
-    samples.differs_as(TanhBackward, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.differs_as(TanhBackward, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
     samples.rounds(TanhBackward, Roundings::all(Rounding::Sum(8)).complex(Rounding::Result(64)));
 }
 

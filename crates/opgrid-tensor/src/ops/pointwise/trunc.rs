@@ -31,7 +31,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.unary(Trunc, REAL, DTypeRule::Promoted, |x| number::whole_by(x, f64::trunc));
-    samples.differs(Trunc, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Trunc, departures::arithmetic::SIGN_OF_ZERO);
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

@@ -54,7 +54,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(XlogyScalarSelf, ORDERED, |dtype| make::number_first(make::with_scalar(dtype)), reference)
         .tolerance(8.0);
-    samples.differs(XlogyTensor, arithmetic::SIGN_OF_ZERO);
+    samples.differs(XlogyTensor, departures::arithmetic::SIGN_OF_ZERO);
     samples.rounds(XlogyTensor, pointwise::ELEMENTARY);
 }
 

@@ -10,12 +10,12 @@
 //! - Errors: images of size 0; an `output_size` of another length or with negative numbers.
 //! - Source: torch.nn.functional.adaptive_avg_pool2d, PyTorch 2.15.
 
-use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::pooling::{Divisor, average, average_backward};
 use crate::ops::kinds::images::{FLOATS, check_float, in_format_of};
 use crate::ops::kinds::pooling;
 use crate::ops::prelude::*;
 use crate::ops::{Contiguous, MeanDim, SqueezeDim, Unsqueeze};
+use crate::samples::departures::access::READ_AFTER_WRITTEN;
 use crate::tensor::Dims;
 
 operator! {

@@ -52,7 +52,7 @@ pub(super) fn samples(samples: &mut Samples) {
         )
         .refuses("convert one of them", given(make::numbers(DType::F64, &[2], 0)).and(x.clone()).and(x));
     samples.differs_as(Addbmm, products::DIFFERENCES);
-    samples.differs(Addbmm, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Addbmm, departures::arithmetic::SIGN_OF_ZERO);
     samples.differs(
         Addbmm,
         Difference {

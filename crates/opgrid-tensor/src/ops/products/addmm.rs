@@ -45,7 +45,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(64.0)
         .refuses("does not broadcast", given(make::numbers(DType::F32, &[3], 0)).and(x.clone()).and(x));
     samples.differs_as(Addmm, products::DIFFERENCES);
-    samples.differs(Addmm, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Addmm, departures::arithmetic::SIGN_OF_ZERO);
     samples.rounds(Addmm, Roundings::all(Rounding::Sum(2)));
 }
 

@@ -45,7 +45,7 @@ pub(super) fn samples(samples: &mut Samples) {
         )
         .refuses("convert one of them", given(make::numbers(DType::F64, &[2], 0)).and(x).and(vector));
     samples.differs_as(Addmv, products::DIFFERENCES);
-    samples.differs(Addmv, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Addmv, departures::arithmetic::SIGN_OF_ZERO);
     samples.rounds(Addmv, Roundings::all(Rounding::Sum(2)));
 }
 

@@ -50,7 +50,7 @@ pub(super) fn samples(samples: &mut Samples) {
                 .named("beta", 0.5),
         );
     samples.differs_as(Addr, products::DIFFERENCES);
-    samples.differs_as(Addr, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.differs_as(Addr, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
     samples.rounds(Addr, Roundings::all(Rounding::Sum(4)));
 }
 

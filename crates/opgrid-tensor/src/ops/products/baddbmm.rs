@@ -55,7 +55,7 @@ pub(super) fn samples(samples: &mut Samples) {
         )
         .refuses("convert one of them", given(make::numbers(DType::F64, &[2], 0)).and(x.clone()).and(x));
     samples.differs_as(Baddbmm, products::DIFFERENCES);
-    samples.differs(Baddbmm, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Baddbmm, departures::arithmetic::SIGN_OF_ZERO);
     samples.rounds(Baddbmm, Roundings::all(Rounding::Sum(2)));
 }
 

@@ -27,7 +27,10 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Kron, ANY, inputs, reference);
-    samples.differs_as(Kron, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE, READ_AFTER_WRITTEN]);
+    samples.differs_as(
+        Kron,
+        &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, READ_AFTER_WRITTEN],
+    );
     samples.differs(
         Kron,
         Difference {

@@ -53,7 +53,9 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(Cross, NUMBERS, |dtype| inputs(dtype).into_iter().map(positional).collect(), reference)
         .tolerance(8.0)
         .refuses("no dimension of size 3", given(two.clone()).and(two));
-    for difference in [reduce::NOT_FINITE, arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN] {
+    for difference in
+        [departures::reduce::NOT_FINITE, departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]
+    {
         samples.differs(LinalgCross, difference);
         samples.differs(Cross, difference);
     }

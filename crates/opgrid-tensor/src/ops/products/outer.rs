@@ -35,7 +35,8 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(Outer, ANY, inputs, reference)
         .refuses("expected a vector", given(x.clone()).and(vector.clone()));
     samples.of(Ger, ANY, inputs, reference).refuses("expected a vector", given(vector).and(x));
-    for difference in [arithmetic::SIGN_OF_ZERO, math::NOT_FINITE, READ_AFTER_WRITTEN] {
+    for difference in [departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, READ_AFTER_WRITTEN]
+    {
         samples.differs(Outer, difference);
         samples.differs(Ger, difference);
     }

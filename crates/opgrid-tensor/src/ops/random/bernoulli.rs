@@ -13,10 +13,10 @@
 
 use opgrid_core::Generator;
 
-use crate::kernels::access::READ_FIRST;
 use crate::kernels::random;
 use crate::ops::kinds::draws;
 use crate::ops::prelude::*;
+use crate::samples::departures::access::READ_FIRST;
 use crate::tensor::Array;
 use crate::tensor::choose::unsupported;
 

@@ -60,7 +60,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(Aminmax, ORDERED, inputs, reference)
         .refuses("no elements", given(make::numbers(DType::F32, &[0], 0)))
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).named("dim", 2));
-    samples.differs_as(Aminmax, &[arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
+    samples.differs_as(Aminmax, &[departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
     samples.differs(
         Aminmax,
         Difference {

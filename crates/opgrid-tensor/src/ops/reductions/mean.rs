@@ -54,7 +54,7 @@ pub(super) fn samples(samples: &mut Samples) {
         named.collect()
     };
     samples.of(MeanDim, ANY, converted, reference).tolerance(4.0);
-    samples.differs_as(MeanDim, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN, SHAPED_BEFORE_READ]);
+    samples.differs_as(MeanDim, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN, SHAPED_BEFORE_READ]);
     samples.differs(
         MeanDim,
         Difference {

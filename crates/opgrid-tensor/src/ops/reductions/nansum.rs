@@ -39,7 +39,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .output_decides()
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
         .refuses("complex", given(make::numbers(DType::F32, &[2], 0)).named("dtype", DType::Complex64));
-    samples.differs_as(Nansum, &[READ_AFTER_WRITTEN, reduce::NOT_FINITE]);
+    samples.differs_as(Nansum, &[READ_AFTER_WRITTEN, departures::reduce::NOT_FINITE]);
     samples.differs(
         Nansum,
         Difference {

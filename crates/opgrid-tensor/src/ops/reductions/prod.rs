@@ -62,7 +62,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(64.0)
         .output_decides()
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
-    samples.differs_as(Prod, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
+    samples.differs_as(Prod, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
     samples.differs(
         Prod,
         Difference {

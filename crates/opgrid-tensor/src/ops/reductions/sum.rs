@@ -60,7 +60,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .output_decides()
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
         .refuses("multiple times", given(make::numbers(DType::F32, &[2, 3], 0)).and([1, -1].to_vec()));
-    samples.differs_as(SumDim, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
+    samples.differs_as(SumDim, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
     samples.rounds(SumDim, Roundings::all(Rounding::Sum(2)));
 }
 

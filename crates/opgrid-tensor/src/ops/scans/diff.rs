@@ -41,7 +41,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("range", given(x.clone()).and(1).and(2))
         .refuses("as many dimensions", given(x.clone()).named("prepend", number))
         .refuses("other than", given(x.clone()).named("append", make::numbers(DType::F32, &[3, 1], 0)));
-    samples.differs_as(Diff, &[READ_AFTER_WRITTEN, arithmetic::SIGN_OF_ZERO]);
+    samples.differs_as(Diff, &[READ_AFTER_WRITTEN, departures::arithmetic::SIGN_OF_ZERO]);
     samples.differs(Diff, Difference {
             id: "differences-of-nothing-are-written",
             what: "torch refuses an output for the differences along a dimension without elements, which it gives otherwise; here the \

@@ -59,7 +59,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch says nothing of which of several equal elements it takes; here those that come first are taken",
             why: "results depend on the elements only",
             test: ("opgrid-tensor/tests/all/differences/numbers.rs", "equal_elements_keep_their_order"),
-            when: |seen| order::is_place(seen) || (arithmetic::SIGN_OF_ZERO.when)(seen),
+            when: |seen| order::is_place(seen) || (departures::arithmetic::SIGN_OF_ZERO.when)(seen),
             directed: Some(Directed { operator: "aten::topk", arguments: || vec![("self", Operand::rows(0, DType::F32, &[4], &[1.0; 4]).into()), ("k", Scalar::Int(2).into())], needs: None }),
         },
     );
