@@ -1,7 +1,7 @@
 //! The operators, in groups, one file for each family; to add one, write its file and its line in the list below.
 //!
-//! A file declares overloads with [`operator!`](macro@opgrid_core::operator), registers their kernels and gives [samples](crate::samples) of
-//! them. Its header gives the formula, shapes, dtypes, aliasing, errors and source. The slope of an operator, where torch has an
+//! A file declares overloads with [`operator!`](macro@opgrid_core::operator), registers their kernels and gives samples of them in its
+//! module `samples`, which is compiled with the feature of that name. Its header gives the formula, shapes, dtypes, aliasing, errors and source. The slope of an operator, where torch has an
 //! operator for it, has a file of its own: `sigmoid_backward`. What the operators of a kind share stands in `kinds/`.
 
 mod kinds;
@@ -14,25 +14,18 @@ use std::sync::{Mutex, PoisonError};
 use opgrid_core::schema::OperatorName;
 use opgrid_core::{Dispatcher, ErrorKind, OnDemand, Registration, Result};
 
-#[cfg(feature = "samples")]
-use crate::samples::Samples;
-
 /// Declares the modules, re-exports their overloads and lists their registrations.
 ///
 /// `operators! { pointwise { add, mul } }` expands to `pub mod pointwise { pub mod add; pub mod mul; }`, whose files are
 /// `pointwise/add.rs` and `pointwise/mul.rs`, to `pub use pointwise::add::*;` and the same for `mul`, to a list `GROUPS` of the
-/// [`OnDemand`] group of each file, and to a function `sample_all` that collects the `samples` of each if there are any.
+/// [`OnDemand`] group of each file, and to a function `sample_all` that collects the samples of each, with the
+/// feature `samples`.
 macro_rules! operators {
     ($($(#[$about:meta])* $group:ident { $($name:ident),* $(,)? })*) => {
         $(
             $(#[$about])*
             pub mod $group {
                 $(pub mod $name;)*
-
-                #[cfg(feature = "samples")]
-                pub(super) fn samples(samples: &mut crate::samples::Samples) {
-                    $(samples.collect($name::samples);)*
-                }
             }
             $(pub use $group::$name::*;)*
         )*
@@ -40,8 +33,8 @@ macro_rules! operators {
         static GROUPS: &[&OnDemand] = &[$($(&$group::$name::OPERATORS,)*)*];
 
         #[cfg(feature = "samples")]
-        fn sample_all(samples: &mut Samples) {
-            $($group::samples(samples);)*
+        fn sample_all(samples: &mut crate::samples::Samples) {
+            $($(samples.collect($group::$name::samples::collect);)*)*
         }
     };
 }
@@ -544,12 +537,13 @@ operators! {
 }
 
 /// The differences from torch that come of what operators share.
+#[cfg(feature = "samples")]
 pub(crate) const DIFFERENCES: [&[crate::samples::Difference]; 5] = [
     crate::samples::departures::result::DIFFERENCES,
-    kinds::pointwise::DIFFERENCES,
-    kinds::factory::DIFFERENCES,
-    kinds::draws::DIFFERENCES,
-    kinds::fourier::DIFFERENCES,
+    kinds::pointwise::samples::DIFFERENCES,
+    kinds::factory::samples::DIFFERENCES,
+    kinds::draws::samples::DIFFERENCES,
+    kinds::fourier::samples::DIFFERENCES,
 ];
 
 /// Gives a dispatcher the operators of this crate, the namespace `aten`; dropping the registration takes them back. Those of a
@@ -566,8 +560,8 @@ pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
 
 /// The samples of the operators of this crate, for the suite of `opgrid-testing`: with the feature `samples`.
 #[cfg(feature = "samples")]
-pub fn samples() -> Samples {
-    let mut samples = Samples::new();
+pub fn samples() -> crate::samples::Samples {
+    let mut samples = crate::samples::Samples::new();
     sample_all(&mut samples);
     samples
 }

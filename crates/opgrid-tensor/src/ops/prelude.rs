@@ -2,7 +2,7 @@
 
 pub(crate) use num_complex::Complex64;
 pub(crate) use opgrid_core::{
-    DType, Device, DispatchKey, Layout, Library, MemoryFormat, Result, Scalar, Value, ValueType, operator,
+    DType, Device, DispatchKey, Layout, Library, MemoryFormat, Result, Scalar, ValueType, operator,
 };
 
 pub(crate) use super::kinds::{
@@ -19,12 +19,6 @@ pub(crate) use crate::kernels::functions::{self, Functions};
 pub(crate) use crate::kernels::math::{self, Inexact};
 pub(crate) use crate::kernels::{elementwise, reduce};
 pub(crate) use crate::layers::autograd::DefineDerivative;
-pub(crate) use crate::samples::departures::access::READ_AFTER_WRITTEN;
-pub(crate) use crate::samples::{
-    ANY, Argument, COMPLEX, DTypeRule, Difference, Directed, Distribution, Expected, FLOATS, Given, INEXACT,
-    INTEGERS, INTEGRAL, Inputs, NUMBERS, ORDERED, Operand, Part, Plain, REAL, Rounding, Roundings, STORED,
-    Sample, Samples, Seen, departures, differences, given, make, naive, number,
-};
 pub(crate) use crate::tensor::{
     Bool, Geometry, Math, Tensor, TensorSpec, default_dtype, inexact, part_of, result_type,
 };

@@ -428,3 +428,22 @@ pub fn family(operator: &str) -> &str {
     let name = name.split('.').next().unwrap_or(name);
     name.strip_suffix('_').unwrap_or(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A call that shows a difference on processors of one maker only is not made on others.
+    #[test]
+    fn a_directed_call_is_for_the_processors_that_show_it() {
+        let needs = |needs| Directed { operator: "aten::neg", arguments: Vec::new, needs }.is_shown_here();
+        assert!(needs(None));
+        assert!(!needs(Some("no such feature")));
+        assert!(!(needs(Some("GenuineIntel")) && needs(Some("AuthenticAMD"))));
+        let said = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        for maker in ["GenuineIntel", "AuthenticAMD"] {
+            let is_named = said.lines().any(|line| line.starts_with("vendor_id") && line.ends_with(maker));
+            assert_eq!(needs(Some(maker)), is_named, "{maker}");
+        }
+    }
+}

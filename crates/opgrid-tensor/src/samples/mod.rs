@@ -1,6 +1,6 @@
 //! Samples: what an operator is called with in tests, what it has to answer, and what it refuses.
 //!
-//! Every operator file has a function `samples` beside `register`; [`ops::samples`](crate::ops::samples) collects them.
+//! Every operator file ends in a module `samples`; [`ops::samples`](crate::ops::samples) collects them.
 //! They are data and name no device, so that the suite of `opgrid-testing` runs them on any backend. The expected
 //! results come from plain loops over numbers ([`Plain`], [`Inputs`]), which share no code with the kernels.
 //!
@@ -34,6 +34,8 @@ pub mod make;
 pub mod naive;
 pub mod number;
 mod plain;
+#[cfg(not(test))]
+pub(crate) mod prelude;
 mod rounding;
 mod sample;
 

@@ -170,7 +170,8 @@ pub fn uses_amx() -> bool {
     return false;
 }
 
-/// Whether the processor has AMX with products of bfloat16, whether it is used or not.
+/// Whether the processor has AMX with products of bfloat16, whether it is used or not: samples ask.
+#[cfg(feature = "samples")]
 pub(crate) fn has_amx() -> bool {
     #[cfg(target_arch = "x86_64")]
     return amx::has_instructions();

@@ -37,24 +37,6 @@ pub(super) fn register(library: &mut Library) {
         .on_every_backend(|input, alpha, out| EluOut.call(input, alpha, ONE, one_over(alpha)?, out));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(
-            Celu,
-            FLOATS,
-            |dtype| activation::with_numbers(dtype, &[&[], &[0.5]]),
-            |it| {
-                let alpha = activation::real(it, "alpha")?;
-                it.unary(DTypeRule::Promoted, |x| {
-                    number::float_by(x, |x| activation::elu(x, [alpha, 1.0, 1.0 / alpha]))
-                })
-            },
-        )
-        .tolerance(8.0)
-        .refuses("`alpha` is 0", given(make::numbers(DType::F32, &[2], 0)).and(0));
-    samples.rounds(Celu, pointwise::ELEMENTARY);
-}
-
 /// # Errors
 ///
 /// Zero.
@@ -65,5 +47,29 @@ fn one_over(alpha: Scalar) -> Result<Scalar> {
         }
         alpha if alpha.im == 0.0 => Ok(Scalar::Float(1.0 / alpha.re)),
         alpha => Ok(Scalar::Complex(alpha.inv())),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(
+                Celu,
+                FLOATS,
+                |dtype| activation::samples::with_numbers(dtype, &[&[], &[0.5]]),
+                |it| {
+                    let alpha = activation::samples::real(it, "alpha")?;
+                    it.unary(DTypeRule::Promoted, |x| {
+                        number::float_by(x, |x| activation::samples::elu(x, [alpha, 1.0, 1.0 / alpha]))
+                    })
+                },
+            )
+            .tolerance(8.0)
+            .refuses("`alpha` is 0", given(make::numbers(DType::F32, &[2], 0)).and(0));
+        samples.rounds(Celu, pointwise::samples::ELEMENTARY);
     }
 }

@@ -28,17 +28,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let numbers = |dtype| activation::with_numbers(dtype, &[&[], &[0.5, 2.0, 0.25]]);
-    samples
-        .of(Elu, FLOATS, numbers, |it| {
-            let numbers = activation::elu_numbers(it)?;
-            it.unary(DTypeRule::Promoted, |x| number::float_by(x, |x| activation::elu(x, numbers)))
-        })
-        .tolerance(4.0);
-    samples.rounds(Elu, pointwise::ELEMENTARY);
-}
-
 fn shape(input: &Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Result<TensorSpec> {
     activation::with_factors(pointwise::float_unary(input)?, &[alpha, scale, input_scale])
 }
@@ -50,4 +39,23 @@ fn cpu(input: &Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: &
         let elu = activations::Elu::<Math<T>> { factor: alpha * scale, scale, input_scale };
         elementwise::unary_by::<T, T>(out, input, elu)
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let numbers = |dtype| activation::samples::with_numbers(dtype, &[&[], &[0.5, 2.0, 0.25]]);
+        samples
+            .of(Elu, FLOATS, numbers, |it| {
+                let numbers = activation::samples::elu_numbers(it)?;
+                it.unary(DTypeRule::Promoted, |x| {
+                    number::float_by(x, |x| activation::samples::elu(x, numbers))
+                })
+            })
+            .tolerance(4.0);
+        samples.rounds(Elu, pointwise::samples::ELEMENTARY);
+    }
 }

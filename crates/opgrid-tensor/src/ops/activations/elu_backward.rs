@@ -38,38 +38,6 @@ pub(super) fn register(library: &mut Library) {
     );
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let slopes = |dtype| -> Vec<Sample> {
-        let with = |sample: Sample| {
-            let mut tensors = sample.positional.into_iter();
-            let grad = Sample { positional: tensors.by_ref().take(1).collect(), ..Sample::default() };
-            let grad = grad.and(Scalar::Float(0.5)).and(2).and(Scalar::Float(0.25));
-            let of = |is_result: bool| {
-                let mut sample = grad.clone().and(is_result);
-                sample.positional.extend(tensors.clone());
-                sample
-            };
-            [of(false), of(true)]
-        };
-        activation::pairs(dtype).into_iter().flat_map(with).collect()
-    };
-    let x = || make::numbers(DType::F32, &[2], 0);
-    samples
-        .of(EluBackward, FLOATS, slopes, |it| {
-            let [alpha, scale, input_scale] = activation::elu_numbers(it)?;
-            let is_result: bool = it.value("is_result")?;
-            activation::of_two(it, ["grad_output", "self_or_result"], |grad, x| match x > 0.0 {
-                true => grad * scale,
-                false if is_result => grad * input_scale * (x + alpha * scale),
-                false => grad * input_scale * alpha * scale * (x * input_scale).exp(),
-            })
-        })
-        .tolerance(8.0)
-        .refuses("`alpha`", given(x()).and(-1).and(1).and(1).and(true).and(x()));
-    samples.differs(EluBackward, activation::AT_NAN);
-    samples.rounds(EluBackward, Roundings::all(Rounding::Sum(32)));
-}
-
 fn shape(
     grad: &Tensor,
     alpha: Scalar,
@@ -113,4 +81,42 @@ fn cpu(
             }),
         }
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let slopes = |dtype| -> Vec<Sample> {
+            let with = |sample: Sample| {
+                let mut tensors = sample.positional.into_iter();
+                let grad = Sample { positional: tensors.by_ref().take(1).collect(), ..Sample::default() };
+                let grad = grad.and(Scalar::Float(0.5)).and(2).and(Scalar::Float(0.25));
+                let of = |is_result: bool| {
+                    let mut sample = grad.clone().and(is_result);
+                    sample.positional.extend(tensors.clone());
+                    sample
+                };
+                [of(false), of(true)]
+            };
+            activation::samples::pairs(dtype).into_iter().flat_map(with).collect()
+        };
+        let x = || make::numbers(DType::F32, &[2], 0);
+        samples
+            .of(EluBackward, FLOATS, slopes, |it| {
+                let [alpha, scale, input_scale] = activation::samples::elu_numbers(it)?;
+                let is_result: bool = it.value("is_result")?;
+                activation::samples::of_two(it, ["grad_output", "self_or_result"], |grad, x| match x > 0.0 {
+                    true => grad * scale,
+                    false if is_result => grad * input_scale * (x + alpha * scale),
+                    false => grad * input_scale * alpha * scale * (x * input_scale).exp(),
+                })
+            })
+            .tolerance(8.0)
+            .refuses("`alpha`", given(x()).and(-1).and(1).and(1).and(true).and(x()));
+        samples.differs(EluBackward, activation::samples::AT_NAN);
+        samples.rounds(EluBackward, Roundings::all(Rounding::Sum(32)));
+    }
 }

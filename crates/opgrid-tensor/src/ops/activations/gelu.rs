@@ -29,48 +29,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| make::and_named(make::unary(dtype), "approximate", "tanh");
-    samples
-        .of(Gelu, FLOATS, inputs, |it| {
-            let function = activation::gelu(it)?;
-            it.unary(DTypeRule::Promoted, |x| number::float_by(x, function))
-        })
-        .tolerance(16.0)
-        .refuses("expected \"none\" or \"tanh\"", {
-            given(make::numbers(DType::F32, &[2], 0)).named("approximate", "erf")
-        });
-    samples.differs(
-        Gelu,
-        Difference {
-            id: "gelu-of-infinity",
-            what: "torch multiplies infinity by an error function that its vector code has as NaN or zero; here gelu of \
-                   infinity is infinite, and of minus infinity zero",
-            why: "the mathematical result",
-            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
-            when: |seen| seen.each(|(_, ours, torch)| !torch.is_finite() && (!ours.is_finite() || ours.re == 0.0)),
-            directed: Some(Directed { operator: "aten::gelu", arguments: || vec![("self", Operand::rows(0, DType::F32, &[16], &[f64::INFINITY; 16]).into())], needs: Some("avx512f") }),
-        },
-    );
-    samples.rounds(Gelu, Roundings::all(Rounding::Sum(16)));
-    samples.differs(
-        Gelu,
-        Difference {
-            id: "gelu-is-written-to-outputs-of-any-strides",
-            what: "torch's library for neural networks does not write outputs of other strides than the input's; here they are \
-                   written",
-            why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| {
-                let (Some(input), Some(out)) = (seen.tensor("self"), seen.out()) else { return false };
-                input.geometry.strides() != out.geometry.strides()
-                    && seen.each(|(_, _, torch)| out.elements.contains(torch))
-            },
-            directed: None,
-        },
-    );
-}
-
 fn shape(input: &Tensor, approximate: &str) -> Result<TensorSpec> {
     activation::is_exact(approximate)?;
     pointwise::float_unary(input)
@@ -82,4 +40,52 @@ fn cpu(input: &Tensor, approximate: &str, out: &Tensor) -> Result<()> {
         true => elementwise::unary_by::<T, T>(out, input, Exact),
         false => elementwise::unary_by::<T, T>(out, input, GeluByTanh),
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| make::and_named(make::unary(dtype), "approximate", "tanh");
+        samples
+            .of(Gelu, FLOATS, inputs, |it| {
+                let function = activation::samples::gelu(it)?;
+                it.unary(DTypeRule::Promoted, |x| number::float_by(x, function))
+            })
+            .tolerance(16.0)
+            .refuses("expected \"none\" or \"tanh\"", {
+                given(make::numbers(DType::F32, &[2], 0)).named("approximate", "erf")
+            });
+        samples.differs(
+            Gelu,
+            Difference {
+                id: "gelu-of-infinity",
+                what: "torch multiplies infinity by an error function that its vector code has as NaN or zero; here gelu of \
+                       infinity is infinite, and of minus infinity zero",
+                why: "the mathematical result",
+                test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
+                when: |seen| seen.each(|(_, ours, torch)| !torch.is_finite() && (!ours.is_finite() || ours.re == 0.0)),
+                directed: Some(Directed { operator: "aten::gelu", arguments: || vec![("self", Operand::rows(0, DType::F32, &[16], &[f64::INFINITY; 16]).into())], needs: Some("avx512f") }),
+            },
+        );
+        samples.rounds(Gelu, Roundings::all(Rounding::Sum(16)));
+        samples.differs(
+            Gelu,
+            Difference {
+                id: "gelu-is-written-to-outputs-of-any-strides",
+                what: "torch's library for neural networks does not write outputs of other strides than the input's; here they are \
+                       written",
+                why: "the answer does not depend on the layout",
+                test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                when: |seen| {
+                    let (Some(input), Some(out)) = (seen.tensor("self"), seen.out()) else { return false };
+                    input.geometry.strides() != out.geometry.strides()
+                        && seen.each(|(_, _, torch)| out.elements.contains(torch))
+                },
+                directed: None,
+            },
+        );
+    }
 }

@@ -10,7 +10,6 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 use crate::kernels::activations::{GeluByTanhSlope, GeluSlope};
 use crate::ops::prelude::*;
-use crate::samples::differences::DIED;
 
 operator! {
     home = crate::home_of(register);
@@ -29,31 +28,6 @@ pub(super) fn register(library: &mut Library) {
             grad * (before * curve)?
         })
     });
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    let pairs = |dtype| make::and_named(activation::pairs(dtype), "approximate", "tanh");
-    samples
-        .of(GeluBackward, FLOATS, pairs, |it| {
-            let function = activation::gelu(it)?;
-            // The slope by a difference, whose error is of the order of the fourth power of the step.
-            activation::of_two(it, ["grad_output", "self"], |grad, x| {
-                let step = 1e-3;
-                let difference = |step: f64| (function(x + step) - function(x - step)) / (2.0 * step);
-                grad * (4.0 * difference(step) - difference(2.0 * step)) / 3.0
-            })
-        })
-        .tolerance(1e5);
-    samples.differs(GeluBackward, Difference {
-            id: "slopes-of-gelu-of-any-strides",
-            what: "torch's library for neural networks refuses gradients of some strides and dtypes, or dies of them; here they are \
-                   converted, and lie as they do",
-            why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
-            when: |seen| seen.torch_refuses("could not create a primitive") || seen.torch_refuses("could not construct a memory descriptor") || seen.torch_refuses("itensor_view_from_dense expects float") || seen.torch_refuses(DIED),
-            directed: Some(Directed { operator: "aten::gelu_backward", arguments: || vec![("grad_output", Operand::rows(0, DType::I64, &[2], &[1.0, 2.0]).into()), ("self", Operand::rows(1, DType::F32, &[2], &[0.5, 1.0]).into())], needs: None }),
-        });
-    samples.rounds(GeluBackward, Roundings::all(Rounding::Sum(16)));
 }
 
 fn shape(grad: &Tensor, input: &Tensor, approximate: &str) -> Result<TensorSpec> {
@@ -87,4 +61,36 @@ fn approximate_curve(x: &Tensor) -> Result<Tensor> {
     let second = (x * (6.0 * CUBE * K))?;
     let bend = (second - ((&tanh * (&first * &first)?)? * 2)?)?;
     (1 - (&tanh * &tanh)?)? * (first + ((bend * x)? * 0.5)?)?
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::differences::DIED;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let pairs = |dtype| make::and_named(activation::samples::pairs(dtype), "approximate", "tanh");
+        samples
+            .of(GeluBackward, FLOATS, pairs, |it| {
+                let function = activation::samples::gelu(it)?;
+                // The slope by a difference, whose error is of the order of the fourth power of the step.
+                activation::samples::of_two(it, ["grad_output", "self"], |grad, x| {
+                    let step = 1e-3;
+                    let difference = |step: f64| (function(x + step) - function(x - step)) / (2.0 * step);
+                    grad * (4.0 * difference(step) - difference(2.0 * step)) / 3.0
+                })
+            })
+            .tolerance(1e5);
+        samples.differs(GeluBackward, Difference {
+                id: "slopes-of-gelu-of-any-strides",
+                what: "torch's library for neural networks refuses gradients of some strides and dtypes, or dies of them; here they are \
+                       converted, and lie as they do",
+                why: "the answer does not depend on the layout",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
+                when: |seen| seen.torch_refuses("could not create a primitive") || seen.torch_refuses("could not construct a memory descriptor") || seen.torch_refuses("itensor_view_from_dense expects float") || seen.torch_refuses(DIED),
+                directed: Some(Directed { operator: "aten::gelu_backward", arguments: || vec![("grad_output", Operand::rows(0, DType::I64, &[2], &[1.0, 2.0]).into()), ("self", Operand::rows(1, DType::F32, &[2], &[0.5, 1.0]).into())], needs: None }),
+            });
+        samples.rounds(GeluBackward, Roundings::all(Rounding::Sum(16)));
+    }
 }

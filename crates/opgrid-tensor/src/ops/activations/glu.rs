@@ -34,34 +34,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], i64); 6] =
-            [(&[2, 4], -1), (&[4, 3], 0), (&[2, 4, 3], 1), (&[6], 0), (&[0, 2], 1), (&[3, 74], 1)];
-        cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 1)).and(dim)).to_vec()
-    };
-    samples
-        .of(Glu, FLOATS, inputs, |it| {
-            let (x, dim): (_, i64) = (it.tensor("self")?, it.value("dim")?);
-            let dim = naive::dimension(dim, x.sizes().len());
-            let mut sizes = x.sizes().to_vec();
-            sizes[dim] /= 2;
-            let half = sizes[dim];
-            Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
-                let mut second = position.to_vec();
-                second[dim] += half;
-                let [a, b] = [position, &second].map(|position| x.at(position).to_complex().re);
-                Scalar::Float(a / (1.0 + (-b).exp()))
-            })
-            .into())
-        })
-        .tolerance(8.0)
-        .refuses("which is odd", given(make::numbers(DType::F32, &[2, 3], 0)))
-        .refuses("dimensions", given(Plain::number(DType::F32, 1)))
-        .refuses("range", given(make::numbers(DType::F32, &[2, 4], 0)).and(2));
-    samples.rounds(Glu, pointwise::ELEMENTARY);
-}
-
 /// Where the halves lie.
 fn halves(input: &Tensor, dim: i64) -> Result<[Geometry; 2]> {
     let geometry = input.spec()?.geometry();
@@ -92,4 +64,38 @@ fn cpu(input: &Tensor, dim: i64, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Float => {
         elementwise::binary::<T, T, T>(out, &first, &second, |a, b| a * Inexact::sigmoid(b))
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], i64); 6] =
+                [(&[2, 4], -1), (&[4, 3], 0), (&[2, 4, 3], 1), (&[6], 0), (&[0, 2], 1), (&[3, 74], 1)];
+            cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 1)).and(dim)).to_vec()
+        };
+        samples
+            .of(Glu, FLOATS, inputs, |it| {
+                let (x, dim): (_, i64) = (it.tensor("self")?, it.value("dim")?);
+                let dim = naive::dimension(dim, x.sizes().len());
+                let mut sizes = x.sizes().to_vec();
+                sizes[dim] /= 2;
+                let half = sizes[dim];
+                Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+                    let mut second = position.to_vec();
+                    second[dim] += half;
+                    let [a, b] = [position, &second].map(|position| x.at(position).to_complex().re);
+                    Scalar::Float(a / (1.0 + (-b).exp()))
+                })
+                .into())
+            })
+            .tolerance(8.0)
+            .refuses("which is odd", given(make::numbers(DType::F32, &[2, 3], 0)))
+            .refuses("dimensions", given(Plain::number(DType::F32, 1)))
+            .refuses("range", given(make::numbers(DType::F32, &[2, 4], 0)).and(2));
+        samples.rounds(Glu, pointwise::samples::ELEMENTARY);
+    }
 }

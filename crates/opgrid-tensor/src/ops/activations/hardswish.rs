@@ -32,14 +32,21 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    activation::samples(samples, Hardswish, |x| x * activation::hardsigmoid(x)).tolerance(4.0);
-    samples.rounds(Hardswish, Roundings::all(Rounding::Result(4)));
-    samples.differs(Hardswish, activation::HARDSWISH_IN_RANGE);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Float => {
         elementwise::unary::<T, T>(out, input, |x| x * ((x + 3.0).larger(0.0).smaller(6.0) / 6.0))
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        activation::samples::collect(samples, Hardswish, |x| x * activation::samples::hardsigmoid(x))
+            .tolerance(4.0);
+        samples.rounds(Hardswish, Roundings::all(Rounding::Result(4)));
+        samples.differs(Hardswish, activation::samples::HARDSWISH_IN_RANGE);
+    }
 }

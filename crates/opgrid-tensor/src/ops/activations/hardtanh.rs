@@ -28,19 +28,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype: DType| match dtype {
-        // No other bounds are numbers of all dtypes.
-        DType::U8 => activation::with_numbers(dtype, &[&[0.0, 3.0]]),
-        _ => activation::with_numbers(dtype, &[&[], &[-2.5, 0.5]]),
-    };
-    samples.of(Hardtanh, REAL, inputs, |it| {
-        let [low, high] = [activation::real(it, "min_val")?, activation::real(it, "max_val")?];
-        activation::limited(it, low, high)
-    });
-    samples.differs_as(Hardtanh, &[departures::arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
-}
-
 /// The bounds as numbers of the dtype: integers have integers in them.
 fn bounds(dtype: DType, low: Scalar, high: Scalar) -> [Option<Scalar>; 2] {
     [low, high].map(|bound| match bound {
@@ -61,4 +48,27 @@ fn cpu(input: &Tensor, low: Scalar, high: Scalar, out: &Tensor) -> Result<()> {
     let dtype = input.dtype();
     let [low, high] = bounds(dtype, low, high);
     clamp::by_numbers(out, input, dtype, low, high)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype: DType| match dtype {
+            // No other bounds are numbers of all dtypes.
+            DType::U8 => activation::samples::with_numbers(dtype, &[&[0.0, 3.0]]),
+            _ => activation::samples::with_numbers(dtype, &[&[], &[-2.5, 0.5]]),
+        };
+        samples.of(Hardtanh, REAL, inputs, |it| {
+            let [low, high] =
+                [activation::samples::real(it, "min_val")?, activation::samples::real(it, "max_val")?];
+            activation::samples::limited(it, low, high)
+        });
+        samples.differs_as(
+            Hardtanh,
+            &[departures::arithmetic::SIGN_OF_ZERO, pointwise::samples::NUMBER_IN_RANGE],
+        );
+    }
 }

@@ -27,21 +27,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let slopes = |dtype| -> Vec<Sample> {
-        activation::pairs(dtype).into_iter().map(|sample| sample.and(-1).and(Scalar::Float(0.5))).collect()
-    };
-    samples.of(HardtanhBackward, FLOATS, slopes, |it| {
-        let [low, high] = [activation::real(it, "min_val")?, activation::real(it, "max_val")?];
-        activation::of_two(
-            it,
-            ["grad_output", "self"],
-            |grad, x| if x <= low || x >= high { 0.0 } else { grad },
-        )
-    });
-    samples.differs(HardtanhBackward, activation::AT_NAN);
-}
-
 fn shape(grad: &Tensor, input: &Tensor, low: Scalar, high: Scalar) -> Result<TensorSpec> {
     activation::with_factors(activation::slope(("grad_output", grad), ("self", input))?, &[low, high])
 }
@@ -53,4 +38,27 @@ fn cpu(grad: &Tensor, input: &Tensor, low: Scalar, high: Scalar, out: &Tensor) -
             if x <= low || x >= high { 0.0 } else { grad }
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let slopes = |dtype| -> Vec<Sample> {
+            activation::samples::pairs(dtype)
+                .into_iter()
+                .map(|sample| sample.and(-1).and(Scalar::Float(0.5)))
+                .collect()
+        };
+        samples.of(HardtanhBackward, FLOATS, slopes, |it| {
+            let [low, high] =
+                [activation::samples::real(it, "min_val")?, activation::samples::real(it, "max_val")?];
+            activation::samples::of_two(it, ["grad_output", "self"], |grad, x| {
+                if x <= low || x >= high { 0.0 } else { grad }
+            })
+        });
+        samples.differs(HardtanhBackward, activation::samples::AT_NAN);
+    }
 }

@@ -27,23 +27,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(
-            LeakyRelu,
-            FLOATS,
-            |dtype| activation::with_numbers(dtype, &[&[], &[0.5], &[-2.0]]),
-            |it| {
-                let slope = activation::real(it, "negative_slope")?;
-                let one = |x: f64| if x > 0.0 { x } else { slope * x };
-                it.unary(DTypeRule::Promoted, |x| number::float_by(x, one))
-            },
-        )
-        .tolerance(2.0);
-    samples.differs(LeakyRelu, pointwise::NUMBER_IN_RANGE);
-    samples.rounds(LeakyRelu, Roundings::all(Rounding::Result(2)));
-}
-
 fn shape(input: &Tensor, slope: Scalar) -> Result<TensorSpec> {
     activation::with_factors(pointwise::float_unary(input)?, &[slope])
 }
@@ -53,4 +36,27 @@ fn cpu(input: &Tensor, slope: Scalar, out: &Tensor) -> Result<()> {
         let slope = arithmetic::element::<Math<T>>(slope)?;
         elementwise::unary::<T, T>(out, input, move |x| if x > 0.0 { x } else { x * slope })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(
+                LeakyRelu,
+                FLOATS,
+                |dtype| activation::samples::with_numbers(dtype, &[&[], &[0.5], &[-2.0]]),
+                |it| {
+                    let slope = activation::samples::real(it, "negative_slope")?;
+                    let one = |x: f64| if x > 0.0 { x } else { slope * x };
+                    it.unary(DTypeRule::Promoted, |x| number::float_by(x, one))
+                },
+            )
+            .tolerance(2.0);
+        samples.differs(LeakyRelu, pointwise::samples::NUMBER_IN_RANGE);
+        samples.rounds(LeakyRelu, Roundings::all(Rounding::Result(2)));
+    }
 }

@@ -26,25 +26,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let slopes = |dtype| -> Vec<Sample> {
-        let with = |sample: Sample| sample.and(Scalar::Float(0.25)).and(false);
-        activation::pairs(dtype).into_iter().map(with).collect()
-    };
-    samples
-        .of(LeakyReluBackward, FLOATS, slopes, |it| {
-            let slope = activation::real(it, "negative_slope")?;
-            activation::of_two(
-                it,
-                ["grad_output", "self"],
-                |grad, x| if x > 0.0 { grad } else { slope * grad },
-            )
-        })
-        .tolerance(2.0)
-        .refuses("`negative_slope`", activation::small_pair().and(-1).and(true));
-    samples.rounds(LeakyReluBackward, Roundings::all(Rounding::Result(2)));
-}
-
 fn shape(grad: &Tensor, input: &Tensor, slope: Scalar, is_result: bool) -> Result<TensorSpec> {
     let spec =
         activation::with_factors(activation::slope(("grad_output", grad), ("self", input))?, &[slope])?;
@@ -64,4 +45,27 @@ fn cpu(grad: &Tensor, input: &Tensor, slope: Scalar, _is_result: bool, out: &Ten
             if x > 0.0 { grad } else { grad * slope }
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let slopes = |dtype| -> Vec<Sample> {
+            let with = |sample: Sample| sample.and(Scalar::Float(0.25)).and(false);
+            activation::samples::pairs(dtype).into_iter().map(with).collect()
+        };
+        samples
+            .of(LeakyReluBackward, FLOATS, slopes, |it| {
+                let slope = activation::samples::real(it, "negative_slope")?;
+                activation::samples::of_two(it, ["grad_output", "self"], |grad, x| {
+                    if x > 0.0 { grad } else { slope * grad }
+                })
+            })
+            .tolerance(2.0)
+            .refuses("`negative_slope`", activation::samples::small_pair().and(-1).and(true));
+        samples.rounds(LeakyReluBackward, Roundings::all(Rounding::Result(2)));
+    }
 }

@@ -29,8 +29,14 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    activation::samples(samples, LogSigmoid, number::log_sigmoid).tolerance(8.0);
-    samples.differs(LogSigmoid, activation::LOG_SIGMOID_IN_ROWS);
-    samples.rounds(LogSigmoid, pointwise::ELEMENTARY);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        activation::samples::collect(samples, LogSigmoid, number::log_sigmoid).tolerance(8.0);
+        samples.differs(LogSigmoid, activation::samples::LOG_SIGMOID_IN_ROWS);
+        samples.rounds(LogSigmoid, pointwise::samples::ELEMENTARY);
+    }
 }

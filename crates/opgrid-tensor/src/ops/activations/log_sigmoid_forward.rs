@@ -39,24 +39,6 @@ pub(super) fn register(library: &mut Library) {
     );
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let both = |it: &Inputs| {
-        let of = |function: fn(f64) -> f64| it.unary(DTypeRule::Promoted, |x| number::float_by(x, function));
-        Ok([of(number::log_sigmoid)?, of(|x| (-x.abs()).exp())?].into())
-    };
-    samples.of(LogSigmoidForward, FLOATS, make::unary, both).tolerance(8.0).constant(&["buffer"]);
-    let with_outputs = |dtype| -> Vec<Sample> {
-        let shapes: [&[i64]; 3] = [&[2, 3], &[], &[0]];
-        let x = |sizes: &[i64], seed| make::numbers(dtype, sizes, seed);
-        let one =
-            |sizes: &[i64]| given(x(sizes, 1)).named("output", x(sizes, 2)).named("buffer", x(sizes, 3));
-        shapes.map(one).to_vec()
-    };
-    samples.of(LogSigmoidForwardOutput, FLOATS, with_outputs, both).tolerance(8.0);
-    samples.differs(LogSigmoidForward, activation::LOG_SIGMOID_IN_ROWS);
-    samples.rounds(LogSigmoidForward, pointwise::ELEMENTARY);
-}
-
 /// The buffer first: `self` may lie where the result does.
 fn cpu(input: &Tensor, out: &Tensor, buffer: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Float => {
@@ -66,4 +48,29 @@ fn cpu(input: &Tensor, out: &Tensor, buffer: &Tensor) -> Result<()> {
             below - Functions::ln_1p(power)
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let both = |it: &Inputs| {
+            let of =
+                |function: fn(f64) -> f64| it.unary(DTypeRule::Promoted, |x| number::float_by(x, function));
+            Ok([of(number::log_sigmoid)?, of(|x| (-x.abs()).exp())?].into())
+        };
+        samples.of(LogSigmoidForward, FLOATS, make::unary, both).tolerance(8.0).constant(&["buffer"]);
+        let with_outputs = |dtype| -> Vec<Sample> {
+            let shapes: [&[i64]; 3] = [&[2, 3], &[], &[0]];
+            let x = |sizes: &[i64], seed| make::numbers(dtype, sizes, seed);
+            let one =
+                |sizes: &[i64]| given(x(sizes, 1)).named("output", x(sizes, 2)).named("buffer", x(sizes, 3));
+            shapes.map(one).to_vec()
+        };
+        samples.of(LogSigmoidForwardOutput, FLOATS, with_outputs, both).tolerance(8.0);
+        samples.differs(LogSigmoidForward, activation::samples::LOG_SIGMOID_IN_ROWS);
+        samples.rounds(LogSigmoidForward, pointwise::samples::ELEMENTARY);
+    }
 }

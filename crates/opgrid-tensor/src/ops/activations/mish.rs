@@ -32,12 +32,18 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    activation::samples(samples, Mish, |x| x * x.exp().ln_1p().tanh()).tolerance(16.0);
-    samples.rounds(Mish, pointwise::ELEMENTARY);
-    samples.differs(Mish, departures::activations::SMALLEST_OF_MISH);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Float => elementwise::unary_by::<T, T>(out, input, activations::Mish))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        activation::samples::collect(samples, Mish, |x| x * x.exp().ln_1p().tanh()).tolerance(16.0);
+        samples.rounds(Mish, pointwise::samples::ELEMENTARY);
+        samples.differs(Mish, departures::activations::SMALLEST_OF_MISH);
+    }
 }

@@ -31,51 +31,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(Prelu).kind(&kind::GATE).implicit(prelu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], &[i64]); 7] = [
-            (&[2, 3], &[3]),
-            (&[2, 3, 4], &[3]),
-            (&[4], &[1]),
-            (&[], &[]),
-            (&[0, 2], &[2]),
-            (&[2, 3], &[]),
-            (&[3, 37], &[1]),
-        ];
-        cases
-            .map(|(x, weight)| given(make::numbers(dtype, x, 1)).and(make::numbers(dtype, weight, 2)))
-            .to_vec()
-    };
-    let x = || given(make::numbers(DType::F32, &[2, 3], 0));
-    samples
-        .of(Prelu, FLOATS, inputs, |it| {
-            let (x, weight) = (it.tensor("self")?, it.tensor("weight")?);
-            let channel = if x.sizes().len() > 1 { 1 } else { 0 };
-            Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
-                let slope = match weight.elements() {
-                    [one] => *one,
-                    all => all[position[channel] as usize],
-                };
-                leaky(x.at(position), slope)
-            })
-            .into())
-        })
-        .tolerance(2.0)
-        .refuses("channels", x().and(make::numbers(DType::F32, &[2], 0)))
-        .refuses("dimensions", x().and(make::numbers(DType::F32, &[1, 1], 0)));
-    let pairs = |dtype| make::of_one_dtype(make::pairs(dtype));
-    samples
-        .of(PreluKernel, FLOATS, pairs, |it| it.binary(DTypeRule::Promoted, leaky))
-        .tolerance(2.0)
-        .refuses("expected float32 as `self`", x().and(make::numbers(DType::F64, &[3], 0)));
-    samples.rounds(Prelu, Roundings::all(Rounding::Result(2)));
-    samples.rounds(PreluKernel, Roundings::all(Rounding::Result(2)));
-}
-
-fn leaky(x: Scalar, slope: Scalar) -> Scalar {
-    if x.to_complex().re > 0.0 { x } else { number::times(slope, x) }
-}
-
 fn prelu(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
     let (dims, count) = (input.spec()?.sizes().len(), weight.spec()?.numel());
     if count != 1 {
@@ -128,4 +83,55 @@ fn cpu(input: &Tensor, weight: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Float => {
         elementwise::binary::<T, T, T>(out, input, weight, |x, slope| if x > 0.0 { x } else { slope * x })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], &[i64]); 7] = [
+                (&[2, 3], &[3]),
+                (&[2, 3, 4], &[3]),
+                (&[4], &[1]),
+                (&[], &[]),
+                (&[0, 2], &[2]),
+                (&[2, 3], &[]),
+                (&[3, 37], &[1]),
+            ];
+            cases
+                .map(|(x, weight)| given(make::numbers(dtype, x, 1)).and(make::numbers(dtype, weight, 2)))
+                .to_vec()
+        };
+        let x = || given(make::numbers(DType::F32, &[2, 3], 0));
+        samples
+            .of(Prelu, FLOATS, inputs, |it| {
+                let (x, weight) = (it.tensor("self")?, it.tensor("weight")?);
+                let channel = if x.sizes().len() > 1 { 1 } else { 0 };
+                Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
+                    let slope = match weight.elements() {
+                        [one] => *one,
+                        all => all[position[channel] as usize],
+                    };
+                    leaky(x.at(position), slope)
+                })
+                .into())
+            })
+            .tolerance(2.0)
+            .refuses("channels", x().and(make::numbers(DType::F32, &[2], 0)))
+            .refuses("dimensions", x().and(make::numbers(DType::F32, &[1, 1], 0)));
+        let pairs = |dtype| make::of_one_dtype(make::pairs(dtype));
+        samples
+            .of(PreluKernel, FLOATS, pairs, |it| it.binary(DTypeRule::Promoted, leaky))
+            .tolerance(2.0)
+            .refuses("expected float32 as `self`", x().and(make::numbers(DType::F64, &[3], 0)));
+        samples.rounds(Prelu, Roundings::all(Rounding::Result(2)));
+        samples.rounds(PreluKernel, Roundings::all(Rounding::Result(2)));
+    }
+
+    fn leaky(x: Scalar, slope: Scalar) -> Scalar {
+        if x.to_complex().re > 0.0 { x } else { number::times(slope, x) }
+    }
 }

@@ -28,7 +28,13 @@ pub(super) fn register(library: &mut Library) {
     library.implement(Relu6Inplace).implicit(|input| HardtanhInplace.call(input, LOW, HIGH));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Relu6, REAL, make::unary, |it| activation::limited(it, 0.0, 6.0));
-    samples.differs(Relu6, departures::arithmetic::SIGN_OF_ZERO);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Relu6, REAL, make::unary, |it| activation::samples::limited(it, 0.0, 6.0));
+        samples.differs(Relu6, departures::arithmetic::SIGN_OF_ZERO);
+    }
 }

@@ -30,7 +30,14 @@ pub(super) fn register(library: &mut Library) {
         .implicit(|input| EluInplace.call(input, ALPHA.into(), SCALE.into(), 1.into()));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    activation::samples(samples, Selu, |x| activation::elu(x, [ALPHA, SCALE, 1.0])).tolerance(8.0);
-    samples.rounds(Selu, pointwise::ELEMENTARY);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        activation::samples::collect(samples, Selu, |x| activation::samples::elu(x, [ALPHA, SCALE, 1.0]))
+            .tolerance(8.0);
+        samples.rounds(Selu, pointwise::samples::ELEMENTARY);
+    }
 }

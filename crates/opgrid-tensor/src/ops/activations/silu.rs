@@ -30,19 +30,25 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .unary(Silu, INEXACT, DTypeRule::Promoted, |x| {
-            number::inexact(x, |x| x / (1.0 + (-x).exp()), |x| x / (1.0 + (-x).exp()))
-        })
-        .tolerance(16.0);
-    samples.differs_as(
-        Silu,
-        &[departures::math::NOT_FINITE, departures::math::IN_RANGE, departures::math::SIGMOIDS],
-    );
-    samples.rounds(Silu, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Inexact => elementwise::unary_by::<T, T>(out, input, activations::Silu))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .unary(Silu, INEXACT, DTypeRule::Promoted, |x| {
+                number::inexact(x, |x| x / (1.0 + (-x).exp()), |x| x / (1.0 + (-x).exp()))
+            })
+            .tolerance(16.0);
+        samples.differs_as(
+            Silu,
+            &[departures::math::NOT_FINITE, departures::math::IN_RANGE, departures::math::SIGMOIDS],
+        );
+        samples.rounds(Silu, pointwise::samples::ELEMENTARY);
+    }
 }

@@ -32,17 +32,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    activation::inexact_slopes(samples, SiluBackward, |grad, x| {
-        let sigmoid = (1.0 + (-x).exp()).inv();
-        grad * sigmoid * (1.0 + x * (1.0 - sigmoid))
-    })
-    .tolerance(32.0);
-    samples.differs_as(SiluBackward, &[departures::math::NOT_FINITE, departures::math::IN_RANGE]);
-    // Terms are larger than the inputs near the poles of the complex function.
-    samples.rounds(SiluBackward, Roundings::all(Rounding::Sum(16)).complex(Rounding::Products(64)));
-}
-
 fn cpu(grad: &Tensor, input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(result_type(&[grad, input])?, T: Inexact => {
         elementwise::binary::<T, T, T>(out, grad, input, |grad, x| {
@@ -50,4 +39,21 @@ fn cpu(grad: &Tensor, input: &Tensor, out: &Tensor) -> Result<()> {
             grad.times(sigmoid).times(one.plus(x.times(one.minus(sigmoid))))
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        activation::samples::inexact_slopes(samples, SiluBackward, |grad, x| {
+            let sigmoid = (1.0 + (-x).exp()).inv();
+            grad * sigmoid * (1.0 + x * (1.0 - sigmoid))
+        })
+        .tolerance(32.0);
+        samples.differs_as(SiluBackward, &[departures::math::NOT_FINITE, departures::math::IN_RANGE]);
+        // Terms are larger than the inputs near the poles of the complex function.
+        samples.rounds(SiluBackward, Roundings::all(Rounding::Sum(16)).complex(Rounding::Products(64)));
+    }
 }

@@ -27,23 +27,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(
-            Softplus,
-            FLOATS,
-            |dtype| activation::with_numbers(dtype, &[&[], &[2.0, 3.0]]),
-            |it| {
-                let [beta, threshold] = [activation::real(it, "beta")?, activation::real(it, "threshold")?];
-                let soft = |x: f64| if beta * x > threshold { x } else { (beta * x).exp().ln_1p() / beta };
-                it.unary(DTypeRule::Promoted, |x| number::float_by(x, soft))
-            },
-        )
-        .tolerance(8.0);
-    samples.differs(Softplus, pointwise::NUMBER_IN_RANGE);
-    samples.rounds(Softplus, pointwise::ELEMENTARY);
-}
-
 fn shape(input: &Tensor, beta: Scalar, threshold: Scalar) -> Result<TensorSpec> {
     activation::with_factors(pointwise::float_unary(input)?, &[beta, threshold])
 }
@@ -53,4 +36,29 @@ fn cpu(input: &Tensor, beta: Scalar, threshold: Scalar, out: &Tensor) -> Result<
         let (beta, threshold) = (arithmetic::element(beta)?, arithmetic::element(threshold)?);
         elementwise::unary_by::<T, T>(out, input, activations::Softplus::<Math<T>> { beta, threshold })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(
+                Softplus,
+                FLOATS,
+                |dtype| activation::samples::with_numbers(dtype, &[&[], &[2.0, 3.0]]),
+                |it| {
+                    let [beta, threshold] =
+                        [activation::samples::real(it, "beta")?, activation::samples::real(it, "threshold")?];
+                    let soft =
+                        |x: f64| if beta * x > threshold { x } else { (beta * x).exp().ln_1p() / beta };
+                    it.unary(DTypeRule::Promoted, |x| number::float_by(x, soft))
+                },
+            )
+            .tolerance(8.0);
+        samples.differs(Softplus, pointwise::samples::NUMBER_IN_RANGE);
+        samples.rounds(Softplus, pointwise::samples::ELEMENTARY);
+    }
 }

@@ -27,31 +27,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(
-            Softshrink,
-            FLOATS,
-            |dtype| activation::with_numbers(dtype, &[&[], &[1.25]]),
-            |it| {
-                let lambd = activation::real(it, "lambd")?;
-                let one = |x: f64| {
-                    if x > lambd {
-                        x - lambd
-                    } else if x < -lambd {
-                        x + lambd
-                    } else {
-                        0.0 * x
-                    }
-                };
-                it.unary(DTypeRule::Promoted, |x| number::float_by(x, one))
-            },
-        )
-        .tolerance(2.0)
-        .refuses("expected a finite number, zero or more", given(make::numbers(DType::F32, &[2], 0)).and(-1));
-    samples.differs_as(Softshrink, &[departures::arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
-}
-
 fn shape(input: &Tensor, lambd: Scalar) -> Result<TensorSpec> {
     let spec = pointwise::float_unary(input)?;
     with_dtype!(spec.dtype(), T: Float => arithmetic::element::<T>(lambd).map(drop))?;
@@ -70,4 +45,41 @@ fn cpu(input: &Tensor, lambd: Scalar, out: &Tensor) -> Result<()> {
             if x > lambd { x - lambd } else { below }
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(
+                Softshrink,
+                FLOATS,
+                |dtype| activation::samples::with_numbers(dtype, &[&[], &[1.25]]),
+                |it| {
+                    let lambd = activation::samples::real(it, "lambd")?;
+                    let one = |x: f64| {
+                        if x > lambd {
+                            x - lambd
+                        } else if x < -lambd {
+                            x + lambd
+                        } else {
+                            0.0 * x
+                        }
+                    };
+                    it.unary(DTypeRule::Promoted, |x| number::float_by(x, one))
+                },
+            )
+            .tolerance(2.0)
+            .refuses(
+                "expected a finite number, zero or more",
+                given(make::numbers(DType::F32, &[2], 0)).and(-1),
+            );
+        samples.differs_as(
+            Softshrink,
+            &[departures::arithmetic::SIGN_OF_ZERO, pointwise::samples::NUMBER_IN_RANGE],
+        );
+    }
 }

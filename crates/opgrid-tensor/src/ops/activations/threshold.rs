@@ -28,19 +28,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| -> Vec<Sample> {
-        make::unary(dtype).into_iter().map(|sample| sample.and(1).and(7)).collect()
-    };
-    samples
-        .of(Threshold, REAL, inputs, |it| {
-            let (threshold, value): (f64, Scalar) = (activation::real(it, "threshold")?, it.value("value")?);
-            it.unary(DTypeRule::Promoted, |x| if x.to_complex().re <= threshold { value } else { x })
-        })
-        .refuses("without overflow", given(make::numbers(DType::U8, &[2], 0)).and(1).and(300));
-    samples.differs(Threshold, pointwise::NUMBER_IN_RANGE);
-}
-
 fn shape(input: &Tensor, threshold: Scalar, value: Scalar) -> Result<TensorSpec> {
     pointwise::real_with_numbers(pointwise::unary(input)?, &[threshold, value])
 }
@@ -50,4 +37,24 @@ fn cpu(input: &Tensor, threshold: Scalar, value: Scalar, out: &Tensor) -> Result
         let (threshold, value) = (arithmetic::element::<Math<T>>(threshold)?, arithmetic::element::<T>(value)?.widen());
         elementwise::unary::<T, T>(out, input, move |x| if x.is_at_most(threshold) { value } else { x })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| -> Vec<Sample> {
+            make::unary(dtype).into_iter().map(|sample| sample.and(1).and(7)).collect()
+        };
+        samples
+            .of(Threshold, REAL, inputs, |it| {
+                let (threshold, value): (f64, Scalar) =
+                    (activation::samples::real(it, "threshold")?, it.value("value")?);
+                it.unary(DTypeRule::Promoted, |x| if x.to_complex().re <= threshold { value } else { x })
+            })
+            .refuses("without overflow", given(make::numbers(DType::U8, &[2], 0)).and(1).and(300));
+        samples.differs(Threshold, pointwise::samples::NUMBER_IN_RANGE);
+    }
 }

@@ -27,23 +27,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let slopes = |dtype| -> Vec<Sample> {
-        let pairs = make::computed_in(REAL, dtype, make::pairs_to_divide(dtype));
-        pairs.into_iter().map(|sample| sample.and(1)).collect()
-    };
-    samples.of(ThresholdBackward, REAL, slopes, |it| {
-        let threshold = activation::real(it, "threshold")?;
-        it.binary(
-            DTypeRule::Promoted,
-            |grad, x| {
-                if x.to_complex().re <= threshold { Scalar::Int(0) } else { grad }
-            },
-        )
-    });
-    samples.differs(ThresholdBackward, pointwise::NUMBER_IN_RANGE);
-}
-
 fn shape(grad: &Tensor, input: &Tensor, threshold: Scalar) -> Result<TensorSpec> {
     pointwise::real_with_numbers(pointwise::promoted([("grad_output", grad), ("self", input)])?, &[threshold])
 }
@@ -55,4 +38,27 @@ fn cpu(grad: &Tensor, input: &Tensor, threshold: Scalar, out: &Tensor) -> Result
             if x.is_at_most(threshold) { Math::<T>::ZERO } else { grad }
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let slopes = |dtype| -> Vec<Sample> {
+            let pairs = make::computed_in(REAL, dtype, make::pairs_to_divide(dtype));
+            pairs.into_iter().map(|sample| sample.and(1)).collect()
+        };
+        samples.of(ThresholdBackward, REAL, slopes, |it| {
+            let threshold = activation::samples::real(it, "threshold")?;
+            it.binary(
+                DTypeRule::Promoted,
+                |grad, x| {
+                    if x.to_complex().re <= threshold { Scalar::Int(0) } else { grad }
+                },
+            )
+        });
+        samples.differs(ThresholdBackward, pointwise::samples::NUMBER_IN_RANGE);
+    }
 }

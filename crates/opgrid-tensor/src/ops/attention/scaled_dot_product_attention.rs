@@ -18,7 +18,6 @@
 //! - Source: torch.nn.functional.scaled_dot_product_attention, PyTorch 2.15; A. Vaswani et al., Attention Is All You Need
 //!   (2017).
 
-use super::flash_attention::{OF_ANY_STRIDES, ROW_FOR_EACH_KEY};
 use crate::ops::kinds::dropout::dropped;
 use crate::ops::prelude::*;
 use crate::ops::{
@@ -40,182 +39,6 @@ pub(super) fn register(library: &mut Library) {
             math([query, key, value], (attn_mask, is_causal), &drop, scale, enable_gqa)
         },
     );
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3, 4], 0);
-    let of = |q: &Plain, k: &Plain, v: &Plain| given(q.clone()).and(k.clone()).and(v.clone());
-    let mask = make::numbers(DType::F32, &[3, 3], 0);
-    samples
-        .of(ScaledDotProductAttention, normalisations::FLOATS, inputs, reference)
-        .tolerance(64.0)
-        .refuses("at least 2", of(&x.with_sizes(&[24]), &x, &x))
-        .refuses("convert one of them", of(&x, &x.to(DType::F64), &x))
-        .refuses("with a mask", of(&x, &x, &x).and(mask.clone()).and(0.0).and(true))
-        .refuses("a probability", of(&x, &x, &x).and(Value::None).and(-0.5))
-        .refuses("a row for each", of(&x, &x, &x.with_sizes(&[2, 2, 6])))
-        .refuses("`attn_mask` has dtype", of(&x, &x, &x).and(mask.to(DType::I64)))
-        .refuses("does not broadcast", of(&x, &x, &x).and(make::numbers(DType::F32, &[2, 3], 0)));
-    samples
-        .of(ScaledDotProductAttentionMath, normalisations::FLOATS, math_inputs, |it| {
-            let (out, weights) = reference_of_math(it)?;
-            Ok([out, weights].into())
-        })
-        .tolerance(256.0);
-    samples.rounds(ScaledDotProductAttention, Roundings::all(Rounding::Sum(64)));
-    samples.rounds(ScaledDotProductAttentionMath, Roundings::all(Rounding::Sum(256)));
-    samples.differs_as(
-        ScaledDotProductAttention,
-        &[ROW_FOR_EACH_KEY, OF_ANY_STRIDES, PROBABILITIES, WITHOUT_ELEMENTS],
-    );
-    samples.differs_as(ScaledDotProductAttentionMath, &[PROBABILITIES, OF_INTEGERS, WITHOUT_ELEMENTS]);
-}
-
-const PROBABILITIES: Difference = Difference {
-    id: "negative-probabilities-of-dropout",
-    what: "torch drops no weights of attention where the probability is negative or no number; here it is refused, as \
-           one above 1",
-    why: "a wrong probability is a mistake that nobody notices",
-    test: ("opgrid-tensor/tests/all/networks.rs", "attention_is_checked"),
-    when: |seen| seen.we_refuse("argument `dropout_p` is -") || seen.we_refuse("argument `dropout_p` is NaN"),
-    directed: None,
-};
-
-const OF_INTEGERS: Difference = Difference {
-    id: "attention-of-integers",
-    what: "torch cuts the weights of attention to whole numbers where queries are integers or bools beside keys and \
-           values of floats; here they are refused",
-    why: "weights are numbers between 0 and 1",
-    test: ("opgrid-tensor/tests/all/networks.rs", "attention_is_checked"),
-    when: |seen| {
-        let query = seen.tensor("query").map(|query| query.dtype);
-        let is_whole = query.is_some_and(|dtype| !dtype.is_floating_point() && !dtype.is_complex());
-        is_whole && seen.we_refuse("expected a floating-point dtype")
-    },
-    directed: None,
-};
-
-const WITHOUT_ELEMENTS: Difference = Difference {
-    id: "attention-without-elements",
-    what: "torch gives zeros of the sizes of the queries, in rows, where queries, keys or values have no elements, whatever \
-           the other sizes are; here sizes in front broadcast, and others must fit, as with elements",
-    why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/all/networks.rs", "attention_is_checked"),
-    when: |seen| {
-        let is_empty = |name: &&str| seen.tensor(name).is_some_and(Operand::is_empty);
-        let has_none = ["query", "key", "value"].iter().any(is_empty);
-        has_none && (matches!(seen.part, Part::Sizes | Part::Strides) || seen.we_refuse(""))
-    },
-    directed: None,
-};
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let tensors = |q: &[i64], k: &[i64], v: &[i64]| {
-        given(make::numbers(dtype, q, 1)).and(make::numbers(dtype, k, 2)).and(make::numbers(dtype, v, 3))
-    };
-    let usual = || tensors(&[2, 3, 4, 8], &[2, 3, 5, 8], &[2, 3, 5, 8]);
-    let bools =
-        Plain::from_fn(DType::Bool, &[4, 5], |at| Scalar::Bool(at[0] != 1 && (at[0] + at[1]) % 3 != 0));
-    vec![
-        usual(),
-        usual().and(bools.clone()),
-        usual().and(make::numbers(dtype, &[4, 5], 4)),
-        usual().and(Value::None).and(0.0).and(true),
-        usual().named("scale", 0.5),
-        tensors(&[3, 4, 8], &[3, 5, 8], &[3, 5, 8]),
-        tensors(&[4, 8], &[5, 8], &[5, 8]).and(bools),
-        tensors(&[2, 3, 4, 8], &[2, 3, 5, 8], &[2, 3, 5, 6]),
-        tensors(&[2, 6, 4, 3], &[2, 3, 5, 3], &[2, 3, 5, 3]).named("enable_gqa", true),
-        tensors(&[1, 3, 4, 2], &[2, 3, 5, 2], &[2, 1, 5, 2]),
-        tensors(&[2, 3, 0, 8], &[2, 3, 5, 8], &[2, 3, 5, 8]),
-        tensors(&[2, 3, 4, 8], &[2, 3, 5, 8], &[2, 3, 5, 6]).named("scale", -0.5),
-        // Few enough elements for the checks of gradients.
-        tensors(&[1, 1, 2, 2], &[1, 1, 2, 2], &[1, 1, 2, 2]).and(Value::None).and(0.0).and(true),
-        tensors(&[1, 1, 1, 2], &[1, 1, 3, 2], &[1, 1, 3, 2]),
-    ]
-}
-
-fn math_inputs(dtype: DType) -> Vec<Sample> {
-    let without = |mut sample: Sample| {
-        // As numbers, bools would be added.
-        if sample
-            .positional
-            .get(3)
-            .is_some_and(|mask| mask.tensors().iter().any(|mask| mask.dtype() == DType::Bool))
-        {
-            sample.positional.truncate(3);
-        }
-        sample
-    };
-    inputs(dtype).into_iter().map(without).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    Ok(reference_of_math(it)?.0.into())
-}
-
-/// The result and the weights, by plain loops over all scores.
-fn reference_of_math(it: &Inputs) -> Result<(Plain, Plain)> {
-    let (q, k, v) = (it.tensor("query")?, it.tensor("key")?, it.tensor("value")?);
-    let mask = it.tensor("attn_mask").ok();
-    let is_causal: bool = it.value("is_causal")?;
-    let front = |of: &Plain| of.sizes()[..of.sizes().len() - 2].to_vec();
-    let last = |of: &Plain| [of.sizes()[of.sizes().len() - 2], of.sizes()[of.sizes().len() - 1]];
-    let [[l, e], [s, _], [_, columns]] = [last(q), last(k), last(v)];
-    let scale = it.option::<f64>("scale")?.unwrap_or(1.0 / (e as f64).sqrt());
-    let is_grouped: bool = it.value("enable_gqa")?;
-    let before = match is_grouped {
-        true => front(q),
-        false => naive::broadcast([&front(q)[..], &front(k), &front(v)].into_iter())?,
-    };
-    let real = |x: Scalar| x.to_complex().re;
-    // The place of a head of keys that serves a head of queries.
-    let own = |of: &Plain, stack: &[i64]| {
-        let mut stack = stack.to_vec();
-        if let (true, Some(head)) = (is_grouped, stack.last_mut()) {
-            *head = *head * of.sizes()[of.sizes().len() - 3] / q.sizes()[q.sizes().len() - 3];
-        }
-        stack
-    };
-    let weights = Plain::from_fn(DType::F64, &[&before[..], &[l, s]].concat(), |position| {
-        let (stack, cell) = position.split_at(before.len());
-        let score = |j: i64| {
-            let product = |at| {
-                real(q.at(&[stack, &[cell[0], at]].concat()))
-                    * real(k.at(&[&own(k, stack)[..], &[j, at]].concat()))
-            };
-            let added = match mask {
-                Some(mask) if mask.dtype() == DType::Bool => {
-                    if mask.at(&[stack, &[cell[0], j]].concat()).to_bool() { 0.0 } else { f64::NEG_INFINITY }
-                }
-                Some(mask) => real(mask.at(&[stack, &[cell[0], j]].concat())),
-                None => 0.0,
-            };
-            let is_hidden = is_causal && j > cell[0];
-            if is_hidden { f64::NEG_INFINITY } else { (0..e).map(product).sum::<f64>() * scale + added }
-        };
-        let scores: Vec<f64> = (0..s).map(score).collect();
-        let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = scores.iter().map(|score| (score - largest).exp()).sum();
-        let weight = (scores[cell[1] as usize] - largest).exp() / sum;
-        Scalar::Float(if largest.is_finite() { weight } else { 0.0 })
-    });
-    let out = Plain::from_fn(q.dtype(), &[&before[..], &[l, columns]].concat(), |position| {
-        let (stack, cell) = position.split_at(before.len());
-        let term = |j| {
-            real(weights.at(&[stack, &[cell[0], j]].concat()))
-                * real(v.at(&[&own(v, stack)[..], &[j, cell[1]]].concat()))
-        };
-        Scalar::Float((0..s).map(term).sum())
-    });
-    // Weights do not know of the dimensions in front that only values have.
-    let scored = match is_grouped {
-        true => before,
-        false => naive::broadcast([&front(q)[..], &front(k)].into_iter())?,
-    };
-    let weights =
-        Plain::from_fn(q.dtype(), &[&scored[..], &[l, s]].concat(), |position| weights.at(position));
-    Ok((out, weights))
 }
 
 /// How weights are dropped.
@@ -414,5 +237,194 @@ fn grouped(query: &Tensor, tensor: &Tensor) -> Result<Tensor> {
             );
             Err(argument(message))
         }
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::attention::flash_attention::samples::{OF_ANY_STRIDES, ROW_FOR_EACH_KEY};
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3, 4], 0);
+        let of = |q: &Plain, k: &Plain, v: &Plain| given(q.clone()).and(k.clone()).and(v.clone());
+        let mask = make::numbers(DType::F32, &[3, 3], 0);
+        samples
+            .of(ScaledDotProductAttention, normalisations::samples::FLOATS, inputs, reference)
+            .tolerance(64.0)
+            .refuses("at least 2", of(&x.with_sizes(&[24]), &x, &x))
+            .refuses("convert one of them", of(&x, &x.to(DType::F64), &x))
+            .refuses("with a mask", of(&x, &x, &x).and(mask.clone()).and(0.0).and(true))
+            .refuses("a probability", of(&x, &x, &x).and(Value::None).and(-0.5))
+            .refuses("a row for each", of(&x, &x, &x.with_sizes(&[2, 2, 6])))
+            .refuses("`attn_mask` has dtype", of(&x, &x, &x).and(mask.to(DType::I64)))
+            .refuses("does not broadcast", of(&x, &x, &x).and(make::numbers(DType::F32, &[2, 3], 0)));
+        samples
+            .of(ScaledDotProductAttentionMath, normalisations::samples::FLOATS, math_inputs, |it| {
+                let (out, weights) = reference_of_math(it)?;
+                Ok([out, weights].into())
+            })
+            .tolerance(256.0);
+        samples.rounds(ScaledDotProductAttention, Roundings::all(Rounding::Sum(64)));
+        samples.rounds(ScaledDotProductAttentionMath, Roundings::all(Rounding::Sum(256)));
+        samples.differs_as(
+            ScaledDotProductAttention,
+            &[ROW_FOR_EACH_KEY, OF_ANY_STRIDES, PROBABILITIES, WITHOUT_ELEMENTS],
+        );
+        samples.differs_as(ScaledDotProductAttentionMath, &[PROBABILITIES, OF_INTEGERS, WITHOUT_ELEMENTS]);
+    }
+
+    const PROBABILITIES: Difference = Difference {
+        id: "negative-probabilities-of-dropout",
+        what: "torch drops no weights of attention where the probability is negative or no number; here it is refused, as \
+               one above 1",
+        why: "a wrong probability is a mistake that nobody notices",
+        test: ("opgrid-tensor/tests/all/networks.rs", "attention_is_checked"),
+        when: |seen| {
+            seen.we_refuse("argument `dropout_p` is -") || seen.we_refuse("argument `dropout_p` is NaN")
+        },
+        directed: None,
+    };
+
+    const OF_INTEGERS: Difference = Difference {
+        id: "attention-of-integers",
+        what: "torch cuts the weights of attention to whole numbers where queries are integers or bools beside keys and \
+               values of floats; here they are refused",
+        why: "weights are numbers between 0 and 1",
+        test: ("opgrid-tensor/tests/all/networks.rs", "attention_is_checked"),
+        when: |seen| {
+            let query = seen.tensor("query").map(|query| query.dtype);
+            let is_whole = query.is_some_and(|dtype| !dtype.is_floating_point() && !dtype.is_complex());
+            is_whole && seen.we_refuse("expected a floating-point dtype")
+        },
+        directed: None,
+    };
+
+    const WITHOUT_ELEMENTS: Difference = Difference {
+        id: "attention-without-elements",
+        what: "torch gives zeros of the sizes of the queries, in rows, where queries, keys or values have no elements, whatever \
+               the other sizes are; here sizes in front broadcast, and others must fit, as with elements",
+        why: "whether a program is right must not depend on its data",
+        test: ("opgrid-tensor/tests/all/networks.rs", "attention_is_checked"),
+        when: |seen| {
+            let is_empty = |name: &&str| seen.tensor(name).is_some_and(Operand::is_empty);
+            let has_none = ["query", "key", "value"].iter().any(is_empty);
+            has_none && (matches!(seen.part, Part::Sizes | Part::Strides) || seen.we_refuse(""))
+        },
+        directed: None,
+    };
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let tensors = |q: &[i64], k: &[i64], v: &[i64]| {
+            given(make::numbers(dtype, q, 1)).and(make::numbers(dtype, k, 2)).and(make::numbers(dtype, v, 3))
+        };
+        let usual = || tensors(&[2, 3, 4, 8], &[2, 3, 5, 8], &[2, 3, 5, 8]);
+        let bools =
+            Plain::from_fn(DType::Bool, &[4, 5], |at| Scalar::Bool(at[0] != 1 && (at[0] + at[1]) % 3 != 0));
+        vec![
+            usual(),
+            usual().and(bools.clone()),
+            usual().and(make::numbers(dtype, &[4, 5], 4)),
+            usual().and(Value::None).and(0.0).and(true),
+            usual().named("scale", 0.5),
+            tensors(&[3, 4, 8], &[3, 5, 8], &[3, 5, 8]),
+            tensors(&[4, 8], &[5, 8], &[5, 8]).and(bools),
+            tensors(&[2, 3, 4, 8], &[2, 3, 5, 8], &[2, 3, 5, 6]),
+            tensors(&[2, 6, 4, 3], &[2, 3, 5, 3], &[2, 3, 5, 3]).named("enable_gqa", true),
+            tensors(&[1, 3, 4, 2], &[2, 3, 5, 2], &[2, 1, 5, 2]),
+            tensors(&[2, 3, 0, 8], &[2, 3, 5, 8], &[2, 3, 5, 8]),
+            tensors(&[2, 3, 4, 8], &[2, 3, 5, 8], &[2, 3, 5, 6]).named("scale", -0.5),
+            // Few enough elements for the checks of gradients.
+            tensors(&[1, 1, 2, 2], &[1, 1, 2, 2], &[1, 1, 2, 2]).and(Value::None).and(0.0).and(true),
+            tensors(&[1, 1, 1, 2], &[1, 1, 3, 2], &[1, 1, 3, 2]),
+        ]
+    }
+
+    fn math_inputs(dtype: DType) -> Vec<Sample> {
+        let without = |mut sample: Sample| {
+            // As numbers, bools would be added.
+            if sample
+                .positional
+                .get(3)
+                .is_some_and(|mask| mask.tensors().iter().any(|mask| mask.dtype() == DType::Bool))
+            {
+                sample.positional.truncate(3);
+            }
+            sample
+        };
+        inputs(dtype).into_iter().map(without).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        Ok(reference_of_math(it)?.0.into())
+    }
+
+    /// The result and the weights, by plain loops over all scores.
+    fn reference_of_math(it: &Inputs) -> Result<(Plain, Plain)> {
+        let (q, k, v) = (it.tensor("query")?, it.tensor("key")?, it.tensor("value")?);
+        let mask = it.tensor("attn_mask").ok();
+        let is_causal: bool = it.value("is_causal")?;
+        let front = |of: &Plain| of.sizes()[..of.sizes().len() - 2].to_vec();
+        let last = |of: &Plain| [of.sizes()[of.sizes().len() - 2], of.sizes()[of.sizes().len() - 1]];
+        let [[l, e], [s, _], [_, columns]] = [last(q), last(k), last(v)];
+        let scale = it.option::<f64>("scale")?.unwrap_or(1.0 / (e as f64).sqrt());
+        let is_grouped: bool = it.value("enable_gqa")?;
+        let before = match is_grouped {
+            true => front(q),
+            false => naive::broadcast([&front(q)[..], &front(k), &front(v)].into_iter())?,
+        };
+        let real = |x: Scalar| x.to_complex().re;
+        // The place of a head of keys that serves a head of queries.
+        let own = |of: &Plain, stack: &[i64]| {
+            let mut stack = stack.to_vec();
+            if let (true, Some(head)) = (is_grouped, stack.last_mut()) {
+                *head = *head * of.sizes()[of.sizes().len() - 3] / q.sizes()[q.sizes().len() - 3];
+            }
+            stack
+        };
+        let weights = Plain::from_fn(DType::F64, &[&before[..], &[l, s]].concat(), |position| {
+            let (stack, cell) = position.split_at(before.len());
+            let score = |j: i64| {
+                let product = |at| {
+                    real(q.at(&[stack, &[cell[0], at]].concat()))
+                        * real(k.at(&[&own(k, stack)[..], &[j, at]].concat()))
+                };
+                let added = match mask {
+                    Some(mask) if mask.dtype() == DType::Bool => {
+                        if mask.at(&[stack, &[cell[0], j]].concat()).to_bool() {
+                            0.0
+                        } else {
+                            f64::NEG_INFINITY
+                        }
+                    }
+                    Some(mask) => real(mask.at(&[stack, &[cell[0], j]].concat())),
+                    None => 0.0,
+                };
+                let is_hidden = is_causal && j > cell[0];
+                if is_hidden { f64::NEG_INFINITY } else { (0..e).map(product).sum::<f64>() * scale + added }
+            };
+            let scores: Vec<f64> = (0..s).map(score).collect();
+            let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = scores.iter().map(|score| (score - largest).exp()).sum();
+            let weight = (scores[cell[1] as usize] - largest).exp() / sum;
+            Scalar::Float(if largest.is_finite() { weight } else { 0.0 })
+        });
+        let out = Plain::from_fn(q.dtype(), &[&before[..], &[l, columns]].concat(), |position| {
+            let (stack, cell) = position.split_at(before.len());
+            let term = |j| {
+                real(weights.at(&[stack, &[cell[0], j]].concat()))
+                    * real(v.at(&[&own(v, stack)[..], &[j, cell[1]]].concat()))
+            };
+            Scalar::Float((0..s).map(term).sum())
+        });
+        // Weights do not know of the dimensions in front that only values have.
+        let scored = match is_grouped {
+            true => before,
+            false => naive::broadcast([&front(q)[..], &front(k)].into_iter())?,
+        };
+        let weights =
+            Plain::from_fn(q.dtype(), &[&scored[..], &[l, s]].concat(), |position| weights.at(position));
+        Ok((out, weights))
     }
 }

@@ -17,15 +17,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(Allclose).kind(&kind::QUESTION).on_every_backend(allclose);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Allclose, ANY, make::nearby, |it| {
-            let close = comparison::is_close(it)?;
-            Ok(Expected::Value(close.elements().iter().all(|close| close.to_bool()).into()))
-        })
-        .not_on_meta();
-}
-
 fn allclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<bool> {
     let all = All.call(&Isclose.call(input, other, rtol, atol, equal_nan)?)?;
     Ok(all.to_vec::<Bool>()? == [Bool::TRUE])
@@ -39,5 +30,20 @@ impl Tensor {
     /// Those of [`Allclose`].
     pub fn allclose(&self, other: &Self, rtol: f64, atol: f64) -> Result<bool> {
         Allclose.call(self, other, rtol, atol, false)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(Allclose, ANY, make::nearby, |it| {
+                let close = comparison::samples::is_close(it)?;
+                Ok(Expected::Value(close.elements().iter().all(|close| close.to_bool()).into()))
+            })
+            .not_on_meta();
     }
 }

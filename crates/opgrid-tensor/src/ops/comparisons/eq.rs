@@ -30,11 +30,17 @@ pub(super) fn register(library: &mut Library) {
         .number(EqScalarOut, EqTensorOut);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    comparison::samples(samples, (EqTensor, EqScalar), STORED, number::same);
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Stored => elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (a == b).into()))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        comparison::samples::collect(samples, (EqTensor, EqScalar), STORED, number::same);
+    }
 }

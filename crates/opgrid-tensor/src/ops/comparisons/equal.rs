@@ -20,16 +20,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(Equal).kind(&kind::QUESTION).kernel(DispatchKey::Cpu, equal);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Equal, STORED, make::nearby_pairs, |it| {
-            let (a, b) = (it.tensor("self")?, it.tensor("other")?);
-            let mut pairs = a.elements().iter().zip(b.elements());
-            Ok(Expected::Value((a.sizes() == b.sizes() && pairs.all(|(a, b)| number::same(*a, *b))).into()))
-        })
-        .not_on_meta();
-}
-
 fn equal(input: &Tensor, other: &Tensor) -> Result<bool> {
     pointwise::check_one_device(("self", input), ("other", other))
         .map_err(|error| error.within("aten::equal"))?;
@@ -42,4 +32,22 @@ fn equal(input: &Tensor, other: &Tensor) -> Result<bool> {
     with_dtype!(result_type(&[input, other])?, T: Stored => elementwise::binary::<Bool, T, T>(&same, input, other, |a, b| (a == b).into()))?;
     choice::all(&all, &same, &[])?;
     Ok(all.to_vec::<Bool>()? == [Bool::TRUE])
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(Equal, STORED, make::nearby_pairs, |it| {
+                let (a, b) = (it.tensor("self")?, it.tensor("other")?);
+                let mut pairs = a.elements().iter().zip(b.elements());
+                Ok(Expected::Value(
+                    (a.sizes() == b.sizes() && pairs.all(|(a, b)| number::same(*a, *b))).into(),
+                ))
+            })
+            .not_on_meta();
+    }
 }

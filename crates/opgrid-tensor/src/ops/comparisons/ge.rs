@@ -32,15 +32,21 @@ pub(super) fn register(library: &mut Library) {
         .number(GeScalarOut, GeTensorOut);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    comparison::samples(samples, (GeTensor, GeScalar), ORDERED, |a, b| {
-        number::order(a, b).is_some_and(|order| order.is_ge())
-    });
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Ordered => {
         elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (b.is_at_most(a)).into())
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        comparison::samples::collect(samples, (GeTensor, GeScalar), ORDERED, |a, b| {
+            number::order(a, b).is_some_and(|order| order.is_ge())
+        });
+    }
 }

@@ -23,14 +23,6 @@ pub(super) fn register(library: &mut Library) {
         .kernel(DispatchKey::CompositeImplicitAutograd, isclose);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2], 0);
-    samples
-        .of(Isclose, ANY, make::nearby, |it| Ok(comparison::is_close(it)?.into()))
-        .refuses("expected float32 as `self`", given(x.clone()).and(x.to(DType::F64)))
-        .refuses("expected zero or more", given(x.clone()).and(x).and(-1.0));
-}
-
 fn isclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
     comparison::check_close(input, other, rtol, atol).map_err(|error| error.within("aten::isclose"))?;
     let close = input.eq(other)?;
@@ -54,5 +46,19 @@ impl Tensor {
     /// Those of [`Isclose`].
     pub fn isclose(&self, other: &Self, rtol: f64, atol: f64) -> Result<Self> {
         Isclose.call(self, other, rtol, atol, false)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2], 0);
+        samples
+            .of(Isclose, ANY, make::nearby, |it| Ok(comparison::samples::is_close(it)?.into()))
+            .refuses("expected float32 as `self`", given(x.clone()).and(x.to(DType::F64)))
+            .refuses("expected zero or more", given(x.clone()).and(x).and(-1.0));
     }
 }

@@ -30,13 +30,19 @@ pub(super) fn register(library: &mut Library) {
         .number(NeScalarOut, NeTensorOut);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    comparison::samples(samples, (NeTensor, NeScalar), STORED, |a, b| !number::same(a, b));
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Stored => {
         elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (a != b).into())
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        comparison::samples::collect(samples, (NeTensor, NeScalar), STORED, |a, b| !number::same(a, b));
+    }
 }

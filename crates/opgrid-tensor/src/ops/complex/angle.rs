@@ -24,13 +24,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&ANGLE).cpu(cpu).derivative(|d, (input,)| d.by(input, [input], gradient));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Angle, ANY, DTypeRule::InexactPart, number::angle).tolerance(4.0);
-    samples.rounds(Angle, pointwise::ELEMENTARY);
-    let what = "torch lays the angles of real numbers in rows; here they lie as the numbers";
-    samples.differs(Angle, pointwise::lies_as_input("angles-of-real-numbers-lie-as-they-do", what));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<PartOf<T>, T>(out, input, Phase::phase))
 }
@@ -43,4 +36,18 @@ fn gradient(grad: &Tensor, [x]: [&Tensor; 1]) -> Result<Tensor> {
     let distance = x.abs()?;
     let turned = ((grad * (x * Complex64::I)?)? / (&distance * &distance)?)?;
     derivatives::where_false(&distance.eq_scalar(0)?, &turned)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Angle, ANY, DTypeRule::InexactPart, number::angle).tolerance(4.0);
+        samples.rounds(Angle, pointwise::samples::ELEMENTARY);
+        let what = "torch lays the angles of real numbers in rows; here they lie as the numbers";
+        samples
+            .differs(Angle, pointwise::samples::lies_as_input("angles-of-real-numbers-lie-as-they-do", what));
+    }
 }

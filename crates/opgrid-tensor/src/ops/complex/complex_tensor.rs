@@ -30,19 +30,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(ComplexParts, complex::SIXTEEN_BITS);
-    let x = make::numbers(DType::F32, &[2], 0);
-    samples
-        .of(
-            ComplexParts,
-            complex::PARTS,
-            |dtype| make::of_one_dtype(make::pairs_to_divide(dtype)),
-            |it| complex::of_parts(it, ["real", "imag"], Complex64::new),
-        )
-        .refuses("expected float32 as `real`", given(x.clone()).and(x.to(DType::F64)));
-}
-
 fn shape(real: &Tensor, imag: &Tensor) -> Result<TensorSpec> {
     complex::of_two(("real", real), ("imag", imag))
 }
@@ -52,5 +39,24 @@ fn cpu(real: &Tensor, imag: &Tensor, out: &Tensor) -> Result<()> {
         DType::F64 => elementwise::binary::<Number<f64>, f64, f64>(out, real, imag, Number::new),
         DType::F16 => elementwise::binary::<Number<f32>, f16, f16>(out, real, imag, Number::new),
         _ => elementwise::binary::<Number<f32>, f32, f32>(out, real, imag, Number::new),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(ComplexParts, complex::samples::SIXTEEN_BITS);
+        let x = make::numbers(DType::F32, &[2], 0);
+        samples
+            .of(
+                ComplexParts,
+                complex::PARTS,
+                |dtype| make::of_one_dtype(make::pairs_to_divide(dtype)),
+                |it| complex::samples::of_parts(it, ["real", "imag"], Complex64::new),
+            )
+            .refuses("expected float32 as `real`", given(x.clone()).and(x.to(DType::F64)));
     }
 }

@@ -33,11 +33,19 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::conjugate(grad)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Conj, ANY, DTypeRule::Promoted, number::conjugate);
-    samples.unary(ConjKernel, ANY, DTypeRule::Promoted, number::conjugate);
-    samples.differs(Conj, complex::COMPUTED);
-    let what = "torch's kernel of `conj` marks a view of complex numbers; here it computes new ones";
-    samples
-        .differs(ConjKernel, Difference { id: "kernels-of-conjugates-compute", what, ..complex::COMPUTED });
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Conj, ANY, DTypeRule::Promoted, number::conjugate);
+        samples.unary(ConjKernel, ANY, DTypeRule::Promoted, number::conjugate);
+        samples.differs(Conj, complex::samples::COMPUTED);
+        let what = "torch's kernel of `conj` marks a view of complex numbers; here it computes new ones";
+        samples.differs(
+            ConjKernel,
+            Difference { id: "kernels-of-conjugates-compute", what, ..complex::samples::COMPUTED },
+        );
+    }
 }

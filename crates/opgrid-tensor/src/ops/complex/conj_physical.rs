@@ -30,6 +30,12 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::conjugate(grad)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(ConjPhysical, ANY, DTypeRule::Promoted, number::conjugate);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(ConjPhysical, ANY, DTypeRule::Promoted, number::conjugate);
+    }
 }

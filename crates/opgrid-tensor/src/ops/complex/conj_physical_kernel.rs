@@ -30,13 +30,19 @@ pub(super) fn register(library: &mut Library) {
         .on_cpu_and_meta(complex::conjugate_into);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(ConjPhysicalKernel, ANY, DTypeRule::Promoted, number::conjugate);
-    let with_output = |dtype| -> Vec<Sample> {
-        let x = |sizes: &[i64], seed| make::numbers(dtype, sizes, seed);
-        [&[2, 3][..], &[], &[0]].map(|sizes| given(x(sizes, 1)).named("out", x(sizes, 2))).to_vec()
-    };
-    samples.of_function(ConjPhysicalKernelOut, ANY, with_output, |it| {
-        it.unary(DTypeRule::Promoted, number::conjugate)
-    });
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(ConjPhysicalKernel, ANY, DTypeRule::Promoted, number::conjugate);
+        let with_output = |dtype| -> Vec<Sample> {
+            let x = |sizes: &[i64], seed| make::numbers(dtype, sizes, seed);
+            [&[2, 3][..], &[], &[0]].map(|sizes| given(x(sizes, 1)).named("out", x(sizes, 2))).to_vec()
+        };
+        samples.of_function(ConjPhysicalKernelOut, ANY, with_output, |it| {
+            it.unary(DTypeRule::Promoted, number::conjugate)
+        });
+    }
 }

@@ -25,6 +25,12 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Imag, COMPLEX, make::unary, |it| complex::parts(it, |x| x.im)).view();
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Imag, COMPLEX, make::unary, |it| complex::samples::parts(it, |x| x.im)).view();
+    }
 }

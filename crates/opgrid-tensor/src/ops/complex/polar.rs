@@ -33,21 +33,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2], 0);
-    samples
-        .of(
-            Polar,
-            complex::PARTS,
-            |dtype| make::of_one_dtype(make::pairs_to_divide(dtype)),
-            |it| complex::of_parts(it, ["abs", "angle"], |a, b| Complex64::new(a * b.cos(), a * b.sin())),
-        )
-        .tolerance(4.0)
-        .refuses("expected float32 as `abs`", given(x.clone()).and(x.to(DType::F64)));
-    samples.rounds(Polar, pointwise::ELEMENTARY);
-    samples.differs(Polar, complex::SIXTEEN_BITS);
-}
-
 fn shape(abs: &Tensor, angle: &Tensor) -> Result<TensorSpec> {
     complex::of_two(("abs", abs), ("angle", angle))
 }
@@ -63,5 +48,30 @@ fn cpu(abs: &Tensor, angle: &Tensor, out: &Tensor) -> Result<()> {
         _ => elementwise::binary::<Number<f32>, f32, f32>(out, abs, angle, |a, b| {
             Number::new(a * b.cos(), a * b.sin())
         }),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2], 0);
+        samples
+            .of(
+                Polar,
+                complex::PARTS,
+                |dtype| make::of_one_dtype(make::pairs_to_divide(dtype)),
+                |it| {
+                    complex::samples::of_parts(it, ["abs", "angle"], |a, b| {
+                        Complex64::new(a * b.cos(), a * b.sin())
+                    })
+                },
+            )
+            .tolerance(4.0)
+            .refuses("expected float32 as `abs`", given(x.clone()).and(x.to(DType::F64)));
+        samples.rounds(Polar, pointwise::samples::ELEMENTARY);
+        samples.differs(Polar, complex::samples::SIXTEEN_BITS);
     }
 }

@@ -25,15 +25,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(IsNeg).kind(&kind::QUESTION).implicit(no);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(ResolveConj, STORED, DTypeRule::Promoted, |x| x).view();
-    samples.unary(ResolveNeg, STORED, DTypeRule::Promoted, |x| x).view();
-    samples.of(IsConj, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
-    samples.of(IsNeg, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
-    samples.differs(ResolveConj, complex::RESOLVED);
-    samples.differs(ResolveNeg, complex::RESOLVED);
-}
-
 fn itself(input: &Tensor) -> Result<Tensor> {
     input.spec()?;
     Ok(input.clone())
@@ -42,4 +33,19 @@ fn itself(input: &Tensor) -> Result<Tensor> {
 fn no(input: &Tensor) -> Result<bool> {
     input.spec()?;
     Ok(false)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(ResolveConj, STORED, DTypeRule::Promoted, |x| x).view();
+        samples.unary(ResolveNeg, STORED, DTypeRule::Promoted, |x| x).view();
+        samples.of(IsConj, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
+        samples.of(IsNeg, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
+        samples.differs(ResolveConj, complex::samples::RESOLVED);
+        samples.differs(ResolveNeg, complex::samples::RESOLVED);
+    }
 }

@@ -30,29 +30,6 @@ pub(super) fn register(library: &mut Library) {
     );
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(ViewAsComplex, complex::SIXTEEN_BITS);
-    let inputs = |dtype| -> Vec<Sample> {
-        let shapes: [&[i64]; 4] = [&[2], &[3, 2], &[0, 2], &[2, 37, 2]];
-        shapes.map(|sizes| given(make::numbers(dtype, sizes, 1))).to_vec()
-    };
-    let of = |sizes: &[i64]| given(make::numbers(DType::F32, sizes, 0));
-    samples
-        .of(ViewAsComplex, &[DType::F32, DType::F64], inputs, |it| {
-            let x = it.tensor("self")?;
-            let sizes = &x.sizes()[..x.sizes().len() - 1];
-            Ok(Plain::from_fn(complex_of(x.dtype()), sizes, |position| {
-                let part = |part: i64| x.at(&[position, &[part]].concat()).to_complex().re;
-                Scalar::Complex(Complex64::new(part(0), part(1)))
-            })
-            .into())
-        })
-        .view()
-        .needs_contiguous()
-        .refuses("no dimensions", of(&[]))
-        .refuses("size 3", of(&[2, 3]));
-}
-
 fn view_as_complex(input: &Tensor) -> Result<Tensor> {
     let spec = input.spec()?;
     if !matches!(spec.dtype(), DType::F32 | DType::F64) {
@@ -92,4 +69,33 @@ fn view_as_complex(input: &Tensor) -> Result<Tensor> {
     let halved = Geometry::strided(sizes, &strides, geometry.offset() / 2)?;
     let view = input.view_with(TensorSpec::new(halved, complex_of(spec.dtype()), spec.device()))?;
     Ok(view.taken_of(input))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(ViewAsComplex, complex::samples::SIXTEEN_BITS);
+        let inputs = |dtype| -> Vec<Sample> {
+            let shapes: [&[i64]; 4] = [&[2], &[3, 2], &[0, 2], &[2, 37, 2]];
+            shapes.map(|sizes| given(make::numbers(dtype, sizes, 1))).to_vec()
+        };
+        let of = |sizes: &[i64]| given(make::numbers(DType::F32, sizes, 0));
+        samples
+            .of(ViewAsComplex, &[DType::F32, DType::F64], inputs, |it| {
+                let x = it.tensor("self")?;
+                let sizes = &x.sizes()[..x.sizes().len() - 1];
+                Ok(Plain::from_fn(complex_of(x.dtype()), sizes, |position| {
+                    let part = |part: i64| x.at(&[position, &[part]].concat()).to_complex().re;
+                    Scalar::Complex(Complex64::new(part(0), part(1)))
+                })
+                .into())
+            })
+            .view()
+            .needs_contiguous()
+            .refuses("no dimensions", of(&[]))
+            .refuses("size 3", of(&[2, 3]));
+    }
 }

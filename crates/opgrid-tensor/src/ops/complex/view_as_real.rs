@@ -25,23 +25,6 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [], |grad, []| ViewAsComplex.call(&grad.contiguous()?)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(ViewAsReal, complex::NO_MARK);
-    samples
-        .of(ViewAsReal, COMPLEX, make::unary, |it| {
-            let x = it.tensor("self")?;
-            let sizes = [x.sizes(), &[2]].concat();
-            Ok(Plain::from_fn(part_of(x.dtype()), &sizes, |position| {
-                let (part, position) =
-                    position.split_last().map_or((0, position), |(part, rest)| (*part, rest));
-                let x = x.at(position).to_complex();
-                Scalar::Float(if part == 0 { x.re } else { x.im })
-            })
-            .into())
-        })
-        .view();
-}
-
 fn view_as_real(input: &Tensor) -> Result<Tensor> {
     let spec = input.spec()?;
     pointwise::check_complex("self", spec.dtype())?;
@@ -52,4 +35,27 @@ fn view_as_real(input: &Tensor) -> Result<Tensor> {
     let geometry = Geometry::strided(&sizes, &strides, doubled(&geometry.offset())?)?;
     let view = input.view_with(TensorSpec::new(geometry, part_of(spec.dtype()), spec.device()))?;
     Ok(view.taken_of(input))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(ViewAsReal, complex::samples::NO_MARK);
+        samples
+            .of(ViewAsReal, COMPLEX, make::unary, |it| {
+                let x = it.tensor("self")?;
+                let sizes = [x.sizes(), &[2]].concat();
+                Ok(Plain::from_fn(part_of(x.dtype()), &sizes, |position| {
+                    let (part, position) =
+                        position.split_last().map_or((0, position), |(part, rest)| (*part, rest));
+                    let x = x.at(position).to_complex();
+                    Scalar::Float(if part == 0 { x.re } else { x.im })
+                })
+                .into())
+            })
+            .view();
+    }
 }

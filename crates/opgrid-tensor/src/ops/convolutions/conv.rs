@@ -8,7 +8,6 @@
 //!   with strides.
 //! - Source: torch.nn.functional.conv2d, PyTorch 2.15; there complex numbers are convolved in parts.
 
-use crate::ops::kinds::convolutions::{self, Movement};
 use crate::ops::kinds::images::numbers as numbers_of;
 use crate::ops::prelude::*;
 use crate::ops::{Contiguous, Convolution, SliceTensor, SqueezeDim, Unsqueeze};
@@ -54,13 +53,6 @@ struct Window<'a> {
     stride: &'a [i64],
     dilation: &'a [i64],
     groups: i64,
-}
-
-impl<'a> Window<'a> {
-    fn padded(self, padding: &'a [i64]) -> Movement<'a> {
-        let Self { stride, dilation, groups } = self;
-        Movement { stride, padding, dilation, transposed: false, output_padding: &[0], groups }
-    }
 }
 
 fn convolve(
@@ -154,81 +146,101 @@ fn convolve_by_word(
     })
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Conv1d, NUMBERS, |dtype| inputs(1, dtype, numbers()), reference).tolerance(64.0);
-    samples.of(Conv2d, NUMBERS, |dtype| inputs(2, dtype, numbers()), reference).tolerance(64.0);
-    samples.of(Conv3d, NUMBERS, |dtype| inputs(3, dtype, numbers()), reference).tolerance(64.0);
-    let (x, w) = (make::numbers(DType::F32, &[1, 2, 4], 1), make::numbers(DType::F32, &[3, 2, 2], 2));
-    let first = given(x.clone()).and(w.clone()).and(Value::None);
-    samples
-        .of(Conv1dPadding, NUMBERS, |dtype| inputs(1, dtype, words()), reference)
-        .tolerance(64.0)
-        .refuses("expected \"valid\"", first.clone().and(vec![1]).and("other"))
-        .refuses("needs strides of 1", first.and(vec![2]).and("same"));
-    samples
-        .of(Conv2dPadding, NUMBERS, |dtype| inputs(2, dtype, words()), reference)
-        .tolerance(64.0)
-        .refuses(
-            "for a single image",
-            given(w.with_sizes(&[12])).and(make::numbers(DType::F32, &[3, 2, 2, 2], 2)),
-        )
-        .refuses("expected 4 dimensions", given(x).and(w).named("padding", "same"));
-    samples.of(Conv3dPadding, NUMBERS, |dtype| inputs(3, dtype, words()), reference).tolerance(64.0);
-    samples.differs_as(Conv1d, convolutions::DIFFERENCES);
-    samples.differs_as(Conv2d, convolutions::DIFFERENCES);
-    samples.differs_as(Conv3d, convolutions::DIFFERENCES);
-    samples.rounds(Conv1d, Roundings::all(Rounding::Sum(2)));
-    samples.rounds(Conv2d, Roundings::all(Rounding::Sum(2)));
-    samples.rounds(Conv3d, Roundings::all(Rounding::Sum(2)));
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::convolutions::{self, Movement};
+    use crate::samples::prelude::*;
 
-fn numbers() -> [Given; 2] {
-    [vec![1], vec![2]].map(Given::from)
-}
-
-fn words() -> [Given; 2] {
-    ["valid", "same"].map(Given::from)
-}
-
-/// Batches and a single image, with two paddings.
-fn inputs(dims: usize, dtype: DType, [first, second]: [Given; 2]) -> Vec<Sample> {
-    let image = |batch: &[i64], channels: i64, seed| {
-        make::numbers(dtype, &[batch, &[channels], &[5, 4, 6][..dims]].concat(), seed)
-    };
-    let weight = |filters: i64, channels: i64| {
-        make::numbers(dtype, &[&[filters, channels], &[3, 2, 2][..dims]].concat(), 2)
-    };
-    let bias = |filters: i64| make::numbers(dtype, &[filters], 3);
-    vec![
-        given(image(&[2], 3, 1)).and(weight(4, 3)),
-        given(image(&[], 2, 2)).and(weight(3, 2)).and(bias(3)),
-        given(image(&[0], 2, 3)).and(weight(3, 2)).and(Value::None).and(vec![1]).and(first),
-        given(image(&[1], 4, 4)).and(weight(4, 2)).and(bias(4)).and(vec![1]).and(second).and(vec![1]).and(2),
-        given(image(&[1], 2, 4)).and(weight(3, 2)).and(bias(3)).and(vec![2]),
-    ]
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, w) = (it.tensor("input")?, it.tensor("weight")?);
-    let dims = w.sizes().len() - 2;
-    let is_one = x.sizes().len() < w.sizes().len();
-    let batch = if is_one { x.with_sizes(&[&[1], x.sizes()].concat()) } else { x.clone() };
-    let (stride, dilation): (Vec<i64>, Vec<i64>) = (it.value("stride")?, it.value("dilation")?);
-    let of = |list: &[i64], dim: usize| list[dim.min(list.len() - 1)];
-    // Zeros lie around the images before they are convolved.
-    let (before, after): (Vec<i64>, Vec<i64>) = match it.value::<String>("padding") {
-        Ok(word) if word == "same" => {
-            let reach = |dim: usize| of(&dilation, dim) * (w.sizes()[dim + 2] - 1);
-            (0..dims).map(|dim| (reach(dim) / 2, reach(dim) - reach(dim) / 2)).unzip()
+    impl<'a> Window<'a> {
+        fn padded(self, padding: &'a [i64]) -> Movement<'a> {
+            let Self { stride, dilation, groups } = self;
+            Movement { stride, padding, dilation, transposed: false, output_padding: &[0], groups }
         }
-        Ok(_) => (vec![0; dims], vec![0; dims]),
-        Err(_) => {
-            let padding: Vec<i64> = it.value("padding")?;
-            (0..dims).map(|dim| (of(&padding, dim), of(&padding, dim))).unzip()
-        }
-    };
-    let padded = convolutions::padded(&batch, &before, &after);
-    let window = Window { stride: &stride, dilation: &dilation, groups: it.value("groups")? };
-    let result = convolutions::naive(&padded, w, it.tensor("bias").ok(), window.padded(&[0]))?;
-    Ok(if is_one { result.with_sizes(&result.sizes()[1..]) } else { result }.into())
+    }
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Conv1d, NUMBERS, |dtype| inputs(1, dtype, numbers()), reference).tolerance(64.0);
+        samples.of(Conv2d, NUMBERS, |dtype| inputs(2, dtype, numbers()), reference).tolerance(64.0);
+        samples.of(Conv3d, NUMBERS, |dtype| inputs(3, dtype, numbers()), reference).tolerance(64.0);
+        let (x, w) = (make::numbers(DType::F32, &[1, 2, 4], 1), make::numbers(DType::F32, &[3, 2, 2], 2));
+        let first = given(x.clone()).and(w.clone()).and(Value::None);
+        samples
+            .of(Conv1dPadding, NUMBERS, |dtype| inputs(1, dtype, words()), reference)
+            .tolerance(64.0)
+            .refuses("expected \"valid\"", first.clone().and(vec![1]).and("other"))
+            .refuses("needs strides of 1", first.and(vec![2]).and("same"));
+        samples
+            .of(Conv2dPadding, NUMBERS, |dtype| inputs(2, dtype, words()), reference)
+            .tolerance(64.0)
+            .refuses(
+                "for a single image",
+                given(w.with_sizes(&[12])).and(make::numbers(DType::F32, &[3, 2, 2, 2], 2)),
+            )
+            .refuses("expected 4 dimensions", given(x).and(w).named("padding", "same"));
+        samples.of(Conv3dPadding, NUMBERS, |dtype| inputs(3, dtype, words()), reference).tolerance(64.0);
+        samples.differs_as(Conv1d, convolutions::samples::DIFFERENCES);
+        samples.differs_as(Conv2d, convolutions::samples::DIFFERENCES);
+        samples.differs_as(Conv3d, convolutions::samples::DIFFERENCES);
+        samples.rounds(Conv1d, Roundings::all(Rounding::Sum(2)));
+        samples.rounds(Conv2d, Roundings::all(Rounding::Sum(2)));
+        samples.rounds(Conv3d, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn numbers() -> [Given; 2] {
+        [vec![1], vec![2]].map(Given::from)
+    }
+
+    fn words() -> [Given; 2] {
+        ["valid", "same"].map(Given::from)
+    }
+
+    /// Batches and a single image, with two paddings.
+    fn inputs(dims: usize, dtype: DType, [first, second]: [Given; 2]) -> Vec<Sample> {
+        let image = |batch: &[i64], channels: i64, seed| {
+            make::numbers(dtype, &[batch, &[channels], &[5, 4, 6][..dims]].concat(), seed)
+        };
+        let weight = |filters: i64, channels: i64| {
+            make::numbers(dtype, &[&[filters, channels], &[3, 2, 2][..dims]].concat(), 2)
+        };
+        let bias = |filters: i64| make::numbers(dtype, &[filters], 3);
+        vec![
+            given(image(&[2], 3, 1)).and(weight(4, 3)),
+            given(image(&[], 2, 2)).and(weight(3, 2)).and(bias(3)),
+            given(image(&[0], 2, 3)).and(weight(3, 2)).and(Value::None).and(vec![1]).and(first),
+            given(image(&[1], 4, 4))
+                .and(weight(4, 2))
+                .and(bias(4))
+                .and(vec![1])
+                .and(second)
+                .and(vec![1])
+                .and(2),
+            given(image(&[1], 2, 4)).and(weight(3, 2)).and(bias(3)).and(vec![2]),
+        ]
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, w) = (it.tensor("input")?, it.tensor("weight")?);
+        let dims = w.sizes().len() - 2;
+        let is_one = x.sizes().len() < w.sizes().len();
+        let batch = if is_one { x.with_sizes(&[&[1], x.sizes()].concat()) } else { x.clone() };
+        let (stride, dilation): (Vec<i64>, Vec<i64>) = (it.value("stride")?, it.value("dilation")?);
+        let of = |list: &[i64], dim: usize| list[dim.min(list.len() - 1)];
+        // Zeros lie around the images before they are convolved.
+        let (before, after): (Vec<i64>, Vec<i64>) = match it.value::<String>("padding") {
+            Ok(word) if word == "same" => {
+                let reach = |dim: usize| of(&dilation, dim) * (w.sizes()[dim + 2] - 1);
+                (0..dims).map(|dim| (reach(dim) / 2, reach(dim) - reach(dim) / 2)).unzip()
+            }
+            Ok(_) => (vec![0; dims], vec![0; dims]),
+            Err(_) => {
+                let padding: Vec<i64> = it.value("padding")?;
+                (0..dims).map(|dim| (of(&padding, dim), of(&padding, dim))).unzip()
+            }
+        };
+        let padded = convolutions::samples::padded(&batch, &before, &after);
+        let window = Window { stride: &stride, dilation: &dilation, groups: it.value("groups")? };
+        let result = convolutions::samples::naive(&padded, w, it.tensor("bias").ok(), window.padded(&[0]))?;
+        Ok(if is_one { result.with_sizes(&result.sizes()[1..]) } else { result }.into())
+    }
 }

@@ -14,7 +14,7 @@
 //! - Source: torch.nn.functional.conv2d and conv_transpose2d, PyTorch 2.15.
 
 use crate::kernels::products::{correlate, spread};
-use crate::ops::kinds::convolutions::{self, Case, Moved, Movement, Plan};
+use crate::ops::kinds::convolutions::{self, Moved, Movement, Plan};
 use crate::ops::prelude::*;
 
 operator! {
@@ -43,67 +43,6 @@ pub(super) fn register(library: &mut Library) {
             )
         },
     );
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    let with = |x: &[i64], w: &[i64], stride: i64, padding: i64, groups: i64| {
-        let (x, w) = (make::numbers(DType::F32, x, 0), make::numbers(DType::F32, w, 1));
-        given(x)
-            .and(w)
-            .and(Value::None)
-            .and(vec![stride])
-            .and(vec![padding])
-            .and(vec![1])
-            .and(false)
-            .and(vec![0])
-            .and(groups)
-    };
-    samples
-        .of(Convolution, NUMBERS, inputs, reference)
-        .tolerance(64.0)
-        .refuses("expected a smaller window", with(&[1, 1, 2], &[1, 1, 3], 1, 0, 1))
-        .refuses("expected 4 for", with(&[1, 2, 5], &[2, 2, 3], 1, 0, 2))
-        .refuses("multiple of the 2 groups", with(&[1, 2, 5], &[3, 1, 3], 1, 0, 2))
-        .refuses("argument `groups`", with(&[1, 2, 5], &[3, 1, 3], 1, 0, 0))
-        .refuses("argument `stride`", with(&[1, 2, 5], &[3, 2, 3], 0, 0, 1))
-        .refuses("argument `padding`", with(&[1, 2, 5], &[3, 2, 3], 1, -1, 1))
-        .refuses("64 bits", with(&[1, 2, 5], &[3, 2, 3], 1, i64::MAX, 1))
-        .refuses("zero batch", with(&[1, 2, 0], &[3, 2, 3], 1, 2, 1))
-        .refuses("expected three, four or five", with(&[2, 2], &[2, 2], 1, 0, 1));
-    samples.differs_as(Convolution, convolutions::DIFFERENCES);
-    samples.rounds(Convolution, Roundings::all(Rounding::Sum(2)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let one = |(number, case): (usize, Case)| {
-        let channels = if case.transposed { case.weight[1] * case.groups } else { case.weight[0] };
-        let bias = make::numbers(dtype, &[channels], 3);
-        given(make::numbers(dtype, case.image, 1))
-            .and(make::numbers(dtype, case.weight, 2))
-            .and(if number % 3 != 0 { Given::Tensor(bias) } else { Given::Value(Value::None) })
-            .and(case.stride.to_vec())
-            .and(case.padding.to_vec())
-            .and(case.dilation.to_vec())
-            .and(case.transposed)
-            .and(case.output_padding.to_vec())
-            .and(case.groups)
-    };
-    convolutions::CASES.into_iter().enumerate().map(one).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let lists = ["stride", "padding", "dilation", "output_padding"].map(|name| it.value::<Vec<i64>>(name));
-    let [stride, padding, dilation, output_padding] = lists;
-    let movement = Movement {
-        stride: &stride?,
-        padding: &padding?,
-        dilation: &dilation?,
-        transposed: it.value("transposed")?,
-        output_padding: &output_padding?,
-        groups: it.value("groups")?,
-    };
-    let bias = it.tensor("bias").ok();
-    Ok(convolutions::naive(it.tensor("input")?, it.tensor("weight")?, bias, movement)?.into())
 }
 
 #[expect(clippy::too_many_arguments, reason = "those of the schema")]
@@ -141,5 +80,74 @@ fn cpu(
     match transposed {
         true => spread(&windows, out.array()?, input.array()?, weight.array()?, bias),
         false => correlate(&windows, out.array()?, input.array()?, weight.array()?, bias),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::convolutions::samples::Case;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let with = |x: &[i64], w: &[i64], stride: i64, padding: i64, groups: i64| {
+            let (x, w) = (make::numbers(DType::F32, x, 0), make::numbers(DType::F32, w, 1));
+            given(x)
+                .and(w)
+                .and(Value::None)
+                .and(vec![stride])
+                .and(vec![padding])
+                .and(vec![1])
+                .and(false)
+                .and(vec![0])
+                .and(groups)
+        };
+        samples
+            .of(Convolution, NUMBERS, inputs, reference)
+            .tolerance(64.0)
+            .refuses("expected a smaller window", with(&[1, 1, 2], &[1, 1, 3], 1, 0, 1))
+            .refuses("expected 4 for", with(&[1, 2, 5], &[2, 2, 3], 1, 0, 2))
+            .refuses("multiple of the 2 groups", with(&[1, 2, 5], &[3, 1, 3], 1, 0, 2))
+            .refuses("argument `groups`", with(&[1, 2, 5], &[3, 1, 3], 1, 0, 0))
+            .refuses("argument `stride`", with(&[1, 2, 5], &[3, 2, 3], 0, 0, 1))
+            .refuses("argument `padding`", with(&[1, 2, 5], &[3, 2, 3], 1, -1, 1))
+            .refuses("64 bits", with(&[1, 2, 5], &[3, 2, 3], 1, i64::MAX, 1))
+            .refuses("zero batch", with(&[1, 2, 0], &[3, 2, 3], 1, 2, 1))
+            .refuses("expected three, four or five", with(&[2, 2], &[2, 2], 1, 0, 1));
+        samples.differs_as(Convolution, convolutions::samples::DIFFERENCES);
+        samples.rounds(Convolution, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let one = |(number, case): (usize, Case)| {
+            let channels = if case.transposed { case.weight[1] * case.groups } else { case.weight[0] };
+            let bias = make::numbers(dtype, &[channels], 3);
+            given(make::numbers(dtype, case.image, 1))
+                .and(make::numbers(dtype, case.weight, 2))
+                .and(if number % 3 != 0 { Given::Tensor(bias) } else { Given::Value(Value::None) })
+                .and(case.stride.to_vec())
+                .and(case.padding.to_vec())
+                .and(case.dilation.to_vec())
+                .and(case.transposed)
+                .and(case.output_padding.to_vec())
+                .and(case.groups)
+        };
+        convolutions::samples::CASES.into_iter().enumerate().map(one).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let lists =
+            ["stride", "padding", "dilation", "output_padding"].map(|name| it.value::<Vec<i64>>(name));
+        let [stride, padding, dilation, output_padding] = lists;
+        let movement = Movement {
+            stride: &stride?,
+            padding: &padding?,
+            dilation: &dilation?,
+            transposed: it.value("transposed")?,
+            output_padding: &output_padding?,
+            groups: it.value("groups")?,
+        };
+        let bias = it.tensor("bias").ok();
+        Ok(convolutions::samples::naive(it.tensor("input")?, it.tensor("weight")?, bias, movement)?.into())
     }
 }

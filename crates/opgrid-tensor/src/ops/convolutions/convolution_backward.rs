@@ -14,7 +14,7 @@
 use crate::families::result::{made, written_all};
 use crate::kernels::products::{correlate, spread, weigh};
 use crate::ops::kinds::convolutions::{self, Moved, Movement, Plan};
-use crate::ops::kinds::images::{FLOATS, check_float};
+use crate::ops::kinds::images::check_float;
 use crate::ops::prelude::*;
 
 operator! {
@@ -177,89 +177,109 @@ impl<'a> Gradients<'a> {
     }
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[1, 2, 5], 0);
-    let wrong = |grad: &[i64], mask: usize| {
-        given(make::numbers(DType::F32, grad, 0))
-            .and(x.clone())
-            .and(make::numbers(DType::F32, &[3, 2, 3], 1))
-            .and(Value::None)
-            .and(vec![1])
-            .and(vec![0])
-            .and(vec![1])
-            .and(false)
-            .and(vec![0])
-            .and(1)
-            .and(vec![true; mask])
-    };
-    samples
-        .of(ConvolutionBackward, FLOATS, inputs, reference)
-        .tolerance(256.0)
-        .refuses("argument `grad_output` has shape", wrong(&[1, 3, 4], 3))
-        .refuses("expected three entries", wrong(&[1, 3, 3], 2));
-    samples.differs_as(ConvolutionBackward, convolutions::DIFFERENCES);
-    samples.differs_as(
-        ConvolutionBackward,
-        &[convolutions::WITHOUT_IMAGES, convolutions::OUTPUT_PADDING, convolutions::GRADIENTS_ARE_CHECKED],
-    );
-    samples.rounds(ConvolutionBackward, Roundings::all(Rounding::Sum(2)));
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::images::FLOATS;
+    use crate::samples::prelude::*;
 
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let small = |sizes: &[i64], seed| {
-        let all = make::numbers(dtype, sizes, seed);
-        // Sums of few bits, which 16-bit floats hold.
-        let few: Vec<Scalar> =
-            all.elements().iter().map(|x| Scalar::Float((x.to_complex().re * 2.0).round() / 2.0)).collect();
-        Plain::of(dtype, sizes, &few)
-    };
-    convolutions::CASES
-        .into_iter()
-        .filter_map(|case| {
-            let plan = Plan::new(case.image, case.weight, case.movement()).ok()?;
-            Some(
-                given(small(&plan.sizes, 1))
-                    .and(small(case.image, 2))
-                    .and(small(case.weight, 3))
-                    .and(vec![plan.sizes[1]])
-                    .and(case.stride.to_vec())
-                    .and(case.padding.to_vec())
-                    .and(case.dilation.to_vec())
-                    .and(case.transposed)
-                    .and(case.output_padding.to_vec())
-                    .and(case.groups)
-                    .and(vec![true; 3]),
-            )
-        })
-        .collect()
-}
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[1, 2, 5], 0);
+        let wrong = |grad: &[i64], mask: usize| {
+            given(make::numbers(DType::F32, grad, 0))
+                .and(x.clone())
+                .and(make::numbers(DType::F32, &[3, 2, 3], 1))
+                .and(Value::None)
+                .and(vec![1])
+                .and(vec![0])
+                .and(vec![1])
+                .and(false)
+                .and(vec![0])
+                .and(1)
+                .and(vec![true; mask])
+        };
+        samples
+            .of(ConvolutionBackward, FLOATS, inputs, reference)
+            .tolerance(256.0)
+            .refuses("argument `grad_output` has shape", wrong(&[1, 3, 4], 3))
+            .refuses("expected three entries", wrong(&[1, 3, 3], 2));
+        samples.differs_as(ConvolutionBackward, convolutions::samples::DIFFERENCES);
+        samples.differs_as(
+            ConvolutionBackward,
+            &[
+                convolutions::samples::WITHOUT_IMAGES,
+                convolutions::samples::OUTPUT_PADDING,
+                convolutions::samples::GRADIENTS_ARE_CHECKED,
+            ],
+        );
+        samples.rounds(ConvolutionBackward, Roundings::all(Rounding::Sum(2)));
+    }
 
-fn reference(it: &Inputs) -> Result<Expected> {
-    let lists = ["stride", "padding", "dilation", "output_padding"].map(|name| it.value::<Vec<i64>>(name));
-    let [stride, padding, dilation, output_padding] = lists;
-    let movement = Movement {
-        stride: &stride?,
-        padding: &padding?,
-        dilation: &dilation?,
-        transposed: it.value("transposed")?,
-        output_padding: &output_padding?,
-        groups: it.value("groups")?,
-    };
-    let (grad, x, w) = (it.tensor("grad_output")?, it.tensor("input")?, it.tensor("weight")?);
-    let wide = |tensor: &Plain| Plain::of::<i64>(DType::F64, tensor.sizes(), &[]);
-    let (mut by_input, mut by_weight) = (wide(x), wide(w));
-    let add = |sum: &mut Plain, at: &[i64], x: Scalar, y: Scalar| {
-        sum.set(at, number::plus(sum.at(at), number::times(x, y)));
-    };
-    convolutions::for_each_product(x.sizes(), w.sizes(), movement, |result, element, filter| {
-        let grad = grad.at(result);
-        add(&mut by_input, element, grad, w.at(filter));
-        add(&mut by_weight, filter, grad, x.at(element));
-    })?;
-    let zero = Scalar::Float(0.0);
-    let all: Vec<i64> = (0..grad.sizes().len() as i64).filter(|dim| *dim != 1).collect();
-    let by_bias = grad.to(DType::F64).reduced(Some(&all), false, DType::F64, |all| {
-        all.iter().fold(zero, |sum, grad| number::plus(sum, *grad))
-    });
-    Ok([by_input, by_weight, by_bias].map(|wide| wide.to(x.dtype())).into())
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let small = |sizes: &[i64], seed| {
+            let all = make::numbers(dtype, sizes, seed);
+            // Sums of few bits, which 16-bit floats hold.
+            let few: Vec<Scalar> = all
+                .elements()
+                .iter()
+                .map(|x| Scalar::Float((x.to_complex().re * 2.0).round() / 2.0))
+                .collect();
+            Plain::of(dtype, sizes, &few)
+        };
+        convolutions::samples::CASES
+            .into_iter()
+            .filter_map(|case| {
+                let plan = Plan::new(case.image, case.weight, case.movement()).ok()?;
+                Some(
+                    given(small(&plan.sizes, 1))
+                        .and(small(case.image, 2))
+                        .and(small(case.weight, 3))
+                        .and(vec![plan.sizes[1]])
+                        .and(case.stride.to_vec())
+                        .and(case.padding.to_vec())
+                        .and(case.dilation.to_vec())
+                        .and(case.transposed)
+                        .and(case.output_padding.to_vec())
+                        .and(case.groups)
+                        .and(vec![true; 3]),
+                )
+            })
+            .collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let lists =
+            ["stride", "padding", "dilation", "output_padding"].map(|name| it.value::<Vec<i64>>(name));
+        let [stride, padding, dilation, output_padding] = lists;
+        let movement = Movement {
+            stride: &stride?,
+            padding: &padding?,
+            dilation: &dilation?,
+            transposed: it.value("transposed")?,
+            output_padding: &output_padding?,
+            groups: it.value("groups")?,
+        };
+        let (grad, x, w) = (it.tensor("grad_output")?, it.tensor("input")?, it.tensor("weight")?);
+        let wide = |tensor: &Plain| Plain::of::<i64>(DType::F64, tensor.sizes(), &[]);
+        let (mut by_input, mut by_weight) = (wide(x), wide(w));
+        let add = |sum: &mut Plain, at: &[i64], x: Scalar, y: Scalar| {
+            sum.set(at, number::plus(sum.at(at), number::times(x, y)));
+        };
+        convolutions::samples::for_each_product(
+            x.sizes(),
+            w.sizes(),
+            movement,
+            |result, element, filter| {
+                let grad = grad.at(result);
+                add(&mut by_input, element, grad, w.at(filter));
+                add(&mut by_weight, filter, grad, x.at(element));
+            },
+        )?;
+        let zero = Scalar::Float(0.0);
+        let all: Vec<i64> = (0..grad.sizes().len() as i64).filter(|dim| *dim != 1).collect();
+        let by_bias = grad.to(DType::F64).reduced(Some(&all), false, DType::F64, |all| {
+            all.iter().fold(zero, |sum, grad| number::plus(sum, *grad))
+        });
+        Ok([by_input, by_weight, by_bias].map(|wide| wide.to(x.dtype())).into())
+    }
 }

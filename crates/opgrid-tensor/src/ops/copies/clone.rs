@@ -24,14 +24,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| make::and_named(make::unary(dtype), "memory_format", MemoryFormat::Contiguous);
-    samples.of(Clone, STORED, inputs, |it| Ok(it.tensor("self")?.clone().into())).refuses(
-        "",
-        given(make::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::ChannelsLast),
-    );
-}
-
 fn clone(input: &Tensor, memory_format: Option<MemoryFormat>) -> Result<Tensor> {
     let spec = input.spec()?;
     let geometry = spec.geometry().like(memory_format.unwrap_or(MemoryFormat::Preserve))?;
@@ -39,4 +31,18 @@ fn clone(input: &Tensor, memory_format: Option<MemoryFormat>) -> Result<Tensor> 
     let result = EmptyStrided.call(geometry.sizes(), geometry.strides(), dtype, None, device, None)?;
     CopyInplace.call(&result, input, false)?;
     Ok(result)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| make::and_named(make::unary(dtype), "memory_format", MemoryFormat::Contiguous);
+        samples.of(Clone, STORED, inputs, |it| Ok(it.tensor("self")?.clone().into())).refuses(
+            "",
+            given(make::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::ChannelsLast),
+        );
+    }
 }

@@ -17,13 +17,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(Contiguous).kind(&kind::COPY).kernel(DispatchKey::CompositeImplicitAutograd, contiguous);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Contiguous, STORED, make::unary, |it| Ok(it.tensor("self")?.clone().into())).refuses(
-        "channels_last",
-        given(make::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::ChannelsLast),
-    );
-}
-
 fn contiguous(input: &Tensor, memory_format: MemoryFormat) -> Result<Tensor> {
     let spec = input.spec()?;
     let geometry = spec.geometry();
@@ -50,5 +43,18 @@ impl Tensor {
     /// Those of [`Contiguous`].
     pub fn contiguous(&self) -> Result<Self> {
         Contiguous.call(self, MemoryFormat::Contiguous)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Contiguous, STORED, make::unary, |it| Ok(it.tensor("self")?.clone().into())).refuses(
+            "channels_last",
+            given(make::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::ChannelsLast),
+        );
     }
 }

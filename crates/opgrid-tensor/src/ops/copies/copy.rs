@@ -44,38 +44,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(CopyInplace, Difference {
-            id: "copies-have-no-gaps",
-            what: "torch gives the functional form of `copy` the gaps and the offset of `self`; here the result \
-               has none",
-            why: "nobody reads the gaps",
-            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| seen.operator.starts_with("aten::copy") && !seen.operator.starts_with("aten::copy_") && (seen.part == Part::Strides || seen.begins_memory_here()),
-            directed: None,
-        });
-    samples.of(CopyInplace, STORED, inputs, reference).refuses("does not broadcast", make::misfits());
-    samples.of(Copy, STORED, inputs, reference).refuses("does not broadcast", make::misfits());
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (to, from) = (it.tensor("self")?, it.tensor("src")?);
-    Ok(Plain::from_fn(to.dtype(), to.sizes(), |position| from.at(position)).into())
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [[&[i64]; 2]; 5] =
-        [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[2, 37], &[]], [&[], &[]], [&[0], &[1]]];
-    let same = shapes.map(|[to, from]| given(make::numbers(dtype, to, 0)).and(make::numbers(dtype, from, 1)));
-    // What becomes of negative numbers is nothing that a number holds.
-    let is_unsigned = |other: DType| matches!(other, DType::Bool | DType::U8);
-    let converted = STORED
-        .iter()
-        .filter(|other| dtype != DType::U64 || is_unsigned(**other))
-        .map(|other| given(make::numbers(dtype, &[2, 3], 0)).and(make::numbers(*other, &[2, 3], 1)));
-    same.into_iter().chain(converted).collect()
-}
-
 fn shape(input: &Tensor, src: &Tensor, _non_blocking: bool) -> Result<TensorSpec> {
     let (to, from) = (input.spec()?, src.spec()?);
     if from.geometry().expand(to.sizes()).is_err() {
@@ -114,5 +82,44 @@ impl Tensor {
     /// Those of [`CopyInplace`]; what fails later is told by [`synchronize`](crate::devices::synchronize).
     pub fn copy_non_blocking_(&self, src: &Self) -> Result<&Self> {
         CopyInplace.call(self, src, true).map(|()| self)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(CopyInplace, Difference {
+                id: "copies-have-no-gaps",
+                what: "torch gives the functional form of `copy` the gaps and the offset of `self`; here the result \
+                   has none",
+                why: "nobody reads the gaps",
+                test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                when: |seen| seen.operator.starts_with("aten::copy") && !seen.operator.starts_with("aten::copy_") && (seen.part == Part::Strides || seen.begins_memory_here()),
+                directed: None,
+            });
+        samples.of(CopyInplace, STORED, inputs, reference).refuses("does not broadcast", make::misfits());
+        samples.of(Copy, STORED, inputs, reference).refuses("does not broadcast", make::misfits());
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (to, from) = (it.tensor("self")?, it.tensor("src")?);
+        Ok(Plain::from_fn(to.dtype(), to.sizes(), |position| from.at(position)).into())
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [[&[i64]; 2]; 5] =
+            [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[2, 37], &[]], [&[], &[]], [&[0], &[1]]];
+        let same =
+            shapes.map(|[to, from]| given(make::numbers(dtype, to, 0)).and(make::numbers(dtype, from, 1)));
+        // What becomes of negative numbers is nothing that a number holds.
+        let is_unsigned = |other: DType| matches!(other, DType::Bool | DType::U8);
+        let converted = STORED
+            .iter()
+            .filter(|other| dtype != DType::U64 || is_unsigned(**other))
+            .map(|other| given(make::numbers(dtype, &[2, 3], 0)).and(make::numbers(*other, &[2, 3], 1)));
+        same.into_iter().chain(converted).collect()
     }
 }

@@ -63,34 +63,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(FillInplaceScalar, STORED, with_numbers, reference)
-        .refuses_data("overflow", given(make::numbers(DType::U8, &[2], 0)).and(300));
-    samples.of(FillScalar, STORED, with_numbers, reference).output_decides();
-    let with_tensors = |dtype| {
-        let number = Plain::number(DType::F32, 2.5);
-        make::unary_numbers(dtype).into_iter().map(|sample| sample.and(number.clone())).collect()
-    };
-    let x = make::numbers(DType::F32, &[2], 0);
-    samples
-        .of(FillInplaceTensor, STORED, with_tensors, reference)
-        .refuses("without dimensions", given(x.clone()).and(x));
-    samples.of(FillTensor, STORED, with_tensors, reference).output_decides();
-    samples.differs(FillInplaceScalar, departures::arithmetic::NUMBERS_FIT);
-}
-
-fn with_numbers(dtype: DType) -> Vec<Sample> {
-    let numbers = [Scalar::Int(3), Scalar::Float(1.75), Scalar::Bool(true)];
-    let all = make::unary(dtype).into_iter();
-    all.flat_map(|sample| numbers.map(|number| sample.clone().and(number))).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, value) = (it.tensor("self")?, it.operand("value")?);
-    Ok(Plain::of(x.dtype(), x.sizes(), value.elements()).into())
-}
-
 /// # Errors
 ///
 /// A tensor with dimensions.
@@ -120,4 +92,38 @@ fn shape(input: &Tensor, _value: Scalar) -> Result<TensorSpec> {
 fn cpu(_input: &Tensor, value: Scalar, out: &Tensor) -> Result<()> {
     with_dtype!(out.dtype(), T: Stored => arithmetic::element::<T>(value).map(|_| ()))?;
     elementwise::fill(out, value)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(FillInplaceScalar, STORED, with_numbers, reference)
+            .refuses_data("overflow", given(make::numbers(DType::U8, &[2], 0)).and(300));
+        samples.of(FillScalar, STORED, with_numbers, reference).output_decides();
+        let with_tensors = |dtype| {
+            let number = Plain::number(DType::F32, 2.5);
+            make::unary_numbers(dtype).into_iter().map(|sample| sample.and(number.clone())).collect()
+        };
+        let x = make::numbers(DType::F32, &[2], 0);
+        samples
+            .of(FillInplaceTensor, STORED, with_tensors, reference)
+            .refuses("without dimensions", given(x.clone()).and(x));
+        samples.of(FillTensor, STORED, with_tensors, reference).output_decides();
+        samples.differs(FillInplaceScalar, departures::arithmetic::NUMBERS_FIT);
+    }
+
+    fn with_numbers(dtype: DType) -> Vec<Sample> {
+        let numbers = [Scalar::Int(3), Scalar::Float(1.75), Scalar::Bool(true)];
+        let all = make::unary(dtype).into_iter();
+        all.flat_map(|sample| numbers.map(|number| sample.clone().and(number))).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, value) = (it.tensor("self")?, it.operand("value")?);
+        Ok(Plain::of(x.dtype(), x.sizes(), value.elements()).into())
+    }
 }

@@ -23,30 +23,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs =
-        |dtype| [vec![], vec![1], vec![1, 1]].map(|sizes| given(make::numbers(dtype, &sizes, 1))).to_vec();
-    let reference = |it: &Inputs| Ok(Expected::Value(it.tensor("self")?.elements()[0].into()));
-    let two = given(make::numbers(DType::F32, &[2], 0));
-    samples.of(LocalScalarDense, STORED, inputs, reference).not_on_meta().refuses("2 elements", two.clone());
-    samples.of(Item, STORED, inputs, reference).not_on_meta().refuses("2 elements", two);
-    samples.differs(
-        LocalScalarDense,
-        Difference {
-            id: "one-number-of-one-element",
-            what: "torch reads the first of several elements, or memory behind none; here a tensor of one \
-               element is asked for",
-            why: "memory that is not the tensor's must not be read",
-            test: (
-                "opgrid-tensor/tests/all/differences/refused.rs",
-                "a_number_is_read_out_of_one_element_only",
-            ),
-            when: |seen| seen.we_refuse("elements cannot be converted"),
-            directed: None,
-        },
-    );
-}
-
 fn local_scalar_dense(input: &Tensor) -> Result<Scalar> {
     check(input)?;
     if input.device() == Device::META {
@@ -109,5 +85,39 @@ impl Tensor {
     /// ```
     pub fn item(&self) -> Result<Scalar> {
         Item.call(self)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            [vec![], vec![1], vec![1, 1]].map(|sizes| given(make::numbers(dtype, &sizes, 1))).to_vec()
+        };
+        let reference = |it: &Inputs| Ok(Expected::Value(it.tensor("self")?.elements()[0].into()));
+        let two = given(make::numbers(DType::F32, &[2], 0));
+        samples
+            .of(LocalScalarDense, STORED, inputs, reference)
+            .not_on_meta()
+            .refuses("2 elements", two.clone());
+        samples.of(Item, STORED, inputs, reference).not_on_meta().refuses("2 elements", two);
+        samples.differs(
+            LocalScalarDense,
+            Difference {
+                id: "one-number-of-one-element",
+                what: "torch reads the first of several elements, or memory behind none; here a tensor of one \
+                   element is asked for",
+                why: "memory that is not the tensor's must not be read",
+                test: (
+                    "opgrid-tensor/tests/all/differences/refused.rs",
+                    "a_number_is_read_out_of_one_element_only",
+                ),
+                when: |seen| seen.we_refuse("elements cannot be converted"),
+                directed: None,
+            },
+        );
     }
 }

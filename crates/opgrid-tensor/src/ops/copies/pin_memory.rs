@@ -36,21 +36,6 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, _)| d.by(input, [], |grad, []| Ok(grad.clone())));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(IsPinned, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
-    let nothing: fn(DType) -> Vec<Sample> = |_| Vec::new();
-    // No device copies from memory of the CPU where the suite runs, or its tensors lie on the device.
-    let anywhere = given(make::numbers(DType::F32, &[2], 0));
-    samples
-        .of(PinMemory, STORED, nothing, |it| Ok(it.tensor("self")?.clone().into()))
-        .not_on_meta()
-        .refuses("", anywhere.clone());
-    samples
-        .of(PinMemoryCopy, STORED, nothing, |it| Ok(it.tensor("self")?.clone().into()))
-        .not_on_meta()
-        .refuses("", anywhere);
-}
-
 fn is_pinned(input: &Tensor, device: Option<Device>) -> Result<bool> {
     if input.spec()?.device().kind() != DeviceType::Cpu || input.is_number() {
         return Ok(false);
@@ -88,5 +73,26 @@ impl Tensor {
     /// Whether the tensor lies in pinned memory.
     pub fn is_pinned(&self) -> bool {
         is_pinned(self, None).unwrap_or(false)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(IsPinned, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
+        let nothing: fn(DType) -> Vec<Sample> = |_| Vec::new();
+        // No device copies from memory of the CPU where the suite runs, or its tensors lie on the device.
+        let anywhere = given(make::numbers(DType::F32, &[2], 0));
+        samples
+            .of(PinMemory, STORED, nothing, |it| Ok(it.tensor("self")?.clone().into()))
+            .not_on_meta()
+            .refuses("", anywhere.clone());
+        samples
+            .of(PinMemoryCopy, STORED, nothing, |it| Ok(it.tensor("self")?.clone().into()))
+            .not_on_meta()
+            .refuses("", anywhere);
     }
 }

@@ -44,51 +44,6 @@ pub(super) fn register(library: &mut Library) {
         .implicit(|input, other| Wanted::like(other)?.of(input, false, false));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        ToDtypeLayout,
-        Difference {
-            id: "formats-that-are-asked-for",
-            what: "torch gives a tensor itself where it takes its strides for the format that is asked for, \
-               though it lies otherwise, and a copy where it lies in several formats; here a copy where it does not lie in that \
-               format",
-            why: "who asks for rows reads rows",
-            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| {
-                let is_asked = matches!(seen.argument("memory_format"), Some(Argument::Other));
-                let is_layout =
-                    matches!(seen.part, Part::Identity | Part::Strides) || seen.begins_memory_here()
-                    || seen.part == Part::Offset && seen.torch == "0";
-                is_asked && is_layout
-            },
-            directed: None,
-        },
-    );
-    let by_dtype = |dtype| {
-        let to = |to| given(make::numbers(dtype, &[2, 3], 1)).and(to);
-        let empty = given(make::numbers(dtype, &[0], 1)).and(DType::F64);
-        let number = given(make::numbers(dtype, &[], 1)).and(DType::F64);
-        ANY.iter().map(|dtype| to(*dtype)).chain([empty, number]).collect()
-    };
-    samples.of(ToDtype, STORED, by_dtype, |it| converted(it, it.value("dtype")?));
-    let named =
-        |dtype| vec![given(make::numbers(dtype, &[2, 3], 1)).named("dtype", DType::F64).named("copy", true)];
-    samples.of(ToDtypeLayout, STORED, named, |it| converted(it, DType::F64));
-    let beside = |dtype| {
-        [DType::F32, DType::I64]
-            .map(|other| given(make::numbers(dtype, &[2, 3], 1)).and(make::numbers(other, &[2], 0)))
-            .to_vec()
-    };
-    samples.of(ToOther, STORED, beside, |it| converted(it, it.tensor("other")?.dtype()));
-    samples.of(TypeAs, STORED, beside, |it| converted(it, it.tensor("other")?.dtype()));
-    let on_the_device = |dtype| vec![given(make::numbers(dtype, &[2, 3], 1)).named("dtype", DType::F64)];
-    samples.of(ToDevice, STORED, on_the_device, |it| converted(it, DType::F64));
-}
-
-fn converted(it: &Inputs, dtype: DType) -> Result<Expected> {
-    Ok(it.tensor("self")?.to(dtype).into())
-}
-
 /// What a tensor shall be like; it stays as it is in what is not named.
 #[derive(Default)]
 struct Wanted {
@@ -191,5 +146,57 @@ impl Tensor {
     /// ```
     pub fn to(&self, to: impl Conversion) -> Result<Self> {
         to.convert(self)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(
+            ToDtypeLayout,
+            Difference {
+                id: "formats-that-are-asked-for",
+                what: "torch gives a tensor itself where it takes its strides for the format that is asked for, \
+                   though it lies otherwise, and a copy where it lies in several formats; here a copy where it does not lie in that \
+                   format",
+                why: "who asks for rows reads rows",
+                test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                when: |seen| {
+                    let is_asked = matches!(seen.argument("memory_format"), Some(Argument::Other));
+                    let is_layout =
+                        matches!(seen.part, Part::Identity | Part::Strides) || seen.begins_memory_here()
+                        || seen.part == Part::Offset && seen.torch == "0";
+                    is_asked && is_layout
+                },
+                directed: None,
+            },
+        );
+        let by_dtype = |dtype| {
+            let to = |to| given(make::numbers(dtype, &[2, 3], 1)).and(to);
+            let empty = given(make::numbers(dtype, &[0], 1)).and(DType::F64);
+            let number = given(make::numbers(dtype, &[], 1)).and(DType::F64);
+            ANY.iter().map(|dtype| to(*dtype)).chain([empty, number]).collect()
+        };
+        samples.of(ToDtype, STORED, by_dtype, |it| converted(it, it.value("dtype")?));
+        let named = |dtype| {
+            vec![given(make::numbers(dtype, &[2, 3], 1)).named("dtype", DType::F64).named("copy", true)]
+        };
+        samples.of(ToDtypeLayout, STORED, named, |it| converted(it, DType::F64));
+        let beside = |dtype| {
+            [DType::F32, DType::I64]
+                .map(|other| given(make::numbers(dtype, &[2, 3], 1)).and(make::numbers(other, &[2], 0)))
+                .to_vec()
+        };
+        samples.of(ToOther, STORED, beside, |it| converted(it, it.tensor("other")?.dtype()));
+        samples.of(TypeAs, STORED, beside, |it| converted(it, it.tensor("other")?.dtype()));
+        let on_the_device = |dtype| vec![given(make::numbers(dtype, &[2, 3], 1)).named("dtype", DType::F64)];
+        samples.of(ToDevice, STORED, on_the_device, |it| converted(it, DType::F64));
+    }
+
+    fn converted(it: &Inputs, dtype: DType) -> Result<Expected> {
+        Ok(it.tensor("self")?.to(dtype).into())
     }
 }

@@ -32,20 +32,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let converted = |to| given(make::numbers(dtype, &[2, 3], 1)).named("dtype", to);
-        // What becomes of negative numbers is nothing that a wider output tells.
-        ANY.iter().filter(|to| **to != DType::U8).map(|to| converted(*to)).collect()
-    };
-    samples.of(ToCopy, STORED, make::unary, |it| Ok(it.tensor("self")?.clone().into())).output_decides();
-    let converted = |it: &Inputs| {
-        let (x, dtype) = (it.tensor("self")?, it.value::<Option<DType>>("dtype")?);
-        Ok(x.to(dtype.unwrap_or(x.dtype())).into())
-    };
-    samples.of(ToCopy, STORED, inputs, converted).output_decides();
-}
-
 fn to_copy(
     input: &Tensor,
     dtype: Option<DType>,
@@ -81,5 +67,25 @@ impl Tensor {
             true => Ok(self.clone()),
             false => ToCopy.call(self, Some(dtype), None, None, None, false, None),
         }
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let converted = |to| given(make::numbers(dtype, &[2, 3], 1)).named("dtype", to);
+            // What becomes of negative numbers is nothing that a wider output tells.
+            ANY.iter().filter(|to| **to != DType::U8).map(|to| converted(*to)).collect()
+        };
+        samples.of(ToCopy, STORED, make::unary, |it| Ok(it.tensor("self")?.clone().into())).output_decides();
+        let converted = |it: &Inputs| {
+            let (x, dtype) = (it.tensor("self")?, it.value::<Option<DType>>("dtype")?);
+            Ok(x.to(dtype.unwrap_or(x.dtype())).into())
+        };
+        samples.of(ToCopy, STORED, inputs, converted).output_decides();
     }
 }

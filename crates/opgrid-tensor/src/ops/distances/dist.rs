@@ -9,7 +9,6 @@
 
 use crate::ops::kinds::distances::by_difference;
 use crate::ops::prelude::*;
-use crate::ops::reductions::norm::NO_ORDER;
 use crate::ops::{LinalgVectorNorm, SubTensor};
 
 operator! {
@@ -49,30 +48,44 @@ pub(super) fn register(library: &mut Library) {
         .composite(|input, other, p, out| result::converted(&[(out, &Dist.call(input, other, p)?)]));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Dist, INEXACT, inputs, reference).tolerance(64.0).refuses("broadcast", make::misfits());
-    samples.differs(Dist, NO_ORDER);
-    // Roots are raised again.
-    samples.rounds(Dist, Roundings::all(Rounding::Near(64)));
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::distances::cdist;
+    use crate::ops::reductions::norm::samples::NO_ORDER;
+    use crate::samples::prelude::*;
 
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [[&[i64]; 2]; 4] = [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[]], [&[0, 2], &[2]]];
-    let one = |p: Scalar| {
-        shapes.map(|[a, b]| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2)).and(p)).to_vec()
-    };
-    [Scalar::Int(2), Scalar::Int(1), Scalar::Int(0), Scalar::Float(3.0)].into_iter().flat_map(one).collect()
-}
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Dist, INEXACT, inputs, reference).tolerance(64.0).refuses("broadcast", make::misfits());
+        samples.differs(Dist, NO_ORDER);
+        // Roots are raised again.
+        samples.rounds(Dist, Roundings::all(Rounding::Near(64)));
+    }
 
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (a, b, p): (_, _, Scalar) = (it.tensor("self")?, it.tensor("other")?, it.value("p")?);
-    let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
-    let apart: Vec<f64> =
-        naive::positions(&sizes).map(|at| number::minus(a.at(&at), b.at(&at)).to_complex().norm()).collect();
-    let dtype = match a.dtype() {
-        DType::Complex64 => DType::F32,
-        DType::Complex128 => DType::F64,
-        dtype => dtype,
-    };
-    Ok(Plain::number(dtype, Scalar::Float(super::cdist::norm(&apart, p.to_complex().re))).into())
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [[&[i64]; 2]; 4] = [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[]], [&[0, 2], &[2]]];
+        let one = |p: Scalar| {
+            shapes
+                .map(|[a, b]| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2)).and(p))
+                .to_vec()
+        };
+        [Scalar::Int(2), Scalar::Int(1), Scalar::Int(0), Scalar::Float(3.0)]
+            .into_iter()
+            .flat_map(one)
+            .collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (a, b, p): (_, _, Scalar) = (it.tensor("self")?, it.tensor("other")?, it.value("p")?);
+        let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
+        let apart: Vec<f64> = naive::positions(&sizes)
+            .map(|at| number::minus(a.at(&at), b.at(&at)).to_complex().norm())
+            .collect();
+        let dtype = match a.dtype() {
+            DType::Complex64 => DType::F32,
+            DType::Complex128 => DType::F64,
+            dtype => dtype,
+        };
+        Ok(Plain::number(dtype, Scalar::Float(cdist::samples::norm(&apart, p.to_complex().re))).into())
+    }
 }

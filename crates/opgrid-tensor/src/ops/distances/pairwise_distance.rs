@@ -26,41 +26,48 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(PairwiseDistance, NUMBERS, inputs, reference)
-        .tolerance(64.0)
-        .refuses("broadcast", make::misfits());
-    samples.rounds(PairwiseDistance, Roundings::all(Rounding::Sum(8)));
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::distances::cdist;
+    use crate::samples::prelude::*;
 
-fn inputs(dtype: DType) -> Vec<Sample> {
-    // Far enough apart that `eps` does not decide, and no integer wraps around.
-    let list = |sizes: &[i64], at: i64| {
-        Plain::of(dtype, sizes, &(0..12).map(|k| at + k * 5 % 7).collect::<Vec<i64>>())
-    };
-    let pair = |a: &[i64], b: &[i64]| given(list(a, 9)).and(list(b, 1));
-    vec![
-        pair(&[3, 4], &[3, 4]),
-        pair(&[2, 3], &[3]).and(1.0),
-        pair(&[2, 1, 3], &[2, 3]).and(3.0).and(0.5).and(true),
-        pair(&[4], &[4]),
-        pair(&[], &[]),
-        pair(&[0, 3], &[1, 3]),
-    ]
-}
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(PairwiseDistance, NUMBERS, inputs, reference)
+            .tolerance(64.0)
+            .refuses("broadcast", make::misfits());
+        samples.rounds(PairwiseDistance, Roundings::all(Rounding::Sum(8)));
+    }
 
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (a, b): (_, _) = (it.tensor("x1")?, it.tensor("x2")?);
-    let (p, eps): (f64, f64) = (it.value("p")?, it.value("eps")?);
-    let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
-    let apart = |at: &[i64]| (a.at(at).to_complex() - b.at(at).to_complex() + eps).norm();
-    let apart = Plain::from_fn(DType::F64, &sizes, |at| Scalar::Float(apart(at)));
-    let distance = |list: &[Scalar]| {
-        let list: Vec<f64> = list.iter().map(|x| x.to_complex().re).collect();
-        Scalar::Float(super::cdist::norm(&list, p))
-    };
-    let dtype = part_of(inexact(a.dtype()));
-    let dims: &[i64] = if sizes.is_empty() { &[] } else { &[-1] };
-    Ok(apart.reduced(Some(dims), it.value("keepdim")?, DType::F64, distance).to(dtype).into())
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        // Far enough apart that `eps` does not decide, and no integer wraps around.
+        let list = |sizes: &[i64], at: i64| {
+            Plain::of(dtype, sizes, &(0..12).map(|k| at + k * 5 % 7).collect::<Vec<i64>>())
+        };
+        let pair = |a: &[i64], b: &[i64]| given(list(a, 9)).and(list(b, 1));
+        vec![
+            pair(&[3, 4], &[3, 4]),
+            pair(&[2, 3], &[3]).and(1.0),
+            pair(&[2, 1, 3], &[2, 3]).and(3.0).and(0.5).and(true),
+            pair(&[4], &[4]),
+            pair(&[], &[]),
+            pair(&[0, 3], &[1, 3]),
+        ]
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (a, b): (_, _) = (it.tensor("x1")?, it.tensor("x2")?);
+        let (p, eps): (f64, f64) = (it.value("p")?, it.value("eps")?);
+        let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
+        let apart = |at: &[i64]| (a.at(at).to_complex() - b.at(at).to_complex() + eps).norm();
+        let apart = Plain::from_fn(DType::F64, &sizes, |at| Scalar::Float(apart(at)));
+        let distance = |list: &[Scalar]| {
+            let list: Vec<f64> = list.iter().map(|x| x.to_complex().re).collect();
+            Scalar::Float(cdist::samples::norm(&list, p))
+        };
+        let dtype = part_of(inexact(a.dtype()));
+        let dims: &[i64] = if sizes.is_empty() { &[] } else { &[-1] };
+        Ok(apart.reduced(Some(dims), it.value("keepdim")?, DType::F64, distance).to(dtype).into())
+    }
 }

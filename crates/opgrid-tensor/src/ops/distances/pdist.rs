@@ -9,7 +9,7 @@
 //! - Errors: another number of dimensions; a negative `p` or none.
 //! - Source: torch.nn.functional.pdist, PyTorch 2.15.
 
-use super::cdist::{TAKEN, check, norm};
+use super::cdist::check;
 use crate::kernels::distances::between_pairs;
 use crate::ops::kinds::distances::by_difference;
 use crate::ops::prelude::*;
@@ -72,46 +72,55 @@ fn shape(input: &Tensor, p: f64) -> Result<TensorSpec> {
     }
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples.of(Pdist, TAKEN, inputs, reference).tolerance(64.0);
-    samples
-        .of(PdistForward, TAKEN, inputs, reference)
-        .tolerance(64.0)
-        .refuses("`p` is -1", given(x.clone()).and(-1.0))
-        .refuses("expected a matrix", given(x.with_sizes(&[6])));
-    samples.rounds(Pdist, Roundings::all(Rounding::Sum(64)));
-    samples.rounds(PdistForward, Roundings::all(Rounding::Sum(64)));
-    let checked = Difference {
-        id: "kernels-of-distances-are-checked",
-        what: "torch's kernel of `pdist` takes negative orders, every dtype where there are no columns, and only rows without gaps; here it checks \
-               what `pdist` does, and takes any strides",
-        why: "a kernel that is called alone must not mislead",
-        test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-        when: |seen| {
-            seen.we_refuse("argument `p`")
-                || seen.we_refuse("expected float32 or float64")
-                    && seen.inputs().iter().any(|input| input.is_empty())
-                || seen.torch_refuses("requires contiguous input")
-        },
-        directed: None,
-    };
-    samples.differs(PdistForward, checked);
-    samples.differs(Pdist, checked);
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::distances::cdist::TAKEN;
+    use crate::ops::distances::cdist::samples::norm;
+    use crate::samples::prelude::*;
 
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [&[i64]; 6] = [&[4, 3], &[5, 2], &[1, 3], &[0, 3], &[3, 0], &[3, 37]];
-    let one = |p: f64| shapes.map(|sizes| given(make::numbers(dtype, sizes, 1)).and(p)).to_vec();
-    [2.0, 1.0, 0.0, f64::INFINITY, 3.0, 0.5].into_iter().flat_map(one).collect()
-}
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples.of(Pdist, TAKEN, inputs, reference).tolerance(64.0);
+        samples
+            .of(PdistForward, TAKEN, inputs, reference)
+            .tolerance(64.0)
+            .refuses("`p` is -1", given(x.clone()).and(-1.0))
+            .refuses("expected a matrix", given(x.with_sizes(&[6])));
+        samples.rounds(Pdist, Roundings::all(Rounding::Sum(64)));
+        samples.rounds(PdistForward, Roundings::all(Rounding::Sum(64)));
+        let checked = Difference {
+            id: "kernels-of-distances-are-checked",
+            what: "torch's kernel of `pdist` takes negative orders, every dtype where there are no columns, and only rows without gaps; here it checks \
+                   what `pdist` does, and takes any strides",
+            why: "a kernel that is called alone must not mislead",
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| {
+                seen.we_refuse("argument `p`")
+                    || seen.we_refuse("expected float32 or float64")
+                        && seen.inputs().iter().any(|input| input.is_empty())
+                    || seen.torch_refuses("requires contiguous input")
+            },
+            directed: None,
+        };
+        samples.differs(PdistForward, checked);
+        samples.differs(Pdist, checked);
+    }
 
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, p): (_, f64) = (it.tensor("self")?, it.value("p")?);
-    let (rows, columns) = (x.sizes()[0], x.sizes()[1]);
-    let at = |row: i64, column: i64| x.at(&[row, column]).to_complex().re;
-    let pairs = (0..rows).flat_map(|i| (i + 1..rows).map(move |j| (i, j)));
-    let distances: Vec<f64> =
-        pairs.map(|(i, j)| norm(&(0..columns).map(|k| at(i, k) - at(j, k)).collect::<Vec<_>>(), p)).collect();
-    Ok(Plain::of(x.dtype(), &[distances.len() as i64], &distances).into())
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [&[i64]; 6] = [&[4, 3], &[5, 2], &[1, 3], &[0, 3], &[3, 0], &[3, 37]];
+        let one = |p: f64| shapes.map(|sizes| given(make::numbers(dtype, sizes, 1)).and(p)).to_vec();
+        [2.0, 1.0, 0.0, f64::INFINITY, 3.0, 0.5].into_iter().flat_map(one).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, p): (_, f64) = (it.tensor("self")?, it.value("p")?);
+        let (rows, columns) = (x.sizes()[0], x.sizes()[1]);
+        let at = |row: i64, column: i64| x.at(&[row, column]).to_complex().re;
+        let pairs = (0..rows).flat_map(|i| (i + 1..rows).map(move |j| (i, j)));
+        let distances: Vec<f64> = pairs
+            .map(|(i, j)| norm(&(0..columns).map(|k| at(i, k) - at(j, k)).collect::<Vec<_>>(), p))
+            .collect();
+        Ok(Plain::of(x.dtype(), &[distances.len() as i64], &distances).into())
+    }
 }

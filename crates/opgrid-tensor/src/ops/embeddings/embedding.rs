@@ -33,40 +33,6 @@ pub(super) fn register(library: &mut Library) {
         .on_every_backend(|weight, indices, _, _, _, out| result::copied(out, &embedding(weight, indices)?));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, indices) = (make::numbers(DType::F32, &[3, 2], 0), Plain::of(DType::I64, &[2], &[2, 0]));
-    samples
-        .of(Embedding, STORED, inputs, reference)
-        .refuses("expected a matrix", given(make::numbers(DType::F32, &[3], 0)).and(indices.clone()))
-        .refuses("expected int32 or int64", given(x.clone()).and(indices.to(DType::I16)))
-        .refuses_data("", given(x.clone()).and(Plain::of(DType::I64, &[1], &[3])))
-        .refuses_data("", given(x).and(Plain::of(DType::I64, &[1], &[-1])));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], &[i64], DType); 5] = [
-        (&[2, 2], &[0, 3, 1, 3], DType::I64),
-        (&[3], &[2, 2, 0], DType::I32),
-        (&[], &[1], DType::I64),
-        (&[0, 2], &[], DType::I64),
-        (&[1, 1, 2], &[3, 0], DType::I64),
-    ];
-    let one = |(sizes, indices, index_dtype): (&[i64], &[i64], DType)| {
-        given(make::numbers(dtype, &[4, 3], 1)).and(Plain::of(index_dtype, sizes, indices))
-    };
-    cases.into_iter().map(one).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (weight, indices) = (it.tensor("weight")?, it.tensor("indices")?);
-    let sizes = [indices.sizes(), &weight.sizes()[1..]].concat();
-    let rows = Plain::from_fn(weight.dtype(), &sizes, |position| {
-        let (place, column) = position.split_at(indices.sizes().len());
-        weight.at(&[&[number::whole(indices.at(place))], column].concat())
-    });
-    Ok(rows.into())
-}
-
 fn embedding(weight: &Tensor, indices: &Tensor) -> Result<Tensor> {
     let &[_, columns] = weight.spec()?.sizes() else {
         return Err(argument(format!("argument `weight` has shape {:?}, expected a matrix", weight.sizes())));
@@ -77,4 +43,44 @@ fn embedding(weight: &Tensor, indices: &Tensor) -> Result<Tensor> {
     }
     let rows = IndexSelect.call(weight, 0, &Reshape.call(indices, &[indices.numel()])?)?;
     Reshape.call(&rows, &[sizes, &[columns]].concat())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, indices) = (make::numbers(DType::F32, &[3, 2], 0), Plain::of(DType::I64, &[2], &[2, 0]));
+        samples
+            .of(Embedding, STORED, inputs, reference)
+            .refuses("expected a matrix", given(make::numbers(DType::F32, &[3], 0)).and(indices.clone()))
+            .refuses("expected int32 or int64", given(x.clone()).and(indices.to(DType::I16)))
+            .refuses_data("", given(x.clone()).and(Plain::of(DType::I64, &[1], &[3])))
+            .refuses_data("", given(x).and(Plain::of(DType::I64, &[1], &[-1])));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], &[i64], DType); 5] = [
+            (&[2, 2], &[0, 3, 1, 3], DType::I64),
+            (&[3], &[2, 2, 0], DType::I32),
+            (&[], &[1], DType::I64),
+            (&[0, 2], &[], DType::I64),
+            (&[1, 1, 2], &[3, 0], DType::I64),
+        ];
+        let one = |(sizes, indices, index_dtype): (&[i64], &[i64], DType)| {
+            given(make::numbers(dtype, &[4, 3], 1)).and(Plain::of(index_dtype, sizes, indices))
+        };
+        cases.into_iter().map(one).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (weight, indices) = (it.tensor("weight")?, it.tensor("indices")?);
+        let sizes = [indices.sizes(), &weight.sizes()[1..]].concat();
+        let rows = Plain::from_fn(weight.dtype(), &sizes, |position| {
+            let (place, column) = position.split_at(indices.sizes().len());
+            weight.at(&[&[number::whole(indices.at(place))], column].concat())
+        });
+        Ok(rows.into())
+    }
 }

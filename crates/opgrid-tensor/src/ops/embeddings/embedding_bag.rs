@@ -28,7 +28,6 @@ use crate::layers::autograd::Recorder;
 use crate::ops::kinds::indexing::check_index_dtype;
 use crate::ops::prelude::*;
 use crate::ops::{Arange, BucketizeTensor, EmbeddingDenseBackward, ScatterAdd};
-use crate::samples::differences::DIED;
 use crate::tensor::promote_types;
 
 operator! {
@@ -96,225 +95,6 @@ pub(super) fn register(library: &mut Library) {
                 .call(weight, indices, offsets, scale, mode, sparse, samples, last, padding)
         },
     );
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[3, 2], 0);
-    let list = |elements: &[i64]| Plain::of(DType::I64, &[elements.len() as i64], elements);
-    let of = |indices: Plain, offsets: Plain| given(x.clone()).and(indices).and(offsets);
-    samples
-        .of(EmbeddingBagTraining, normalisations::FLOATS, inputs, |it| reference(it, false, false))
-        .needs_contiguous()
-        .tolerance(8.0)
-        .refuses("expected a vector", of(list(&[1, 2]).with_sizes(&[1, 2]), list(&[0])))
-        .refuses("`mode` is 3", of(list(&[1]), list(&[0])).named("mode", 3))
-        .refuses("only for sums", {
-            of(list(&[1]), list(&[0]))
-                .named("mode", 1)
-                .named("per_sample_weights", make::numbers(DType::F32, &[1], 0))
-        })
-        .refuses("expected int32 or int64", of(list(&[1]).to(DType::F32), list(&[0])))
-        .refuses_data("begin with 0", of(list(&[1, 2]), list(&[1])))
-        .refuses_data("ascend", of(list(&[1, 2]), list(&[0, 2, 1])))
-        .refuses_data("at most 2", of(list(&[1, 2]), list(&[0, 3])))
-        .refuses_data("out of range", of(list(&[1, 3]), list(&[0])));
-    samples
-        .of(EmbeddingBagForwardOnly, normalisations::FLOATS, inputs, |it| reference(it, false, true))
-        .needs_contiguous()
-        .tolerance(8.0);
-    let without_padding = |dtype| {
-        let without = |mut sample: Sample| {
-            sample.keyword.retain(|(name, _)| name != "padding_idx");
-            sample
-        };
-        inputs(dtype).into_iter().map(without).collect()
-    };
-    samples
-        .of(EmbeddingBag, normalisations::FLOATS, without_padding, |it| reference(it, false, true))
-        .needs_contiguous()
-        .tolerance(8.0);
-    samples
-        .of(EmbeddingBagPaddingIdx, normalisations::FLOATS, with_padding, |it| reference(it, true, true))
-        .needs_contiguous()
-        .tolerance(8.0)
-        .refuses("out of range", {
-            let sample = of(list(&[1]), list(&[0])).and(false).and(0).and(false);
-            sample.and(Value::None).and(false).and(3)
-        });
-    samples.differs_as(EmbeddingBagTraining, DIFFERENCES);
-    samples.differs_as(EmbeddingBagForwardOnly, DIFFERENCES);
-    samples.differs_as(EmbeddingBag, DIFFERENCES);
-    samples.rounds(EmbeddingBagTraining, Roundings::all(Rounding::Sum(4)));
-    samples.rounds(EmbeddingBagForwardOnly, Roundings::all(Rounding::Sum(4)));
-    samples.rounds(EmbeddingBag, Roundings::all(Rounding::Sum(4)));
-}
-
-/// Of all bags.
-const DIFFERENCES: &[Difference] = &[
-    Difference {
-        id: "bags-are-checked",
-        what: "torch does not look whether offsets begin with 0, ascend and stay within the indices, nor whether indices are a vector of \
-               integers of 32 or 64 bits, and then reads memory beside them; here they are refused",
-        why: "memory that belongs to nobody must not be read",
-        test: ("opgrid-tensor/tests/all/differences/refused.rs", "bags_that_do_not_fit"),
-        when: |seen| {
-            let words = ["argument `offsets` ", "argument `indices` has ", "is out of range for the"];
-            words.iter().any(|words| seen.we_refuse(words))
-        },
-        directed: None,
-    },
-    Difference {
-        id: "bags-of-any-strides",
-        what: "torch reads indices, offsets and weights as if they lay in rows; here every element has its place",
-        why: "the answer does not depend on the layout",
-        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "bags_of_any_strides"),
-        when: |seen| {
-            let is_apart = |name: &&str| seen.tensor(name).is_some_and(|list| !list.geometry.is_contiguous());
-            let is_misread = seen.part == Part::Values
-                || seen.part == Part::Written
-                || seen.torch_refuses("Expected idx >= 0")
-                || seen.torch_refuses("which is not in the valid range")
-                || seen.torch_refuses("Expected i < index_size")
-                || seen.torch_refuses("can not be greater than input's length")
-                || seen.torch_refuses(DIED);
-            is_misread && ["indices", "offsets", "per_sample_weights"].iter().any(is_apart)
-        },
-        directed: None,
-    },
-    Difference {
-        id: "no-bags",
-        what: "torch dies, or gives the indices bags that there are not, where there are no bags; here each belongs to bag 0, and the \
-               results have no rows",
-        why: "whether a program is right must not depend on its data",
-        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "bags_of_any_strides"),
-        when: |seen| {
-            let is_answer = seen.torch_refuses(DIED) || !seen.elements.is_empty();
-            let is_last_an_end = matches!(seen.number("include_last_offset"), Some(Scalar::Bool(true)));
-            let is_none = |offsets: &Operand| offsets.elements.len() <= usize::from(is_last_an_end);
-            is_answer && seen.tensor("offsets").is_some_and(is_none)
-        },
-        directed: None,
-    },
-    Difference {
-        id: "the-last-offset-ends-a-bag",
-        what: "torch counts indices behind the last offset to the last bag in some modes, though that offset is to end it; here in none",
-        why: "one rule for all modes",
-        test: ("opgrid-tensor/tests/all/differences/numbers.rs", "the_last_offset_ends_a_bag"),
-        when: |seen| {
-            let Some(Argument::Number(Scalar::Bool(true))) = seen.argument("include_last_offset") else {
-                return false;
-            };
-            let (Some(offsets), Some(indices)) = (seen.tensor("offsets"), seen.tensor("indices")) else {
-                return false;
-            };
-            let is_behind = offsets.elements.last().is_some_and(|end| end.re < indices.elements.len() as f64);
-            is_behind && !seen.elements.is_empty()
-        },
-        directed: None,
-    },
-];
-
-/// Offsets, whether the last only ends a bag, mode, padding, and whether there are weights.
-const CASES: [(&[i64], bool, i64, i64, bool); 9] = [
-    (&[0, 2, 2, 5], false, 0, -1, false),
-    (&[0, 2, 2, 5], false, 0, -1, true),
-    (&[0, 2, 2, 5], false, 0, 4, false),
-    (&[0, 2, 2, 6], true, 0, -1, false),
-    (&[0, 2, 2, 5], false, 1, -1, false),
-    (&[0, 2, 2, 6], true, 1, 4, false),
-    (&[0, 2, 2, 5], false, 2, -1, false),
-    (&[0, 2, 2, 5], false, 2, 2, false),
-    (&[], false, 0, -1, false),
-];
-
-fn table(dtype: DType, offsets: &[i64]) -> Sample {
-    let indices = Plain::of(DType::I64, &[6], &[0, 2, 1, 4, 4, 3]);
-    let offsets = Plain::of(DType::I64, &[offsets.len() as i64], offsets);
-    given(make::numbers(dtype, &[5, 3], 1)).and(indices).and(offsets)
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let one = |(offsets, last, mode, padding, weighted): (&[i64], bool, i64, i64, bool)| {
-        let sample = table(dtype, offsets).named("mode", mode).named("include_last_offset", last);
-        let sample = if padding < 0 { sample } else { sample.named("padding_idx", padding) };
-        match weighted {
-            true => sample.named("per_sample_weights", make::numbers(dtype, &[6], 2)),
-            false => sample,
-        }
-    };
-    CASES.into_iter().map(one).collect()
-}
-
-fn with_padding(dtype: DType) -> Vec<Sample> {
-    let one = |(offsets, last, mode, padding, weighted): (&[i64], bool, i64, i64, bool)| {
-        let sample = table(dtype, offsets).and(false).and(mode).and(false);
-        let sample = match weighted {
-            true => sample.and(make::numbers(dtype, &[6], 2)),
-            false => sample.and(Value::None),
-        };
-        let sample = sample.and(last);
-        if padding < 0 { sample.and(Value::None) } else { sample.and(padding - 5) }
-    };
-    CASES.into_iter().map(one).collect()
-}
-
-/// `counts_from_end` says that -1 means the last row, `forward_only` that no gradient is asked for.
-fn reference(it: &Inputs, counts_from_end: bool, forward_only: bool) -> Result<Expected> {
-    let (weight, indices, offsets) = (it.tensor("weight")?, it.tensor("indices")?, it.tensor("offsets")?);
-    let (mode, last): (i64, bool) = (it.value("mode")?, it.value("include_last_offset")?);
-    let padding = match it.option::<i64>("padding_idx")? {
-        Some(padding) if counts_from_end && padding < 0 => padding + weight.sizes()[0],
-        padding => padding.unwrap_or(-1),
-    };
-    let weights = it.tensor("per_sample_weights").ok();
-    let whole = |list: &Plain| -> Vec<i64> { list.elements().iter().map(|x| number::whole(*x)).collect() };
-    let (rows, starts) = (whole(indices), whole(offsets));
-    let bags = if last { starts.len() - 1 } else { starts.len() };
-    let bag = |bag: usize| {
-        let end = starts.get(bag + 1).copied().unwrap_or(rows.len() as i64);
-        (starts[bag]..end).filter(|at| rows[*at as usize] != padding).collect::<Vec<i64>>()
-    };
-    let columns = weight.sizes()[1];
-    let largest = |b: usize, column: i64| {
-        let found = bag(b).into_iter().map(|at| rows[at as usize]);
-        found.reduce(|most, row| {
-            let element = |row: i64| weight.at(&[row, column]);
-            if number::order(element(most), element(row)).is_some_and(|order| order.is_lt()) {
-                row
-            } else {
-                most
-            }
-        })
-    };
-    let out = Plain::from_fn(weight.dtype(), &[bags as i64, columns], |position| {
-        let (b, column) = (position[0] as usize, position[1]);
-        if mode == 2 {
-            return largest(b, column).map_or(Scalar::Int(0), |row| weight.at(&[row, column]));
-        }
-        let places = bag(b);
-        let term = |at: &i64| {
-            let element = weight.at(&[rows[*at as usize], column]);
-            weights.map_or(element, |weights| number::times(element, weights.at(&[*at])))
-        };
-        let sum = places.iter().map(term).reduce(number::plus).unwrap_or(Scalar::Float(0.0));
-        if mode == 1 { number::over(sum, Scalar::Float(places.len().max(1) as f64)) } else { sum }
-    });
-    let is_short = mode == 0 && padding < 0 && weight.dtype() != DType::F64;
-    let of_index =
-        |at: i64| starts[..bags].iter().filter(|start| **start <= at).count().saturating_sub(1) as i64;
-    let bag_of: Vec<i64> = if is_short { Vec::new() } else { (0..rows.len() as i64).map(of_index).collect() };
-    let list = |list: &[i64]| Plain::of(DType::I64, &[list.len() as i64], list);
-    let counts: Vec<i64> = match mode {
-        0 => vec![0; if forward_only { starts.len() } else { bags }],
-        _ => (0..bags).map(|b| bag(b).len() as i64).collect(),
-    };
-    let rows_of = match mode {
-        2 => Plain::from_fn(DType::I64, &[bags as i64, columns], |position| {
-            Scalar::Int(largest(position[0] as usize, position[1]).unwrap_or(0))
-        }),
-        _ => list(&counts),
-    };
-    Ok([out, list(&bag_of), list(&counts), rows_of].into())
 }
 
 /// The row that does not count; -1 for none.
@@ -577,4 +357,242 @@ fn derivative(
             EmbeddingDenseBackward.call(&weighed, indices, sizes[0], padding_idx, scale_grad_by_freq)?;
         Ok([Some(of_weight), of_samples])
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::differences::DIED;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[3, 2], 0);
+        let list = |elements: &[i64]| Plain::of(DType::I64, &[elements.len() as i64], elements);
+        let of = |indices: Plain, offsets: Plain| given(x.clone()).and(indices).and(offsets);
+        samples
+            .of(EmbeddingBagTraining, normalisations::samples::FLOATS, inputs, |it| {
+                reference(it, false, false)
+            })
+            .needs_contiguous()
+            .tolerance(8.0)
+            .refuses("expected a vector", of(list(&[1, 2]).with_sizes(&[1, 2]), list(&[0])))
+            .refuses("`mode` is 3", of(list(&[1]), list(&[0])).named("mode", 3))
+            .refuses("only for sums", {
+                of(list(&[1]), list(&[0]))
+                    .named("mode", 1)
+                    .named("per_sample_weights", make::numbers(DType::F32, &[1], 0))
+            })
+            .refuses("expected int32 or int64", of(list(&[1]).to(DType::F32), list(&[0])))
+            .refuses_data("begin with 0", of(list(&[1, 2]), list(&[1])))
+            .refuses_data("ascend", of(list(&[1, 2]), list(&[0, 2, 1])))
+            .refuses_data("at most 2", of(list(&[1, 2]), list(&[0, 3])))
+            .refuses_data("out of range", of(list(&[1, 3]), list(&[0])));
+        samples
+            .of(EmbeddingBagForwardOnly, normalisations::samples::FLOATS, inputs, |it| {
+                reference(it, false, true)
+            })
+            .needs_contiguous()
+            .tolerance(8.0);
+        let without_padding = |dtype| {
+            let without = |mut sample: Sample| {
+                sample.keyword.retain(|(name, _)| name != "padding_idx");
+                sample
+            };
+            inputs(dtype).into_iter().map(without).collect()
+        };
+        samples
+            .of(EmbeddingBag, normalisations::samples::FLOATS, without_padding, |it| {
+                reference(it, false, true)
+            })
+            .needs_contiguous()
+            .tolerance(8.0);
+        samples
+            .of(EmbeddingBagPaddingIdx, normalisations::samples::FLOATS, with_padding, |it| {
+                reference(it, true, true)
+            })
+            .needs_contiguous()
+            .tolerance(8.0)
+            .refuses("out of range", {
+                let sample = of(list(&[1]), list(&[0])).and(false).and(0).and(false);
+                sample.and(Value::None).and(false).and(3)
+            });
+        samples.differs_as(EmbeddingBagTraining, DIFFERENCES);
+        samples.differs_as(EmbeddingBagForwardOnly, DIFFERENCES);
+        samples.differs_as(EmbeddingBag, DIFFERENCES);
+        samples.rounds(EmbeddingBagTraining, Roundings::all(Rounding::Sum(4)));
+        samples.rounds(EmbeddingBagForwardOnly, Roundings::all(Rounding::Sum(4)));
+        samples.rounds(EmbeddingBag, Roundings::all(Rounding::Sum(4)));
+    }
+
+    /// Of all bags.
+    const DIFFERENCES: &[Difference] = &[
+        Difference {
+            id: "bags-are-checked",
+            what: "torch does not look whether offsets begin with 0, ascend and stay within the indices, nor whether indices are a vector of \
+                   integers of 32 or 64 bits, and then reads memory beside them; here they are refused",
+            why: "memory that belongs to nobody must not be read",
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "bags_that_do_not_fit"),
+            when: |seen| {
+                let words = ["argument `offsets` ", "argument `indices` has ", "is out of range for the"];
+                words.iter().any(|words| seen.we_refuse(words))
+            },
+            directed: None,
+        },
+        Difference {
+            id: "bags-of-any-strides",
+            what: "torch reads indices, offsets and weights as if they lay in rows; here every element has its place",
+            why: "the answer does not depend on the layout",
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "bags_of_any_strides"),
+            when: |seen| {
+                let is_apart =
+                    |name: &&str| seen.tensor(name).is_some_and(|list| !list.geometry.is_contiguous());
+                let is_misread = seen.part == Part::Values
+                    || seen.part == Part::Written
+                    || seen.torch_refuses("Expected idx >= 0")
+                    || seen.torch_refuses("which is not in the valid range")
+                    || seen.torch_refuses("Expected i < index_size")
+                    || seen.torch_refuses("can not be greater than input's length")
+                    || seen.torch_refuses(DIED);
+                is_misread && ["indices", "offsets", "per_sample_weights"].iter().any(is_apart)
+            },
+            directed: None,
+        },
+        Difference {
+            id: "no-bags",
+            what: "torch dies, or gives the indices bags that there are not, where there are no bags; here each belongs to bag 0, and the \
+                   results have no rows",
+            why: "whether a program is right must not depend on its data",
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "bags_of_any_strides"),
+            when: |seen| {
+                let is_answer = seen.torch_refuses(DIED) || !seen.elements.is_empty();
+                let is_last_an_end = matches!(seen.number("include_last_offset"), Some(Scalar::Bool(true)));
+                let is_none = |offsets: &Operand| offsets.elements.len() <= usize::from(is_last_an_end);
+                is_answer && seen.tensor("offsets").is_some_and(is_none)
+            },
+            directed: None,
+        },
+        Difference {
+            id: "the-last-offset-ends-a-bag",
+            what: "torch counts indices behind the last offset to the last bag in some modes, though that offset is to end it; here in none",
+            why: "one rule for all modes",
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "the_last_offset_ends_a_bag"),
+            when: |seen| {
+                let Some(Argument::Number(Scalar::Bool(true))) = seen.argument("include_last_offset") else {
+                    return false;
+                };
+                let (Some(offsets), Some(indices)) = (seen.tensor("offsets"), seen.tensor("indices")) else {
+                    return false;
+                };
+                let is_behind =
+                    offsets.elements.last().is_some_and(|end| end.re < indices.elements.len() as f64);
+                is_behind && !seen.elements.is_empty()
+            },
+            directed: None,
+        },
+    ];
+
+    /// Offsets, whether the last only ends a bag, mode, padding, and whether there are weights.
+    const CASES: [(&[i64], bool, i64, i64, bool); 9] = [
+        (&[0, 2, 2, 5], false, 0, -1, false),
+        (&[0, 2, 2, 5], false, 0, -1, true),
+        (&[0, 2, 2, 5], false, 0, 4, false),
+        (&[0, 2, 2, 6], true, 0, -1, false),
+        (&[0, 2, 2, 5], false, 1, -1, false),
+        (&[0, 2, 2, 6], true, 1, 4, false),
+        (&[0, 2, 2, 5], false, 2, -1, false),
+        (&[0, 2, 2, 5], false, 2, 2, false),
+        (&[], false, 0, -1, false),
+    ];
+
+    fn table(dtype: DType, offsets: &[i64]) -> Sample {
+        let indices = Plain::of(DType::I64, &[6], &[0, 2, 1, 4, 4, 3]);
+        let offsets = Plain::of(DType::I64, &[offsets.len() as i64], offsets);
+        given(make::numbers(dtype, &[5, 3], 1)).and(indices).and(offsets)
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let one = |(offsets, last, mode, padding, weighted): (&[i64], bool, i64, i64, bool)| {
+            let sample = table(dtype, offsets).named("mode", mode).named("include_last_offset", last);
+            let sample = if padding < 0 { sample } else { sample.named("padding_idx", padding) };
+            match weighted {
+                true => sample.named("per_sample_weights", make::numbers(dtype, &[6], 2)),
+                false => sample,
+            }
+        };
+        CASES.into_iter().map(one).collect()
+    }
+
+    fn with_padding(dtype: DType) -> Vec<Sample> {
+        let one = |(offsets, last, mode, padding, weighted): (&[i64], bool, i64, i64, bool)| {
+            let sample = table(dtype, offsets).and(false).and(mode).and(false);
+            let sample = match weighted {
+                true => sample.and(make::numbers(dtype, &[6], 2)),
+                false => sample.and(Value::None),
+            };
+            let sample = sample.and(last);
+            if padding < 0 { sample.and(Value::None) } else { sample.and(padding - 5) }
+        };
+        CASES.into_iter().map(one).collect()
+    }
+
+    /// `counts_from_end` says that -1 means the last row, `forward_only` that no gradient is asked for.
+    fn reference(it: &Inputs, counts_from_end: bool, forward_only: bool) -> Result<Expected> {
+        let (weight, indices, offsets) = (it.tensor("weight")?, it.tensor("indices")?, it.tensor("offsets")?);
+        let (mode, last): (i64, bool) = (it.value("mode")?, it.value("include_last_offset")?);
+        let padding = match it.option::<i64>("padding_idx")? {
+            Some(padding) if counts_from_end && padding < 0 => padding + weight.sizes()[0],
+            padding => padding.unwrap_or(-1),
+        };
+        let weights = it.tensor("per_sample_weights").ok();
+        let whole =
+            |list: &Plain| -> Vec<i64> { list.elements().iter().map(|x| number::whole(*x)).collect() };
+        let (rows, starts) = (whole(indices), whole(offsets));
+        let bags = if last { starts.len() - 1 } else { starts.len() };
+        let bag = |bag: usize| {
+            let end = starts.get(bag + 1).copied().unwrap_or(rows.len() as i64);
+            (starts[bag]..end).filter(|at| rows[*at as usize] != padding).collect::<Vec<i64>>()
+        };
+        let columns = weight.sizes()[1];
+        let largest = |b: usize, column: i64| {
+            let found = bag(b).into_iter().map(|at| rows[at as usize]);
+            found.reduce(|most, row| {
+                let element = |row: i64| weight.at(&[row, column]);
+                if number::order(element(most), element(row)).is_some_and(|order| order.is_lt()) {
+                    row
+                } else {
+                    most
+                }
+            })
+        };
+        let out = Plain::from_fn(weight.dtype(), &[bags as i64, columns], |position| {
+            let (b, column) = (position[0] as usize, position[1]);
+            if mode == 2 {
+                return largest(b, column).map_or(Scalar::Int(0), |row| weight.at(&[row, column]));
+            }
+            let places = bag(b);
+            let term = |at: &i64| {
+                let element = weight.at(&[rows[*at as usize], column]);
+                weights.map_or(element, |weights| number::times(element, weights.at(&[*at])))
+            };
+            let sum = places.iter().map(term).reduce(number::plus).unwrap_or(Scalar::Float(0.0));
+            if mode == 1 { number::over(sum, Scalar::Float(places.len().max(1) as f64)) } else { sum }
+        });
+        let is_short = mode == 0 && padding < 0 && weight.dtype() != DType::F64;
+        let of_index =
+            |at: i64| starts[..bags].iter().filter(|start| **start <= at).count().saturating_sub(1) as i64;
+        let bag_of: Vec<i64> =
+            if is_short { Vec::new() } else { (0..rows.len() as i64).map(of_index).collect() };
+        let list = |list: &[i64]| Plain::of(DType::I64, &[list.len() as i64], list);
+        let counts: Vec<i64> = match mode {
+            0 => vec![0; if forward_only { starts.len() } else { bags }],
+            _ => (0..bags).map(|b| bag(b).len() as i64).collect(),
+        };
+        let rows_of = match mode {
+            2 => Plain::from_fn(DType::I64, &[bags as i64, columns], |position| {
+                Scalar::Int(largest(position[0] as usize, position[1]).unwrap_or(0))
+            }),
+            _ => list(&counts),
+        };
+        Ok([out, list(&bag_of), list(&counts), rows_of].into())
+    }
 }

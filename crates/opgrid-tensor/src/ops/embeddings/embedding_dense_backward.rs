@@ -13,7 +13,6 @@
 use crate::kernels::{embedding, indexing, normalise};
 use crate::ops::kinds::indexing::check_index_dtype;
 use crate::ops::prelude::*;
-use crate::samples::differences::DIED;
 
 operator! {
     home = crate::home_of(register);
@@ -43,73 +42,6 @@ pub(super) fn register(library: &mut Library) {
             })
         },
     );
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    let grad = make::numbers(DType::F32, &[3, 2], 0);
-    let of = |grad: Plain, indices: Plain| given(grad).and(indices).and(4).and(-1).and(false);
-    let indices = Plain::of(DType::I64, &[3], &[1, 0, 1]);
-    samples
-        .of(EmbeddingDenseBackward, ANY, inputs, reference)
-        .tolerance(4.0)
-        .refuses("one for each index", of(grad.clone(), indices.with_sizes(&[2])))
-        .refuses("expected int32 or int64", of(grad.clone(), indices.to(DType::F32)))
-        .refuses("`num_weights` is -1", given(grad).and(indices).and(-1).and(-1).and(false));
-    samples.differs(EmbeddingDenseBackward, super::embedding_renorm::TABLES_OF_NUMBERS);
-    samples.differs(
-        EmbeddingDenseBackward,
-        Difference {
-            id: "frequencies-of-rows-that-are-there",
-            what: "torch counts indices of rows that are not there in memory that is not its own, and dies of it; here they are passed over, \
-                   as torch does where it counts none",
-            why: "memory that belongs to nobody must not be written",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "frequencies_of_rows_that_are_there"),
-            when: |seen| {
-                let Some(Scalar::Int(rows)) = seen.number("num_weights") else { return false };
-                let is_beyond = |index: &Complex64| index.re < 0.0 || index.re >= rows as f64;
-                let is_counted = matches!(seen.number("scale_grad_by_freq"), Some(Scalar::Bool(true)));
-                let is_met = seen.torch_refuses(DIED) || !seen.elements.is_empty();
-                is_counted && is_met && seen.tensor("indices").is_some_and(|x| x.elements.iter().any(is_beyond))
-            },
-            directed: None,
-        },
-    );
-    samples.rounds(EmbeddingDenseBackward, Roundings::all(Rounding::Sum(2)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let of = |sizes: &[i64], indices: &[i64], padding: i64, scale: bool| {
-        let grad = make::numbers(dtype, &[sizes, &[3]].concat(), 1);
-        given(grad).and(Plain::of(DType::I64, sizes, indices)).and(5).and(padding).and(scale)
-    };
-    let mut samples = vec![
-        of(&[4], &[0, 2, 2, 4], -1, false),
-        of(&[2, 2], &[1, 1, 2, 1], 2, false),
-        of(&[3], &[7, -1, 0], -1, false),
-        of(&[0], &[], -1, false),
-        of(&[], &[3], -1, false),
-    ];
-    if dtype.is_floating_point() || dtype.is_complex() {
-        samples.push(of(&[5], &[0, 2, 2, 2, 2], -1, true));
-    }
-    samples
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (grad, indices) = (it.tensor("grad_output")?, it.tensor("indices")?);
-    let [rows, padding]: [i64; 2] = [it.value("num_weights")?, it.value("padding_idx")?];
-    let is_scaled: bool = it.value("scale_grad_by_freq")?;
-    let columns = grad.sizes()[grad.sizes().len() - 1];
-    let flat = grad.with_sizes(&[indices.elements().len() as i64, columns]);
-    let sums = Plain::from_fn(grad.dtype(), &[rows, columns], |position| {
-        let is_it = |index: &Scalar| number::whole(*index) == position[0] && position[0] != padding;
-        let places = indices.elements().iter().enumerate().filter(|(_, index)| is_it(index));
-        let terms: Vec<Scalar> = places.map(|(place, _)| flat.at(&[place as i64, position[1]])).collect();
-        let count = terms.len() as f64;
-        let sum = terms.into_iter().reduce(number::plus).unwrap_or(Scalar::Int(0));
-        if is_scaled && count > 0.0 { number::over(sum, Scalar::Float(count)) } else { sum }
-    });
-    Ok(sums.into())
 }
 
 fn shape(
@@ -159,4 +91,79 @@ fn cpu(
             false => Math::<T>::ONE,
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::embeddings::embedding_renorm;
+    use crate::samples::differences::DIED;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let grad = make::numbers(DType::F32, &[3, 2], 0);
+        let of = |grad: Plain, indices: Plain| given(grad).and(indices).and(4).and(-1).and(false);
+        let indices = Plain::of(DType::I64, &[3], &[1, 0, 1]);
+        samples
+            .of(EmbeddingDenseBackward, ANY, inputs, reference)
+            .tolerance(4.0)
+            .refuses("one for each index", of(grad.clone(), indices.with_sizes(&[2])))
+            .refuses("expected int32 or int64", of(grad.clone(), indices.to(DType::F32)))
+            .refuses("`num_weights` is -1", given(grad).and(indices).and(-1).and(-1).and(false));
+        samples.differs(EmbeddingDenseBackward, embedding_renorm::samples::TABLES_OF_NUMBERS);
+        samples.differs(
+            EmbeddingDenseBackward,
+            Difference {
+                id: "frequencies-of-rows-that-are-there",
+                what: "torch counts indices of rows that are not there in memory that is not its own, and dies of it; here they are passed over, \
+                       as torch does where it counts none",
+                why: "memory that belongs to nobody must not be written",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "frequencies_of_rows_that_are_there"),
+                when: |seen| {
+                    let Some(Scalar::Int(rows)) = seen.number("num_weights") else { return false };
+                    let is_beyond = |index: &Complex64| index.re < 0.0 || index.re >= rows as f64;
+                    let is_counted = matches!(seen.number("scale_grad_by_freq"), Some(Scalar::Bool(true)));
+                    let is_met = seen.torch_refuses(DIED) || !seen.elements.is_empty();
+                    is_counted && is_met && seen.tensor("indices").is_some_and(|x| x.elements.iter().any(is_beyond))
+                },
+                directed: None,
+            },
+        );
+        samples.rounds(EmbeddingDenseBackward, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let of = |sizes: &[i64], indices: &[i64], padding: i64, scale: bool| {
+            let grad = make::numbers(dtype, &[sizes, &[3]].concat(), 1);
+            given(grad).and(Plain::of(DType::I64, sizes, indices)).and(5).and(padding).and(scale)
+        };
+        let mut samples = vec![
+            of(&[4], &[0, 2, 2, 4], -1, false),
+            of(&[2, 2], &[1, 1, 2, 1], 2, false),
+            of(&[3], &[7, -1, 0], -1, false),
+            of(&[0], &[], -1, false),
+            of(&[], &[3], -1, false),
+        ];
+        if dtype.is_floating_point() || dtype.is_complex() {
+            samples.push(of(&[5], &[0, 2, 2, 2, 2], -1, true));
+        }
+        samples
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (grad, indices) = (it.tensor("grad_output")?, it.tensor("indices")?);
+        let [rows, padding]: [i64; 2] = [it.value("num_weights")?, it.value("padding_idx")?];
+        let is_scaled: bool = it.value("scale_grad_by_freq")?;
+        let columns = grad.sizes()[grad.sizes().len() - 1];
+        let flat = grad.with_sizes(&[indices.elements().len() as i64, columns]);
+        let sums = Plain::from_fn(grad.dtype(), &[rows, columns], |position| {
+            let is_it = |index: &Scalar| number::whole(*index) == position[0] && position[0] != padding;
+            let places = indices.elements().iter().enumerate().filter(|(_, index)| is_it(index));
+            let terms: Vec<Scalar> = places.map(|(place, _)| flat.at(&[place as i64, position[1]])).collect();
+            let count = terms.len() as f64;
+            let sum = terms.into_iter().reduce(number::plus).unwrap_or(Scalar::Int(0));
+            if is_scaled && count > 0.0 { number::over(sum, Scalar::Float(count)) } else { sum }
+        });
+        Ok(sums.into())
+    }
 }

@@ -40,54 +40,6 @@ pub(super) fn register(library: &mut Library) {
     library.implement(ArangeStartOut).on_cpu_and_meta(arange_out);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Arange, REAL, ends, reference).output_decides().refuses("inconsistent", given(-1));
-    samples.of(ArangeStart, REAL, bounds, reference).refuses("finite", given(0).and(f64::INFINITY));
-    samples
-        .of(ArangeStartStep, REAL, ranges, reference)
-        .refuses("must be finite", given(0).and(5).and(f64::INFINITY))
-        .tolerance(2.0)
-        .output_decides()
-        .refuses("nonzero", given(0).and(1).and(0))
-        .refuses("inconsistent", given(0).and(1).and(-1));
-    // Integers without a dtype give int64.
-    let whole = |dtype| if dtype == DType::I64 { vec![given(1).and(6).and(2)] } else { Vec::new() };
-    samples.of(ArangeStartStep, &[DType::I64], whole, reference).output_decides();
-    // A product and a sum, which are fused where torch was compiled so; torch counts in single precision.
-    samples.rounds(ArangeStartStep, Roundings::all(Rounding::Sum(2)));
-}
-
-fn ends(dtype: DType) -> Vec<Sample> {
-    [Scalar::Int(5), Scalar::Int(0), Scalar::Float(2.5)].map(|end| given(end).named("dtype", dtype)).to_vec()
-}
-
-fn bounds(dtype: DType) -> Vec<Sample> {
-    let bounds = [(Scalar::Int(2), 7), (Scalar::Float(0.5), 3)];
-    bounds.map(|(start, end)| given(start).and(end).named("dtype", dtype)).to_vec()
-}
-
-fn ranges(dtype: DType) -> Vec<Sample> {
-    let whole =
-        [(1, 10, 3), (10, 1, -4), (0, 40, 1)].map(|(start, end, step)| given(start).and(end).and(step));
-    let broken = given(0).and(2).and(0.25);
-    let all = whole.into_iter().chain(dtype.is_floating_point().then_some(broken));
-    all.map(|sample| sample.named("dtype", dtype)).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let [start, end, step] = [("start", 0), ("end", 0), ("step", 1)]
-        .map(|(name, default)| Ok(it.option(name)?.unwrap_or(Scalar::Int(default))));
-    let (start, end, step): (Scalar, Scalar, Scalar) = (start?, end?, step?);
-    let dtype = it.value::<Option<DType>>("dtype")?.unwrap_or(DType::I64);
-    let [from, to, by] = [start, end, step].map(|number| number.to_complex().re);
-    let count = ((to - from) / by).ceil() as i64;
-    let [from, by] = [start, step]
-        .map(|number| if dtype.is_floating_point() { number } else { Scalar::Int(number::whole(number)) });
-    let numbers =
-        Plain::from_fn(dtype, &[count], |at| number::plus(from, number::times(by, Scalar::Int(at[0]))));
-    Ok(numbers.into())
-}
-
 fn arange(
     start: Scalar,
     end: Scalar,
@@ -187,5 +139,62 @@ impl Tensor {
     /// ```
     pub fn arange(start: impl Into<Scalar>, end: impl Into<Scalar>, step: impl Into<Scalar>) -> Result<Self> {
         ArangeStartStep.call(start.into(), end.into(), step.into(), None, None, None, None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Arange, REAL, ends, reference).output_decides().refuses("inconsistent", given(-1));
+        samples.of(ArangeStart, REAL, bounds, reference).refuses("finite", given(0).and(f64::INFINITY));
+        samples
+            .of(ArangeStartStep, REAL, ranges, reference)
+            .refuses("must be finite", given(0).and(5).and(f64::INFINITY))
+            .tolerance(2.0)
+            .output_decides()
+            .refuses("nonzero", given(0).and(1).and(0))
+            .refuses("inconsistent", given(0).and(1).and(-1));
+        // Integers without a dtype give int64.
+        let whole = |dtype| if dtype == DType::I64 { vec![given(1).and(6).and(2)] } else { Vec::new() };
+        samples.of(ArangeStartStep, &[DType::I64], whole, reference).output_decides();
+        // A product and a sum, which are fused where torch was compiled so; torch counts in single precision.
+        samples.rounds(ArangeStartStep, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn ends(dtype: DType) -> Vec<Sample> {
+        [Scalar::Int(5), Scalar::Int(0), Scalar::Float(2.5)]
+            .map(|end| given(end).named("dtype", dtype))
+            .to_vec()
+    }
+
+    fn bounds(dtype: DType) -> Vec<Sample> {
+        let bounds = [(Scalar::Int(2), 7), (Scalar::Float(0.5), 3)];
+        bounds.map(|(start, end)| given(start).and(end).named("dtype", dtype)).to_vec()
+    }
+
+    fn ranges(dtype: DType) -> Vec<Sample> {
+        let whole =
+            [(1, 10, 3), (10, 1, -4), (0, 40, 1)].map(|(start, end, step)| given(start).and(end).and(step));
+        let broken = given(0).and(2).and(0.25);
+        let all = whole.into_iter().chain(dtype.is_floating_point().then_some(broken));
+        all.map(|sample| sample.named("dtype", dtype)).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let [start, end, step] = [("start", 0), ("end", 0), ("step", 1)]
+            .map(|(name, default)| Ok(it.option(name)?.unwrap_or(Scalar::Int(default))));
+        let (start, end, step): (Scalar, Scalar, Scalar) = (start?, end?, step?);
+        let dtype = it.value::<Option<DType>>("dtype")?.unwrap_or(DType::I64);
+        let [from, to, by] = [start, end, step].map(|number| number.to_complex().re);
+        let count = ((to - from) / by).ceil() as i64;
+        let [from, by] = [start, step].map(|number| {
+            if dtype.is_floating_point() { number } else { Scalar::Int(number::whole(number)) }
+        });
+        let numbers =
+            Plain::from_fn(dtype, &[count], |at| number::plus(from, number::times(by, Scalar::Int(at[0]))));
+        Ok(numbers.into())
     }
 }

@@ -38,17 +38,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(EmptyMemoryFormat, STORED, make::shapes, |it| {
-            let dtype: Option<DType> = it.value("dtype")?;
-            Ok(Expected::Shape(it.value("size")?, dtype.unwrap_or(default_dtype())))
-        })
-        .refuses("", given([2, -1].to_vec()))
-        .refuses("", given([2].to_vec()).named("pin_memory", true));
-    samples.rounds(EmptyMemoryFormat, Roundings::all(Rounding::Unset));
-}
-
 /// A plain function, which takes its arguments in registers, and names the operator in its errors itself.
 fn empty(
     size: &[i64],
@@ -105,5 +94,22 @@ impl Tensor {
     /// Those of [`EmptyMemoryFormat`].
     pub fn empty(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
         EmptyMemoryFormat.call(size, Some(dtype), None, Some(device), None, None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(EmptyMemoryFormat, STORED, make::shapes, |it| {
+                let dtype: Option<DType> = it.value("dtype")?;
+                Ok(Expected::Shape(it.value("size")?, dtype.unwrap_or(default_dtype())))
+            })
+            .refuses("", given([2, -1].to_vec()))
+            .refuses("", given([2].to_vec()).named("pin_memory", true));
+        samples.rounds(EmptyMemoryFormat, Roundings::all(Rounding::Unset));
     }
 }

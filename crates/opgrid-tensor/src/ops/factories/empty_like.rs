@@ -22,15 +22,6 @@ pub(super) fn register(library: &mut Library) {
         .on_every_backend(|input, format, out| factory::give_like(out, input, format, |_| Ok(())));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| make::and_named(make::unary(dtype), "dtype", DType::F64);
-    samples.of(EmptyLike, STORED, inputs, |it| {
-        let (x, dtype) = (it.tensor("self")?, it.value::<Option<DType>>("dtype")?);
-        Ok(Expected::Shape(x.sizes().to_vec(), dtype.unwrap_or(x.dtype())))
-    });
-    samples.rounds(EmptyLike, Roundings::all(Rounding::Unset));
-}
-
 fn empty_like(
     input: &Tensor,
     dtype: Option<DType>,
@@ -44,4 +35,19 @@ fn empty_like(
     let (dtype, device) = (dtype.unwrap_or(spec.dtype()), device.unwrap_or(spec.device()));
     let (sizes, strides) = (geometry.sizes(), geometry.strides());
     EmptyStrided.call(sizes, strides, Some(dtype), layout, Some(device), pin_memory)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| make::and_named(make::unary(dtype), "dtype", DType::F64);
+        samples.of(EmptyLike, STORED, inputs, |it| {
+            let (x, dtype) = (it.tensor("self")?, it.value::<Option<DType>>("dtype")?);
+            Ok(Expected::Shape(x.sizes().to_vec(), dtype.unwrap_or(x.dtype())))
+        });
+        samples.rounds(EmptyLike, Roundings::all(Rounding::Unset));
+    }
 }

@@ -25,33 +25,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let difference = Difference {
-        id: "strides-of-new-outputs",
-        what: "torch gives an output without elements rows where strides are asked for; here the strides \
-               that are asked for",
-        why: "an argument must not be passed over",
-        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-        when: |seen| seen.out().is_some() && seen.part == Part::Strides,
-        directed: None,
-    };
-    samples.differs(EmptyStrided, difference);
-    samples.differs(crate::ops::NewEmptyStrided, difference);
-    let inputs = |dtype| {
-        let cases: [[&[i64]; 2]; 4] =
-            [[&[2, 3], &[3, 1]], [&[2, 3], &[1, 2]], [&[], &[]], [&[0, 2], &[7, 5]]];
-        cases.map(|[size, stride]| given(size.to_vec()).and(stride.to_vec()).named("dtype", dtype)).to_vec()
-    };
-    samples
-        .of(EmptyStrided, STORED, inputs, |it| {
-            let dtype: Option<DType> = it.value("dtype")?;
-            Ok(Expected::Shape(it.value("size")?, dtype.unwrap_or(default_dtype())))
-        })
-        .refuses("", given([2, 3].to_vec()).and([1].to_vec()))
-        .refuses("", given([2].to_vec()).and([-1].to_vec()));
-    samples.rounds(EmptyStrided, Roundings::all(Rounding::Unset));
-}
-
 fn strided(
     size: &[i64],
     stride: &[i64],
@@ -65,4 +38,39 @@ fn strided(
     let (dtype, device) = (dtype.unwrap_or_else(default_dtype), device.unwrap_or_default());
     let spec = TensorSpec::new(geometry, dtype, device);
     if pin_memory == Some(true) { empty::pinned(spec) } else { Tensor::allocate(spec) }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let difference = Difference {
+            id: "strides-of-new-outputs",
+            what: "torch gives an output without elements rows where strides are asked for; here the strides \
+                   that are asked for",
+            why: "an argument must not be passed over",
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            when: |seen| seen.out().is_some() && seen.part == Part::Strides,
+            directed: None,
+        };
+        samples.differs(EmptyStrided, difference);
+        samples.differs(crate::ops::NewEmptyStrided, difference);
+        let inputs = |dtype| {
+            let cases: [[&[i64]; 2]; 4] =
+                [[&[2, 3], &[3, 1]], [&[2, 3], &[1, 2]], [&[], &[]], [&[0, 2], &[7, 5]]];
+            cases
+                .map(|[size, stride]| given(size.to_vec()).and(stride.to_vec()).named("dtype", dtype))
+                .to_vec()
+        };
+        samples
+            .of(EmptyStrided, STORED, inputs, |it| {
+                let dtype: Option<DType> = it.value("dtype")?;
+                Ok(Expected::Shape(it.value("size")?, dtype.unwrap_or(default_dtype())))
+            })
+            .refuses("", given([2, 3].to_vec()).and([1].to_vec()))
+            .refuses("", given([2].to_vec()).and([-1].to_vec()));
+        samples.rounds(EmptyStrided, Roundings::all(Rounding::Unset));
+    }
 }

@@ -29,26 +29,6 @@ pub(super) fn register(library: &mut Library) {
     library.implement(EyeMOut).on_every_backend(eye_out);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let squares = |dtype| [0, 1, 3].map(|n| given(n).named("dtype", dtype)).to_vec();
-    samples
-        .of(Eye, ANY, squares, |it| reference(it, "n"))
-        .output_decides()
-        .refuses("greater or equal to 0", given(-1));
-    let matrices =
-        |dtype| [(2, 3), (3, 2), (0, 2)].map(|(n, m)| given(n).and(m).named("dtype", dtype)).to_vec();
-    samples
-        .of(EyeM, ANY, matrices, |it| reference(it, "m"))
-        .output_decides()
-        .refuses("greater or equal to 0", given(1).and(-1));
-}
-
-fn reference(it: &Inputs, columns: &str) -> Result<Expected> {
-    let sizes = [it.value("n")?, it.value(columns)?];
-    let dtype: Option<DType> = it.value("dtype")?;
-    Ok(Plain::from_fn(dtype.unwrap_or(default_dtype()), &sizes, |at| Scalar::Bool(at[0] == at[1])).into())
-}
-
 fn eye(
     n: i64,
     m: i64,
@@ -92,5 +72,31 @@ impl Tensor {
     /// Those of [`EyeM`].
     pub fn eye(rows: i64, columns: i64, dtype: DType, device: Device) -> Result<Self> {
         EyeM.call(rows, columns, Some(dtype), None, Some(device), None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let squares = |dtype| [0, 1, 3].map(|n| given(n).named("dtype", dtype)).to_vec();
+        samples
+            .of(Eye, ANY, squares, |it| reference(it, "n"))
+            .output_decides()
+            .refuses("greater or equal to 0", given(-1));
+        let matrices =
+            |dtype| [(2, 3), (3, 2), (0, 2)].map(|(n, m)| given(n).and(m).named("dtype", dtype)).to_vec();
+        samples
+            .of(EyeM, ANY, matrices, |it| reference(it, "m"))
+            .output_decides()
+            .refuses("greater or equal to 0", given(1).and(-1));
+    }
+
+    fn reference(it: &Inputs, columns: &str) -> Result<Expected> {
+        let sizes = [it.value("n")?, it.value(columns)?];
+        let dtype: Option<DType> = it.value("dtype")?;
+        Ok(Plain::from_fn(dtype.unwrap_or(default_dtype()), &sizes, |at| Scalar::Bool(at[0] == at[1])).into())
     }
 }

@@ -24,36 +24,6 @@ pub(super) fn register(library: &mut Library) {
     library.implement(FullOut).on_every_backend(full_out);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Full, STORED, inputs, |it| make::filled(it, it.value("fill_value")?))
-        .output_decides()
-        .refuses_data("overflow", given([2].to_vec()).and(300).named("dtype", DType::U8));
-    let without_dtype = |dtype| match dtype {
-        DType::F32 => vec![given([2].to_vec()).and(0.5)],
-        DType::I64 => vec![given([2].to_vec()).and(2)],
-        _ => Vec::new(),
-    };
-    samples
-        .of(Full, &[DType::F32, DType::I64], without_dtype, |it| {
-            let number: Scalar = it.value("fill_value")?;
-            let dtype = if number == Scalar::Int(2) { DType::I64 } else { DType::F32 };
-            Ok(Plain::of(dtype, &[2], &[number]).into())
-        })
-        .output_decides();
-    samples.differs(Full, departures::arithmetic::NUMBERS_FIT);
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let filled = |sizes: &[i64], number: Scalar| given(sizes.to_vec()).and(number).named("dtype", dtype);
-    vec![
-        filled(&[2, 3], 3.into()),
-        filled(&[], true.into()),
-        filled(&[0], 1.into()),
-        filled(&[2], 1.75.into()),
-    ]
-}
-
 fn full(
     size: &[i64],
     fill_value: Scalar,
@@ -97,5 +67,41 @@ impl Tensor {
         device: Device,
     ) -> Result<Self> {
         Full.call(size, value.into(), dtype, None, Some(device), None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(Full, STORED, inputs, |it| make::filled(it, it.value("fill_value")?))
+            .output_decides()
+            .refuses_data("overflow", given([2].to_vec()).and(300).named("dtype", DType::U8));
+        let without_dtype = |dtype| match dtype {
+            DType::F32 => vec![given([2].to_vec()).and(0.5)],
+            DType::I64 => vec![given([2].to_vec()).and(2)],
+            _ => Vec::new(),
+        };
+        samples
+            .of(Full, &[DType::F32, DType::I64], without_dtype, |it| {
+                let number: Scalar = it.value("fill_value")?;
+                let dtype = if number == Scalar::Int(2) { DType::I64 } else { DType::F32 };
+                Ok(Plain::of(dtype, &[2], &[number]).into())
+            })
+            .output_decides();
+        samples.differs(Full, departures::arithmetic::NUMBERS_FIT);
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let filled = |sizes: &[i64], number: Scalar| given(sizes.to_vec()).and(number).named("dtype", dtype);
+        vec![
+            filled(&[2, 3], 3.into()),
+            filled(&[], true.into()),
+            filled(&[0], 1.into()),
+            filled(&[2], 1.75.into()),
+        ]
     }
 }

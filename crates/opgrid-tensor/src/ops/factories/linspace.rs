@@ -68,67 +68,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let negative = given(0).and(1).and(-1).named("dtype", DType::F32);
-    samples
-        .of(Linspace, NUMBERS, inputs, reference)
-        .tolerance(2.0)
-        .output_decides()
-        .refuses("steps", negative);
-    let in_tensors = |dtype| {
-        let number = |number: i64| Plain::number(DType::F64, number);
-        vec![given(number(0)).and(number(8)).and(5).named("dtype", dtype)]
-    };
-    let x = make::numbers(DType::F32, &[1], 0);
-    samples
-        .of(LinspaceTensorTensor, NUMBERS, in_tensors, reference)
-        .tolerance(2.0)
-        .output_decides()
-        .refuses("without dimensions", given(x.clone()).and(x).and(2));
-    let first = |dtype| vec![given(Plain::number(DType::F64, 0)).and(8).and(5).named("dtype", dtype)];
-    samples.of(LinspaceTensorScalar, NUMBERS, first, reference).tolerance(2.0).output_decides();
-    let second = |dtype| vec![given(0).and(Plain::number(DType::F64, 8)).and(5).named("dtype", dtype)];
-    samples.of(LinspaceScalarTensor, NUMBERS, second, reference).tolerance(2.0).output_decides();
-    samples.differs(Linspace, departures::arithmetic::NUMBERS_FIT);
-    samples.differs(
-        Linspace,
-        Difference {
-            id: "integers-between-two-others",
-            what: "torch computes a sequence of integers in single precision and cuts fractions that come of \
-               rounding; here it is computed in double precision",
-            why: "it is nearer to the exact sequence",
-            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "integers_between_two_others"),
-            when: |seen| {
-                seen.each(|(dtype, ours, torch)| dtype.is_integral() && (ours - torch).norm() == 1.0)
-            },
-            directed: None,
-        },
-    );
-    // A product and a sum, which are fused where torch was compiled so; torch counts in single precision.
-    samples.rounds(Linspace, Roundings::all(Rounding::Sum(2)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let mut samples = vec![given(0).and(8).and(5)];
-    if dtype != DType::U8 {
-        samples.extend([(3, -3, 7), (-1, 1, 3)].map(|(start, end, steps)| given(start).and(end).and(steps)));
-    }
-    // Fewer than two bools are no range, and not refused.
-    if dtype != DType::Bool {
-        samples.extend([0, 1].map(|steps| given(2.5).and(5).and(steps)));
-    }
-    samples.into_iter().map(|sample| sample.named("dtype", dtype)).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let [start, end] = ["start", "end"].map(|name| it.operand(name).map(|bound| bound.elements()[0]));
-    let (start, end) = (start?, end?);
-    let (steps, dtype): (i64, Option<DType>) = (it.value("steps")?, it.value("dtype")?);
-    let step = number::over(number::minus(end, start), Scalar::Float((steps - 1).max(1) as f64));
-    let place = |at: i64| number::plus(start, number::times(step, Scalar::Float(at as f64)));
-    Ok(Plain::from_fn(dtype.unwrap_or(default_dtype()), &[steps], |at| place(at[0])).into())
-}
-
 fn linspace(
     start: Scalar,
     end: Scalar,
@@ -243,5 +182,73 @@ impl Tensor {
     /// ```
     pub fn linspace(start: impl Into<Scalar>, end: impl Into<Scalar>, steps: i64) -> Result<Self> {
         Linspace.call(start.into(), end.into(), steps, None, None, None, None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let negative = given(0).and(1).and(-1).named("dtype", DType::F32);
+        samples
+            .of(Linspace, NUMBERS, inputs, reference)
+            .tolerance(2.0)
+            .output_decides()
+            .refuses("steps", negative);
+        let in_tensors = |dtype| {
+            let number = |number: i64| Plain::number(DType::F64, number);
+            vec![given(number(0)).and(number(8)).and(5).named("dtype", dtype)]
+        };
+        let x = make::numbers(DType::F32, &[1], 0);
+        samples
+            .of(LinspaceTensorTensor, NUMBERS, in_tensors, reference)
+            .tolerance(2.0)
+            .output_decides()
+            .refuses("without dimensions", given(x.clone()).and(x).and(2));
+        let first = |dtype| vec![given(Plain::number(DType::F64, 0)).and(8).and(5).named("dtype", dtype)];
+        samples.of(LinspaceTensorScalar, NUMBERS, first, reference).tolerance(2.0).output_decides();
+        let second = |dtype| vec![given(0).and(Plain::number(DType::F64, 8)).and(5).named("dtype", dtype)];
+        samples.of(LinspaceScalarTensor, NUMBERS, second, reference).tolerance(2.0).output_decides();
+        samples.differs(Linspace, departures::arithmetic::NUMBERS_FIT);
+        samples.differs(
+            Linspace,
+            Difference {
+                id: "integers-between-two-others",
+                what: "torch computes a sequence of integers in single precision and cuts fractions that come of \
+                   rounding; here it is computed in double precision",
+                why: "it is nearer to the exact sequence",
+                test: ("opgrid-tensor/tests/all/differences/numbers.rs", "integers_between_two_others"),
+                when: |seen| {
+                    seen.each(|(dtype, ours, torch)| dtype.is_integral() && (ours - torch).norm() == 1.0)
+                },
+                directed: None,
+            },
+        );
+        // A product and a sum, which are fused where torch was compiled so; torch counts in single precision.
+        samples.rounds(Linspace, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let mut samples = vec![given(0).and(8).and(5)];
+        if dtype != DType::U8 {
+            samples
+                .extend([(3, -3, 7), (-1, 1, 3)].map(|(start, end, steps)| given(start).and(end).and(steps)));
+        }
+        // Fewer than two bools are no range, and not refused.
+        if dtype != DType::Bool {
+            samples.extend([0, 1].map(|steps| given(2.5).and(5).and(steps)));
+        }
+        samples.into_iter().map(|sample| sample.named("dtype", dtype)).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let [start, end] = ["start", "end"].map(|name| it.operand(name).map(|bound| bound.elements()[0]));
+        let (start, end) = (start?, end?);
+        let (steps, dtype): (i64, Option<DType>) = (it.value("steps")?, it.value("dtype")?);
+        let step = number::over(number::minus(end, start), Scalar::Float((steps - 1).max(1) as f64));
+        let place = |at: i64| number::plus(start, number::times(step, Scalar::Float(at as f64)));
+        Ok(Plain::from_fn(dtype.unwrap_or(default_dtype()), &[steps], |at| place(at[0])).into())
     }
 }

@@ -18,7 +18,7 @@ use crate::ops::EmptyMemoryFormat;
 use crate::ops::factories::linspace::{bound, check, default_of, result_spec};
 use crate::ops::kinds::factory::Factories;
 use crate::ops::prelude::*;
-use crate::tensor::{Element, FloatLimits, Number, finfo};
+use crate::tensor::{Element, Number};
 
 operator! {
     home = crate::home_of(register);
@@ -66,121 +66,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let numbers = |dtype| {
-        let cases = [(0, 4, 5, 2.0), (0, 2, 3, 10.0), (1, 1, 1, 3.0), (2, 0, 3, 2.0), (0, 1, 0, 2.0)];
-        let one = |(start, end, steps, base): (i64, i64, i64, f64)| {
-            given(start).and(end).and(steps).and(base).named("dtype", dtype)
-        };
-        cases.map(one).to_vec()
-    };
-    samples
-        .of(Logspace, NUMBERS, numbers, reference)
-        .tolerance(16.0)
-        .output_decides()
-        .refuses("steps", given(0).and(1).and(-1));
-    let in_tensors = |dtype| {
-        let number = |number: i64| Plain::number(DType::F64, number);
-        vec![given(number(0)).and(number(3)).and(4).and(2.0).named("dtype", dtype)]
-    };
-    let x = make::numbers(DType::F32, &[1], 0);
-    samples
-        .of(LogspaceTensorTensor, NUMBERS, in_tensors, reference)
-        .tolerance(16.0)
-        .output_decides()
-        .refuses("without dimensions", given(x.clone()).and(x).and(2));
-    let first =
-        |dtype| vec![given(Plain::number(DType::F64, 0)).and(3).and(4).and(2.0).named("dtype", dtype)];
-    samples.of(LogspaceTensorScalar, NUMBERS, first, reference).tolerance(16.0).output_decides();
-    let second =
-        |dtype| vec![given(0).and(Plain::number(DType::F64, 3)).and(4).and(2.0).named("dtype", dtype)];
-    samples.of(LogspaceScalarTensor, NUMBERS, second, reference).tolerance(16.0).output_decides();
-    samples.differs(Logspace, departures::arithmetic::NUMBERS_FIT);
-    samples.differs(
-        Logspace,
-        Difference {
-            id: "exponents-of-integers",
-            what: "torch converts the first and last exponent to the dtype of the result, and refuses those \
-               that are none of its numbers; here exponents are no elements and keep their fractions",
-            why: "2 to the power of 3.5 is 11",
-            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "exponents_of_integers"),
-            when: |seen| {
-                let bounds: Vec<f64> = ["start", "end"]
-                    .iter()
-                    .flat_map(|name| match seen.argument(name) {
-                        Some(Argument::Number(number)) => vec![number.to_complex().re],
-                        Some(Argument::Tensor(tensor)) => {
-                            tensor.elements.iter().map(|element| element.re).collect()
-                        }
-                        _ => Vec::new(),
-                    })
-                    .collect();
-                let has_fraction = bounds.iter().any(|bound| bound.fract() != 0.0);
-                let is_outside = |dtype: DType| {
-                    let Ok(range) = crate::tensor::iinfo(dtype) else { return false };
-                    bounds.iter().any(|bound| *bound < range.min as f64 || *bound > range.max as f64)
-                };
-                let is_end = |dtype: DType, value: f64| {
-                    crate::tensor::iinfo(dtype).is_ok_and(|range| {
-                        value == 0.0 || value == range.min as f64 || value == range.max as f64
-                    })
-                };
-                let is_integral = seen.each(|(dtype, ..)| dtype.is_integral());
-                let is_beyond = seen.each(|(dtype, ours, _)| is_end(*dtype, ours.re));
-                is_integral && (has_fraction || is_beyond || seen.each(|(dtype, ..)| is_outside(*dtype)))
-                    || seen.torch_refuses("without overflow")
-            },
-            directed: None,
-        },
-    );
-    samples.differs(Logspace, Difference {
-            id: "sequences-of-one-bool",
-            what: "torch does not look at the dtype of a sequence of one element; here bools are refused whatever the number is",
-            why: "whether a program is right must not depend on its data",
-            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("not implemented for 'Bool'") && matches!(seen.number("steps"), Some(Scalar::Int(1))),
-            directed: None,
-        });
-    samples.differs(Logspace, departures::math::FAR_POWERS);
-    samples.differs(
-        Logspace,
-        Difference {
-            id: "powers-by-rounded-exponents",
-            what: "torch rounds the exponents of a sequence of complex powers otherwise: one next to zero may be above it, or zero, and \
-                   powers of zero and infinity jump there; powers of very large and small numbers multiply what was rounded by thousands",
-            why: "the exponent is zero where the sequence goes through zero",
-            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "powers_of_zero_go_through_one"),
-            when: |seen| {
-                let Some(Scalar::Float(base)) = seen.number("base") else { return false };
-                let is_end = |x: &Complex64| x.norm() == 0.0 || *x == Complex64::ONE || !x.is_finite();
-                let is_far = !(1e-19..1e19).contains(&base.abs());
-                seen.each(|(dtype, ours, torch)| {
-                    let near =
-                        |limits: FloatLimits| (ours - torch).norm() <= 4096.0 * limits.eps * ours.norm();
-                    let is_near = is_far && dtype.is_complex() && finfo(*dtype).is_ok_and(near);
-                    is_near || (base == 0.0 || base.is_infinite()) && is_end(ours) && is_end(torch)
-                })
-            },
-            directed: None,
-        },
-    );
-    // Powers of rounded exponents, in single precision there.
-    samples.rounds(Logspace, Roundings::all(Rounding::Result(256)));
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let [start, end] = ["start", "end"].map(|name| it.operand(name).map(|bound| bound.elements()[0]));
-    let (start, end) = (start?, end?);
-    let (steps, base, dtype): (i64, f64, Option<DType>) =
-        (it.value("steps")?, it.value("base")?, it.value("dtype")?);
-    let step = number::over(number::minus(end, start), Scalar::Float((steps - 1).max(1) as f64));
-    Ok(Plain::from_fn(dtype.unwrap_or(default_dtype()), &[steps], |at| {
-        let exponent = number::plus(start, number::times(step, Scalar::Float(at[0] as f64)));
-        number::power(Scalar::Float(base), exponent)
-    })
-    .into())
-}
-
 #[allow(clippy::too_many_arguments)]
 fn logspace(
     start: Scalar,
@@ -217,4 +102,126 @@ fn logspace_out(start: Scalar, end: Scalar, steps: i64, base: f64, out: &Tensor)
             })),
         }
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+    use crate::tensor::{FloatLimits, finfo};
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let numbers = |dtype| {
+            let cases = [(0, 4, 5, 2.0), (0, 2, 3, 10.0), (1, 1, 1, 3.0), (2, 0, 3, 2.0), (0, 1, 0, 2.0)];
+            let one = |(start, end, steps, base): (i64, i64, i64, f64)| {
+                given(start).and(end).and(steps).and(base).named("dtype", dtype)
+            };
+            cases.map(one).to_vec()
+        };
+        samples
+            .of(Logspace, NUMBERS, numbers, reference)
+            .tolerance(16.0)
+            .output_decides()
+            .refuses("steps", given(0).and(1).and(-1));
+        let in_tensors = |dtype| {
+            let number = |number: i64| Plain::number(DType::F64, number);
+            vec![given(number(0)).and(number(3)).and(4).and(2.0).named("dtype", dtype)]
+        };
+        let x = make::numbers(DType::F32, &[1], 0);
+        samples
+            .of(LogspaceTensorTensor, NUMBERS, in_tensors, reference)
+            .tolerance(16.0)
+            .output_decides()
+            .refuses("without dimensions", given(x.clone()).and(x).and(2));
+        let first =
+            |dtype| vec![given(Plain::number(DType::F64, 0)).and(3).and(4).and(2.0).named("dtype", dtype)];
+        samples.of(LogspaceTensorScalar, NUMBERS, first, reference).tolerance(16.0).output_decides();
+        let second =
+            |dtype| vec![given(0).and(Plain::number(DType::F64, 3)).and(4).and(2.0).named("dtype", dtype)];
+        samples.of(LogspaceScalarTensor, NUMBERS, second, reference).tolerance(16.0).output_decides();
+        samples.differs(Logspace, departures::arithmetic::NUMBERS_FIT);
+        samples.differs(
+            Logspace,
+            Difference {
+                id: "exponents-of-integers",
+                what: "torch converts the first and last exponent to the dtype of the result, and refuses those \
+                   that are none of its numbers; here exponents are no elements and keep their fractions",
+                why: "2 to the power of 3.5 is 11",
+                test: ("opgrid-tensor/tests/all/differences/numbers.rs", "exponents_of_integers"),
+                when: |seen| {
+                    let bounds: Vec<f64> = ["start", "end"]
+                        .iter()
+                        .flat_map(|name| match seen.argument(name) {
+                            Some(Argument::Number(number)) => vec![number.to_complex().re],
+                            Some(Argument::Tensor(tensor)) => {
+                                tensor.elements.iter().map(|element| element.re).collect()
+                            }
+                            _ => Vec::new(),
+                        })
+                        .collect();
+                    let has_fraction = bounds.iter().any(|bound| bound.fract() != 0.0);
+                    let is_outside = |dtype: DType| {
+                        let Ok(range) = crate::tensor::iinfo(dtype) else { return false };
+                        bounds.iter().any(|bound| *bound < range.min as f64 || *bound > range.max as f64)
+                    };
+                    let is_end = |dtype: DType, value: f64| {
+                        crate::tensor::iinfo(dtype).is_ok_and(|range| {
+                            value == 0.0 || value == range.min as f64 || value == range.max as f64
+                        })
+                    };
+                    let is_integral = seen.each(|(dtype, ..)| dtype.is_integral());
+                    let is_beyond = seen.each(|(dtype, ours, _)| is_end(*dtype, ours.re));
+                    is_integral && (has_fraction || is_beyond || seen.each(|(dtype, ..)| is_outside(*dtype)))
+                        || seen.torch_refuses("without overflow")
+                },
+                directed: None,
+            },
+        );
+        samples.differs(Logspace, Difference {
+                id: "sequences-of-one-bool",
+                what: "torch does not look at the dtype of a sequence of one element; here bools are refused whatever the number is",
+                why: "whether a program is right must not depend on its data",
+                test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                when: |seen| seen.we_refuse("not implemented for 'Bool'") && matches!(seen.number("steps"), Some(Scalar::Int(1))),
+                directed: None,
+            });
+        samples.differs(Logspace, departures::math::FAR_POWERS);
+        samples.differs(
+            Logspace,
+            Difference {
+                id: "powers-by-rounded-exponents",
+                what: "torch rounds the exponents of a sequence of complex powers otherwise: one next to zero may be above it, or zero, and \
+                       powers of zero and infinity jump there; powers of very large and small numbers multiply what was rounded by thousands",
+                why: "the exponent is zero where the sequence goes through zero",
+                test: ("opgrid-tensor/tests/all/differences/numbers.rs", "powers_of_zero_go_through_one"),
+                when: |seen| {
+                    let Some(Scalar::Float(base)) = seen.number("base") else { return false };
+                    let is_end = |x: &Complex64| x.norm() == 0.0 || *x == Complex64::ONE || !x.is_finite();
+                    let is_far = !(1e-19..1e19).contains(&base.abs());
+                    seen.each(|(dtype, ours, torch)| {
+                        let near =
+                            |limits: FloatLimits| (ours - torch).norm() <= 4096.0 * limits.eps * ours.norm();
+                        let is_near = is_far && dtype.is_complex() && finfo(*dtype).is_ok_and(near);
+                        is_near || (base == 0.0 || base.is_infinite()) && is_end(ours) && is_end(torch)
+                    })
+                },
+                directed: None,
+            },
+        );
+        // Powers of rounded exponents, in single precision there.
+        samples.rounds(Logspace, Roundings::all(Rounding::Result(256)));
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let [start, end] = ["start", "end"].map(|name| it.operand(name).map(|bound| bound.elements()[0]));
+        let (start, end) = (start?, end?);
+        let (steps, base, dtype): (i64, f64, Option<DType>) =
+            (it.value("steps")?, it.value("base")?, it.value("dtype")?);
+        let step = number::over(number::minus(end, start), Scalar::Float((steps - 1).max(1) as f64));
+        Ok(Plain::from_fn(dtype.unwrap_or(default_dtype()), &[steps], |at| {
+            let exponent = number::plus(start, number::times(step, Scalar::Float(at[0] as f64)));
+            number::power(Scalar::Float(base), exponent)
+        })
+        .into())
+    }
 }

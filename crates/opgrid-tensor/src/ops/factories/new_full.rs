@@ -49,30 +49,37 @@ pub(super) fn register(library: &mut Library) {
         .on_every_backend(|input, size, out| NewFullOut.call(input, size, Scalar::Int(1), out));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let with_number = |dtype| sizes(dtype).into_iter().map(|sample| sample.and(Scalar::Float(2.0))).collect();
-    samples
-        .of(NewFull, STORED, with_number, |it| filled(it, it.value("fill_value")?))
-        .output_decides()
-        .refuses("", given(make::numbers(DType::F32, &[2], 0)).and([-1].to_vec()).and(1))
-        .refuses_data("overflow", given(make::numbers(DType::U8, &[2], 0)).and([2].to_vec()).and(300));
-    samples.of(NewZeros, STORED, sizes, |it| filled(it, Scalar::Int(0))).output_decides();
-    samples.of(NewOnes, STORED, sizes, |it| filled(it, Scalar::Int(1))).output_decides();
-    samples.differs(NewFull, departures::arithmetic::NUMBERS_FIT);
-}
-
-/// A tensor and sizes of a new one.
-pub(super) fn sizes(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], &[i64]); 4] = [(&[2, 3], &[4]), (&[], &[2, 2]), (&[0], &[]), (&[3], &[2, 0])];
-    cases.map(|(sizes, size)| given(make::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
-}
-
-fn filled(it: &Inputs, number: Scalar) -> Result<Expected> {
-    let size: Vec<i64> = it.value("size")?;
-    Ok(Plain::of(it.tensor("self")?.dtype(), &size, &[number]).into())
-}
-
 fn into(out: &Tensor, input: &Tensor, size: &[i64], fill: impl FnOnce(&Tensor) -> Result<()>) -> Result<()> {
     input.spec()?;
     factory::give(out, Geometry::contiguous(size)?, fill)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let with_number =
+            |dtype| sizes(dtype).into_iter().map(|sample| sample.and(Scalar::Float(2.0))).collect();
+        samples
+            .of(NewFull, STORED, with_number, |it| filled(it, it.value("fill_value")?))
+            .output_decides()
+            .refuses("", given(make::numbers(DType::F32, &[2], 0)).and([-1].to_vec()).and(1))
+            .refuses_data("overflow", given(make::numbers(DType::U8, &[2], 0)).and([2].to_vec()).and(300));
+        samples.of(NewZeros, STORED, sizes, |it| filled(it, Scalar::Int(0))).output_decides();
+        samples.of(NewOnes, STORED, sizes, |it| filled(it, Scalar::Int(1))).output_decides();
+        samples.differs(NewFull, departures::arithmetic::NUMBERS_FIT);
+    }
+
+    /// A tensor and sizes of a new one.
+    pub(crate) fn sizes(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], &[i64]); 4] = [(&[2, 3], &[4]), (&[], &[2, 2]), (&[0], &[]), (&[3], &[2, 0])];
+        cases.map(|(sizes, size)| given(make::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
+    }
+
+    fn filled(it: &Inputs, number: Scalar) -> Result<Expected> {
+        let size: Vec<i64> = it.value("size")?;
+        Ok(Plain::of(it.tensor("self")?.dtype(), &size, &[number]).into())
+    }
 }

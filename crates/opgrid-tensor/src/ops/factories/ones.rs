@@ -22,13 +22,6 @@ pub(super) fn register(library: &mut Library) {
     factory::define_filled(library, Ones, OnesOut, |out| FillInplaceScalar.call(out, Scalar::Int(1)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Ones, STORED, make::shapes, |it| make::filled(it, Scalar::Int(1)))
-        .output_decides()
-        .refuses("", given([2, -1].to_vec()));
-}
-
 impl Tensor {
     /// A new tensor of ones.
     ///
@@ -37,5 +30,18 @@ impl Tensor {
     /// Those of [`Ones`].
     pub fn ones(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
         Ones.call(size, Some(dtype), None, Some(device), None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(Ones, STORED, make::shapes, |it| make::filled(it, Scalar::Int(1)))
+            .output_decides()
+            .refuses("", given([2, -1].to_vec()));
     }
 }

@@ -23,22 +23,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        [Scalar::Int(3), Scalar::Float(1.75), Scalar::Bool(true)]
-            .map(|number| given(number).named("dtype", dtype))
-            .to_vec()
-    };
-    samples
-        .of(ScalarTensor, STORED, inputs, |it| {
-            let dtype: Option<DType> = it.value("dtype")?;
-            Ok(Plain::number(dtype.unwrap_or(default_dtype()), it.value::<Scalar>("s")?).into())
-        })
-        .output_decides()
-        .refuses_data("overflow", given(300).named("dtype", DType::U8));
-    samples.differs(ScalarTensor, departures::arithmetic::NUMBERS_FIT);
-}
-
 fn scalar_tensor(
     s: Scalar,
     dtype: Option<DType>,
@@ -49,4 +33,26 @@ fn scalar_tensor(
     let result = EmptyMemoryFormat.call(&[], dtype, layout, device, pin_memory, None)?;
     FillInplaceScalar.call(&result, s)?;
     Ok(result)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            [Scalar::Int(3), Scalar::Float(1.75), Scalar::Bool(true)]
+                .map(|number| given(number).named("dtype", dtype))
+                .to_vec()
+        };
+        samples
+            .of(ScalarTensor, STORED, inputs, |it| {
+                let dtype: Option<DType> = it.value("dtype")?;
+                Ok(Plain::number(dtype.unwrap_or(default_dtype()), it.value::<Scalar>("s")?).into())
+            })
+            .output_decides()
+            .refuses_data("overflow", given(300).named("dtype", DType::U8));
+        samples.differs(ScalarTensor, departures::arithmetic::NUMBERS_FIT);
+    }
 }

@@ -49,53 +49,6 @@ pub(super) fn register(library: &mut Library) {
 
 const DTYPES: &[DType] = &[DType::I32, DType::I64];
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        TriuIndices,
-        Difference {
-            id: "diagonals-at-the-end-of-the-range",
-            what: "torch counts beyond 64 bits where a diagonal lies that far from a matrix, and asks for a tensor of negative size; here \
-                   the whole matrix is on one side",
-            why: "the mathematical result",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
-            when: |seen| {
-                let is_far = matches!(seen.number("offset"), Some(Scalar::Int(offset)) if offset < -(1 << 62));
-                let words = ["Trying to create tensor with negative dimension", "calculation overflowed"];
-                is_far && words.iter().any(|words| seen.torch_refuses(words))
-            },
-            directed: None,
-        },
-    );
-    let inputs = |dtype| {
-        let cases: [[i64; 3]; 7] =
-            [[3, 4, 0], [4, 3, -1], [2, 5, 2], [3, 3, -7], [3, 3, 9], [0, 2, 0], [1, 1, i64::MIN]];
-        let one = |[row, col, offset]: [i64; 3]| given(row).and(col).and(offset).named("dtype", dtype);
-        cases.map(one).to_vec()
-    };
-    samples
-        .of(TrilIndices, DTYPES, inputs, |it| reference(it, |column, end| column <= end))
-        .output_decides()
-        .refuses("0 or more", given(-1).and(2));
-    samples
-        .of(TriuIndices, DTYPES, inputs, |it| reference(it, |column, end| column >= end))
-        .output_decides()
-        .refuses("0 or more", given(2).and(-1))
-        .refuses("", given(i64::MAX).and(i64::MAX));
-}
-
-fn reference(it: &Inputs, stays: fn(i64, i64) -> bool) -> Result<Expected> {
-    let (row, col, offset): (i64, i64, i64) = (it.value("row")?, it.value("col")?, it.value("offset")?);
-    let matrix = [row, col];
-    let found: Vec<_> =
-        naive::positions(&matrix).filter(|place| stays(place[1], place[0].saturating_add(offset))).collect();
-    let dtype: Option<DType> = it.value("dtype")?;
-    let sizes = [2, found.len() as i64];
-    Ok(Plain::from_fn(dtype.unwrap_or(DType::I64), &sizes, |at| {
-        Scalar::Int(found[at[1] as usize][at[0] as usize])
-    })
-    .into())
-}
-
 /// One side of the diagonal of a matrix with so many rows and columns.
 #[derive(Clone, Copy)]
 struct Part {
@@ -193,4 +146,58 @@ fn into(part: Part, out: &Tensor) -> Result<()> {
     check(found.dtype())?;
     let spec = TensorSpec::contiguous(&[2, part.count()?], found.dtype(), found.device())?;
     written(out, &spec, |out| part.write(out))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(
+            TriuIndices,
+            Difference {
+                id: "diagonals-at-the-end-of-the-range",
+                what: "torch counts beyond 64 bits where a diagonal lies that far from a matrix, and asks for a tensor of negative size; here \
+                       the whole matrix is on one side",
+                why: "the mathematical result",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
+                when: |seen| {
+                    let is_far = matches!(seen.number("offset"), Some(Scalar::Int(offset)) if offset < -(1 << 62));
+                    let words = ["Trying to create tensor with negative dimension", "calculation overflowed"];
+                    is_far && words.iter().any(|words| seen.torch_refuses(words))
+                },
+                directed: None,
+            },
+        );
+        let inputs = |dtype| {
+            let cases: [[i64; 3]; 7] =
+                [[3, 4, 0], [4, 3, -1], [2, 5, 2], [3, 3, -7], [3, 3, 9], [0, 2, 0], [1, 1, i64::MIN]];
+            let one = |[row, col, offset]: [i64; 3]| given(row).and(col).and(offset).named("dtype", dtype);
+            cases.map(one).to_vec()
+        };
+        samples
+            .of(TrilIndices, DTYPES, inputs, |it| reference(it, |column, end| column <= end))
+            .output_decides()
+            .refuses("0 or more", given(-1).and(2));
+        samples
+            .of(TriuIndices, DTYPES, inputs, |it| reference(it, |column, end| column >= end))
+            .output_decides()
+            .refuses("0 or more", given(2).and(-1))
+            .refuses("", given(i64::MAX).and(i64::MAX));
+    }
+
+    fn reference(it: &Inputs, stays: fn(i64, i64) -> bool) -> Result<Expected> {
+        let (row, col, offset): (i64, i64, i64) = (it.value("row")?, it.value("col")?, it.value("offset")?);
+        let matrix = [row, col];
+        let found: Vec<_> = naive::positions(&matrix)
+            .filter(|place| stays(place[1], place[0].saturating_add(offset)))
+            .collect();
+        let dtype: Option<DType> = it.value("dtype")?;
+        let sizes = [2, found.len() as i64];
+        Ok(Plain::from_fn(dtype.unwrap_or(DType::I64), &sizes, |at| {
+            Scalar::Int(found[at[1] as usize][at[0] as usize])
+        })
+        .into())
+    }
 }

@@ -38,16 +38,6 @@ pub(super) fn register(library: &mut Library) {
         .in_place(|input| input.spec().cloned(), |_, out| elementwise::fill(out, 0));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Zeros, STORED, make::shapes, |it| make::filled(it, Scalar::Int(0)))
-        .output_decides()
-        .refuses("", given([2, -1].to_vec()));
-    let cleared = |it: &Inputs| it.unary(DTypeRule::Promoted, |_| Scalar::Int(0));
-    samples.of(ZeroInplace, STORED, make::unary, cleared);
-    samples.of(Zero, STORED, make::unary, cleared).output_decides();
-}
-
 impl Tensor {
     /// A new tensor of zeros.
     ///
@@ -56,5 +46,21 @@ impl Tensor {
     /// Those of [`Zeros`].
     pub fn zeros(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
         Zeros.call(size, Some(dtype), None, Some(device), None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(Zeros, STORED, make::shapes, |it| make::filled(it, Scalar::Int(0)))
+            .output_decides()
+            .refuses("", given([2, -1].to_vec()));
+        let cleared = |it: &Inputs| it.unary(DTypeRule::Promoted, |_| Scalar::Int(0));
+        samples.of(ZeroInplace, STORED, make::unary, cleared);
+        samples.of(Zero, STORED, make::unary, cleared).output_decides();
     }
 }

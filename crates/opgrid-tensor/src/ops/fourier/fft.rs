@@ -16,7 +16,7 @@
 //! - Source: torch.fft.fft and the like, PyTorch 2.15.
 
 use crate::kernels::fourier::Direction;
-use crate::ops::kinds::fourier::{self, as_complex, as_real, check_points, normalisation, resized};
+use crate::ops::kinds::fourier::{as_complex, as_real, check_points, normalisation, resized};
 use crate::ops::prelude::*;
 use crate::ops::{FftC2c, FftC2r, FftR2c};
 use crate::tensor::views::normalise_dim;
@@ -143,122 +143,130 @@ fn dimension(input: &Tensor, dim: i64) -> Result<usize> {
     normalise_dim(dim, sizes.len())
 }
 
-/// Dtypes that are transformed.
-pub(super) const TAKEN: &[DType] = &[
-    DType::Bool,
-    DType::U8,
-    DType::U16,
-    DType::U32,
-    DType::U64,
-    DType::I8,
-    DType::I16,
-    DType::I32,
-    DType::I64,
-    DType::F32,
-    DType::F64,
-    DType::Complex64,
-    DType::Complex128,
-];
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::fourier;
+    use crate::samples::prelude::*;
 
-/// Those of real numbers.
-pub(super) const REAL_TAKEN: &[DType] = TAKEN.split_at(11).0;
+    /// Dtypes that are transformed.
+    pub(crate) const TAKEN: &[DType] = &[
+        DType::Bool,
+        DType::U8,
+        DType::U16,
+        DType::U32,
+        DType::U64,
+        DType::I8,
+        DType::I16,
+        DType::I32,
+        DType::I64,
+        DType::F32,
+        DType::F64,
+        DType::Complex64,
+        DType::Complex128,
+    ];
 
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, c) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::Complex64, &[2, 3], 0));
-    samples
-        .of(FftFft, TAKEN, inputs, |it| reference(it, Direction::Forward, all))
-        .tolerance(256.0)
-        .refuses("data points (0)", given(c.clone()).and(0))
-        .refuses("data points (0)", given(make::numbers(DType::F32, &[2, 0], 0)))
-        .refuses("overflows", given(c.clone()).and(i64::MAX / 4))
-        .refuses("range", given(c.clone()).and(Value::None).and(2))
-        .refuses("no dimensions", given(Plain::number(DType::F32, 1)))
-        .refuses("argument `norm`", given(c.clone()).and(Value::None).and(0).and("other"));
-    samples.of(FftIfft, TAKEN, inputs, |it| reference(it, Direction::Backward, all)).tolerance(256.0);
-    samples
-        .of(FftRfft, REAL_TAKEN, inputs, |it| reference(it, Direction::Forward, half))
-        .tolerance(256.0)
-        .refuses("expected real numbers", given(c));
-    samples
-        .of(FftIrfft, TAKEN, inputs_of_halves, |it| of_half(it, Direction::Backward))
-        .tolerance(256.0)
-        .refuses("data points (0)", given(x.with_sizes(&[6, 1])));
-    samples.rounds(FftFft, Roundings::all(Rounding::Sum(16)));
-    samples.rounds(FftIfft, Roundings::all(Rounding::Sum(16)));
-    samples.rounds(FftRfft, Roundings::all(Rounding::Sum(16)));
-    samples.rounds(FftIrfft, Roundings::all(Rounding::Sum(16)));
-}
+    /// Those of real numbers.
+    pub(crate) const REAL_TAKEN: &[DType] = TAKEN.split_at(11).0;
 
-/// Of several lengths, shorter and longer than what is there.
-pub(super) fn inputs(dtype: DType) -> Vec<Sample> {
-    let x = |sizes: &[i64]| given(make::numbers(dtype, sizes, 1));
-    vec![
-        x(&[8]),
-        x(&[2, 7]).and(Value::None).and(-1).and("ortho"),
-        x(&[4, 3]).and(Value::None).and(0).and("forward"),
-        x(&[2, 5, 2]).and(3).and(1).and("backward"),
-        x(&[2, 3]).and(8),
-        x(&[0, 3]),
-        x(&[1]),
-    ]
-}
-
-/// The same for halves, of which one element gives nothing.
-pub(super) fn inputs_of_halves(dtype: DType) -> Vec<Sample> {
-    let mut samples = inputs(dtype);
-    samples.pop();
-    samples.push(given(make::numbers(dtype, &[2, 1], 1)).and(1));
-    samples
-}
-
-/// What a sample transforms: the dimension, its length, and what results are multiplied by.
-fn lengths(it: &Inputs, direction: Direction, default: fn(i64) -> i64) -> Result<(usize, i64, f64)> {
-    let x = it.tensor("self")?;
-    let dim = naive::dimension(it.value("dim")?, x.sizes().len());
-    let n = it.option::<i64>("n")?.unwrap_or(default(x.sizes()[dim]));
-    let norm: Option<String> = it.option("norm")?;
-    Ok((dim, n, fourier::scale(normalisation(norm.as_deref(), direction)?, [n].into_iter())?))
-}
-
-fn all(x: Plain, _dim: usize) -> Plain {
-    x
-}
-
-pub(super) fn half(x: Plain, dim: usize) -> Plain {
-    let count = x.sizes()[dim] / 2 + 1;
-    fourier::first(&x, dim, count)
-}
-
-/// The dtype of complex results.
-pub(super) fn complex_result(dtype: DType) -> DType {
-    match dtype {
-        DType::F64 | DType::Complex128 => DType::Complex128,
-        _ => DType::Complex64,
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, c) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::Complex64, &[2, 3], 0));
+        samples
+            .of(FftFft, TAKEN, inputs, |it| reference(it, Direction::Forward, all))
+            .tolerance(256.0)
+            .refuses("data points (0)", given(c.clone()).and(0))
+            .refuses("data points (0)", given(make::numbers(DType::F32, &[2, 0], 0)))
+            .refuses("overflows", given(c.clone()).and(i64::MAX / 4))
+            .refuses("range", given(c.clone()).and(Value::None).and(2))
+            .refuses("no dimensions", given(Plain::number(DType::F32, 1)))
+            .refuses("argument `norm`", given(c.clone()).and(Value::None).and(0).and("other"));
+        samples.of(FftIfft, TAKEN, inputs, |it| reference(it, Direction::Backward, all)).tolerance(256.0);
+        samples
+            .of(FftRfft, REAL_TAKEN, inputs, |it| reference(it, Direction::Forward, half))
+            .tolerance(256.0)
+            .refuses("expected real numbers", given(c));
+        samples
+            .of(FftIrfft, TAKEN, inputs_of_halves, |it| of_half(it, Direction::Backward))
+            .tolerance(256.0)
+            .refuses("data points (0)", given(x.with_sizes(&[6, 1])));
+        samples.rounds(FftFft, Roundings::all(Rounding::Sum(16)));
+        samples.rounds(FftIfft, Roundings::all(Rounding::Sum(16)));
+        samples.rounds(FftRfft, Roundings::all(Rounding::Sum(16)));
+        samples.rounds(FftIrfft, Roundings::all(Rounding::Sum(16)));
     }
-}
 
-/// The dtype of real results.
-pub(super) fn real_result(dtype: DType) -> DType {
-    match dtype {
-        DType::F64 | DType::Complex128 => DType::F64,
-        _ => DType::F32,
+    /// Of several lengths, shorter and longer than what is there.
+    pub(crate) fn inputs(dtype: DType) -> Vec<Sample> {
+        let x = |sizes: &[i64]| given(make::numbers(dtype, sizes, 1));
+        vec![
+            x(&[8]),
+            x(&[2, 7]).and(Value::None).and(-1).and("ortho"),
+            x(&[4, 3]).and(Value::None).and(0).and("forward"),
+            x(&[2, 5, 2]).and(3).and(1).and("backward"),
+            x(&[2, 3]).and(8),
+            x(&[0, 3]),
+            x(&[1]),
+        ]
     }
-}
 
-pub(super) fn reference(
-    it: &Inputs,
-    direction: Direction,
-    part: fn(Plain, usize) -> Plain,
-) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let (dim, n, scale) = lengths(it, direction, |size| size)?;
-    let result = part(fourier::naive(x, dim, n, direction, scale), dim);
-    Ok(result.to(complex_result(x.dtype())).into())
-}
+    /// The same for halves, of which one element gives nothing.
+    pub(crate) fn inputs_of_halves(dtype: DType) -> Vec<Sample> {
+        let mut samples = inputs(dtype);
+        samples.pop();
+        samples.push(given(make::numbers(dtype, &[2, 1], 1)).and(1));
+        samples
+    }
 
-pub(super) fn of_half(it: &Inputs, direction: Direction) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let (dim, n, scale) = lengths(it, direction, |size| 2 * (size - 1))?;
-    let result = fourier::naive(&fourier::mirrored(x, &[dim], n), dim, n, direction, scale);
-    Ok(fourier::real(&result).to(real_result(x.dtype())).into())
+    /// What a sample transforms: the dimension, its length, and what results are multiplied by.
+    fn lengths(it: &Inputs, direction: Direction, default: fn(i64) -> i64) -> Result<(usize, i64, f64)> {
+        let x = it.tensor("self")?;
+        let dim = naive::dimension(it.value("dim")?, x.sizes().len());
+        let n = it.option::<i64>("n")?.unwrap_or(default(x.sizes()[dim]));
+        let norm: Option<String> = it.option("norm")?;
+        Ok((dim, n, fourier::scale(normalisation(norm.as_deref(), direction)?, [n].into_iter())?))
+    }
+
+    fn all(x: Plain, _dim: usize) -> Plain {
+        x
+    }
+
+    pub(crate) fn half(x: Plain, dim: usize) -> Plain {
+        let count = x.sizes()[dim] / 2 + 1;
+        fourier::samples::first(&x, dim, count)
+    }
+
+    /// The dtype of complex results.
+    pub(crate) fn complex_result(dtype: DType) -> DType {
+        match dtype {
+            DType::F64 | DType::Complex128 => DType::Complex128,
+            _ => DType::Complex64,
+        }
+    }
+
+    /// The dtype of real results.
+    pub(crate) fn real_result(dtype: DType) -> DType {
+        match dtype {
+            DType::F64 | DType::Complex128 => DType::F64,
+            _ => DType::F32,
+        }
+    }
+
+    pub(crate) fn reference(
+        it: &Inputs,
+        direction: Direction,
+        part: fn(Plain, usize) -> Plain,
+    ) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let (dim, n, scale) = lengths(it, direction, |size| size)?;
+        let result = part(fourier::samples::naive(x, dim, n, direction, scale), dim);
+        Ok(result.to(complex_result(x.dtype())).into())
+    }
+
+    pub(crate) fn of_half(it: &Inputs, direction: Direction) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let (dim, n, scale) = lengths(it, direction, |size| 2 * (size - 1))?;
+        let result =
+            fourier::samples::naive(&fourier::samples::mirrored(x, &[dim], n), dim, n, direction, scale);
+        Ok(fourier::samples::real(&result).to(real_result(x.dtype())).into())
+    }
 }

@@ -14,7 +14,6 @@
 //! - Source: torch.fft, PyTorch 2.15.
 
 use crate::kernels::fourier::{Direction, complex, of_real, to_real};
-use crate::ops::kinds::complex as complex_parts;
 use crate::ops::kinds::fourier::{self, dimensions, no_dimension};
 use crate::ops::prelude::*;
 use crate::ops::{ConstantPadNd, Real, ToCopy};
@@ -158,132 +157,6 @@ fn checked(spec: &TensorSpec, dim: &[i64], normalization: i64) -> Result<Vec<usi
     dimensions(dim, spec.sizes().len())
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, c) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::Complex64, &[2, 3], 0));
-    let none = Vec::<i64>::new();
-    samples
-        .of(
-            FftC2c,
-            COMPLEX,
-            |dtype| inputs(dtype, &[true.into(), false.into()], true),
-            |it| {
-                let (x, dims): (_, Vec<i64>) = (it.tensor("self")?, it.value("dim")?);
-                let direction = if it.value("forward")? { Direction::Forward } else { Direction::Backward };
-                Ok(transformed(x, &dims, direction, it.value("normalization")?).to(x.dtype()).into())
-            },
-        )
-        .tolerance(256.0)
-        .refuses("a complex dtype", given(x.clone()).and(vec![0]).and(0).and(true))
-        .refuses("argument `normalization`", given(c.clone()).and(vec![0]).and(3).and(true))
-        .refuses("twice", given(c.clone()).and(vec![1, -1]).and(0).and(true))
-        .refuses("range", given(c.clone()).and(vec![2]).and(0).and(true));
-    samples
-        .of(
-            FftR2c,
-            FLOATS,
-            |dtype| inputs(dtype, &[true.into(), false.into()], false),
-            |it| {
-                let (x, dims): (_, Vec<i64>) = (it.tensor("self")?, it.value("dim")?);
-                let all = transformed(x, &dims, Direction::Forward, it.value("normalization")?);
-                let last = naive::dimension(dims[dims.len() - 1], x.sizes().len());
-                let half = fourier::first(&all, last, x.sizes()[last] / 2 + 1);
-                Ok(if it.value("onesided")? { half } else { all }.to(complex_of(x.dtype())).into())
-            },
-        )
-        .tolerance(256.0)
-        .refuses("float32 or float64", given(c.clone()).and(vec![0]).and(0).and(true))
-        .refuses("one dimension at least", given(x.clone()).and(none.clone()).and(0).and(true))
-        .refuses("size 0", given(make::numbers(DType::F32, &[2, 0], 0)).and(vec![1]).and(0).and(true));
-    samples
-        .of(FftC2r, COMPLEX, half_inputs, |it| {
-            let (x, dims, n): (_, Vec<i64>, i64) =
-                (it.tensor("self")?, it.value("dim")?, it.value("last_dim_size")?);
-            let axes: Vec<usize> = dims.iter().map(|dim| naive::dimension(*dim, x.sizes().len())).collect();
-            let (last, others) = (axes[axes.len() - 1], &dims[..axes.len() - 1]);
-            // The other dimensions first; what follows from halves are conjugates along the last one alone.
-            let before = transformed(x, others, Direction::Backward, fourier::NOT);
-            let all = fourier::mirrored(&before, &[last], n);
-            let sizes = axes.iter().map(|dim| if *dim == last { n } else { x.sizes()[*dim] });
-            let scale = fourier::scale(it.value("normalization")?, sizes)?;
-            let dtype = if x.dtype() == DType::Complex64 { DType::F32 } else { DType::F64 };
-            Ok(fourier::real(&fourier::naive(&all, last, n, Direction::Backward, scale)).to(dtype).into())
-        })
-        .tolerance(256.0)
-        .refuses("a complex dtype", given(x).and(vec![0]).and(0).and(2))
-        .refuses("half of it is there", given(c.clone()).and(vec![0]).and(0).and(4))
-        .refuses("`last_dim_size` is 0", given(c.clone()).and(vec![0]).and(0).and(0))
-        .refuses("one dimension at least", given(c).and(none).and(0).and(2));
-    samples.differs(
-        FftR2c,
-        Difference {
-            when: |seen| seen.torch.contains("complex32") && seen.we_refuse("expected float32"),
-            ..complex_parts::SIXTEEN_BITS
-        },
-    );
-    samples.rounds(FftC2c, Roundings::all(Rounding::Sum(16)));
-    samples.rounds(FftR2c, Roundings::all(Rounding::Sum(16)));
-    samples.rounds(FftC2r, Roundings::all(Rounding::Sum(16)));
-}
-
-const COMPLEX: &[DType] = &[DType::Complex64, DType::Complex128];
-const FLOATS: &[DType] = &[DType::F32, DType::F64];
-
-/// Tensors and dimensions, with each normalisation and flag.
-fn inputs(dtype: DType, flags: &[Given], without_dimensions: bool) -> Vec<Sample> {
-    let shapes: [(&[i64], &[i64]); 9] = [
-        (&[8], &[0]),
-        (&[2, 7], &[1]),
-        (&[3, 4], &[0]),
-        (&[2, 3, 4], &[0, 2]),
-        (&[2, 3, 5], &[2, 1]),
-        (&[2, 3, 2, 2], &[-3, -1]),
-        (&[0, 3], &[1]),
-        (&[1], &[0]),
-        (&[2, 3], &[]),
-    ];
-    let cases = shapes.into_iter().filter(|(_, dims)| without_dimensions || !dims.is_empty());
-    let one = |(sizes, dims): (&[i64], &[i64])| -> Vec<Sample> {
-        let first = given(make::numbers(dtype, sizes, 1)).and(dims.to_vec());
-        let all = flags.iter().zip([0, 1, 2].into_iter().cycle());
-        all.chain(flags.iter().zip([2, 0]))
-            .map(|(flag, norm)| first.clone().and(norm).and(flag.clone()))
-            .collect()
-    };
-    cases.flat_map(one).collect()
-}
-
-fn half_inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [(&[i64], &[i64], i64); 8] = [
-        (&[5], &[0], 8),
-        (&[5], &[0], 9),
-        (&[2, 5], &[1], 6),
-        (&[3, 4], &[0], 4),
-        (&[2, 3, 4], &[0, 2], 7),
-        (&[4, 3, 2], &[2, 1], 4),
-        (&[0, 3], &[1], 4),
-        (&[1], &[0], 1),
-    ];
-    let one = |(sizes, dims, n): (&[i64], &[i64], i64)| {
-        let first = given(make::numbers(dtype, sizes, 1)).and(dims.to_vec());
-        [0, 1, 2].map(|norm| first.clone().and(norm).and(n))
-    };
-    shapes.into_iter().flat_map(one).collect()
-}
-
-/// One dimension after the other.
-fn transformed(x: &Plain, dims: &[i64], direction: Direction, normalization: i64) -> Plain {
-    let axes = dims.iter().map(|dim| naive::dimension(*dim, x.sizes().len()));
-    axes.fold(x.to(DType::Complex128), |x, dim| {
-        let n = x.sizes()[dim];
-        let scale = match normalization {
-            1 => 1.0 / (n as f64).sqrt(),
-            2 => 1.0 / n as f64,
-            _ => 1.0,
-        };
-        fourier::naive(&x, dim, n, direction, scale)
-    })
-}
-
 /// Zeros instead of the half that was left out, of a transform of real numbers of these sizes.
 fn completed(half: &Tensor, dim: &[i64], sizes: &[i64]) -> Result<Tensor> {
     let Some(last) = dim.last() else { return Err(no_dimension()) };
@@ -308,4 +181,148 @@ fn doubled(grad: &Tensor, dim: &[i64], sizes: &[i64], normalization: i64) -> Res
     let weights = Tensor::from_slice(&weights, &along)?;
     let weights = ToCopy.call(&weights, Some(grad.dtype()), None, Some(grad.device()), None, false, None)?;
     completed(&half.mul(&weights)?, dim, sizes)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::complex as complex_parts;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, c) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::Complex64, &[2, 3], 0));
+        let none = Vec::<i64>::new();
+        samples
+            .of(
+                FftC2c,
+                COMPLEX,
+                |dtype| inputs(dtype, &[true.into(), false.into()], true),
+                |it| {
+                    let (x, dims): (_, Vec<i64>) = (it.tensor("self")?, it.value("dim")?);
+                    let direction =
+                        if it.value("forward")? { Direction::Forward } else { Direction::Backward };
+                    Ok(transformed(x, &dims, direction, it.value("normalization")?).to(x.dtype()).into())
+                },
+            )
+            .tolerance(256.0)
+            .refuses("a complex dtype", given(x.clone()).and(vec![0]).and(0).and(true))
+            .refuses("argument `normalization`", given(c.clone()).and(vec![0]).and(3).and(true))
+            .refuses("twice", given(c.clone()).and(vec![1, -1]).and(0).and(true))
+            .refuses("range", given(c.clone()).and(vec![2]).and(0).and(true));
+        samples
+            .of(
+                FftR2c,
+                FLOATS,
+                |dtype| inputs(dtype, &[true.into(), false.into()], false),
+                |it| {
+                    let (x, dims): (_, Vec<i64>) = (it.tensor("self")?, it.value("dim")?);
+                    let all = transformed(x, &dims, Direction::Forward, it.value("normalization")?);
+                    let last = naive::dimension(dims[dims.len() - 1], x.sizes().len());
+                    let half = fourier::samples::first(&all, last, x.sizes()[last] / 2 + 1);
+                    Ok(if it.value("onesided")? { half } else { all }.to(complex_of(x.dtype())).into())
+                },
+            )
+            .tolerance(256.0)
+            .refuses("float32 or float64", given(c.clone()).and(vec![0]).and(0).and(true))
+            .refuses("one dimension at least", given(x.clone()).and(none.clone()).and(0).and(true))
+            .refuses("size 0", given(make::numbers(DType::F32, &[2, 0], 0)).and(vec![1]).and(0).and(true));
+        samples
+            .of(FftC2r, COMPLEX, half_inputs, |it| {
+                let (x, dims, n): (_, Vec<i64>, i64) =
+                    (it.tensor("self")?, it.value("dim")?, it.value("last_dim_size")?);
+                let axes: Vec<usize> =
+                    dims.iter().map(|dim| naive::dimension(*dim, x.sizes().len())).collect();
+                let (last, others) = (axes[axes.len() - 1], &dims[..axes.len() - 1]);
+                // The other dimensions first; what follows from halves are conjugates along the last one alone.
+                let before = transformed(x, others, Direction::Backward, fourier::NOT);
+                let all = fourier::samples::mirrored(&before, &[last], n);
+                let sizes = axes.iter().map(|dim| if *dim == last { n } else { x.sizes()[*dim] });
+                let scale = fourier::scale(it.value("normalization")?, sizes)?;
+                let dtype = if x.dtype() == DType::Complex64 { DType::F32 } else { DType::F64 };
+                Ok(fourier::samples::real(&fourier::samples::naive(
+                    &all,
+                    last,
+                    n,
+                    Direction::Backward,
+                    scale,
+                ))
+                .to(dtype)
+                .into())
+            })
+            .tolerance(256.0)
+            .refuses("a complex dtype", given(x).and(vec![0]).and(0).and(2))
+            .refuses("half of it is there", given(c.clone()).and(vec![0]).and(0).and(4))
+            .refuses("`last_dim_size` is 0", given(c.clone()).and(vec![0]).and(0).and(0))
+            .refuses("one dimension at least", given(c).and(none).and(0).and(2));
+        samples.differs(
+            FftR2c,
+            Difference {
+                when: |seen| seen.torch.contains("complex32") && seen.we_refuse("expected float32"),
+                ..complex_parts::samples::SIXTEEN_BITS
+            },
+        );
+        samples.rounds(FftC2c, Roundings::all(Rounding::Sum(16)));
+        samples.rounds(FftR2c, Roundings::all(Rounding::Sum(16)));
+        samples.rounds(FftC2r, Roundings::all(Rounding::Sum(16)));
+    }
+
+    const COMPLEX: &[DType] = &[DType::Complex64, DType::Complex128];
+
+    const FLOATS: &[DType] = &[DType::F32, DType::F64];
+
+    /// Tensors and dimensions, with each normalisation and flag.
+    fn inputs(dtype: DType, flags: &[Given], without_dimensions: bool) -> Vec<Sample> {
+        let shapes: [(&[i64], &[i64]); 9] = [
+            (&[8], &[0]),
+            (&[2, 7], &[1]),
+            (&[3, 4], &[0]),
+            (&[2, 3, 4], &[0, 2]),
+            (&[2, 3, 5], &[2, 1]),
+            (&[2, 3, 2, 2], &[-3, -1]),
+            (&[0, 3], &[1]),
+            (&[1], &[0]),
+            (&[2, 3], &[]),
+        ];
+        let cases = shapes.into_iter().filter(|(_, dims)| without_dimensions || !dims.is_empty());
+        let one = |(sizes, dims): (&[i64], &[i64])| -> Vec<Sample> {
+            let first = given(make::numbers(dtype, sizes, 1)).and(dims.to_vec());
+            let all = flags.iter().zip([0, 1, 2].into_iter().cycle());
+            all.chain(flags.iter().zip([2, 0]))
+                .map(|(flag, norm)| first.clone().and(norm).and(flag.clone()))
+                .collect()
+        };
+        cases.flat_map(one).collect()
+    }
+
+    fn half_inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [(&[i64], &[i64], i64); 8] = [
+            (&[5], &[0], 8),
+            (&[5], &[0], 9),
+            (&[2, 5], &[1], 6),
+            (&[3, 4], &[0], 4),
+            (&[2, 3, 4], &[0, 2], 7),
+            (&[4, 3, 2], &[2, 1], 4),
+            (&[0, 3], &[1], 4),
+            (&[1], &[0], 1),
+        ];
+        let one = |(sizes, dims, n): (&[i64], &[i64], i64)| {
+            let first = given(make::numbers(dtype, sizes, 1)).and(dims.to_vec());
+            [0, 1, 2].map(|norm| first.clone().and(norm).and(n))
+        };
+        shapes.into_iter().flat_map(one).collect()
+    }
+
+    /// One dimension after the other.
+    fn transformed(x: &Plain, dims: &[i64], direction: Direction, normalization: i64) -> Plain {
+        let axes = dims.iter().map(|dim| naive::dimension(*dim, x.sizes().len()));
+        axes.fold(x.to(DType::Complex128), |x, dim| {
+            let n = x.sizes()[dim];
+            let scale = match normalization {
+                1 => 1.0 / (n as f64).sqrt(),
+                2 => 1.0 / n as f64,
+                _ => 1.0,
+            };
+            fourier::samples::naive(&x, dim, n, direction, scale)
+        })
+    }
 }

@@ -14,7 +14,7 @@ use crate::families::result::written;
 use crate::kernels::sequence;
 use crate::ops::EmptyMemoryFormat;
 use crate::ops::kinds::factory::Factories;
-use crate::ops::kinds::images::{FLOATS, check_float};
+use crate::ops::kinds::images::check_float;
 use crate::ops::prelude::*;
 use crate::tensor::{Element, Number};
 
@@ -83,40 +83,47 @@ fn write(n: i64, d: f64, half: bool, out: &Tensor) -> Result<()> {
     })
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(FftFftfreq, FLOATS, inputs, |it| reference(it, false))
-        .tolerance(2.0)
-        .output_decides()
-        .refuses("argument `n`", given(-1));
-    samples.of(FftRfftfreq, FLOATS, inputs, |it| reference(it, true)).tolerance(2.0).output_decides();
-    samples.differs(
-        FftRfftfreq,
-        Difference {
-            id: "frequencies-of-less-than-nothing",
-            what: "torch gives one frequency for -1 sample; here a negative number of samples is refused as in `fft_fftfreq`",
-            why: "a negative length is a mistake that nobody notices",
-            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("argument `n` is -"),
-            directed: Some(Directed { operator: "aten::fft_rfftfreq", arguments: || vec![("n", Scalar::Int(-1).into())], needs: None }),
-        },
-    );
-    samples.rounds(FftFftfreq, Roundings::all(Rounding::Sum(2)));
-    samples.rounds(FftRfftfreq, Roundings::all(Rounding::Sum(2)));
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::images::FLOATS;
+    use crate::samples::prelude::*;
 
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases = [(1, 1.0), (6, 0.5), (7, 2.0), (0, 1.0)];
-    cases.map(|(n, d)| given(n).and(d).named("dtype", dtype)).to_vec()
-}
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(FftFftfreq, FLOATS, inputs, |it| reference(it, false))
+            .tolerance(2.0)
+            .output_decides()
+            .refuses("argument `n`", given(-1));
+        samples.of(FftRfftfreq, FLOATS, inputs, |it| reference(it, true)).tolerance(2.0).output_decides();
+        samples.differs(
+            FftRfftfreq,
+            Difference {
+                id: "frequencies-of-less-than-nothing",
+                what: "torch gives one frequency for -1 sample; here a negative number of samples is refused as in `fft_fftfreq`",
+                why: "a negative length is a mistake that nobody notices",
+                test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                when: |seen| seen.we_refuse("argument `n` is -"),
+                directed: Some(Directed { operator: "aten::fft_rfftfreq", arguments: || vec![("n", Scalar::Int(-1).into())], needs: None }),
+            },
+        );
+        samples.rounds(FftFftfreq, Roundings::all(Rounding::Sum(2)));
+        samples.rounds(FftRfftfreq, Roundings::all(Rounding::Sum(2)));
+    }
 
-fn reference(it: &Inputs, half: bool) -> Result<Expected> {
-    let (n, d): (i64, f64) = (it.value("n")?, it.value("d")?);
-    let dtype: Option<DType> = it.value("dtype")?;
-    let all: Vec<i64> = match half {
-        true => (0..=n / 2).collect(),
-        false => (0..(n + 1) / 2).chain(-(n / 2)..0).collect(),
-    };
-    let frequencies: Vec<f64> = all.iter().map(|k| *k as f64 / (n as f64 * d)).collect();
-    Ok(Plain::of(dtype.unwrap_or(default_dtype()), &[all.len() as i64], &frequencies).into())
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases = [(1, 1.0), (6, 0.5), (7, 2.0), (0, 1.0)];
+        cases.map(|(n, d)| given(n).and(d).named("dtype", dtype)).to_vec()
+    }
+
+    fn reference(it: &Inputs, half: bool) -> Result<Expected> {
+        let (n, d): (i64, f64) = (it.value("n")?, it.value("d")?);
+        let dtype: Option<DType> = it.value("dtype")?;
+        let all: Vec<i64> = match half {
+            true => (0..=n / 2).collect(),
+            false => (0..(n + 1) / 2).chain(-(n / 2)..0).collect(),
+        };
+        let frequencies: Vec<f64> = all.iter().map(|k| *k as f64 / (n as f64 * d)).collect();
+        Ok(Plain::of(dtype.unwrap_or(default_dtype()), &[all.len() as i64], &frequencies).into())
+    }
 }

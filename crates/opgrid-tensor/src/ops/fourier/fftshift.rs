@@ -42,31 +42,44 @@ fn shift(input: &Tensor, dim: Option<&[i64]>, by: fn(i64) -> i64) -> Result<Tens
     Roll.call(input, &shifts, &dims)
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(FftFftshift, ANY, inputs, |it| reference(it, |k, size| (k - size / 2).rem_euclid(size)))
-        .refuses("no dimension", given(Plain::number(DType::F32, 1)))
-        .refuses("no dimension", given(Plain::number(DType::F32, 1)).and(vec![0]))
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(vec![1]));
-    samples.of(FftIfftshift, ANY, inputs, |it| reference(it, |k, size| (k + size / 2) % size));
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
 
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let x = |sizes: &[i64]| given(make::numbers(dtype, sizes, 1));
-    vec![x(&[5]), x(&[4, 3]), x(&[2, 3, 4]).and(vec![0, 2]), x(&[3, 5]).and(vec![-1]), x(&[0, 3]), x(&[1])]
-}
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(FftFftshift, ANY, inputs, |it| reference(it, |k, size| (k - size / 2).rem_euclid(size)))
+            .refuses("no dimension", given(Plain::number(DType::F32, 1)))
+            .refuses("no dimension", given(Plain::number(DType::F32, 1)).and(vec![0]))
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(vec![1]));
+        samples.of(FftIfftshift, ANY, inputs, |it| reference(it, |k, size| (k + size / 2) % size));
+    }
 
-fn reference(it: &Inputs, from: fn(i64, i64) -> i64) -> Result<Expected> {
-    let (x, dims): (_, Option<Vec<i64>>) = (it.tensor("self")?, it.option("dim")?);
-    let rank = x.sizes().len();
-    let dims: Vec<usize> = match dims {
-        Some(dims) => dims.iter().map(|dim| naive::dimension(*dim, rank)).collect(),
-        None => (0..rank).collect(),
-    };
-    Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
-        let mut at = position.to_vec();
-        dims.iter().for_each(|&dim| at[dim] = from(position[dim], x.sizes()[dim]));
-        x.at(&at)
-    })
-    .into())
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let x = |sizes: &[i64]| given(make::numbers(dtype, sizes, 1));
+        vec![
+            x(&[5]),
+            x(&[4, 3]),
+            x(&[2, 3, 4]).and(vec![0, 2]),
+            x(&[3, 5]).and(vec![-1]),
+            x(&[0, 3]),
+            x(&[1]),
+        ]
+    }
+
+    fn reference(it: &Inputs, from: fn(i64, i64) -> i64) -> Result<Expected> {
+        let (x, dims): (_, Option<Vec<i64>>) = (it.tensor("self")?, it.option("dim")?);
+        let rank = x.sizes().len();
+        let dims: Vec<usize> = match dims {
+            Some(dims) => dims.iter().map(|dim| naive::dimension(*dim, rank)).collect(),
+            None => (0..rank).collect(),
+        };
+        Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
+            let mut at = position.to_vec();
+            dims.iter().for_each(|&dim| at[dim] = from(position[dim], x.sizes()[dim]));
+            x.at(&at)
+        })
+        .into())
+    }
 }

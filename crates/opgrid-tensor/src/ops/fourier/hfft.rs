@@ -8,10 +8,7 @@
 //! - Errors: those of `fft_irfft` and `fft_rfft`.
 //! - Source: torch.fft.hfft, PyTorch 2.15.
 
-use super::fft::{
-    REAL_TAKEN, TAKEN, always, half, inputs, inputs_of_halves, of_half, of_real, reference, to_real,
-    transform, write,
-};
+use super::fft::{always, of_real, to_real, transform, write};
 use crate::kernels::fourier::Direction;
 use crate::ops::ConjPhysical;
 use crate::ops::prelude::*;
@@ -33,12 +30,21 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(FftHfft, TAKEN, inputs_of_halves, |it| of_half(it, Direction::Forward)).tolerance(256.0);
-    samples
-        .of(FftIhfft, REAL_TAKEN, inputs, |it| reference(it, Direction::Backward, half))
-        .tolerance(256.0)
-        .refuses("expected real numbers", given(make::numbers(DType::Complex64, &[2, 3], 0)));
-    samples.rounds(FftHfft, Roundings::all(Rounding::Sum(16)));
-    samples.rounds(FftIhfft, Roundings::all(Rounding::Sum(16)));
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::fourier::fft::samples::{
+        REAL_TAKEN, TAKEN, half, inputs, inputs_of_halves, of_half, reference,
+    };
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(FftHfft, TAKEN, inputs_of_halves, |it| of_half(it, Direction::Forward)).tolerance(256.0);
+        samples
+            .of(FftIhfft, REAL_TAKEN, inputs, |it| reference(it, Direction::Backward, half))
+            .tolerance(256.0)
+            .refuses("expected real numbers", given(make::numbers(DType::Complex64, &[2, 3], 0)));
+        samples.rounds(FftHfft, Roundings::all(Rounding::Sum(16)));
+        samples.rounds(FftIhfft, Roundings::all(Rounding::Sum(16)));
+    }
 }

@@ -10,10 +10,8 @@
 //! - Errors: those of `fft_irfftn` and `fft_rfftn`.
 //! - Source: torch.fft.hfftn, PyTorch 2.15.
 
-use super::fft::{REAL_TAKEN, TAKEN, write};
-use super::fftn::{
-    half, half_reference, reference_of_halves, sampled, several_inputs, transform, two_inputs, whole,
-};
+use super::fft::write;
+use super::fftn::{half, transform, whole};
 use crate::kernels::fourier::Direction;
 use crate::ops::kinds::fourier::{normalisation, numbers};
 use crate::ops::prelude::*;
@@ -62,10 +60,20 @@ fn along(dims: &[i64], input: Tensor, norm: i64, direction: Direction) -> Result
     }
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let c = make::numbers(DType::Complex64, &[2, 3], 0);
-    sampled!(samples, FftHfftn, FftHfft2, TAKEN, |it| reference_of_halves(it, Direction::Forward))
-        .refuses("no dimension", given(c.clone()).and(Value::None).and(Vec::<i64>::new()));
-    sampled!(samples, FftIhfftn, FftIhfft2, REAL_TAKEN, |it| half_reference(it, Direction::Backward))
-        .refuses("real numbers", given(c));
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::fourier::fft::samples::{REAL_TAKEN, TAKEN};
+    use crate::ops::fourier::fftn::samples::{
+        half_reference, reference_of_halves, sampled, several_inputs, two_inputs,
+    };
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let c = make::numbers(DType::Complex64, &[2, 3], 0);
+        sampled!(samples, FftHfftn, FftHfft2, TAKEN, |it| reference_of_halves(it, Direction::Forward))
+            .refuses("no dimension", given(c.clone()).and(Value::None).and(Vec::<i64>::new()));
+        sampled!(samples, FftIhfftn, FftIhfft2, REAL_TAKEN, |it| half_reference(it, Direction::Backward))
+            .refuses("real numbers", given(c));
+    }
 }

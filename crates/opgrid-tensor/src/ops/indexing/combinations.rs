@@ -18,51 +18,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(Combinations).kind(&kind::INDEXING).implicit(combinations);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases = [
-            (4, 2, false),
-            (3, 2, true),
-            (3, 3, false),
-            (2, 3, true),
-            (3, 1, false),
-            (2, 3, false),
-            (0, 2, true),
-        ];
-        let one = |(length, r, again): (i64, i64, bool)| {
-            given(make::numbers(dtype, &[length], 0)).and(r).and(again)
-        };
-        cases.map(one).to_vec()
-    };
-    let x = make::numbers(DType::F32, &[2], 0);
-    samples
-        .of(Combinations, STORED, inputs, |it| {
-            let (x, r, again): (_, i64, bool) =
-                (it.tensor("self")?, it.value("r")?, it.value("with_replacement")?);
-            let rises = |pair: &[i64]| if again { pair[0] <= pair[1] } else { pair[0] < pair[1] };
-            let tuples = vec![x.sizes()[0]; r as usize];
-            let chosen: Vec<Vec<i64>> =
-                naive::positions(&tuples).filter(|places| places.windows(2).all(rises)).collect();
-            Ok(Plain::from_fn(x.dtype(), &[chosen.len() as i64, r], |at| {
-                x.at(&[chosen[at[0] as usize][at[1] as usize]])
-            })
-            .into())
-        })
-        .refuses("a vector", given(x.with_sizes(&[1, 2])))
-        .refuses("0 or more", given(x).and(-1));
-    samples.differs(
-        Combinations,
-        Difference {
-            id: "choices-without-all-tuples",
-            what: "torch makes all tuples before it chooses, for which memory ends soon; here only what is chosen is made",
-            why: "the result needs no more memory than it has",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "choices_of_many_elements"),
-            when: |seen| seen.torch_refuses("allocate memory"),
-            directed: None,
-        },
-    );
-}
-
 fn combinations(input: &Tensor, r: i64, with_replacement: bool) -> Result<Tensor> {
     let spec = input.spec()?;
     let &[length] = spec.sizes() else {
@@ -127,5 +82,56 @@ fn advance(row: &mut [i64], length: i64, with_replacement: bool) {
     row[rising] += 1;
     for place in rising + 1..count {
         row[place] = if with_replacement { row[rising] } else { row[place - 1] + 1 };
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases = [
+                (4, 2, false),
+                (3, 2, true),
+                (3, 3, false),
+                (2, 3, true),
+                (3, 1, false),
+                (2, 3, false),
+                (0, 2, true),
+            ];
+            let one = |(length, r, again): (i64, i64, bool)| {
+                given(make::numbers(dtype, &[length], 0)).and(r).and(again)
+            };
+            cases.map(one).to_vec()
+        };
+        let x = make::numbers(DType::F32, &[2], 0);
+        samples
+            .of(Combinations, STORED, inputs, |it| {
+                let (x, r, again): (_, i64, bool) =
+                    (it.tensor("self")?, it.value("r")?, it.value("with_replacement")?);
+                let rises = |pair: &[i64]| if again { pair[0] <= pair[1] } else { pair[0] < pair[1] };
+                let tuples = vec![x.sizes()[0]; r as usize];
+                let chosen: Vec<Vec<i64>> =
+                    naive::positions(&tuples).filter(|places| places.windows(2).all(rises)).collect();
+                Ok(Plain::from_fn(x.dtype(), &[chosen.len() as i64, r], |at| {
+                    x.at(&[chosen[at[0] as usize][at[1] as usize]])
+                })
+                .into())
+            })
+            .refuses("a vector", given(x.with_sizes(&[1, 2])))
+            .refuses("0 or more", given(x).and(-1));
+        samples.differs(
+            Combinations,
+            Difference {
+                id: "choices-without-all-tuples",
+                what: "torch makes all tuples before it chooses, for which memory ends soon; here only what is chosen is made",
+                why: "the result needs no more memory than it has",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "choices_of_many_elements"),
+                when: |seen| seen.torch_refuses("allocate memory"),
+                directed: None,
+            },
+        );
     }
 }

@@ -37,47 +37,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], &[i64]); 8] = [
-            (&[2, 3], &[0]),
-            (&[2, 3], &[-1]),
-            (&[2, 3, 4], &[2, 0]),
-            (&[2, 3], &[]),
-            (&[], &[0]),
-            (&[0, 2], &[1]),
-            (&[2, 37], &[1]),
-            (&[2, 3, 2, 2], &[1, 3]),
-        ];
-        cases.map(|(sizes, dims)| given(make::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
-    };
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(Flip, STORED, inputs, |it| reference(it, &it.value::<Vec<i64>>("dims")?))
-        .refuses("range", given(x.clone()).and([2].to_vec()))
-        .refuses("", given(x).and([0, -2].to_vec()));
-    let matrices = |dtype| {
-        [vec![2, 3], vec![0, 2], vec![2, 3, 2]].map(|sizes| given(make::numbers(dtype, &sizes, 0))).to_vec()
-    };
-    samples
-        .of(Fliplr, STORED, matrices, |it| reference(it, &[1]))
-        .refuses("2 dimensions", given(make::numbers(DType::F32, &[3], 0)));
-    samples
-        .of(Flipud, STORED, matrices, |it| reference(it, &[0]))
-        .refuses("1 dimension", given(Plain::number(DType::F32, 1)));
-}
-
-fn reference(it: &Inputs, dims: &[i64]) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let dims: Vec<usize> = dims.iter().map(|&dim| naive::dimension(dim, x.sizes().len())).collect();
-    Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
-        let turned =
-            |(dim, &at): (usize, &i64)| if dims.contains(&dim) { x.sizes()[dim] - 1 - at } else { at };
-        x.at(&position.iter().enumerate().map(turned).collect::<Vec<_>>())
-    })
-    .into())
-}
-
 fn shape(input: &Tensor, dims: &[i64]) -> Result<TensorSpec> {
     let spec = input.spec()?;
     if !dims.is_empty() {
@@ -109,4 +68,53 @@ fn check_dims(input: &Tensor, least: usize) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], &[i64]); 8] = [
+                (&[2, 3], &[0]),
+                (&[2, 3], &[-1]),
+                (&[2, 3, 4], &[2, 0]),
+                (&[2, 3], &[]),
+                (&[], &[0]),
+                (&[0, 2], &[1]),
+                (&[2, 37], &[1]),
+                (&[2, 3, 2, 2], &[1, 3]),
+            ];
+            cases.map(|(sizes, dims)| given(make::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
+        };
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(Flip, STORED, inputs, |it| reference(it, &it.value::<Vec<i64>>("dims")?))
+            .refuses("range", given(x.clone()).and([2].to_vec()))
+            .refuses("", given(x).and([0, -2].to_vec()));
+        let matrices = |dtype| {
+            [vec![2, 3], vec![0, 2], vec![2, 3, 2]]
+                .map(|sizes| given(make::numbers(dtype, &sizes, 0)))
+                .to_vec()
+        };
+        samples
+            .of(Fliplr, STORED, matrices, |it| reference(it, &[1]))
+            .refuses("2 dimensions", given(make::numbers(DType::F32, &[3], 0)));
+        samples
+            .of(Flipud, STORED, matrices, |it| reference(it, &[0]))
+            .refuses("1 dimension", given(Plain::number(DType::F32, 1)));
+    }
+
+    fn reference(it: &Inputs, dims: &[i64]) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let dims: Vec<usize> = dims.iter().map(|&dim| naive::dimension(dim, x.sizes().len())).collect();
+        Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
+            let turned =
+                |(dim, &at): (usize, &i64)| if dims.contains(&dim) { x.sizes()[dim] - 1 - at } else { at };
+            x.at(&position.iter().enumerate().map(turned).collect::<Vec<_>>())
+        })
+        .into())
+    }
 }

@@ -30,42 +30,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1, 1], &[2]));
-    samples
-        .of(Gather, STORED, inputs, reference)
-        .refuses_data("", given(x.clone()).and(0).and(index.clone()))
-        .refuses("as many dimensions", given(x.clone()).and(0).and(index.with_sizes(&[1])))
-        .refuses("expected int32 or int64", given(x).and(1).and(index.to(DType::F32)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], i64, &[i64]); 5] = [
-        (&[2, 3], 1, &[2, 2]),
-        (&[3], 0, &[5]),
-        (&[3, 2], 0, &[2, 1]),
-        (&[2, 3], 0, &[0, 3]),
-        (&[3], 0, &[0]),
-    ];
-    let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
-        given(make::numbers(dtype, sizes, 0)).and(dim).and(Plain::of(DType::I64, index, &[1, 0, 1]))
-    };
-    let number = given(make::numbers(dtype, &[], 0)).and(0).and(Plain::number(DType::I64, 0));
-    let nothing = given(make::numbers(dtype, &[2, 3], 0)).and(1).and(Plain::of(DType::F32, &[0], &[0; 0]));
-    cases.into_iter().map(one).chain([number, nothing]).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, index) = (it.tensor("self")?, it.tensor("index")?);
-    let dim = naive::dimension(it.value("dim")?, x.sizes().len());
-    Ok(Plain::from_fn(x.dtype(), index.sizes(), |position| {
-        let mut source = position.to_vec();
-        source.iter_mut().skip(dim).take(1).for_each(|place| *place = number::whole(index.at(position)));
-        x.at(&source)
-    })
-    .into())
-}
-
 fn shape(input: &Tensor, dim: i64, index: &Tensor, _sparse_grad: bool) -> Result<TensorSpec> {
     let (spec, index) = (input.spec()?, index.spec()?);
     let dim = match index.numel() {
@@ -113,5 +77,48 @@ impl Tensor {
     /// ```
     pub fn gather(&self, dim: i64, index: &Self) -> Result<Self> {
         Gather.call(self, dim, index, false)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1, 1], &[2]));
+        samples
+            .of(Gather, STORED, inputs, reference)
+            .refuses_data("", given(x.clone()).and(0).and(index.clone()))
+            .refuses("as many dimensions", given(x.clone()).and(0).and(index.with_sizes(&[1])))
+            .refuses("expected int32 or int64", given(x).and(1).and(index.to(DType::F32)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], i64, &[i64]); 5] = [
+            (&[2, 3], 1, &[2, 2]),
+            (&[3], 0, &[5]),
+            (&[3, 2], 0, &[2, 1]),
+            (&[2, 3], 0, &[0, 3]),
+            (&[3], 0, &[0]),
+        ];
+        let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
+            given(make::numbers(dtype, sizes, 0)).and(dim).and(Plain::of(DType::I64, index, &[1, 0, 1]))
+        };
+        let number = given(make::numbers(dtype, &[], 0)).and(0).and(Plain::number(DType::I64, 0));
+        let nothing =
+            given(make::numbers(dtype, &[2, 3], 0)).and(1).and(Plain::of(DType::F32, &[0], &[0; 0]));
+        cases.into_iter().map(one).chain([number, nothing]).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, index) = (it.tensor("self")?, it.tensor("index")?);
+        let dim = naive::dimension(it.value("dim")?, x.sizes().len());
+        Ok(Plain::from_fn(x.dtype(), index.sizes(), |position| {
+            let mut source = position.to_vec();
+            source.iter_mut().skip(dim).take(1).for_each(|place| *place = number::whole(index.at(position)));
+            x.at(&source)
+        })
+        .into())
     }
 }

@@ -18,7 +18,6 @@ use crate::ops::IndexPut;
 use crate::ops::kinds::indexing::Indexing;
 use crate::ops::kinds::scatter;
 use crate::ops::prelude::*;
-use crate::samples::indexing::{Places, inputs, masks};
 
 operator! {
     home = crate::home_of(register);
@@ -51,76 +50,6 @@ pub(super) fn register(library: &mut Library) {
             read(input, &indexing, out)
         })
     });
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
-    samples
-        .of(IndexTensor, STORED, inputs, reference)
-        .refuses_data("", given(x.clone()).and(vec![Some(index.clone())]))
-        .refuses("too many indices", given(x.clone()).and(vec![Some(index.clone()); 3]))
-        .refuses("mask of dtype bool", given(x).and(vec![Some(index.to(DType::F32))]));
-    samples.of(IndexTensor, STORED, masks, reference).not_on_meta();
-    samples.of(UnsafeIndexTensor, STORED, inputs, reference);
-    samples.differs(
-        IndexTensor,
-        Difference {
-            id: "narrow-indices-lie-as-they-are",
-            what: "torch decides on the order of a result by copies that it makes of int32 indices; here the \
-               indices themselves decide",
-            why: "the order of a result must not depend on the dtypes of its arguments",
-            test: (
-                "opgrid-tensor/tests/all/differences/layouts.rs",
-                "converted_inputs_decide_on_the_order_as_they_lie",
-            ),
-            when: |seen| {
-                seen.part == Part::Strides && seen.inputs().iter().any(|input| input.dtype == DType::I32)
-            },
-            directed: Some(Directed {
-                operator: "aten::index.Tensor",
-                arguments: || {
-                    let index = |memory, strides: &[i64]| {
-                        Some(Operand::strided(memory, DType::I32, (&[3, 1, 2], strides, 0), &[0.0; 6]))
-                    };
-                    let input =
-                        Operand::strided(0, DType::F32, (&[3, 1, 1], &[3, 1, 3], 0), &[1.0, 2.0, 3.0]);
-                    let indices = vec![index(1, &[3, 6, 3]), index(2, &[0, 3, 1])];
-                    vec![("self", input.into()), ("indices", Argument::Tensors(indices))]
-                },
-                needs: None,
-            }),
-        },
-    );
-    samples.differs_as(IndexTensor, crate::ops::kinds::indexing::DIFFERENCES);
-    samples.differs(
-        UnsafeIndexTensor,
-        Difference {
-            id: "indices-of-several-dtypes-lie-as-they-do",
-            what: "torch converts indices of 32 bits before it decides how the result lies; here they count as they lie",
-            why: "an index has no elements in the result",
-            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| {
-                let is_short = |(_, tensor): &(&str, &Operand)| tensor.dtype == DType::I32;
-                seen.part == Part::Strides && seen.tensors().iter().any(is_short)
-            },
-            directed: None,
-        },
-    );
-    samples.differs(UnsafeIndexTensor, Difference {
-            id: "unsafe-indices-are-checked",
-            what: "torch fails an assertion in `_unsafe_index` at a list without indices, and takes no masks; \
-               here it is `index`",
-            why: "one meaning for every list of indices",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "an_index_list_without_indices_gives_everything"),
-            when: |seen| seen.torch_refuses("INTERNAL ASSERT") || seen.torch_refuses("at least one index") || seen.torch_refuses("unexpected index type"),
-            directed: None,
-        });
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let places = Places::new(x, it.optional_tensors("indices")?)?;
-    Ok(Plain::from_fn(x.dtype(), places.sizes(), |position| x.at(&places.of(position))).into())
 }
 
 fn read(input: &Tensor, indexing: &Indexing, out: &Tensor) -> Result<()> {
@@ -158,4 +87,82 @@ fn derivative(d: &Recorder<'_>, input: &Tensor, indices: &[Option<Tensor>]) -> R
         let zeros = derivatives::zeros_of(&sizes, grad)?;
         Ok(vec![Some(IndexPut.call(&zeros, &scatter::with_gaps(&places, kept), grad, true)?)])
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::indexing;
+    use crate::samples::indexing::{Places, inputs, masks};
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
+        samples
+            .of(IndexTensor, STORED, inputs, reference)
+            .refuses_data("", given(x.clone()).and(vec![Some(index.clone())]))
+            .refuses("too many indices", given(x.clone()).and(vec![Some(index.clone()); 3]))
+            .refuses("mask of dtype bool", given(x).and(vec![Some(index.to(DType::F32))]));
+        samples.of(IndexTensor, STORED, masks, reference).not_on_meta();
+        samples.of(UnsafeIndexTensor, STORED, inputs, reference);
+        samples.differs(
+            IndexTensor,
+            Difference {
+                id: "narrow-indices-lie-as-they-are",
+                what: "torch decides on the order of a result by copies that it makes of int32 indices; here the \
+                   indices themselves decide",
+                why: "the order of a result must not depend on the dtypes of its arguments",
+                test: (
+                    "opgrid-tensor/tests/all/differences/layouts.rs",
+                    "converted_inputs_decide_on_the_order_as_they_lie",
+                ),
+                when: |seen| {
+                    seen.part == Part::Strides && seen.inputs().iter().any(|input| input.dtype == DType::I32)
+                },
+                directed: Some(Directed {
+                    operator: "aten::index.Tensor",
+                    arguments: || {
+                        let index = |memory, strides: &[i64]| {
+                            Some(Operand::strided(memory, DType::I32, (&[3, 1, 2], strides, 0), &[0.0; 6]))
+                        };
+                        let input =
+                            Operand::strided(0, DType::F32, (&[3, 1, 1], &[3, 1, 3], 0), &[1.0, 2.0, 3.0]);
+                        let indices = vec![index(1, &[3, 6, 3]), index(2, &[0, 3, 1])];
+                        vec![("self", input.into()), ("indices", Argument::Tensors(indices))]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+        samples.differs_as(IndexTensor, indexing::samples::DIFFERENCES);
+        samples.differs(
+            UnsafeIndexTensor,
+            Difference {
+                id: "indices-of-several-dtypes-lie-as-they-do",
+                what: "torch converts indices of 32 bits before it decides how the result lies; here they count as they lie",
+                why: "an index has no elements in the result",
+                test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                when: |seen| {
+                    let is_short = |(_, tensor): &(&str, &Operand)| tensor.dtype == DType::I32;
+                    seen.part == Part::Strides && seen.tensors().iter().any(is_short)
+                },
+                directed: None,
+            },
+        );
+        samples.differs(UnsafeIndexTensor, Difference {
+                id: "unsafe-indices-are-checked",
+                what: "torch fails an assertion in `_unsafe_index` at a list without indices, and takes no masks; \
+                   here it is `index`",
+                why: "one meaning for every list of indices",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "an_index_list_without_indices_gives_everything"),
+                when: |seen| seen.torch_refuses("INTERNAL ASSERT") || seen.torch_refuses("at least one index") || seen.torch_refuses("unexpected index type"),
+                directed: None,
+            });
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let places = Places::new(x, it.optional_tensors("indices")?)?;
+        Ok(Plain::from_fn(x.dtype(), places.sizes(), |position| x.at(&places.of(position))).into())
+    }
 }

@@ -43,16 +43,24 @@ pub(super) fn register(library: &mut Library) {
         });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    let index = Plain::of(DType::I64, &[2], &[-1, 0]);
-    samples
-        .of(IndexCopy, STORED, scatter::inputs_with_slices, |it| {
-            scatter::reference_of_slices(it, it.tensor("source")?, &|_, coming| coming[coming.len() - 1])
-        })
-        // Values that others overwrite get gradients, too, as in torch.
-        .constant(&["source"])
-        .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(x.clone()))
-        .refuses("expected int64", given(x.clone()).and(0).and(index.to(DType::I32)).and(x.clone()))
-        .refuses("slices", given(x.clone()).and(1).and(index).and(x));
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let index = Plain::of(DType::I64, &[2], &[-1, 0]);
+        samples
+            .of(IndexCopy, STORED, scatter::samples::inputs_with_slices, |it| {
+                scatter::samples::reference_of_slices(it, it.tensor("source")?, &|_, coming| {
+                    coming[coming.len() - 1]
+                })
+            })
+            // Values that others overwrite get gradients, too, as in torch.
+            .constant(&["source"])
+            .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(x.clone()))
+            .refuses("expected int64", given(x.clone()).and(0).and(index.to(DType::I32)).and(x.clone()))
+            .refuses("slices", given(x.clone()).and(1).and(index).and(x));
+    }
 }

@@ -62,66 +62,6 @@ pub(super) fn register(library: &mut Library) {
         });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    let index = Plain::of(DType::I64, &[1], &[2]);
-    samples
-        .of(IndexFillIntScalar, STORED, |dtype| inputs(dtype, |_| Scalar::Int(2).into()), reference)
-        .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(1))
-        .refuses("expected int64", given(x.clone()).and(0).and(index.to(DType::I32)).and(1))
-        .refuses_data("overflow", given(x.to(DType::U8)).and(1).and(index.clone()).and(300));
-    samples
-        .of(
-            IndexFillIntTensor,
-            STORED,
-            |dtype| inputs(dtype, |dtype| Plain::number(dtype, 2).into()),
-            reference,
-        )
-        .refuses("without dimensions", given(x.clone()).and(1).and(index).and(x));
-    samples.differs(IndexFillIntScalar, departures::arithmetic::NUMBERS_FIT);
-    samples.differs(
-        IndexFillIntTensor,
-        Difference {
-            id: "complex-numbers-that-are-real-are-filled-in",
-            what: "torch refuses a complex number without an imaginary part for real tensors in `index_fill`; here it is the real number, \
-                   as in `fill`",
-            why: "one rule for all numbers that are written",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "complex_numbers_that_are_real"),
-            when: |seen| {
-                let is_real = |value: &Operand| value.elements.iter().all(|element| element.im == 0.0);
-                seen.tensor("value").is_some_and(is_real)
-                    && seen.torch_refuses("Converting complex Scalar to non-complex type")
-            },
-            directed: None,
-        },
-    );
-}
-
-fn inputs(dtype: DType, value: fn(DType) -> Given) -> Vec<Sample> {
-    let cases: [(&[i64], i64, &[i64]); 6] = [
-        (&[3, 4], 0, &[2, -3]),
-        (&[3, 4], -1, &[1, 1]),
-        (&[5], 0, &[-1]),
-        (&[], 0, &[0]),
-        (&[3, 0], 0, &[1]),
-        (&[2, 3, 2], 1, &[]),
-    ];
-    let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
-        let index = Plain::of(DType::I64, &[index.len() as i64], index);
-        given(make::numbers(dtype, sizes, 0)).and(dim).and(index).and(value(dtype))
-    };
-    cases.into_iter().map(one).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let value = it.operand("value")?;
-    scatter::reference_of_slices(
-        it,
-        &Plain::of(it.tensor("self")?.dtype(), &[], value.elements()),
-        &|_, coming| coming[0],
-    )
-}
-
 fn shape(input: &Tensor, dim: i64, index: &Tensor) -> Result<TensorSpec> {
     let spec = input.spec()?;
     scatter::check_long(index)?;
@@ -133,4 +73,70 @@ fn cpu(input: &Tensor, dim: i64, index: &Tensor, value: Scalar, out: &Tensor) ->
     with_dtype!(out.dtype(), T: Stored => arithmetic::element::<T>(value).map(drop))?;
     let places = scatter::places_of_slices((input, out), (dim, index), &[], true)?;
     kernel::fill(out.array()?, &places, value, Combine::Replace)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let index = Plain::of(DType::I64, &[1], &[2]);
+        samples
+            .of(IndexFillIntScalar, STORED, |dtype| inputs(dtype, |_| Scalar::Int(2).into()), reference)
+            .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(1))
+            .refuses("expected int64", given(x.clone()).and(0).and(index.to(DType::I32)).and(1))
+            .refuses_data("overflow", given(x.to(DType::U8)).and(1).and(index.clone()).and(300));
+        samples
+            .of(
+                IndexFillIntTensor,
+                STORED,
+                |dtype| inputs(dtype, |dtype| Plain::number(dtype, 2).into()),
+                reference,
+            )
+            .refuses("without dimensions", given(x.clone()).and(1).and(index).and(x));
+        samples.differs(IndexFillIntScalar, departures::arithmetic::NUMBERS_FIT);
+        samples.differs(
+            IndexFillIntTensor,
+            Difference {
+                id: "complex-numbers-that-are-real-are-filled-in",
+                what: "torch refuses a complex number without an imaginary part for real tensors in `index_fill`; here it is the real number, \
+                       as in `fill`",
+                why: "one rule for all numbers that are written",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "complex_numbers_that_are_real"),
+                when: |seen| {
+                    let is_real = |value: &Operand| value.elements.iter().all(|element| element.im == 0.0);
+                    seen.tensor("value").is_some_and(is_real)
+                        && seen.torch_refuses("Converting complex Scalar to non-complex type")
+                },
+                directed: None,
+            },
+        );
+    }
+
+    fn inputs(dtype: DType, value: fn(DType) -> Given) -> Vec<Sample> {
+        let cases: [(&[i64], i64, &[i64]); 6] = [
+            (&[3, 4], 0, &[2, -3]),
+            (&[3, 4], -1, &[1, 1]),
+            (&[5], 0, &[-1]),
+            (&[], 0, &[0]),
+            (&[3, 0], 0, &[1]),
+            (&[2, 3, 2], 1, &[]),
+        ];
+        let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
+            let index = Plain::of(DType::I64, &[index.len() as i64], index);
+            given(make::numbers(dtype, sizes, 0)).and(dim).and(index).and(value(dtype))
+        };
+        cases.into_iter().map(one).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let value = it.operand("value")?;
+        scatter::samples::reference_of_slices(
+            it,
+            &Plain::of(it.tensor("self")?.dtype(), &[], value.elements()),
+            &|_, coming| coming[0],
+        )
+    }
 }

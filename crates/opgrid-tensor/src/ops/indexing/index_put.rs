@@ -18,7 +18,6 @@ use crate::ops::kinds::indexing::{self as indexing_checks, Indexing};
 use crate::ops::kinds::scatter;
 use crate::ops::prelude::*;
 use crate::ops::{LocalScalarDense, MaskedFillInplaceScalar, Unsqueeze};
-use crate::samples::indexing::{self as indexing_samples, Places};
 
 operator! {
     home = crate::home_of(register);
@@ -50,104 +49,6 @@ pub(super) fn register(library: &mut Library) {
     library.implement(IndexPutOut).on_every_backend(|input, indices, values, accumulate, out| {
         result::copied(out, &IndexPut.call(input, indices, values, accumulate)?)
     });
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
-    let value = Plain::number(DType::F32, 1);
-    samples
-        .of(IndexPut, ANY, inputs, reference)
-        // Values that others overwrite get gradients, too, as in torch.
-        .constant(&["values"])
-        .tolerance(4.0)
-        .refuses_data("", given(x.clone()).and(vec![Some(index.clone())]).and(value.clone()))
-        .refuses(
-            "convert it first",
-            given(x.clone()).and(vec![Some(index.clone())]).and(value.to(DType::F64)),
-        )
-        .refuses(
-            "does not broadcast",
-            given(x.clone()).and(vec![Some(index)]).and(make::numbers(DType::F32, &[4], 0)),
-        );
-    samples.differs_as(IndexPut, crate::ops::kinds::indexing::DIFFERENCES);
-    samples.differs(
-        IndexPut,
-        Difference {
-            id: "single-values-for-bytes",
-            what: "torch fills by a uint8 mask only where there are several values; here also with one",
-            why: "one rule for masks",
-            test: (
-                "opgrid-tensor/tests/all/differences/computed.rs",
-                "an_index_list_without_indices_gives_everything",
-            ),
-            when: |seen| seen.torch_refuses("masked_fill_ only"),
-            directed: Some(Directed {
-                operator: "aten::index_put",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
-                        (
-                            "indices",
-                            Argument::Tensors(vec![Some(Operand::rows(1, DType::U8, &[2], &[1.0, 0.0]))]),
-                        ),
-                        ("values", Operand::rows(2, DType::F32, &[], &[7.0]).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-    samples.differs(
-        IndexPut,
-        Difference {
-            id: "last-values-stay",
-            what: "torch leaves open which of several values for one element stays; here the last one does",
-            why: "results must not depend on the order of the loop",
-            test: ("opgrid-tensor/tests/all/views.rs", "later_values_stay_and_sums_add_up"),
-            when: |seen| {
-                !matches!(seen.number("accumulate"), Some(Scalar::Bool(true)))
-                    && !seen.elements.is_empty()
-                    && names_twice(seen)
-            },
-            directed: Some(Directed {
-                operator: "aten::index_put",
-                arguments: || {
-                    let places = [1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0];
-                    let values = [1.0, 4.0, 7.0, 2.0, 5.0, 8.0, 3.0, 6.0, 9.0];
-                    let indices = vec![Some(Operand::rows(1, DType::I64, &[3, 3], &places))];
-                    vec![
-                        ("self", Operand::rows(0, DType::F32, &[2], &[0.0; 2]).into()),
-                        ("indices", Argument::Tensors(indices)),
-                        ("values", Operand::strided(2, DType::F32, (&[3, 3], &[1, 3], 0), &values).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-    samples.rounds(IndexPut, Roundings::all(Rounding::Sum(2)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let one = |sample: Sample| {
-        let value = Plain::number(dtype, 1);
-        [sample.clone().and(value.clone()), sample.and(value).and(true)]
-    };
-    // Masks need no other kernel, but how many elements they name is known from data only.
-    indexing_samples::inputs(dtype).into_iter().flat_map(one).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, values) = (it.tensor("self")?, it.tensor("values")?);
-    let places = Places::new(x, it.optional_tensors("indices")?)?;
-    let accumulate: bool = it.value("accumulate")?;
-    let mut result = x.clone();
-    for position in naive::positions(places.sizes()) {
-        let (place, value) = (places.of(&position), values.at(&position));
-        let value = if accumulate { number::plus(result.at(&place), value) } else { value };
-        result.set(&place, value);
-    }
-    Ok(result.into())
 }
 
 fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool) -> Result<()> {
@@ -221,28 +122,6 @@ fn only_mask(indices: &[Option<Tensor>], input: &TensorSpec) -> Result<Option<Te
     Ok(Some(stretched))
 }
 
-/// Whether an index list names an element more than once.
-fn names_twice(seen: &Seen<'_>) -> bool {
-    let (Some(input), Some(Argument::Tensors(list))) = (seen.tensor("self"), seen.argument("indices")) else {
-        return false;
-    };
-    let index = |operand: &Operand| {
-        let numbers: Vec<Scalar> =
-            operand.elements.iter().map(|number| Scalar::Int(number.re as i64)).collect();
-        let dtype = if operand.dtype == DType::U8 { DType::Bool } else { operand.dtype };
-        Plain::of(dtype, operand.geometry.sizes(), &numbers)
-    };
-    let indices: Vec<Option<Plain>> = list.iter().map(|entry| entry.as_ref().map(index)).collect();
-    let tensor = Plain::from_fn(DType::Bool, input.geometry.sizes(), |_| Scalar::Bool(false));
-    let Ok(places) = Places::new(&tensor, &indices) else { return false };
-    let mut named: Vec<Vec<i64>> =
-        naive::positions(places.sizes()).map(|position| places.of(&position)).collect();
-    let count = named.len();
-    named.sort_unstable();
-    named.dedup();
-    named.len() < count
-}
-
 impl Tensor {
     /// Writes `values` to the elements that tensors of indices or masks name, or adds them.
     ///
@@ -251,5 +130,134 @@ impl Tensor {
     /// Those of [`IndexPutInplace`].
     pub fn index_put_(&self, indices: &[Option<Self>], values: &Self, accumulate: bool) -> Result<&Self> {
         IndexPutInplace.call(self, indices, values, accumulate).map(|()| self)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::indexing;
+    use crate::samples::indexing::{self as indexing_samples, Places};
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
+        let value = Plain::number(DType::F32, 1);
+        samples
+            .of(IndexPut, ANY, inputs, reference)
+            // Values that others overwrite get gradients, too, as in torch.
+            .constant(&["values"])
+            .tolerance(4.0)
+            .refuses_data("", given(x.clone()).and(vec![Some(index.clone())]).and(value.clone()))
+            .refuses(
+                "convert it first",
+                given(x.clone()).and(vec![Some(index.clone())]).and(value.to(DType::F64)),
+            )
+            .refuses(
+                "does not broadcast",
+                given(x.clone()).and(vec![Some(index)]).and(make::numbers(DType::F32, &[4], 0)),
+            );
+        samples.differs_as(IndexPut, indexing::samples::DIFFERENCES);
+        samples.differs(
+            IndexPut,
+            Difference {
+                id: "single-values-for-bytes",
+                what: "torch fills by a uint8 mask only where there are several values; here also with one",
+                why: "one rule for masks",
+                test: (
+                    "opgrid-tensor/tests/all/differences/computed.rs",
+                    "an_index_list_without_indices_gives_everything",
+                ),
+                when: |seen| seen.torch_refuses("masked_fill_ only"),
+                directed: Some(Directed {
+                    operator: "aten::index_put",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
+                            (
+                                "indices",
+                                Argument::Tensors(vec![Some(Operand::rows(1, DType::U8, &[2], &[1.0, 0.0]))]),
+                            ),
+                            ("values", Operand::rows(2, DType::F32, &[], &[7.0]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+        samples.differs(
+            IndexPut,
+            Difference {
+                id: "last-values-stay",
+                what: "torch leaves open which of several values for one element stays; here the last one does",
+                why: "results must not depend on the order of the loop",
+                test: ("opgrid-tensor/tests/all/views.rs", "later_values_stay_and_sums_add_up"),
+                when: |seen| {
+                    !matches!(seen.number("accumulate"), Some(Scalar::Bool(true)))
+                        && !seen.elements.is_empty()
+                        && names_twice(seen)
+                },
+                directed: Some(Directed {
+                    operator: "aten::index_put",
+                    arguments: || {
+                        let places = [1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0];
+                        let values = [1.0, 4.0, 7.0, 2.0, 5.0, 8.0, 3.0, 6.0, 9.0];
+                        let indices = vec![Some(Operand::rows(1, DType::I64, &[3, 3], &places))];
+                        vec![
+                            ("self", Operand::rows(0, DType::F32, &[2], &[0.0; 2]).into()),
+                            ("indices", Argument::Tensors(indices)),
+                            ("values", Operand::strided(2, DType::F32, (&[3, 3], &[1, 3], 0), &values).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+        samples.rounds(IndexPut, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let one = |sample: Sample| {
+            let value = Plain::number(dtype, 1);
+            [sample.clone().and(value.clone()), sample.and(value).and(true)]
+        };
+        // Masks need no other kernel, but how many elements they name is known from data only.
+        indexing_samples::inputs(dtype).into_iter().flat_map(one).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, values) = (it.tensor("self")?, it.tensor("values")?);
+        let places = Places::new(x, it.optional_tensors("indices")?)?;
+        let accumulate: bool = it.value("accumulate")?;
+        let mut result = x.clone();
+        for position in naive::positions(places.sizes()) {
+            let (place, value) = (places.of(&position), values.at(&position));
+            let value = if accumulate { number::plus(result.at(&place), value) } else { value };
+            result.set(&place, value);
+        }
+        Ok(result.into())
+    }
+
+    /// Whether an index list names an element more than once.
+    fn names_twice(seen: &Seen<'_>) -> bool {
+        let (Some(input), Some(Argument::Tensors(list))) = (seen.tensor("self"), seen.argument("indices"))
+        else {
+            return false;
+        };
+        let index = |operand: &Operand| {
+            let numbers: Vec<Scalar> =
+                operand.elements.iter().map(|number| Scalar::Int(number.re as i64)).collect();
+            let dtype = if operand.dtype == DType::U8 { DType::Bool } else { operand.dtype };
+            Plain::of(dtype, operand.geometry.sizes(), &numbers)
+        };
+        let indices: Vec<Option<Plain>> = list.iter().map(|entry| entry.as_ref().map(index)).collect();
+        let tensor = Plain::from_fn(DType::Bool, input.geometry.sizes(), |_| Scalar::Bool(false));
+        let Ok(places) = Places::new(&tensor, &indices) else { return false };
+        let mut named: Vec<Vec<i64>> =
+            naive::positions(places.sizes()).map(|position| places.of(&position)).collect();
+        let count = named.len();
+        named.sort_unstable();
+        named.dedup();
+        named.len() < count
     }
 }

@@ -47,49 +47,55 @@ pub(super) fn register(library: &mut Library) {
         });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let with_names = |sample: Sample| {
-            NAMES.into_iter().flat_map(move |name| {
-                let sample = sample.clone().and(name);
-                [sample.clone(), sample.named("include_self", false)]
-            })
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let with_names = |sample: Sample| {
+                NAMES.into_iter().flat_map(move |name| {
+                    let sample = sample.clone().and(name);
+                    [sample.clone(), sample.named("include_self", false)]
+                })
+            };
+            scatter::samples::inputs_with_slices(dtype).into_iter().flat_map(with_names).collect()
         };
-        scatter::inputs_with_slices(dtype).into_iter().flat_map(with_names).collect()
-    };
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    let index = Plain::of(DType::I64, &[2], &[1, 2]);
-    samples
-        .of(IndexReduce, REAL, inputs, |it| {
-            let (name, include_self): (String, bool) = (it.value("reduce")?, it.value("include_self")?);
-            let combine = scatter::reduced(&name, include_self, it.tensor("self")?.dtype());
-            scatter::reference_of_slices(it, it.tensor("source")?, &combine)
-        })
-        .tolerance(8.0)
-        .refuses("prod, mean", given(x.clone()).and(0).and(index.clone()).and(x.clone()).and("sum"))
-        .refuses("as many dimensions", {
-            let vector = x.with_sizes(&[6]);
-            given(vector)
-                .and(0)
-                .and(Plain::of(DType::I64, &[1], &[0]))
-                .and(Plain::number(DType::F32, 1))
-                .and("mean")
-        })
-        .refuses_data("out of bounds", given(x.clone()).and(0).and(index).and(x).and("amax"));
-    samples.rounds(IndexReduce, Roundings::all(Rounding::Sum(4)));
-    samples.differs(IndexReduce, departures::arithmetic::SIGN_OF_ZERO);
-    samples.differs(
-        IndexReduce,
-        Difference {
-            id: "slices-of-any-strides",
-            what: "torch meets an assertion within it where slices repeat elements, and joins complex numbers and bools of slices but not \
-                   those of vectors; here slices may have any strides, and both are refused",
-            why: "one rule for slices and vectors",
-            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "slices_of_any_strides"),
-            when: |seen| {
-                seen.torch_refuses("INTERNAL ASSERT FAILED") || seen.we_refuse("not implemented for 'Complex") || seen.we_refuse("not implemented for 'Bool'")
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let index = Plain::of(DType::I64, &[2], &[1, 2]);
+        samples
+            .of(IndexReduce, REAL, inputs, |it| {
+                let (name, include_self): (String, bool) = (it.value("reduce")?, it.value("include_self")?);
+                let combine = scatter::samples::reduced(&name, include_self, it.tensor("self")?.dtype());
+                scatter::samples::reference_of_slices(it, it.tensor("source")?, &combine)
+            })
+            .tolerance(8.0)
+            .refuses("prod, mean", given(x.clone()).and(0).and(index.clone()).and(x.clone()).and("sum"))
+            .refuses("as many dimensions", {
+                let vector = x.with_sizes(&[6]);
+                given(vector)
+                    .and(0)
+                    .and(Plain::of(DType::I64, &[1], &[0]))
+                    .and(Plain::number(DType::F32, 1))
+                    .and("mean")
+            })
+            .refuses_data("out of bounds", given(x.clone()).and(0).and(index).and(x).and("amax"));
+        samples.rounds(IndexReduce, Roundings::all(Rounding::Sum(4)));
+        samples.differs(IndexReduce, departures::arithmetic::SIGN_OF_ZERO);
+        samples.differs(
+            IndexReduce,
+            Difference {
+                id: "slices-of-any-strides",
+                what: "torch meets an assertion within it where slices repeat elements, and joins complex numbers and bools of slices but not \
+                       those of vectors; here slices may have any strides, and both are refused",
+                why: "one rule for slices and vectors",
+                test: ("opgrid-tensor/tests/all/differences/layouts.rs", "slices_of_any_strides"),
+                when: |seen| {
+                    seen.torch_refuses("INTERNAL ASSERT FAILED") || seen.we_refuse("not implemented for 'Complex") || seen.we_refuse("not implemented for 'Bool'")
+                },
+                directed: None,
             },
-            directed: None,
-        },
-    );
+        );
+    }
 }

@@ -32,39 +32,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
-    samples
-        .of(IndexSelect, STORED, inputs, reference)
-        .refuses_data("", given(x.clone()).and(0).and(index.clone()))
-        .refuses_data("", given(x.clone()).and(0).and(Plain::of(DType::I64, &[1], &[-1])))
-        .refuses("expected a vector", given(x.clone()).and(0).and(index.with_sizes(&[1, 1])))
-        .refuses("expected int32 or int64", given(x).and(1).and(index.to(DType::F32)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], i64, &[i64]); 4] =
-        [(&[2, 3], 1, &[2, 0, 2]), (&[4], 0, &[3]), (&[2, 3], -2, &[]), (&[3, 2, 2], 0, &[1, 1])];
-    let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
-        let index = Plain::of(if dim == 1 { DType::I32 } else { DType::I64 }, &[index.len() as i64], index);
-        given(make::numbers(dtype, sizes, 0)).and(dim).and(index)
-    };
-    cases.into_iter().map(one).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, index) = (it.tensor("self")?, it.tensor("index")?);
-    let dim = naive::dimension(it.value("dim")?, x.sizes().len());
-    let mut sizes = x.sizes().to_vec();
-    sizes[dim] = index.elements().len() as i64;
-    Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
-        let mut position = position.to_vec();
-        position[dim] = number::whole(index.at(&position[dim..=dim]));
-        x.at(&position)
-    })
-    .into())
-}
-
 fn shape(input: &Tensor, dim: i64, index: &Tensor) -> Result<TensorSpec> {
     let (spec, index) = (input.spec()?, index.spec()?);
     let dim = check::along(spec, dim, index)?;
@@ -99,4 +66,44 @@ fn cpu(input: &Tensor, dim: i64, index: &Tensor, out: &Tensor) -> Result<()> {
     let lookup = Lookup::new(geometry, indexed, offsets)?;
     indexing::check_apart(out.array()?, index.array()?)?;
     indexing::read(out.array()?, input.array()?, &lookup)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
+        samples
+            .of(IndexSelect, STORED, inputs, reference)
+            .refuses_data("", given(x.clone()).and(0).and(index.clone()))
+            .refuses_data("", given(x.clone()).and(0).and(Plain::of(DType::I64, &[1], &[-1])))
+            .refuses("expected a vector", given(x.clone()).and(0).and(index.with_sizes(&[1, 1])))
+            .refuses("expected int32 or int64", given(x).and(1).and(index.to(DType::F32)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], i64, &[i64]); 4] =
+            [(&[2, 3], 1, &[2, 0, 2]), (&[4], 0, &[3]), (&[2, 3], -2, &[]), (&[3, 2, 2], 0, &[1, 1])];
+        let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
+            let index =
+                Plain::of(if dim == 1 { DType::I32 } else { DType::I64 }, &[index.len() as i64], index);
+            given(make::numbers(dtype, sizes, 0)).and(dim).and(index)
+        };
+        cases.into_iter().map(one).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, index) = (it.tensor("self")?, it.tensor("index")?);
+        let dim = naive::dimension(it.value("dim")?, x.sizes().len());
+        let mut sizes = x.sizes().to_vec();
+        sizes[dim] = index.elements().len() as i64;
+        Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+            let mut position = position.to_vec();
+            position[dim] = number::whole(index.at(&position[dim..=dim]));
+            x.at(&position)
+        })
+        .into())
+    }
 }

@@ -48,38 +48,6 @@ pub(super) fn register(library: &mut Library) {
         });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2], 0);
-    let mask = make::numbers(DType::Bool, &[2], 0);
-    samples
-        .of(MaskedFillScalar, ANY, |dtype| masked(dtype, |_| Scalar::Int(1).into()), reference)
-        .refuses("expected bool", given(x.clone()).and(x.clone()).and(1))
-        .refuses_data("overflow", given(x.to(DType::U8)).and(mask.clone()).and(300));
-    samples
-        .of(MaskedFillTensor, ANY, |dtype| masked(dtype, |dtype| Plain::number(dtype, 1).into()), reference)
-        .refuses("without dimensions", given(x.clone()).and(mask).and(x));
-    samples.differs(MaskedFillScalar, departures::arithmetic::NUMBERS_FIT);
-}
-
-/// A tensor, a mask that broadcasts with it, and the value.
-fn masked(dtype: DType, value: fn(DType) -> Given) -> Vec<Sample> {
-    let shapes: [[&[i64]; 2]; 5] =
-        [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[3], &[2, 3]], [&[], &[]], [&[0], &[1]]];
-    let one = |[sizes, mask]: [&[i64]; 2]| {
-        given(make::numbers(dtype, sizes, 0)).and(make::numbers(DType::Bool, mask, 1)).and(value(dtype))
-    };
-    shapes.map(one).to_vec()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, mask, value) = (it.tensor("self")?, it.tensor("mask")?, it.operand("value")?);
-    let sizes = naive::broadcast([x.sizes(), mask.sizes()].into_iter())?;
-    let filled = Plain::from_fn(x.dtype(), &sizes, |position| {
-        if mask.at(position).to_bool() { value.at(&[]) } else { x.at(position) }
-    });
-    Ok(filled.into())
-}
-
 fn shape(input: &Tensor, mask: &Tensor) -> Result<TensorSpec> {
     check_mask(input, mask)?;
     let sizes = broadcast(&[input.sizes(), mask.sizes()])?;
@@ -136,4 +104,47 @@ fn cpu(input: &Tensor, mask: &Tensor, value: Scalar, out: &Tensor) -> Result<()>
             if masked.is_true() { value } else { element }
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2], 0);
+        let mask = make::numbers(DType::Bool, &[2], 0);
+        samples
+            .of(MaskedFillScalar, ANY, |dtype| masked(dtype, |_| Scalar::Int(1).into()), reference)
+            .refuses("expected bool", given(x.clone()).and(x.clone()).and(1))
+            .refuses_data("overflow", given(x.to(DType::U8)).and(mask.clone()).and(300));
+        samples
+            .of(
+                MaskedFillTensor,
+                ANY,
+                |dtype| masked(dtype, |dtype| Plain::number(dtype, 1).into()),
+                reference,
+            )
+            .refuses("without dimensions", given(x.clone()).and(mask).and(x));
+        samples.differs(MaskedFillScalar, departures::arithmetic::NUMBERS_FIT);
+    }
+
+    /// A tensor, a mask that broadcasts with it, and the value.
+    fn masked(dtype: DType, value: fn(DType) -> Given) -> Vec<Sample> {
+        let shapes: [[&[i64]; 2]; 5] =
+            [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[3], &[2, 3]], [&[], &[]], [&[0], &[1]]];
+        let one = |[sizes, mask]: [&[i64]; 2]| {
+            given(make::numbers(dtype, sizes, 0)).and(make::numbers(DType::Bool, mask, 1)).and(value(dtype))
+        };
+        shapes.map(one).to_vec()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, mask, value) = (it.tensor("self")?, it.tensor("mask")?, it.operand("value")?);
+        let sizes = naive::broadcast([x.sizes(), mask.sizes()].into_iter())?;
+        let filled = Plain::from_fn(x.dtype(), &sizes, |position| {
+            if mask.at(position).to_bool() { value.at(&[]) } else { x.at(position) }
+        });
+        Ok(filled.into())
+    }
 }

@@ -39,43 +39,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let shapes: [[&[i64]; 3]; 6] = [
-            [&[2, 3], &[2, 3], &[6]],
-            [&[2, 3], &[3], &[3, 2]],
-            [&[3], &[2, 3], &[7]],
-            [&[], &[], &[1]],
-            [&[0], &[1], &[2]],
-            [&[2, 3], &[2, 1], &[2, 3]],
-        ];
-        let one = |[sizes, mask, source]: [&[i64]; 3]| {
-            given(make::numbers(dtype, sizes, 0))
-                .and(make::numbers(DType::Bool, mask, 1))
-                .and(make::numbers(dtype, source, 2))
-        };
-        shapes.map(one).to_vec()
-    };
-    let (x, mask) = (make::numbers(DType::F32, &[2], 0), Plain::of(DType::Bool, &[2], &[true]));
-    samples
-        .of(MaskedScatter, ANY, inputs, reference)
-        .refuses("expected bool", given(x.clone()).and(x.clone()).and(x.clone()))
-        .refuses("expected float32", given(x.clone()).and(mask.clone()).and(x.to(DType::F64)))
-        .refuses_data("elements", given(x.clone()).and(mask).and(x.with_sizes(&[1])));
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, mask, source) = (it.tensor("self")?, it.tensor("mask")?, it.tensor("source")?);
-    let sizes = naive::broadcast([x.sizes(), mask.sizes()].into_iter())?;
-    let mut rest = source.elements().iter();
-    let next = |position: Vec<i64>| match mask.at(&position).to_bool() {
-        true => rest.next().copied().unwrap_or(Scalar::Int(0)),
-        false => x.at(&position),
-    };
-    let elements: Vec<Scalar> = naive::positions(&sizes).map(next).collect();
-    Ok(Plain::of(x.dtype(), &sizes, &elements).into())
-}
-
 fn check_mask(mask: &Tensor) -> Result<()> {
     match mask.spec()?.dtype() {
         DType::Bool => Ok(()),
@@ -122,5 +85,48 @@ fn masked_scatter_(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<()>
         // A single value would be converted and may come from anywhere.
         0 => Ok(()),
         _ => IndexPutInplace.call(&written, &[Some(chosen)], &list, false),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let shapes: [[&[i64]; 3]; 6] = [
+                [&[2, 3], &[2, 3], &[6]],
+                [&[2, 3], &[3], &[3, 2]],
+                [&[3], &[2, 3], &[7]],
+                [&[], &[], &[1]],
+                [&[0], &[1], &[2]],
+                [&[2, 3], &[2, 1], &[2, 3]],
+            ];
+            let one = |[sizes, mask, source]: [&[i64]; 3]| {
+                given(make::numbers(dtype, sizes, 0))
+                    .and(make::numbers(DType::Bool, mask, 1))
+                    .and(make::numbers(dtype, source, 2))
+            };
+            shapes.map(one).to_vec()
+        };
+        let (x, mask) = (make::numbers(DType::F32, &[2], 0), Plain::of(DType::Bool, &[2], &[true]));
+        samples
+            .of(MaskedScatter, ANY, inputs, reference)
+            .refuses("expected bool", given(x.clone()).and(x.clone()).and(x.clone()))
+            .refuses("expected float32", given(x.clone()).and(mask.clone()).and(x.to(DType::F64)))
+            .refuses_data("elements", given(x.clone()).and(mask).and(x.with_sizes(&[1])));
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, mask, source) = (it.tensor("self")?, it.tensor("mask")?, it.tensor("source")?);
+        let sizes = naive::broadcast([x.sizes(), mask.sizes()].into_iter())?;
+        let mut rest = source.elements().iter();
+        let next = |position: Vec<i64>| match mask.at(&position).to_bool() {
+            true => rest.next().copied().unwrap_or(Scalar::Int(0)),
+            false => x.at(&position),
+        };
+        let elements: Vec<Scalar> = naive::positions(&sizes).map(next).collect();
+        Ok(Plain::of(x.dtype(), &sizes, &elements).into())
     }
 }

@@ -36,35 +36,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let shapes: [[&[i64]; 2]; 6] = [
-            [&[2, 3], &[2, 3]],
-            [&[2, 3], &[3]],
-            [&[3], &[2, 3]],
-            [&[], &[]],
-            [&[0], &[1]],
-            [&[2, 1], &[1, 3]],
-        ];
-        let one = |[sizes, mask]: [&[i64]; 2]| {
-            given(make::numbers(dtype, sizes, 0)).and(make::numbers(DType::Bool, mask, 1))
-        };
-        shapes.map(one).to_vec()
-    };
-    let x = make::numbers(DType::F32, &[2], 0);
-    samples
-        .of(MaskedSelect, STORED, inputs, |it| {
-            let (x, mask) = (it.tensor("self")?, it.tensor("mask")?);
-            let sizes = naive::broadcast([x.sizes(), mask.sizes()].into_iter())?;
-            let chosen = naive::positions(&sizes).filter(|position| mask.at(position).to_bool());
-            let elements: Vec<Scalar> = chosen.map(|position| x.at(&position)).collect();
-            Ok(Plain::of(x.dtype(), &[elements.len() as i64], &elements).into())
-        })
-        .not_on_meta()
-        .refuses("expected bool", given(x.clone()).and(x.clone()))
-        .refuses("broadcast", given(x).and(make::numbers(DType::Bool, &[3], 0)));
-}
-
 /// Both with the sizes that they broadcast to, or as lists; a number becomes a list.
 fn stretched(input: &Tensor, mask: &Tensor) -> Result<(Tensor, Tensor)> {
     let (spec, mask_spec) = (input.spec()?, mask.spec()?);
@@ -78,5 +49,40 @@ fn stretched(input: &Tensor, mask: &Tensor) -> Result<(Tensor, Tensor)> {
     match is_list {
         true => Ok((Reshape.call(&input, &[-1])?, Reshape.call(&mask, &[-1])?)),
         false => Ok((input, mask)),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let shapes: [[&[i64]; 2]; 6] = [
+                [&[2, 3], &[2, 3]],
+                [&[2, 3], &[3]],
+                [&[3], &[2, 3]],
+                [&[], &[]],
+                [&[0], &[1]],
+                [&[2, 1], &[1, 3]],
+            ];
+            let one = |[sizes, mask]: [&[i64]; 2]| {
+                given(make::numbers(dtype, sizes, 0)).and(make::numbers(DType::Bool, mask, 1))
+            };
+            shapes.map(one).to_vec()
+        };
+        let x = make::numbers(DType::F32, &[2], 0);
+        samples
+            .of(MaskedSelect, STORED, inputs, |it| {
+                let (x, mask) = (it.tensor("self")?, it.tensor("mask")?);
+                let sizes = naive::broadcast([x.sizes(), mask.sizes()].into_iter())?;
+                let chosen = naive::positions(&sizes).filter(|position| mask.at(position).to_bool());
+                let elements: Vec<Scalar> = chosen.map(|position| x.at(&position)).collect();
+                Ok(Plain::of(x.dtype(), &[elements.len() as i64], &elements).into())
+            })
+            .not_on_meta()
+            .refuses("expected bool", given(x.clone()).and(x.clone()))
+            .refuses("broadcast", given(x).and(make::numbers(DType::Bool, &[3], 0)));
     }
 }

@@ -21,41 +21,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(OneHot).kind(&kind::INDEXING).implicit(one_hot);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], i64); 3] = [(&[3], -1), (&[2, 2], 5), (&[], 3)];
-        let one = |(sizes, classes): (&[i64], i64)| given(Plain::of(dtype, sizes, &[1, 0, 2])).and(classes);
-        cases.map(one).to_vec()
-    };
-    let without_elements = |dtype| {
-        [(vec![0], 2), (vec![2, 0], 1)]
-            .map(|(sizes, classes)| given(Plain::of(dtype, &sizes, &[0])).and(classes))
-            .to_vec()
-    };
-    samples.of(OneHot, &[DType::I64], without_elements, reference);
-    let index = Plain::of(DType::I64, &[2], &[1, 4]);
-    samples
-        .of(OneHot, &[DType::I64], inputs, reference)
-        .not_on_meta()
-        .refuses("num_classes", given(index.clone()).and(4))
-        .refuses("0 or more", given(Plain::of(DType::I64, &[1], &[-1])))
-        .refuses("no elements", given(index.with_sizes(&[0])))
-        .refuses("expected int64", given(index.to(DType::I32)));
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, mut classes): (_, i64) = (it.tensor("self")?, it.value("num_classes")?);
-    if classes < 0 {
-        classes = x.elements().iter().map(|index| number::whole(*index) + 1).max().unwrap_or(0);
-    }
-    let sizes = [x.sizes(), &[classes]].concat();
-    Ok(Plain::from_fn(DType::I64, &sizes, |position| {
-        let (class, place) = position.split_last().unwrap_or((&0, &[]));
-        Scalar::Bool(number::whole(x.at(place)) == *class)
-    })
-    .into())
-}
-
 fn one_hot(input: &Tensor, num_classes: i64) -> Result<Tensor> {
     let spec = input.spec()?;
     if spec.dtype() != DType::I64 {
@@ -94,4 +59,46 @@ fn one_hot(input: &Tensor, num_classes: i64) -> Result<Tensor> {
     let result = zeros(classes)?;
     ScatterInplaceValue.call(&result, -1, &Unsqueeze.call(input, -1)?, Scalar::Int(1))?;
     Ok(result)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], i64); 3] = [(&[3], -1), (&[2, 2], 5), (&[], 3)];
+            let one =
+                |(sizes, classes): (&[i64], i64)| given(Plain::of(dtype, sizes, &[1, 0, 2])).and(classes);
+            cases.map(one).to_vec()
+        };
+        let without_elements = |dtype| {
+            [(vec![0], 2), (vec![2, 0], 1)]
+                .map(|(sizes, classes)| given(Plain::of(dtype, &sizes, &[0])).and(classes))
+                .to_vec()
+        };
+        samples.of(OneHot, &[DType::I64], without_elements, reference);
+        let index = Plain::of(DType::I64, &[2], &[1, 4]);
+        samples
+            .of(OneHot, &[DType::I64], inputs, reference)
+            .not_on_meta()
+            .refuses("num_classes", given(index.clone()).and(4))
+            .refuses("0 or more", given(Plain::of(DType::I64, &[1], &[-1])))
+            .refuses("no elements", given(index.with_sizes(&[0])))
+            .refuses("expected int64", given(index.to(DType::I32)));
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, mut classes): (_, i64) = (it.tensor("self")?, it.value("num_classes")?);
+        if classes < 0 {
+            classes = x.elements().iter().map(|index| number::whole(*index) + 1).max().unwrap_or(0);
+        }
+        let sizes = [x.sizes(), &[classes]].concat();
+        Ok(Plain::from_fn(DType::I64, &sizes, |position| {
+            let (class, place) = position.split_last().unwrap_or((&0, &[]));
+            Scalar::Bool(number::whole(x.at(place)) == *class)
+        })
+        .into())
+    }
 }

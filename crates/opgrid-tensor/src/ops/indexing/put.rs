@@ -36,68 +36,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], &[i64], &[i64]); 5] = [
-            (&[2, 3], &[2, 2], &[5, -1, 0, -5]),
-            (&[4], &[3], &[0, 0, 3]),
-            (&[], &[2], &[0, -1]),
-            (&[2, 3], &[], &[4]),
-            (&[0], &[0], &[]),
-        ];
-        let one = |(sizes, shape, index): (&[i64], &[i64], &[i64])| {
-            let source = make::numbers(dtype, shape, 3);
-            let sample =
-                given(make::numbers(dtype, sizes, 0)).and(Plain::of(DType::I64, shape, index)).and(source);
-            [sample.clone(), sample.and(true)]
-        };
-        cases.map(one).concat()
-    };
-    let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[6]));
-    let value = make::numbers(DType::F32, &[1], 0);
-    samples
-        .of(Put, ANY, inputs, reference)
-        // Values that others overwrite get gradients, too, as in torch.
-        .constant(&["source"])
-        .tolerance(4.0)
-        .refuses_data("out of bounds", given(x.clone()).and(index.clone()).and(value.clone()))
-        .refuses("as many", given(x.clone()).and(index.clone()).and(x.clone()))
-        .refuses("expected float32", given(x.clone()).and(index.clone()).and(value.to(DType::F64)))
-        .refuses("expected int64", given(x).and(index.to(DType::I32)).and(value));
-    samples.rounds(Put, Roundings::all(Rounding::Sum(2)));
-    samples.differs(
-        Put,
-        Difference {
-            id: "the-last-of-several-is-put",
-            what: "torch puts several elements to one place in an order that depends on strides; here in that of the list, so \
-                   that the last one stays",
-            why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| {
-                let adds = matches!(seen.number("accumulate"), Some(Scalar::Bool(true)));
-                let (Some(index), Some(input)) = (seen.tensor("index"), seen.tensor("self")) else { return false };
-                let count = input.elements.len().max(1) as f64;
-                let places: Vec<f64> = index.elements.iter().map(|place| place.re.rem_euclid(count)).collect();
-                let is_named = |at: usize| places[..at].contains(&places[at]);
-                !adds && (0..places.len()).any(is_named) && !seen.elements.is_empty()
-            },
-            directed: None,
-        },
-    );
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, index, source) = (it.tensor("self")?, it.tensor("index")?, it.tensor("source")?);
-    let accumulate: bool = it.value("accumulate")?;
-    let mut all = x.elements().to_vec();
-    let count = all.len() as i64;
-    for (place, value) in index.elements().iter().zip(source.elements()) {
-        let own = &mut all[number::whole(*place).rem_euclid(count) as usize];
-        *own = if accumulate { naive::convert(number::plus(*own, *value), x.dtype()) } else { *value };
-    }
-    Ok(Plain::of(x.dtype(), x.sizes(), &all).into())
-}
-
 fn shape(input: &Tensor, index: &Tensor, source: &Tensor, _accumulate: bool) -> Result<TensorSpec> {
     let (spec, places, values) = (input.spec()?, index.spec()?, source.spec()?);
     with_dtype!(spec.dtype(), _T => Ok(()))?;
@@ -135,5 +73,74 @@ fn cpu(input: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool, out: &
     match rows.storage().is_same(to.storage()) {
         true => Ok(()),
         false => copy::copy(to, &rows),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], &[i64], &[i64]); 5] = [
+                (&[2, 3], &[2, 2], &[5, -1, 0, -5]),
+                (&[4], &[3], &[0, 0, 3]),
+                (&[], &[2], &[0, -1]),
+                (&[2, 3], &[], &[4]),
+                (&[0], &[0], &[]),
+            ];
+            let one = |(sizes, shape, index): (&[i64], &[i64], &[i64])| {
+                let source = make::numbers(dtype, shape, 3);
+                let sample = given(make::numbers(dtype, sizes, 0))
+                    .and(Plain::of(DType::I64, shape, index))
+                    .and(source);
+                [sample.clone(), sample.and(true)]
+            };
+            cases.map(one).concat()
+        };
+        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[6]));
+        let value = make::numbers(DType::F32, &[1], 0);
+        samples
+            .of(Put, ANY, inputs, reference)
+            // Values that others overwrite get gradients, too, as in torch.
+            .constant(&["source"])
+            .tolerance(4.0)
+            .refuses_data("out of bounds", given(x.clone()).and(index.clone()).and(value.clone()))
+            .refuses("as many", given(x.clone()).and(index.clone()).and(x.clone()))
+            .refuses("expected float32", given(x.clone()).and(index.clone()).and(value.to(DType::F64)))
+            .refuses("expected int64", given(x).and(index.to(DType::I32)).and(value));
+        samples.rounds(Put, Roundings::all(Rounding::Sum(2)));
+        samples.differs(
+            Put,
+            Difference {
+                id: "the-last-of-several-is-put",
+                what: "torch puts several elements to one place in an order that depends on strides; here in that of the list, so \
+                       that the last one stays",
+                why: "the answer does not depend on the layout",
+                test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                when: |seen| {
+                    let adds = matches!(seen.number("accumulate"), Some(Scalar::Bool(true)));
+                    let (Some(index), Some(input)) = (seen.tensor("index"), seen.tensor("self")) else { return false };
+                    let count = input.elements.len().max(1) as f64;
+                    let places: Vec<f64> = index.elements.iter().map(|place| place.re.rem_euclid(count)).collect();
+                    let is_named = |at: usize| places[..at].contains(&places[at]);
+                    !adds && (0..places.len()).any(is_named) && !seen.elements.is_empty()
+                },
+                directed: None,
+            },
+        );
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, index, source) = (it.tensor("self")?, it.tensor("index")?, it.tensor("source")?);
+        let accumulate: bool = it.value("accumulate")?;
+        let mut all = x.elements().to_vec();
+        let count = all.len() as i64;
+        for (place, value) in index.elements().iter().zip(source.elements()) {
+            let own = &mut all[number::whole(*place).rem_euclid(count) as usize];
+            *own = if accumulate { naive::convert(number::plus(*own, *value), x.dtype()) } else { *value };
+        }
+        Ok(Plain::of(x.dtype(), x.sizes(), &all).into())
     }
 }

@@ -39,46 +39,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(Repeat, STORED, |dtype| inputs(dtype, false), |it| reference(it, it.value("repeats")?))
-        .refuses("as many", given(x.clone()).and([2].to_vec()))
-        .refuses("negative", given(x.clone()).and([2, -1].to_vec()))
-        .refuses("", given(x).and([i64::MAX, i64::MAX].to_vec()));
-    samples.of(Tile, STORED, |dtype| inputs(dtype, true), |it| reference(it, it.value("dims")?));
-}
-
-fn inputs(dtype: DType, with_fewer: bool) -> Vec<Sample> {
-    let cases: [(&[i64], &[i64]); 7] = [
-        (&[2, 3], &[2, 1]),
-        (&[2, 3], &[1, 3]),
-        (&[3], &[2, 2]),
-        (&[], &[3]),
-        (&[], &[]),
-        (&[2, 0], &[2, 2]),
-        (&[1, 2], &[37, 0]),
-    ];
-    let fewer: [(&[i64], &[i64]); 2] = [(&[2, 3], &[2]), (&[2, 3], &[])];
-    let all = cases.into_iter().chain(fewer.into_iter().filter(|_| with_fewer));
-    all.map(|(sizes, repeats)| given(make::numbers(dtype, sizes, 0)).and(repeats.to_vec())).collect()
-}
-
-fn reference(it: &Inputs, mut repeats: Vec<i64>) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    while repeats.len() < x.sizes().len() {
-        repeats.insert(0, 1);
-    }
-    let added = repeats.len() - x.sizes().len();
-    let own: Vec<i64> = std::iter::repeat_n(1, added).chain(x.sizes().iter().copied()).collect();
-    let sizes: Vec<i64> = own.iter().zip(&repeats).map(|(size, count)| size * count).collect();
-    Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
-        let source: Vec<i64> = position.iter().zip(&own).map(|(at, size)| at % size).collect();
-        x.at(&source)
-    })
-    .into())
-}
-
 fn shape(input: &Tensor, repeats: &[i64]) -> Result<TensorSpec> {
     let spec = input.spec()?;
     if repeats.len() < spec.sizes().len() {
@@ -110,4 +70,50 @@ fn cpu(input: &Tensor, repeats: &[i64], out: &Tensor) -> Result<()> {
     };
     let along: Vec<Runs> = from.sizes().iter().zip(repeats).map(again).collect();
     runs::read(out.array()?, &from, &along)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(Repeat, STORED, |dtype| inputs(dtype, false), |it| reference(it, it.value("repeats")?))
+            .refuses("as many", given(x.clone()).and([2].to_vec()))
+            .refuses("negative", given(x.clone()).and([2, -1].to_vec()))
+            .refuses("", given(x).and([i64::MAX, i64::MAX].to_vec()));
+        samples.of(Tile, STORED, |dtype| inputs(dtype, true), |it| reference(it, it.value("dims")?));
+    }
+
+    fn inputs(dtype: DType, with_fewer: bool) -> Vec<Sample> {
+        let cases: [(&[i64], &[i64]); 7] = [
+            (&[2, 3], &[2, 1]),
+            (&[2, 3], &[1, 3]),
+            (&[3], &[2, 2]),
+            (&[], &[3]),
+            (&[], &[]),
+            (&[2, 0], &[2, 2]),
+            (&[1, 2], &[37, 0]),
+        ];
+        let fewer: [(&[i64], &[i64]); 2] = [(&[2, 3], &[2]), (&[2, 3], &[])];
+        let all = cases.into_iter().chain(fewer.into_iter().filter(|_| with_fewer));
+        all.map(|(sizes, repeats)| given(make::numbers(dtype, sizes, 0)).and(repeats.to_vec())).collect()
+    }
+
+    fn reference(it: &Inputs, mut repeats: Vec<i64>) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        while repeats.len() < x.sizes().len() {
+            repeats.insert(0, 1);
+        }
+        let added = repeats.len() - x.sizes().len();
+        let own: Vec<i64> = std::iter::repeat_n(1, added).chain(x.sizes().iter().copied()).collect();
+        let sizes: Vec<i64> = own.iter().zip(&repeats).map(|(size, count)| size * count).collect();
+        Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+            let source: Vec<i64> = position.iter().zip(&own).map(|(at, size)| at % size).collect();
+            x.at(&source)
+        })
+        .into())
+    }
 }

@@ -34,122 +34,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(RepeatInterleaveSelfInt).kind(&kind::INDEXING).implicit(by_number);
 }
 
-const WHOLE: &[DType] = &[DType::U8, DType::I8, DType::I16, DType::I32, DType::I64];
-
-pub(super) fn samples(samples: &mut Samples) {
-    let lists = |dtype| {
-        let of = |repeats: &[i64]| given(Plain::of(dtype, &[repeats.len() as i64], repeats));
-        vec![of(&[1, 0, 2]), of(&[])]
-    };
-    let of_known_size = |dtype| vec![given(Plain::of(dtype, &[1], &[3])).named("output_size", 3)];
-    let places_of = |it: &Inputs| {
-        let repeats = it.tensor("repeats")?;
-        let places = expected_places(repeats, repeats.elements().len());
-        Ok(Plain::of(repeats.dtype(), &[places.len() as i64], &places).into())
-    };
-    samples.of(RepeatInterleaveTensor, WHOLE, of_known_size, places_of);
-    let list = Plain::of(DType::I64, &[2], &[1, 2]);
-    samples
-        .of(RepeatInterleaveTensor, WHOLE, lists, places_of)
-        .not_on_meta()
-        .refuses("negative", given(Plain::of(DType::I64, &[2], &[1, -1])))
-        .refuses("a vector", given(list.with_sizes(&[1, 2])))
-        .refuses("a vector", given(Plain::of(DType::I64, &[], &[2])))
-        .refuses("output_size", given(list.clone()).named("output_size", 4));
-    let with_tensor = |dtype| {
-        let cases: [(&[i64], &[i64], Option<i64>); 5] = [
-            (&[2, 3], &[1, 2], Some(0)),
-            (&[2, 3], &[2, 0, 1], Some(-1)),
-            (&[2, 2], &[2], None),
-            (&[], &[2], Some(0)),
-            (&[0, 2], &[], Some(0)),
-        ];
-        let one = |(sizes, repeats, dim): (&[i64], &[i64], Option<i64>)| {
-            let repeats = Plain::of(DType::I64, &[repeats.len() as i64], repeats);
-            let sample = given(make::numbers(dtype, sizes, 0)).and(repeats);
-            match dim {
-                Some(dim) => sample.and(dim),
-                None => sample,
-            }
-        };
-        cases.map(one).to_vec()
-    };
-    let x = make::numbers(DType::F32, &[3, 2], 0);
-    samples
-        .of(RepeatInterleaveSelfTensor, STORED, with_tensor, |it| {
-            reference(it, it.tensor("repeats")?.clone())
-        })
-        .not_on_meta()
-        .refuses("as many", given(x.clone()).and(list).and(0));
-    samples.differs(RepeatInterleaveSelfTensor, Difference {
-            id: "repeats-of-one-element",
-            what: "torch refuses a dimension of a tensor without dimensions in `repeat_interleave`; here it is a vector of one \
-                   element, as in reductions and `index_select`",
-            why: "one rule for dimensions of tensors without any",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
-            when: |seen| seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0) && seen.torch_refuses("imension"),
-            directed: Some(Directed {
-                operator: "aten::repeat_interleave.self_int",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::F32, &[], &[1.0]).into()),
-                        ("repeats", Scalar::Int(2).into()),
-                        ("dim", Scalar::Int(0).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        });
-    let with_number = |dtype| {
-        let cases: [(&[i64], i64, Option<i64>); 5] = [
-            (&[2, 3], 2, Some(0)),
-            (&[2, 3], 3, Some(-1)),
-            (&[2, 2], 2, None),
-            (&[], 2, Some(0)),
-            (&[2, 0], 0, Some(0)),
-        ];
-        let one = |(sizes, repeats, dim): (&[i64], i64, Option<i64>)| {
-            let sample = given(make::numbers(dtype, sizes, 0)).and(repeats);
-            match dim {
-                Some(dim) => sample.and(dim),
-                None => sample,
-            }
-        };
-        cases.map(one).to_vec()
-    };
-    samples
-        .of(RepeatInterleaveSelfInt, STORED, with_number, |it| {
-            reference(it, Plain::of(DType::I64, &[1], &[it.value::<i64>("repeats")?]))
-        })
-        .refuses("negative", given(x.clone()).and(-1).and(0))
-        .refuses("output_size", given(x).and(2).and(0).named("output_size", 5));
-}
-
-/// The indices that come of repeats, of which one is for all.
-fn expected_places(repeats: &Plain, size: usize) -> Vec<i64> {
-    let all = repeats.elements();
-    let count = |at: usize| number::whole(all[if all.len() == 1 { 0 } else { at }]);
-    (0..size).flat_map(|at| std::iter::repeat_n(at as i64, count(at) as usize)).collect()
-}
-
-fn reference(it: &Inputs, repeats: Plain) -> Result<Expected> {
-    let mut x = it.tensor("self")?.clone();
-    let dim: Option<i64> = it.option("dim")?;
-    if dim.is_none() || x.sizes().is_empty() {
-        x = x.with_sizes(&[x.elements().len() as i64]);
-    }
-    let dim = naive::dimension(dim.unwrap_or(0), x.sizes().len());
-    let places = expected_places(&repeats, x.sizes()[dim] as usize);
-    let mut sizes = x.sizes().to_vec();
-    sizes[dim] = places.len() as i64;
-    Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
-        let mut source = position.to_vec();
-        source[dim] = places[position[dim] as usize];
-        x.at(&source)
-    })
-    .into())
-}
-
 fn indices(repeats: &Tensor, output_size: Option<i64>) -> Result<Tensor> {
     let spec = repeats.spec()?;
     if spec.sizes().len() != 1 {
@@ -237,4 +121,126 @@ fn by_number(input: &Tensor, repeats: i64, dim: Option<i64>, output_size: Option
     let repeated = Expand.call(&Unsqueeze.call(&input, dim as i64 + 1)?, &sizes, false)?;
     let rows = crate::ops::Clone.call(&repeated, Some(MemoryFormat::Contiguous))?;
     FlattenUsingInts.call(&rows, dim as i64, dim as i64 + 1)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    const WHOLE: &[DType] = &[DType::U8, DType::I8, DType::I16, DType::I32, DType::I64];
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let lists = |dtype| {
+            let of = |repeats: &[i64]| given(Plain::of(dtype, &[repeats.len() as i64], repeats));
+            vec![of(&[1, 0, 2]), of(&[])]
+        };
+        let of_known_size = |dtype| vec![given(Plain::of(dtype, &[1], &[3])).named("output_size", 3)];
+        let places_of = |it: &Inputs| {
+            let repeats = it.tensor("repeats")?;
+            let places = expected_places(repeats, repeats.elements().len());
+            Ok(Plain::of(repeats.dtype(), &[places.len() as i64], &places).into())
+        };
+        samples.of(RepeatInterleaveTensor, WHOLE, of_known_size, places_of);
+        let list = Plain::of(DType::I64, &[2], &[1, 2]);
+        samples
+            .of(RepeatInterleaveTensor, WHOLE, lists, places_of)
+            .not_on_meta()
+            .refuses("negative", given(Plain::of(DType::I64, &[2], &[1, -1])))
+            .refuses("a vector", given(list.with_sizes(&[1, 2])))
+            .refuses("a vector", given(Plain::of(DType::I64, &[], &[2])))
+            .refuses("output_size", given(list.clone()).named("output_size", 4));
+        let with_tensor = |dtype| {
+            let cases: [(&[i64], &[i64], Option<i64>); 5] = [
+                (&[2, 3], &[1, 2], Some(0)),
+                (&[2, 3], &[2, 0, 1], Some(-1)),
+                (&[2, 2], &[2], None),
+                (&[], &[2], Some(0)),
+                (&[0, 2], &[], Some(0)),
+            ];
+            let one = |(sizes, repeats, dim): (&[i64], &[i64], Option<i64>)| {
+                let repeats = Plain::of(DType::I64, &[repeats.len() as i64], repeats);
+                let sample = given(make::numbers(dtype, sizes, 0)).and(repeats);
+                match dim {
+                    Some(dim) => sample.and(dim),
+                    None => sample,
+                }
+            };
+            cases.map(one).to_vec()
+        };
+        let x = make::numbers(DType::F32, &[3, 2], 0);
+        samples
+            .of(RepeatInterleaveSelfTensor, STORED, with_tensor, |it| {
+                reference(it, it.tensor("repeats")?.clone())
+            })
+            .not_on_meta()
+            .refuses("as many", given(x.clone()).and(list).and(0));
+        samples.differs(RepeatInterleaveSelfTensor, Difference {
+                id: "repeats-of-one-element",
+                what: "torch refuses a dimension of a tensor without dimensions in `repeat_interleave`; here it is a vector of one \
+                       element, as in reductions and `index_select`",
+                why: "one rule for dimensions of tensors without any",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
+                when: |seen| seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0) && seen.torch_refuses("imension"),
+                directed: Some(Directed {
+                    operator: "aten::repeat_interleave.self_int",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::F32, &[], &[1.0]).into()),
+                            ("repeats", Scalar::Int(2).into()),
+                            ("dim", Scalar::Int(0).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            });
+        let with_number = |dtype| {
+            let cases: [(&[i64], i64, Option<i64>); 5] = [
+                (&[2, 3], 2, Some(0)),
+                (&[2, 3], 3, Some(-1)),
+                (&[2, 2], 2, None),
+                (&[], 2, Some(0)),
+                (&[2, 0], 0, Some(0)),
+            ];
+            let one = |(sizes, repeats, dim): (&[i64], i64, Option<i64>)| {
+                let sample = given(make::numbers(dtype, sizes, 0)).and(repeats);
+                match dim {
+                    Some(dim) => sample.and(dim),
+                    None => sample,
+                }
+            };
+            cases.map(one).to_vec()
+        };
+        samples
+            .of(RepeatInterleaveSelfInt, STORED, with_number, |it| {
+                reference(it, Plain::of(DType::I64, &[1], &[it.value::<i64>("repeats")?]))
+            })
+            .refuses("negative", given(x.clone()).and(-1).and(0))
+            .refuses("output_size", given(x).and(2).and(0).named("output_size", 5));
+    }
+
+    /// The indices that come of repeats, of which one is for all.
+    fn expected_places(repeats: &Plain, size: usize) -> Vec<i64> {
+        let all = repeats.elements();
+        let count = |at: usize| number::whole(all[if all.len() == 1 { 0 } else { at }]);
+        (0..size).flat_map(|at| std::iter::repeat_n(at as i64, count(at) as usize)).collect()
+    }
+
+    fn reference(it: &Inputs, repeats: Plain) -> Result<Expected> {
+        let mut x = it.tensor("self")?.clone();
+        let dim: Option<i64> = it.option("dim")?;
+        if dim.is_none() || x.sizes().is_empty() {
+            x = x.with_sizes(&[x.elements().len() as i64]);
+        }
+        let dim = naive::dimension(dim.unwrap_or(0), x.sizes().len());
+        let places = expected_places(&repeats, x.sizes()[dim] as usize);
+        let mut sizes = x.sizes().to_vec();
+        sizes[dim] = places.len() as i64;
+        Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+            let mut source = position.to_vec();
+            source[dim] = places[position[dim] as usize];
+            x.at(&source)
+        })
+        .into())
+    }
 }

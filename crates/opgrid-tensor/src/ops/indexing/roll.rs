@@ -36,65 +36,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], &[i64], &[i64]); 9] = [
-            (&[4], &[1], &[0]),
-            (&[2, 3], &[-1], &[1]),
-            (&[2, 3], &[4], &[]),
-            (&[2, 3], &[1, -2], &[0, -1]),
-            (&[3, 2], &[1, 1], &[0, 0]),
-            (&[], &[1], &[]),
-            (&[0, 2], &[1], &[0]),
-            (&[3], &[i64::MIN], &[0]),
-            (&[2, 37], &[5], &[1]),
-        ];
-        let one = |(sizes, shifts, dims): (&[i64], &[i64], &[i64])| {
-            given(make::numbers(dtype, sizes, 0)).and(shifts.to_vec()).and(dims.to_vec())
-        };
-        cases.map(one).to_vec()
-    };
-    samples.differs(
-        Roll,
-        Difference {
-            id: "shifts-of-any-size",
-            what: "torch cannot read shifts that need all 64 bits; here they move elements as all others",
-            why: "one rule for all numbers",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
-            when: |seen| seen.torch_refuses("SymIntArrayRef expected to contain only concrete integers"),
-            directed: None,
-        },
-    );
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(Roll, STORED, inputs, reference)
-        .refuses("as many", given(x.clone()).and([1, 2].to_vec()).and([0].to_vec()))
-        .refuses("empty", given(x.clone()).and(Vec::<i64>::new()))
-        .refuses("range", given(x).and([1].to_vec()).and([2].to_vec()))
-        .refuses("", given(Plain::number(DType::F32, 1)).and([1].to_vec()).and([0].to_vec()));
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, shifts, dims): (_, Vec<i64>, Vec<i64>) =
-        (it.tensor("self")?, it.value("shifts")?, it.value("dims")?);
-    if dims.is_empty() {
-        let (all, count) = (x.elements(), x.elements().len() as i128);
-        let moved = |at: usize| all[(at as i128 - i128::from(shifts[0])).rem_euclid(count.max(1)) as usize];
-        let elements: Vec<Scalar> = (0..all.len()).map(moved).collect();
-        return Ok(Plain::of(x.dtype(), x.sizes(), &elements).into());
-    }
-    Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
-        let mut source = position.to_vec();
-        for (shift, &dim) in shifts.iter().zip(&dims) {
-            let dim = naive::dimension(dim, x.sizes().len());
-            let moved = i128::from(source[dim]) - i128::from(*shift);
-            source[dim] = moved.rem_euclid(i128::from(x.sizes()[dim])) as i64;
-        }
-        x.at(&source)
-    })
-    .into())
-}
-
 fn shape(input: &Tensor, shifts: &[i64], dims: &[i64]) -> Result<TensorSpec> {
     let spec = input.spec()?;
     if shifts.is_empty() {
@@ -170,5 +111,71 @@ fn rolled(size: i64, shift: i64) -> Runs {
     match shift.rem_euclid(size.max(1)) {
         0 => Runs::from_iter([Run::forwards(0, size)]),
         shift => Runs::from_iter([Run::forwards(size - shift, shift), Run::forwards(0, size - shift)]),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], &[i64], &[i64]); 9] = [
+                (&[4], &[1], &[0]),
+                (&[2, 3], &[-1], &[1]),
+                (&[2, 3], &[4], &[]),
+                (&[2, 3], &[1, -2], &[0, -1]),
+                (&[3, 2], &[1, 1], &[0, 0]),
+                (&[], &[1], &[]),
+                (&[0, 2], &[1], &[0]),
+                (&[3], &[i64::MIN], &[0]),
+                (&[2, 37], &[5], &[1]),
+            ];
+            let one = |(sizes, shifts, dims): (&[i64], &[i64], &[i64])| {
+                given(make::numbers(dtype, sizes, 0)).and(shifts.to_vec()).and(dims.to_vec())
+            };
+            cases.map(one).to_vec()
+        };
+        samples.differs(
+            Roll,
+            Difference {
+                id: "shifts-of-any-size",
+                what: "torch cannot read shifts that need all 64 bits; here they move elements as all others",
+                why: "one rule for all numbers",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
+                when: |seen| seen.torch_refuses("SymIntArrayRef expected to contain only concrete integers"),
+                directed: None,
+            },
+        );
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(Roll, STORED, inputs, reference)
+            .refuses("as many", given(x.clone()).and([1, 2].to_vec()).and([0].to_vec()))
+            .refuses("empty", given(x.clone()).and(Vec::<i64>::new()))
+            .refuses("range", given(x).and([1].to_vec()).and([2].to_vec()))
+            .refuses("", given(Plain::number(DType::F32, 1)).and([1].to_vec()).and([0].to_vec()));
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, shifts, dims): (_, Vec<i64>, Vec<i64>) =
+            (it.tensor("self")?, it.value("shifts")?, it.value("dims")?);
+        if dims.is_empty() {
+            let (all, count) = (x.elements(), x.elements().len() as i128);
+            let moved =
+                |at: usize| all[(at as i128 - i128::from(shifts[0])).rem_euclid(count.max(1)) as usize];
+            let elements: Vec<Scalar> = (0..all.len()).map(moved).collect();
+            return Ok(Plain::of(x.dtype(), x.sizes(), &elements).into());
+        }
+        Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
+            let mut source = position.to_vec();
+            for (shift, &dim) in shifts.iter().zip(&dims) {
+                let dim = naive::dimension(dim, x.sizes().len());
+                let moved = i128::from(source[dim]) - i128::from(*shift);
+                source[dim] = moved.rem_euclid(i128::from(x.sizes()[dim])) as i64;
+            }
+            x.at(&source)
+        })
+        .into())
     }
 }

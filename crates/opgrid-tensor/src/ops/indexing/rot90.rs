@@ -29,44 +29,6 @@ pub(super) fn register(library: &mut Library) {
         .on_every_backend(|input, k, dims, out| result::copied(out, &rot90(input, k, dims)?));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], i64, [i64; 2]); 7] = [
-            (&[2, 3], 1, [0, 1]),
-            (&[2, 3], 2, [0, 1]),
-            (&[2, 3], -1, [0, 1]),
-            (&[2, 3], 4, [0, 1]),
-            (&[2, 3, 4], 7, [2, 0]),
-            (&[0, 2], 1, [1, 0]),
-            (&[2, 3], i64::MIN, [0, -1]),
-        ];
-        cases.map(|(sizes, k, dims)| given(make::numbers(dtype, sizes, 0)).and(k).and(dims.to_vec())).to_vec()
-    };
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(Rot90, STORED, inputs, reference)
-        .refuses("expected two", given(x.clone()).and(1).and([0].to_vec()))
-        .refuses("different", given(x.clone()).and(1).and([0, -2].to_vec()))
-        .refuses("range", given(x).and(1).and([0, 2].to_vec()))
-        .refuses("2 dimensions", given(make::numbers(DType::F32, &[2], 0)));
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, k, dims): (_, i64, Vec<i64>) = (it.tensor("self")?, it.value("k")?, it.value("dims")?);
-    let [one, other] = [0, 1].map(|at| naive::dimension(dims[at], x.sizes().len()));
-    let mut turned = x.clone();
-    for _ in 0..k.rem_euclid(4) {
-        let mut sizes = turned.sizes().to_vec();
-        sizes.swap(one, other);
-        turned = Plain::from_fn(x.dtype(), &sizes, |position| {
-            let mut source = position.to_vec();
-            (source[one], source[other]) = (position[other], turned.sizes()[other] - 1 - position[one]);
-            turned.at(&source)
-        });
-    }
-    Ok(turned.into())
-}
-
 fn rot90(input: &Tensor, k: i64, dims: &[i64]) -> Result<Tensor> {
     let sizes = input.spec()?.sizes();
     let &[first, second] = dims else {
@@ -83,5 +45,51 @@ fn rot90(input: &Tensor, k: i64, dims: &[i64]) -> Result<Tensor> {
         2 => Flip.call(input, dims),
         3 => TransposeInt.call(&Flip.call(input, &[first])?, first, second),
         _ => crate::ops::Clone.call(input, Some(MemoryFormat::Contiguous)),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], i64, [i64; 2]); 7] = [
+                (&[2, 3], 1, [0, 1]),
+                (&[2, 3], 2, [0, 1]),
+                (&[2, 3], -1, [0, 1]),
+                (&[2, 3], 4, [0, 1]),
+                (&[2, 3, 4], 7, [2, 0]),
+                (&[0, 2], 1, [1, 0]),
+                (&[2, 3], i64::MIN, [0, -1]),
+            ];
+            cases
+                .map(|(sizes, k, dims)| given(make::numbers(dtype, sizes, 0)).and(k).and(dims.to_vec()))
+                .to_vec()
+        };
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(Rot90, STORED, inputs, reference)
+            .refuses("expected two", given(x.clone()).and(1).and([0].to_vec()))
+            .refuses("different", given(x.clone()).and(1).and([0, -2].to_vec()))
+            .refuses("range", given(x).and(1).and([0, 2].to_vec()))
+            .refuses("2 dimensions", given(make::numbers(DType::F32, &[2], 0)));
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, k, dims): (_, i64, Vec<i64>) = (it.tensor("self")?, it.value("k")?, it.value("dims")?);
+        let [one, other] = [0, 1].map(|at| naive::dimension(dims[at], x.sizes().len()));
+        let mut turned = x.clone();
+        for _ in 0..k.rem_euclid(4) {
+            let mut sizes = turned.sizes().to_vec();
+            sizes.swap(one, other);
+            turned = Plain::from_fn(x.dtype(), &sizes, |position| {
+                let mut source = position.to_vec();
+                (source[one], source[other]) = (position[other], turned.sizes()[other] - 1 - position[one]);
+                turned.at(&source)
+            });
+        }
+        Ok(turned.into())
     }
 }

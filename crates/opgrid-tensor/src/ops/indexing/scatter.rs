@@ -98,62 +98,72 @@ pub(super) fn register(library: &mut Library) {
         });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    let index = Plain::of(DType::I64, &[1, 3], &[2]);
-    samples
-        .of(ScatterSrc, STORED, scatter::inputs_with_values, |it| {
-            scatter::reference_of_each(it, it.tensor("src")?, &|_, coming| coming[coming.len() - 1])
-        })
-        // Values that others overwrite get gradients, too, as in torch.
-        .constant(&["src"])
-        .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(x.clone()))
-        .refuses("expected float32", given(x.clone()).and(0).and(index.clone()).and(x.to(DType::F64)))
-        .refuses("as many dimensions", given(x.clone()).and(0).and(index.with_sizes(&[3])).and(x.clone()))
-        .refuses("no larger", given(x.clone()).and(1).and(index.clone()).and(x.with_sizes(&[6, 1])));
-    samples
-        .of(ScatterValue, STORED, with_value, |it| {
-            let values = values_of(it)?;
-            scatter::reference_of_each(it, &values, &|_, coming| coming[0])
-        })
-        .refuses_data("overflow", given(x.to(DType::U8)).and(1).and(index.clone()).and(300));
-    let combined = |dtype| {
-        let all = scatter::inputs_with_values(dtype).into_iter().zip(["add", "multiply"].into_iter().cycle());
-        all.map(|(sample, reduce)| sample.named("reduce", reduce)).collect()
-    };
-    samples
-        .of(ScatterReduce, ANY, combined, |it| {
-            let name: String = it.value("reduce")?;
-            let combine = scatter::reduced(&name, true, it.tensor("self")?.dtype());
-            scatter::reference_of_each(it, it.tensor("src")?, &combine)
-        })
-        .tolerance(4.0)
-        .refuses("add, multiply", given(x.clone()).and(0).and(index).and(x).named("reduce", "sum"));
-    let value_combined = |dtype| {
-        let all = with_value(dtype).into_iter().zip(["add", "multiply"].into_iter().cycle());
-        all.map(|(sample, reduce)| sample.named("reduce", reduce)).collect()
-    };
-    samples
-        .of(ScatterValueReduce, ANY, value_combined, |it| {
-            let name: String = it.value("reduce")?;
-            let combine = scatter::reduced(&name, true, it.tensor("self")?.dtype());
-            scatter::reference_of_each(it, &values_of(it)?, &combine)
-        })
-        .tolerance(4.0);
-    samples.differs(ScatterSrc, departures::arithmetic::NUMBERS_FIT);
-    samples.rounds(ScatterSrc, Roundings::all(Rounding::Sum(2)));
-}
-
-fn with_value(dtype: DType) -> Vec<Sample> {
-    scatter::inputs(dtype).into_iter().map(|sample| sample.and(2)).collect()
-}
-
-/// The value at every position, as the dtype has it.
-fn values_of(it: &Inputs) -> Result<Plain> {
-    let (x, index) = (it.tensor("self")?, it.tensor("index")?);
-    Ok(Plain::of(x.dtype(), index.sizes(), &[it.value::<Scalar>("value")?]))
-}
-
 fn reduction(name: &str) -> Result<Reduction> {
     Reduction::named(name, &["add", "multiply"], true)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let index = Plain::of(DType::I64, &[1, 3], &[2]);
+        samples
+            .of(ScatterSrc, STORED, scatter::samples::inputs_with_values, |it| {
+                scatter::samples::reference_of_each(it, it.tensor("src")?, &|_, coming| {
+                    coming[coming.len() - 1]
+                })
+            })
+            // Values that others overwrite get gradients, too, as in torch.
+            .constant(&["src"])
+            .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(x.clone()))
+            .refuses("expected float32", given(x.clone()).and(0).and(index.clone()).and(x.to(DType::F64)))
+            .refuses("as many dimensions", given(x.clone()).and(0).and(index.with_sizes(&[3])).and(x.clone()))
+            .refuses("no larger", given(x.clone()).and(1).and(index.clone()).and(x.with_sizes(&[6, 1])));
+        samples
+            .of(ScatterValue, STORED, with_value, |it| {
+                let values = values_of(it)?;
+                scatter::samples::reference_of_each(it, &values, &|_, coming| coming[0])
+            })
+            .refuses_data("overflow", given(x.to(DType::U8)).and(1).and(index.clone()).and(300));
+        let combined = |dtype| {
+            let all = scatter::samples::inputs_with_values(dtype)
+                .into_iter()
+                .zip(["add", "multiply"].into_iter().cycle());
+            all.map(|(sample, reduce)| sample.named("reduce", reduce)).collect()
+        };
+        samples
+            .of(ScatterReduce, ANY, combined, |it| {
+                let name: String = it.value("reduce")?;
+                let combine = scatter::samples::reduced(&name, true, it.tensor("self")?.dtype());
+                scatter::samples::reference_of_each(it, it.tensor("src")?, &combine)
+            })
+            .tolerance(4.0)
+            .refuses("add, multiply", given(x.clone()).and(0).and(index).and(x).named("reduce", "sum"));
+        let value_combined = |dtype| {
+            let all = with_value(dtype).into_iter().zip(["add", "multiply"].into_iter().cycle());
+            all.map(|(sample, reduce)| sample.named("reduce", reduce)).collect()
+        };
+        samples
+            .of(ScatterValueReduce, ANY, value_combined, |it| {
+                let name: String = it.value("reduce")?;
+                let combine = scatter::samples::reduced(&name, true, it.tensor("self")?.dtype());
+                scatter::samples::reference_of_each(it, &values_of(it)?, &combine)
+            })
+            .tolerance(4.0);
+        samples.differs(ScatterSrc, departures::arithmetic::NUMBERS_FIT);
+        samples.rounds(ScatterSrc, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn with_value(dtype: DType) -> Vec<Sample> {
+        scatter::samples::inputs(dtype).into_iter().map(|sample| sample.and(2)).collect()
+    }
+
+    /// The value at every position, as the dtype has it.
+    fn values_of(it: &Inputs) -> Result<Plain> {
+        let (x, index) = (it.tensor("self")?, it.tensor("index")?);
+        Ok(Plain::of(x.dtype(), index.sizes(), &[it.value::<Scalar>("value")?]))
+    }
 }

@@ -37,16 +37,22 @@ pub(super) fn register(library: &mut Library) {
         });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    let index = Plain::of(DType::I64, &[1, 3], &[-1]);
-    samples
-        .of(ScatterAdd, ANY, scatter::inputs_with_values, |it| {
-            let combine = scatter::reduced("sum", true, it.tensor("self")?.dtype());
-            scatter::reference_of_each(it, it.tensor("src")?, &combine)
-        })
-        .tolerance(4.0)
-        .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(x.clone()))
-        .refuses("expected int32 or int64", given(x.clone()).and(0).and(index.to(DType::I16)).and(x));
-    samples.rounds(ScatterAdd, Roundings::all(Rounding::Sum(2)));
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let index = Plain::of(DType::I64, &[1, 3], &[-1]);
+        samples
+            .of(ScatterAdd, ANY, scatter::samples::inputs_with_values, |it| {
+                let combine = scatter::samples::reduced("sum", true, it.tensor("self")?.dtype());
+                scatter::samples::reference_of_each(it, it.tensor("src")?, &combine)
+            })
+            .tolerance(4.0)
+            .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(x.clone()))
+            .refuses("expected int32 or int64", given(x.clone()).and(0).and(index.to(DType::I16)).and(x));
+        samples.rounds(ScatterAdd, Roundings::all(Rounding::Sum(2)));
+    }
 }

@@ -32,44 +32,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        Take,
-        Difference {
-            id: "what-is-taken-lies-in-rows",
-            what: "torch gives an output without elements the order of the indices, and a new result that of rows; here both lie in rows",
-            why: "both ways to ask for a result give the same",
-            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_that_are_made_lie_in_rows"),
-            when: |seen| seen.out().is_some_and(Operand::is_empty) && seen.lies_in_rows_here(),
-            directed: None,
-        },
-    );
-    let inputs = |dtype| {
-        let cases: [(&[i64], &[i64], &[i64]); 5] = [
-            (&[2, 3], &[2, 2], &[5, -1, 0, -6]),
-            (&[4], &[3], &[0, 0, 3]),
-            (&[], &[2], &[0, -1]),
-            (&[2, 3], &[], &[4]),
-            (&[0], &[0], &[]),
-        ];
-        let one = |(sizes, shape, index): (&[i64], &[i64], &[i64])| {
-            given(make::numbers(dtype, sizes, 0)).and(Plain::of(DType::I64, shape, index))
-        };
-        cases.map(one).to_vec()
-    };
-    let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[6]));
-    samples
-        .of(Take, STORED, inputs, |it| {
-            let (x, index) = (it.tensor("self")?, it.tensor("index")?);
-            let count = x.elements().len() as i64;
-            let place = |position: &[i64]| number::whole(index.at(position)).rem_euclid(count) as usize;
-            Ok(Plain::from_fn(x.dtype(), index.sizes(), |position| x.elements()[place(position)]).into())
-        })
-        .refuses_data("out of bounds", given(x.clone()).and(index.clone()))
-        .refuses("expected int64", given(x).and(index.to(DType::I32)))
-        .refuses("no elements", given(make::numbers(DType::F32, &[0], 0)).and(index));
-}
-
 fn shape(input: &Tensor, index: &Tensor) -> Result<TensorSpec> {
     let (spec, places) = (input.spec()?, index.spec()?);
     scatter::check_long(index)?;
@@ -92,4 +54,48 @@ fn cpu(input: &Tensor, index: &Tensor, out: &Tensor) -> Result<()> {
     let offsets = indexing::offsets(index.sizes(), [(list, index.array()?)])?;
     let flat = rows.view(rows.geometry().view(&[rows.spec().numel()])?)?;
     indexing::read(out.array()?, &flat, &Lookup::new(flat.geometry(), 0..1, offsets)?)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(
+            Take,
+            Difference {
+                id: "what-is-taken-lies-in-rows",
+                what: "torch gives an output without elements the order of the indices, and a new result that of rows; here both lie in rows",
+                why: "both ways to ask for a result give the same",
+                test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_that_are_made_lie_in_rows"),
+                when: |seen| seen.out().is_some_and(Operand::is_empty) && seen.lies_in_rows_here(),
+                directed: None,
+            },
+        );
+        let inputs = |dtype| {
+            let cases: [(&[i64], &[i64], &[i64]); 5] = [
+                (&[2, 3], &[2, 2], &[5, -1, 0, -6]),
+                (&[4], &[3], &[0, 0, 3]),
+                (&[], &[2], &[0, -1]),
+                (&[2, 3], &[], &[4]),
+                (&[0], &[0], &[]),
+            ];
+            let one = |(sizes, shape, index): (&[i64], &[i64], &[i64])| {
+                given(make::numbers(dtype, sizes, 0)).and(Plain::of(DType::I64, shape, index))
+            };
+            cases.map(one).to_vec()
+        };
+        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[6]));
+        samples
+            .of(Take, STORED, inputs, |it| {
+                let (x, index) = (it.tensor("self")?, it.tensor("index")?);
+                let count = x.elements().len() as i64;
+                let place = |position: &[i64]| number::whole(index.at(position)).rem_euclid(count) as usize;
+                Ok(Plain::from_fn(x.dtype(), index.sizes(), |position| x.elements()[place(position)]).into())
+            })
+            .refuses_data("out of bounds", given(x.clone()).and(index.clone()))
+            .refuses("expected int64", given(x).and(index.to(DType::I32)))
+            .refuses("no elements", given(make::numbers(DType::F32, &[0], 0)).and(index));
+    }
 }

@@ -33,102 +33,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], &[i64], Option<i64>); 5] = [
-            (&[2, 3], &[2, 2], Some(1)),
-            (&[2, 3], &[1, 2], Some(-1)),
-            (&[3, 1], &[4, 2], Some(0)),
-            (&[2, 3], &[2, 2], None),
-            (&[2, 3], &[0, 3], Some(0)),
-        ];
-        let one = |(sizes, shape, dim): (&[i64], &[i64], Option<i64>)| {
-            let sample = given(make::numbers(dtype, sizes, 0)).and(Plain::of(DType::I64, shape, &[1, 0, -1]));
-            match dim {
-                Some(dim) => sample.and(dim),
-                None => sample,
-            }
-        };
-        let number = given(make::numbers(dtype, &[], 0)).and(Plain::number(DType::I64, 0));
-        cases.into_iter().map(one).chain([number]).collect()
-    };
-    samples.differs(
-        TakeAlongDim,
-        Difference {
-            id: "indices-from-the-end-of-all-elements",
-            what: "torch counts negative indices from the end of a dimension, but not of all elements; here of both",
-            why: "one rule for all indices",
-            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "indices_from_the_end"),
-            when: |seen| {
-                let is_negative = |indices: &Operand| indices.elements.iter().any(|index| index.re < 0.0);
-                let is_flat = !matches!(seen.argument("dim"), Some(Argument::Number(_)));
-                is_flat && seen.torch_refuses("is out of bounds") && seen.tensor("indices").is_some_and(is_negative)
-            },
-            directed: None,
-        },
-    );
-    samples.differs(
-        TakeAlongDim,
-        Difference {
-            id: "elements-of-any-strides-as-one-list",
-            what: "torch refuses tensors and indices that do not lie in rows where no dimension is given; here every element has its place",
-            why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "indices_from_the_end"),
-            when: |seen| seen.torch_refuses("view size is not compatible"),
-            directed: None,
-        },
-    );
-    samples.differs(
-        TakeAlongDim,
-        Difference {
-            id: "indices-of-repeated-elements-are-checked",
-            what: "torch reads memory beside a tensor whose elements are repeated where an index leads beyond it; here it is refused",
-            why: "memory that belongs to nobody must not be read",
-            test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
-            when: |seen| seen.we_refuse("is out of bounds for dimension"),
-            directed: None,
-        },
-    );
-    samples.differs(
-        TakeAlongDim,
-        Difference {
-            id: "indices-of-32-bits-along-a-dimension",
-            what: "torch takes indices of 32 bits in `gather`, but not in `take_along_dim`; here in both",
-            why: "one rule for all indices",
-            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "indices_from_the_end"),
-            when: |seen| seen.torch_refuses("dtype of indices should be Long but got Int"),
-            directed: None,
-        },
-    );
-    let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1, 1], &[3]));
-    samples
-        .of(TakeAlongDim, STORED, inputs, reference)
-        .refuses_data("", given(x.clone()).and(index.clone()).and(1))
-        .refuses("as many dimensions", given(x.clone()).and(index.with_sizes(&[1])).and(1))
-        .refuses("int32 or int64", given(x.clone()).and(index.to(DType::F32)).and(1))
-        .refuses("int32 or int64", given(x).and(Plain::of::<i64>(DType::I16, &[0, 3], &[])).and(0));
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let flat = |x: &Plain| x.with_sizes(&[x.elements().len() as i64]);
-    let (x, indices, dim): (_, _, Option<i64>) =
-        (it.tensor("self")?, it.tensor("indices")?, it.option("dim")?);
-    let (x, indices) = match dim {
-        Some(_) => (x.clone(), indices.clone()),
-        None => (flat(x), flat(indices)),
-    };
-    let dim = naive::dimension(dim.unwrap_or(0), x.sizes().len());
-    let pairs = x.sizes().iter().zip(indices.sizes()).enumerate();
-    let sizes: Vec<i64> =
-        pairs.map(|(at, (&size, &wanted))| if at == dim || size == 1 { wanted } else { size }).collect();
-    Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
-        let mut source = position.to_vec();
-        source[dim] = number::whole(indices.at(position)).rem_euclid(x.sizes()[dim]);
-        x.at(&source)
-    })
-    .into())
-}
-
 /// The indices, with the size added to negative ones.
 fn from_start(input: &Tensor, indices: Tensor, dim: i64) -> Result<Tensor> {
     check_index_dtype("indices", indices.spec()?)?;
@@ -161,4 +65,107 @@ fn stretched(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Result<(Tens
     let input = Expand.call(input, &common, false)?;
     common[at] = wanted[at];
     Ok((input, Expand.call(indices, &common, false)?, dim))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], &[i64], Option<i64>); 5] = [
+                (&[2, 3], &[2, 2], Some(1)),
+                (&[2, 3], &[1, 2], Some(-1)),
+                (&[3, 1], &[4, 2], Some(0)),
+                (&[2, 3], &[2, 2], None),
+                (&[2, 3], &[0, 3], Some(0)),
+            ];
+            let one = |(sizes, shape, dim): (&[i64], &[i64], Option<i64>)| {
+                let sample =
+                    given(make::numbers(dtype, sizes, 0)).and(Plain::of(DType::I64, shape, &[1, 0, -1]));
+                match dim {
+                    Some(dim) => sample.and(dim),
+                    None => sample,
+                }
+            };
+            let number = given(make::numbers(dtype, &[], 0)).and(Plain::number(DType::I64, 0));
+            cases.into_iter().map(one).chain([number]).collect()
+        };
+        samples.differs(
+            TakeAlongDim,
+            Difference {
+                id: "indices-from-the-end-of-all-elements",
+                what: "torch counts negative indices from the end of a dimension, but not of all elements; here of both",
+                why: "one rule for all indices",
+                test: ("opgrid-tensor/tests/all/differences/layouts.rs", "indices_from_the_end"),
+                when: |seen| {
+                    let is_negative = |indices: &Operand| indices.elements.iter().any(|index| index.re < 0.0);
+                    let is_flat = !matches!(seen.argument("dim"), Some(Argument::Number(_)));
+                    is_flat && seen.torch_refuses("is out of bounds") && seen.tensor("indices").is_some_and(is_negative)
+                },
+                directed: None,
+            },
+        );
+        samples.differs(
+            TakeAlongDim,
+            Difference {
+                id: "elements-of-any-strides-as-one-list",
+                what: "torch refuses tensors and indices that do not lie in rows where no dimension is given; here every element has its place",
+                why: "the answer does not depend on the layout",
+                test: ("opgrid-tensor/tests/all/differences/layouts.rs", "indices_from_the_end"),
+                when: |seen| seen.torch_refuses("view size is not compatible"),
+                directed: None,
+            },
+        );
+        samples.differs(
+            TakeAlongDim,
+            Difference {
+                id: "indices-of-repeated-elements-are-checked",
+                what: "torch reads memory beside a tensor whose elements are repeated where an index leads beyond it; here it is refused",
+                why: "memory that belongs to nobody must not be read",
+                test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
+                when: |seen| seen.we_refuse("is out of bounds for dimension"),
+                directed: None,
+            },
+        );
+        samples.differs(
+            TakeAlongDim,
+            Difference {
+                id: "indices-of-32-bits-along-a-dimension",
+                what: "torch takes indices of 32 bits in `gather`, but not in `take_along_dim`; here in both",
+                why: "one rule for all indices",
+                test: ("opgrid-tensor/tests/all/differences/layouts.rs", "indices_from_the_end"),
+                when: |seen| seen.torch_refuses("dtype of indices should be Long but got Int"),
+                directed: None,
+            },
+        );
+        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1, 1], &[3]));
+        samples
+            .of(TakeAlongDim, STORED, inputs, reference)
+            .refuses_data("", given(x.clone()).and(index.clone()).and(1))
+            .refuses("as many dimensions", given(x.clone()).and(index.with_sizes(&[1])).and(1))
+            .refuses("int32 or int64", given(x.clone()).and(index.to(DType::F32)).and(1))
+            .refuses("int32 or int64", given(x).and(Plain::of::<i64>(DType::I16, &[0, 3], &[])).and(0));
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let flat = |x: &Plain| x.with_sizes(&[x.elements().len() as i64]);
+        let (x, indices, dim): (_, _, Option<i64>) =
+            (it.tensor("self")?, it.tensor("indices")?, it.option("dim")?);
+        let (x, indices) = match dim {
+            Some(_) => (x.clone(), indices.clone()),
+            None => (flat(x), flat(indices)),
+        };
+        let dim = naive::dimension(dim.unwrap_or(0), x.sizes().len());
+        let pairs = x.sizes().iter().zip(indices.sizes()).enumerate();
+        let sizes: Vec<i64> =
+            pairs.map(|(at, (&size, &wanted))| if at == dim || size == 1 { wanted } else { size }).collect();
+        Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+            let mut source = position.to_vec();
+            source[dim] = number::whole(indices.at(position)).rem_euclid(x.sizes()[dim]);
+            x.at(&source)
+        })
+        .into())
+    }
 }

@@ -29,25 +29,6 @@ pub(super) fn register(library: &mut Library) {
     library.implement(TraceOut).on_every_backend(|input, out| result::copied(out, &trace(input)?));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        [vec![2, 3], vec![3, 3], vec![0, 2], vec![1, 1], vec![4, 2]]
-            .map(|sizes| given(make::numbers(dtype, &sizes, 0)))
-            .to_vec()
-    };
-    samples
-        .of(Trace, NUMBERS, inputs, |it| {
-            let x = it.tensor("self")?;
-            let sides = x.sizes()[0].min(x.sizes()[1]);
-            let dtype = if x.dtype().is_integral() { DType::I64 } else { x.dtype() };
-            let sum = (0..sides).map(|i| x.at(&[i, i])).reduce(number::plus);
-            Ok(Plain::number(dtype, sum.unwrap_or(Scalar::Int(0))).into())
-        })
-        .tolerance(4.0)
-        .refuses("a matrix", given(make::numbers(DType::F32, &[3], 0)));
-    samples.rounds(Trace, Roundings::all(Rounding::Sum(2)));
-}
-
 fn trace(input: &Tensor) -> Result<Tensor> {
     let spec = input.spec()?;
     if spec.sizes().len() != 2 {
@@ -55,4 +36,29 @@ fn trace(input: &Tensor) -> Result<Tensor> {
     }
     pointwise::check_numbers(spec.dtype())?;
     Sum.call(&Diagonal.call(input, 0, 0, 1)?, None)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            [vec![2, 3], vec![3, 3], vec![0, 2], vec![1, 1], vec![4, 2]]
+                .map(|sizes| given(make::numbers(dtype, &sizes, 0)))
+                .to_vec()
+        };
+        samples
+            .of(Trace, NUMBERS, inputs, |it| {
+                let x = it.tensor("self")?;
+                let sides = x.sizes()[0].min(x.sizes()[1]);
+                let dtype = if x.dtype().is_integral() { DType::I64 } else { x.dtype() };
+                let sum = (0..sides).map(|i| x.at(&[i, i])).reduce(number::plus);
+                Ok(Plain::number(dtype, sum.unwrap_or(Scalar::Int(0))).into())
+            })
+            .tolerance(4.0)
+            .refuses("a matrix", given(make::numbers(DType::F32, &[3], 0)));
+        samples.rounds(Trace, Roundings::all(Rounding::Sum(2)));
+    }
 }

@@ -35,38 +35,6 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, diagonal)| d.by(input, [], move |grad, []| Triu.call(grad, diagonal)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], i64); 8] = [
-            (&[3, 4], 0),
-            (&[3, 4], 1),
-            (&[4, 3], -2),
-            (&[2, 3, 3], 0),
-            (&[3, 3], i64::MAX),
-            (&[3, 3], i64::MIN),
-            (&[0, 3], 0),
-            (&[2, 37], 5),
-        ];
-        cases.map(|(sizes, diagonal)| given(make::numbers(dtype, sizes, 0)).and(diagonal)).to_vec()
-    };
-    let vector = given(make::numbers(DType::F32, &[3], 0));
-    samples
-        .of(Tril, ANY, inputs, |it| reference(it, |column, end| column <= end))
-        .refuses("2 dimensions", vector.clone());
-    samples
-        .of(Triu, ANY, inputs, |it| reference(it, |column, end| column >= end))
-        .refuses("2 dimensions", vector);
-}
-
-fn reference(it: &Inputs, stays: fn(i64, i64) -> bool) -> Result<Expected> {
-    let (x, diagonal): (_, i64) = (it.tensor("self")?, it.value("diagonal")?);
-    Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
-        let [.., row, column] = *position else { return Scalar::Int(0) };
-        if stays(column, row.saturating_add(diagonal)) { x.at(position) } else { Scalar::Int(0) }
-    })
-    .into())
-}
-
 fn shape(input: &Tensor, _diagonal: i64) -> Result<TensorSpec> {
     let spec = input.spec()?;
     with_dtype!(spec.dtype(), _T => Ok(()))?;
@@ -82,4 +50,42 @@ fn shape(input: &Tensor, _diagonal: i64) -> Result<TensorSpec> {
 
 fn one_side(input: &Tensor, diagonal: i64, out: &Tensor, side: Side) -> Result<()> {
     triangle::one_side(out.array()?, input.array()?, diagonal, side)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], i64); 8] = [
+                (&[3, 4], 0),
+                (&[3, 4], 1),
+                (&[4, 3], -2),
+                (&[2, 3, 3], 0),
+                (&[3, 3], i64::MAX),
+                (&[3, 3], i64::MIN),
+                (&[0, 3], 0),
+                (&[2, 37], 5),
+            ];
+            cases.map(|(sizes, diagonal)| given(make::numbers(dtype, sizes, 0)).and(diagonal)).to_vec()
+        };
+        let vector = given(make::numbers(DType::F32, &[3], 0));
+        samples
+            .of(Tril, ANY, inputs, |it| reference(it, |column, end| column <= end))
+            .refuses("2 dimensions", vector.clone());
+        samples
+            .of(Triu, ANY, inputs, |it| reference(it, |column, end| column >= end))
+            .refuses("2 dimensions", vector);
+    }
+
+    fn reference(it: &Inputs, stays: fn(i64, i64) -> bool) -> Result<Expected> {
+        let (x, diagonal): (_, i64) = (it.tensor("self")?, it.value("diagonal")?);
+        Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
+            let [.., row, column] = *position else { return Scalar::Int(0) };
+            if stays(column, row.saturating_add(diagonal)) { x.at(position) } else { Scalar::Int(0) }
+        })
+        .into())
+    }
 }

@@ -10,7 +10,6 @@
 //! - Errors: those of the view; a `src` of another shape.
 //! - Source: torch.slice_scatter, torch.select_scatter, torch.diagonal_scatter, torch.as_strided_scatter, PyTorch 2.15.
 
-use crate::ops::kinds::views;
 use crate::ops::prelude::*;
 use crate::ops::views::as_strided::placed;
 use crate::ops::{AsStrided, CopyInplace, Diagonal, SelectInt, SliceTensor};
@@ -94,151 +93,6 @@ fn lies(geometry: &Geometry) -> Result<(Geometry, i64)> {
     }
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let gaps = Difference {
-        id: "scattered-copies-have-no-gaps",
-        what: "torch gives copies in which a part is replaced the gaps and the offset of `self`; here they have none",
-        why: "nobody reads the gaps",
-        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-        when: |seen| seen.out().is_none() && (seen.part == Part::Strides || seen.begins_memory_here()),
-        directed: Some(Directed {
-            operator: "aten::slice_scatter",
-            arguments: || {
-                vec![
-                    ("self", Operand::strided(0, DType::F32, (&[2, 2], &[4, 1], 1), &[1.0; 4]).into()),
-                    ("src", Operand::rows(1, DType::F32, &[1, 2], &[2.0; 2]).into()),
-                    ("dim", Scalar::Int(0).into()),
-                    ("start", Scalar::Int(0).into()),
-                    ("end", Scalar::Int(1).into()),
-                ]
-            },
-            needs: None,
-        }),
-    };
-    samples.differs(
-        AsStridedScatter,
-        Difference {
-            id: "parts-beside-the-elements",
-            what: "torch writes the part of a copy that `as_strided_scatter` names into memory before or behind the copy's elements, \
-                   where it is lost; here that is refused",
-            why: "elements must not be lost",
-            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| {
-                seen.we_refuse("before the first element of `self`")
-                    || seen.we_refuse("are out of bounds for storage of size")
-            },
-            directed: Some(Directed {
-                operator: "aten::as_strided_scatter",
-                arguments: || {
-                    vec![
-                        ("self", Operand::strided(0, DType::F32, (&[2], &[1], 1), &[1.0; 2]).into()),
-                        ("src", Operand::rows(1, DType::F32, &[1], &[5.0]).into()),
-                        ("size", Argument::Ints(vec![1])),
-                        ("stride", Argument::Ints(vec![1])),
-                        ("storage_offset", Scalar::Int(0).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-    samples.differs(SliceScatter, gaps);
-    samples.differs(SelectScatter, gaps);
-    samples.differs(DiagonalScatter, gaps);
-    samples.differs(AsStridedScatter, gaps);
-    let slices = |dtype| {
-        let cases: [(&[i64], &[i64], [i64; 4]); 4] = [
-            (&[5, 3], &[2, 3], [0, 1, 4, 2]),
-            (&[2, 7], &[2, 2], [1, -5, -1, 3]),
-            (&[4], &[0], [0, 3, 1, 1]),
-            (&[0], &[0], [0, 0, 2, 1]),
-        ];
-        let one = |(sizes, src, [dim, start, end, step]): (&[i64], &[i64], [i64; 4])| {
-            beside(dtype, sizes, src).and(dim).and(start).and(end).and(step)
-        };
-        cases.map(one).to_vec()
-    };
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(SliceScatter, STORED, slices, |it| {
-            let (dim, start, step): (i64, i64, i64) =
-                (it.value("dim")?, it.value("start")?, it.value("step")?);
-            let sizes = it.tensor("self")?.sizes();
-            let dim = naive::dimension(dim, sizes.len());
-            let start = (if start < 0 { start + sizes[dim] } else { start }).clamp(0, sizes[dim]);
-            replaced(it, &|position| {
-                let mut place = position.to_vec();
-                place[dim] = start + place[dim] * step;
-                place
-            })
-        })
-        .refuses("expected", given(x.clone()).and(x.with_sizes(&[6])).and(0).and(0).and(1));
-    let selected = |dtype| {
-        let cases: [(&[i64], &[i64], i64, i64); 4] =
-            [(&[2, 3], &[3], 0, 1), (&[2, 3], &[2], -1, -3), (&[4], &[], 0, 2), (&[2, 0], &[0], 0, 1)];
-        cases.map(|(sizes, src, dim, index)| beside(dtype, sizes, src).and(dim).and(index)).to_vec()
-    };
-    samples
-        .of(SelectScatter, STORED, selected, |it| {
-            let (dim, index): (i64, i64) = (it.value("dim")?, it.value("index")?);
-            let sizes = it.tensor("self")?.sizes();
-            let dim = naive::dimension(dim, sizes.len());
-            let index = if index < 0 { index + sizes[dim] } else { index };
-            replaced(it, &|position| [&position[..dim], &[index], &position[dim..]].concat())
-        })
-        .refuses("expected", given(x.clone()).and(x.clone()).and(0).and(0));
-    let diagonals = |dtype| {
-        let cases: [(&[i64], &[i64], [i64; 3]); 4] = [
-            (&[3, 4], &[3], [1, 0, 1]),
-            (&[3, 4], &[2], [-1, 0, -1]),
-            (&[2, 3, 4], &[3, 2], [0, 2, 0]),
-            (&[0, 2], &[0], [0, 0, 1]),
-        ];
-        let one = |(sizes, src, [offset, dim1, dim2]): (&[i64], &[i64], [i64; 3])| {
-            beside(dtype, sizes, src).and(offset).and(dim1).and(dim2)
-        };
-        cases.map(one).to_vec()
-    };
-    samples
-        .of(DiagonalScatter, STORED, diagonals, |it| {
-            let sizes = it.tensor("self")?.sizes();
-            let all = views::Diagonals::new(sizes, it.value("offset")?, views::two_dims(it, sizes.len())?);
-            replaced(it, &|position| all.place(position))
-        })
-        .refuses("expected", given(x.clone()).and(x.clone()));
-    let strided = |dtype| {
-        type Case = (&'static [i64], &'static [i64], &'static [i64], i64);
-        let cases: [Case; 3] =
-            [(&[12], &[2, 3], &[3, 1], 0), (&[12], &[3, 2], &[1, 4], 2), (&[12], &[], &[], 5)];
-        let one = |(sizes, size, stride, offset): Case| {
-            beside(dtype, sizes, size).and(size.to_vec()).and(stride.to_vec()).and(offset)
-        };
-        cases.map(one).to_vec()
-    };
-    samples
-        .of(AsStridedScatter, STORED, strided, |it| {
-            let (stride, offset): (Vec<i64>, i64) = (it.value("stride")?, it.value("storage_offset")?);
-            replaced(it, &|position| {
-                vec![position.iter().zip(&stride).fold(offset, |at, (index, step)| at + index * step)]
-            })
-        })
-        .needs_contiguous()
-        .refuses("expected", given(x.clone()).and(x).and([2].to_vec()).and([1].to_vec()));
-}
-
-fn beside(dtype: DType, sizes: &[i64], src: &[i64]) -> Sample {
-    given(make::numbers(dtype, sizes, 0)).and(make::numbers(dtype, src, 1))
-}
-
-/// The first argument with the elements of `src` at the places of their positions.
-fn replaced(it: &Inputs, place: &dyn Fn(&[i64]) -> Vec<i64>) -> Result<Expected> {
-    let (mut x, src) = (it.tensor("self")?.clone(), it.tensor("src")?);
-    for position in naive::positions(src.sizes()) {
-        x.set(&place(&position), src.at(&position));
-    }
-    Ok(x.into())
-}
-
 /// A copy of `input`, of which `view` has the elements of `src`.
 fn with_view(input: &Tensor, src: &Tensor, view: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
     let result = crate::ops::Clone.call(input, Some(MemoryFormat::Preserve))?;
@@ -299,4 +153,160 @@ fn as_strided_scatter(
     write(&AsStrided.call(&memory, size, stride, Some(offset))?, src)?;
     let copy = AsStrided.call(&memory, own.sizes(), own.strides(), Some(0))?;
     crate::ops::Clone.call(&copy, Some(MemoryFormat::Preserve))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::views;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let gaps = Difference {
+            id: "scattered-copies-have-no-gaps",
+            what: "torch gives copies in which a part is replaced the gaps and the offset of `self`; here they have none",
+            why: "nobody reads the gaps",
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            when: |seen| seen.out().is_none() && (seen.part == Part::Strides || seen.begins_memory_here()),
+            directed: Some(Directed {
+                operator: "aten::slice_scatter",
+                arguments: || {
+                    vec![
+                        ("self", Operand::strided(0, DType::F32, (&[2, 2], &[4, 1], 1), &[1.0; 4]).into()),
+                        ("src", Operand::rows(1, DType::F32, &[1, 2], &[2.0; 2]).into()),
+                        ("dim", Scalar::Int(0).into()),
+                        ("start", Scalar::Int(0).into()),
+                        ("end", Scalar::Int(1).into()),
+                    ]
+                },
+                needs: None,
+            }),
+        };
+        samples.differs(
+            AsStridedScatter,
+            Difference {
+                id: "parts-beside-the-elements",
+                what: "torch writes the part of a copy that `as_strided_scatter` names into memory before or behind the copy's elements, \
+                       where it is lost; here that is refused",
+                why: "elements must not be lost",
+                test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                when: |seen| {
+                    seen.we_refuse("before the first element of `self`")
+                        || seen.we_refuse("are out of bounds for storage of size")
+                },
+                directed: Some(Directed {
+                    operator: "aten::as_strided_scatter",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::strided(0, DType::F32, (&[2], &[1], 1), &[1.0; 2]).into()),
+                            ("src", Operand::rows(1, DType::F32, &[1], &[5.0]).into()),
+                            ("size", Argument::Ints(vec![1])),
+                            ("stride", Argument::Ints(vec![1])),
+                            ("storage_offset", Scalar::Int(0).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+        samples.differs(SliceScatter, gaps);
+        samples.differs(SelectScatter, gaps);
+        samples.differs(DiagonalScatter, gaps);
+        samples.differs(AsStridedScatter, gaps);
+        let slices = |dtype| {
+            let cases: [(&[i64], &[i64], [i64; 4]); 4] = [
+                (&[5, 3], &[2, 3], [0, 1, 4, 2]),
+                (&[2, 7], &[2, 2], [1, -5, -1, 3]),
+                (&[4], &[0], [0, 3, 1, 1]),
+                (&[0], &[0], [0, 0, 2, 1]),
+            ];
+            let one = |(sizes, src, [dim, start, end, step]): (&[i64], &[i64], [i64; 4])| {
+                beside(dtype, sizes, src).and(dim).and(start).and(end).and(step)
+            };
+            cases.map(one).to_vec()
+        };
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(SliceScatter, STORED, slices, |it| {
+                let (dim, start, step): (i64, i64, i64) =
+                    (it.value("dim")?, it.value("start")?, it.value("step")?);
+                let sizes = it.tensor("self")?.sizes();
+                let dim = naive::dimension(dim, sizes.len());
+                let start = (if start < 0 { start + sizes[dim] } else { start }).clamp(0, sizes[dim]);
+                replaced(it, &|position| {
+                    let mut place = position.to_vec();
+                    place[dim] = start + place[dim] * step;
+                    place
+                })
+            })
+            .refuses("expected", given(x.clone()).and(x.with_sizes(&[6])).and(0).and(0).and(1));
+        let selected = |dtype| {
+            let cases: [(&[i64], &[i64], i64, i64); 4] =
+                [(&[2, 3], &[3], 0, 1), (&[2, 3], &[2], -1, -3), (&[4], &[], 0, 2), (&[2, 0], &[0], 0, 1)];
+            cases.map(|(sizes, src, dim, index)| beside(dtype, sizes, src).and(dim).and(index)).to_vec()
+        };
+        samples
+            .of(SelectScatter, STORED, selected, |it| {
+                let (dim, index): (i64, i64) = (it.value("dim")?, it.value("index")?);
+                let sizes = it.tensor("self")?.sizes();
+                let dim = naive::dimension(dim, sizes.len());
+                let index = if index < 0 { index + sizes[dim] } else { index };
+                replaced(it, &|position| [&position[..dim], &[index], &position[dim..]].concat())
+            })
+            .refuses("expected", given(x.clone()).and(x.clone()).and(0).and(0));
+        let diagonals = |dtype| {
+            let cases: [(&[i64], &[i64], [i64; 3]); 4] = [
+                (&[3, 4], &[3], [1, 0, 1]),
+                (&[3, 4], &[2], [-1, 0, -1]),
+                (&[2, 3, 4], &[3, 2], [0, 2, 0]),
+                (&[0, 2], &[0], [0, 0, 1]),
+            ];
+            let one = |(sizes, src, [offset, dim1, dim2]): (&[i64], &[i64], [i64; 3])| {
+                beside(dtype, sizes, src).and(offset).and(dim1).and(dim2)
+            };
+            cases.map(one).to_vec()
+        };
+        samples
+            .of(DiagonalScatter, STORED, diagonals, |it| {
+                let sizes = it.tensor("self")?.sizes();
+                let all = views::samples::Diagonals::new(
+                    sizes,
+                    it.value("offset")?,
+                    views::samples::two_dims(it, sizes.len())?,
+                );
+                replaced(it, &|position| all.place(position))
+            })
+            .refuses("expected", given(x.clone()).and(x.clone()));
+        let strided = |dtype| {
+            type Case = (&'static [i64], &'static [i64], &'static [i64], i64);
+            let cases: [Case; 3] =
+                [(&[12], &[2, 3], &[3, 1], 0), (&[12], &[3, 2], &[1, 4], 2), (&[12], &[], &[], 5)];
+            let one = |(sizes, size, stride, offset): Case| {
+                beside(dtype, sizes, size).and(size.to_vec()).and(stride.to_vec()).and(offset)
+            };
+            cases.map(one).to_vec()
+        };
+        samples
+            .of(AsStridedScatter, STORED, strided, |it| {
+                let (stride, offset): (Vec<i64>, i64) = (it.value("stride")?, it.value("storage_offset")?);
+                replaced(it, &|position| {
+                    vec![position.iter().zip(&stride).fold(offset, |at, (index, step)| at + index * step)]
+                })
+            })
+            .needs_contiguous()
+            .refuses("expected", given(x.clone()).and(x).and([2].to_vec()).and([1].to_vec()));
+    }
+
+    fn beside(dtype: DType, sizes: &[i64], src: &[i64]) -> Sample {
+        given(make::numbers(dtype, sizes, 0)).and(make::numbers(dtype, src, 1))
+    }
+
+    /// The first argument with the elements of `src` at the places of their positions.
+    fn replaced(it: &Inputs, place: &dyn Fn(&[i64]) -> Vec<i64>) -> Result<Expected> {
+        let (mut x, src) = (it.tensor("self")?.clone(), it.tensor("src")?);
+        for position in naive::positions(src.sizes()) {
+            x.set(&place(&position), src.at(&position));
+        }
+        Ok(x.into())
+    }
 }

@@ -40,41 +40,6 @@ pub(super) fn register(library: &mut Library) {
         .on_every_backend(|tensors, out| result::copied(out, &block_diag(tensors)?));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [&[&[i64]]; 5] =
-            [&[&[2, 3], &[1, 2]], &[&[], &[2]], &[&[0, 2], &[2, 1]], &[&[3]], &[&[1, 1], &[0], &[2, 2]]];
-        let one = |shapes: &[&[i64]]| {
-            let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
-            given(tensors.collect::<Vec<_>>())
-        };
-        let mixed = [&[1, 1], &[][..]].map(|sizes| {
-            let other = make::numbers(make::beside(dtype, DType::F32), sizes, 1);
-            given(vec![make::numbers(dtype, &[2], 0), other])
-        });
-        cases.map(one).into_iter().chain(mixed).collect()
-    };
-    samples
-        .of(BlockDiag, STORED, inputs, reference)
-        .refuses("at most 2 dimensions", given(vec![make::numbers(DType::F32, &[1, 1, 1], 0)]));
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let rows = |x: &Plain| x.with_sizes(&[&vec![1; 2 - x.sizes().len()], x.sizes()].concat());
-    let blocks: Vec<Plain> = it.tensors("tensors")?.iter().map(rows).collect();
-    let dtype = it.common_dtype(&["tensors"])?;
-    let sum = |dim: usize| blocks.iter().map(|block| block.sizes()[dim]).sum();
-    let mut result = Plain::of::<i64>(dtype, &[sum(0), sum(1)], &[]);
-    let mut start = [0, 0];
-    for block in &blocks {
-        for at in naive::positions(block.sizes()) {
-            result.set(&[start[0] + at[0], start[1] + at[1]], block.at(&at));
-        }
-        start = [start[0] + block.sizes()[0], start[1] + block.sizes()[1]];
-    }
-    Ok(result.into())
-}
-
 fn block_diag(tensors: &[Tensor]) -> Result<Tensor> {
     let Some(first) = tensors.first() else {
         return Zeros.call(&[1, 0], None, None, None, None);
@@ -113,4 +78,45 @@ fn block_diag(tensors: &[Tensor]) -> Result<Tensor> {
         start = end;
     }
     Ok(result)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [&[&[i64]]; 5] =
+                [&[&[2, 3], &[1, 2]], &[&[], &[2]], &[&[0, 2], &[2, 1]], &[&[3]], &[&[1, 1], &[0], &[2, 2]]];
+            let one = |shapes: &[&[i64]]| {
+                let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+                given(tensors.collect::<Vec<_>>())
+            };
+            let mixed = [&[1, 1], &[][..]].map(|sizes| {
+                let other = make::numbers(make::beside(dtype, DType::F32), sizes, 1);
+                given(vec![make::numbers(dtype, &[2], 0), other])
+            });
+            cases.map(one).into_iter().chain(mixed).collect()
+        };
+        samples
+            .of(BlockDiag, STORED, inputs, reference)
+            .refuses("at most 2 dimensions", given(vec![make::numbers(DType::F32, &[1, 1, 1], 0)]));
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let rows = |x: &Plain| x.with_sizes(&[&vec![1; 2 - x.sizes().len()], x.sizes()].concat());
+        let blocks: Vec<Plain> = it.tensors("tensors")?.iter().map(rows).collect();
+        let dtype = it.common_dtype(&["tensors"])?;
+        let sum = |dim: usize| blocks.iter().map(|block| block.sizes()[dim]).sum();
+        let mut result = Plain::of::<i64>(dtype, &[sum(0), sum(1)], &[]);
+        let mut start = [0, 0];
+        for block in &blocks {
+            for at in naive::positions(block.sizes()) {
+                result.set(&[start[0] + at[0], start[1] + at[1]], block.at(&at));
+            }
+            start = [start[0] + block.sizes()[0], start[1] + block.sizes()[1]];
+        }
+        Ok(result.into())
+    }
 }

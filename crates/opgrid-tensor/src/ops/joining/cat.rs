@@ -14,7 +14,6 @@
 use crate::families::result::{made, written};
 use crate::kernels::join;
 use crate::ops::prelude::*;
-use crate::samples::differences::DIED;
 use crate::tensor::Array;
 use crate::tensor::views::normalise_dim;
 
@@ -57,62 +56,6 @@ pub(super) fn register(library: &mut Library) {
     library.implement(ConcatOut).implicit(|tensors, dim, out| CatOut.call(tensors, dim, out));
     library.define_with_forms(Concatenate, &kind::JOINING).implicit(|tensors, dim| Cat.call(tensors, dim));
     library.implement(ConcatenateOut).implicit(|tensors, dim, out| CatOut.call(tensors, dim, out));
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(Cat, STORED, inputs, reference)
-        .refuses("non-empty list", given(Vec::<Plain>::new()))
-        .refuses("no dimensions", given(vec![Plain::number(DType::F32, 1)]))
-        .refuses("expected equal sizes", given(vec![x.clone(), make::numbers(DType::F32, &[2, 4], 0)]))
-        .refuses("range", given(vec![x.clone(), x]).and(2));
-    samples.of(Concat, STORED, inputs, reference);
-    samples.of(Concatenate, STORED, inputs, reference);
-    samples.differs(Cat, ANY_STRIDES);
-    samples.differs(Concat, ANY_STRIDES);
-    samples.differs(Concatenate, ANY_STRIDES);
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[&[i64]], i64); 7] = [
-        (&[&[2, 3], &[1, 3]], 0),
-        (&[&[2, 3], &[2, 1], &[2, 2]], -1),
-        (&[&[3]], 0),
-        (&[&[0], &[2, 3], &[0]], 0),
-        (&[&[0], &[0]], 0),
-        (&[&[2, 0], &[2, 3]], 1),
-        (&[&[1, 3, 2, 2], &[2, 3, 2, 2]], 0),
-    ];
-    let one = |(shapes, dim): (&[&[i64]], i64)| {
-        let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
-        given(tensors.collect::<Vec<_>>()).and(dim)
-    };
-    let mixed =
-        given(vec![make::numbers(dtype, &[2], 0), make::numbers(make::beside(dtype, DType::F32), &[3], 1)]);
-    cases.into_iter().map(one).chain([mixed]).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (tensors, dim) = (it.tensors("tensors")?, it.value("dim")?);
-    let dtype = it.common_dtype(&["tensors"])?;
-    let kept: Vec<&Plain> = tensors.iter().filter(|tensor| tensor.sizes() != [0]).collect();
-    let Some(first) = kept.first() else { return Ok(Plain::of::<i64>(dtype, &[0], &[]).into()) };
-    let dim = naive::dimension(dim, first.sizes().len());
-    let mut sizes = first.sizes().to_vec();
-    sizes[dim] = kept.iter().map(|tensor| tensor.sizes()[dim]).sum();
-    let joined = Plain::from_fn(dtype, &sizes, |position| {
-        let mut position = position.to_vec();
-        let mut rest = kept.iter();
-        loop {
-            match rest.next() {
-                Some(tensor) if position[dim] < tensor.sizes()[dim] => return tensor.at(&position),
-                Some(tensor) => position[dim] -= tensor.sizes()[dim],
-                None => return Scalar::Int(0),
-            }
-        }
-    });
-    Ok(joined.into())
 }
 
 /// What there is to write, and what the result is like: both are found before an output, which may be one of the tensors,
@@ -184,37 +127,6 @@ fn sizes(first: &[i64], tensors: &[&Tensor], dim: i64) -> Result<(Vec<i64>, usiz
     Ok((result, dim))
 }
 
-/// Of operators that join tensors.
-pub(super) const ANY_STRIDES: Difference = Difference {
-    id: "joined-to-outputs-of-any-strides",
-    what: "torch writes what is joined to the wrong places of an output whose dimensions of size 1 have \
-           strides of their own; here to the output's elements",
-    why: "elements must not be lost",
-    test: (
-        "opgrid-tensor/tests/all/differences/outputs.rs",
-        "what_is_joined_is_written_to_outputs_of_any_strides",
-    ),
-    when: |seen| {
-        // It may die of where it writes.
-        let writes_elsewhere = !seen.elements.is_empty() || seen.torch == DIED;
-        writes_elsewhere && seen.out().is_some_and(|out| out.geometry.sizes().contains(&1))
-    },
-    directed: Some(Directed {
-        operator: "aten::stack.out",
-        arguments: || {
-            vec![
-                (
-                    "tensors",
-                    Argument::Tensors(vec![Some(Operand::rows(0, DType::F32, &[3], &[1.0, 2.0, 3.0]))]),
-                ),
-                ("dim", Scalar::Int(-1).into()),
-                ("out", Operand::strided(1, DType::F32, (&[3, 1], &[1, 6], 0), &[0.0; 3]).into()),
-            ]
-        },
-        needs: None,
-    }),
-};
-
 impl Tensor {
     /// Tensors one behind the other along a dimension.
     ///
@@ -234,4 +146,100 @@ impl Tensor {
     pub fn cat(tensors: &[Self], dim: i64) -> Result<Self> {
         Cat.call(tensors, dim)
     }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::differences::DIED;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(Cat, STORED, inputs, reference)
+            .refuses("non-empty list", given(Vec::<Plain>::new()))
+            .refuses("no dimensions", given(vec![Plain::number(DType::F32, 1)]))
+            .refuses("expected equal sizes", given(vec![x.clone(), make::numbers(DType::F32, &[2, 4], 0)]))
+            .refuses("range", given(vec![x.clone(), x]).and(2));
+        samples.of(Concat, STORED, inputs, reference);
+        samples.of(Concatenate, STORED, inputs, reference);
+        samples.differs(Cat, ANY_STRIDES);
+        samples.differs(Concat, ANY_STRIDES);
+        samples.differs(Concatenate, ANY_STRIDES);
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[&[i64]], i64); 7] = [
+            (&[&[2, 3], &[1, 3]], 0),
+            (&[&[2, 3], &[2, 1], &[2, 2]], -1),
+            (&[&[3]], 0),
+            (&[&[0], &[2, 3], &[0]], 0),
+            (&[&[0], &[0]], 0),
+            (&[&[2, 0], &[2, 3]], 1),
+            (&[&[1, 3, 2, 2], &[2, 3, 2, 2]], 0),
+        ];
+        let one = |(shapes, dim): (&[&[i64]], i64)| {
+            let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+            given(tensors.collect::<Vec<_>>()).and(dim)
+        };
+        let mixed = given(vec![
+            make::numbers(dtype, &[2], 0),
+            make::numbers(make::beside(dtype, DType::F32), &[3], 1),
+        ]);
+        cases.into_iter().map(one).chain([mixed]).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (tensors, dim) = (it.tensors("tensors")?, it.value("dim")?);
+        let dtype = it.common_dtype(&["tensors"])?;
+        let kept: Vec<&Plain> = tensors.iter().filter(|tensor| tensor.sizes() != [0]).collect();
+        let Some(first) = kept.first() else { return Ok(Plain::of::<i64>(dtype, &[0], &[]).into()) };
+        let dim = naive::dimension(dim, first.sizes().len());
+        let mut sizes = first.sizes().to_vec();
+        sizes[dim] = kept.iter().map(|tensor| tensor.sizes()[dim]).sum();
+        let joined = Plain::from_fn(dtype, &sizes, |position| {
+            let mut position = position.to_vec();
+            let mut rest = kept.iter();
+            loop {
+                match rest.next() {
+                    Some(tensor) if position[dim] < tensor.sizes()[dim] => return tensor.at(&position),
+                    Some(tensor) => position[dim] -= tensor.sizes()[dim],
+                    None => return Scalar::Int(0),
+                }
+            }
+        });
+        Ok(joined.into())
+    }
+
+    /// Of operators that join tensors.
+    pub(crate) const ANY_STRIDES: Difference = Difference {
+        id: "joined-to-outputs-of-any-strides",
+        what: "torch writes what is joined to the wrong places of an output whose dimensions of size 1 have \
+               strides of their own; here to the output's elements",
+        why: "elements must not be lost",
+        test: (
+            "opgrid-tensor/tests/all/differences/outputs.rs",
+            "what_is_joined_is_written_to_outputs_of_any_strides",
+        ),
+        when: |seen| {
+            // It may die of where it writes.
+            let writes_elsewhere = !seen.elements.is_empty() || seen.torch == DIED;
+            writes_elsewhere && seen.out().is_some_and(|out| out.geometry.sizes().contains(&1))
+        },
+        directed: Some(Directed {
+            operator: "aten::stack.out",
+            arguments: || {
+                vec![
+                    (
+                        "tensors",
+                        Argument::Tensors(vec![Some(Operand::rows(0, DType::F32, &[3], &[1.0, 2.0, 3.0]))]),
+                    ),
+                    ("dim", Scalar::Int(-1).into()),
+                    ("out", Operand::strided(1, DType::F32, (&[3, 1], &[1, 6], 0), &[0.0; 3]).into()),
+                ]
+            },
+            needs: None,
+        }),
+    };
 }

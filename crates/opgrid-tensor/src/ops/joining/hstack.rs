@@ -52,83 +52,6 @@ pub(super) fn register(library: &mut Library) {
     library.implement(RowStackOut).implicit(|tensors, out| written(tensors, VERTICAL, out));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let nothing = given(Vec::<Plain>::new());
-    let inputs = |dtype| of_shapes(dtype, &[&[&[2, 3], &[2, 1]], &[&[3], &[2]], &[&[], &[1]], &[&[0], &[2]]]);
-    samples
-        .of(Hstack, STORED, inputs, |it| {
-            let first = it.tensors("tensors")?[0].sizes().len();
-            reference(it, if first < 2 { 0 } else { 1 }, |sizes| {
-                if sizes.is_empty() { vec![1] } else { sizes.to_vec() }
-            })
-        })
-        .refuses("non-empty", nothing.clone());
-    let rows =
-        |dtype| of_shapes(dtype, &[&[&[2, 3], &[3]], &[&[3], &[3]], &[&[], &[1]], &[&[0, 2], &[1, 2]]]);
-    let as_rows = |it: &Inputs| {
-        reference(it, 0, |sizes| [&vec![1; 2usize.saturating_sub(sizes.len())], sizes].concat())
-    };
-    samples.of(Vstack, STORED, rows, as_rows).refuses("non-empty", nothing.clone());
-    samples.of(RowStack, STORED, rows, as_rows).refuses("non-empty", nothing.clone());
-    let deep = |dtype| {
-        of_shapes(dtype, &[&[&[2, 3], &[2, 3, 2]], &[&[3], &[1, 3]], &[&[], &[1]], &[&[0, 2, 1], &[0, 2, 3]]])
-    };
-    samples
-        .of(Dstack, STORED, deep, |it| {
-            reference(it, 2, |sizes| match sizes {
-                [] => vec![1, 1, 1],
-                [n] => vec![1, *n, 1],
-                [n, m] => vec![*n, *m, 1],
-                other => other.to_vec(),
-            })
-        })
-        .refuses("non-empty", nothing.clone());
-    let columns =
-        |dtype| of_shapes(dtype, &[&[&[2], &[2, 3]], &[&[3], &[3]], &[&[], &[1]], &[&[0, 2], &[0, 1]]]);
-    samples
-        .of(ColumnStack, STORED, columns, |it| {
-            reference(it, 1, |sizes| match sizes {
-                [] => vec![1, 1],
-                [n] => vec![*n, 1],
-                other => other.to_vec(),
-            })
-        })
-        .refuses("non-empty", nothing);
-    let differs = crate::ops::joining::cat::ANY_STRIDES;
-    samples.differs(Hstack, differs);
-    samples.differs(Vstack, differs);
-    samples.differs(Dstack, differs);
-    samples.differs(ColumnStack, differs);
-    samples.differs(RowStack, differs);
-}
-
-fn of_shapes(dtype: DType, cases: &[&[&[i64]]]) -> Vec<Sample> {
-    let one = |shapes: &&[&[i64]]| {
-        let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
-        given(tensors.collect::<Vec<_>>())
-    };
-    cases.iter().map(one).collect()
-}
-
-/// The tensors under the sizes that `with_dims` makes, joined along a dimension.
-fn reference(it: &Inputs, dim: usize, with_dims: fn(&[i64]) -> Vec<i64>) -> Result<Expected> {
-    let tensors: Vec<Plain> =
-        it.tensors("tensors")?.iter().map(|tensor| tensor.with_sizes(&with_dims(tensor.sizes()))).collect();
-    let mut sizes = tensors[0].sizes().to_vec();
-    sizes[dim] = tensors.iter().map(|tensor| tensor.sizes()[dim]).sum();
-    Ok(Plain::from_fn(tensors[0].dtype(), &sizes, |position| {
-        let mut position = position.to_vec();
-        for tensor in &tensors {
-            if position[dim] < tensor.sizes()[dim] {
-                return tensor.at(&position);
-            }
-            position[dim] -= tensor.sizes()[dim];
-        }
-        Scalar::Int(0)
-    })
-    .into())
-}
-
 /// # Errors
 ///
 /// There are no tensors; those of `f`.
@@ -147,4 +70,95 @@ fn joined(tensors: &[Tensor], prepare: Prepare) -> Result<Tensor> {
 fn written(tensors: &[Tensor], prepare: Prepare, out: &Tensor) -> Result<()> {
     let (tensors, dim) = prepare(tensors)?;
     CatOut.call(&tensors, dim, out)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::joining::cat;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let nothing = given(Vec::<Plain>::new());
+        let inputs =
+            |dtype| of_shapes(dtype, &[&[&[2, 3], &[2, 1]], &[&[3], &[2]], &[&[], &[1]], &[&[0], &[2]]]);
+        samples
+            .of(Hstack, STORED, inputs, |it| {
+                let first = it.tensors("tensors")?[0].sizes().len();
+                reference(it, if first < 2 { 0 } else { 1 }, |sizes| {
+                    if sizes.is_empty() { vec![1] } else { sizes.to_vec() }
+                })
+            })
+            .refuses("non-empty", nothing.clone());
+        let rows =
+            |dtype| of_shapes(dtype, &[&[&[2, 3], &[3]], &[&[3], &[3]], &[&[], &[1]], &[&[0, 2], &[1, 2]]]);
+        let as_rows = |it: &Inputs| {
+            reference(it, 0, |sizes| [&vec![1; 2usize.saturating_sub(sizes.len())], sizes].concat())
+        };
+        samples.of(Vstack, STORED, rows, as_rows).refuses("non-empty", nothing.clone());
+        samples.of(RowStack, STORED, rows, as_rows).refuses("non-empty", nothing.clone());
+        let deep = |dtype| {
+            of_shapes(
+                dtype,
+                &[&[&[2, 3], &[2, 3, 2]], &[&[3], &[1, 3]], &[&[], &[1]], &[&[0, 2, 1], &[0, 2, 3]]],
+            )
+        };
+        samples
+            .of(Dstack, STORED, deep, |it| {
+                reference(it, 2, |sizes| match sizes {
+                    [] => vec![1, 1, 1],
+                    [n] => vec![1, *n, 1],
+                    [n, m] => vec![*n, *m, 1],
+                    other => other.to_vec(),
+                })
+            })
+            .refuses("non-empty", nothing.clone());
+        let columns =
+            |dtype| of_shapes(dtype, &[&[&[2], &[2, 3]], &[&[3], &[3]], &[&[], &[1]], &[&[0, 2], &[0, 1]]]);
+        samples
+            .of(ColumnStack, STORED, columns, |it| {
+                reference(it, 1, |sizes| match sizes {
+                    [] => vec![1, 1],
+                    [n] => vec![*n, 1],
+                    other => other.to_vec(),
+                })
+            })
+            .refuses("non-empty", nothing);
+        let differs = cat::samples::ANY_STRIDES;
+        samples.differs(Hstack, differs);
+        samples.differs(Vstack, differs);
+        samples.differs(Dstack, differs);
+        samples.differs(ColumnStack, differs);
+        samples.differs(RowStack, differs);
+    }
+
+    fn of_shapes(dtype: DType, cases: &[&[&[i64]]]) -> Vec<Sample> {
+        let one = |shapes: &&[&[i64]]| {
+            let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+            given(tensors.collect::<Vec<_>>())
+        };
+        cases.iter().map(one).collect()
+    }
+
+    /// The tensors under the sizes that `with_dims` makes, joined along a dimension.
+    fn reference(it: &Inputs, dim: usize, with_dims: fn(&[i64]) -> Vec<i64>) -> Result<Expected> {
+        let tensors: Vec<Plain> = it
+            .tensors("tensors")?
+            .iter()
+            .map(|tensor| tensor.with_sizes(&with_dims(tensor.sizes())))
+            .collect();
+        let mut sizes = tensors[0].sizes().to_vec();
+        sizes[dim] = tensors.iter().map(|tensor| tensor.sizes()[dim]).sum();
+        Ok(Plain::from_fn(tensors[0].dtype(), &sizes, |position| {
+            let mut position = position.to_vec();
+            for tensor in &tensors {
+                if position[dim] < tensor.sizes()[dim] {
+                    return tensor.at(&position);
+                }
+                position[dim] -= tensor.sizes()[dim];
+            }
+            Scalar::Int(0)
+        })
+        .into())
+    }
 }

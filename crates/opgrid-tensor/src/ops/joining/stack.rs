@@ -28,76 +28,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(Stack, STORED, inputs, reference)
-        .refuses("non-empty list", given(Vec::<Plain>::new()))
-        .refuses("expected [2, 3]", given(vec![x.clone(), make::numbers(DType::F32, &[2, 4], 0)]))
-        .refuses("range", given(vec![x.clone(), x]).and(3));
-    samples.differs_as(Stack, &[crate::ops::joining::cat::ANY_STRIDES]);
-    samples.differs(
-        Stack,
-        Difference {
-            id: "empty-outputs-among-what-is-stacked",
-            what: "torch gives an output without elements its shape before it looks at the tensors that are \
-               stacked, of which it may be one; here they are looked at first",
-            why: "arguments mean what they are when the call begins",
-            test: ("opgrid-tensor/tests/all/differences/outputs.rs", "what_has_no_elements_shares_none"),
-            when: |seen| {
-                let is_among = |out: &Operand| {
-                    out.is_empty() && seen.inputs().iter().any(|input| input.memory == out.memory)
-                };
-                seen.torch_refuses("Tensors must have same number of dimensions")
-                    && seen.out().is_some_and(is_among)
-            },
-            directed: Some(Directed {
-                operator: "aten::stack.out",
-                arguments: || {
-                    vec![
-                        (
-                            "tensors",
-                            Argument::Tensors(vec![
-                                Some(Operand::rows(0, DType::F32, &[4, 0], &[])),
-                                Some(Operand::rows(1, DType::F32, &[4, 0], &[])),
-                            ]),
-                        ),
-                        ("dim", Scalar::Int(1).into()),
-                        ("out", Operand::rows(1, DType::F32, &[4, 0], &[]).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], i64); 6] =
-        [(&[2, 3], 0), (&[2, 3], 1), (&[2, 3], -1), (&[], 0), (&[0], 1), (&[3, 2, 2], 0)];
-    let one = |(sizes, dim): (&[i64], i64)| {
-        given([0, 1, 2].map(|seed| make::numbers(dtype, sizes, seed)).to_vec()).and(dim)
-    };
-    let mixed =
-        given(vec![make::numbers(dtype, &[2], 0), make::numbers(make::beside(dtype, DType::F32), &[2], 1)]);
-    cases.into_iter().map(one).chain([mixed]).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (tensors, dim) = (it.tensors("tensors")?, it.value("dim")?);
-    let dtype =
-        tensors.iter().map(Plain::dtype).try_fold(tensors[0].dtype(), crate::tensor::promote_types)?;
-    let mut sizes = tensors[0].sizes().to_vec();
-    let dim = naive::dimension(dim, sizes.len() + 1);
-    sizes.insert(dim, tensors.len() as i64);
-    let stacked = Plain::from_fn(dtype, &sizes, |position| {
-        let mut position = position.to_vec();
-        let which = position.remove(dim);
-        tensors[which as usize].at(&position)
-    });
-    Ok(stacked.into())
-}
-
 fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let (first, dim) = check(tensors, dim)?;
     if dim == first.len() {
@@ -139,5 +69,84 @@ impl Tensor {
     /// Those of [`Stack`].
     pub fn stack(tensors: &[Self], dim: i64) -> Result<Self> {
         Stack.call(tensors, dim)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::joining::cat;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(Stack, STORED, inputs, reference)
+            .refuses("non-empty list", given(Vec::<Plain>::new()))
+            .refuses("expected [2, 3]", given(vec![x.clone(), make::numbers(DType::F32, &[2, 4], 0)]))
+            .refuses("range", given(vec![x.clone(), x]).and(3));
+        samples.differs_as(Stack, &[cat::samples::ANY_STRIDES]);
+        samples.differs(
+            Stack,
+            Difference {
+                id: "empty-outputs-among-what-is-stacked",
+                what: "torch gives an output without elements its shape before it looks at the tensors that are \
+                   stacked, of which it may be one; here they are looked at first",
+                why: "arguments mean what they are when the call begins",
+                test: ("opgrid-tensor/tests/all/differences/outputs.rs", "what_has_no_elements_shares_none"),
+                when: |seen| {
+                    let is_among = |out: &Operand| {
+                        out.is_empty() && seen.inputs().iter().any(|input| input.memory == out.memory)
+                    };
+                    seen.torch_refuses("Tensors must have same number of dimensions")
+                        && seen.out().is_some_and(is_among)
+                },
+                directed: Some(Directed {
+                    operator: "aten::stack.out",
+                    arguments: || {
+                        vec![
+                            (
+                                "tensors",
+                                Argument::Tensors(vec![
+                                    Some(Operand::rows(0, DType::F32, &[4, 0], &[])),
+                                    Some(Operand::rows(1, DType::F32, &[4, 0], &[])),
+                                ]),
+                            ),
+                            ("dim", Scalar::Int(1).into()),
+                            ("out", Operand::rows(1, DType::F32, &[4, 0], &[]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], i64); 6] =
+            [(&[2, 3], 0), (&[2, 3], 1), (&[2, 3], -1), (&[], 0), (&[0], 1), (&[3, 2, 2], 0)];
+        let one = |(sizes, dim): (&[i64], i64)| {
+            given([0, 1, 2].map(|seed| make::numbers(dtype, sizes, seed)).to_vec()).and(dim)
+        };
+        let mixed = given(vec![
+            make::numbers(dtype, &[2], 0),
+            make::numbers(make::beside(dtype, DType::F32), &[2], 1),
+        ]);
+        cases.into_iter().map(one).chain([mixed]).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (tensors, dim) = (it.tensors("tensors")?, it.value("dim")?);
+        let dtype =
+            tensors.iter().map(Plain::dtype).try_fold(tensors[0].dtype(), crate::tensor::promote_types)?;
+        let mut sizes = tensors[0].sizes().to_vec();
+        let dim = naive::dimension(dim, sizes.len() + 1);
+        sizes.insert(dim, tensors.len() as i64);
+        let stacked = Plain::from_fn(dtype, &sizes, |position| {
+            let mut position = position.to_vec();
+            let which = position.remove(dim);
+            tensors[which as usize].at(&position)
+        });
+        Ok(stacked.into())
     }
 }

@@ -10,7 +10,6 @@
 
 use crate::ops::prelude::*;
 use crate::ops::{Cumprod, Expand, Flip, FullLike, NewEmpty, ToCopy, Unsqueeze};
-use crate::tensor::finfo;
 
 operator! {
     home = crate::home_of(register);
@@ -21,59 +20,6 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define(Vander).kind(&kind::JOINING).implicit(vander);
 }
-
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let x = |sizes: &[i64]| given(Plain::of(dtype, sizes, &[2, 1, 3]));
-        vec![
-            x(&[3]),
-            x(&[3]).and(2),
-            x(&[2]).and(4).and(true),
-            x(&[3]).and(0),
-            x(&[0]).and(2),
-            x(&[1]).and(1),
-        ]
-    };
-    samples
-        .of(Vander, ANY, inputs, |it| {
-            let (x, columns): (_, Option<i64>) = (it.tensor("x")?, it.option("N")?);
-            let (columns, increasing) = (columns.unwrap_or(x.sizes()[0]), it.value("increasing")?);
-            let is_whole = x.dtype().is_integral() || x.dtype() == DType::Bool;
-            let dtype = if is_whole { DType::I64 } else { x.dtype() };
-            let x = x.to(dtype);
-            Ok(Plain::from_fn(dtype, &[x.sizes()[0], columns], |at| {
-                let exponent = if increasing { at[1] } else { columns - 1 - at[1] };
-                (0..exponent).fold(naive::convert(Scalar::Int(1), dtype), |power, _| {
-                    number::times(power, x.at(&at[..1]))
-                })
-            })
-            .into())
-        })
-        .tolerance(4.0)
-        .refuses("a vector", given(make::numbers(DType::F32, &[2, 2], 0)))
-        .refuses("`N` is -1", given(make::numbers(DType::F32, &[2], 0)).and(-1));
-    samples.differs(Vander, departures::math::NOT_FINITE);
-    samples.differs(Vander, AT_THE_END);
-    // As `cumprod`.
-    samples.rounds(Vander, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(1024)));
-}
-
-/// Of complex powers.
-const AT_THE_END: Difference = Difference {
-    id: "complex-powers-at-the-end-of-the-range",
-    what: "torch rounds complex powers elsewhere: one that is just below the end of the range here may be beyond it there, or the reverse",
-    why: "both are as near to the mathematical result as hundreds of products are",
-    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
-    when: |seen| {
-        seen.each(|(dtype, ours, torch)| {
-            let end = finfo(*dtype).map_or(f64::INFINITY, |limits| limits.max / 4.0);
-            let leaves = |x: &Complex64| !x.is_finite() || x.re.abs().max(x.im.abs()) > end;
-            let is_beyond = !ours.is_finite() || !torch.is_finite();
-            dtype.is_complex() && is_beyond && leaves(ours) && leaves(torch)
-        })
-    },
-    directed: None,
-};
 
 fn vander(x: &Tensor, columns: Option<i64>, increasing: bool) -> Result<Tensor> {
     let spec = x.spec()?;
@@ -96,4 +42,64 @@ fn vander(x: &Tensor, columns: Option<i64>, increasing: bool) -> Result<Tensor> 
     let factors = Expand.call(&column, &[length, columns - 1], false)?;
     let powers = Tensor::cat(&[ones, Cumprod.call(&factors, 1, None)?], 1)?;
     if increasing { Ok(powers) } else { Flip.call(&powers, &[1]) }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+    use crate::tensor::finfo;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let x = |sizes: &[i64]| given(Plain::of(dtype, sizes, &[2, 1, 3]));
+            vec![
+                x(&[3]),
+                x(&[3]).and(2),
+                x(&[2]).and(4).and(true),
+                x(&[3]).and(0),
+                x(&[0]).and(2),
+                x(&[1]).and(1),
+            ]
+        };
+        samples
+            .of(Vander, ANY, inputs, |it| {
+                let (x, columns): (_, Option<i64>) = (it.tensor("x")?, it.option("N")?);
+                let (columns, increasing) = (columns.unwrap_or(x.sizes()[0]), it.value("increasing")?);
+                let is_whole = x.dtype().is_integral() || x.dtype() == DType::Bool;
+                let dtype = if is_whole { DType::I64 } else { x.dtype() };
+                let x = x.to(dtype);
+                Ok(Plain::from_fn(dtype, &[x.sizes()[0], columns], |at| {
+                    let exponent = if increasing { at[1] } else { columns - 1 - at[1] };
+                    (0..exponent).fold(naive::convert(Scalar::Int(1), dtype), |power, _| {
+                        number::times(power, x.at(&at[..1]))
+                    })
+                })
+                .into())
+            })
+            .tolerance(4.0)
+            .refuses("a vector", given(make::numbers(DType::F32, &[2, 2], 0)))
+            .refuses("`N` is -1", given(make::numbers(DType::F32, &[2], 0)).and(-1));
+        samples.differs(Vander, departures::math::NOT_FINITE);
+        samples.differs(Vander, AT_THE_END);
+        // As `cumprod`.
+        samples.rounds(Vander, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(1024)));
+    }
+
+    /// Of complex powers.
+    const AT_THE_END: Difference = Difference {
+        id: "complex-powers-at-the-end-of-the-range",
+        what: "torch rounds complex powers elsewhere: one that is just below the end of the range here may be beyond it there, or the reverse",
+        why: "both are as near to the mathematical result as hundreds of products are",
+        test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
+        when: |seen| {
+            seen.each(|(dtype, ours, torch)| {
+                let end = finfo(*dtype).map_or(f64::INFINITY, |limits| limits.max / 4.0);
+                let leaves = |x: &Complex64| !x.is_finite() || x.re.abs().max(x.im.abs()) > end;
+                let is_beyond = !ours.is_finite() || !torch.is_finite();
+                dtype.is_complex() && is_beyond && leaves(ours) && leaves(torch)
+            })
+        },
+        directed: None,
+    };
 }

@@ -1,13 +1,12 @@
 //! What operators share that limit elements to a range: shape rules and samples.
 
-use opgrid_core::{DType, Operator, Result, Scalar};
+use opgrid_core::{DType, Result, Scalar};
 
 use super::extremum::shared;
 use super::{derivatives, pointwise};
 use crate::error::argument;
 use crate::kernels::clamp;
 use crate::layers::autograd::Gradients;
-use crate::samples::{Inputs, ORDERED, Plain, Sample, Samples, given, make, naive, number};
 use crate::tensor::choose::unsupported;
 use crate::tensor::{Tensor, TensorSpec, result_type};
 
@@ -126,81 +125,92 @@ fn check_given(is_given: bool) -> Result<()> {
     }
 }
 
-/// The element within the bounds that are there.
-fn limited(x: Scalar, low: Option<Scalar>, high: Option<Scalar>) -> Scalar {
-    let x = low.map_or(x, |low| number::chosen(x, low, |order| order.is_lt()));
-    high.map_or(x, |high| number::chosen(x, high, |order| order.is_gt()))
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use opgrid_core::Operator;
 
-/// Samples of an operator with numbers as bounds, of the arguments that `names` says.
-pub(crate) fn samples_by_numbers<O: Operator>(
-    samples: &mut Samples,
-    operator: O,
-    inputs: fn(DType) -> Vec<Sample>,
-) {
-    let reference = |it: &Inputs| {
-        let (x, low, high) = (it.tensor("self")?, it.option::<Scalar>("min")?, it.option::<Scalar>("max")?);
-        let numbers: Vec<&str> = [("min", low), ("max", high)]
-            .into_iter()
-            .filter(|(_, bound)| bound.is_some())
-            .map(|(name, _)| name)
-            .collect();
-        let dtype = match x.dtype().is_floating_point() {
-            true => x.dtype(),
-            false => it.common_dtype(&[&["self"], &numbers[..]].concat())?,
+    use super::*;
+    use crate::samples::prelude::*;
+
+    /// The element within the bounds that are there.
+    fn limited(x: Scalar, low: Option<Scalar>, high: Option<Scalar>) -> Scalar {
+        let x = low.map_or(x, |low| number::chosen(x, low, |order| order.is_lt()));
+        high.map_or(x, |high| number::chosen(x, high, |order| order.is_gt()))
+    }
+
+    /// Samples of an operator with numbers as bounds, of the arguments that `names` says.
+    pub(crate) fn by_numbers<O: Operator>(
+        samples: &mut Samples,
+        operator: O,
+        inputs: fn(DType) -> Vec<Sample>,
+    ) {
+        let reference = |it: &Inputs| {
+            let (x, low, high) =
+                (it.tensor("self")?, it.option::<Scalar>("min")?, it.option::<Scalar>("max")?);
+            let numbers: Vec<&str> = [("min", low), ("max", high)]
+                .into_iter()
+                .filter(|(_, bound)| bound.is_some())
+                .map(|(name, _)| name)
+                .collect();
+            let dtype = match x.dtype().is_floating_point() {
+                true => x.dtype(),
+                false => it.common_dtype(&[&["self"], &numbers[..]].concat())?,
+            };
+            let number = |number: Scalar| naive::convert(number, dtype);
+            let one = |position: &[i64]| limited(number(x.at(position)), low.map(number), high.map(number));
+            Ok(Plain::from_fn(dtype, x.sizes(), one).into())
         };
-        let number = |number: Scalar| naive::convert(number, dtype);
-        let one = |position: &[i64]| limited(number(x.at(position)), low.map(number), high.map(number));
-        Ok(Plain::from_fn(dtype, x.sizes(), one).into())
-    };
-    samples.of_function(operator, ORDERED, inputs, reference);
-}
+        samples.of_function(operator, ORDERED, inputs, reference);
+    }
 
-/// The same with tensors as bounds.
-pub(crate) fn samples_by_tensors<O: Operator>(
-    samples: &mut Samples,
-    operator: O,
-    dtypes: &[DType],
-    inputs: fn(DType) -> Vec<Sample>,
-) {
-    let reference = |it: &Inputs| {
-        let bound = |name: &str| it.tensor(name).ok();
-        let (x, low, high) = (it.tensor("self")?, bound("min"), bound("max"));
-        let dtype = it.common_dtype(
-            &["self", "min", "max"].map(|name| if bound(name).is_some() { name } else { "" }),
-        )?;
-        let shapes = [Some(x), low, high].into_iter().flatten().map(Plain::sizes);
-        let sizes = naive::broadcast(shapes)?;
-        Ok(Plain::from_fn(dtype, &sizes, |position| {
-            let at = |tensor: &Plain| naive::convert(tensor.at(position), dtype);
-            let low = low.map(at);
-            match low {
-                Some(low) if number::is_nan(low) => low,
-                low => limited(at(x), low, high.map(at)),
-            }
-        })
-        .into())
-    };
-    samples.of_function(operator, dtypes, inputs, reference).refuses("does not broadcast", make::misfits());
-}
+    /// The same with tensors as bounds.
+    pub(crate) fn by_tensors<O: Operator>(
+        samples: &mut Samples,
+        operator: O,
+        dtypes: &[DType],
+        inputs: fn(DType) -> Vec<Sample>,
+    ) {
+        let reference = |it: &Inputs| {
+            let bound = |name: &str| it.tensor(name).ok();
+            let (x, low, high) = (it.tensor("self")?, bound("min"), bound("max"));
+            let dtype = it.common_dtype(
+                &["self", "min", "max"].map(|name| if bound(name).is_some() { name } else { "" }),
+            )?;
+            let shapes = [Some(x), low, high].into_iter().flatten().map(Plain::sizes);
+            let sizes = naive::broadcast(shapes)?;
+            Ok(Plain::from_fn(dtype, &sizes, |position| {
+                let at = |tensor: &Plain| naive::convert(tensor.at(position), dtype);
+                let low = low.map(at);
+                match low {
+                    Some(low) if number::is_nan(low) => low,
+                    low => limited(at(x), low, high.map(at)),
+                }
+            })
+            .into())
+        };
+        samples
+            .of_function(operator, dtypes, inputs, reference)
+            .refuses("does not broadcast", make::misfits());
+    }
 
-/// Tensors with one tensor as a bound.
-pub(crate) fn one_tensor(dtype: DType) -> Vec<Sample> {
-    make::computed_in(ORDERED, dtype, make::pairs(dtype))
-}
+    /// Tensors with one tensor as a bound.
+    pub(crate) fn one_tensor(dtype: DType) -> Vec<Sample> {
+        make::computed_in(ORDERED, dtype, make::pairs(dtype))
+    }
 
-/// Tensors with a lower bound, an upper bound, or both, of integers and floats.
-pub(crate) fn numbers(dtype: DType) -> Vec<Sample> {
-    let x = || make::numbers(dtype, &[2, 3], 1);
-    let both = make::unary(dtype).into_iter().map(|sample| sample.and(1).and(3));
-    let crossed = [given(x()).and(3).and(1), given(x()).and(0.5).and(2.5)];
-    let single = [given(x()).and(2), given(x()).named("max", 2), given(x()).named("max", 1.5)];
-    both.chain(crossed).chain(single).collect()
-}
+    /// Tensors with a lower bound, an upper bound, or both, of integers and floats.
+    pub(crate) fn numbers(dtype: DType) -> Vec<Sample> {
+        let x = || make::numbers(dtype, &[2, 3], 1);
+        let both = make::unary(dtype).into_iter().map(|sample| sample.and(1).and(3));
+        let crossed = [given(x()).and(3).and(1), given(x()).and(0.5).and(2.5)];
+        let single = [given(x()).and(2), given(x()).named("max", 2), given(x()).named("max", 1.5)];
+        both.chain(crossed).chain(single).collect()
+    }
 
-/// Tensors with one number as a bound.
-pub(crate) fn one_number(dtype: DType) -> Vec<Sample> {
-    let x = || make::numbers(dtype, &[2, 3], 1);
-    let all = make::unary(dtype).into_iter().map(|sample| sample.and(2));
-    all.chain([given(x()).and(1.5)]).collect()
+    /// Tensors with one number as a bound.
+    pub(crate) fn one_number(dtype: DType) -> Vec<Sample> {
+        let x = || make::numbers(dtype, &[2, 3], 1);
+        let all = make::unary(dtype).into_iter().map(|sample| sample.and(2));
+        all.chain([given(x()).and(1.5)]).collect()
+    }
 }

@@ -1,14 +1,12 @@
 //! What convolutions share: the checks of their arguments, sizes, formats, and plain loops for samples.
 
-use opgrid_core::{DType, MemoryFormat, Result, Scalar};
+use opgrid_core::{DType, MemoryFormat, Result};
 
 use super::images::numbers;
 use super::products;
 use crate::error::argument;
-use crate::kernels::products::{Windows, has_amx};
+use crate::kernels::products::Windows;
 use crate::ops::{ComplexParts, Convolution, ConvolutionBackward, Imag, Real};
-use crate::samples::differences::DIED;
-use crate::samples::{Argument, Difference, Directed, Operand, Part, Plain, naive, number};
 use crate::tensor::{Dims, Geometry, Tensor, TensorSpec};
 
 /// How a window moves over images. Lists have a number for each dimension of images, or one for all.
@@ -253,350 +251,6 @@ pub(crate) fn format_of(dtype: DType, tensors: [&Geometry; 2]) -> Result<MemoryF
     Ok(MemoryFormat::Contiguous)
 }
 
-/// Images with zeros around them.
-pub(crate) fn padded(images: &Plain, before: &[i64], after: &[i64]) -> Plain {
-    let mut sizes = images.sizes().to_vec();
-    for (dim, size) in sizes[2..].iter_mut().enumerate() {
-        *size += before[dim] + after[dim];
-    }
-    Plain::from_fn(images.dtype(), &sizes, |position| {
-        let mut own = position.to_vec();
-        own[2..].iter_mut().zip(before).for_each(|(at, before)| *at -= before);
-        let is_inside = own.iter().zip(images.sizes()).all(|(at, size)| (0..*size).contains(at));
-        if is_inside { images.at(&own) } else { Scalar::Int(0) }
-    })
-}
-
-/// Calls `visit` for each product of an element with a weight that is added to an element of the result, with the positions
-/// of the three: result, input, weight.
-pub(crate) fn for_each_product(
-    input: &[i64],
-    weight: &[i64],
-    movement: Movement<'_>,
-    mut visit: impl FnMut(&[i64], &[i64], &[i64]),
-) -> Result<()> {
-    let Plan { windows, sizes } = Plan::new(input, weight, movement)?;
-    let dims = sizes.len() - 2;
-    let (images, places) = match movement.transposed {
-        true => (&sizes[2..], &input[2..]),
-        false => (&input[2..], &sizes[2..]),
-    };
-    let (channels, filters) = (windows.channels as i64, windows.filters as i64);
-    let last = |list: [usize; 3]| list[3 - dims..].iter().map(|size| *size as i64).collect::<Vec<_>>();
-    let [window, step, dilation, padding] =
-        [windows.window, windows.step, windows.dilation, windows.padding].map(last);
-    for outer in naive::positions(&[input[0], movement.groups, channels, filters]) {
-        let [image, group, channel, filter] = outer[..] else { continue };
-        let (from, to) = (group * channels + channel, group * filters + filter);
-        for place in naive::positions(places) {
-            for tap in naive::positions(&window) {
-                let at: Vec<i64> = (0..dims)
-                    .map(|dim| place[dim] * step[dim] + tap[dim] * dilation[dim] - padding[dim])
-                    .collect();
-                if at.iter().zip(images).any(|(at, size)| *at < 0 || at >= size) {
-                    continue;
-                }
-                let (element, place) =
-                    ([&[image, from], &at[..]].concat(), [&[image, to], &place[..]].concat());
-                let weight = [&[to, channel], &tap[..]].concat();
-                match movement.transposed {
-                    true => visit(&element, &place, &weight),
-                    false => visit(&place, &element, &weight),
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// A convolution, product by product.
-pub(crate) fn naive(
-    input: &Plain,
-    weight: &Plain,
-    bias: Option<&Plain>,
-    movement: Movement<'_>,
-) -> Result<Plain> {
-    let Plan { sizes, .. } = Plan::new(input.sizes(), weight.sizes(), movement)?;
-    // Narrow floats are rounded once.
-    let wide = match input.dtype() {
-        DType::F16 | DType::BF16 | DType::F32 => DType::F64,
-        dtype => dtype,
-    };
-    let bias = |channel: i64| bias.map_or(Scalar::Int(0), |bias| bias.at(&[channel]));
-    let mut result = Plain::from_fn(wide, &sizes, |position| bias(position[1]));
-    for_each_product(input.sizes(), weight.sizes(), movement, |place, element, filter| {
-        let product = number::times(input.at(element), weight.at(filter));
-        result.set(place, number::plus(result.at(place), product));
-    })?;
-    Ok(result.to(input.dtype()))
-}
-
-/// A convolution of samples.
-#[derive(Clone, Copy)]
-pub(crate) struct Case {
-    pub image: &'static [i64],
-    pub weight: &'static [i64],
-    pub stride: &'static [i64],
-    pub padding: &'static [i64],
-    pub dilation: &'static [i64],
-    pub transposed: bool,
-    pub output_padding: &'static [i64],
-    pub groups: i64,
-}
-
-impl Case {
-    const fn new(image: &'static [i64], weight: &'static [i64], groups: i64) -> Self {
-        let (one, zero): (&[i64], &[i64]) = (&[1], &[0]);
-        Self {
-            image,
-            weight,
-            stride: one,
-            padding: zero,
-            dilation: one,
-            transposed: false,
-            output_padding: zero,
-            groups,
-        }
-    }
-
-    const fn moved(self, stride: &'static [i64], padding: &'static [i64], dilation: &'static [i64]) -> Self {
-        Self { stride, padding, dilation, ..self }
-    }
-
-    const fn transposed(self, output_padding: &'static [i64]) -> Self {
-        Self { transposed: true, output_padding, ..self }
-    }
-
-    pub(crate) fn movement(&self) -> Movement<'static> {
-        let Self { stride, padding, dilation, transposed, output_padding, groups, .. } = *self;
-        Movement { stride, padding, dilation, transposed, output_padding, groups }
-    }
-}
-
-/// In one to three dimensions, with and without groups, and each kernel's edges.
-pub(crate) const CASES: [Case; 22] = [
-    Case::new(&[1, 1, 5], &[1, 1, 3], 1),
-    Case::new(&[2, 3, 6], &[4, 3, 3], 1).moved(&[2], &[1], &[1]),
-    Case::new(&[2, 4, 7], &[4, 2, 2], 2).moved(&[1], &[3], &[2]),
-    Case::new(&[0, 2, 5], &[3, 2, 3], 1),
-    Case::new(&[2, 3, 5, 6], &[4, 3, 3, 2], 1).moved(&[1, 2], &[1, 0], &[1]),
-    Case::new(&[1, 4, 6, 6], &[4, 1, 3, 3], 4).moved(&[1], &[1], &[1]),
-    Case::new(&[1, 2, 4, 40], &[2, 1, 3, 3], 2).moved(&[1], &[1], &[1]),
-    Case::new(&[1, 2, 4, 70], &[4, 1, 1, 3], 2).moved(&[1, 2], &[0, 4], &[1, 2]),
-    Case::new(&[1, 1, 3, 120], &[1, 1, 2, 2], 1).moved(&[1, 3], &[0], &[1]),
-    Case::new(&[3, 5, 4, 4], &[7, 5, 1, 1], 1),
-    Case::new(&[1, 13, 3, 3], &[5, 13, 3, 3], 1).moved(&[1], &[2], &[1]),
-    Case::new(&[2, 2, 3, 4, 3], &[3, 2, 2, 2, 2], 1).moved(&[1, 2, 1], &[1], &[1]),
-    Case::new(&[1, 2, 4, 3, 5], &[2, 1, 2, 2, 3], 2).moved(&[1], &[0, 1, 1], &[2, 1, 1]),
-    Case::new(&[2, 0, 4], &[3, 0, 2], 1),
-    Case::new(&[1, 2, 4], &[2, 3, 3], 1).transposed(&[0]),
-    Case::new(&[2, 4, 3], &[4, 2, 3], 2).moved(&[3], &[1], &[2]).transposed(&[2]),
-    Case::new(&[1, 3, 4, 3], &[3, 5, 3, 2], 1).moved(&[2, 1], &[1, 0], &[1]).transposed(&[1, 0]),
-    Case::new(&[0, 3, 4, 3], &[3, 2, 3, 2], 1).moved(&[2, 1], &[1, 0], &[1]).transposed(&[1, 0]),
-    Case::new(&[1, 4, 5, 5], &[4, 1, 3, 3], 4).moved(&[2], &[0], &[1]).transposed(&[0]),
-    Case::new(&[2, 2, 2, 3, 2], &[2, 3, 2, 1, 2], 1)
-        .moved(&[2, 1, 1], &[1, 0, 1], &[1])
-        .transposed(&[1, 0, 0]),
-    // Few enough elements for the checks of gradients.
-    Case::new(&[1, 2, 2, 2], &[2, 1, 2, 1], 2).moved(&[1], &[1, 0], &[1]),
-    Case::new(&[1, 2, 1, 2], &[2, 1, 1, 2], 2).moved(&[2, 1], &[0], &[1]).transposed(&[1, 0]),
-];
-
-/// The differences from torch that all convolutions have.
-pub(crate) const DIFFERENCES: &[Difference] = &[
-    ALL_NUMBERS,
-    WITHOUT_CHANNELS,
-    WITHOUT_FILTERS,
-    ORDER_OF_VOLUMES,
-    MIXED_GROUPS,
-    ON_TILES,
-    ORDER_OF_LINES,
-    DTYPE_OF_BIAS,
-];
-
-const ALL_NUMBERS: Difference = Difference {
-    id: "convolutions-of-all-numbers",
-    what: "torch convolves complex numbers in conv1d, conv2d and conv3d but not in convolution, and narrow integers \
-           but not transposed; here all convolutions take all dtypes of numbers",
-    why: "what some convolutions can do the others should not lack",
-    test: ("opgrid-tensor/tests/all/images.rs", "all_numbers_are_convolved"),
-    when: |seen| seen.torch_refuses("not implemented for"),
-    directed: None,
-};
-
-const WITHOUT_CHANNELS: Difference = Difference {
-    id: "convolutions-without-channels",
-    what: "torch gives images without channels where the input has none, however many filters there are; here each \
-           filter gives a channel, of zeros or its bias",
-    why: "the sum of nothing is zero, and the shape of a result must not depend on the number of its terms",
-    test: ("opgrid-tensor/tests/all/images.rs", "a_convolution_without_channels_gives_the_bias"),
-    when: |seen| {
-        let has_none = seen.tensor("weight").is_some_and(|weight| weight.geometry.sizes().get(1) == Some(&0));
-        let is_empty = seen.inputs().iter().any(|input| input.is_empty());
-        let is_other = matches!(seen.part, Part::Sizes | Part::Strides | Part::Values | Part::Written);
-        is_empty && seen.torch_gives_nothing() || has_none && is_other
-    },
-    directed: None,
-};
-
-/// Of their gradients.
-pub(crate) const GRADIENTS_ARE_CHECKED: Difference = Difference {
-    id: "gradients-of-convolutions-are-checked",
-    what: "torch reads gradients of another number of images than there are, and filters of another dtype, takes dilations of \
-           zero, integers of dilated volumes, and of nothing any dtype; here they are refused",
-    why: "memory that is not the gradient's must not be read, and integers have no gradient",
-    test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
-    when: |seen| {
-        let words = ["argument `grad_output` has shape", "convert one of them", "argument `dilation` is"];
-        let is_taken = |input: &Operand| input.is_empty() || input.dtype.is_integral();
-        words.into_iter().any(|words| seen.we_refuse(words))
-            || seen.tensor("input").is_some_and(is_taken) && seen.we_refuse("expected a floating-point dtype")
-    },
-    directed: None,
-};
-
-/// The same.
-pub(crate) const OUTPUT_PADDING: Difference = Difference {
-    id: "output-padding-that-says-nothing",
-    what: "torch passes over `output_padding` in convolutions that are not transposed, but not in their gradients; here in both",
-    why: "what is computed has a gradient",
-    test: ("opgrid-tensor/tests/all/differences/computed.rs", "gradients_of_padded_outputs"),
-    when: |seen| seen.torch_refuses("output_padding is not supported for non-transposed convolutions"),
-    directed: None,
-};
-
-/// The same.
-pub(crate) const WITHOUT_IMAGES: Difference = Difference {
-    id: "gradients-of-no-images-lie-in-rows",
-    what: "torch gives the gradient of filters their order where there are no images, and that of a bias no dimension, or the \
-           sizes that are named, which it passes over else; here they are as with images",
-    why: "one rule for all gradients",
-    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_that_are_made_lie_in_rows"),
-    when: |seen| {
-        let is_empty = seen.tensor("input").is_some_and(Operand::is_empty);
-        // Of the bias it gives one number, or as many as it is told.
-        let is_named = matches!(seen.argument("bias_sizes"), Some(Argument::Ints(_)));
-        let is_of_bias = seen.torch == "[]" || is_named && matches!(seen.part, Part::Sizes | Part::Strides);
-        let is_refused =
-            is_named && seen.torch_refuses("size must be non-negative") || seen.torch_refuses(DIED);
-        is_empty && (seen.are_both_dense() || is_of_bias || is_refused)
-    },
-    directed: None,
-};
-
-const WITHOUT_FILTERS: Difference = Difference {
-    id: "convolutions-without-filters",
-    what: "torch has no transposed convolution without filters, and no gradients of it; here its result has no elements",
-    why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/all/differences/computed.rs", "products_and_slices_of_nothing"),
-    when: |seen| {
-        let is_empty = seen.tensor("weight").is_some_and(Operand::is_empty);
-        is_empty
-            && (seen.we_give_nothing() && seen.torch_refuses("")
-                || seen.torch_refuses("weight tensor expected"))
-    },
-    directed: None,
-};
-
-const ORDER_OF_VOLUMES: Difference = Difference {
-    id: "results-of-volumes-lie-as-their-inputs",
-    what: "torch gives some convolutions of volumes in rows, whatever order the input has, and takes others of one \
-           channel, or of complex numbers with filters that lie so, for channels-last; here the result has the order of the input as with images",
-    why: "one rule for all convolutions",
-    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-    when: |seen| {
-        let sizes = |name: &str| seen.tensor(name).map(|tensor| tensor.geometry.sizes());
-        let of_volumes = sizes("weight").is_some_and(|sizes| sizes.len() == 5);
-        // A stack of volumes of one channel lies in both orders.
-        let is_both = sizes("input").is_some_and(|sizes| sizes.len() == 5 && sizes[1] == 1);
-        let of_complex = seen.tensor("input").is_some_and(|input| input.dtype.is_complex());
-        of_volumes && (seen.lies_in_rows_there() || (is_both || of_complex) && seen.lies_in_rows_here())
-    },
-    directed: None,
-};
-
-const MIXED_GROUPS: Difference = Difference {
-    id: "groups-of-transposed-convolutions",
-    what: "torch mixes up the groups of transposed convolutions where input and filters lie channels-last; here they have the \
-           results that they have in rows",
-    why: "the mathematical result",
-    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-    when: |seen| {
-        let has_gaps = |input: &&Operand| input.geometry.dims() >= 4 && !input.geometry.is_contiguous();
-        let groups = seen.number("groups").and_then(|groups| groups.to_f64().ok());
-        groups.is_some_and(|groups| groups > 1.0)
-            && !seen.elements.is_empty()
-            && seen.inputs().into_iter().filter(has_gaps).count() > 1
-    },
-    directed: Some(Directed {
-        operator: "aten::conv_transpose2d.input",
-        arguments: || {
-            let image: [f64; 72] = std::array::from_fn(|at| at as f64);
-            let filters: [f64; 16] = std::array::from_fn(|at| (at * at) as f64);
-            let (image_lies, filters_lie) =
-                ((&[1, 4, 6, 3][..], &[72, 1, 12, 4][..], 0), (&[4, 2, 2, 1][..], &[4, 1, 2, 1][..], 0));
-            vec![
-                ("input", Operand::strided(0, DType::F32, image_lies, &image).into()),
-                ("weight", Operand::strided(1, DType::F32, filters_lie, &filters).into()),
-                ("bias", Argument::None),
-                ("stride", Argument::Ints(vec![2, 2])),
-                ("padding", Argument::Ints(vec![0, 0])),
-                ("output_padding", Argument::Ints(vec![0, 0])),
-                ("groups", Scalar::Int(2).into()),
-            ]
-        },
-        needs: None,
-    }),
-};
-
-const ON_TILES: Difference = Difference {
-    id: "convolutions-of-bfloat16-on-tiles",
-    what: "where a processor has AMX, torch forgets the bias of places that no window of a transposed convolution of bfloat16 reaches, \
-           and reads what it never wrote in others with strides; here their results are those of all processors",
-    why: "the mathematical result",
-    test: ("opgrid-tensor/tests/all/differences/computed.rs", "convolutions_of_bfloat16_with_strides"),
-    when: |seen| {
-        let has_strides = matches!(seen.argument("stride"), Some(Argument::Ints(strides)) if strides.iter().any(|stride| *stride > 1));
-        let is_of = |dtype| seen.tensor("input").is_some_and(|input| input.dtype == dtype);
-        has_amx() && has_strides && is_of(DType::BF16) && !seen.elements.is_empty()
-    },
-    directed: None,
-};
-
-const ORDER_OF_LINES: Difference = Difference {
-    id: "results-of-lines-lie-in-rows",
-    what: "torch convolves lines as images of one row, which may look channels-last; here the result \
-       lies in rows",
-    why: "lines have no channels-last order",
-    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-    when: |seen| matches!(seen.sizes.len(), 2 | 3) && seen.lies_in_rows_here(),
-    directed: None,
-};
-
-/// Of convolutions, products with a vector, and layers of recurrent networks.
-pub(crate) const DTYPE_OF_BIAS: Difference = Difference {
-    id: "dtypes-of-biases",
-    what: "torch adds biases of any dtype in some convolutions, to products with a vector, and in layers of recurrent networks; here they \
-           have the dtype of the input",
-    why: "one rule for all biases",
-    test: ("opgrid-tensor/tests/all/differences/refused.rs", "dtypes_that_differ"),
-    when: |seen| {
-        let is_bias = seen.we_refuse("argument `bias`") || seen.we_refuse("a bias has dtype");
-        is_bias && seen.we_refuse("convert one of them")
-    },
-    directed: Some(Directed {
-        operator: "aten::conv_transpose2d.input",
-        arguments: || {
-            vec![
-                ("input", Operand::rows(0, DType::F32, &[1, 1, 2, 2], &[1.0; 4]).into()),
-                ("weight", Operand::rows(1, DType::F32, &[1, 1, 1, 1], &[1.0]).into()),
-                ("bias", Operand::rows(2, DType::I32, &[1], &[1.0]).into()),
-            ]
-        },
-        needs: None,
-    }),
-};
-
 /// A [`Movement`] that derivatives keep.
 pub(crate) struct Moved {
     lists: [Dims; 4],
@@ -683,4 +337,366 @@ impl Moved {
         };
         Ok([whole(0)?, whole(1)?, whole(2)?])
     }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use opgrid_core::Scalar;
+
+    use super::*;
+    use crate::kernels::products::has_amx;
+    use crate::samples::differences::DIED;
+    use crate::samples::prelude::*;
+
+    /// Images with zeros around them.
+    pub(crate) fn padded(images: &Plain, before: &[i64], after: &[i64]) -> Plain {
+        let mut sizes = images.sizes().to_vec();
+        for (dim, size) in sizes[2..].iter_mut().enumerate() {
+            *size += before[dim] + after[dim];
+        }
+        Plain::from_fn(images.dtype(), &sizes, |position| {
+            let mut own = position.to_vec();
+            own[2..].iter_mut().zip(before).for_each(|(at, before)| *at -= before);
+            let is_inside = own.iter().zip(images.sizes()).all(|(at, size)| (0..*size).contains(at));
+            if is_inside { images.at(&own) } else { Scalar::Int(0) }
+        })
+    }
+
+    /// Calls `visit` for each product of an element with a weight that is added to an element of the result, with the positions
+    /// of the three: result, input, weight.
+    pub(crate) fn for_each_product(
+        input: &[i64],
+        weight: &[i64],
+        movement: Movement<'_>,
+        mut visit: impl FnMut(&[i64], &[i64], &[i64]),
+    ) -> Result<()> {
+        let Plan { windows, sizes } = Plan::new(input, weight, movement)?;
+        let dims = sizes.len() - 2;
+        let (images, places) = match movement.transposed {
+            true => (&sizes[2..], &input[2..]),
+            false => (&input[2..], &sizes[2..]),
+        };
+        let (channels, filters) = (windows.channels as i64, windows.filters as i64);
+        let last = |list: [usize; 3]| list[3 - dims..].iter().map(|size| *size as i64).collect::<Vec<_>>();
+        let [window, step, dilation, padding] =
+            [windows.window, windows.step, windows.dilation, windows.padding].map(last);
+        for outer in naive::positions(&[input[0], movement.groups, channels, filters]) {
+            let [image, group, channel, filter] = outer[..] else { continue };
+            let (from, to) = (group * channels + channel, group * filters + filter);
+            for place in naive::positions(places) {
+                for tap in naive::positions(&window) {
+                    let at: Vec<i64> = (0..dims)
+                        .map(|dim| place[dim] * step[dim] + tap[dim] * dilation[dim] - padding[dim])
+                        .collect();
+                    if at.iter().zip(images).any(|(at, size)| *at < 0 || at >= size) {
+                        continue;
+                    }
+                    let (element, place) =
+                        ([&[image, from], &at[..]].concat(), [&[image, to], &place[..]].concat());
+                    let weight = [&[to, channel], &tap[..]].concat();
+                    match movement.transposed {
+                        true => visit(&element, &place, &weight),
+                        false => visit(&place, &element, &weight),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A convolution, product by product.
+    pub(crate) fn naive(
+        input: &Plain,
+        weight: &Plain,
+        bias: Option<&Plain>,
+        movement: Movement<'_>,
+    ) -> Result<Plain> {
+        let Plan { sizes, .. } = Plan::new(input.sizes(), weight.sizes(), movement)?;
+        // Narrow floats are rounded once.
+        let wide = match input.dtype() {
+            DType::F16 | DType::BF16 | DType::F32 => DType::F64,
+            dtype => dtype,
+        };
+        let bias = |channel: i64| bias.map_or(Scalar::Int(0), |bias| bias.at(&[channel]));
+        let mut result = Plain::from_fn(wide, &sizes, |position| bias(position[1]));
+        for_each_product(input.sizes(), weight.sizes(), movement, |place, element, filter| {
+            let product = number::times(input.at(element), weight.at(filter));
+            result.set(place, number::plus(result.at(place), product));
+        })?;
+        Ok(result.to(input.dtype()))
+    }
+
+    /// A convolution of samples.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Case {
+        pub(crate) image: &'static [i64],
+        pub(crate) weight: &'static [i64],
+        pub(crate) stride: &'static [i64],
+        pub(crate) padding: &'static [i64],
+        pub(crate) dilation: &'static [i64],
+        pub(crate) transposed: bool,
+        pub(crate) output_padding: &'static [i64],
+        pub(crate) groups: i64,
+    }
+
+    impl Case {
+        const fn new(image: &'static [i64], weight: &'static [i64], groups: i64) -> Self {
+            let (one, zero): (&[i64], &[i64]) = (&[1], &[0]);
+            Self {
+                image,
+                weight,
+                stride: one,
+                padding: zero,
+                dilation: one,
+                transposed: false,
+                output_padding: zero,
+                groups,
+            }
+        }
+
+        const fn moved(
+            self,
+            stride: &'static [i64],
+            padding: &'static [i64],
+            dilation: &'static [i64],
+        ) -> Self {
+            Self { stride, padding, dilation, ..self }
+        }
+
+        const fn transposed(self, output_padding: &'static [i64]) -> Self {
+            Self { transposed: true, output_padding, ..self }
+        }
+
+        pub(crate) fn movement(&self) -> Movement<'static> {
+            let Self { stride, padding, dilation, transposed, output_padding, groups, .. } = *self;
+            Movement { stride, padding, dilation, transposed, output_padding, groups }
+        }
+    }
+
+    /// In one to three dimensions, with and without groups, and each kernel's edges.
+    pub(crate) const CASES: [Case; 22] = [
+        Case::new(&[1, 1, 5], &[1, 1, 3], 1),
+        Case::new(&[2, 3, 6], &[4, 3, 3], 1).moved(&[2], &[1], &[1]),
+        Case::new(&[2, 4, 7], &[4, 2, 2], 2).moved(&[1], &[3], &[2]),
+        Case::new(&[0, 2, 5], &[3, 2, 3], 1),
+        Case::new(&[2, 3, 5, 6], &[4, 3, 3, 2], 1).moved(&[1, 2], &[1, 0], &[1]),
+        Case::new(&[1, 4, 6, 6], &[4, 1, 3, 3], 4).moved(&[1], &[1], &[1]),
+        Case::new(&[1, 2, 4, 40], &[2, 1, 3, 3], 2).moved(&[1], &[1], &[1]),
+        Case::new(&[1, 2, 4, 70], &[4, 1, 1, 3], 2).moved(&[1, 2], &[0, 4], &[1, 2]),
+        Case::new(&[1, 1, 3, 120], &[1, 1, 2, 2], 1).moved(&[1, 3], &[0], &[1]),
+        Case::new(&[3, 5, 4, 4], &[7, 5, 1, 1], 1),
+        Case::new(&[1, 13, 3, 3], &[5, 13, 3, 3], 1).moved(&[1], &[2], &[1]),
+        Case::new(&[2, 2, 3, 4, 3], &[3, 2, 2, 2, 2], 1).moved(&[1, 2, 1], &[1], &[1]),
+        Case::new(&[1, 2, 4, 3, 5], &[2, 1, 2, 2, 3], 2).moved(&[1], &[0, 1, 1], &[2, 1, 1]),
+        Case::new(&[2, 0, 4], &[3, 0, 2], 1),
+        Case::new(&[1, 2, 4], &[2, 3, 3], 1).transposed(&[0]),
+        Case::new(&[2, 4, 3], &[4, 2, 3], 2).moved(&[3], &[1], &[2]).transposed(&[2]),
+        Case::new(&[1, 3, 4, 3], &[3, 5, 3, 2], 1).moved(&[2, 1], &[1, 0], &[1]).transposed(&[1, 0]),
+        Case::new(&[0, 3, 4, 3], &[3, 2, 3, 2], 1).moved(&[2, 1], &[1, 0], &[1]).transposed(&[1, 0]),
+        Case::new(&[1, 4, 5, 5], &[4, 1, 3, 3], 4).moved(&[2], &[0], &[1]).transposed(&[0]),
+        Case::new(&[2, 2, 2, 3, 2], &[2, 3, 2, 1, 2], 1)
+            .moved(&[2, 1, 1], &[1, 0, 1], &[1])
+            .transposed(&[1, 0, 0]),
+        // Few enough elements for the checks of gradients.
+        Case::new(&[1, 2, 2, 2], &[2, 1, 2, 1], 2).moved(&[1], &[1, 0], &[1]),
+        Case::new(&[1, 2, 1, 2], &[2, 1, 1, 2], 2).moved(&[2, 1], &[0], &[1]).transposed(&[1, 0]),
+    ];
+
+    /// The differences from torch that all convolutions have.
+    pub(crate) const DIFFERENCES: &[Difference] = &[
+        ALL_NUMBERS,
+        WITHOUT_CHANNELS,
+        WITHOUT_FILTERS,
+        ORDER_OF_VOLUMES,
+        MIXED_GROUPS,
+        ON_TILES,
+        ORDER_OF_LINES,
+        DTYPE_OF_BIAS,
+    ];
+
+    const ALL_NUMBERS: Difference = Difference {
+        id: "convolutions-of-all-numbers",
+        what: "torch convolves complex numbers in conv1d, conv2d and conv3d but not in convolution, and narrow integers \
+               but not transposed; here all convolutions take all dtypes of numbers",
+        why: "what some convolutions can do the others should not lack",
+        test: ("opgrid-tensor/tests/all/images.rs", "all_numbers_are_convolved"),
+        when: |seen| seen.torch_refuses("not implemented for"),
+        directed: None,
+    };
+
+    const WITHOUT_CHANNELS: Difference = Difference {
+        id: "convolutions-without-channels",
+        what: "torch gives images without channels where the input has none, however many filters there are; here each \
+               filter gives a channel, of zeros or its bias",
+        why: "the sum of nothing is zero, and the shape of a result must not depend on the number of its terms",
+        test: ("opgrid-tensor/tests/all/images.rs", "a_convolution_without_channels_gives_the_bias"),
+        when: |seen| {
+            let has_none =
+                seen.tensor("weight").is_some_and(|weight| weight.geometry.sizes().get(1) == Some(&0));
+            let is_empty = seen.inputs().iter().any(|input| input.is_empty());
+            let is_other = matches!(seen.part, Part::Sizes | Part::Strides | Part::Values | Part::Written);
+            is_empty && seen.torch_gives_nothing() || has_none && is_other
+        },
+        directed: None,
+    };
+
+    /// Of their gradients.
+    pub(crate) const GRADIENTS_ARE_CHECKED: Difference = Difference {
+        id: "gradients-of-convolutions-are-checked",
+        what: "torch reads gradients of another number of images than there are, and filters of another dtype, takes dilations of \
+               zero, integers of dilated volumes, and of nothing any dtype; here they are refused",
+        why: "memory that is not the gradient's must not be read, and integers have no gradient",
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
+        when: |seen| {
+            let words = ["argument `grad_output` has shape", "convert one of them", "argument `dilation` is"];
+            let is_taken = |input: &Operand| input.is_empty() || input.dtype.is_integral();
+            words.into_iter().any(|words| seen.we_refuse(words))
+                || seen.tensor("input").is_some_and(is_taken)
+                    && seen.we_refuse("expected a floating-point dtype")
+        },
+        directed: None,
+    };
+
+    /// The same.
+    pub(crate) const OUTPUT_PADDING: Difference = Difference {
+        id: "output-padding-that-says-nothing",
+        what: "torch passes over `output_padding` in convolutions that are not transposed, but not in their gradients; here in both",
+        why: "what is computed has a gradient",
+        test: ("opgrid-tensor/tests/all/differences/computed.rs", "gradients_of_padded_outputs"),
+        when: |seen| seen.torch_refuses("output_padding is not supported for non-transposed convolutions"),
+        directed: None,
+    };
+
+    /// The same.
+    pub(crate) const WITHOUT_IMAGES: Difference = Difference {
+        id: "gradients-of-no-images-lie-in-rows",
+        what: "torch gives the gradient of filters their order where there are no images, and that of a bias no dimension, or the \
+               sizes that are named, which it passes over else; here they are as with images",
+        why: "one rule for all gradients",
+        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_that_are_made_lie_in_rows"),
+        when: |seen| {
+            let is_empty = seen.tensor("input").is_some_and(Operand::is_empty);
+            // Of the bias it gives one number, or as many as it is told.
+            let is_named = matches!(seen.argument("bias_sizes"), Some(Argument::Ints(_)));
+            let is_of_bias =
+                seen.torch == "[]" || is_named && matches!(seen.part, Part::Sizes | Part::Strides);
+            let is_refused =
+                is_named && seen.torch_refuses("size must be non-negative") || seen.torch_refuses(DIED);
+            is_empty && (seen.are_both_dense() || is_of_bias || is_refused)
+        },
+        directed: None,
+    };
+
+    const WITHOUT_FILTERS: Difference = Difference {
+        id: "convolutions-without-filters",
+        what: "torch has no transposed convolution without filters, and no gradients of it; here its result has no elements",
+        why: "whether a program is right must not depend on its data",
+        test: ("opgrid-tensor/tests/all/differences/computed.rs", "products_and_slices_of_nothing"),
+        when: |seen| {
+            let is_empty = seen.tensor("weight").is_some_and(Operand::is_empty);
+            is_empty
+                && (seen.we_give_nothing() && seen.torch_refuses("")
+                    || seen.torch_refuses("weight tensor expected"))
+        },
+        directed: None,
+    };
+
+    const ORDER_OF_VOLUMES: Difference = Difference {
+        id: "results-of-volumes-lie-as-their-inputs",
+        what: "torch gives some convolutions of volumes in rows, whatever order the input has, and takes others of one \
+               channel, or of complex numbers with filters that lie so, for channels-last; here the result has the order of the input as with images",
+        why: "one rule for all convolutions",
+        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+        when: |seen| {
+            let sizes = |name: &str| seen.tensor(name).map(|tensor| tensor.geometry.sizes());
+            let of_volumes = sizes("weight").is_some_and(|sizes| sizes.len() == 5);
+            // A stack of volumes of one channel lies in both orders.
+            let is_both = sizes("input").is_some_and(|sizes| sizes.len() == 5 && sizes[1] == 1);
+            let of_complex = seen.tensor("input").is_some_and(|input| input.dtype.is_complex());
+            of_volumes && (seen.lies_in_rows_there() || (is_both || of_complex) && seen.lies_in_rows_here())
+        },
+        directed: None,
+    };
+
+    const MIXED_GROUPS: Difference = Difference {
+        id: "groups-of-transposed-convolutions",
+        what: "torch mixes up the groups of transposed convolutions where input and filters lie channels-last; here they have the \
+               results that they have in rows",
+        why: "the mathematical result",
+        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+        when: |seen| {
+            let has_gaps = |input: &&Operand| input.geometry.dims() >= 4 && !input.geometry.is_contiguous();
+            let groups = seen.number("groups").and_then(|groups| groups.to_f64().ok());
+            groups.is_some_and(|groups| groups > 1.0)
+                && !seen.elements.is_empty()
+                && seen.inputs().into_iter().filter(has_gaps).count() > 1
+        },
+        directed: Some(Directed {
+            operator: "aten::conv_transpose2d.input",
+            arguments: || {
+                let image: [f64; 72] = std::array::from_fn(|at| at as f64);
+                let filters: [f64; 16] = std::array::from_fn(|at| (at * at) as f64);
+                let (image_lies, filters_lie) =
+                    ((&[1, 4, 6, 3][..], &[72, 1, 12, 4][..], 0), (&[4, 2, 2, 1][..], &[4, 1, 2, 1][..], 0));
+                vec![
+                    ("input", Operand::strided(0, DType::F32, image_lies, &image).into()),
+                    ("weight", Operand::strided(1, DType::F32, filters_lie, &filters).into()),
+                    ("bias", Argument::None),
+                    ("stride", Argument::Ints(vec![2, 2])),
+                    ("padding", Argument::Ints(vec![0, 0])),
+                    ("output_padding", Argument::Ints(vec![0, 0])),
+                    ("groups", Scalar::Int(2).into()),
+                ]
+            },
+            needs: None,
+        }),
+    };
+
+    const ON_TILES: Difference = Difference {
+        id: "convolutions-of-bfloat16-on-tiles",
+        what: "where a processor has AMX, torch forgets the bias of places that no window of a transposed convolution of bfloat16 reaches, \
+               and reads what it never wrote in others with strides; here their results are those of all processors",
+        why: "the mathematical result",
+        test: ("opgrid-tensor/tests/all/differences/computed.rs", "convolutions_of_bfloat16_with_strides"),
+        when: |seen| {
+            let has_strides = matches!(seen.argument("stride"), Some(Argument::Ints(strides)) if strides.iter().any(|stride| *stride > 1));
+            let is_of = |dtype| seen.tensor("input").is_some_and(|input| input.dtype == dtype);
+            has_amx() && has_strides && is_of(DType::BF16) && !seen.elements.is_empty()
+        },
+        directed: None,
+    };
+
+    const ORDER_OF_LINES: Difference = Difference {
+        id: "results-of-lines-lie-in-rows",
+        what: "torch convolves lines as images of one row, which may look channels-last; here the result \
+           lies in rows",
+        why: "lines have no channels-last order",
+        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+        when: |seen| matches!(seen.sizes.len(), 2 | 3) && seen.lies_in_rows_here(),
+        directed: None,
+    };
+
+    /// Of convolutions, products with a vector, and layers of recurrent networks.
+    pub(crate) const DTYPE_OF_BIAS: Difference = Difference {
+        id: "dtypes-of-biases",
+        what: "torch adds biases of any dtype in some convolutions, to products with a vector, and in layers of recurrent networks; here they \
+               have the dtype of the input",
+        why: "one rule for all biases",
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "dtypes_that_differ"),
+        when: |seen| {
+            let is_bias = seen.we_refuse("argument `bias`") || seen.we_refuse("a bias has dtype");
+            is_bias && seen.we_refuse("convert one of them")
+        },
+        directed: Some(Directed {
+            operator: "aten::conv_transpose2d.input",
+            arguments: || {
+                vec![
+                    ("input", Operand::rows(0, DType::F32, &[1, 1, 2, 2], &[1.0; 4]).into()),
+                    ("weight", Operand::rows(1, DType::F32, &[1, 1, 1, 1], &[1.0]).into()),
+                    ("bias", Operand::rows(2, DType::I32, &[1], &[1.0]).into()),
+                ]
+            },
+            needs: None,
+        }),
+    };
 }

@@ -7,17 +7,13 @@ use opgrid_core::operator::KernelOf;
 use opgrid_core::schema::OperatorName;
 use opgrid_core::{
     Argument, DType, Device, DispatchKey, DispatchKeySet, Generator, Layout, Library, MemoryFormat, Operator,
-    OperatorBuilder, Result, Return, Scalar, Signature, WritesLast, compute_dispatch_key,
+    OperatorBuilder, Result, Return, Signature, WritesLast, compute_dispatch_key,
 };
 
 use crate::families::result::{check_result, give_shape, same_dtype};
 use crate::families::{DefineFamily, DefineKind, kind};
-use crate::kernels::random;
 use crate::ops::EmptyMemoryFormat;
-use crate::samples::{
-    Difference, Directed, Distribution, Expected, INEXACT, Inputs, Operand, Samples, given,
-};
-use crate::tensor::{Geometry, Tensor, TensorSpec, default_dtype};
+use crate::tensor::{Geometry, Tensor, TensorSpec};
 
 /// The signature of an operator whose last arguments are dtype, layout, device and whether memory is pinned.
 pub trait Factory: Signature {
@@ -191,25 +187,6 @@ pub(crate) fn define_drawn<P, G, O, S>(
         .closure(explicit, move |(size, generator, out)| written(size, generator, out, S::name));
 }
 
-/// Samples of such a pair of operators, whose elements have that distribution.
-pub(crate) fn samples_of_drawn<P: Operator, G: Operator>(
-    samples: &mut Samples,
-    (plain, seeded): (P, G),
-    distribution: Distribution,
-) {
-    let expected = move |it: &Inputs| -> Result<Expected> {
-        let (size, dtype): (_, Option<DType>) = (it.value("size")?, it.value("dtype")?);
-        Ok(Expected::Random(size, dtype.unwrap_or(default_dtype()), distribution))
-    };
-    let sizes = |dtype| {
-        [vec![2000], vec![40, 50], vec![0], vec![]].map(|size| given(size).named("dtype", dtype)).to_vec()
-    };
-    samples.of_function(plain, INEXACT, sizes, expected).refuses("", given([-1].to_vec()));
-    let with_generator =
-        |dtype| vec![given([2000].to_vec()).named("generator", random::generator(3)).named("dtype", dtype)];
-    samples.of_function(seeded, INEXACT, with_generator, expected);
-}
-
 /// The keys that such a call goes on with.
 ///
 /// # Errors
@@ -228,21 +205,51 @@ pub(crate) fn selected(
     }
 }
 
-/// The differences from torch that come of what stands here.
-pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
-    id: "no-pinned-memory",
-    what: "torch pins memory for a device that is not there, or does not look; here it is refused",
-    why: "there is no device that copies from it",
-    test: ("opgrid-tensor/tests/all/differences/refused.rs", "pinned_memory_is_refused"),
-    when: |seen| seen.we_refuse("asks for pinned memory"),
-    directed: Some(Directed {
-        operator: "aten::_to_copy",
-        arguments: || {
-            vec![
-                ("self", Operand::rows(0, DType::F32, &[1], &[1.0]).into()),
-                ("pin_memory", Scalar::Bool(true).into()),
-            ]
-        },
-        needs: None,
-    }),
-}];
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use opgrid_core::Scalar;
+
+    use super::*;
+    use crate::kernels::random;
+    use crate::samples::prelude::*;
+    use crate::tensor::default_dtype;
+
+    /// Samples of such a pair of operators, whose elements have that distribution.
+    pub(crate) fn of_drawn<P: Operator, G: Operator>(
+        samples: &mut Samples,
+        (plain, seeded): (P, G),
+        distribution: Distribution,
+    ) {
+        let expected = move |it: &Inputs| -> Result<Expected> {
+            let (size, dtype): (_, Option<DType>) = (it.value("size")?, it.value("dtype")?);
+            Ok(Expected::Random(size, dtype.unwrap_or(default_dtype()), distribution))
+        };
+        let sizes = |dtype| {
+            [vec![2000], vec![40, 50], vec![0], vec![]].map(|size| given(size).named("dtype", dtype)).to_vec()
+        };
+        samples.of_function(plain, INEXACT, sizes, expected).refuses("", given([-1].to_vec()));
+        let with_generator = |dtype| {
+            vec![given([2000].to_vec()).named("generator", random::generator(3)).named("dtype", dtype)]
+        };
+        samples.of_function(seeded, INEXACT, with_generator, expected);
+    }
+
+    /// The differences from torch that come of what stands here.
+    pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
+        id: "no-pinned-memory",
+        what: "torch pins memory for a device that is not there, or does not look; here it is refused",
+        why: "there is no device that copies from it",
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "pinned_memory_is_refused"),
+        when: |seen| seen.we_refuse("asks for pinned memory"),
+        directed: Some(Directed {
+            operator: "aten::_to_copy",
+            arguments: || {
+                vec![
+                    ("self", Operand::rows(0, DType::F32, &[1], &[1.0]).into()),
+                    ("pin_memory", Scalar::Bool(true).into()),
+                ]
+            },
+            needs: None,
+        }),
+    }];
+}

@@ -1,13 +1,10 @@
 //! What Fourier transforms share: lengths, dimensions, norms, and plain sums for samples.
 
-use num_complex::Complex64;
-use opgrid_core::{DType, Error, MemoryFormat, Result, Scalar};
+use opgrid_core::{DType, Error, MemoryFormat, Result};
 
 use crate::error::argument;
 use crate::kernels::fourier::Direction;
 use crate::ops::{Cat, SliceTensor, Zeros};
-use crate::samples::differences::DIED;
-use crate::samples::{Argument, Difference, Part, Plain};
 use crate::tensor::choose::unsupported;
 use crate::tensor::views::normalise_dim;
 use crate::tensor::{Dims, Geometry, Tensor, TensorSpec, complex_of, default_dtype};
@@ -231,165 +228,180 @@ pub(crate) fn numbers(dims: &[usize]) -> Vec<i64> {
     dims.iter().map(|dim| *dim as i64).collect()
 }
 
-/// A transform along one dimension, as sums: to `n` results of as many elements, zeros behind those that are there.
-pub(crate) fn naive(input: &Plain, dim: usize, n: i64, direction: Direction, scale: f64) -> Plain {
-    let mut sizes = input.sizes().to_vec();
-    let found = sizes[dim].min(n);
-    sizes[dim] = n;
-    let sign = if direction == Direction::Forward { -1.0 } else { 1.0 };
-    Plain::from_fn(DType::Complex128, &sizes, |position| {
-        let mut at = position.to_vec();
-        let sum: Complex64 = (0..found)
-            .map(|k| {
-                at[dim] = k;
-                // Of equal angles the smaller one, which is more exact.
-                let turns =
-                    (i128::from(k) * i128::from(position[dim])).rem_euclid(i128::from(n)) as f64 / n as f64;
-                input.at(&at).to_complex() * Complex64::from_polar(1.0, sign * std::f64::consts::TAU * turns)
-            })
-            .sum();
-        Scalar::Complex(sum * scale)
-    })
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use num_complex::Complex64;
+    use opgrid_core::Scalar;
 
-/// The numbers at the first positions of a dimension.
-pub(crate) fn first(input: &Plain, dim: usize, count: i64) -> Plain {
-    let mut sizes = input.sizes().to_vec();
-    sizes[dim] = count;
-    Plain::from_fn(input.dtype(), &sizes, |position| input.at(position))
-}
+    use super::*;
+    use crate::samples::differences::DIED;
+    use crate::samples::prelude::*;
 
-/// The numbers of which these are the first half, where they are those of real numbers: conjugates follow.
-pub(crate) fn mirrored(input: &Plain, dims: &[usize], n: i64) -> Plain {
-    let last = dims[dims.len() - 1];
-    let mut sizes = input.sizes().to_vec();
-    sizes[last] = n;
-    Plain::from_fn(DType::Complex128, &sizes, |position| {
-        let mut at = position.to_vec();
-        if position[last] <= n / 2 {
-            let element =
-                if at[last] < input.sizes()[last] { input.at(&at).to_complex() } else { Complex64::ZERO };
-            return Scalar::Complex(element);
-        }
-        for &dim in dims {
-            at[dim] = (sizes[dim] - position[dim]) % sizes[dim];
-        }
-        let element =
-            if at[last] < input.sizes()[last] { input.at(&at).to_complex().conj() } else { Complex64::ZERO };
-        Scalar::Complex(element)
-    })
-}
+    /// A transform along one dimension, as sums: to `n` results of as many elements, zeros behind those that are there.
+    pub(crate) fn naive(input: &Plain, dim: usize, n: i64, direction: Direction, scale: f64) -> Plain {
+        let mut sizes = input.sizes().to_vec();
+        let found = sizes[dim].min(n);
+        sizes[dim] = n;
+        let sign = if direction == Direction::Forward { -1.0 } else { 1.0 };
+        Plain::from_fn(DType::Complex128, &sizes, |position| {
+            let mut at = position.to_vec();
+            let sum: Complex64 = (0..found)
+                .map(|k| {
+                    at[dim] = k;
+                    // Of equal angles the smaller one, which is more exact.
+                    let turns = (i128::from(k) * i128::from(position[dim])).rem_euclid(i128::from(n)) as f64
+                        / n as f64;
+                    input.at(&at).to_complex()
+                        * Complex64::from_polar(1.0, sign * std::f64::consts::TAU * turns)
+                })
+                .sum();
+            Scalar::Complex(sum * scale)
+        })
+    }
 
-/// All real parts.
-pub(crate) fn real(input: &Plain) -> Plain {
-    let parts: Vec<Scalar> = input.elements().iter().map(|x| Scalar::Float(x.to_complex().re)).collect();
-    Plain::of(DType::F64, input.sizes(), &parts)
-}
+    /// The numbers at the first positions of a dimension.
+    pub(crate) fn first(input: &Plain, dim: usize, count: i64) -> Plain {
+        let mut sizes = input.sizes().to_vec();
+        sizes[dim] = count;
+        Plain::from_fn(input.dtype(), &sizes, |position| input.at(position))
+    }
 
-/// The differences from torch that all transforms have.
-pub(crate) const DIFFERENCES: &[Difference] = &[
-    Difference {
-        id: "transforms-into-other-dtypes",
-        what: "torch computes some transforms in the dtype of the output, which it then refuses beside its own intermediate \
-               results; here results are converted to the output",
-        why: "one rule for all outputs",
-        test: ("opgrid-tensor/tests/all/differences/outputs.rs", "outputs_take_what_converts_to_them"),
-        when: |seen| seen.family().starts_with("fft_") && seen.torch_refuses("Found dtype"),
-        directed: None,
-    },
-    Difference {
-        id: "transforms-keep-imaginary-parts",
-        what: "torch's kernels of transforms write to outputs of any dtype, where imaginary parts and fractions are lost; here \
-               that is refused",
-        why: "nothing is lost silently",
-        test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-        when: |seen| {
-            seen.family().starts_with("_fft_") && seen.we_refuse("can't be cast to the desired output type")
-        },
-        directed: None,
-    },
-    Difference {
-        id: "transforms-of-conjugates-are-written",
-        what: "torch gives outputs of `ihfft2` and `ihfftn` back without the result where it conjugates it; here it is written",
-        why: "an output is there to hold the result",
-        test: ("opgrid-tensor/tests/all/differences/outputs.rs", "outputs_of_any_strides_are_written"),
-        when: |seen| {
-            let is_such = matches!(seen.operator, "aten::fft_ihfft2.out" | "aten::fft_ihfftn.out");
-            let Some(out) = seen.out() else { return false };
-            let is_left = |(_, _, torch): &(DType, Complex64, Complex64)| out.elements.contains(torch);
-            let is_unwritten = match seen.part {
-                Part::Sizes => seen.torch == format!("{:?}", out.geometry.sizes()),
-                Part::Strides | Part::Offset => out.is_empty(),
-                _ => seen.each(is_left),
+    /// The numbers of which these are the first half, where they are those of real numbers: conjugates follow.
+    pub(crate) fn mirrored(input: &Plain, dims: &[usize], n: i64) -> Plain {
+        let last = dims[dims.len() - 1];
+        let mut sizes = input.sizes().to_vec();
+        sizes[last] = n;
+        Plain::from_fn(DType::Complex128, &sizes, |position| {
+            let mut at = position.to_vec();
+            if position[last] <= n / 2 {
+                let element =
+                    if at[last] < input.sizes()[last] { input.at(&at).to_complex() } else { Complex64::ZERO };
+                return Scalar::Complex(element);
+            }
+            for &dim in dims {
+                at[dim] = (sizes[dim] - position[dim]) % sizes[dim];
+            }
+            let element = if at[last] < input.sizes()[last] {
+                input.at(&at).to_complex().conj()
+            } else {
+                Complex64::ZERO
             };
-            is_such && is_unwritten
+            Scalar::Complex(element)
+        })
+    }
+
+    /// All real parts.
+    pub(crate) fn real(input: &Plain) -> Plain {
+        let parts: Vec<Scalar> = input.elements().iter().map(|x| Scalar::Float(x.to_complex().re)).collect();
+        Plain::of(DType::F64, input.sizes(), &parts)
+    }
+
+    /// The differences from torch that all transforms have.
+    pub(crate) const DIFFERENCES: &[Difference] = &[
+        Difference {
+            id: "transforms-into-other-dtypes",
+            what: "torch computes some transforms in the dtype of the output, which it then refuses beside its own intermediate \
+                   results; here results are converted to the output",
+            why: "one rule for all outputs",
+            test: ("opgrid-tensor/tests/all/differences/outputs.rs", "outputs_take_what_converts_to_them"),
+            when: |seen| seen.family().starts_with("fft_") && seen.torch_refuses("Found dtype"),
+            directed: None,
         },
-        directed: None,
-    },
-    Difference {
-        id: "transforms-lie-as-their-inputs",
-        what: "torch decides on the order of transformed dimensions by copies of what repeats elements; here the input itself \
-               decides",
-        why: "one rule for all operators",
-        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-        when: |seen| {
-            let repeats = seen.inputs().iter().any(|input| input.repeats());
-            seen.family().contains("fft_") && repeats && seen.are_both_dense()
+        Difference {
+            id: "transforms-keep-imaginary-parts",
+            what: "torch's kernels of transforms write to outputs of any dtype, where imaginary parts and fractions are lost; here \
+                   that is refused",
+            why: "nothing is lost silently",
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| {
+                seen.family().starts_with("_fft_")
+                    && seen.we_refuse("can't be cast to the desired output type")
+            },
+            directed: None,
         },
-        directed: None,
-    },
-    Difference {
-        id: "transforms-along-dimensions-from-the-end",
-        what: "torch's kernels of transforms do not know dimensions that count from the end, which an assertion within them meets, \
-               or memory beside the tensor, or nothing where sizes are checked; here they are those that are meant",
-        why: "one rule for all dimensions",
-        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "transforms_by_their_kernels"),
-        when: |seen| {
-            let Some(Argument::Ints(dims)) = seen.argument("dim") else { return false };
-            let is_met = seen.torch_refuses("") || seen.part != Part::Outcome;
-            let is_met = is_met || seen.we_refuse("argument `last_dim_size` is");
-            seen.family().starts_with("_fft_") && is_met && dims.iter().any(|dim| *dim < 0)
+        Difference {
+            id: "transforms-of-conjugates-are-written",
+            what: "torch gives outputs of `ihfft2` and `ihfftn` back without the result where it conjugates it; here it is written",
+            why: "an output is there to hold the result",
+            test: ("opgrid-tensor/tests/all/differences/outputs.rs", "outputs_of_any_strides_are_written"),
+            when: |seen| {
+                let is_such = matches!(seen.operator, "aten::fft_ihfft2.out" | "aten::fft_ihfftn.out");
+                let Some(out) = seen.out() else { return false };
+                let is_left = |(_, _, torch): &(DType, Complex64, Complex64)| out.elements.contains(torch);
+                let is_unwritten = match seen.part {
+                    Part::Sizes => seen.torch == format!("{:?}", out.geometry.sizes()),
+                    Part::Strides | Part::Offset => out.is_empty(),
+                    _ => seen.each(is_left),
+                };
+                is_such && is_unwritten
+            },
+            directed: None,
         },
-        directed: None,
-    },
-    Difference {
-        id: "normalisations-of-transforms-are-checked",
-        what: "torch's kernels of transforms take any number for a normalisation, and then divide by nothing; here the three that \
-               there are",
-        why: "a wrong number is a mistake that nobody notices",
-        test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
-        when: |seen| seen.family().starts_with("_fft_") && seen.we_refuse("argument `normalization` is"),
-        directed: None,
-    },
-    Difference {
-        id: "transforms-along-dimensions-once",
-        what: "torch's kernels of transforms take a dimension that is named twice; here that is refused, as in all other transforms",
-        why: "the result of a second transform of what is half a spectrum says nothing",
-        test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
-        when: |seen| {
-            let names_twice = seen.we_refuse("which names dimension") && seen.we_refuse("twice");
-            seen.family().starts_with("_fft_") && names_twice
+        Difference {
+            id: "transforms-lie-as-their-inputs",
+            what: "torch decides on the order of transformed dimensions by copies of what repeats elements; here the input itself \
+                   decides",
+            why: "one rule for all operators",
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            when: |seen| {
+                let repeats = seen.inputs().iter().any(|input| input.repeats());
+                seen.family().contains("fft_") && repeats && seen.are_both_dense()
+            },
+            directed: None,
         },
-        directed: None,
-    },
-    Difference {
-        id: "more-than-half-of-a-spectrum",
-        what: "torch's `_fft_c2r` meets an assertion within it, or memory beside its result, where there are more elements than half \
-               of the results; here those beyond are left out",
-        why: "the result that `fft_irfft` has",
-        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "transforms_by_their_kernels"),
-        when: |seen| {
-            let (Some(input), Some(Argument::Ints(dims))) = (seen.tensor("self"), seen.argument("dim"))
-            else {
-                return false;
-            };
-            let Some(Scalar::Int(size)) = seen.number("last_dim_size") else { return false };
-            let last = dims.last().and_then(|dim| normalise_dim(*dim, input.geometry.dims()).ok());
-            let is_met = seen.torch_refuses("INTERNAL ASSERT FAILED")
-                || seen.torch_refuses(DIED)
-                || matches!(seen.part, Part::Values | Part::Written);
-            is_met && last.is_some_and(|last| input.geometry.sizes()[last] > size / 2 + 1)
+        Difference {
+            id: "transforms-along-dimensions-from-the-end",
+            what: "torch's kernels of transforms do not know dimensions that count from the end, which an assertion within them meets, \
+                   or memory beside the tensor, or nothing where sizes are checked; here they are those that are meant",
+            why: "one rule for all dimensions",
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "transforms_by_their_kernels"),
+            when: |seen| {
+                let Some(Argument::Ints(dims)) = seen.argument("dim") else { return false };
+                let is_met = seen.torch_refuses("") || seen.part != Part::Outcome;
+                let is_met = is_met || seen.we_refuse("argument `last_dim_size` is");
+                seen.family().starts_with("_fft_") && is_met && dims.iter().any(|dim| *dim < 0)
+            },
+            directed: None,
         },
-        directed: None,
-    },
-];
+        Difference {
+            id: "normalisations-of-transforms-are-checked",
+            what: "torch's kernels of transforms take any number for a normalisation, and then divide by nothing; here the three that \
+                   there are",
+            why: "a wrong number is a mistake that nobody notices",
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
+            when: |seen| seen.family().starts_with("_fft_") && seen.we_refuse("argument `normalization` is"),
+            directed: None,
+        },
+        Difference {
+            id: "transforms-along-dimensions-once",
+            what: "torch's kernels of transforms take a dimension that is named twice; here that is refused, as in all other transforms",
+            why: "the result of a second transform of what is half a spectrum says nothing",
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
+            when: |seen| {
+                let names_twice = seen.we_refuse("which names dimension") && seen.we_refuse("twice");
+                seen.family().starts_with("_fft_") && names_twice
+            },
+            directed: None,
+        },
+        Difference {
+            id: "more-than-half-of-a-spectrum",
+            what: "torch's `_fft_c2r` meets an assertion within it, or memory beside its result, where there are more elements than half \
+                   of the results; here those beyond are left out",
+            why: "the result that `fft_irfft` has",
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "transforms_by_their_kernels"),
+            when: |seen| {
+                let (Some(input), Some(Argument::Ints(dims))) = (seen.tensor("self"), seen.argument("dim"))
+                else {
+                    return false;
+                };
+                let Some(Scalar::Int(size)) = seen.number("last_dim_size") else { return false };
+                let last = dims.last().and_then(|dim| normalise_dim(*dim, input.geometry.dims()).ok());
+                let is_met = seen.torch_refuses("INTERNAL ASSERT FAILED")
+                    || seen.torch_refuses(DIED)
+                    || matches!(seen.part, Part::Values | Part::Written);
+                is_met && last.is_some_and(|last| input.geometry.sizes()[last] > size / 2 + 1)
+            },
+            directed: None,
+        },
+    ];
+}

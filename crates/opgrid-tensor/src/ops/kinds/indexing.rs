@@ -4,7 +4,6 @@ use opgrid_core::{DType, Device, Result};
 
 use crate::error::{argument, out_of_range};
 use crate::kernels::indexing::{self, Indexed, Lookup};
-use crate::samples::{Argument, Difference, Directed, Operand};
 use crate::tensor::views::normalise_dim;
 use crate::tensor::{Array, Dims, Geometry, Tensor, TensorSpec, broadcast};
 
@@ -241,76 +240,83 @@ pub(crate) fn dimension(input: &TensorSpec, dim: i64, index: &TensorSpec) -> Res
     Ok(dim)
 }
 
-/// The differences from torch of operators that take lists of indices.
-pub(crate) const DIFFERENCES: &[Difference] = &[MASKS_WITHOUT_DIMENSIONS, LISTS_WITHOUT_INDICES, MASKS_COUNT];
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
 
-const MASKS_WITHOUT_DIMENSIONS: Difference = Difference {
-    id: "masks-without-dimensions",
-    what: "torch's operator fails an assertion at a mask without dimensions, or passes over it, false or \
-           not; here it adds a dimension of size 1 or 0, as torch's Python and NumPy have it",
-    why: "one meaning in all places",
-    test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "masks_without_dimensions_add_one"),
-    when: |seen| {
-        let is_such = |(name, index): &(&str, &Operand)| {
-            let is_mask = matches!(index.dtype, DType::Bool | DType::U8);
-            *name == "indices" && is_mask && index.geometry.dims() == 0
-        };
-        seen.tensors().iter().any(is_such)
-    },
-    directed: Some(Directed {
-        operator: "aten::index.Tensor",
-        arguments: || {
-            vec![
-                ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
-                ("indices", Argument::Tensors(vec![Some(Operand::rows(1, DType::Bool, &[], &[1.0]))])),
-            ]
+    /// The differences from torch of operators that take lists of indices.
+    pub(crate) const DIFFERENCES: &[Difference] =
+        &[MASKS_WITHOUT_DIMENSIONS, LISTS_WITHOUT_INDICES, MASKS_COUNT];
+
+    const MASKS_WITHOUT_DIMENSIONS: Difference = Difference {
+        id: "masks-without-dimensions",
+        what: "torch's operator fails an assertion at a mask without dimensions, or passes over it, false or \
+               not; here it adds a dimension of size 1 or 0, as torch's Python and NumPy have it",
+        why: "one meaning in all places",
+        test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "masks_without_dimensions_add_one"),
+        when: |seen| {
+            let is_such = |(name, index): &(&str, &Operand)| {
+                let is_mask = matches!(index.dtype, DType::Bool | DType::U8);
+                *name == "indices" && is_mask && index.geometry.dims() == 0
+            };
+            seen.tensors().iter().any(is_such)
         },
-        needs: None,
-    }),
-};
+        directed: Some(Directed {
+            operator: "aten::index.Tensor",
+            arguments: || {
+                vec![
+                    ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
+                    ("indices", Argument::Tensors(vec![Some(Operand::rows(1, DType::Bool, &[], &[1.0]))])),
+                ]
+            },
+            needs: None,
+        }),
+    };
 
-const LISTS_WITHOUT_INDICES: Difference = Difference {
-    id: "lists-without-indices",
-    what: "torch refuses a list without indices, or fails an assertion; here it names every element. \
-           Entries that stand for no dimension are counted before they are looked at, and refused",
-    why: "one meaning for `x[...]` and `x[:]`",
-    test: (
-        "opgrid-tensor/tests/all/differences/computed.rs",
-        "an_index_list_without_indices_gives_everything",
-    ),
-    when: |seen| {
-        let words =
-            ["at least one index", "masked_fill_ only", "INTERNAL ASSERT", "undefined Tensor", "nullptr"];
-        let has_none = match seen.argument("indices") {
-            Some(Argument::Tensors(list)) => list.iter().all(Option::is_none),
-            _ => false,
-        };
-        has_none && words.iter().any(|words| seen.torch_refuses(words))
-    },
-    directed: None,
-};
-
-const MASKS_COUNT: Difference = Difference {
-    id: "masks-count-their-dimensions",
-    what: "torch's operator counts the entries of an index list, so that entries behind a mask of several \
-           dimensions may stand for none; here a mask counts as many as it has, as in torch's Python",
-    why: "one meaning in all places",
-    test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "masks_count_their_dimensions"),
-    when: |seen| {
-        let Some(Argument::Tensors(list)) = seen.argument("indices") else { return false };
-        let is_mask =
-            |index: &Operand| matches!(index.dtype, DType::Bool | DType::U8) && index.geometry.dims() > 1;
-        list.iter().flatten().any(is_mask) && seen.we_refuse("too many indices")
-    },
-    directed: Some(Directed {
-        operator: "aten::index.Tensor",
-        arguments: || {
-            let mask = Operand::rows(1, DType::Bool, &[1, 2], &[1.0, 0.0]);
-            vec![
-                ("self", Operand::rows(0, DType::F32, &[1, 2], &[1.0, 2.0]).into()),
-                ("indices", Argument::Tensors(vec![Some(mask), None])),
-            ]
+    const LISTS_WITHOUT_INDICES: Difference = Difference {
+        id: "lists-without-indices",
+        what: "torch refuses a list without indices, or fails an assertion; here it names every element. \
+               Entries that stand for no dimension are counted before they are looked at, and refused",
+        why: "one meaning for `x[...]` and `x[:]`",
+        test: (
+            "opgrid-tensor/tests/all/differences/computed.rs",
+            "an_index_list_without_indices_gives_everything",
+        ),
+        when: |seen| {
+            let words =
+                ["at least one index", "masked_fill_ only", "INTERNAL ASSERT", "undefined Tensor", "nullptr"];
+            let has_none = match seen.argument("indices") {
+                Some(Argument::Tensors(list)) => list.iter().all(Option::is_none),
+                _ => false,
+            };
+            has_none && words.iter().any(|words| seen.torch_refuses(words))
         },
-        needs: None,
-    }),
-};
+        directed: None,
+    };
+
+    const MASKS_COUNT: Difference = Difference {
+        id: "masks-count-their-dimensions",
+        what: "torch's operator counts the entries of an index list, so that entries behind a mask of several \
+               dimensions may stand for none; here a mask counts as many as it has, as in torch's Python",
+        why: "one meaning in all places",
+        test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "masks_count_their_dimensions"),
+        when: |seen| {
+            let Some(Argument::Tensors(list)) = seen.argument("indices") else { return false };
+            let is_mask =
+                |index: &Operand| matches!(index.dtype, DType::Bool | DType::U8) && index.geometry.dims() > 1;
+            list.iter().flatten().any(is_mask) && seen.we_refuse("too many indices")
+        },
+        directed: Some(Directed {
+            operator: "aten::index.Tensor",
+            arguments: || {
+                let mask = Operand::rows(1, DType::Bool, &[1, 2], &[1.0, 0.0]);
+                vec![
+                    ("self", Operand::rows(0, DType::F32, &[1, 2], &[1.0, 2.0]).into()),
+                    ("indices", Argument::Tensors(vec![Some(mask), None])),
+                ]
+            },
+            needs: None,
+        }),
+    };
+}

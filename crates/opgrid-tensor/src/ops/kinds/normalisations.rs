@@ -1,18 +1,13 @@
 //! What normalisations share: the dtypes of their parameters, the order of their results, and derivatives by a mask.
 
-use opgrid_core::{Complex64, DType, DeviceType, MemoryFormat, Result, Scalar};
+use opgrid_core::{DType, DeviceType, MemoryFormat, Result};
 
 use super::derivatives;
 use crate::error::argument;
 use crate::families::result::written_all;
 use crate::kernels::normalise::Layout;
-use crate::samples::differences::Pair;
-use crate::samples::{Argument, Difference, Operand, Part, Seen};
-use crate::tensor::{Array, Element, Geometry, Tensor, TensorSpec, finfo};
+use crate::tensor::{Array, Element, Geometry, Tensor, TensorSpec};
 use crate::with_dtype;
-
-/// The dtypes that have averages and deviations here.
-pub(crate) const FLOATS: &[DType] = &[DType::F16, DType::BF16, DType::F32, DType::F64];
 
 /// Arguments that may be absent, by name.
 pub(crate) type Parameters<'a, const N: usize> = [(&'static str, Option<&'a Tensor>); N];
@@ -310,98 +305,6 @@ impl Normal<'_> {
     }
 }
 
-/// Of operators that torch does not look at the sizes of.
-pub(crate) const SIZES_ARE_CHECKED: Difference = Difference {
-    id: "sizes-of-statistics-are-checked",
-    what: "torch reads weights, biases, averages, deviations and gradients of another size than there are channels or rows \
-           as far as they go, or beyond, and stretches single ones in some layouts, and of no rows it takes averages of any dtype; here \
-           they are refused",
-    why: "memory that is not theirs must not be read",
-    test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
-    when: |seen| {
-        let names = ["weight", "bias", "running_mean", "running_var", "mean", "rstd", "grad_out"];
-        let is_empty = seen.tensor("input").is_some_and(Operand::is_empty);
-        let of_dtype = |name| seen.we_refuse(&format!("argument `{name}` has dtype"));
-        is_empty && ["mean", "rstd"].into_iter().any(of_dtype)
-            || names.iter().any(|name| {
-                seen.we_refuse(&format!("argument `{name}` has shape"))
-                    || seen.we_refuse(&format!("argument `{name}` has "))
-                        && seen.we_refuse("one for each row")
-            })
-    },
-    directed: None,
-};
-
-/// Of operators with running statistics.
-pub(crate) const DEVIATIONS_ARE_CHECKED: Difference = Difference {
-    id: "dtypes-of-deviations-are-checked",
-    what: "torch looks at the dtype of running averages, and not at that of running deviations, which it converts, or fails \
-           to read; here both are checked, or converted in `instance_norm`",
-    why: "one rule for both",
-    test: ("opgrid-tensor/tests/all/networks.rs", "instances_take_running_statistics_of_any_dtype"),
-    when: |seen| {
-        let of = |name| seen.tensor(name).map(|tensor| tensor.dtype);
-        let is_read =
-            seen.torch_refuses("expected scalar type") || seen.we_refuse("argument `running_var` has dtype");
-        is_read && of("running_mean") != of("running_var")
-    },
-    directed: None,
-};
-
-/// Of `native_group_norm` and its derivative.
-pub(crate) const COUNTS_ARE_CHECKED: Difference = Difference {
-    id: "counts-of-images-are-checked",
-    what: "torch does not look at the elements of images of which there are none by the number `N`, and leaves results as \
-           memory is; here `N * C * HxW` is their number",
-    why: "results must not be what is left in memory",
-    test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
-    when: |seen| {
-        let words = ["expected N * C * HxW", "argument `group` is", "argument `C` is", "argument `HxW` is"];
-        seen.number("N") == Some(Scalar::Int(0)) && words.iter().any(|words| seen.we_refuse(words))
-    },
-    directed: None,
-};
-
-/// Of operators that normalise by averages of their own.
-pub(crate) const WITHOUT_DEVIATION: Difference = Difference {
-    id: "digits-of-what-does-not-vary",
-    what: "torch rounds averages, of channels to 16 bits as their variances, and what they are multiplied by; here averages are taken \
-           away first. Where elements do not vary, or a negative `eps` leaves little of how they do, the distance between both is \
-           multiplied by a large reciprocal deviation",
-    why: "as near to the mathematical result, where no digits of it are left",
-    test: ("opgrid-tensor/tests/all/networks.rs", "what_does_not_vary_is_normalised_to_zero"),
-    when: |seen| {
-        let Some(input) = seen.tensor("input") else { return false };
-        let eps = seen.number("eps").unwrap_or(Scalar::Float(1e-5)).to_f64();
-        let (Ok(limits), Ok(eps)) = (finfo(computed_in(input.dtype)), eps) else { return false };
-        let largest_of = |operand: &Operand| operand.elements.iter().map(|x| x.norm()).fold(0.0, f64::max);
-        let scale = seen.tensor("weight").map_or(1.0, largest_of);
-        let is_own =
-            ["training", "use_input_stats"].iter().any(|flag| seen.number(flag).is_some_and(Scalar::to_bool));
-        let variances = match seen.tensor("running_var") {
-            Some(running) if !is_own => running.elements.iter().map(|variance| variance.re).collect(),
-            _ => groups(seen, input).iter().map(|group| variance(group)).collect::<Vec<_>>(),
-        };
-        // The last digits of a variance are the first of what a negative `eps` leaves of it.
-        let growth = |variance: f64| (variance / (variance + eps)).abs().max(1.0);
-        let rstds = variances.into_iter().map(|variance| growth(variance) / (variance + eps).sqrt());
-        let of_average = match seen.argument("normalized_shape") {
-            None => finfo(input.dtype).map_or(0.0, |own| own.eps),
-            Some(_) => 0.0,
-        };
-        let step = 16.0 * limits.eps + of_average;
-        let distance = step * largest_of(input) * scale * rstds.fold(0.0, f64::max);
-        // A variance of 16 bits beside a number that is taken from it.
-        let is_root_of_less = |torch: &Complex64| eps < 0.0 && of_average > limits.eps && !torch.is_finite();
-        let is_near = |(_, ours, torch): &Pair| match distance.is_finite() {
-            true => (ours - torch).norm() <= distance || is_root_of_less(torch),
-            false => !ours.is_finite() && !torch.is_finite(),
-        };
-        matches!(seen.part, Part::Values | Part::Written) && seen.each(is_near)
-    },
-    directed: None,
-};
-
 /// The dtype that elements are normalised in.
 pub(crate) fn computed_in(dtype: DType) -> DType {
     match dtype {
@@ -410,40 +313,149 @@ pub(crate) fn computed_in(dtype: DType) -> DType {
     }
 }
 
-/// The elements of which an average is made, for each average.
-fn groups(seen: &Seen<'_>, input: &Operand) -> Vec<Vec<f64>> {
-    let sizes = input.geometry.sizes();
-    let product = |sizes: &[i64]| sizes.iter().product::<i64>().max(1) as usize;
-    let channels = sizes.get(1).map_or(1, |channels| *channels.max(&1) as usize);
-    let image = product(sizes.get(1..).unwrap_or_default());
-    let group_of = |at: usize| match (seen.family(), seen.argument("normalized_shape")) {
-        (_, Some(Argument::Ints(row))) => at / product(row),
-        ("instance_norm", _) => at / (image / channels).max(1),
-        ("native_group_norm" | "group_norm", _) => {
-            let count = seen.number("group").or(seen.number("num_groups"));
-            let count = count.and_then(|count| count.to_i64().ok()).unwrap_or(1).max(1) as usize;
-            at / (image / count).max(1)
-        }
-        _ => at / (image / channels).max(1) % channels,
-    };
-    let mut groups: Vec<Vec<f64>> = Vec::new();
-    for (at, element) in input.elements.iter().enumerate() {
-        let group = group_of(at);
-        if groups.len() <= group {
-            groups.resize(group + 1, Vec::new());
-        }
-        groups[group].push(element.re);
-    }
-    groups
-}
-
-fn variance(group: &[f64]) -> f64 {
-    let n = group.len() as f64;
-    let mean = group.iter().sum::<f64>() / n;
-    group.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n
-}
-
 /// A gradient that was asked for.
 pub(crate) fn defined(gradient: Tensor) -> Option<Tensor> {
     gradient.is_defined().then_some(gradient)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use opgrid_core::{Complex64, Scalar};
+
+    use super::*;
+    use crate::samples::differences::Pair;
+    use crate::samples::prelude::*;
+    use crate::tensor::finfo;
+
+    /// The dtypes that have averages and deviations here.
+    pub(crate) const FLOATS: &[DType] = &[DType::F16, DType::BF16, DType::F32, DType::F64];
+
+    /// Of operators that torch does not look at the sizes of.
+    pub(crate) const SIZES_ARE_CHECKED: Difference = Difference {
+        id: "sizes-of-statistics-are-checked",
+        what: "torch reads weights, biases, averages, deviations and gradients of another size than there are channels or rows \
+               as far as they go, or beyond, and stretches single ones in some layouts, and of no rows it takes averages of any dtype; here \
+               they are refused",
+        why: "memory that is not theirs must not be read",
+        test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
+        when: |seen| {
+            let names = ["weight", "bias", "running_mean", "running_var", "mean", "rstd", "grad_out"];
+            let is_empty = seen.tensor("input").is_some_and(Operand::is_empty);
+            let of_dtype = |name| seen.we_refuse(&format!("argument `{name}` has dtype"));
+            is_empty && ["mean", "rstd"].into_iter().any(of_dtype)
+                || names.iter().any(|name| {
+                    seen.we_refuse(&format!("argument `{name}` has shape"))
+                        || seen.we_refuse(&format!("argument `{name}` has "))
+                            && seen.we_refuse("one for each row")
+                })
+        },
+        directed: None,
+    };
+
+    /// Of operators with running statistics.
+    pub(crate) const DEVIATIONS_ARE_CHECKED: Difference = Difference {
+        id: "dtypes-of-deviations-are-checked",
+        what: "torch looks at the dtype of running averages, and not at that of running deviations, which it converts, or fails \
+               to read; here both are checked, or converted in `instance_norm`",
+        why: "one rule for both",
+        test: ("opgrid-tensor/tests/all/networks.rs", "instances_take_running_statistics_of_any_dtype"),
+        when: |seen| {
+            let of = |name| seen.tensor(name).map(|tensor| tensor.dtype);
+            let is_read = seen.torch_refuses("expected scalar type")
+                || seen.we_refuse("argument `running_var` has dtype");
+            is_read && of("running_mean") != of("running_var")
+        },
+        directed: None,
+    };
+
+    /// Of `native_group_norm` and its derivative.
+    pub(crate) const COUNTS_ARE_CHECKED: Difference = Difference {
+        id: "counts-of-images-are-checked",
+        what: "torch does not look at the elements of images of which there are none by the number `N`, and leaves results as \
+               memory is; here `N * C * HxW` is their number",
+        why: "results must not be what is left in memory",
+        test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
+        when: |seen| {
+            let words =
+                ["expected N * C * HxW", "argument `group` is", "argument `C` is", "argument `HxW` is"];
+            seen.number("N") == Some(Scalar::Int(0)) && words.iter().any(|words| seen.we_refuse(words))
+        },
+        directed: None,
+    };
+
+    /// Of operators that normalise by averages of their own.
+    pub(crate) const WITHOUT_DEVIATION: Difference = Difference {
+        id: "digits-of-what-does-not-vary",
+        what: "torch rounds averages, of channels to 16 bits as their variances, and what they are multiplied by; here averages are taken \
+               away first. Where elements do not vary, or a negative `eps` leaves little of how they do, the distance between both is \
+               multiplied by a large reciprocal deviation",
+        why: "as near to the mathematical result, where no digits of it are left",
+        test: ("opgrid-tensor/tests/all/networks.rs", "what_does_not_vary_is_normalised_to_zero"),
+        when: |seen| {
+            let Some(input) = seen.tensor("input") else { return false };
+            let eps = seen.number("eps").unwrap_or(Scalar::Float(1e-5)).to_f64();
+            let (Ok(limits), Ok(eps)) = (finfo(computed_in(input.dtype)), eps) else { return false };
+            let largest_of =
+                |operand: &Operand| operand.elements.iter().map(|x| x.norm()).fold(0.0, f64::max);
+            let scale = seen.tensor("weight").map_or(1.0, largest_of);
+            let is_own = ["training", "use_input_stats"]
+                .iter()
+                .any(|flag| seen.number(flag).is_some_and(Scalar::to_bool));
+            let variances = match seen.tensor("running_var") {
+                Some(running) if !is_own => running.elements.iter().map(|variance| variance.re).collect(),
+                _ => groups(seen, input).iter().map(|group| variance(group)).collect::<Vec<_>>(),
+            };
+            // The last digits of a variance are the first of what a negative `eps` leaves of it.
+            let growth = |variance: f64| (variance / (variance + eps)).abs().max(1.0);
+            let rstds = variances.into_iter().map(|variance| growth(variance) / (variance + eps).sqrt());
+            let of_average = match seen.argument("normalized_shape") {
+                None => finfo(input.dtype).map_or(0.0, |own| own.eps),
+                Some(_) => 0.0,
+            };
+            let step = 16.0 * limits.eps + of_average;
+            let distance = step * largest_of(input) * scale * rstds.fold(0.0, f64::max);
+            // A variance of 16 bits beside a number that is taken from it.
+            let is_root_of_less =
+                |torch: &Complex64| eps < 0.0 && of_average > limits.eps && !torch.is_finite();
+            let is_near = |(_, ours, torch): &Pair| match distance.is_finite() {
+                true => (ours - torch).norm() <= distance || is_root_of_less(torch),
+                false => !ours.is_finite() && !torch.is_finite(),
+            };
+            matches!(seen.part, Part::Values | Part::Written) && seen.each(is_near)
+        },
+        directed: None,
+    };
+
+    /// The elements of which an average is made, for each average.
+    fn groups(seen: &Seen<'_>, input: &Operand) -> Vec<Vec<f64>> {
+        let sizes = input.geometry.sizes();
+        let product = |sizes: &[i64]| sizes.iter().product::<i64>().max(1) as usize;
+        let channels = sizes.get(1).map_or(1, |channels| *channels.max(&1) as usize);
+        let image = product(sizes.get(1..).unwrap_or_default());
+        let group_of = |at: usize| match (seen.family(), seen.argument("normalized_shape")) {
+            (_, Some(Argument::Ints(row))) => at / product(row),
+            ("instance_norm", _) => at / (image / channels).max(1),
+            ("native_group_norm" | "group_norm", _) => {
+                let count = seen.number("group").or(seen.number("num_groups"));
+                let count = count.and_then(|count| count.to_i64().ok()).unwrap_or(1).max(1) as usize;
+                at / (image / count).max(1)
+            }
+            _ => at / (image / channels).max(1) % channels,
+        };
+        let mut groups: Vec<Vec<f64>> = Vec::new();
+        for (at, element) in input.elements.iter().enumerate() {
+            let group = group_of(at);
+            if groups.len() <= group {
+                groups.resize(group + 1, Vec::new());
+            }
+            groups[group].push(element.re);
+        }
+        groups
+    }
+
+    fn variance(group: &[f64]) -> f64 {
+        let n = group.len() as f64;
+        let mean = group.iter().sum::<f64>() / n;
+        group.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n
+    }
 }

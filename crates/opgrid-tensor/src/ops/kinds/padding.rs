@@ -1,13 +1,12 @@
 //! What padding operators share: what lists of numbers mean, shape rules and references.
 
-use opgrid_core::{DType, Operator, Result};
+use opgrid_core::Result;
 
 use super::resampling::spread;
 use crate::error::argument;
 use crate::kernels::resampling::Line;
 use crate::kernels::runs::{self, Run, Runs};
 use crate::layers::autograd::Recorder;
-use crate::samples::{Expected, Inputs, NUMBERS, Plain, Sample, Samples, given, make};
 use crate::tensor::{Geometry, Tensor, TensorSpec};
 
 /// How many elements are added before and after each dimension, by a list that begins with the last one.
@@ -172,66 +171,6 @@ pub(crate) fn write(mode: Mode, spatial: usize, input: &Tensor, padding: &[i64],
     runs::read(out.array()?, input.array()?, &all_runs(mode, input.sizes(), padding, spatial)?)
 }
 
-/// The index that is read at a place of a padded dimension.
-fn source(mode: Mode, size: i64, (before, after): (i64, i64), place: i64) -> i64 {
-    let at = place - before;
-    match mode {
-        Mode::Reflect if at < 0 => -at,
-        Mode::Reflect if at >= size => 2 * (size - 1) - at,
-        Mode::Reflect => at,
-        Mode::Replicate => at.clamp(0, size - 1),
-        Mode::Circular => {
-            let (start, end) = ((-before).max(0), size + after.min(0));
-            (at - start).rem_euclid(end - start) + start
-        }
-    }
-}
-
-/// What padding by a list of that name answers.
-pub(crate) fn reference(it: &Inputs, mode: Mode, name: &str) -> Result<Expected> {
-    let (x, padding): (_, Vec<i64>) = (it.tensor("self")?, it.value(name)?);
-    let pairs = pairs(&padding, x.sizes().len());
-    let sizes: Vec<i64> =
-        x.sizes().iter().zip(&pairs).map(|(size, (before, after))| size + before + after).collect();
-    Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
-        let dims = position.iter().zip(x.sizes()).zip(&pairs);
-        x.at(&dims.map(|((at, size), pair)| source(mode, *size, *pair, *at)).collect::<Vec<_>>())
-    })
-    .into())
-}
-
-/// Samples of an operator that pads the last `spatial` dimensions.
-pub(crate) fn samples<O: Operator + Copy>(samples: &mut Samples, operator: O, mode: Mode, spatial: usize) {
-    let inputs: fn(DType) -> Vec<Sample> = match spatial {
-        1 => |dtype| {
-            cases(
-                dtype,
-                &[(&[2, 4], &[1, 2]), (&[2, 2, 3], &[2, 0]), (&[1, 5], &[-1, 1]), (&[0, 1, 2], &[1, 1])],
-            )
-        },
-        2 => |dtype| {
-            cases(
-                dtype,
-                &[(&[2, 3, 4], &[1, 2, 0, 1]), (&[2, 3, 2, 3], &[1, 1, 1, 1]), (&[1, 3, 3], &[-3, 2, 2, -3])],
-            )
-        },
-        _ => |dtype| {
-            cases(dtype, &[(&[1, 2, 2, 3], &[1, 1, 0, 1, 1, 0]), (&[2, 1, 2, 3, 2], &[0, 1, 2, 0, -1, 1])])
-        },
-    };
-    let x = make::numbers(DType::F32, &[1, 2, 2][..spatial.min(2) + 1], 0);
-    samples
-        .of_function(operator, NUMBERS, inputs, move |it| reference(it, mode, "padding"))
-        .refuses("dimensions", given(x.with_sizes(&[x.elements().len() as i64])).and(vec![0; 2 * spatial]))
-        .refuses("numbers", given(x).and(vec![0; 2 * spatial + 1]));
-}
-
-fn cases(dtype: DType, cases: &[(&[i64], &[i64])]) -> Vec<Sample> {
-    let one =
-        |(sizes, padding): &(&[i64], &[i64])| given(make::numbers(dtype, sizes, 0)).and(padding.to_vec());
-    cases.iter().map(one).collect()
-}
-
 /// The derivative of an operator that pads the last `spatial` dimensions.
 ///
 /// # Errors
@@ -254,4 +193,87 @@ pub(crate) fn derivative(
             spread(&grad, dim as i64, &line)
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use opgrid_core::{DType, Operator};
+
+    use super::*;
+    use crate::samples::prelude::*;
+
+    /// The index that is read at a place of a padded dimension.
+    fn source(mode: Mode, size: i64, (before, after): (i64, i64), place: i64) -> i64 {
+        let at = place - before;
+        match mode {
+            Mode::Reflect if at < 0 => -at,
+            Mode::Reflect if at >= size => 2 * (size - 1) - at,
+            Mode::Reflect => at,
+            Mode::Replicate => at.clamp(0, size - 1),
+            Mode::Circular => {
+                let (start, end) = ((-before).max(0), size + after.min(0));
+                (at - start).rem_euclid(end - start) + start
+            }
+        }
+    }
+
+    /// What padding by a list of that name answers.
+    pub(crate) fn reference(it: &Inputs, mode: Mode, name: &str) -> Result<Expected> {
+        let (x, padding): (_, Vec<i64>) = (it.tensor("self")?, it.value(name)?);
+        let pairs = pairs(&padding, x.sizes().len());
+        let sizes: Vec<i64> =
+            x.sizes().iter().zip(&pairs).map(|(size, (before, after))| size + before + after).collect();
+        Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+            let dims = position.iter().zip(x.sizes()).zip(&pairs);
+            x.at(&dims.map(|((at, size), pair)| source(mode, *size, *pair, *at)).collect::<Vec<_>>())
+        })
+        .into())
+    }
+
+    /// Samples of an operator that pads the last `spatial` dimensions.
+    pub(crate) fn collect<O: Operator + Copy>(
+        samples: &mut Samples,
+        operator: O,
+        mode: Mode,
+        spatial: usize,
+    ) {
+        let inputs: fn(DType) -> Vec<Sample> = match spatial {
+            1 => |dtype| {
+                cases(
+                    dtype,
+                    &[(&[2, 4], &[1, 2]), (&[2, 2, 3], &[2, 0]), (&[1, 5], &[-1, 1]), (&[0, 1, 2], &[1, 1])],
+                )
+            },
+            2 => |dtype| {
+                cases(
+                    dtype,
+                    &[
+                        (&[2, 3, 4], &[1, 2, 0, 1]),
+                        (&[2, 3, 2, 3], &[1, 1, 1, 1]),
+                        (&[1, 3, 3], &[-3, 2, 2, -3]),
+                    ],
+                )
+            },
+            _ => |dtype| {
+                cases(
+                    dtype,
+                    &[(&[1, 2, 2, 3], &[1, 1, 0, 1, 1, 0]), (&[2, 1, 2, 3, 2], &[0, 1, 2, 0, -1, 1])],
+                )
+            },
+        };
+        let x = make::numbers(DType::F32, &[1, 2, 2][..spatial.min(2) + 1], 0);
+        samples
+            .of_function(operator, NUMBERS, inputs, move |it| reference(it, mode, "padding"))
+            .refuses(
+                "dimensions",
+                given(x.with_sizes(&[x.elements().len() as i64])).and(vec![0; 2 * spatial]),
+            )
+            .refuses("numbers", given(x).and(vec![0; 2 * spatial + 1]));
+    }
+
+    fn cases(dtype: DType, cases: &[(&[i64], &[i64])]) -> Vec<Sample> {
+        let one =
+            |(sizes, padding): &(&[i64], &[i64])| given(make::numbers(dtype, sizes, 0)).and(padding.to_vec());
+        cases.iter().map(one).collect()
+    }
 }

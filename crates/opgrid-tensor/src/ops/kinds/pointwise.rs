@@ -1,12 +1,11 @@
 //! What element-wise operators share: the shape of the result and what arguments may be.
 
-use opgrid_core::{DType, Device, MemoryFormat, Result, Scalar};
+use opgrid_core::{DType, Device, Result, Scalar};
 
 use crate::error::argument;
 use crate::kernels::arithmetic;
-use crate::samples::{Difference, Directed, Operand, Part, Rounding, Roundings, Seen};
 use crate::tensor::choose::unsupported;
-use crate::tensor::{Geometry, Tensor, TensorSpec, broadcast, part_of, result_type};
+use crate::tensor::{Tensor, TensorSpec, broadcast, part_of, result_type};
 use crate::with_dtype;
 
 /// What an element-wise operator on these arguments gives, in the promoted dtype.
@@ -359,131 +358,143 @@ fn misfit(arguments: &[(&str, &Tensor)]) -> Option<opgrid_core::Error> {
     Some(argument(message))
 }
 
-/// The differences from torch that come of what stands here.
-pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
-    id: "converted-inputs-lie-as-they-are",
-    what: "torch decides on the order of a result by the copies that it makes of inputs of other dtypes; \
-           here the inputs themselves decide",
-    why: "the order of a result must not depend on the dtypes of its arguments",
-    test: (
-        "opgrid-tensor/tests/all/differences/layouts.rs",
-        "converted_inputs_decide_on_the_order_as_they_lie",
-    ),
-    when: |seen| seen.part == Part::Strides && is_order_of_copies(seen),
-    directed: None,
-}];
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use opgrid_core::MemoryFormat;
 
-/// Whether the strides of torch's result are those that come of dense copies of the inputs that are not of the dtype
-/// that is computed in, whichever that is.
-fn is_order_of_copies(seen: &Seen<'_>) -> bool {
-    let inputs = seen.inputs();
-    let strides =
-        |is_copied: &dyn Fn(usize, DType) -> bool, number: bool, reversed: bool| -> Option<String> {
-            let mut geometries = Vec::new();
-            for (place, input) in inputs.iter().enumerate() {
-                geometries.push(match is_copied(place, input.dtype) {
-                    true => input.geometry.like(MemoryFormat::Preserve).ok()?,
-                    false => input.geometry.clone(),
-                });
-            }
-            if number {
-                geometries.push(Geometry::contiguous(&[]).ok()?);
-            }
-            if reversed {
-                geometries.reverse();
-            }
-            let spec =
-                TensorSpec::elementwise(&geometries.iter().collect::<Vec<_>>(), DType::F32, Device::CPU)
-                    .ok()?;
-            Some(format!("{:?}", spec.strides()))
-        };
-    let is_torch = |is_copied: &dyn Fn(usize, DType) -> bool| {
-        let orders = [(false, false), (false, true), (true, false), (true, true)];
-        orders
-            .iter()
-            .any(|(number, reversed)| strides(is_copied, *number, *reversed).as_deref() == Some(seen.torch))
-    };
-    // This side's order is that of the inputs as they lie.
-    let is_ours = [(false, false), (false, true), (true, false), (true, true)]
-        .iter()
-        .any(|(number, reversed)| strides(&|_, _| false, *number, *reversed).as_deref() == Some(seen.ours));
-    if !is_ours {
-        return false;
-    }
-    let dtypes = inputs.iter().map(|input| input.dtype).chain([seen.default, DType::Bool]);
-    // The condition before two values stays what it is.
-    let condition = usize::from(inputs.len() == 3);
-    let is_order = |computed| {
-        is_torch(&|_, dtype| dtype != computed)
-            || condition > 0 && is_torch(&|place, dtype| place >= condition && dtype != computed)
-    };
-    dtypes.into_iter().any(is_order) || is_torch(&|_, _| true)
-}
+    use super::*;
+    use crate::samples::prelude::*;
+    use crate::tensor::Geometry;
 
-/// That torch lays results in rows where they lie as their inputs here.
-pub(crate) const fn lies_as_input(id: &'static str, what: &'static str) -> Difference {
-    Difference {
-        id,
-        what,
-        why: "one rule for all operators",
-        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-        when: |seen| seen.lies_in_rows_there(),
+    /// The differences from torch that come of what stands here.
+    pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
+        id: "converted-inputs-lie-as-they-are",
+        what: "torch decides on the order of a result by the copies that it makes of inputs of other dtypes; \
+               here the inputs themselves decide",
+        why: "the order of a result must not depend on the dtypes of its arguments",
+        test: (
+            "opgrid-tensor/tests/all/differences/layouts.rs",
+            "converted_inputs_decide_on_the_order_as_they_lie",
+        ),
+        when: |seen| seen.part == Part::Strides && is_order_of_copies(seen),
         directed: None,
-    }
-}
+    }];
 
-/// The roundings of arithmetic that is exact for real numbers.
-pub(crate) const COMPLEX_ARITHMETIC: Roundings = Roundings::all(Rounding::Exact).complex(Rounding::Result(4));
-
-/// Those of elementary functions: polynomials or a system's library here, vector libraries there.
-pub(crate) const ELEMENTARY: Roundings = Roundings::all(Rounding::Result(8)).complex(Rounding::Result(64));
-
-/// Those of a sum, of which a part may be scaled.
-pub(crate) const SCALED_SUM: Roundings = COMPLEX_ARITHMETIC.scaled(Rounding::Sum(2));
-
-/// Of operators with numbers that are converted to the dtype of the result.
-pub(crate) const NUMBER_IN_RANGE: Difference = Difference {
-    id: "numbers-beside-tensors-are-in-range",
-    what: "torch refuses numbers beyond the range of the dtype where there are elements on the CPU; here also \
-           on meta tensors and where there are none",
-    why: "whether a program is right must not depend on its data",
-    test: (
-        "opgrid-tensor/tests/all/differences/refused.rs",
-        "what_is_refused_with_elements_is_refused_without",
-    ),
-    when: |seen| seen.we_refuse("without overflow"),
-    directed: Some(Directed {
-        operator: "aten::threshold",
-        arguments: || {
-            vec![
-                ("self", Operand::rows(0, DType::F16, &[0], &[]).into()),
-                ("threshold", Scalar::Float(1e10).into()),
-                ("value", Scalar::Float(0.0).into()),
-            ]
-        },
-        needs: None,
-    }),
-};
-
-/// Of operators that look whether numbers are zero.
-pub(crate) const TRUTH_OF_WHOLE: Difference = Difference {
-    id: "truth-of-whole-numbers",
-    what: "torch converts elements to a common dtype, which may make them zero, before it looks at them; \
-           here it is the number that is true",
-    why: "256 is true",
-    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "truth_is_that_of_the_whole_integer"),
-    when: |seen| {
+    /// Whether the strides of torch's result are those that come of dense copies of the inputs that are not of the dtype
+    /// that is computed in, whichever that is.
+    fn is_order_of_copies(seen: &Seen<'_>) -> bool {
         let inputs = seen.inputs();
-        !seen.elements.is_empty() && inputs.iter().any(|input| input.dtype != inputs[0].dtype)
-    },
-    directed: Some(Directed {
-        operator: "aten::logical_xor",
-        arguments: || {
-            vec![
-                ("self", Operand::rows(0, DType::I64, &[], &[256.0]).into()),
-                ("other", Operand::rows(1, DType::U8, &[1], &[0.0]).into()),
-            ]
+        let strides =
+            |is_copied: &dyn Fn(usize, DType) -> bool, number: bool, reversed: bool| -> Option<String> {
+                let mut geometries = Vec::new();
+                for (place, input) in inputs.iter().enumerate() {
+                    geometries.push(match is_copied(place, input.dtype) {
+                        true => input.geometry.like(MemoryFormat::Preserve).ok()?,
+                        false => input.geometry.clone(),
+                    });
+                }
+                if number {
+                    geometries.push(Geometry::contiguous(&[]).ok()?);
+                }
+                if reversed {
+                    geometries.reverse();
+                }
+                let spec =
+                    TensorSpec::elementwise(&geometries.iter().collect::<Vec<_>>(), DType::F32, Device::CPU)
+                        .ok()?;
+                Some(format!("{:?}", spec.strides()))
+            };
+        let is_torch = |is_copied: &dyn Fn(usize, DType) -> bool| {
+            let orders = [(false, false), (false, true), (true, false), (true, true)];
+            orders.iter().any(|(number, reversed)| {
+                strides(is_copied, *number, *reversed).as_deref() == Some(seen.torch)
+            })
+        };
+        // This side's order is that of the inputs as they lie.
+        let is_ours =
+            [(false, false), (false, true), (true, false), (true, true)].iter().any(|(number, reversed)| {
+                strides(&|_, _| false, *number, *reversed).as_deref() == Some(seen.ours)
+            });
+        if !is_ours {
+            return false;
+        }
+        let dtypes = inputs.iter().map(|input| input.dtype).chain([seen.default, DType::Bool]);
+        // The condition before two values stays what it is.
+        let condition = usize::from(inputs.len() == 3);
+        let is_order = |computed| {
+            is_torch(&|_, dtype| dtype != computed)
+                || condition > 0 && is_torch(&|place, dtype| place >= condition && dtype != computed)
+        };
+        dtypes.into_iter().any(is_order) || is_torch(&|_, _| true)
+    }
+
+    /// That torch lays results in rows where they lie as their inputs here.
+    pub(crate) const fn lies_as_input(id: &'static str, what: &'static str) -> Difference {
+        Difference {
+            id,
+            what,
+            why: "one rule for all operators",
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            when: |seen| seen.lies_in_rows_there(),
+            directed: None,
+        }
+    }
+
+    /// The roundings of arithmetic that is exact for real numbers.
+    pub(crate) const COMPLEX_ARITHMETIC: Roundings =
+        Roundings::all(Rounding::Exact).complex(Rounding::Result(4));
+
+    /// Those of elementary functions: polynomials or a system's library here, vector libraries there.
+    pub(crate) const ELEMENTARY: Roundings =
+        Roundings::all(Rounding::Result(8)).complex(Rounding::Result(64));
+
+    /// Those of a sum, of which a part may be scaled.
+    pub(crate) const SCALED_SUM: Roundings = COMPLEX_ARITHMETIC.scaled(Rounding::Sum(2));
+
+    /// Of operators with numbers that are converted to the dtype of the result.
+    pub(crate) const NUMBER_IN_RANGE: Difference = Difference {
+        id: "numbers-beside-tensors-are-in-range",
+        what: "torch refuses numbers beyond the range of the dtype where there are elements on the CPU; here also \
+               on meta tensors and where there are none",
+        why: "whether a program is right must not depend on its data",
+        test: (
+            "opgrid-tensor/tests/all/differences/refused.rs",
+            "what_is_refused_with_elements_is_refused_without",
+        ),
+        when: |seen| seen.we_refuse("without overflow"),
+        directed: Some(Directed {
+            operator: "aten::threshold",
+            arguments: || {
+                vec![
+                    ("self", Operand::rows(0, DType::F16, &[0], &[]).into()),
+                    ("threshold", Scalar::Float(1e10).into()),
+                    ("value", Scalar::Float(0.0).into()),
+                ]
+            },
+            needs: None,
+        }),
+    };
+
+    /// Of operators that look whether numbers are zero.
+    pub(crate) const TRUTH_OF_WHOLE: Difference = Difference {
+        id: "truth-of-whole-numbers",
+        what: "torch converts elements to a common dtype, which may make them zero, before it looks at them; \
+               here it is the number that is true",
+        why: "256 is true",
+        test: ("opgrid-tensor/tests/all/differences/numbers.rs", "truth_is_that_of_the_whole_integer"),
+        when: |seen| {
+            let inputs = seen.inputs();
+            !seen.elements.is_empty() && inputs.iter().any(|input| input.dtype != inputs[0].dtype)
         },
-        needs: None,
-    }),
-};
+        directed: Some(Directed {
+            operator: "aten::logical_xor",
+            arguments: || {
+                vec![
+                    ("self", Operand::rows(0, DType::I64, &[], &[256.0]).into()),
+                    ("other", Operand::rows(1, DType::U8, &[1], &[0.0]).into()),
+                ]
+            },
+            needs: None,
+        }),
+    };
+}

@@ -1,13 +1,12 @@
 //! What pooling operators share: where windows lie, sizes, and plain loops for samples.
 
-use opgrid_core::{DType, Result, Scalar};
+use opgrid_core::Result;
 
 use super::derivatives;
 use super::images::numbers;
 use crate::error::argument;
 use crate::kernels::pooling::{Reach, Windows};
 use crate::ops::ScatterAdd;
-use crate::samples::{Difference, Plain, Sample, given, make, naive};
 use crate::tensor::{Dims, Tensor, TensorSpec};
 
 /// How a window moves over images of some dimensions.
@@ -238,91 +237,6 @@ pub(crate) fn adaptive_windows(image: &[i64], output: &[i64]) -> Windows {
     windows(lines)
 }
 
-/// What a function gives for the elements under each place, with their numbers in the image and the number of
-/// elements with the padding: by loops over all elements of the kernel.
-pub(crate) fn naive(
-    input: &Plain,
-    movement: Movement<'_>,
-    dtype: DType,
-    function: impl Fn(&[(i64, Scalar)], i64) -> Scalar,
-) -> Result<Plain> {
-    let plan = Plan::new(input.sizes(), movement)?;
-    let (dims, first) = (movement.dims, input.sizes().len() - movement.dims);
-    let image = &input.sizes()[first..];
-    let kernel: Vec<i64> = plan.lines.iter().map(|line| line.kernel).collect();
-    Ok(Plain::from_fn(dtype, &plan.sizes, |position| {
-        let (outer, place) = position.split_at(first);
-        let (mut elements, mut padded) = (Vec::new(), 0);
-        for tap in naive::positions(&kernel) {
-            let line = |dim: usize| plan.lines[dim];
-            let at: Vec<i64> = (0..dims)
-                .map(|dim| place[dim] * line(dim).stride + tap[dim] * line(dim).dilation - line(dim).padding)
-                .collect();
-            let within = |extra: fn(&Line) -> i64| {
-                (0..dims).all(|dim| (-extra(&line(dim))..image[dim] + extra(&line(dim))).contains(&at[dim]))
-            };
-            padded += i64::from(within(|line| line.padding));
-            if within(|_| 0) {
-                let number = at.iter().zip(image).fold(0, |number, (at, size)| number * size + at);
-                elements.push((number, input.at(&[outer, &at].concat())));
-            }
-        }
-        function(&elements, padded)
-    }))
-}
-
-/// The same for adaptive pooling.
-pub(crate) fn naive_adaptive(
-    input: &Plain,
-    output: &[i64],
-    dtype: DType,
-    function: impl Fn(&[(i64, Scalar)]) -> Scalar,
-) -> Plain {
-    let first = input.sizes().len() - output.len();
-    let image = &input.sizes()[first..];
-    Plain::from_fn(dtype, &[&input.sizes()[..first], output].concat(), |position| {
-        let (outer, place) = position.split_at(first);
-        let inside = |at: &[i64]| {
-            (0..image.len()).all(|dim| {
-                // A window has an element if some of it lies in its share of the image.
-                let (size, count) = (image[dim], output[dim]);
-                (at[dim] + 1) * count > place[dim] * size && at[dim] * count < (place[dim] + 1) * size
-            })
-        };
-        let all = naive::positions(image).enumerate().filter(|(_, at)| inside(at));
-        let elements: Vec<_> =
-            all.map(|(number, at)| (number as i64, input.at(&[outer, &at].concat()))).collect();
-        function(&elements)
-    })
-}
-
-/// The largest of some numbered elements: of equal ones the first.
-pub(crate) fn largest(elements: &[(i64, Scalar)]) -> (i64, Scalar) {
-    let first = elements.first().copied().unwrap_or((0, Scalar::Int(0)));
-    elements.iter().fold(first, |best, element| {
-        let (a, b) = (best.1.to_complex().re, element.1.to_complex().re);
-        if b > a || b.is_nan() { *element } else { best }
-    })
-}
-
-/// Images of some dimensions, moved in different ways, with the arguments up to the padding.
-pub(crate) fn inputs(dtype: DType, dims: usize) -> Vec<(Sample, bool)> {
-    let image = |outer: &[i64], sizes: [i64; 3], seed| {
-        make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), seed)
-    };
-    let one = |image: Plain, kernel: Vec<i64>, stride: Vec<i64>, padding: i64| {
-        given(image).and(kernel).and(stride).and(vec![padding])
-    };
-    let mixed = |list: [i64; 3]| list[3 - dims..].to_vec();
-    vec![
-        (one(image(&[2, 3], [4, 4, 6], 1), vec![2], Vec::new(), 0), false),
-        (one(image(&[3], [4, 5, 3], 2), vec![3], vec![1], 1), false),
-        (one(image(&[1, 2], [5, 7, 6], 3), mixed([2, 3, 2]), mixed([1, 2, 3]), 1), true),
-        (one(image(&[0, 2], [4, 4, 4], 4), vec![2], Vec::new(), 0), false),
-        (one(image(&[1, 1], [1, 2, 5], 5), mixed([1, 2, 3]), vec![2], 0), true),
-    ]
-}
-
 /// Gradients of the largest elements at the places that `indices` count, in images of these sizes with `dims` dimensions.
 ///
 /// # Errors
@@ -350,13 +264,109 @@ fn flat(sizes: &[i64], dims: usize) -> Vec<i64> {
     outer.iter().copied().chain([image.iter().product()]).collect()
 }
 
-/// Of gradients of averages.
-pub(crate) const GRADIENTS_ARE_CHECKED: Difference = Difference {
-    id: "gradients-of-averages-are-checked",
-    what: "torch reads gradients of another shape than the averages have, as far as they go; here they \
-           are refused",
-    why: "memory that is not the gradient's must not be read",
-    test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-    when: |seen| seen.we_refuse("argument `grad_output` has shape"),
-    directed: None,
-};
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use opgrid_core::{DType, Scalar};
+
+    use super::*;
+    use crate::samples::prelude::*;
+
+    /// What a function gives for the elements under each place, with their numbers in the image and the number of
+    /// elements with the padding: by loops over all elements of the kernel.
+    pub(crate) fn naive(
+        input: &Plain,
+        movement: Movement<'_>,
+        dtype: DType,
+        function: impl Fn(&[(i64, Scalar)], i64) -> Scalar,
+    ) -> Result<Plain> {
+        let plan = Plan::new(input.sizes(), movement)?;
+        let (dims, first) = (movement.dims, input.sizes().len() - movement.dims);
+        let image = &input.sizes()[first..];
+        let kernel: Vec<i64> = plan.lines.iter().map(|line| line.kernel).collect();
+        Ok(Plain::from_fn(dtype, &plan.sizes, |position| {
+            let (outer, place) = position.split_at(first);
+            let (mut elements, mut padded) = (Vec::new(), 0);
+            for tap in naive::positions(&kernel) {
+                let line = |dim: usize| plan.lines[dim];
+                let at: Vec<i64> = (0..dims)
+                    .map(|dim| {
+                        place[dim] * line(dim).stride + tap[dim] * line(dim).dilation - line(dim).padding
+                    })
+                    .collect();
+                let within = |extra: fn(&Line) -> i64| {
+                    (0..dims)
+                        .all(|dim| (-extra(&line(dim))..image[dim] + extra(&line(dim))).contains(&at[dim]))
+                };
+                padded += i64::from(within(|line| line.padding));
+                if within(|_| 0) {
+                    let number = at.iter().zip(image).fold(0, |number, (at, size)| number * size + at);
+                    elements.push((number, input.at(&[outer, &at].concat())));
+                }
+            }
+            function(&elements, padded)
+        }))
+    }
+
+    /// The same for adaptive pooling.
+    pub(crate) fn naive_adaptive(
+        input: &Plain,
+        output: &[i64],
+        dtype: DType,
+        function: impl Fn(&[(i64, Scalar)]) -> Scalar,
+    ) -> Plain {
+        let first = input.sizes().len() - output.len();
+        let image = &input.sizes()[first..];
+        Plain::from_fn(dtype, &[&input.sizes()[..first], output].concat(), |position| {
+            let (outer, place) = position.split_at(first);
+            let inside = |at: &[i64]| {
+                (0..image.len()).all(|dim| {
+                    // A window has an element if some of it lies in its share of the image.
+                    let (size, count) = (image[dim], output[dim]);
+                    (at[dim] + 1) * count > place[dim] * size && at[dim] * count < (place[dim] + 1) * size
+                })
+            };
+            let all = naive::positions(image).enumerate().filter(|(_, at)| inside(at));
+            let elements: Vec<_> =
+                all.map(|(number, at)| (number as i64, input.at(&[outer, &at].concat()))).collect();
+            function(&elements)
+        })
+    }
+
+    /// The largest of some numbered elements: of equal ones the first.
+    pub(crate) fn largest(elements: &[(i64, Scalar)]) -> (i64, Scalar) {
+        let first = elements.first().copied().unwrap_or((0, Scalar::Int(0)));
+        elements.iter().fold(first, |best, element| {
+            let (a, b) = (best.1.to_complex().re, element.1.to_complex().re);
+            if b > a || b.is_nan() { *element } else { best }
+        })
+    }
+
+    /// Images of some dimensions, moved in different ways, with the arguments up to the padding.
+    pub(crate) fn inputs(dtype: DType, dims: usize) -> Vec<(Sample, bool)> {
+        let image = |outer: &[i64], sizes: [i64; 3], seed| {
+            make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), seed)
+        };
+        let one = |image: Plain, kernel: Vec<i64>, stride: Vec<i64>, padding: i64| {
+            given(image).and(kernel).and(stride).and(vec![padding])
+        };
+        let mixed = |list: [i64; 3]| list[3 - dims..].to_vec();
+        vec![
+            (one(image(&[2, 3], [4, 4, 6], 1), vec![2], Vec::new(), 0), false),
+            (one(image(&[3], [4, 5, 3], 2), vec![3], vec![1], 1), false),
+            (one(image(&[1, 2], [5, 7, 6], 3), mixed([2, 3, 2]), mixed([1, 2, 3]), 1), true),
+            (one(image(&[0, 2], [4, 4, 4], 4), vec![2], Vec::new(), 0), false),
+            (one(image(&[1, 1], [1, 2, 5], 5), mixed([1, 2, 3]), vec![2], 0), true),
+        ]
+    }
+
+    /// Of gradients of averages.
+    pub(crate) const GRADIENTS_ARE_CHECKED: Difference = Difference {
+        id: "gradients-of-averages-are-checked",
+        what: "torch reads gradients of another shape than the averages have, as far as they go; here they \
+               are refused",
+        why: "memory that is not the gradient's must not be read",
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| seen.we_refuse("argument `grad_output` has shape"),
+        directed: None,
+    };
+}

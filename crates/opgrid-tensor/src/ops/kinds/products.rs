@@ -1,7 +1,7 @@
 //! What products of matrices share: the checks of their arguments, sums with a product, outputs of composites.
 
 use num_complex::Complex64;
-use opgrid_core::{DType, Result, Scalar};
+use opgrid_core::{Result, Scalar};
 
 use super::pointwise;
 use crate::error::argument;
@@ -9,12 +9,7 @@ use crate::families::result::check_result;
 use crate::kernels::products::{Addend, multiply, multiply_add};
 use crate::kernels::{arithmetic, elementwise};
 use crate::ops::{Matmul, MulScalar, TransposeInt};
-use crate::samples::departures::{self, access::READ_AFTER_WRITTEN};
-use crate::samples::differences::Pair;
-use crate::samples::{
-    Difference, Directed, Expected, Inputs, Operand, Part, Plain, Sample, given, make, number,
-};
-use crate::tensor::{Array, FloatLimits, Math, Tensor, TensorSpec, finfo};
+use crate::tensor::{Array, Math, Tensor, TensorSpec};
 use crate::with_dtype;
 
 /// # Errors
@@ -126,20 +121,6 @@ pub(crate) fn write_product(target: &Array, a: &Array, b: &Array) -> Result<()> 
     }
 }
 
-/// What `beta * self + alpha * product` is, for samples.
-///
-/// # Errors
-///
-/// The sample has no `self` or no weights.
-pub(crate) fn expected_sum(it: &Inputs, product: &Plain) -> Result<Expected> {
-    let input = it.tensor("self")?;
-    let [beta, alpha]: [Scalar; 2] = [it.value("beta")?, it.value("alpha")?];
-    let sum = Plain::from_fn(input.dtype(), product.sizes(), |position| {
-        number::plus(number::times(beta, input.at(position)), number::times(alpha, product.at(position)))
-    });
-    Ok(sum.into())
-}
-
 /// The size of the product of a matrix and a vector.
 ///
 /// # Errors
@@ -173,158 +154,6 @@ pub(crate) fn vector_size(
 pub(crate) fn column(vector: &Array) -> Result<Array> {
     vector.view(vector.geometry().unsqueeze(1)?)
 }
-
-/// The product of a matrix and a vector, for samples.
-///
-/// # Errors
-///
-/// Other shapes.
-pub(crate) fn expected_vector(matrix: &Plain, vector: &Plain) -> Result<Plain> {
-    let product = matrix.product(&vector.with_sizes(&[vector.sizes()[0], 1]))?;
-    Ok(product.with_sizes(&product.sizes()[..1]))
-}
-
-/// Samples of sums with a product: `self` and the factors by their shapes, with weights and without.
-pub(crate) fn weighed_samples<'a>(dtype: DType, shapes: impl Iterator<Item = [&'a [i64]; 3]>) -> Vec<Sample> {
-    let one = |[c, a, b]: [&[i64]; 3]| {
-        given(make::numbers(dtype, c, 1)).and(make::numbers(dtype, a, 2)).and(make::numbers(dtype, b, 3))
-    };
-    let plain: Vec<Sample> = shapes.map(one).collect();
-    let weight = |sample: &Sample| match dtype {
-        DType::Bool => sample.clone().named("beta", true).named("alpha", false),
-        _ => sample.clone().named("beta", 2).named("alpha", 3),
-    };
-    let weighed: Vec<Sample> = plain.iter().map(weight).collect();
-    [plain, weighed].concat()
-}
-
-/// Whether sizes are right for a sample: bools are refused only where something is multiplied.
-pub(crate) fn is_sample(dtype: DType, sizes: &[i64]) -> bool {
-    dtype != DType::Bool || !sizes.contains(&0)
-}
-
-/// The differences from torch that all products have.
-pub(crate) const DIFFERENCES: &[Difference] = &[
-    departures::reduce::NOT_FINITE,
-    CHECKED_WITHOUT_ELEMENTS,
-    KEEPS_STRIDES,
-    KEEPS_SHAPE,
-    FACTORS,
-    READ_AFTER_WRITTEN,
-    ONE_SUM,
-];
-
-const ONE_SUM: Difference = Difference {
-    id: "sums-of-repeated-products",
-    what: "torch adds products of factors that repeat their elements one after the other, and all of them round to one side; here \
-           they are added in several sums",
-    why: "nearer to the mathematical result",
-    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "sums_of_many_equal_products"),
-    when: |seen| {
-        let longest = |input: &&Operand| {
-            let geometry = &input.geometry;
-            let dims = geometry.sizes().iter().zip(geometry.strides());
-            dims.filter(|(_, stride)| **stride == 0).map(|(size, _)| *size).max().unwrap_or(0)
-        };
-        let count = seen.inputs().iter().map(longest).max().unwrap_or(0);
-        let is_near = |(dtype, ours, torch): &Pair| {
-            let near = |limits: FloatLimits| (ours - torch).norm() <= count as f64 * limits.eps * ours.norm();
-            finfo(*dtype).is_ok_and(near)
-        };
-        count > 16 && seen.each(is_near)
-    },
-    directed: None,
-};
-
-const CHECKED_WITHOUT_ELEMENTS: Difference = Difference {
-    id: "products-are-checked-without-elements",
-    what: "torch does not look at dtypes and numbers of a product of nothing; here they are checked and \
-           converted as with elements",
-    why: "whether a program is right must not depend on its data",
-    test: (
-        "opgrid-tensor/tests/all/differences/refused.rs",
-        "what_is_refused_with_elements_is_refused_without",
-    ),
-    when: |seen| {
-        let words = [
-            "cannot be converted",
-            "convert one of them",
-            "not implemented for 'Bool'",
-            "argument `out` has dtype",
-            "can't be cast",
-        ];
-        let vanishes = match seen.number("alpha") {
-            Some(Scalar::Float(value)) => !value.is_finite() || value == 0.0,
-            Some(Scalar::Int(value)) => value == 0,
-            Some(Scalar::Bool(value)) => !value,
-            Some(Scalar::Complex(value)) => !value.is_finite() || value == Complex64::ZERO,
-            None => false,
-        };
-        let is_checked = words.iter().any(|words| seen.we_refuse(words));
-        let is_empty = seen.inputs().iter().any(|input| input.is_empty());
-        (is_checked && (is_empty || vanishes))
-            || (vanishes && !seen.elements.is_empty())
-            || (is_empty && seen.torch_refuses("can't be cast"))
-    },
-    directed: None,
-};
-
-const FACTORS: Difference = Difference {
-    id: "factors-beyond-the-range",
-    what: "torch refuses factors beyond the range of 16-bit floats in some products with a vector, and takes them in all others; here the \
-           result is infinite",
-    why: "one rule for all products",
-    test: ("opgrid-tensor/tests/all/differences/computed.rs", "means_beyond_the_range"),
-    when: |seen| seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.torch_refuses("without overflow"),
-    directed: None,
-};
-
-const KEEPS_SHAPE: Difference = Difference {
-    id: "sums-of-products-keep-their-shape",
-    what: "torch gives a tensor that broadcasts with a product the shape of the product where that is added in place, and the sum with \
-           a product of nothing the shape that the tensor had; here in place the shapes have to be the same, and a sum has that of the \
-           product",
-    why: "one rule for all sums",
-    test: ("opgrid-tensor/tests/all/differences/outputs.rs", "sums_of_products_in_place_keep_their_shape"),
-    when: |seen| {
-        let is_empty = seen.inputs().iter().any(|input| input.is_empty());
-        let is_other = |input: &Operand| seen.torch == format!("{:?}", input.geometry.sizes());
-        let is_unstretched = seen.part == Part::Strides || seen.tensor("self").is_some_and(is_other);
-        let is_written = matches!(seen.part, Part::Values | Part::Written) && seen.out().is_some();
-        let is_such = matches!(seen.part, Part::Sizes | Part::Strides) && is_unstretched || is_written;
-        seen.we_refuse("which doesn't match the result's shape")
-            || seen.family() == "addmv" && is_empty && is_such
-    },
-    directed: None,
-};
-
-const KEEPS_STRIDES: Difference = Difference {
-    id: "outputs-of-products-keep-their-strides",
-    what: "torch writes a product with a vector, or one without elements, in rows, whatever strides an output of its shape has, \
-           and gives it those; here the output keeps its strides",
-    why: "others who look at the memory see what they asked for",
-    test: ("opgrid-tensor/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
-    when: |seen| {
-        let has_vector = seen.inputs().iter().any(|input| input.geometry.dims() == 1);
-        let keeps = |out: &Operand| match seen.part {
-            Part::Strides => format!("{:?}", out.geometry.strides()) == seen.ours,
-            Part::Written => !out.geometry.is_contiguous(),
-            _ => false,
-        };
-        seen.out().is_some_and(|out| (has_vector || out.is_empty()) && keeps(out))
-    },
-    directed: Some(Directed {
-        operator: "aten::matmul.out",
-        arguments: || {
-            vec![
-                ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
-                ("other", Operand::rows(1, DType::F32, &[2, 0], &[]).into()),
-                ("out", Operand::strided(2, DType::F32, (&[0], &[2], 0), &[]).into()),
-            ]
-        },
-        needs: None,
-    }),
-};
 
 /// Whether a matrix, or each of a stack, lies in memory as its transpose would.
 pub(crate) fn is_transposed(factor: &Tensor) -> bool {
@@ -361,4 +190,187 @@ pub(crate) fn of_right(grad: &Tensor, left: &Tensor, is_transposed: bool) -> Res
 
 fn exchanged(matrices: &Tensor) -> Result<Tensor> {
     TransposeInt.call(matrices, -2, -1)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use opgrid_core::DType;
+
+    use super::*;
+    use crate::samples::differences::Pair;
+    use crate::samples::prelude::*;
+    use crate::tensor::{FloatLimits, finfo};
+
+    /// What `beta * self + alpha * product` is, for samples.
+    ///
+    /// # Errors
+    ///
+    /// The sample has no `self` or no weights.
+    pub(crate) fn expected_sum(it: &Inputs, product: &Plain) -> Result<Expected> {
+        let input = it.tensor("self")?;
+        let [beta, alpha]: [Scalar; 2] = [it.value("beta")?, it.value("alpha")?];
+        let sum = Plain::from_fn(input.dtype(), product.sizes(), |position| {
+            number::plus(number::times(beta, input.at(position)), number::times(alpha, product.at(position)))
+        });
+        Ok(sum.into())
+    }
+
+    /// The product of a matrix and a vector, for samples.
+    ///
+    /// # Errors
+    ///
+    /// Other shapes.
+    pub(crate) fn expected_vector(matrix: &Plain, vector: &Plain) -> Result<Plain> {
+        let product = matrix.product(&vector.with_sizes(&[vector.sizes()[0], 1]))?;
+        Ok(product.with_sizes(&product.sizes()[..1]))
+    }
+
+    /// Samples of sums with a product: `self` and the factors by their shapes, with weights and without.
+    pub(crate) fn weighed_samples<'a>(
+        dtype: DType,
+        shapes: impl Iterator<Item = [&'a [i64]; 3]>,
+    ) -> Vec<Sample> {
+        let one = |[c, a, b]: [&[i64]; 3]| {
+            given(make::numbers(dtype, c, 1)).and(make::numbers(dtype, a, 2)).and(make::numbers(dtype, b, 3))
+        };
+        let plain: Vec<Sample> = shapes.map(one).collect();
+        let weight = |sample: &Sample| match dtype {
+            DType::Bool => sample.clone().named("beta", true).named("alpha", false),
+            _ => sample.clone().named("beta", 2).named("alpha", 3),
+        };
+        let weighed: Vec<Sample> = plain.iter().map(weight).collect();
+        [plain, weighed].concat()
+    }
+
+    /// Whether sizes are right for a sample: bools are refused only where something is multiplied.
+    pub(crate) fn is_sample(dtype: DType, sizes: &[i64]) -> bool {
+        dtype != DType::Bool || !sizes.contains(&0)
+    }
+
+    /// The differences from torch that all products have.
+    pub(crate) const DIFFERENCES: &[Difference] = &[
+        departures::reduce::NOT_FINITE,
+        CHECKED_WITHOUT_ELEMENTS,
+        KEEPS_STRIDES,
+        KEEPS_SHAPE,
+        FACTORS,
+        READ_AFTER_WRITTEN,
+        ONE_SUM,
+    ];
+
+    const ONE_SUM: Difference = Difference {
+        id: "sums-of-repeated-products",
+        what: "torch adds products of factors that repeat their elements one after the other, and all of them round to one side; here \
+               they are added in several sums",
+        why: "nearer to the mathematical result",
+        test: ("opgrid-tensor/tests/all/differences/numbers.rs", "sums_of_many_equal_products"),
+        when: |seen| {
+            let longest = |input: &&Operand| {
+                let geometry = &input.geometry;
+                let dims = geometry.sizes().iter().zip(geometry.strides());
+                dims.filter(|(_, stride)| **stride == 0).map(|(size, _)| *size).max().unwrap_or(0)
+            };
+            let count = seen.inputs().iter().map(longest).max().unwrap_or(0);
+            let is_near = |(dtype, ours, torch): &Pair| {
+                let near =
+                    |limits: FloatLimits| (ours - torch).norm() <= count as f64 * limits.eps * ours.norm();
+                finfo(*dtype).is_ok_and(near)
+            };
+            count > 16 && seen.each(is_near)
+        },
+        directed: None,
+    };
+
+    const CHECKED_WITHOUT_ELEMENTS: Difference = Difference {
+        id: "products-are-checked-without-elements",
+        what: "torch does not look at dtypes and numbers of a product of nothing; here they are checked and \
+               converted as with elements",
+        why: "whether a program is right must not depend on its data",
+        test: (
+            "opgrid-tensor/tests/all/differences/refused.rs",
+            "what_is_refused_with_elements_is_refused_without",
+        ),
+        when: |seen| {
+            let words = [
+                "cannot be converted",
+                "convert one of them",
+                "not implemented for 'Bool'",
+                "argument `out` has dtype",
+                "can't be cast",
+            ];
+            let vanishes = match seen.number("alpha") {
+                Some(Scalar::Float(value)) => !value.is_finite() || value == 0.0,
+                Some(Scalar::Int(value)) => value == 0,
+                Some(Scalar::Bool(value)) => !value,
+                Some(Scalar::Complex(value)) => !value.is_finite() || value == Complex64::ZERO,
+                None => false,
+            };
+            let is_checked = words.iter().any(|words| seen.we_refuse(words));
+            let is_empty = seen.inputs().iter().any(|input| input.is_empty());
+            (is_checked && (is_empty || vanishes))
+                || (vanishes && !seen.elements.is_empty())
+                || (is_empty && seen.torch_refuses("can't be cast"))
+        },
+        directed: None,
+    };
+
+    const FACTORS: Difference = Difference {
+        id: "factors-beyond-the-range",
+        what: "torch refuses factors beyond the range of 16-bit floats in some products with a vector, and takes them in all others; here the \
+               result is infinite",
+        why: "one rule for all products",
+        test: ("opgrid-tensor/tests/all/differences/computed.rs", "means_beyond_the_range"),
+        when: |seen| seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.torch_refuses("without overflow"),
+        directed: None,
+    };
+
+    const KEEPS_SHAPE: Difference = Difference {
+        id: "sums-of-products-keep-their-shape",
+        what: "torch gives a tensor that broadcasts with a product the shape of the product where that is added in place, and the sum with \
+               a product of nothing the shape that the tensor had; here in place the shapes have to be the same, and a sum has that of the \
+               product",
+        why: "one rule for all sums",
+        test: (
+            "opgrid-tensor/tests/all/differences/outputs.rs",
+            "sums_of_products_in_place_keep_their_shape",
+        ),
+        when: |seen| {
+            let is_empty = seen.inputs().iter().any(|input| input.is_empty());
+            let is_other = |input: &Operand| seen.torch == format!("{:?}", input.geometry.sizes());
+            let is_unstretched = seen.part == Part::Strides || seen.tensor("self").is_some_and(is_other);
+            let is_written = matches!(seen.part, Part::Values | Part::Written) && seen.out().is_some();
+            let is_such = matches!(seen.part, Part::Sizes | Part::Strides) && is_unstretched || is_written;
+            seen.we_refuse("which doesn't match the result's shape")
+                || seen.family() == "addmv" && is_empty && is_such
+        },
+        directed: None,
+    };
+
+    const KEEPS_STRIDES: Difference = Difference {
+        id: "outputs-of-products-keep-their-strides",
+        what: "torch writes a product with a vector, or one without elements, in rows, whatever strides an output of its shape has, \
+               and gives it those; here the output keeps its strides",
+        why: "others who look at the memory see what they asked for",
+        test: ("opgrid-tensor/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
+        when: |seen| {
+            let has_vector = seen.inputs().iter().any(|input| input.geometry.dims() == 1);
+            let keeps = |out: &Operand| match seen.part {
+                Part::Strides => format!("{:?}", out.geometry.strides()) == seen.ours,
+                Part::Written => !out.geometry.is_contiguous(),
+                _ => false,
+            };
+            seen.out().is_some_and(|out| (has_vector || out.is_empty()) && keeps(out))
+        },
+        directed: Some(Directed {
+            operator: "aten::matmul.out",
+            arguments: || {
+                vec![
+                    ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
+                    ("other", Operand::rows(1, DType::F32, &[2, 0], &[]).into()),
+                    ("out", Operand::strided(2, DType::F32, (&[0], &[2], 0), &[]).into()),
+                ]
+            },
+            needs: None,
+        }),
+    };
 }

@@ -10,12 +10,8 @@
 //! inputs of a layer are one product of matrices. Where no layer of the dispatcher is on the way, what a step of `Lstm` computes
 //! of its gates in single precision is one loop: a dozen calls for a few numbers each take several times as long.
 
-use num_complex::Complex64;
-use opgrid_core::{
-    DType, DispatchKey, Error, LocalKeys, MemoryFormat, Result, Scalar, Value, tensor_key_set,
-};
+use opgrid_core::{DType, DispatchKey, Error, LocalKeys, MemoryFormat, Result, tensor_key_set};
 
-use super::convolutions::DTYPE_OF_BIAS;
 use super::dropout::dropped;
 use crate::error::argument;
 use crate::kernels;
@@ -23,7 +19,6 @@ use crate::ops::{
     AddTensor, Addcmul, Addmm, AddmmInplace, Cat, Contiguous, Linear, MulTensor, Relu, SelectInt, Sigmoid,
     SliceTensor, Stack, SubTensor, T, Tanh, TransposeInt,
 };
-use crate::samples::{Difference, Given, Inputs, Plain, Rounding, Roundings, Sample, given};
 use crate::tensor::Tensor;
 use crate::with_dtype;
 
@@ -426,226 +421,237 @@ impl Network {
     }
 }
 
-/// How far states may lie from torch's. Gates cancel, so that small states come of sums of larger terms: of 12,000 single steps of
-/// each kind in single precision, the results here lay within 9 units beside one of those in double precision, torch's within 25.
-pub(crate) const ROUNDING: Roundings = Roundings::all(Rounding::Near(16));
-
-/// The differences from torch that networks have.
-pub(crate) const DIFFERENCES: &[Difference] = &[PARAMETERS_ARE_CHECKED, STEPS_OF_FLOATS, DTYPE_OF_BIAS];
-
-/// Of networks, and of single steps.
-pub(crate) const STEPS_OF_FLOATS: Difference = Difference {
-    id: "steps-of-integers",
-    what: "torch takes integers in single steps, with a state of floats from which it takes no other step, and as inputs \
-           beside states of floats; here they are refused",
-    why: "one dtype for all steps",
-    test: ("opgrid-tensor/tests/all/networks.rs", "parameters_of_networks_are_checked"),
-    when: |seen| seen.we_refuse("expected a floating-point or complex dtype"),
-    directed: None,
-};
-
-const PARAMETERS_ARE_CHECKED: Difference = Difference {
-    id: "parameters-of-networks-are-checked",
-    what: "torch splits what matrices of too few or too many rows give into as many gates as come out, stretches \
-           them, or reads gates that are not there, leaves out states and parameters beyond those of the layers, and \
-           converts the states of cells in some dtypes; here all are refused that do not fit",
-    why: "a wrong size is a mistake that nobody notices",
-    test: ("opgrid-tensor/tests/all/networks.rs", "parameters_of_networks_are_checked"),
-    when: |seen| {
-        let of_lstm = seen.we_refuse("shapes cannot be multiplied") || seen.we_refuse("rows to fit `self`");
-        let words = ["a weight has shape", "argument `hx` has", "argument `params` has"];
-        seen.family() == "lstm" && of_lstm || words.iter().any(|words| seen.we_refuse(words))
-    },
-    directed: None,
-};
-
-/// Small numbers, of integers 0 and few times 1, so that sums of sums stay in the range of all dtypes.
-pub(crate) fn small(dtype: DType, sizes: &[i64], seed: i64) -> Plain {
-    let elements: Vec<f64> = (0..23).map(|at| ((at * 7 + seed * 5) % 9 - 4) as f64).collect();
-    let scaled = elements.iter().map(|x| match dtype.is_floating_point() || dtype.is_complex() {
-        true => x / 8.0,
-        false => (x / 4.0).trunc().abs(),
-    });
-    Plain::of(dtype, sizes, &scaled.collect::<Vec<_>>())
-}
-
-/// Samples of a network: input, states, parameters and options.
-pub(crate) fn samples(cell: Cell, dtype: DType) -> Vec<Sample> {
-    /// Layers, and whether there are biases, two directions, and the batch first.
-    const CASES: [(i64, bool, bool, bool); 5] = [
-        (1, true, false, false),
-        (1, false, false, true),
-        (2, true, true, false),
-        (2, true, false, true),
-        (1, true, true, false),
-    ];
-    let one = |(layers, biases, both, batch_first): (i64, bool, bool, bool)| {
-        let [steps, batch, inputs, size] = [3, 2, 3, 2];
-        let directions = if both { 2 } else { 1 };
-        let input = if batch_first { [batch, steps, inputs] } else { [steps, batch, inputs] };
-        let state = |seed| small(dtype, &[layers * directions, batch, size], seed);
-        let mut parameters = Vec::new();
-        for layer in 0..layers {
-            for direction in 0..directions {
-                let seed = 10 * layer + 5 * direction;
-                let columns = if layer == 0 { inputs } else { size * directions };
-                let rows = cell.gates() * size;
-                parameters.push(small(dtype, &[rows, columns], seed + 1));
-                parameters.push(small(dtype, &[rows, size], seed + 2));
-                if biases {
-                    parameters.push(small(dtype, &[rows], seed + 3));
-                    parameters.push(small(dtype, &[rows], seed + 4));
-                }
-            }
-        }
-        let states: Given = match cell {
-            Cell::Lstm => vec![state(6), state(7)].into(),
-            _ => state(6).into(),
-        };
-        let sample = given(small(dtype, &input, 0)).and(states).and(parameters).and(biases).and(layers);
-        sample.and(0.0).and(false).and(both).and(batch_first)
-    };
-    CASES.into_iter().map(one).collect()
-}
-
-/// Samples of a single step.
-pub(crate) fn cell_samples(cell: Cell, dtype: DType) -> Vec<Sample> {
-    let one = |batch: i64, biases: bool| {
-        let rows = cell.gates() * 2;
-        let state = |seed| small(dtype, &[batch, 2], seed);
-        let states: Given = match cell {
-            Cell::Lstm => vec![state(6), state(7)].into(),
-            _ => state(6).into(),
-        };
-        let sample = given(small(dtype, &[batch, 3], 0)).and(states);
-        let sample = sample.and(small(dtype, &[rows, 3], 1)).and(small(dtype, &[rows, 2], 2));
-        match biases {
-            true => sample.and(small(dtype, &[rows], 3)).and(small(dtype, &[rows], 4)),
-            false => sample.and(Value::None),
-        }
-    };
-    vec![one(2, true), one(1, false), one(0, true)]
-}
-
-/// Numbers of a row: a state, an input.
-type Row = Vec<Complex64>;
-
-/// The next state of one row, by plain loops: hidden, and of the cell.
-fn expected_step(
-    cell: Cell,
-    input: &Row,
-    (hidden, memory): (&Row, &Row),
-    parameters: &[&Plain],
-) -> (Row, Row) {
-    let product = |weight: &Plain, bias: Option<&&Plain>, row: &Row| -> Row {
-        let of = |at: i64| {
-            let terms = row.iter().zip(0..).map(|(x, column)| x * weight.at(&[at, column]).to_complex());
-            terms.sum::<Complex64>() + bias.map_or(Complex64::ZERO, |bias| bias.at(&[at]).to_complex())
-        };
-        (0..weight.sizes()[0]).map(of).collect()
-    };
-    let x = product(parameters[0], parameters.get(2), input);
-    let h = product(parameters[1], parameters.get(3), hidden);
-    let n = hidden.len();
-    let sigmoid = |x: Complex64| (Complex64::ONE + (-x).exp()).inv();
-    let both = |gate: usize, at: usize| x[gate * n + at] + h[gate * n + at];
-    let next = |at: usize| match cell {
-        Cell::Tanh => (both(0, at).tanh(), Complex64::ZERO),
-        Cell::Relu => (Complex64::new(both(0, at).re.max(0.0), 0.0), Complex64::ZERO),
-        Cell::Gru => {
-            let (reset, update) = (sigmoid(both(0, at)), sigmoid(both(1, at)));
-            let new = (x[2 * n + at] + reset * h[2 * n + at]).tanh();
-            (new + update * (hidden[at] - new), Complex64::ZERO)
-        }
-        Cell::Lstm => {
-            let memory = sigmoid(both(1, at)) * memory[at] + sigmoid(both(0, at)) * both(2, at).tanh();
-            (sigmoid(both(3, at)) * memory.tanh(), memory)
-        }
-    };
-    (0..n).map(next).unzip()
-}
-
-fn row(of: &Plain, before: &[i64]) -> Row {
-    let n = of.sizes()[of.sizes().len() - 1];
-    (0..n).map(|at| of.at(&[before, &[at]].concat()).to_complex()).collect()
-}
-
-fn rows(dtype: DType, sizes: &[i64], rows: impl IntoIterator<Item = Row>) -> Plain {
-    Plain::of(dtype, sizes, &rows.into_iter().flatten().map(Scalar::Complex).collect::<Vec<_>>())
-}
-
-/// The states among the arguments: hidden, and of the cell.
-fn given_states(it: &Inputs) -> Result<Vec<Plain>> {
-    match it.tensors("hx") {
-        Ok(states) => Ok(states.to_vec()),
-        Err(_) => Ok(vec![it.tensor("hx")?.clone()]),
-    }
-}
-
-/// What a single step answers: hidden, and for `Lstm` the state of the cell.
-///
-/// # Errors
-///
-/// The sample lacks an argument.
-pub(crate) fn expected_cell(cell: Cell, it: &Inputs) -> Result<Vec<Plain>> {
-    let (x, states) = (it.tensor("input")?, given_states(it)?);
-    let names = ["w_ih", "w_hh", "b_ih", "b_hh"];
-    let parameters: Vec<&Plain> = names.iter().filter_map(|name| it.tensor(name).ok()).collect();
-    let step = |at: i64| {
-        let memory = states.get(1).unwrap_or(&states[0]);
-        expected_step(cell, &row(x, &[at]), (&row(&states[0], &[at]), &row(memory, &[at])), &parameters)
-    };
-    let (hidden, memory): (Vec<Row>, Vec<Row>) = (0..x.sizes()[0]).map(step).unzip();
-    let both = [hidden, memory].map(|of| rows(x.dtype(), states[0].sizes(), of));
-    Ok(both.into_iter().take(states.len()).collect())
-}
-
-/// What a network answers: all outputs, the last states, and for `Lstm` those of the cells.
-///
-/// # Errors
-///
-/// The sample lacks an argument.
-pub(crate) fn expected(cell: Cell, it: &Inputs) -> Result<Vec<Plain>> {
-    let (input, states, all) = (it.tensor("input")?, given_states(it)?, it.tensors("params")?);
-    let [biases, both, batch_first]: [bool; 3] =
-        [it.value("has_biases")?, it.value("bidirectional")?, it.value("batch_first")?];
-    let layers: i64 = it.value("num_layers")?;
-    let turned = if batch_first { input.permuted(&[1, 0, 2]) } else { input.clone() };
-    let (steps, batch) = (turned.sizes()[0], turned.sizes()[1]);
-    let (directions, per) = (if both { 2 } else { 1 }, if biases { 4 } else { 2 });
-    // By step and row of the batch.
-    let mut sequence: Vec<Vec<Row>> =
-        (0..steps).map(|step| (0..batch).map(|at| row(&turned, &[step, at])).collect()).collect();
-    let (mut last, mut memories) = (Vec::new(), Vec::new());
-    for layer in 0..layers {
-        let mut next: Vec<Vec<Row>> = vec![vec![Vec::new(); batch as usize]; steps as usize];
-        for direction in 0..directions {
-            let number = layer * directions + direction;
-            let parameters: Vec<&Plain> = all[number as usize * per..][..per].iter().collect();
-            for at in 0..batch {
-                let memory = states.get(1).unwrap_or(&states[0]);
-                let mut state = (row(&states[0], &[number, at]), row(memory, &[number, at]));
-                for step in 0..steps {
-                    let step = if direction == 1 { steps - 1 - step } else { step } as usize;
-                    let own = &sequence[step][at as usize];
-                    state = expected_step(cell, own, (&state.0, &state.1), &parameters);
-                    next[step][at as usize].extend(&state.0);
-                }
-                last.push(state.0);
-                memories.push(state.1);
-            }
-        }
-        sequence = next;
-    }
-    let size = states[0].sizes()[2];
-    let output = rows(input.dtype(), &[steps, batch, size * directions], sequence.into_iter().flatten());
-    let output = if batch_first { output.permuted(&[1, 0, 2]) } else { output };
-    let [last, memories] = [last, memories].map(|of| rows(input.dtype(), states[0].sizes(), of));
-    Ok([output, last, memories].into_iter().take(1 + states.len()).collect())
-}
-
 /// What is asked of a dtype of which only the type counts.
 fn check_type<T: crate::tensor::Element>() -> Result<()> {
     debug_assert!(T::DTYPE.size_in_bytes() == size_of::<T>());
     Ok(())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use num_complex::Complex64;
+    use opgrid_core::{Scalar, Value};
+
+    use super::*;
+    use crate::ops::kinds::convolutions::samples::DTYPE_OF_BIAS;
+    use crate::samples::prelude::*;
+
+    /// How far states may lie from torch's. Gates cancel, so that small states come of sums of larger terms: of 12,000 single steps of
+    /// each kind in single precision, the results here lay within 9 units beside one of those in double precision, torch's within 25.
+    pub(crate) const ROUNDING: Roundings = Roundings::all(Rounding::Near(16));
+
+    /// The differences from torch that networks have.
+    pub(crate) const DIFFERENCES: &[Difference] = &[PARAMETERS_ARE_CHECKED, STEPS_OF_FLOATS, DTYPE_OF_BIAS];
+
+    /// Of networks, and of single steps.
+    pub(crate) const STEPS_OF_FLOATS: Difference = Difference {
+        id: "steps-of-integers",
+        what: "torch takes integers in single steps, with a state of floats from which it takes no other step, and as inputs \
+               beside states of floats; here they are refused",
+        why: "one dtype for all steps",
+        test: ("opgrid-tensor/tests/all/networks.rs", "parameters_of_networks_are_checked"),
+        when: |seen| seen.we_refuse("expected a floating-point or complex dtype"),
+        directed: None,
+    };
+
+    const PARAMETERS_ARE_CHECKED: Difference = Difference {
+        id: "parameters-of-networks-are-checked",
+        what: "torch splits what matrices of too few or too many rows give into as many gates as come out, stretches \
+               them, or reads gates that are not there, leaves out states and parameters beyond those of the layers, and \
+               converts the states of cells in some dtypes; here all are refused that do not fit",
+        why: "a wrong size is a mistake that nobody notices",
+        test: ("opgrid-tensor/tests/all/networks.rs", "parameters_of_networks_are_checked"),
+        when: |seen| {
+            let of_lstm =
+                seen.we_refuse("shapes cannot be multiplied") || seen.we_refuse("rows to fit `self`");
+            let words = ["a weight has shape", "argument `hx` has", "argument `params` has"];
+            seen.family() == "lstm" && of_lstm || words.iter().any(|words| seen.we_refuse(words))
+        },
+        directed: None,
+    };
+
+    /// Small numbers, of integers 0 and few times 1, so that sums of sums stay in the range of all dtypes.
+    pub(crate) fn small(dtype: DType, sizes: &[i64], seed: i64) -> Plain {
+        let elements: Vec<f64> = (0..23).map(|at| ((at * 7 + seed * 5) % 9 - 4) as f64).collect();
+        let scaled = elements.iter().map(|x| match dtype.is_floating_point() || dtype.is_complex() {
+            true => x / 8.0,
+            false => (x / 4.0).trunc().abs(),
+        });
+        Plain::of(dtype, sizes, &scaled.collect::<Vec<_>>())
+    }
+
+    /// Samples of a network: input, states, parameters and options.
+    pub(crate) fn of(cell: Cell, dtype: DType) -> Vec<Sample> {
+        /// Layers, and whether there are biases, two directions, and the batch first.
+        const CASES: [(i64, bool, bool, bool); 5] = [
+            (1, true, false, false),
+            (1, false, false, true),
+            (2, true, true, false),
+            (2, true, false, true),
+            (1, true, true, false),
+        ];
+        let one = |(layers, biases, both, batch_first): (i64, bool, bool, bool)| {
+            let [steps, batch, inputs, size] = [3, 2, 3, 2];
+            let directions = if both { 2 } else { 1 };
+            let input = if batch_first { [batch, steps, inputs] } else { [steps, batch, inputs] };
+            let state = |seed| small(dtype, &[layers * directions, batch, size], seed);
+            let mut parameters = Vec::new();
+            for layer in 0..layers {
+                for direction in 0..directions {
+                    let seed = 10 * layer + 5 * direction;
+                    let columns = if layer == 0 { inputs } else { size * directions };
+                    let rows = cell.gates() * size;
+                    parameters.push(small(dtype, &[rows, columns], seed + 1));
+                    parameters.push(small(dtype, &[rows, size], seed + 2));
+                    if biases {
+                        parameters.push(small(dtype, &[rows], seed + 3));
+                        parameters.push(small(dtype, &[rows], seed + 4));
+                    }
+                }
+            }
+            let states: Given = match cell {
+                Cell::Lstm => vec![state(6), state(7)].into(),
+                _ => state(6).into(),
+            };
+            let sample = given(small(dtype, &input, 0)).and(states).and(parameters).and(biases).and(layers);
+            sample.and(0.0).and(false).and(both).and(batch_first)
+        };
+        CASES.into_iter().map(one).collect()
+    }
+
+    /// Samples of a single step.
+    pub(crate) fn cell_samples(cell: Cell, dtype: DType) -> Vec<Sample> {
+        let one = |batch: i64, biases: bool| {
+            let rows = cell.gates() * 2;
+            let state = |seed| small(dtype, &[batch, 2], seed);
+            let states: Given = match cell {
+                Cell::Lstm => vec![state(6), state(7)].into(),
+                _ => state(6).into(),
+            };
+            let sample = given(small(dtype, &[batch, 3], 0)).and(states);
+            let sample = sample.and(small(dtype, &[rows, 3], 1)).and(small(dtype, &[rows, 2], 2));
+            match biases {
+                true => sample.and(small(dtype, &[rows], 3)).and(small(dtype, &[rows], 4)),
+                false => sample.and(Value::None),
+            }
+        };
+        vec![one(2, true), one(1, false), one(0, true)]
+    }
+
+    /// Numbers of a row: a state, an input.
+    type Row = Vec<Complex64>;
+
+    /// The next state of one row, by plain loops: hidden, and of the cell.
+    fn expected_step(
+        cell: Cell,
+        input: &Row,
+        (hidden, memory): (&Row, &Row),
+        parameters: &[&Plain],
+    ) -> (Row, Row) {
+        let product = |weight: &Plain, bias: Option<&&Plain>, row: &Row| -> Row {
+            let of = |at: i64| {
+                let terms = row.iter().zip(0..).map(|(x, column)| x * weight.at(&[at, column]).to_complex());
+                terms.sum::<Complex64>() + bias.map_or(Complex64::ZERO, |bias| bias.at(&[at]).to_complex())
+            };
+            (0..weight.sizes()[0]).map(of).collect()
+        };
+        let x = product(parameters[0], parameters.get(2), input);
+        let h = product(parameters[1], parameters.get(3), hidden);
+        let n = hidden.len();
+        let sigmoid = |x: Complex64| (Complex64::ONE + (-x).exp()).inv();
+        let both = |gate: usize, at: usize| x[gate * n + at] + h[gate * n + at];
+        let next = |at: usize| match cell {
+            Cell::Tanh => (both(0, at).tanh(), Complex64::ZERO),
+            Cell::Relu => (Complex64::new(both(0, at).re.max(0.0), 0.0), Complex64::ZERO),
+            Cell::Gru => {
+                let (reset, update) = (sigmoid(both(0, at)), sigmoid(both(1, at)));
+                let new = (x[2 * n + at] + reset * h[2 * n + at]).tanh();
+                (new + update * (hidden[at] - new), Complex64::ZERO)
+            }
+            Cell::Lstm => {
+                let memory = sigmoid(both(1, at)) * memory[at] + sigmoid(both(0, at)) * both(2, at).tanh();
+                (sigmoid(both(3, at)) * memory.tanh(), memory)
+            }
+        };
+        (0..n).map(next).unzip()
+    }
+
+    fn row(of: &Plain, before: &[i64]) -> Row {
+        let n = of.sizes()[of.sizes().len() - 1];
+        (0..n).map(|at| of.at(&[before, &[at]].concat()).to_complex()).collect()
+    }
+
+    fn rows(dtype: DType, sizes: &[i64], rows: impl IntoIterator<Item = Row>) -> Plain {
+        Plain::of(dtype, sizes, &rows.into_iter().flatten().map(Scalar::Complex).collect::<Vec<_>>())
+    }
+
+    /// The states among the arguments: hidden, and of the cell.
+    fn given_states(it: &Inputs) -> Result<Vec<Plain>> {
+        match it.tensors("hx") {
+            Ok(states) => Ok(states.to_vec()),
+            Err(_) => Ok(vec![it.tensor("hx")?.clone()]),
+        }
+    }
+
+    /// What a single step answers: hidden, and for `Lstm` the state of the cell.
+    ///
+    /// # Errors
+    ///
+    /// The sample lacks an argument.
+    pub(crate) fn expected_cell(cell: Cell, it: &Inputs) -> Result<Vec<Plain>> {
+        let (x, states) = (it.tensor("input")?, given_states(it)?);
+        let names = ["w_ih", "w_hh", "b_ih", "b_hh"];
+        let parameters: Vec<&Plain> = names.iter().filter_map(|name| it.tensor(name).ok()).collect();
+        let step = |at: i64| {
+            let memory = states.get(1).unwrap_or(&states[0]);
+            expected_step(cell, &row(x, &[at]), (&row(&states[0], &[at]), &row(memory, &[at])), &parameters)
+        };
+        let (hidden, memory): (Vec<Row>, Vec<Row>) = (0..x.sizes()[0]).map(step).unzip();
+        let both = [hidden, memory].map(|of| rows(x.dtype(), states[0].sizes(), of));
+        Ok(both.into_iter().take(states.len()).collect())
+    }
+
+    /// What a network answers: all outputs, the last states, and for `Lstm` those of the cells.
+    ///
+    /// # Errors
+    ///
+    /// The sample lacks an argument.
+    pub(crate) fn expected(cell: Cell, it: &Inputs) -> Result<Vec<Plain>> {
+        let (input, states, all) = (it.tensor("input")?, given_states(it)?, it.tensors("params")?);
+        let [biases, both, batch_first]: [bool; 3] =
+            [it.value("has_biases")?, it.value("bidirectional")?, it.value("batch_first")?];
+        let layers: i64 = it.value("num_layers")?;
+        let turned = if batch_first { input.permuted(&[1, 0, 2]) } else { input.clone() };
+        let (steps, batch) = (turned.sizes()[0], turned.sizes()[1]);
+        let (directions, per) = (if both { 2 } else { 1 }, if biases { 4 } else { 2 });
+        // By step and row of the batch.
+        let mut sequence: Vec<Vec<Row>> =
+            (0..steps).map(|step| (0..batch).map(|at| row(&turned, &[step, at])).collect()).collect();
+        let (mut last, mut memories) = (Vec::new(), Vec::new());
+        for layer in 0..layers {
+            let mut next: Vec<Vec<Row>> = vec![vec![Vec::new(); batch as usize]; steps as usize];
+            for direction in 0..directions {
+                let number = layer * directions + direction;
+                let parameters: Vec<&Plain> = all[number as usize * per..][..per].iter().collect();
+                for at in 0..batch {
+                    let memory = states.get(1).unwrap_or(&states[0]);
+                    let mut state = (row(&states[0], &[number, at]), row(memory, &[number, at]));
+                    for step in 0..steps {
+                        let step = if direction == 1 { steps - 1 - step } else { step } as usize;
+                        let own = &sequence[step][at as usize];
+                        state = expected_step(cell, own, (&state.0, &state.1), &parameters);
+                        next[step][at as usize].extend(&state.0);
+                    }
+                    last.push(state.0);
+                    memories.push(state.1);
+                }
+            }
+            sequence = next;
+        }
+        let size = states[0].sizes()[2];
+        let output = rows(input.dtype(), &[steps, batch, size * directions], sequence.into_iter().flatten());
+        let output = if batch_first { output.permuted(&[1, 0, 2]) } else { output };
+        let [last, memories] = [last, memories].map(|of| rows(input.dtype(), states[0].sizes(), of));
+        Ok([output, last, memories].into_iter().take(1 + states.len()).collect())
+    }
 }

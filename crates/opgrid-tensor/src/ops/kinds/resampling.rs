@@ -1,18 +1,17 @@
 //! What operators share that compute images of other sizes: sizes, scales, and where places lie.
 
-use opgrid_core::{DType, Result, Scalar, Value};
+use opgrid_core::{DType, Result};
 
 use super::derivatives;
-use super::images::{FLOATS, in_format_of};
+use super::images::in_format_of;
 use crate::error::argument;
 use crate::kernels::arithmetic::Arithmetic;
 use crate::kernels::resampling::{Line, resample_bytes};
 use crate::kernels::sampling::{Coordinate, cubic_weights};
 use crate::layers::autograd::Recorder;
 use crate::ops::{IndexAdd, ToCopy};
-use crate::samples::{Argument, Difference, Inputs, Operand, Plain, Sample, given, make, naive};
 use crate::tensor::choose::unsupported;
-use crate::tensor::{Dims, Geometry, Tensor, TensorSpec};
+use crate::tensor::{Dims, Tensor, TensorSpec};
 
 /// The dtypes of images that are resampled by weights.
 pub(crate) const BYTES_AND_FLOATS: &[DType] = &[DType::U8, DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -240,140 +239,6 @@ pub(crate) fn lines<M: Arithmetic>(lines: Vec<Line<M>>) -> [Line<M>; 3] {
     std::array::from_fn(|_| all.next().unwrap_or_else(|| Line::same(1)))
 }
 
-/// Samples of images with the sizes of the result; those of `flags` stand behind the sizes, then scales where they are given.
-pub(crate) fn inputs(dtype: DType, dims: usize, flags: &[bool]) -> Vec<Sample> {
-    /// Outer sizes, those of the image, those of the result, and a scale.
-    type Case = (&'static [i64], [i64; 3], [i64; 3], Option<f64>);
-    let cases: [Case; 6] = [
-        (&[2, 3], [2, 3, 4], [4, 6, 8], None),
-        (&[1, 2], [3, 5, 7], [2, 3, 4], None),
-        (&[1, 1], [4, 4, 4], [7, 7, 7], Some(1.75)),
-        (&[0, 2], [2, 3, 4], [4, 6, 8], None),
-        (&[1, 2], [2, 3, 3], [2, 3, 3], None),
-        (&[1, 1], [1, 1, 5], [3, 1, 1], None),
-    ];
-    let one = |(outer, sizes, output, scale): (&[i64], [i64; 3], [i64; 3], Option<f64>)| {
-        let image = make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1);
-        let sample = flags
-            .iter()
-            .fold(given(image).and(output[3 - dims..].to_vec()), |sample, flag| sample.and(*flag));
-        (0..dims).fold(sample, |sample, _| match scale {
-            Some(scale) => sample.and(scale),
-            None => sample,
-        })
-    };
-    cases.into_iter().map(one).collect()
-}
-
-/// The samples of `inputs` with and without aligned corners.
-pub(crate) fn both_alignments(
-    dtype: DType,
-    dims: usize,
-    inputs: fn(DType, usize, &[bool]) -> Vec<Sample>,
-) -> Vec<Sample> {
-    [inputs(dtype, dims, &[false]), inputs(dtype, dims, &[true])].concat()
-}
-
-/// Samples for overloads that take sizes or scales.
-pub(crate) fn by_scales(dtype: DType, dims: usize, flags: &[bool]) -> Vec<Sample> {
-    let image = |batch: i64| make::numbers(dtype, &[&[batch, 2], &[3, 4, 5][3 - dims..]].concat(), 1);
-    let with = |sample: Sample| flags.iter().fold(sample, |sample, flag| sample.and(*flag));
-    vec![
-        with(given(image(1)).and(vec![6, 5, 3][3 - dims..].to_vec())).and(Value::None),
-        with(given(image(2)).and(Value::None)).and(vec![2.0, 1.5, 0.75][3 - dims..].to_vec()),
-        with(given(image(0)).and(Value::None)).and(vec![2.0; dims]),
-    ]
-}
-
-/// The image of a sample, the sizes of the result, and the scale of each dimension.
-pub(crate) type Request<'a> = (&'a Plain, Vec<i64>, Vec<Option<f64>>);
-
-/// What a sample resizes, and to what.
-pub(crate) fn arguments(it: &Inputs) -> Result<Request<'_>> {
-    let x = it.tensor("self").or_else(|_| it.tensor("input"))?;
-    let dims = x.sizes().len() - 2;
-    let factors: Option<Vec<f64>> = it.option("scale_factors")?;
-    let names: &[&str] =
-        if dims == 1 { &["scales"] } else { &["scales_d", "scales_h", "scales_w"][3 - dims..] };
-    let scale = |(dim, name): (usize, &&str)| match &factors {
-        Some(factors) => Ok(Some(factors[dim])),
-        None => it.option(name),
-    };
-    let scales: Vec<Option<f64>> = names.iter().enumerate().map(scale).collect::<Result<_>>()?;
-    let output = match (it.option::<Vec<i64>>("output_size")?, &factors) {
-        (Some(output), _) => output,
-        (None, factors) => {
-            let factor = |dim: usize| factors.as_ref().map_or(1.0, |factors| factors[dim]);
-            x.sizes()[2..].iter().enumerate().map(|(dim, size)| (*size as f64 * factor(dim)) as i64).collect()
-        }
-    };
-    Ok((x, output, scales))
-}
-
-/// Images whose elements are sums over all dimensions' taps, for samples: `taps` gives the elements and weights of a place in a
-/// dimension. Bytes are rounded after each dimension, the last one first.
-pub(crate) fn naive(input: &Plain, output: &[i64], taps: impl Fn(usize, i64) -> Vec<(i64, f64)>) -> Plain {
-    if FLOATS.contains(&input.dtype()) {
-        return naive_floats(input, output, taps);
-    }
-    let first = input.sizes().len() - output.len();
-    let rounded = (0..output.len()).rev().fold(input.to(DType::F64), |image, dim| {
-        let mut sizes = image.sizes()[first..].to_vec();
-        sizes[dim] = output[dim];
-        let (weights, one) = in_16_bits((0..output[dim]).map(|place| taps(dim, place)));
-        let image = naive_floats(&image, &sizes, |at, place| match at == dim {
-            true => weights[place as usize].clone(),
-            false => vec![(place, 1.0)],
-        });
-        let byte =
-            |position: &[i64]| (image.at(position).to_complex().re / one + 0.5).floor().clamp(0.0, 255.0);
-        Plain::from_fn(DType::F64, image.sizes(), |position| Scalar::Float(byte(position)))
-    });
-    rounded.to(input.dtype())
-}
-
-/// The taps of all places with weights that are whole numbers of 16 bits, and what the weight 1 became.
-fn in_16_bits(places: impl Iterator<Item = Vec<(i64, f64)>>) -> (Vec<Vec<(i64, f64)>>, f64) {
-    let sum = |taps: Vec<(i64, f64)>| {
-        let mut sums = std::collections::BTreeMap::new();
-        taps.into_iter().for_each(|(at, weight)| *sums.entry(at).or_insert(0.0) += weight);
-        sums.into_iter().collect::<Vec<_>>()
-    };
-    let places: Vec<_> = places.map(sum).collect();
-    let largest = places.iter().flatten().map(|(_, weight)| *weight).fold(0.0, f64::max);
-    let fits = |one: &f64| (largest * one).round() < 32768.0;
-    let one = (0..=22).rev().map(|digits| 2f64.powi(digits)).find(fits).unwrap_or(1.0);
-    let whole =
-        |taps: Vec<(i64, f64)>| taps.into_iter().map(|(at, weight)| (at, (weight * one).round())).collect();
-    (places.into_iter().map(whole).collect(), one)
-}
-
-fn naive_floats(input: &Plain, output: &[i64], taps: impl Fn(usize, i64) -> Vec<(i64, f64)>) -> Plain {
-    let dims = output.len();
-    let (outer, _) = input.sizes().split_at(input.sizes().len() - dims);
-    Plain::from_fn(input.dtype(), &[outer, output].concat(), |position| {
-        let (outer, place) = position.split_at(position.len() - dims);
-        let all: Vec<_> = place.iter().enumerate().map(|(dim, place)| taps(dim, *place)).collect();
-        let counts: Vec<i64> = all.iter().map(|taps| taps.len() as i64).collect();
-        let products = naive::positions(&counts).map(|chosen| {
-            let chosen: Vec<_> = chosen.iter().zip(&all).map(|(k, taps)| taps[*k as usize]).collect();
-            let at: Vec<i64> = chosen.iter().map(|(at, _)| *at).collect();
-            let weight: f64 = chosen.iter().map(|(_, weight)| weight).product();
-            input.at(&[outer, &at].concat()).to_complex().re * weight
-        });
-        Scalar::Float(products.sum())
-    })
-}
-
-/// Where a place lies in a dimension, in elements from the middle of the first one, for samples.
-pub(crate) fn naive_place(from: i64, to: i64, scale: Option<f64>, align_corners: bool, place: i64) -> f64 {
-    match align_corners {
-        true if to > 1 => (from - 1) as f64 * place as f64 / (to - 1) as f64,
-        true => 0.0,
-        false => (place as f64 + 0.5) * scale.map_or(from as f64 / to as f64, |scale| 1.0 / scale) - 0.5,
-    }
-}
-
 /// The derivative of an operator that computes images of other sizes, by the line of each dimension.
 ///
 /// # Errors
@@ -441,26 +306,185 @@ fn on_device(list: &Tensor, dtype: DType, like: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// The difference from torch of smooth images of bytes.
-pub(crate) const BYTES_OF_ANY_STRIDES: Difference = Difference {
-    id: "smooth-bytes-of-any-strides",
-    what: "torch reads images of bytes in the wrong places, or meets an assertion within it, where dimensions of size 1 have strides \
-           of their own, or the result is one column; here every element has its place",
-    why: "the answer does not depend on the layout",
-    test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-    when: |seen| {
-        let of_one = |input: &Operand| {
-            let rows = Geometry::contiguous(input.geometry.sizes());
-            let is_apart = rows.is_ok_and(|rows| rows.strides() != input.geometry.strides());
-            input.dtype == DType::U8 && input.geometry.sizes().contains(&1) && is_apart
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use opgrid_core::{Scalar, Value};
+
+    use super::*;
+    use crate::ops::kinds::images::FLOATS;
+    use crate::samples::prelude::*;
+    use crate::tensor::Geometry;
+
+    /// Samples of images with the sizes of the result; those of `flags` stand behind the sizes, then scales where they are given.
+    pub(crate) fn inputs(dtype: DType, dims: usize, flags: &[bool]) -> Vec<Sample> {
+        /// Outer sizes, those of the image, those of the result, and a scale.
+        type Case = (&'static [i64], [i64; 3], [i64; 3], Option<f64>);
+        let cases: [Case; 6] = [
+            (&[2, 3], [2, 3, 4], [4, 6, 8], None),
+            (&[1, 2], [3, 5, 7], [2, 3, 4], None),
+            (&[1, 1], [4, 4, 4], [7, 7, 7], Some(1.75)),
+            (&[0, 2], [2, 3, 4], [4, 6, 8], None),
+            (&[1, 2], [2, 3, 3], [2, 3, 3], None),
+            (&[1, 1], [1, 1, 5], [3, 1, 1], None),
+        ];
+        let one = |(outer, sizes, output, scale): (&[i64], [i64; 3], [i64; 3], Option<f64>)| {
+            let image = make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1);
+            let sample = flags
+                .iter()
+                .fold(given(image).and(output[3 - dims..].to_vec()), |sample, flag| sample.and(*flag));
+            (0..dims).fold(sample, |sample, _| match scale {
+                Some(scale) => sample.and(scale),
+                None => sample,
+            })
         };
-        let has_channels = |input: &Operand| {
-            input.dtype == DType::U8 && input.geometry.sizes().get(1).is_some_and(|count| *count > 1)
+        cases.into_iter().map(one).collect()
+    }
+
+    /// The samples of `inputs` with and without aligned corners.
+    pub(crate) fn both_alignments(
+        dtype: DType,
+        dims: usize,
+        inputs: fn(DType, usize, &[bool]) -> Vec<Sample>,
+    ) -> Vec<Sample> {
+        [inputs(dtype, dims, &[false]), inputs(dtype, dims, &[true])].concat()
+    }
+
+    /// Samples for overloads that take sizes or scales.
+    pub(crate) fn by_scales(dtype: DType, dims: usize, flags: &[bool]) -> Vec<Sample> {
+        let image = |batch: i64| make::numbers(dtype, &[&[batch, 2], &[3, 4, 5][3 - dims..]].concat(), 1);
+        let with = |sample: Sample| flags.iter().fold(sample, |sample, flag| sample.and(*flag));
+        vec![
+            with(given(image(1)).and(vec![6, 5, 3][3 - dims..].to_vec())).and(Value::None),
+            with(given(image(2)).and(Value::None)).and(vec![2.0, 1.5, 0.75][3 - dims..].to_vec()),
+            with(given(image(0)).and(Value::None)).and(vec![2.0; dims]),
+        ]
+    }
+
+    /// The image of a sample, the sizes of the result, and the scale of each dimension.
+    pub(crate) type Request<'a> = (&'a Plain, Vec<i64>, Vec<Option<f64>>);
+
+    /// What a sample resizes, and to what.
+    pub(crate) fn arguments(it: &Inputs) -> Result<Request<'_>> {
+        let x = it.tensor("self").or_else(|_| it.tensor("input"))?;
+        let dims = x.sizes().len() - 2;
+        let factors: Option<Vec<f64>> = it.option("scale_factors")?;
+        let names: &[&str] =
+            if dims == 1 { &["scales"] } else { &["scales_d", "scales_h", "scales_w"][3 - dims..] };
+        let scale = |(dim, name): (usize, &&str)| match &factors {
+            Some(factors) => Ok(Some(factors[dim])),
+            None => it.option(name),
         };
-        let is_column = seen.inputs().into_iter().any(has_channels)
-            && matches!(seen.argument("output_size"), Some(Argument::Ints(sizes)) if sizes.last() == Some(&1));
-        let is_wrong = is_column || seen.inputs().into_iter().any(of_one);
-        !seen.elements.is_empty() && is_wrong || seen.torch_refuses("num_channels ==")
-    },
-    directed: None,
-};
+        let scales: Vec<Option<f64>> = names.iter().enumerate().map(scale).collect::<Result<_>>()?;
+        let output = match (it.option::<Vec<i64>>("output_size")?, &factors) {
+            (Some(output), _) => output,
+            (None, factors) => {
+                let factor = |dim: usize| factors.as_ref().map_or(1.0, |factors| factors[dim]);
+                x.sizes()[2..]
+                    .iter()
+                    .enumerate()
+                    .map(|(dim, size)| (*size as f64 * factor(dim)) as i64)
+                    .collect()
+            }
+        };
+        Ok((x, output, scales))
+    }
+
+    /// Images whose elements are sums over all dimensions' taps, for samples: `taps` gives the elements and weights of a place in a
+    /// dimension. Bytes are rounded after each dimension, the last one first.
+    pub(crate) fn naive(
+        input: &Plain,
+        output: &[i64],
+        taps: impl Fn(usize, i64) -> Vec<(i64, f64)>,
+    ) -> Plain {
+        if FLOATS.contains(&input.dtype()) {
+            return naive_floats(input, output, taps);
+        }
+        let first = input.sizes().len() - output.len();
+        let rounded = (0..output.len()).rev().fold(input.to(DType::F64), |image, dim| {
+            let mut sizes = image.sizes()[first..].to_vec();
+            sizes[dim] = output[dim];
+            let (weights, one) = in_16_bits((0..output[dim]).map(|place| taps(dim, place)));
+            let image = naive_floats(&image, &sizes, |at, place| match at == dim {
+                true => weights[place as usize].clone(),
+                false => vec![(place, 1.0)],
+            });
+            let byte =
+                |position: &[i64]| (image.at(position).to_complex().re / one + 0.5).floor().clamp(0.0, 255.0);
+            Plain::from_fn(DType::F64, image.sizes(), |position| Scalar::Float(byte(position)))
+        });
+        rounded.to(input.dtype())
+    }
+
+    /// The taps of all places with weights that are whole numbers of 16 bits, and what the weight 1 became.
+    fn in_16_bits(places: impl Iterator<Item = Vec<(i64, f64)>>) -> (Vec<Vec<(i64, f64)>>, f64) {
+        let sum = |taps: Vec<(i64, f64)>| {
+            let mut sums = std::collections::BTreeMap::new();
+            taps.into_iter().for_each(|(at, weight)| *sums.entry(at).or_insert(0.0) += weight);
+            sums.into_iter().collect::<Vec<_>>()
+        };
+        let places: Vec<_> = places.map(sum).collect();
+        let largest = places.iter().flatten().map(|(_, weight)| *weight).fold(0.0, f64::max);
+        let fits = |one: &f64| (largest * one).round() < 32768.0;
+        let one = (0..=22).rev().map(|digits| 2f64.powi(digits)).find(fits).unwrap_or(1.0);
+        let whole = |taps: Vec<(i64, f64)>| {
+            taps.into_iter().map(|(at, weight)| (at, (weight * one).round())).collect()
+        };
+        (places.into_iter().map(whole).collect(), one)
+    }
+
+    fn naive_floats(input: &Plain, output: &[i64], taps: impl Fn(usize, i64) -> Vec<(i64, f64)>) -> Plain {
+        let dims = output.len();
+        let (outer, _) = input.sizes().split_at(input.sizes().len() - dims);
+        Plain::from_fn(input.dtype(), &[outer, output].concat(), |position| {
+            let (outer, place) = position.split_at(position.len() - dims);
+            let all: Vec<_> = place.iter().enumerate().map(|(dim, place)| taps(dim, *place)).collect();
+            let counts: Vec<i64> = all.iter().map(|taps| taps.len() as i64).collect();
+            let products = naive::positions(&counts).map(|chosen| {
+                let chosen: Vec<_> = chosen.iter().zip(&all).map(|(k, taps)| taps[*k as usize]).collect();
+                let at: Vec<i64> = chosen.iter().map(|(at, _)| *at).collect();
+                let weight: f64 = chosen.iter().map(|(_, weight)| weight).product();
+                input.at(&[outer, &at].concat()).to_complex().re * weight
+            });
+            Scalar::Float(products.sum())
+        })
+    }
+
+    /// Where a place lies in a dimension, in elements from the middle of the first one, for samples.
+    pub(crate) fn naive_place(
+        from: i64,
+        to: i64,
+        scale: Option<f64>,
+        align_corners: bool,
+        place: i64,
+    ) -> f64 {
+        match align_corners {
+            true if to > 1 => (from - 1) as f64 * place as f64 / (to - 1) as f64,
+            true => 0.0,
+            false => (place as f64 + 0.5) * scale.map_or(from as f64 / to as f64, |scale| 1.0 / scale) - 0.5,
+        }
+    }
+
+    /// The difference from torch of smooth images of bytes.
+    pub(crate) const BYTES_OF_ANY_STRIDES: Difference = Difference {
+        id: "smooth-bytes-of-any-strides",
+        what: "torch reads images of bytes in the wrong places, or meets an assertion within it, where dimensions of size 1 have strides \
+               of their own, or the result is one column; here every element has its place",
+        why: "the answer does not depend on the layout",
+        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+        when: |seen| {
+            let of_one = |input: &Operand| {
+                let rows = Geometry::contiguous(input.geometry.sizes());
+                let is_apart = rows.is_ok_and(|rows| rows.strides() != input.geometry.strides());
+                input.dtype == DType::U8 && input.geometry.sizes().contains(&1) && is_apart
+            };
+            let has_channels = |input: &Operand| {
+                input.dtype == DType::U8 && input.geometry.sizes().get(1).is_some_and(|count| *count > 1)
+            };
+            let is_column = seen.inputs().into_iter().any(has_channels)
+                && matches!(seen.argument("output_size"), Some(Argument::Ints(sizes)) if sizes.last() == Some(&1));
+            let is_wrong = is_column || seen.inputs().into_iter().any(of_one);
+            !seen.elements.is_empty() && is_wrong || seen.torch_refuses("num_channels ==")
+        },
+        directed: None,
+    };
+}

@@ -13,7 +13,6 @@ use crate::ops::{
     ConstantPadNd, DivInplaceTensorMode, EqTensor, Gather, IndexAdd, IndexFillIntScalar, IndexReduce,
     IndexSelect, ScatterAdd, ScatterReduceTwo, ScatterValue, WhereSelf,
 };
-use crate::samples::{Expected, Inputs, Plain, Sample, given, make, naive, number};
 use crate::tensor::{Array, Tensor, TensorSpec};
 
 /// What is written: a tensor of values, or one for all.
@@ -302,141 +301,6 @@ impl Reduction {
     }
 }
 
-/// A tensor, a dimension and indices for each value, of shapes with what goes wrong first.
-pub(crate) fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], i64, &[i64]); 6] = [
-        (&[3, 4], 0, &[2, 4]),
-        (&[3, 4], -1, &[2, 3]),
-        (&[3], 0, &[5]),
-        (&[], 0, &[]),
-        (&[3, 2], 0, &[0, 2]),
-        (&[2, 3, 2], 1, &[2, 4, 1]),
-    ];
-    let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
-        let places = if sizes.is_empty() { vec![0] } else { vec![1, 0, 2, 1] };
-        let largest = sizes.get(naive::dimension(dim, sizes.len())).copied().unwrap_or(1);
-        let places: Vec<i64> = places.into_iter().map(|place: i64| place.min(largest - 1)).collect();
-        given(make::numbers(dtype, sizes, 0)).and(dim).and(Plain::of(DType::I64, index, &places))
-    };
-    cases.into_iter().map(one).collect()
-}
-
-/// The same with values of the indices' shape, or larger ones.
-pub(crate) fn inputs_with_values(dtype: DType) -> Vec<Sample> {
-    let with_values = |(number, sample): (usize, Sample)| {
-        let sizes = sample.positional[2].tensors()[0].sizes().to_vec();
-        let sizes: Vec<i64> = sizes.iter().map(|size| size + i64::from(number == 1)).collect();
-        sample.and(make::numbers(dtype, &sizes, 3))
-    };
-    inputs(dtype).into_iter().enumerate().map(with_values).collect()
-}
-
-/// A tensor, a dimension, a vector of indices and slices for them.
-pub(crate) fn inputs_with_slices(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], i64, &[i64]); 6] = [
-        (&[3, 4], 0, &[2, 0]),
-        (&[3, 4], -1, &[1, 1, 3]),
-        (&[5], 0, &[4]),
-        (&[], 0, &[0]),
-        (&[3, 0], 0, &[1]),
-        (&[2, 3, 2], 1, &[]),
-    ];
-    let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
-        let mut slices = sizes.to_vec();
-        if let Some(size) = slices.get_mut(naive::dimension(dim, sizes.len())) {
-            *size = index.len() as i64;
-        }
-        given(make::numbers(dtype, sizes, 0))
-            .and(dim)
-            .and(Plain::of(DType::I64, &[index.len() as i64], index))
-            .and(make::numbers(dtype, &slices, 3))
-    };
-    cases.into_iter().map(one).collect()
-}
-
-/// What comes to each element of the first argument: the element itself, and the values of `values` at the positions for
-/// which `place` names it; and what `combine` makes of them.
-pub(crate) fn reference(
-    it: &Inputs,
-    values: &Plain,
-    place: &dyn Fn(&[i64]) -> Vec<i64>,
-    sizes: &[i64],
-    combine: &dyn Fn(Scalar, &[Scalar]) -> Scalar,
-) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let all: Vec<(Vec<i64>, Scalar)> =
-        naive::positions(sizes).map(|position| (place(&position), values.at(&position))).collect();
-    Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
-        let coming: Vec<Scalar> =
-            all.iter().filter(|(place, _)| place == position).map(|(_, value)| *value).collect();
-        if coming.is_empty() { x.at(position) } else { combine(x.at(position), &coming) }
-    })
-    .into())
-}
-
-/// [`reference`] for indices of each value.
-pub(crate) fn reference_of_each(
-    it: &Inputs,
-    values: &Plain,
-    combine: &dyn Fn(Scalar, &[Scalar]) -> Scalar,
-) -> Result<Expected> {
-    let (x, index) = (it.tensor("self")?, it.tensor("index")?);
-    let dim = naive::dimension(it.value("dim")?, x.sizes().len());
-    let place = |position: &[i64]| {
-        let mut place = position.to_vec();
-        place.iter_mut().skip(dim).take(1).for_each(|at| *at = number::whole(index.at(position)));
-        place
-    };
-    reference(it, values, &place, index.sizes(), combine)
-}
-
-/// [`reference`] for a vector of indices, of which negative ones count from the end.
-pub(crate) fn reference_of_slices(
-    it: &Inputs,
-    values: &Plain,
-    combine: &dyn Fn(Scalar, &[Scalar]) -> Scalar,
-) -> Result<Expected> {
-    let (x, index) = (it.tensor("self")?, it.tensor("index")?);
-    let dim = naive::dimension(it.value("dim")?, x.sizes().len());
-    let mut sizes = x.sizes().to_vec();
-    sizes.iter_mut().skip(dim).take(1).for_each(|size| *size = index.elements().len() as i64);
-    let place = |position: &[i64]| {
-        let mut place = position.to_vec();
-        if let Some(at) = place.get_mut(dim) {
-            *at = number::whole(index.at(&[*at])).rem_euclid(x.sizes()[dim]);
-        }
-        place
-    };
-    reference(it, values, &place, &sizes, combine)
-}
-
-/// What a reduction by that name makes of an element and the values that come to it, in numbers of a dtype.
-pub(crate) fn reduced(
-    name: &str,
-    include_self: bool,
-    dtype: DType,
-) -> impl Fn(Scalar, &[Scalar]) -> Scalar + use<> {
-    let name = name.to_owned();
-    move |own, coming| {
-        let all: Vec<Scalar> =
-            include_self.then_some(own).into_iter().chain(coming.iter().copied()).collect();
-        let rounded = |value| naive::convert(value, dtype);
-        let over = |f: &dyn Fn(Scalar, Scalar) -> Scalar| {
-            all.iter().copied().reduce(|a, b| rounded(f(a, b))).unwrap_or(Scalar::Int(0))
-        };
-        match name.as_str() {
-            "sum" | "add" => over(&number::plus),
-            "prod" | "multiply" => over(&number::times),
-            "amax" => over(&|a, b| number::chosen(a, b, |order| order.is_lt())),
-            "amin" => over(&|a, b| number::chosen(a, b, |order| order.is_gt())),
-            _ => match over(&number::plus) {
-                Scalar::Int(sum) => Scalar::Int(sum.div_euclid(all.len() as i64)),
-                sum => number::over(sum, Scalar::Float(all.len() as f64)),
-            },
-        }
-    }
-}
-
 /// Which of some indices are there, for derivatives that keep those.
 pub(crate) fn present(indices: &[Option<Tensor>]) -> Vec<bool> {
     indices.iter().map(Option::is_some).collect()
@@ -606,5 +470,146 @@ impl Reduced<'_> {
         let count = self.added(&own, &of_source)?;
         let grad = grad.div(&count.masked_fill(&count.eq_scalar(0)?, 1)?)?;
         Ok((own.mul(&grad)?, of_source.mul(&self.read(&grad)?)?))
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    /// A tensor, a dimension and indices for each value, of shapes with what goes wrong first.
+    pub(crate) fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], i64, &[i64]); 6] = [
+            (&[3, 4], 0, &[2, 4]),
+            (&[3, 4], -1, &[2, 3]),
+            (&[3], 0, &[5]),
+            (&[], 0, &[]),
+            (&[3, 2], 0, &[0, 2]),
+            (&[2, 3, 2], 1, &[2, 4, 1]),
+        ];
+        let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
+            let places = if sizes.is_empty() { vec![0] } else { vec![1, 0, 2, 1] };
+            let largest = sizes.get(naive::dimension(dim, sizes.len())).copied().unwrap_or(1);
+            let places: Vec<i64> = places.into_iter().map(|place: i64| place.min(largest - 1)).collect();
+            given(make::numbers(dtype, sizes, 0)).and(dim).and(Plain::of(DType::I64, index, &places))
+        };
+        cases.into_iter().map(one).collect()
+    }
+
+    /// The same with values of the indices' shape, or larger ones.
+    pub(crate) fn inputs_with_values(dtype: DType) -> Vec<Sample> {
+        let with_values = |(number, sample): (usize, Sample)| {
+            let sizes = sample.positional[2].tensors()[0].sizes().to_vec();
+            let sizes: Vec<i64> = sizes.iter().map(|size| size + i64::from(number == 1)).collect();
+            sample.and(make::numbers(dtype, &sizes, 3))
+        };
+        inputs(dtype).into_iter().enumerate().map(with_values).collect()
+    }
+
+    /// A tensor, a dimension, a vector of indices and slices for them.
+    pub(crate) fn inputs_with_slices(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], i64, &[i64]); 6] = [
+            (&[3, 4], 0, &[2, 0]),
+            (&[3, 4], -1, &[1, 1, 3]),
+            (&[5], 0, &[4]),
+            (&[], 0, &[0]),
+            (&[3, 0], 0, &[1]),
+            (&[2, 3, 2], 1, &[]),
+        ];
+        let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
+            let mut slices = sizes.to_vec();
+            if let Some(size) = slices.get_mut(naive::dimension(dim, sizes.len())) {
+                *size = index.len() as i64;
+            }
+            given(make::numbers(dtype, sizes, 0))
+                .and(dim)
+                .and(Plain::of(DType::I64, &[index.len() as i64], index))
+                .and(make::numbers(dtype, &slices, 3))
+        };
+        cases.into_iter().map(one).collect()
+    }
+
+    /// What comes to each element of the first argument: the element itself, and the values of `values` at the positions for
+    /// which `place` names it; and what `combine` makes of them.
+    pub(crate) fn reference(
+        it: &Inputs,
+        values: &Plain,
+        place: &dyn Fn(&[i64]) -> Vec<i64>,
+        sizes: &[i64],
+        combine: &dyn Fn(Scalar, &[Scalar]) -> Scalar,
+    ) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let all: Vec<(Vec<i64>, Scalar)> =
+            naive::positions(sizes).map(|position| (place(&position), values.at(&position))).collect();
+        Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
+            let coming: Vec<Scalar> =
+                all.iter().filter(|(place, _)| place == position).map(|(_, value)| *value).collect();
+            if coming.is_empty() { x.at(position) } else { combine(x.at(position), &coming) }
+        })
+        .into())
+    }
+
+    /// [`reference`] for indices of each value.
+    pub(crate) fn reference_of_each(
+        it: &Inputs,
+        values: &Plain,
+        combine: &dyn Fn(Scalar, &[Scalar]) -> Scalar,
+    ) -> Result<Expected> {
+        let (x, index) = (it.tensor("self")?, it.tensor("index")?);
+        let dim = naive::dimension(it.value("dim")?, x.sizes().len());
+        let place = |position: &[i64]| {
+            let mut place = position.to_vec();
+            place.iter_mut().skip(dim).take(1).for_each(|at| *at = number::whole(index.at(position)));
+            place
+        };
+        reference(it, values, &place, index.sizes(), combine)
+    }
+
+    /// [`reference`] for a vector of indices, of which negative ones count from the end.
+    pub(crate) fn reference_of_slices(
+        it: &Inputs,
+        values: &Plain,
+        combine: &dyn Fn(Scalar, &[Scalar]) -> Scalar,
+    ) -> Result<Expected> {
+        let (x, index) = (it.tensor("self")?, it.tensor("index")?);
+        let dim = naive::dimension(it.value("dim")?, x.sizes().len());
+        let mut sizes = x.sizes().to_vec();
+        sizes.iter_mut().skip(dim).take(1).for_each(|size| *size = index.elements().len() as i64);
+        let place = |position: &[i64]| {
+            let mut place = position.to_vec();
+            if let Some(at) = place.get_mut(dim) {
+                *at = number::whole(index.at(&[*at])).rem_euclid(x.sizes()[dim]);
+            }
+            place
+        };
+        reference(it, values, &place, &sizes, combine)
+    }
+
+    /// What a reduction by that name makes of an element and the values that come to it, in numbers of a dtype.
+    pub(crate) fn reduced(
+        name: &str,
+        include_self: bool,
+        dtype: DType,
+    ) -> impl Fn(Scalar, &[Scalar]) -> Scalar + use<> {
+        let name = name.to_owned();
+        move |own, coming| {
+            let all: Vec<Scalar> =
+                include_self.then_some(own).into_iter().chain(coming.iter().copied()).collect();
+            let rounded = |value| naive::convert(value, dtype);
+            let over = |f: &dyn Fn(Scalar, Scalar) -> Scalar| {
+                all.iter().copied().reduce(|a, b| rounded(f(a, b))).unwrap_or(Scalar::Int(0))
+            };
+            match name.as_str() {
+                "sum" | "add" => over(&number::plus),
+                "prod" | "multiply" => over(&number::times),
+                "amax" => over(&|a, b| number::chosen(a, b, |order| order.is_lt())),
+                "amin" => over(&|a, b| number::chosen(a, b, |order| order.is_gt())),
+                _ => match over(&number::plus) {
+                    Scalar::Int(sum) => Scalar::Int(sum.div_euclid(all.len() as i64)),
+                    sum => number::over(sum, Scalar::Float(all.len() as f64)),
+                },
+            }
+        }
     }
 }

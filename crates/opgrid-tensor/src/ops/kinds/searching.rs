@@ -1,11 +1,10 @@
 //! What `searchsorted` and `bucketize` share: shape rules, the loop, samples.
 
-use opgrid_core::{DType, Result, Scalar};
+use opgrid_core::{DType, Result};
 
 use super::pointwise;
 use crate::error::argument;
 use crate::kernels::searching;
-use crate::samples::{Expected, Inputs, Plain, number};
 use crate::tensor::{Tensor, TensorSpec, result_type};
 
 /// Where values belong in a sequence: int64, or int32 if that is asked for.
@@ -85,8 +84,7 @@ pub(crate) fn fill(
     out: &Tensor,
 ) -> Result<()> {
     let dtype = result_type(&[sequence, values])?;
-    let number =
-        values.bare_number().map(|number| Plain::number(values.dtype(), *number).to_tensor()).transpose()?;
+    let number = values.bare_number().map(|number| Tensor::number(*number));
     let values = number.as_ref().unwrap_or(values).array()?;
     match sorter {
         None => searching::places(out.array()?, sequence.array()?, values, dtype, right),
@@ -97,29 +95,37 @@ pub(crate) fn fill(
     }
 }
 
-/// What is expected of a sample.
-pub(crate) fn expected(it: &Inputs, sequence: &str, values: &str) -> Result<Expected> {
-    let (sequence, values) = (it.tensor(sequence)?, it.operand(values)?);
-    let right = it.value("right")? || it.option::<String>("side")?.as_deref() == Some("right");
-    let sorter = it.tensor("sorter").ok();
-    let dtype = if it.value("out_int32")? { DType::I32 } else { DType::I64 };
-    let length = sequence.sizes().last().copied().unwrap_or(0);
-    Ok(Plain::from_fn(dtype, values.sizes(), |position| {
-        let line: Vec<i64> = match sequence.sizes().len() {
-            1 => Vec::new(),
-            _ => position[..position.len() - 1].to_vec(),
-        };
-        let at = |x: &Plain, k: i64| x.at(&[&line[..], &[k]].concat());
-        let element = |k: i64| match sorter {
-            Some(sorter) => at(sequence, number::whole(at(sorter, k))),
-            None => at(sequence, k),
-        };
-        let value = values.at(position);
-        let is_before = |k: &i64| {
-            number::order(element(*k), value)
-                .is_none_or(|order| if right { order.is_le() } else { order.is_lt() })
-        };
-        Scalar::Int((0..length).take_while(is_before).count() as i64)
-    })
-    .into())
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use opgrid_core::Scalar;
+
+    use super::*;
+    use crate::samples::prelude::*;
+
+    /// What is expected of a sample.
+    pub(crate) fn expected(it: &Inputs, sequence: &str, values: &str) -> Result<Expected> {
+        let (sequence, values) = (it.tensor(sequence)?, it.operand(values)?);
+        let right = it.value("right")? || it.option::<String>("side")?.as_deref() == Some("right");
+        let sorter = it.tensor("sorter").ok();
+        let dtype = if it.value("out_int32")? { DType::I32 } else { DType::I64 };
+        let length = sequence.sizes().last().copied().unwrap_or(0);
+        Ok(Plain::from_fn(dtype, values.sizes(), |position| {
+            let line: Vec<i64> = match sequence.sizes().len() {
+                1 => Vec::new(),
+                _ => position[..position.len() - 1].to_vec(),
+            };
+            let at = |x: &Plain, k: i64| x.at(&[&line[..], &[k]].concat());
+            let element = |k: i64| match sorter {
+                Some(sorter) => at(sequence, number::whole(at(sorter, k))),
+                None => at(sequence, k),
+            };
+            let value = values.at(position);
+            let is_before = |k: &i64| {
+                number::order(element(*k), value)
+                    .is_none_or(|order| if right { order.is_le() } else { order.is_lt() })
+            };
+            Scalar::Int((0..length).take_while(is_before).count() as i64)
+        })
+        .into())
+    }
 }

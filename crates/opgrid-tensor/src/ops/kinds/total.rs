@@ -3,7 +3,6 @@
 use opgrid_core::{DType, Result};
 
 use crate::error::argument;
-use crate::samples::{Inputs, Plain};
 use crate::tensor::Tensor;
 
 /// The dtype that is computed in for an output: `dtype` if given, otherwise that of the output.
@@ -21,10 +20,16 @@ pub(crate) fn out_dtype(dtype: Option<DType>, out: &Tensor) -> Result<DType> {
     }
 }
 
-/// The dtype of the result for a sample.
-pub(crate) fn expected_dtype(it: &Inputs, input: &Plain) -> Result<DType> {
-    Ok(it.option::<DType>("dtype")?.unwrap_or(match input.dtype() {
-        dtype if dtype.is_floating_point() || dtype.is_complex() => dtype,
-        _ => DType::I64,
-    }))
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    /// The dtype of the result for a sample.
+    pub(crate) fn expected_dtype(it: &Inputs, input: &Plain) -> Result<DType> {
+        Ok(it.option::<DType>("dtype")?.unwrap_or(match input.dtype() {
+            dtype if dtype.is_floating_point() || dtype.is_complex() => dtype,
+            _ => DType::I64,
+        }))
+    }
 }

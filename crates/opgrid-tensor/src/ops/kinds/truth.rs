@@ -1,11 +1,9 @@
 //! What `all` and `any` share: what their results are like, of all elements or over dimensions, and their samples.
 
-use opgrid_core::{DType, Operator, Result, Scalar};
+use opgrid_core::{DType, Result};
 
 use crate::error::argument;
 use crate::kernels::reduce;
-use crate::samples::departures::{self, access::READ_AFTER_WRITTEN};
-use crate::samples::{ANY, Expected, Inputs, Plain, Samples, given, make};
 use crate::tensor::{Tensor, TensorSpec};
 
 /// The result for all elements.
@@ -60,30 +58,38 @@ fn dtype_of(input: DType) -> DType {
     if input == DType::U8 { DType::U8 } else { DType::Bool }
 }
 
-/// Samples of the three overloads; `holds` is what they ask of the elements.
-pub(crate) fn samples<A: Operator + Copy, B: Operator, C: Operator>(
-    samples: &mut Samples,
-    (of_all, over_dim, over_dims): (A, B, C),
-    holds: fn(&[Scalar]) -> bool,
-) {
-    samples.of_function(of_all, ANY, make::unary, move |it| expected(it, None, holds)).output_decides();
-    samples
-        .of_function(over_dim, ANY, make::over_dim, move |it| {
-            expected(it, Some(vec![it.value("dim")?]), holds)
-        })
-        .output_decides()
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
-    samples
-        .of_function(over_dims, ANY, make::over_dims, move |it| expected(it, it.value("dim")?, holds))
-        .output_decides();
-    samples.differs_as(of_all, &[READ_AFTER_WRITTEN, departures::reduce::TRUTH_OF_ELEMENTS]);
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use opgrid_core::{Operator, Scalar};
 
-fn expected(it: &Inputs, dims: Option<Vec<i64>>, holds: fn(&[Scalar]) -> bool) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let (dtype, answer) = (dtype_of(x.dtype()), |elements: &[Scalar]| Scalar::Bool(holds(elements)));
-    if dims.as_ref().is_some_and(Vec::is_empty) {
-        return Ok(Plain::from_fn(dtype, x.sizes(), |position| answer(&[x.at(position)])).into());
+    use super::*;
+    use crate::samples::prelude::*;
+
+    /// Samples of the three overloads; `holds` is what they ask of the elements.
+    pub(crate) fn collect<A: Operator + Copy, B: Operator, C: Operator>(
+        samples: &mut Samples,
+        (of_all, over_dim, over_dims): (A, B, C),
+        holds: fn(&[Scalar]) -> bool,
+    ) {
+        samples.of_function(of_all, ANY, make::unary, move |it| expected(it, None, holds)).output_decides();
+        samples
+            .of_function(over_dim, ANY, make::over_dim, move |it| {
+                expected(it, Some(vec![it.value("dim")?]), holds)
+            })
+            .output_decides()
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+        samples
+            .of_function(over_dims, ANY, make::over_dims, move |it| expected(it, it.value("dim")?, holds))
+            .output_decides();
+        samples.differs_as(of_all, &[READ_AFTER_WRITTEN, departures::reduce::TRUTH_OF_ELEMENTS]);
     }
-    Ok(x.reduced(dims.as_deref(), it.option("keepdim")?.unwrap_or(false), dtype, answer).into())
+
+    fn expected(it: &Inputs, dims: Option<Vec<i64>>, holds: fn(&[Scalar]) -> bool) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let (dtype, answer) = (dtype_of(x.dtype()), |elements: &[Scalar]| Scalar::Bool(holds(elements)));
+        if dims.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(Plain::from_fn(dtype, x.sizes(), |position| answer(&[x.at(position)])).into());
+        }
+        Ok(x.reduced(dims.as_deref(), it.option("keepdim")?.unwrap_or(false), dtype, answer).into())
+    }
 }

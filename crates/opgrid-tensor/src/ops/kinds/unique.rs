@@ -1,14 +1,11 @@
 //! What the operators that find different elements share: checks, outputs, samples.
 
-use std::cmp::Ordering;
+use opgrid_core::{DType, Result};
 
-use opgrid_core::{DType, Result, Scalar};
-
-use super::{found, order};
+use super::found;
 use crate::error::argument;
 use crate::families::result;
 use crate::kernels::{searching, sorting};
-use crate::samples::{Expected, Plain, naive, number};
 use crate::tensor::Tensor;
 use crate::tensor::choose::unsupported;
 use crate::tensor::views::normalise_dim;
@@ -72,80 +69,94 @@ pub(crate) fn write<const N: usize>(outputs: [(&Tensor, &Tensor); N]) -> Result<
     result::converted(&outputs)
 }
 
-/// What is expected of the elements of `x`.
-pub(crate) fn expected(x: &Plain, consecutive: bool) -> [Plain; 3] {
-    let elements = x.elements();
-    let order = if consecutive { (0..elements.len()).collect() } else { order::places(elements, false) };
-    let is_equal =
-        |a: usize, b: usize| number::order(elements[a], elements[b]).is_some_and(|order| order.is_eq());
-    let (firsts, inverse, counts) = groups(&order, is_equal);
-    let values: Vec<Scalar> = firsts.iter().map(|first| elements[*first]).collect();
-    [
-        Plain::of(x.dtype(), &[values.len() as i64], &values),
-        Plain::of(DType::I64, x.sizes(), &inverse),
-        Plain::of(DType::I64, &[counts.len() as i64], &counts),
-    ]
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use std::cmp::Ordering;
 
-/// What is expected of slices of `x` along a dimension.
-pub(crate) fn expected_slices(x: &Plain, dim: i64, consecutive: bool) -> [Plain; 3] {
-    let dim = naive::dimension(dim, x.sizes().len());
-    let mut across = x.sizes().to_vec();
-    across[dim] = 1;
-    let slice = |k: usize| -> Vec<Scalar> {
-        let at = |mut position: Vec<i64>| {
-            position[dim] = k as i64;
-            x.at(&position)
+    use opgrid_core::Scalar;
+
+    use super::*;
+    use crate::ops::kinds::order;
+    use crate::samples::prelude::*;
+
+    /// What is expected of the elements of `x`.
+    pub(crate) fn expected(x: &Plain, consecutive: bool) -> [Plain; 3] {
+        let elements = x.elements();
+        let order =
+            if consecutive { (0..elements.len()).collect() } else { order::samples::places(elements, false) };
+        let is_equal =
+            |a: usize, b: usize| number::order(elements[a], elements[b]).is_some_and(|order| order.is_eq());
+        let (firsts, inverse, counts) = groups(&order, is_equal);
+        let values: Vec<Scalar> = firsts.iter().map(|first| elements[*first]).collect();
+        [
+            Plain::of(x.dtype(), &[values.len() as i64], &values),
+            Plain::of(DType::I64, x.sizes(), &inverse),
+            Plain::of(DType::I64, &[counts.len() as i64], &counts),
+        ]
+    }
+
+    /// What is expected of slices of `x` along a dimension.
+    pub(crate) fn expected_slices(x: &Plain, dim: i64, consecutive: bool) -> [Plain; 3] {
+        let dim = naive::dimension(dim, x.sizes().len());
+        let mut across = x.sizes().to_vec();
+        across[dim] = 1;
+        let slice = |k: usize| -> Vec<Scalar> {
+            let at = |mut position: Vec<i64>| {
+                position[dim] = k as i64;
+                x.at(&position)
+            };
+            naive::positions(&across).map(at).collect()
         };
-        naive::positions(&across).map(at).collect()
-    };
-    let slices: Vec<Vec<Scalar>> = (0..x.sizes()[dim] as usize).map(slice).collect();
-    let compare = |a: &usize, b: &usize| {
-        let pairs = slices[*a].iter().zip(&slices[*b]);
-        let orders = pairs.map(|(a, b)| number::order(*a, *b).unwrap_or(Ordering::Equal));
-        orders.fold(Ordering::Equal, Ordering::then)
-    };
-    let mut order: Vec<usize> = (0..slices.len()).collect();
-    if !consecutive {
-        order.sort_by(compare);
-    }
-    let (firsts, inverse, counts) = groups(&order, |a, b| compare(&a, &b).is_eq());
-    let mut sizes = x.sizes().to_vec();
-    sizes[dim] = firsts.len() as i64;
-    let values = Plain::from_fn(x.dtype(), &sizes, |position| {
-        let mut position = position.to_vec();
-        position[dim] = firsts[position[dim] as usize] as i64;
-        x.at(&position)
-    });
-    [
-        values,
-        Plain::of(DType::I64, &[slices.len() as i64], &inverse),
-        Plain::of(DType::I64, &[counts.len() as i64], &counts),
-    ]
-}
-
-/// The first places of groups, the group of each place, and their sizes.
-fn groups(order: &[usize], is_equal: impl Fn(usize, usize) -> bool) -> (Vec<usize>, Vec<i64>, Vec<i64>) {
-    let (mut firsts, mut inverse, mut counts) = (Vec::<usize>::new(), vec![0i64; order.len()], Vec::new());
-    for (at, place) in order.iter().enumerate() {
-        if at == 0 || !is_equal(order[at - 1], *place) {
-            firsts.push(*place);
-            counts.push(0);
+        let slices: Vec<Vec<Scalar>> = (0..x.sizes()[dim] as usize).map(slice).collect();
+        let compare = |a: &usize, b: &usize| {
+            let pairs = slices[*a].iter().zip(&slices[*b]);
+            let orders = pairs.map(|(a, b)| number::order(*a, *b).unwrap_or(Ordering::Equal));
+            orders.fold(Ordering::Equal, Ordering::then)
+        };
+        let mut order: Vec<usize> = (0..slices.len()).collect();
+        if !consecutive {
+            order.sort_by(compare);
         }
-        inverse[*place] = counts.len() as i64 - 1;
-        if let Some(count) = counts.last_mut() {
-            *count += 1;
-        }
+        let (firsts, inverse, counts) = groups(&order, |a, b| compare(&a, &b).is_eq());
+        let mut sizes = x.sizes().to_vec();
+        sizes[dim] = firsts.len() as i64;
+        let values = Plain::from_fn(x.dtype(), &sizes, |position| {
+            let mut position = position.to_vec();
+            position[dim] = firsts[position[dim] as usize] as i64;
+            x.at(&position)
+        });
+        [
+            values,
+            Plain::of(DType::I64, &[slices.len() as i64], &inverse),
+            Plain::of(DType::I64, &[counts.len() as i64], &counts),
+        ]
     }
-    (firsts, inverse, counts)
-}
 
-/// The results that were asked for; the others have no elements.
-pub(crate) fn asked(
-    [values, inverse, counts]: [Plain; 3],
-    inverse_asked: bool,
-    counts_asked: bool,
-) -> Expected {
-    let none = || Plain::of::<i64>(DType::I64, &[0], &[]);
-    [values, if inverse_asked { inverse } else { none() }, if counts_asked { counts } else { none() }].into()
+    /// The first places of groups, the group of each place, and their sizes.
+    fn groups(order: &[usize], is_equal: impl Fn(usize, usize) -> bool) -> (Vec<usize>, Vec<i64>, Vec<i64>) {
+        let (mut firsts, mut inverse, mut counts) =
+            (Vec::<usize>::new(), vec![0i64; order.len()], Vec::new());
+        for (at, place) in order.iter().enumerate() {
+            if at == 0 || !is_equal(order[at - 1], *place) {
+                firsts.push(*place);
+                counts.push(0);
+            }
+            inverse[*place] = counts.len() as i64 - 1;
+            if let Some(count) = counts.last_mut() {
+                *count += 1;
+            }
+        }
+        (firsts, inverse, counts)
+    }
+
+    /// The results that were asked for; the others have no elements.
+    pub(crate) fn asked(
+        [values, inverse, counts]: [Plain; 3],
+        inverse_asked: bool,
+        counts_asked: bool,
+    ) -> Expected {
+        let none = || Plain::of::<i64>(DType::I64, &[0], &[]);
+        [values, if inverse_asked { inverse } else { none() }, if counts_asked { counts } else { none() }]
+            .into()
+    }
 }

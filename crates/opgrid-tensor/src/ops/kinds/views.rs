@@ -4,13 +4,7 @@ use opgrid_core::Result;
 
 use crate::error::argument;
 use crate::layers::autograd::Recorder;
-use crate::samples::{Expected, Inputs, Plain, naive};
 use crate::tensor::{Dims, Geometry, Tensor};
-
-/// The first argument as it is.
-pub(crate) fn same(it: &Inputs) -> Result<Expected> {
-    Ok(it.tensor("self")?.clone().into())
-}
 
 /// The views of parts of a dimension, by their starts and sizes.
 pub(crate) fn parts(
@@ -62,65 +56,77 @@ pub(crate) fn list_for<T>(count: i64) -> Result<Vec<T>> {
     Ok(list)
 }
 
-/// The parts of dimension `dim` of the first argument, by their starts and sizes.
-pub(crate) fn parts_of(it: &Inputs, parts: &[(i64, i64)]) -> Result<Expected> {
-    parts_along(it, it.value("dim")?, parts)
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
 
-/// The same for a dimension that is no argument.
-pub(crate) fn parts_along(it: &Inputs, dim: i64, parts: &[(i64, i64)]) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let dim = naive::dimension(dim, x.sizes().len());
-    let part = |&(start, size): &(i64, i64)| {
-        let mut sizes = x.sizes().to_vec();
-        sizes[dim] = size;
-        let part = Plain::from_fn(x.dtype(), &sizes, |position| {
-            let mut place = position.to_vec();
-            place[dim] += start;
-            x.at(&place)
-        });
-        part.into()
-    };
-    Ok(Expected::Several(parts.iter().map(part).collect()))
-}
-
-/// The dimensions that `dim1` and `dim2` mean in a tensor of that many.
-pub(crate) fn two_dims(it: &Inputs, dims: usize) -> Result<[usize; 2]> {
-    Ok([it.value("dim1")?, it.value("dim2")?].map(|dim| naive::dimension(dim, dims)))
-}
-
-/// The diagonals of the matrices that two dimensions are, for references.
-pub(crate) struct Diagonals {
-    /// The sizes of the other dimensions.
-    outer: Vec<i64>,
-    dims: [usize; 2],
-    /// Row and column of the first element.
-    start: [i64; 2],
-    length: i64,
-}
-
-impl Diagonals {
-    /// Those of a tensor of such sizes.
-    pub(crate) fn new(sizes: &[i64], offset: i64, dims: [usize; 2]) -> Self {
-        let start = if offset < 0 { [-offset, 0] } else { [0, offset] };
-        let length = dims.iter().zip(start).map(|(&dim, start)| sizes[dim] - start).min().unwrap_or(0).max(0);
-        let outer = (0..sizes.len()).filter(|dim| !dims.contains(dim)).map(|dim| sizes[dim]).collect();
-        Self { outer, dims, start, length }
+    /// The first argument as it is.
+    pub(crate) fn same(it: &Inputs) -> Result<Expected> {
+        Ok(it.tensor("self")?.clone().into())
     }
 
-    /// The sizes of all diagonals together.
-    pub(crate) fn sizes(&self) -> Vec<i64> {
-        [self.outer.as_slice(), &[self.length]].concat()
+    /// The parts of dimension `dim` of the first argument, by their starts and sizes.
+    pub(crate) fn parts_of(it: &Inputs, parts: &[(i64, i64)]) -> Result<Expected> {
+        parts_along(it, it.value("dim")?, parts)
     }
 
-    /// Where the element at a position in the diagonals lies in the matrices.
-    pub(crate) fn place(&self, position: &[i64]) -> Vec<i64> {
-        let (&at, outer) = position.split_last().unwrap_or((&0, &[]));
-        let mut rest = outer.iter().copied();
-        let place = |dim| match self.dims.iter().position(|own| *own == dim) {
-            Some(side) => self.start[side] + at,
-            None => rest.next().unwrap_or(0),
+    /// The same for a dimension that is no argument.
+    pub(crate) fn parts_along(it: &Inputs, dim: i64, parts: &[(i64, i64)]) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let dim = naive::dimension(dim, x.sizes().len());
+        let part = |&(start, size): &(i64, i64)| {
+            let mut sizes = x.sizes().to_vec();
+            sizes[dim] = size;
+            let part = Plain::from_fn(x.dtype(), &sizes, |position| {
+                let mut place = position.to_vec();
+                place[dim] += start;
+                x.at(&place)
+            });
+            part.into()
         };
-        (0..outer.len() + 2).map(place).collect()
+        Ok(Expected::Several(parts.iter().map(part).collect()))
+    }
+
+    /// The dimensions that `dim1` and `dim2` mean in a tensor of that many.
+    pub(crate) fn two_dims(it: &Inputs, dims: usize) -> Result<[usize; 2]> {
+        Ok([it.value("dim1")?, it.value("dim2")?].map(|dim| naive::dimension(dim, dims)))
+    }
+
+    /// The diagonals of the matrices that two dimensions are, for references.
+    pub(crate) struct Diagonals {
+        /// The sizes of the other dimensions.
+        outer: Vec<i64>,
+        dims: [usize; 2],
+        /// Row and column of the first element.
+        start: [i64; 2],
+        length: i64,
+    }
+
+    impl Diagonals {
+        /// Those of a tensor of such sizes.
+        pub(crate) fn new(sizes: &[i64], offset: i64, dims: [usize; 2]) -> Self {
+            let start = if offset < 0 { [-offset, 0] } else { [0, offset] };
+            let length =
+                dims.iter().zip(start).map(|(&dim, start)| sizes[dim] - start).min().unwrap_or(0).max(0);
+            let outer = (0..sizes.len()).filter(|dim| !dims.contains(dim)).map(|dim| sizes[dim]).collect();
+            Self { outer, dims, start, length }
+        }
+
+        /// The sizes of all diagonals together.
+        pub(crate) fn sizes(&self) -> Vec<i64> {
+            [self.outer.as_slice(), &[self.length]].concat()
+        }
+
+        /// Where the element at a position in the diagonals lies in the matrices.
+        pub(crate) fn place(&self, position: &[i64]) -> Vec<i64> {
+            let (&at, outer) = position.split_last().unwrap_or((&0, &[]));
+            let mut rest = outer.iter().copied();
+            let place = |dim| match self.dims.iter().position(|own| *own == dim) {
+                Some(side) => self.start[side] + at,
+                None => rest.next().unwrap_or(0),
+            };
+            (0..outer.len() + 2).map(place).collect()
+        }
     }
 }

@@ -50,79 +50,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype: DType| -> Vec<Sample> {
-        let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
-        let pair = |sizes: &[i64]| {
-            let probabilities = Plain::of(dtype, sizes, &[0.5, 0.25, 1.0, 0.0, 0.875]);
-            given(probabilities).and(Plain::of(dtype, sizes, &[1.0, 0.0, 1.0, 1.0, 0.25]))
-        };
-        let plain = shapes.map(pair).to_vec();
-        let weighted = pair(&[2, 3]).and(Plain::of(dtype, &[3], &[0.5, 2.0, 1.0]));
-        loss::all_reductions([plain, vec![weighted]].concat())
-    };
-    let x = make::numbers(DType::F32, &[3], 0);
-    let half = Plain::of(DType::F32, &[3], &[0.5]);
-    samples
-        .of(BinaryCrossEntropy, FLOATS, inputs, |it| {
-            let (x, target, weight) = (it.tensor("self")?, it.tensor("target")?, it.tensor("weight").ok());
-            let losses = Plain::from_fn(DType::F64, x.sizes(), |position| {
-                let at = |tensor: &Plain| tensor.at(position).to_complex().re;
-                let (x, target) = (at(x), at(target));
-                let loss = -target * x.ln().max(-100.0) - (1.0 - target) * (-x).ln_1p().max(-100.0);
-                Scalar::Float(weight.map_or(1.0, at) * loss)
-            });
-            Ok(match loss::reduced_plain(&losses, it.value("reduction")?) {
-                Expected::Tensor(losses) => losses.to(x.dtype()).into(),
-                other => other,
-            })
-        })
-        .tolerance(loss::TOLERANCE)
-        .constant(&["weight"])
-        .refuses_data(
-            "between 0 and 1",
-            given(Plain::of(DType::F32, &[3], &[0.5, 1.5, 0.0])).and(half.clone()),
-        )
-        .refuses_data(
-            "`target` has elements",
-            given(half.clone()).and(Plain::of(DType::F32, &[3], &[2.0, 1.0])),
-        )
-        .refuses_data(
-            "`self` has elements",
-            given(Plain::of(DType::F32, &[3], &[f64::NAN])).and(half.clone()),
-        )
-        .refuses("expected float32 as `self`", given(half.clone()).and(x.to(DType::F64)))
-        .refuses("broadcasts to [3]", given(half.clone()).and(Plain::of(DType::F32, &[2, 3], &[1.0])))
-        .refuses(
-            "broadcasts to [3]",
-            given(half.clone()).and(half).and(Plain::of(DType::F32, &[2, 3], &[1.0])),
-        );
-    samples.rounds(BinaryCrossEntropy, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(BinaryCrossEntropy, loss::OUTPUTS);
-    samples.differs_as(BinaryCrossEntropy, &[loss::CHECKED, SQUEEZED]);
-}
-
-/// Of shapes that do not go together.
-const SQUEEZED: Difference = Difference {
-    id: "targets-of-other-dimensions",
-    what: "torch leaves out the dimensions of size 1 of probabilities and targets before it broadcasts them, so that rows may meet \
-           columns, and gives the losses the shape of the probabilities whether they fit in it or not; here targets \
-           broadcast to probabilities as in all operators",
-    why: "no loss is left out, and none is another one's",
-    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
-    when: |seen| {
-        let (Some(input), Some(target)) = (seen.tensor("self"), seen.tensor("target")) else { return false };
-        let [sizes, others] = [input, target].map(|tensor| tensor.geometry.sizes());
-        match seen.part {
-            Part::Outcome if seen.we_refuse("argument `target` has shape") => true,
-            Part::Outcome => sizes != others && seen.torch_refuses("must match the size of tensor b"),
-            Part::Values => sizes != others && others.contains(&1),
-            _ => false,
-        }
-    },
-    directed: None,
-};
-
 fn binary_cross_entropy(
     input: &Tensor,
     target: &Tensor,
@@ -181,4 +108,86 @@ fn slope(grad: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
 fn slope_of_target(grad: &Tensor, x: &Tensor) -> Result<Tensor> {
     let (yes, no) = (x.log()?.clamp_min(-100)?, (-x)?.log1p()?.clamp_min(-100)?);
     grad * (no - yes)?
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype: DType| -> Vec<Sample> {
+            let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
+            let pair = |sizes: &[i64]| {
+                let probabilities = Plain::of(dtype, sizes, &[0.5, 0.25, 1.0, 0.0, 0.875]);
+                given(probabilities).and(Plain::of(dtype, sizes, &[1.0, 0.0, 1.0, 1.0, 0.25]))
+            };
+            let plain = shapes.map(pair).to_vec();
+            let weighted = pair(&[2, 3]).and(Plain::of(dtype, &[3], &[0.5, 2.0, 1.0]));
+            loss::samples::all_reductions([plain, vec![weighted]].concat())
+        };
+        let x = make::numbers(DType::F32, &[3], 0);
+        let half = Plain::of(DType::F32, &[3], &[0.5]);
+        samples
+            .of(BinaryCrossEntropy, FLOATS, inputs, |it| {
+                let (x, target, weight) =
+                    (it.tensor("self")?, it.tensor("target")?, it.tensor("weight").ok());
+                let losses = Plain::from_fn(DType::F64, x.sizes(), |position| {
+                    let at = |tensor: &Plain| tensor.at(position).to_complex().re;
+                    let (x, target) = (at(x), at(target));
+                    let loss = -target * x.ln().max(-100.0) - (1.0 - target) * (-x).ln_1p().max(-100.0);
+                    Scalar::Float(weight.map_or(1.0, at) * loss)
+                });
+                Ok(match loss::samples::reduced_plain(&losses, it.value("reduction")?) {
+                    Expected::Tensor(losses) => losses.to(x.dtype()).into(),
+                    other => other,
+                })
+            })
+            .tolerance(loss::samples::TOLERANCE)
+            .constant(&["weight"])
+            .refuses_data(
+                "between 0 and 1",
+                given(Plain::of(DType::F32, &[3], &[0.5, 1.5, 0.0])).and(half.clone()),
+            )
+            .refuses_data(
+                "`target` has elements",
+                given(half.clone()).and(Plain::of(DType::F32, &[3], &[2.0, 1.0])),
+            )
+            .refuses_data(
+                "`self` has elements",
+                given(Plain::of(DType::F32, &[3], &[f64::NAN])).and(half.clone()),
+            )
+            .refuses("expected float32 as `self`", given(half.clone()).and(x.to(DType::F64)))
+            .refuses("broadcasts to [3]", given(half.clone()).and(Plain::of(DType::F32, &[2, 3], &[1.0])))
+            .refuses(
+                "broadcasts to [3]",
+                given(half.clone()).and(half).and(Plain::of(DType::F32, &[2, 3], &[1.0])),
+            );
+        samples.rounds(BinaryCrossEntropy, Roundings::all(Rounding::Sum(64)));
+        samples.differs_as(BinaryCrossEntropy, loss::samples::OUTPUTS);
+        samples.differs_as(BinaryCrossEntropy, &[loss::samples::CHECKED, SQUEEZED]);
+    }
+
+    /// Of shapes that do not go together.
+    const SQUEEZED: Difference = Difference {
+        id: "targets-of-other-dimensions",
+        what: "torch leaves out the dimensions of size 1 of probabilities and targets before it broadcasts them, so that rows may meet \
+               columns, and gives the losses the shape of the probabilities whether they fit in it or not; here targets \
+               broadcast to probabilities as in all operators",
+        why: "no loss is left out, and none is another one's",
+        test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| {
+            let (Some(input), Some(target)) = (seen.tensor("self"), seen.tensor("target")) else {
+                return false;
+            };
+            let [sizes, others] = [input, target].map(|tensor| tensor.geometry.sizes());
+            match seen.part {
+                Part::Outcome if seen.we_refuse("argument `target` has shape") => true,
+                Part::Outcome => sizes != others && seen.torch_refuses("must match the size of tensor b"),
+                Part::Values => sizes != others && others.contains(&1),
+                _ => false,
+            }
+        },
+        directed: None,
+    };
 }

@@ -51,56 +51,6 @@ pub(super) fn register(library: &mut Library) {
     );
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype: DType| -> Vec<Sample> {
-        let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
-        let pair = |sizes: &[i64]| {
-            given(make::numbers(dtype, sizes, 1)).and(Plain::of(dtype, sizes, &[1.0, 0.0, 0.5, 0.25]))
-        };
-        let row = |numbers: &[f64]| Plain::of(dtype, &[3], numbers);
-        let weighted = pair(&[2, 3]).and(row(&[0.5, 2.0, 1.0])).and(row(&[1.5, 0.5, 3.0]));
-        loss::all_reductions([shapes.map(pair).to_vec(), vec![weighted]].concat())
-    };
-    samples
-        .of(BinaryCrossEntropyWithLogits, FLOATS, inputs, |it| {
-            let (x, target) = (it.tensor("self")?, it.tensor("target")?);
-            let [weight, pos_weight] = ["weight", "pos_weight"].map(|name| it.tensor(name).ok());
-            let losses = Plain::from_fn(DType::F64, x.sizes(), |position| {
-                let at = |tensor: &Plain| tensor.at(position).to_complex().re;
-                let (x, target) = (at(x), at(target));
-                let positive = pos_weight.map_or(1.0, at) * target * (-x).exp().ln_1p();
-                Scalar::Float(weight.map_or(1.0, at) * (positive + (1.0 - target) * x.exp().ln_1p()))
-            });
-            Ok(match loss::reduced_plain(&losses, it.value("reduction")?) {
-                Expected::Tensor(losses) => losses.to(x.dtype()).into(),
-                other => other,
-            })
-        })
-        .tolerance(loss::TOLERANCE)
-        .constant(&["weight", "pos_weight"])
-        .refuses(
-            "`target` has shape [2, 2], expected []",
-            given(make::numbers(DType::F32, &[], 0)).and(make::numbers(DType::F32, &[2, 2], 0)),
-        )
-        .refuses(
-            "`target` has shape [1], expected [2]",
-            given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::F32, &[1], 0)),
-        );
-    samples.rounds(BinaryCrossEntropyWithLogits, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(BinaryCrossEntropyWithLogits, &[loss::CHECKED, MISFITS]);
-}
-
-/// Of logits that have fewer elements than the targets.
-const MISFITS: Difference = Difference {
-    id: "logits-have-the-shape-of-targets",
-    what: "torch broadcasts logits to the shape of their targets, and refuses the gradient of that in the backward pass; here the \
-           call is refused",
-    why: "the mistake is found where it is made",
-    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
-    when: |seen| seen.we_refuse("argument `target` has shape"),
-    directed: None,
-};
-
 fn with_logits(
     input: &Tensor,
     target: &Tensor,
@@ -148,4 +98,60 @@ fn slope_of_target(grad: &Tensor, x: &Tensor, positive: Option<&Tensor>) -> Resu
     let Some(positive) = positive else { return grad * (-x)? };
     let (yes, no) = (x.log_sigmoid()?, (-x)?.log_sigmoid()?);
     grad * (no - (positive * yes)?)?
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype: DType| -> Vec<Sample> {
+            let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
+            let pair = |sizes: &[i64]| {
+                given(make::numbers(dtype, sizes, 1)).and(Plain::of(dtype, sizes, &[1.0, 0.0, 0.5, 0.25]))
+            };
+            let row = |numbers: &[f64]| Plain::of(dtype, &[3], numbers);
+            let weighted = pair(&[2, 3]).and(row(&[0.5, 2.0, 1.0])).and(row(&[1.5, 0.5, 3.0]));
+            loss::samples::all_reductions([shapes.map(pair).to_vec(), vec![weighted]].concat())
+        };
+        samples
+            .of(BinaryCrossEntropyWithLogits, FLOATS, inputs, |it| {
+                let (x, target) = (it.tensor("self")?, it.tensor("target")?);
+                let [weight, pos_weight] = ["weight", "pos_weight"].map(|name| it.tensor(name).ok());
+                let losses = Plain::from_fn(DType::F64, x.sizes(), |position| {
+                    let at = |tensor: &Plain| tensor.at(position).to_complex().re;
+                    let (x, target) = (at(x), at(target));
+                    let positive = pos_weight.map_or(1.0, at) * target * (-x).exp().ln_1p();
+                    Scalar::Float(weight.map_or(1.0, at) * (positive + (1.0 - target) * x.exp().ln_1p()))
+                });
+                Ok(match loss::samples::reduced_plain(&losses, it.value("reduction")?) {
+                    Expected::Tensor(losses) => losses.to(x.dtype()).into(),
+                    other => other,
+                })
+            })
+            .tolerance(loss::samples::TOLERANCE)
+            .constant(&["weight", "pos_weight"])
+            .refuses(
+                "`target` has shape [2, 2], expected []",
+                given(make::numbers(DType::F32, &[], 0)).and(make::numbers(DType::F32, &[2, 2], 0)),
+            )
+            .refuses(
+                "`target` has shape [1], expected [2]",
+                given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::F32, &[1], 0)),
+            );
+        samples.rounds(BinaryCrossEntropyWithLogits, Roundings::all(Rounding::Sum(64)));
+        samples.differs_as(BinaryCrossEntropyWithLogits, &[loss::samples::CHECKED, MISFITS]);
+    }
+
+    /// Of logits that have fewer elements than the targets.
+    const MISFITS: Difference = Difference {
+        id: "logits-have-the-shape-of-targets",
+        what: "torch broadcasts logits to the shape of their targets, and refuses the gradient of that in the backward pass; here the \
+               call is refused",
+        why: "the mistake is found where it is made",
+        test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| seen.we_refuse("argument `target` has shape"),
+        directed: None,
+    };
 }

@@ -34,105 +34,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(CosineEmbeddingLoss).kind(&kind::LOSS).implicit(cosine_embedding_loss);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype: DType| -> Vec<Sample> {
-        let cases: [(&[i64], &[i64], i64); 6] = [
-            (&[2, 3], &[2, 3], 1),
-            (&[2, 3], &[3], -1),
-            (&[3, 4], &[3, 4], 0),
-            (&[2, 1, 3], &[1, 4, 3], 2),
-            (&[4], &[4], 0),
-            (&[0, 3], &[0, 3], 1),
-        ];
-        let one = |(a, b, dim): (&[i64], &[i64], i64)| {
-            given(make::nonzero(dtype, a, 1)).and(make::nonzero(dtype, b, 2)).and(dim)
-        };
-        cases.map(one).to_vec()
-    };
-    samples
-        .of(CosineSimilarity, FLOATS, inputs, |it| {
-            let (a, b, dim): (_, _, i64) = (it.tensor("x1")?, it.tensor("x2")?, it.value("dim")?);
-            let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
-            let wide = |x: &Plain| Plain::from_fn(DType::F64, &sizes, |position| x.at(position));
-            let (a, b) = (wide(a), wide(b));
-            let product =
-                Plain::from_fn(DType::F64, &sizes, |position| number::times(a.at(position), b.at(position)));
-            let sum = |elements: &[Scalar]| Scalar::Float(elements.iter().map(|x| x.to_complex().re).sum());
-            let length = |elements: &[Scalar]| {
-                Scalar::Float(elements.iter().map(|x| x.to_complex().re.powi(2)).sum::<f64>().sqrt())
-            };
-            let over = |x: &Plain, function: &dyn Fn(&[Scalar]) -> Scalar| {
-                x.reduced(Some(&[dim]), false, DType::F64, function)
-            };
-            let (product, a, b) = (over(&product, &sum), over(&a, &length), over(&b, &length));
-            let one = |position: &[i64]| {
-                let [product, a, b] = [&product, &a, &b].map(|x| x.at(position).to_complex().re);
-                Scalar::Float(product / (a * b))
-            };
-            Ok(Plain::from_fn(it.tensor("x1")?.dtype(), product.sizes(), one).into())
-        })
-        .tolerance(32.0);
-    let pairs = |dtype: DType| -> Vec<Sample> {
-        if !dtype.is_floating_point() {
-            return Vec::new();
-        }
-        let of = |rows: &[i64]| {
-            let x = |seed| make::nonzero(dtype, &[rows, &[3]].concat(), seed);
-            given(x(1)).and(x(2)).and(Plain::of(DType::I64, rows, &[1, -1]))
-        };
-        make::and_named(loss::all_reductions(vec![of(&[4]), of(&[]), of(&[0])]), "margin", 0.25)
-    };
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(CosineEmbeddingLoss, FLOATS, pairs, |it| {
-            let (a, b, target) = (it.tensor("input1")?, it.tensor("input2")?, it.tensor("target")?);
-            let margin: f64 = it.value("margin")?;
-            let losses = Plain::from_fn(DType::F64, target.sizes(), |position| {
-                let row = |x: &Plain| -> Vec<f64> {
-                    (0..3).map(|at| x.at(&[position, &[at]].concat()).to_complex().re).collect()
-                };
-                let (a, b) = (row(a), row(b));
-                let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-                let cosine = dot(&a, &b) / ((dot(&a, &a) + 1e-12) * (dot(&b, &b) + 1e-12)).sqrt();
-                let is_alike = target.at(position) == Scalar::Int(1);
-                Scalar::Float(if is_alike { 1.0 - cosine } else { (cosine - margin).max(0.0) })
-            });
-            Ok(match loss::reduced_plain(&losses, it.value("reduction")?) {
-                Expected::Tensor(losses) => losses.to(a.dtype()).into(),
-                other => other,
-            })
-        })
-        .tolerance(loss::TOLERANCE)
-        .refuses("`target`", given(x.clone()).and(x.clone()).and(x));
-    samples.rounds(CosineSimilarity, Roundings::all(Rounding::Sum(64)));
-    samples.rounds(CosineEmbeddingLoss, Roundings::all(Rounding::Sum(64)));
-    samples.differs(CosineEmbeddingLoss, loss::CHECKED);
-    samples.differs(
-        CosineSimilarity,
-        Difference {
-            id: "lengths-in-the-promoted-dtype",
-            what: "torch divides each vector by its length in its own dtype, in which `eps` may be zero and a vector of zeros becomes NaN; \
-                   here in the promoted dtype",
-            why: "`eps` is there for such vectors",
-            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "cosines_of_zeros_are_zero"),
-            when: |seen| {
-                let of = |name| seen.tensor(name).map(|x: &Operand| x.dtype);
-                of("x1") != of("x2") && seen.each(|(_, ours, torch)| ours.re == 0.0 && torch.re.is_nan())
-            },
-            directed: Some(Directed {
-                operator: "aten::cosine_similarity",
-                arguments: || {
-                    vec![
-                        ("x1", Operand::rows(0, DType::F16, &[1, 2], &[0.0, 0.0]).into()),
-                        ("x2", Operand::rows(1, DType::F32, &[1, 2], &[1.0, 2.0]).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-}
-
 /// The sum of the products along a dimension.
 fn dot(a: &Tensor, b: &Tensor, dim: i64, keepdim: bool) -> Result<Tensor> {
     SumDim.call(&MulTensor.call(a, b)?, Some(&[dim]), keepdim, None)
@@ -184,4 +85,111 @@ fn cosine_embedding_loss(
     let alike = WhereScalarOther.call(&EqScalar.call(target, ONE)?, &alike, ZERO)?;
     let other = WhereScalarOther.call(&EqScalar.call(target, Scalar::Int(-1))?, &other, ZERO)?;
     loss::reduced(AddTensor.call(&alike, &other, ONE)?, reduction)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype: DType| -> Vec<Sample> {
+            let cases: [(&[i64], &[i64], i64); 6] = [
+                (&[2, 3], &[2, 3], 1),
+                (&[2, 3], &[3], -1),
+                (&[3, 4], &[3, 4], 0),
+                (&[2, 1, 3], &[1, 4, 3], 2),
+                (&[4], &[4], 0),
+                (&[0, 3], &[0, 3], 1),
+            ];
+            let one = |(a, b, dim): (&[i64], &[i64], i64)| {
+                given(make::nonzero(dtype, a, 1)).and(make::nonzero(dtype, b, 2)).and(dim)
+            };
+            cases.map(one).to_vec()
+        };
+        samples
+            .of(CosineSimilarity, FLOATS, inputs, |it| {
+                let (a, b, dim): (_, _, i64) = (it.tensor("x1")?, it.tensor("x2")?, it.value("dim")?);
+                let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
+                let wide = |x: &Plain| Plain::from_fn(DType::F64, &sizes, |position| x.at(position));
+                let (a, b) = (wide(a), wide(b));
+                let product = Plain::from_fn(DType::F64, &sizes, |position| {
+                    number::times(a.at(position), b.at(position))
+                });
+                let sum =
+                    |elements: &[Scalar]| Scalar::Float(elements.iter().map(|x| x.to_complex().re).sum());
+                let length = |elements: &[Scalar]| {
+                    Scalar::Float(elements.iter().map(|x| x.to_complex().re.powi(2)).sum::<f64>().sqrt())
+                };
+                let over = |x: &Plain, function: &dyn Fn(&[Scalar]) -> Scalar| {
+                    x.reduced(Some(&[dim]), false, DType::F64, function)
+                };
+                let (product, a, b) = (over(&product, &sum), over(&a, &length), over(&b, &length));
+                let one = |position: &[i64]| {
+                    let [product, a, b] = [&product, &a, &b].map(|x| x.at(position).to_complex().re);
+                    Scalar::Float(product / (a * b))
+                };
+                Ok(Plain::from_fn(it.tensor("x1")?.dtype(), product.sizes(), one).into())
+            })
+            .tolerance(32.0);
+        let pairs = |dtype: DType| -> Vec<Sample> {
+            if !dtype.is_floating_point() {
+                return Vec::new();
+            }
+            let of = |rows: &[i64]| {
+                let x = |seed| make::nonzero(dtype, &[rows, &[3]].concat(), seed);
+                given(x(1)).and(x(2)).and(Plain::of(DType::I64, rows, &[1, -1]))
+            };
+            make::and_named(loss::samples::all_reductions(vec![of(&[4]), of(&[]), of(&[0])]), "margin", 0.25)
+        };
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(CosineEmbeddingLoss, FLOATS, pairs, |it| {
+                let (a, b, target) = (it.tensor("input1")?, it.tensor("input2")?, it.tensor("target")?);
+                let margin: f64 = it.value("margin")?;
+                let losses = Plain::from_fn(DType::F64, target.sizes(), |position| {
+                    let row = |x: &Plain| -> Vec<f64> {
+                        (0..3).map(|at| x.at(&[position, &[at]].concat()).to_complex().re).collect()
+                    };
+                    let (a, b) = (row(a), row(b));
+                    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+                    let cosine = dot(&a, &b) / ((dot(&a, &a) + 1e-12) * (dot(&b, &b) + 1e-12)).sqrt();
+                    let is_alike = target.at(position) == Scalar::Int(1);
+                    Scalar::Float(if is_alike { 1.0 - cosine } else { (cosine - margin).max(0.0) })
+                });
+                Ok(match loss::samples::reduced_plain(&losses, it.value("reduction")?) {
+                    Expected::Tensor(losses) => losses.to(a.dtype()).into(),
+                    other => other,
+                })
+            })
+            .tolerance(loss::samples::TOLERANCE)
+            .refuses("`target`", given(x.clone()).and(x.clone()).and(x));
+        samples.rounds(CosineSimilarity, Roundings::all(Rounding::Sum(64)));
+        samples.rounds(CosineEmbeddingLoss, Roundings::all(Rounding::Sum(64)));
+        samples.differs(CosineEmbeddingLoss, loss::samples::CHECKED);
+        samples.differs(
+            CosineSimilarity,
+            Difference {
+                id: "lengths-in-the-promoted-dtype",
+                what: "torch divides each vector by its length in its own dtype, in which `eps` may be zero and a vector of zeros becomes NaN; \
+                       here in the promoted dtype",
+                why: "`eps` is there for such vectors",
+                test: ("opgrid-tensor/tests/all/differences/numbers.rs", "cosines_of_zeros_are_zero"),
+                when: |seen| {
+                    let of = |name| seen.tensor(name).map(|x: &Operand| x.dtype);
+                    of("x1") != of("x2") && seen.each(|(_, ours, torch)| ours.re == 0.0 && torch.re.is_nan())
+                },
+                directed: Some(Directed {
+                    operator: "aten::cosine_similarity",
+                    arguments: || {
+                        vec![
+                            ("x1", Operand::rows(0, DType::F16, &[1, 2], &[0.0, 0.0]).into()),
+                            ("x2", Operand::rows(1, DType::F32, &[1, 2], &[1.0, 2.0]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+    }
 }

@@ -14,7 +14,6 @@
 //!   `reduction`.
 //! - Source: torch.nn.functional.cross_entropy, PyTorch 2.15.
 
-use super::nll_loss::{BYTES, NOTHING};
 use crate::ops::prelude::*;
 use crate::ops::{
     AddTensor, DivScalar, DivTensor, EqScalar, IndexSelect, LogSoftmaxInt, LogicalNot, MaskedFillScalar,
@@ -29,126 +28,6 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define(CrossEntropyLoss).kind(&kind::LOSS).implicit(cross_entropy_loss);
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    let x = || given(make::numbers(DType::F32, &[2, 3], 0));
-    let classes = || Plain::of(DType::I64, &[2], &[0, 2]);
-    samples
-        .of(CrossEntropyLoss, FLOATS, inputs, reference)
-        .tolerance(2.0 * loss::TOLERANCE)
-        .constant(&["weight"])
-        .refuses("`label_smoothing` is 2", x().and(classes()).named("label_smoothing", 2.0))
-        .refuses("`ignore_index`", x().and(make::numbers(DType::F32, &[2, 3], 1)).named("ignore_index", 1i64))
-        .refuses("expected a distribution", x().and(Plain::of(DType::I64, &[2, 3], &[0])));
-    samples.rounds(CrossEntropyLoss, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(CrossEntropyLoss, &[loss::CHECKED, BYTES, NOTHING, SMOOTHING, SINGLE]);
-}
-
-/// Of smoothing by another part than one between zero and one.
-const SMOOTHING: Difference = Difference {
-    id: "parts-of-smoothing-are-checked",
-    what: "torch passes over a `label_smoothing` below zero, or NaN; here it is refused as one above one",
-    why: "a mistake that nobody notices",
-    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
-    when: |seen| {
-        let part = seen.number("label_smoothing").map(|part| part.to_complex().re);
-        part.is_some_and(|part| part.is_nan() || part < 0.0)
-            && seen.we_refuse("argument `label_smoothing` is")
-    },
-    directed: None,
-};
-
-/// Of one class with a dimension.
-const SINGLE: Difference = Difference {
-    id: "single-classes-beside-smoothing",
-    what: "torch takes one class with a dimension beside logits of one dimension, but fails to smooth it; here it is smoothed as \
-           one without",
-    why: "one rule for all losses",
-    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_refuses_by_accident_is_computed"),
-    when: |seen| {
-        let is_single = seen.tensor("target").is_some_and(|target| target.geometry.sizes() == [1]);
-        is_single && seen.torch_refuses("output with shape [] doesn't match the broadcast shape [1]")
-    },
-    directed: None,
-};
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    if !dtype.is_floating_point() {
-        return Vec::new();
-    }
-    let shapes: [&[i64]; 4] = [&[2, 3], &[4], &[2, 3, 4], &[1, 3, 2, 2]];
-    let mut samples = Vec::new();
-    for sizes in shapes {
-        let (count, others) = match sizes {
-            [count] => (*count, Vec::new()),
-            _ => (sizes[1], [&sizes[..1], &sizes[2..]].concat()),
-        };
-        let x = make::numbers(dtype, sizes, 1);
-        let target: Vec<i64> = (0..7).map(|at| (at * 5 + 1) % count).collect();
-        let classes = given(x.clone()).and(Plain::of(DType::I64, &others, &target));
-        let parts = given(x).and(Plain::of(dtype, sizes, &[0.5, 0.25, 0.125]));
-        let weight = Plain::of(dtype, &[count], &[0.5, 2.0, 1.5, 0.25]);
-        samples.extend([
-            classes.clone(),
-            classes.clone().named("weight", weight.clone()).named("ignore_index", 2i64),
-            classes.clone().named("label_smoothing", 0.25),
-            classes
-                .named("weight", weight.clone())
-                .named("ignore_index", 2i64)
-                .named("label_smoothing", 0.25),
-            parts.clone(),
-            parts.named("weight", weight).named("label_smoothing", 0.25),
-        ]);
-    }
-    loss::all_reductions(samples)
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, target, weight) = (it.tensor("self")?, it.tensor("target")?, it.tensor("weight").ok());
-    let (reduction, ignored): (i64, i64) = (it.value("reduction")?, it.value("ignore_index")?);
-    let smoothing: f64 = it.value("label_smoothing")?;
-    let dim = usize::from(x.sizes().len() > 1);
-    let count = x.sizes()[dim];
-    let mut others = x.sizes().to_vec();
-    others.remove(dim);
-    let is_part = target.sizes() == x.sizes();
-    let at = |x: &Plain, position: &[i64], class: i64| {
-        let mut place = position.to_vec();
-        place.insert(dim, class);
-        x.at(&place).to_complex().re
-    };
-    let factor = |class: i64| weight.map_or(1.0, |weight| weight.at(&[class]).to_complex().re);
-    let class = |position: &[i64]| number::whole(target.at(position));
-    let losses = Plain::from_fn(DType::F64, &others, |position| {
-        if !is_part && class(position) == ignored {
-            return Scalar::Float(0.0);
-        }
-        let total: f64 = (0..count).map(|class| at(x, position, class).exp()).sum();
-        let term = |one: i64| {
-            let part = match is_part {
-                true => at(target, position, one),
-                false => f64::from(u8::from(class(position) == one)),
-            };
-            let part = part * (1.0 - smoothing) + smoothing / count as f64;
-            -factor(one) * part * (at(x, position, one) - total.ln())
-        };
-        Scalar::Float((0..count).map(term).sum())
-    });
-    let sum: f64 = losses.elements().iter().map(|loss| loss.to_complex().re).sum();
-    let counted: f64 = match is_part {
-        true => losses.elements().len() as f64,
-        false => {
-            let kept =
-                naive::positions(&others).map(|position| class(&position)).filter(|class| *class != ignored);
-            kept.map(factor).sum()
-        }
-    };
-    Ok(match reduction {
-        0 => losses.to(x.dtype()).into(),
-        1 => Plain::number(x.dtype(), sum / counted).into(),
-        _ => Plain::number(x.dtype(), sum).into(),
-    })
 }
 
 fn cross_entropy_loss(
@@ -270,5 +149,136 @@ fn smooth(
             };
             DivTensor.call(&Sum.call(&losses, None)?, &count)
         }
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::losses::nll_loss::samples::{BYTES, NOTHING};
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = || given(make::numbers(DType::F32, &[2, 3], 0));
+        let classes = || Plain::of(DType::I64, &[2], &[0, 2]);
+        samples
+            .of(CrossEntropyLoss, FLOATS, inputs, reference)
+            .tolerance(2.0 * loss::samples::TOLERANCE)
+            .constant(&["weight"])
+            .refuses("`label_smoothing` is 2", x().and(classes()).named("label_smoothing", 2.0))
+            .refuses(
+                "`ignore_index`",
+                x().and(make::numbers(DType::F32, &[2, 3], 1)).named("ignore_index", 1i64),
+            )
+            .refuses("expected a distribution", x().and(Plain::of(DType::I64, &[2, 3], &[0])));
+        samples.rounds(CrossEntropyLoss, Roundings::all(Rounding::Sum(64)));
+        samples.differs_as(CrossEntropyLoss, &[loss::samples::CHECKED, BYTES, NOTHING, SMOOTHING, SINGLE]);
+    }
+
+    /// Of smoothing by another part than one between zero and one.
+    const SMOOTHING: Difference = Difference {
+        id: "parts-of-smoothing-are-checked",
+        what: "torch passes over a `label_smoothing` below zero, or NaN; here it is refused as one above one",
+        why: "a mistake that nobody notices",
+        test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| {
+            let part = seen.number("label_smoothing").map(|part| part.to_complex().re);
+            part.is_some_and(|part| part.is_nan() || part < 0.0)
+                && seen.we_refuse("argument `label_smoothing` is")
+        },
+        directed: None,
+    };
+
+    /// Of one class with a dimension.
+    const SINGLE: Difference = Difference {
+        id: "single-classes-beside-smoothing",
+        what: "torch takes one class with a dimension beside logits of one dimension, but fails to smooth it; here it is smoothed as \
+               one without",
+        why: "one rule for all losses",
+        test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_refuses_by_accident_is_computed"),
+        when: |seen| {
+            let is_single = seen.tensor("target").is_some_and(|target| target.geometry.sizes() == [1]);
+            is_single && seen.torch_refuses("output with shape [] doesn't match the broadcast shape [1]")
+        },
+        directed: None,
+    };
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        if !dtype.is_floating_point() {
+            return Vec::new();
+        }
+        let shapes: [&[i64]; 4] = [&[2, 3], &[4], &[2, 3, 4], &[1, 3, 2, 2]];
+        let mut samples = Vec::new();
+        for sizes in shapes {
+            let (count, others) = match sizes {
+                [count] => (*count, Vec::new()),
+                _ => (sizes[1], [&sizes[..1], &sizes[2..]].concat()),
+            };
+            let x = make::numbers(dtype, sizes, 1);
+            let target: Vec<i64> = (0..7).map(|at| (at * 5 + 1) % count).collect();
+            let classes = given(x.clone()).and(Plain::of(DType::I64, &others, &target));
+            let parts = given(x).and(Plain::of(dtype, sizes, &[0.5, 0.25, 0.125]));
+            let weight = Plain::of(dtype, &[count], &[0.5, 2.0, 1.5, 0.25]);
+            samples.extend([
+                classes.clone(),
+                classes.clone().named("weight", weight.clone()).named("ignore_index", 2i64),
+                classes.clone().named("label_smoothing", 0.25),
+                classes
+                    .named("weight", weight.clone())
+                    .named("ignore_index", 2i64)
+                    .named("label_smoothing", 0.25),
+                parts.clone(),
+                parts.named("weight", weight).named("label_smoothing", 0.25),
+            ]);
+        }
+        loss::samples::all_reductions(samples)
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, target, weight) = (it.tensor("self")?, it.tensor("target")?, it.tensor("weight").ok());
+        let (reduction, ignored): (i64, i64) = (it.value("reduction")?, it.value("ignore_index")?);
+        let smoothing: f64 = it.value("label_smoothing")?;
+        let dim = usize::from(x.sizes().len() > 1);
+        let count = x.sizes()[dim];
+        let mut others = x.sizes().to_vec();
+        others.remove(dim);
+        let is_part = target.sizes() == x.sizes();
+        let at = |x: &Plain, position: &[i64], class: i64| {
+            let mut place = position.to_vec();
+            place.insert(dim, class);
+            x.at(&place).to_complex().re
+        };
+        let factor = |class: i64| weight.map_or(1.0, |weight| weight.at(&[class]).to_complex().re);
+        let class = |position: &[i64]| number::whole(target.at(position));
+        let losses = Plain::from_fn(DType::F64, &others, |position| {
+            if !is_part && class(position) == ignored {
+                return Scalar::Float(0.0);
+            }
+            let total: f64 = (0..count).map(|class| at(x, position, class).exp()).sum();
+            let term = |one: i64| {
+                let part = match is_part {
+                    true => at(target, position, one),
+                    false => f64::from(u8::from(class(position) == one)),
+                };
+                let part = part * (1.0 - smoothing) + smoothing / count as f64;
+                -factor(one) * part * (at(x, position, one) - total.ln())
+            };
+            Scalar::Float((0..count).map(term).sum())
+        });
+        let sum: f64 = losses.elements().iter().map(|loss| loss.to_complex().re).sum();
+        let counted: f64 = match is_part {
+            true => losses.elements().len() as f64,
+            false => {
+                let kept = naive::positions(&others)
+                    .map(|position| class(&position))
+                    .filter(|class| *class != ignored);
+                kept.map(factor).sum()
+            }
+        };
+        Ok(match reduction {
+            0 => losses.to(x.dtype()).into(),
+            1 => Plain::number(x.dtype(), sum / counted).into(),
+            _ => Plain::number(x.dtype(), sum).into(),
+        })
     }
 }

@@ -36,25 +36,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2], 0);
-    let inputs = |dtype| make::and_named(loss::pairs(dtype), "delta", 0.5);
-    samples
-        .of(HuberLoss, FLOATS, inputs, |it| {
-            let delta: f64 = it.value("delta")?;
-            loss::of_two(it, ["self", "target"], |a, b| match (a - b).abs() {
-                d if d <= delta => 0.5 * d * d,
-                d => delta * (d - 0.5 * delta),
-            })
-        })
-        .tolerance(loss::TOLERANCE)
-        .refuses("`delta` is 0", given(x.clone()).and(x.clone()).named("delta", 0.0))
-        .refuses("not implemented for 'Long'", given(x.to(DType::I64)).and(x));
-    samples.rounds(HuberLoss, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(HuberLoss, loss::OUTPUTS);
-    samples.differs_as(HuberLoss, &[loss::CHECKED, departures::math::NOT_FINITE]);
-}
-
 fn huber_loss(input: &Tensor, target: &Tensor, reduction: i64, delta: f64, dtype: DType) -> Result<Tensor> {
     if delta.is_nan() || delta <= 0.0 {
         return Err(argument(format!("argument `delta` is {delta}, expected a positive number")));
@@ -73,4 +54,29 @@ fn huber_loss(input: &Tensor, target: &Tensor, reduction: i64, delta: f64, dtype
     let line = MulScalar.call(&line, Scalar::Float(delta))?;
     let is_small = LeScalar.call(&distance, Scalar::Float(delta))?;
     loss::reduced(loss::narrow(WhereSelf.call(&is_small, &square, &line)?, dtype)?, reduction)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2], 0);
+        let inputs = |dtype| make::and_named(loss::samples::pairs(dtype), "delta", 0.5);
+        samples
+            .of(HuberLoss, FLOATS, inputs, |it| {
+                let delta: f64 = it.value("delta")?;
+                loss::samples::of_two(it, ["self", "target"], |a, b| match (a - b).abs() {
+                    d if d <= delta => 0.5 * d * d,
+                    d => delta * (d - 0.5 * delta),
+                })
+            })
+            .tolerance(loss::samples::TOLERANCE)
+            .refuses("`delta` is 0", given(x.clone()).and(x.clone()).named("delta", 0.0))
+            .refuses("not implemented for 'Long'", given(x.to(DType::I64)).and(x));
+        samples.rounds(HuberLoss, Roundings::all(Rounding::Sum(64)));
+        samples.differs_as(HuberLoss, loss::samples::OUTPUTS);
+        samples.differs_as(HuberLoss, &[loss::samples::CHECKED, departures::math::NOT_FINITE]);
+    }
 }

@@ -23,22 +23,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(KlDiv).kind(&kind::LOSS).implicit(kl_div);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| make::and_named(loss::pairs(dtype), "log_target", true);
-    samples
-        .of(KlDiv, FLOATS, inputs, |it| {
-            let log_target: bool = it.value("log_target")?;
-            loss::of_two(it, ["self", "target"], |x, target| match log_target {
-                true => target.exp() * (target - x),
-                false if target == 0.0 => 0.0,
-                false => target * (target.ln() - x),
-            })
-        })
-        .tolerance(loss::TOLERANCE);
-    samples.rounds(KlDiv, Roundings::all(Rounding::Sum(64)));
-    samples.differs(KlDiv, loss::CHECKED);
-}
-
 fn kl_div(input: &Tensor, target: &Tensor, reduction: i64, log_target: bool) -> Result<Tensor> {
     for tensor in [input, target] {
         pointwise::check_float(tensor.spec()?.dtype())?;
@@ -49,4 +33,26 @@ fn kl_div(input: &Tensor, target: &Tensor, reduction: i64, log_target: bool) -> 
         false => SubTensor.call(&XlogyTensor.call(target, target)?, &MulTensor.call(target, input)?, ONE)?,
     };
     loss::reduced(losses, reduction)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| make::and_named(loss::samples::pairs(dtype), "log_target", true);
+        samples
+            .of(KlDiv, FLOATS, inputs, |it| {
+                let log_target: bool = it.value("log_target")?;
+                loss::samples::of_two(it, ["self", "target"], |x, target| match log_target {
+                    true => target.exp() * (target - x),
+                    false if target == 0.0 => 0.0,
+                    false => target * (target.ln() - x),
+                })
+            })
+            .tolerance(loss::samples::TOLERANCE);
+        samples.rounds(KlDiv, Roundings::all(Rounding::Sum(64)));
+        samples.differs(KlDiv, loss::samples::CHECKED);
+    }
 }

@@ -22,43 +22,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(MarginRankingLoss).kind(&kind::LOSS).implicit(margin_ranking_loss);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype: DType| -> Vec<Sample> {
-        if !dtype.is_floating_point() {
-            return Vec::new();
-        }
-        let shapes: [&[i64]; 4] = [&[4], &[2, 3], &[], &[0]];
-        let three = |sizes: &[i64]| {
-            let x = |seed| make::numbers(dtype, sizes, seed);
-            given(x(1)).and(x(2)).and(Plain::of(dtype, sizes, &[1, -1]))
-        };
-        let broadcast = given(make::numbers(dtype, &[2, 3], 1))
-            .and(make::numbers(dtype, &[3], 2))
-            .and(Plain::number(dtype, -1));
-        let all = [shapes.map(three).to_vec(), vec![broadcast]].concat();
-        make::and_named(loss::all_reductions(all), "margin", 0.5)
-    };
-    samples
-        .of(MarginRankingLoss, FLOATS, inputs, |it| {
-            let (margin, target): (f64, _) = (it.value("margin")?, it.tensor("target")?);
-            let (a, b) = (it.tensor("input1")?, it.tensor("input2")?);
-            let losses = Plain::from_fn(DType::F64, a.sizes(), |position| {
-                let [a, b, target] = [a, b, target].map(|x| {
-                    let place = &position[position.len() - x.sizes().len()..];
-                    x.at(place).to_complex().re
-                });
-                Scalar::Float((margin - target * (a - b)).max(0.0))
-            });
-            Ok(match loss::reduced_plain(&losses, it.value("reduction")?) {
-                Expected::Tensor(losses) => losses.to(a.dtype()).into(),
-                other => other,
-            })
-        })
-        .tolerance(loss::TOLERANCE);
-    samples.rounds(MarginRankingLoss, Roundings::all(Rounding::Sum(64)));
-    samples.differs(MarginRankingLoss, loss::CHECKED);
-}
-
 fn margin_ranking_loss(
     first: &Tensor,
     second: &Tensor,
@@ -70,4 +33,47 @@ fn margin_ranking_loss(
     let turned = MulTensor.call(&Neg.call(target)?, &difference)?;
     let lack = AddScalar.call(&turned, Scalar::Float(margin), Scalar::Int(1))?;
     loss::reduced(ClampMin.call(&lack, Scalar::Int(0))?, reduction)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype: DType| -> Vec<Sample> {
+            if !dtype.is_floating_point() {
+                return Vec::new();
+            }
+            let shapes: [&[i64]; 4] = [&[4], &[2, 3], &[], &[0]];
+            let three = |sizes: &[i64]| {
+                let x = |seed| make::numbers(dtype, sizes, seed);
+                given(x(1)).and(x(2)).and(Plain::of(dtype, sizes, &[1, -1]))
+            };
+            let broadcast = given(make::numbers(dtype, &[2, 3], 1))
+                .and(make::numbers(dtype, &[3], 2))
+                .and(Plain::number(dtype, -1));
+            let all = [shapes.map(three).to_vec(), vec![broadcast]].concat();
+            make::and_named(loss::samples::all_reductions(all), "margin", 0.5)
+        };
+        samples
+            .of(MarginRankingLoss, FLOATS, inputs, |it| {
+                let (margin, target): (f64, _) = (it.value("margin")?, it.tensor("target")?);
+                let (a, b) = (it.tensor("input1")?, it.tensor("input2")?);
+                let losses = Plain::from_fn(DType::F64, a.sizes(), |position| {
+                    let [a, b, target] = [a, b, target].map(|x| {
+                        let place = &position[position.len() - x.sizes().len()..];
+                        x.at(place).to_complex().re
+                    });
+                    Scalar::Float((margin - target * (a - b)).max(0.0))
+                });
+                Ok(match loss::samples::reduced_plain(&losses, it.value("reduction")?) {
+                    Expected::Tensor(losses) => losses.to(a.dtype()).into(),
+                    other => other,
+                })
+            })
+            .tolerance(loss::samples::TOLERANCE);
+        samples.rounds(MarginRankingLoss, Roundings::all(Rounding::Sum(64)));
+        samples.differs(MarginRankingLoss, loss::samples::CHECKED);
+    }
 }

@@ -27,15 +27,21 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    loss::samples(samples, MseLoss, loss::pairs, |a, b| (a - b) * (a - b));
-    samples.rounds(MseLoss, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(MseLoss, &[loss::CHECKED, departures::math::NOT_FINITE]);
-    samples.differs_as(MseLoss, loss::OUTPUTS);
-}
-
 fn mse_loss(input: &Tensor, target: &Tensor, reduction: i64) -> Result<Tensor> {
     let [input, target] = loss::promoted([input, target])?;
     let difference = SubTensor.call(&input, &target, Scalar::Int(1))?;
     loss::reduced(MulTensor.call(&difference, &difference)?, reduction)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        loss::samples::collect(samples, MseLoss, loss::samples::pairs, |a, b| (a - b) * (a - b));
+        samples.rounds(MseLoss, Roundings::all(Rounding::Sum(64)));
+        samples.differs_as(MseLoss, &[loss::samples::CHECKED, departures::math::NOT_FINITE]);
+        samples.differs_as(MseLoss, loss::samples::OUTPUTS);
+    }
 }

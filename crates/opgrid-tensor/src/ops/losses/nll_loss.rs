@@ -80,214 +80,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(NllLossNd).kind(&kind::LOSS).implicit(nll_loss_nd);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let few = |dtype| {
-        let single = given(make::numbers(dtype, &[4], 1)).and(Plain::of(DType::I64, &[1], &[2]));
-        [of_shapes(dtype, &[&[2, 3], &[4], &[0, 3], &[37, 2]]), vec![single, without_classes(dtype)]].concat()
-    };
-    let images = |dtype| of_shapes(dtype, &[&[2, 3, 2, 2], &[1, 2, 3, 1], &[0, 2, 2, 2]]);
-    let any = |dtype| of_shapes(dtype, &[&[2, 3], &[4], &[2, 3, 4], &[2, 3, 2, 2], &[2, 3, 1, 2, 2]]);
-    let x = || given(make::numbers(DType::F32, &[2, 3], 0));
-    let classes = |sizes: &[i64], classes: &[i64]| Plain::of(DType::I64, sizes, classes);
-    samples
-        .of(NllLoss, FLOATS, few, |it| Ok(expected(it)?.0))
-        .tolerance(loss::TOLERANCE)
-        .constant(&["weight"])
-        .refuses("expected int64 or uint8", x().and(Plain::of(DType::I32, &[2], &[0])))
-        .refuses("`target` has shape", x().and(classes(&[3], &[0])))
-        .refuses("`weight` has shape", x().and(classes(&[2], &[0])).and(make::numbers(DType::F32, &[2], 0)))
-        .refuses(
-            "one or two dimensions",
-            given(make::numbers(DType::F32, &[2, 3, 2], 0)).and(classes(&[2, 2], &[0])),
-        )
-        .refuses_data("", x().and(classes(&[2], &[0, 3])));
-    samples
-        .of(NllLoss2d, FLOATS, images, |it| Ok(expected(it)?.0))
-        .tolerance(loss::TOLERANCE)
-        .constant(&["weight"]);
-    samples
-        .of(NllLossNd, FLOATS, any, |it| Ok(expected(it)?.0))
-        .tolerance(loss::TOLERANCE)
-        .constant(&["weight"]);
-    let both = |it: &Inputs| {
-        let (losses, weights) = expected(it)?;
-        Ok(Expected::Several(vec![losses, weights]))
-    };
-    samples
-        .of(
-            NllLossForward,
-            FLOATS,
-            |dtype| with_all_arguments(of_shapes(dtype, &[&[2, 3], &[4], &[0, 3], &[37, 2]])),
-            both,
-        )
-        .tolerance(loss::TOLERANCE)
-        .constant(&["weight"]);
-    samples
-        .of(
-            NllLoss2dForward,
-            FLOATS,
-            |dtype| with_all_arguments(of_shapes(dtype, &[&[2, 3, 2, 2], &[1, 2, 3, 1], &[0, 2, 2, 2]])),
-            both,
-        )
-        .tolerance(loss::TOLERANCE)
-        .constant(&["weight"]);
-    samples
-        .of(
-            NllLossForwardOutput,
-            FLOATS,
-            |dtype| with_outputs(dtype, with_all_arguments(of_shapes(dtype, &[&[2, 3], &[4], &[0, 3]]))),
-            both,
-        )
-        .tolerance(loss::TOLERANCE)
-        .constant(&["weight"]);
-    samples
-        .of(
-            NllLoss2dForwardOutput,
-            FLOATS,
-            |dtype| {
-                with_outputs(dtype, with_all_arguments(of_shapes(dtype, &[&[2, 3, 2, 2], &[0, 2, 2, 2]])))
-            },
-            both,
-        )
-        .tolerance(loss::TOLERANCE)
-        .constant(&["weight"]);
-    samples.rounds(NllLoss, Roundings::all(Rounding::Sum(64)));
-    samples.rounds(NllLossForward, Roundings::all(Rounding::Sum(64)));
-    samples.rounds(NllLossNd, Roundings::all(Rounding::Sum(64)));
-    samples.rounds(NllLoss2d, Roundings::all(Rounding::Sum(64)));
-    samples.rounds(NllLoss2dForward, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(NllLoss, loss::OUTPUTS);
-    samples.differs_as(NllLossForward, loss::OUTPUTS);
-    samples.differs_as(NllLoss2d, loss::OUTPUTS);
-    samples.differs_as(NllLoss2dForward, loss::OUTPUTS);
-    samples.differs(NllLoss, loss::CHECKED);
-    samples.differs(NllLossForward, loss::CHECKED);
-    samples.differs_as(NllLossNd, &[loss::CHECKED, BYTES, NO_CLASSES]);
-    samples.differs_as(NllLoss2d, &[loss::CHECKED, BYTES, NOTHING]);
-    samples.differs_as(NllLoss2dForward, &[loss::CHECKED, BYTES, NOTHING]);
-}
-
-/// Of classes that are uint8.
-pub(super) const BYTES: Difference = Difference {
-    id: "classes-of-images-in-bytes",
-    what: "torch says that it takes classes of images as uint8, and fails to; here it does as without images",
-    why: "one rule for all classes",
-    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_refuses_by_accident_is_computed"),
-    when: |seen| {
-        let is_byte = seen.tensor("target").is_some_and(|target| target.dtype == DType::U8);
-        is_byte && seen.torch_refuses("expected scalar type Long but found Byte")
-    },
-    directed: None,
-};
-
-/// Of `nll_loss_nd` without classes.
-const NO_CLASSES: Difference = Difference {
-    id: "lines-and-volumes-without-classes",
-    what: "torch lays out logarithms of lines and volumes without classes as images of no size, beside which targets do not fit, and \
-           refuses them; here their targets may all be ignored, as those of images",
-    why: "one rule for all numbers of dimensions",
-    test: ("opgrid-tensor/tests/all/losses.rs", "without_classes_all_targets_are_ignored"),
-    when: |seen| {
-        let is_volume = |sizes: &[i64]| matches!(sizes, [_, 0, _] | [_, 0, _, _, _, ..]);
-        let has_no_classes = |input: &Operand| is_volume(input.geometry.sizes());
-        seen.tensor("self").is_some_and(has_no_classes) && seen.torch_refuses("size mismatch (got input:")
-    },
-    directed: None,
-};
-
-/// Of losses of nothing.
-pub(super) const NOTHING: Difference = Difference {
-    id: "losses-of-nothing-are-checked",
-    what: "torch does not look at the dtypes of logits and of outputs, nor at the shape of weights, for losses of images where there are no \
-           elements; here they are refused whatever the sizes are",
-    why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
-    when: |seen| {
-        let is_empty = seen.tensor("self").is_some_and(Operand::is_empty);
-        let is_output = seen.out().is_some() && seen.we_refuse("can't be cast to the desired output type");
-        let words = ["expected a floating-point dtype", "argument `weight` has shape"];
-        is_empty && (is_output || words.iter().any(|words| seen.we_refuse(words)))
-    },
-    directed: None,
-};
-
-/// Logarithms of these shapes with classes, with and without weights and a class that is ignored, and all reductions.
-fn of_shapes(dtype: DType, shapes: &[&[i64]]) -> Vec<Sample> {
-    let one = |sizes: &&[i64]| {
-        let (count, others) = match *sizes {
-            [count] => (*count, Vec::new()),
-            [first, count, rest @ ..] => (*count, [&[*first], rest].concat()),
-            [] => (1, Vec::new()),
-        };
-        let target: Vec<i64> = (0..7).map(|at| (at * 5 + 1) % count.max(1)).collect();
-        let target = Plain::of(DType::I64, &others, &target);
-        let weight = Plain::of(dtype, &[count], &[0.5, 2.0, 1.5, 0.25]);
-        let plain = given(make::numbers(dtype, sizes, 1)).and(target);
-        [plain.clone(), plain.named("weight", weight).named("ignore_index", 1i64)]
-    };
-    loss::all_reductions(shapes.iter().flat_map(one).collect())
-}
-
-/// The same where no argument has a default.
-fn with_all_arguments(samples: Vec<Sample>) -> Vec<Sample> {
-    let all = |sample: Sample| {
-        let has = |name: &str| sample.keyword.iter().any(|(known, _)| known == name);
-        let (no_weight, no_index) = (!has("weight"), !has("ignore_index"));
-        let sample =
-            if no_weight { sample.clone().named("weight", opgrid_core::Value::None) } else { sample.clone() };
-        if no_index { sample.named("ignore_index", -100i64) } else { sample }
-    };
-    samples.into_iter().map(all).collect()
-}
-
-/// No classes, and targets that are all ignored.
-fn without_classes(dtype: DType) -> Sample {
-    let x = given(make::numbers(dtype, &[2, 0], 0)).and(Plain::of(DType::I64, &[2], &[-100]));
-    x.named("reduction", 2i64)
-}
-
-/// The same with outputs of the right shapes.
-fn with_outputs(dtype: DType, samples: Vec<Sample>) -> Vec<Sample> {
-    let with = |sample: Sample| {
-        let is_reduced =
-            !sample.keyword.iter().any(|(name, given)| name == "reduction" && given.to_string() == "0");
-        let target = sample.positional.get(1).map_or(Vec::new(), Given::tensors);
-        let sizes = match target.first() {
-            Some(target) if !is_reduced => target.sizes().to_vec(),
-            _ => Vec::new(),
-        };
-        sample
-            .named("output", make::numbers(dtype, &sizes, 2))
-            .named("total_weight", make::numbers(dtype, &[], 3))
-    };
-    samples.into_iter().map(with).collect()
-}
-
-/// The losses and the sum of the weights.
-fn expected(it: &Inputs) -> Result<(Expected, Expected)> {
-    let (x, target, weight) = (it.tensor("self")?, it.tensor("target")?, it.tensor("weight").ok());
-    let (reduction, ignored): (i64, i64) = (it.value("reduction")?, it.value("ignore_index")?);
-    let weight_at = |position: &[i64]| match number::whole(target.at(position)) {
-        class if class == ignored => 0.0,
-        class => weight.map_or(1.0, |weight| weight.at(&[class]).to_complex().re),
-    };
-    let losses = Plain::from_fn(DType::F64, target.sizes(), |position| {
-        let mut place = if x.sizes().len() == 1 { Vec::new() } else { position.to_vec() };
-        place.insert(place.len().min(1), number::whole(target.at(position)));
-        let factor = weight_at(position);
-        Scalar::Float(if factor == 0.0 { 0.0 } else { -factor * x.at(&place).to_complex().re })
-    });
-    let total: f64 = naive::positions(target.sizes()).map(|position| weight_at(&position)).sum();
-    let sum: f64 = losses.elements().iter().map(|loss| loss.to_complex().re).sum();
-    let number = |value: f64| Plain::number(x.dtype(), value);
-    Ok(match reduction {
-        0 if x.sizes().len() == 1 => (number(sum).into(), number(total).into()),
-        0 => (losses.to(x.dtype()).into(), number(0.0).into()),
-        1 => (number(sum / total).into(), number(total).into()),
-        _ => (number(sum).into(), number(total).into()),
-    })
-}
-
 fn forward(
     input: &Tensor,
     target: &Tensor,
@@ -481,5 +273,227 @@ fn nll_loss_nd(
                 _ => Ok(losses),
             }
         }
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let few = |dtype| {
+            let single = given(make::numbers(dtype, &[4], 1)).and(Plain::of(DType::I64, &[1], &[2]));
+            [of_shapes(dtype, &[&[2, 3], &[4], &[0, 3], &[37, 2]]), vec![single, without_classes(dtype)]]
+                .concat()
+        };
+        let images = |dtype| of_shapes(dtype, &[&[2, 3, 2, 2], &[1, 2, 3, 1], &[0, 2, 2, 2]]);
+        let any = |dtype| of_shapes(dtype, &[&[2, 3], &[4], &[2, 3, 4], &[2, 3, 2, 2], &[2, 3, 1, 2, 2]]);
+        let x = || given(make::numbers(DType::F32, &[2, 3], 0));
+        let classes = |sizes: &[i64], classes: &[i64]| Plain::of(DType::I64, sizes, classes);
+        samples
+            .of(NllLoss, FLOATS, few, |it| Ok(expected(it)?.0))
+            .tolerance(loss::samples::TOLERANCE)
+            .constant(&["weight"])
+            .refuses("expected int64 or uint8", x().and(Plain::of(DType::I32, &[2], &[0])))
+            .refuses("`target` has shape", x().and(classes(&[3], &[0])))
+            .refuses(
+                "`weight` has shape",
+                x().and(classes(&[2], &[0])).and(make::numbers(DType::F32, &[2], 0)),
+            )
+            .refuses(
+                "one or two dimensions",
+                given(make::numbers(DType::F32, &[2, 3, 2], 0)).and(classes(&[2, 2], &[0])),
+            )
+            .refuses_data("", x().and(classes(&[2], &[0, 3])));
+        samples
+            .of(NllLoss2d, FLOATS, images, |it| Ok(expected(it)?.0))
+            .tolerance(loss::samples::TOLERANCE)
+            .constant(&["weight"]);
+        samples
+            .of(NllLossNd, FLOATS, any, |it| Ok(expected(it)?.0))
+            .tolerance(loss::samples::TOLERANCE)
+            .constant(&["weight"]);
+        let both = |it: &Inputs| {
+            let (losses, weights) = expected(it)?;
+            Ok(Expected::Several(vec![losses, weights]))
+        };
+        samples
+            .of(
+                NllLossForward,
+                FLOATS,
+                |dtype| with_all_arguments(of_shapes(dtype, &[&[2, 3], &[4], &[0, 3], &[37, 2]])),
+                both,
+            )
+            .tolerance(loss::samples::TOLERANCE)
+            .constant(&["weight"]);
+        samples
+            .of(
+                NllLoss2dForward,
+                FLOATS,
+                |dtype| with_all_arguments(of_shapes(dtype, &[&[2, 3, 2, 2], &[1, 2, 3, 1], &[0, 2, 2, 2]])),
+                both,
+            )
+            .tolerance(loss::samples::TOLERANCE)
+            .constant(&["weight"]);
+        samples
+            .of(
+                NllLossForwardOutput,
+                FLOATS,
+                |dtype| with_outputs(dtype, with_all_arguments(of_shapes(dtype, &[&[2, 3], &[4], &[0, 3]]))),
+                both,
+            )
+            .tolerance(loss::samples::TOLERANCE)
+            .constant(&["weight"]);
+        samples
+            .of(
+                NllLoss2dForwardOutput,
+                FLOATS,
+                |dtype| {
+                    with_outputs(dtype, with_all_arguments(of_shapes(dtype, &[&[2, 3, 2, 2], &[0, 2, 2, 2]])))
+                },
+                both,
+            )
+            .tolerance(loss::samples::TOLERANCE)
+            .constant(&["weight"]);
+        samples.rounds(NllLoss, Roundings::all(Rounding::Sum(64)));
+        samples.rounds(NllLossForward, Roundings::all(Rounding::Sum(64)));
+        samples.rounds(NllLossNd, Roundings::all(Rounding::Sum(64)));
+        samples.rounds(NllLoss2d, Roundings::all(Rounding::Sum(64)));
+        samples.rounds(NllLoss2dForward, Roundings::all(Rounding::Sum(64)));
+        samples.differs_as(NllLoss, loss::samples::OUTPUTS);
+        samples.differs_as(NllLossForward, loss::samples::OUTPUTS);
+        samples.differs_as(NllLoss2d, loss::samples::OUTPUTS);
+        samples.differs_as(NllLoss2dForward, loss::samples::OUTPUTS);
+        samples.differs(NllLoss, loss::samples::CHECKED);
+        samples.differs(NllLossForward, loss::samples::CHECKED);
+        samples.differs_as(NllLossNd, &[loss::samples::CHECKED, BYTES, NO_CLASSES]);
+        samples.differs_as(NllLoss2d, &[loss::samples::CHECKED, BYTES, NOTHING]);
+        samples.differs_as(NllLoss2dForward, &[loss::samples::CHECKED, BYTES, NOTHING]);
+    }
+
+    /// Of classes that are uint8.
+    pub(crate) const BYTES: Difference = Difference {
+        id: "classes-of-images-in-bytes",
+        what: "torch says that it takes classes of images as uint8, and fails to; here it does as without images",
+        why: "one rule for all classes",
+        test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_refuses_by_accident_is_computed"),
+        when: |seen| {
+            let is_byte = seen.tensor("target").is_some_and(|target| target.dtype == DType::U8);
+            is_byte && seen.torch_refuses("expected scalar type Long but found Byte")
+        },
+        directed: None,
+    };
+
+    /// Of `nll_loss_nd` without classes.
+    const NO_CLASSES: Difference = Difference {
+        id: "lines-and-volumes-without-classes",
+        what: "torch lays out logarithms of lines and volumes without classes as images of no size, beside which targets do not fit, and \
+               refuses them; here their targets may all be ignored, as those of images",
+        why: "one rule for all numbers of dimensions",
+        test: ("opgrid-tensor/tests/all/losses.rs", "without_classes_all_targets_are_ignored"),
+        when: |seen| {
+            let is_volume = |sizes: &[i64]| matches!(sizes, [_, 0, _] | [_, 0, _, _, _, ..]);
+            let has_no_classes = |input: &Operand| is_volume(input.geometry.sizes());
+            seen.tensor("self").is_some_and(has_no_classes) && seen.torch_refuses("size mismatch (got input:")
+        },
+        directed: None,
+    };
+
+    /// Of losses of nothing.
+    pub(crate) const NOTHING: Difference = Difference {
+        id: "losses-of-nothing-are-checked",
+        what: "torch does not look at the dtypes of logits and of outputs, nor at the shape of weights, for losses of images where there are no \
+               elements; here they are refused whatever the sizes are",
+        why: "whether a program is right must not depend on its data",
+        test: ("opgrid-tensor/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| {
+            let is_empty = seen.tensor("self").is_some_and(Operand::is_empty);
+            let is_output =
+                seen.out().is_some() && seen.we_refuse("can't be cast to the desired output type");
+            let words = ["expected a floating-point dtype", "argument `weight` has shape"];
+            is_empty && (is_output || words.iter().any(|words| seen.we_refuse(words)))
+        },
+        directed: None,
+    };
+
+    /// Logarithms of these shapes with classes, with and without weights and a class that is ignored, and all reductions.
+    fn of_shapes(dtype: DType, shapes: &[&[i64]]) -> Vec<Sample> {
+        let one = |sizes: &&[i64]| {
+            let (count, others) = match *sizes {
+                [count] => (*count, Vec::new()),
+                [first, count, rest @ ..] => (*count, [&[*first], rest].concat()),
+                [] => (1, Vec::new()),
+            };
+            let target: Vec<i64> = (0..7).map(|at| (at * 5 + 1) % count.max(1)).collect();
+            let target = Plain::of(DType::I64, &others, &target);
+            let weight = Plain::of(dtype, &[count], &[0.5, 2.0, 1.5, 0.25]);
+            let plain = given(make::numbers(dtype, sizes, 1)).and(target);
+            [plain.clone(), plain.named("weight", weight).named("ignore_index", 1i64)]
+        };
+        loss::samples::all_reductions(shapes.iter().flat_map(one).collect())
+    }
+
+    /// The same where no argument has a default.
+    fn with_all_arguments(samples: Vec<Sample>) -> Vec<Sample> {
+        let all = |sample: Sample| {
+            let has = |name: &str| sample.keyword.iter().any(|(known, _)| known == name);
+            let (no_weight, no_index) = (!has("weight"), !has("ignore_index"));
+            let sample = if no_weight {
+                sample.clone().named("weight", opgrid_core::Value::None)
+            } else {
+                sample.clone()
+            };
+            if no_index { sample.named("ignore_index", -100i64) } else { sample }
+        };
+        samples.into_iter().map(all).collect()
+    }
+
+    /// No classes, and targets that are all ignored.
+    fn without_classes(dtype: DType) -> Sample {
+        let x = given(make::numbers(dtype, &[2, 0], 0)).and(Plain::of(DType::I64, &[2], &[-100]));
+        x.named("reduction", 2i64)
+    }
+
+    /// The same with outputs of the right shapes.
+    fn with_outputs(dtype: DType, samples: Vec<Sample>) -> Vec<Sample> {
+        let with = |sample: Sample| {
+            let is_reduced =
+                !sample.keyword.iter().any(|(name, given)| name == "reduction" && given.to_string() == "0");
+            let target = sample.positional.get(1).map_or(Vec::new(), Given::tensors);
+            let sizes = match target.first() {
+                Some(target) if !is_reduced => target.sizes().to_vec(),
+                _ => Vec::new(),
+            };
+            sample
+                .named("output", make::numbers(dtype, &sizes, 2))
+                .named("total_weight", make::numbers(dtype, &[], 3))
+        };
+        samples.into_iter().map(with).collect()
+    }
+
+    /// The losses and the sum of the weights.
+    fn expected(it: &Inputs) -> Result<(Expected, Expected)> {
+        let (x, target, weight) = (it.tensor("self")?, it.tensor("target")?, it.tensor("weight").ok());
+        let (reduction, ignored): (i64, i64) = (it.value("reduction")?, it.value("ignore_index")?);
+        let weight_at = |position: &[i64]| match number::whole(target.at(position)) {
+            class if class == ignored => 0.0,
+            class => weight.map_or(1.0, |weight| weight.at(&[class]).to_complex().re),
+        };
+        let losses = Plain::from_fn(DType::F64, target.sizes(), |position| {
+            let mut place = if x.sizes().len() == 1 { Vec::new() } else { position.to_vec() };
+            place.insert(place.len().min(1), number::whole(target.at(position)));
+            let factor = weight_at(position);
+            Scalar::Float(if factor == 0.0 { 0.0 } else { -factor * x.at(&place).to_complex().re })
+        });
+        let total: f64 = naive::positions(target.sizes()).map(|position| weight_at(&position)).sum();
+        let sum: f64 = losses.elements().iter().map(|loss| loss.to_complex().re).sum();
+        let number = |value: f64| Plain::number(x.dtype(), value);
+        Ok(match reduction {
+            0 if x.sizes().len() == 1 => (number(sum).into(), number(total).into()),
+            0 => (losses.to(x.dtype()).into(), number(0.0).into()),
+            1 => (number(sum / total).into(), number(total).into()),
+            _ => (number(sum).into(), number(total).into()),
+        })
     }
 }

@@ -26,38 +26,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(PoissonNllLoss).kind(&kind::LOSS).implicit(poisson_nll_loss);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype: DType| -> Vec<Sample> {
-        if !dtype.is_floating_point() {
-            return Vec::new();
-        }
-        let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
-        let pair = |sizes: &[i64]| {
-            let counts = Plain::of(dtype, sizes, &[0, 3, 1, 2, 5]);
-            given(Plain::of(dtype, sizes, &[0.5, 1.25, 2.0, 0.25])).and(counts)
-        };
-        let with = |sample: Sample| {
-            [(true, false), (true, true), (false, true)]
-                .map(|(log, full)| sample.clone().and(log).and(full).and(1e-8))
-        };
-        let all = shapes.map(pair).into_iter().flat_map(with).collect();
-        loss::all_reductions(all)
-    };
-    samples
-        .of(PoissonNllLoss, FLOATS, inputs, |it| {
-            let [log_input, full]: [bool; 2] = [it.value("log_input")?, it.value("full")?];
-            let eps: f64 = it.value("eps")?;
-            loss::of_two(it, ["input", "target"], |x, target| {
-                let plain = if log_input { x.exp() - target * x } else { x - target * (x + eps).ln() };
-                let stirling = target * target.ln() - target + 0.5 * (std::f64::consts::TAU * target).ln();
-                plain + if full && target > 1.0 { stirling } else { 0.0 }
-            })
-        })
-        .tolerance(2.0 * loss::TOLERANCE);
-    samples.rounds(PoissonNllLoss, Roundings::all(Rounding::Sum(64)));
-    samples.differs(PoissonNllLoss, loss::CHECKED);
-}
-
 fn poisson_nll_loss(
     input: &Tensor,
     target: &Tensor,
@@ -91,4 +59,43 @@ fn poisson_nll_loss(
     let stirling = MaskedFillScalar.call(&stirling, &is_small, Scalar::Int(0))?;
     let stirling = loss::narrow(stirling, plain.dtype())?;
     loss::reduced(AddTensor.call(&plain, &stirling, ONE)?, reduction)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype: DType| -> Vec<Sample> {
+            if !dtype.is_floating_point() {
+                return Vec::new();
+            }
+            let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
+            let pair = |sizes: &[i64]| {
+                let counts = Plain::of(dtype, sizes, &[0, 3, 1, 2, 5]);
+                given(Plain::of(dtype, sizes, &[0.5, 1.25, 2.0, 0.25])).and(counts)
+            };
+            let with = |sample: Sample| {
+                [(true, false), (true, true), (false, true)]
+                    .map(|(log, full)| sample.clone().and(log).and(full).and(1e-8))
+            };
+            let all = shapes.map(pair).into_iter().flat_map(with).collect();
+            loss::samples::all_reductions(all)
+        };
+        samples
+            .of(PoissonNllLoss, FLOATS, inputs, |it| {
+                let [log_input, full]: [bool; 2] = [it.value("log_input")?, it.value("full")?];
+                let eps: f64 = it.value("eps")?;
+                loss::samples::of_two(it, ["input", "target"], |x, target| {
+                    let plain = if log_input { x.exp() - target * x } else { x - target * (x + eps).ln() };
+                    let stirling =
+                        target * target.ln() - target + 0.5 * (std::f64::consts::TAU * target).ln();
+                    plain + if full && target > 1.0 { stirling } else { 0.0 }
+                })
+            })
+            .tolerance(2.0 * loss::samples::TOLERANCE);
+        samples.rounds(PoissonNllLoss, Roundings::all(Rounding::Sum(64)));
+        samples.differs(PoissonNllLoss, loss::samples::CHECKED);
+    }
 }

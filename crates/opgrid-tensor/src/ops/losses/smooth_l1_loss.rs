@@ -32,24 +32,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2], 0);
-    let inputs = |dtype| make::and_named(loss::pairs(dtype), "beta", 0.5);
-    samples
-        .of(SmoothL1Loss, FLOATS, inputs, |it| {
-            let beta: f64 = it.value("beta")?;
-            loss::of_two(it, ["self", "target"], |a, b| match (a - b).abs() {
-                d if d < beta => 0.5 * d * d / beta,
-                d => d - 0.5 * beta,
-            })
-        })
-        .tolerance(loss::TOLERANCE)
-        .refuses("`beta` is -1", given(x.clone()).and(x).named("beta", -1.0));
-    samples.rounds(SmoothL1Loss, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(SmoothL1Loss, &[loss::CHECKED, departures::math::NOT_FINITE]);
-    samples.differs_as(SmoothL1Loss, loss::OUTPUTS);
-}
-
 fn smooth_l1_loss(input: &Tensor, target: &Tensor, reduction: i64, beta: f64) -> Result<Tensor> {
     if beta.is_nan() || beta < 0.0 {
         return Err(argument(format!("argument `beta` is {beta}, expected zero or more")));
@@ -63,4 +45,28 @@ fn smooth_l1_loss(input: &Tensor, target: &Tensor, reduction: i64, beta: f64) ->
     let line = SubScalar.call(&distance, Scalar::Float(0.5 * beta), Scalar::Int(1))?;
     let is_small = LtScalar.call(&distance, Scalar::Float(beta))?;
     loss::reduced(WhereSelf.call(&is_small, &square, &line)?, reduction)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2], 0);
+        let inputs = |dtype| make::and_named(loss::samples::pairs(dtype), "beta", 0.5);
+        samples
+            .of(SmoothL1Loss, FLOATS, inputs, |it| {
+                let beta: f64 = it.value("beta")?;
+                loss::samples::of_two(it, ["self", "target"], |a, b| match (a - b).abs() {
+                    d if d < beta => 0.5 * d * d / beta,
+                    d => d - 0.5 * beta,
+                })
+            })
+            .tolerance(loss::samples::TOLERANCE)
+            .refuses("`beta` is -1", given(x.clone()).and(x).named("beta", -1.0));
+        samples.rounds(SmoothL1Loss, Roundings::all(Rounding::Sum(64)));
+        samples.differs_as(SmoothL1Loss, &[loss::samples::CHECKED, departures::math::NOT_FINITE]);
+        samples.differs_as(SmoothL1Loss, loss::samples::OUTPUTS);
+    }
 }

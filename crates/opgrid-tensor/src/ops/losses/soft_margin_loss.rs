@@ -35,24 +35,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = |sizes: &[i64]| make::numbers(DType::F32, sizes, 0);
-    let reference = |it: &Inputs| loss::of_two(it, ["self", "target"], |a, b| (-a * b).exp().ln_1p());
-    samples
-        .of(
-            SoftMarginLoss,
-            FLOATS,
-            |dtype| if dtype.is_floating_point() { loss::pairs(dtype) } else { Vec::new() },
-            reference,
-        )
-        .tolerance(loss::TOLERANCE)
-        .refuses("broadcasts to [3]", given(x(&[3])).and(x(&[2, 3])))
-        .refuses("bool", given(x(&[3]).to(DType::Bool)).and(x(&[3])));
-    samples.rounds(SoftMarginLoss, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(SoftMarginLoss, loss::OUTPUTS);
-    samples.differs(SoftMarginLoss, loss::CHECKED);
-}
-
 fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: i64) -> Result<Tensor> {
     loss::check_fits("target", target, input)?;
     let losses = Neg.call(input)?;
@@ -65,4 +47,29 @@ fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: i64) -> Result<T
 /// The slope of the losses, by one of the factors; the other one is given too.
 fn slope(input: &Tensor, target: &Tensor, other: &Tensor) -> Result<Tensor> {
     (-(-(input * target)?)?.sigmoid()?)? * other
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = |sizes: &[i64]| make::numbers(DType::F32, sizes, 0);
+        let reference =
+            |it: &Inputs| loss::samples::of_two(it, ["self", "target"], |a, b| (-a * b).exp().ln_1p());
+        samples
+            .of(
+                SoftMarginLoss,
+                FLOATS,
+                |dtype| if dtype.is_floating_point() { loss::samples::pairs(dtype) } else { Vec::new() },
+                reference,
+            )
+            .tolerance(loss::samples::TOLERANCE)
+            .refuses("broadcasts to [3]", given(x(&[3])).and(x(&[2, 3])))
+            .refuses("bool", given(x(&[3]).to(DType::Bool)).and(x(&[3])));
+        samples.rounds(SoftMarginLoss, Roundings::all(Rounding::Sum(64)));
+        samples.differs_as(SoftMarginLoss, loss::samples::OUTPUTS);
+        samples.differs(SoftMarginLoss, loss::samples::CHECKED);
+    }
 }

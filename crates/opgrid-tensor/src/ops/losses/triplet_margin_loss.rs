@@ -12,7 +12,6 @@
 //! - Source: torch.nn.functional.triplet_margin_loss, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::reductions::norm::NO_ORDER;
 use crate::ops::{AddScalar, ClampMin, Minimum, PairwiseDistance, SubTensor};
 
 operator! {
@@ -25,48 +24,6 @@ const ONE: Scalar = Scalar::Int(1);
 
 pub(super) fn register(library: &mut Library) {
     library.define(TripletMarginLoss).kind(&kind::LOSS).implicit(triplet_margin_loss);
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype: DType| -> Vec<Sample> {
-        if !dtype.is_floating_point() {
-            return Vec::new();
-        }
-        let of = |sizes: &[i64]| {
-            let x = |seed| make::numbers(dtype, sizes, seed);
-            given(x(1)).and(x(2)).and(x(5))
-        };
-        let with = |p: f64| of(&[4, 3]).and(0.5).and(p).and(1e-6).and(true);
-        let all = vec![of(&[2, 3]), of(&[5]), of(&[0, 3]), with(1.0), with(2.0), with(3.0)];
-        loss::all_reductions(all)
-    };
-    let x = || make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(TripletMarginLoss, FLOATS, inputs, |it| {
-            let [a, b, c] = [it.tensor("anchor")?, it.tensor("positive")?, it.tensor("negative")?];
-            let [margin, p, eps]: [f64; 3] = [it.value("margin")?, it.value("p")?, it.value("eps")?];
-            let swap: bool = it.value("swap")?;
-            let (count, rows) = a.sizes().split_last().map_or((0, a.sizes()), |(count, rows)| (*count, rows));
-            let losses = Plain::from_fn(DType::F64, rows, |row| {
-                let distance = |a: &Plain, b: &Plain| {
-                    let term = |at: i64| {
-                        let position = [row, &[at]].concat();
-                        (number::minus(a.at(&position), b.at(&position)).to_complex().re + eps).abs().powf(p)
-                    };
-                    (0..count).map(term).sum::<f64>().powf(1.0 / p)
-                };
-                let far = if swap { distance(a, c).min(distance(b, c)) } else { distance(a, c) };
-                Scalar::Float((margin + distance(a, b) - far).max(0.0))
-            });
-            Ok(match loss::reduced_plain(&losses, it.value("reduction")?) {
-                Expected::Tensor(losses) => losses.to(a.dtype()).into(),
-                other => other,
-            })
-        })
-        .tolerance(2.0 * loss::TOLERANCE)
-        .refuses("dimensions", given(x()).and(make::numbers(DType::F32, &[3], 0)).and(x()));
-    samples.rounds(TripletMarginLoss, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(TripletMarginLoss, &[loss::CHECKED, NO_ORDER]);
 }
 
 #[allow(clippy::too_many_arguments, reason = "those of the schema")]
@@ -95,4 +52,56 @@ fn triplet_margin_loss(
     }
     let lack = AddScalar.call(&SubTensor.call(&near, &far, ONE)?, Scalar::Float(margin), ONE)?;
     loss::reduced(ClampMin.call(&lack, Scalar::Int(0))?, reduction)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::reductions::norm::samples::NO_ORDER;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype: DType| -> Vec<Sample> {
+            if !dtype.is_floating_point() {
+                return Vec::new();
+            }
+            let of = |sizes: &[i64]| {
+                let x = |seed| make::numbers(dtype, sizes, seed);
+                given(x(1)).and(x(2)).and(x(5))
+            };
+            let with = |p: f64| of(&[4, 3]).and(0.5).and(p).and(1e-6).and(true);
+            let all = vec![of(&[2, 3]), of(&[5]), of(&[0, 3]), with(1.0), with(2.0), with(3.0)];
+            loss::samples::all_reductions(all)
+        };
+        let x = || make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(TripletMarginLoss, FLOATS, inputs, |it| {
+                let [a, b, c] = [it.tensor("anchor")?, it.tensor("positive")?, it.tensor("negative")?];
+                let [margin, p, eps]: [f64; 3] = [it.value("margin")?, it.value("p")?, it.value("eps")?];
+                let swap: bool = it.value("swap")?;
+                let (count, rows) =
+                    a.sizes().split_last().map_or((0, a.sizes()), |(count, rows)| (*count, rows));
+                let losses = Plain::from_fn(DType::F64, rows, |row| {
+                    let distance = |a: &Plain, b: &Plain| {
+                        let term = |at: i64| {
+                            let position = [row, &[at]].concat();
+                            (number::minus(a.at(&position), b.at(&position)).to_complex().re + eps)
+                                .abs()
+                                .powf(p)
+                        };
+                        (0..count).map(term).sum::<f64>().powf(1.0 / p)
+                    };
+                    let far = if swap { distance(a, c).min(distance(b, c)) } else { distance(a, c) };
+                    Scalar::Float((margin + distance(a, b) - far).max(0.0))
+                });
+                Ok(match loss::samples::reduced_plain(&losses, it.value("reduction")?) {
+                    Expected::Tensor(losses) => losses.to(a.dtype()).into(),
+                    other => other,
+                })
+            })
+            .tolerance(2.0 * loss::samples::TOLERANCE)
+            .refuses("dimensions", given(x()).and(make::numbers(DType::F32, &[3], 0)).and(x()));
+        samples.rounds(TripletMarginLoss, Roundings::all(Rounding::Sum(64)));
+        samples.differs_as(TripletMarginLoss, &[loss::samples::CHECKED, NO_ORDER]);
+    }
 }

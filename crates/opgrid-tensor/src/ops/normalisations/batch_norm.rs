@@ -25,105 +25,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(InstanceNorm).kind(&kind::NORMALISATION).implicit(instance_norm);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3, 4], 0);
-    let none = || Given::from(Value::None);
-    let bare = |flag: bool| {
-        let sample = given(x.clone()).and(none()).and(none()).and(none()).and(none());
-        sample.and(flag).and(0.1).and(1e-5).and(true)
-    };
-    samples
-        .of(
-            BatchNorm,
-            normalisations::FLOATS,
-            |dtype| inputs(dtype, &[0, 3]),
-            |it| reference(it, "training", 1),
-        )
-        .constant(&["running_mean", "running_var"])
-        .tolerance(64.0)
-        .refuses("while not training", bare(false));
-    samples
-        .of(
-            InstanceNorm,
-            normalisations::FLOATS,
-            |dtype| inputs(dtype, &[]),
-            |it| reference(it, "use_input_stats", 2),
-        )
-        .constant(&["running_mean", "running_var"])
-        .tolerance(64.0)
-        .refuses("`use_input_stats` is false", bare(false));
-    samples.rounds(BatchNorm, Roundings::all(Rounding::Sum(64)));
-    samples.rounds(InstanceNorm, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(
-        BatchNorm,
-        &[normalisations::WITHOUT_DEVIATION, normalisations::DEVIATIONS_ARE_CHECKED, WITHOUT_CHANNELS],
-    );
-    samples.differs_as(
-        InstanceNorm,
-        &[normalisations::WITHOUT_DEVIATION, normalisations::DEVIATIONS_ARE_CHECKED, WITHOUT_CHANNELS],
-    );
-}
-
-const WITHOUT_CHANNELS: Difference = Difference {
-    id: "images-without-channels-are-normalised",
-    what: "torch asks for the first weight or bias where images have no elements, also where they have no channels and there \
-           is none; here the result has no elements either",
-    why: "nothing is asked for",
-    test: ("opgrid-tensor/tests/all/networks.rs", "images_without_channels_are_normalised"),
-    when: |seen| seen.torch_refuses("select(): index 0 out of range for tensor of size [0]"),
-    directed: None,
-};
-
-fn inputs(dtype: DType, empty: &[i64]) -> Vec<Sample> {
-    let shapes: [&[i64]; 3] = [&[2, 3, 4], &[2, 3, 2, 5], empty];
-    let mut samples = Vec::new();
-    for sizes in shapes.into_iter().filter(|sizes| !sizes.is_empty()) {
-        let c = [sizes[1]];
-        let with_parameters = given(make::numbers(dtype, sizes, 1))
-            .and(make::numbers(dtype, &c, 2))
-            .and(make::numbers(dtype, &c, 3));
-        let without = given(make::numbers(dtype, sizes, 1)).and(Value::None).and(Value::None);
-        let elements: Vec<f64> = (1..=c[0]).map(|at| at as f64 / 2.0).collect();
-        let running =
-            |sample: Sample| sample.and(make::numbers(dtype, &c, 4)).and(Plain::of(dtype, &c, &elements));
-        let end = |sample: Sample, flag: bool| sample.and(flag).and(0.1).and(1e-5).and(false);
-        samples.push(end(with_parameters.clone().and(Value::None).and(Value::None), true));
-        // Running statistics would be written, in memory that must not repeat its elements.
-        samples.push(end(running(with_parameters), false));
-        samples.push(end(running(without), false));
-    }
-    samples
-}
-
-/// With statistics over all dimensions but the first `own` ones, where the flag of that name is set, in the order in which
-/// channels stand in front.
-fn reference(it: &Inputs, flag: &str, own: usize) -> Result<Expected> {
-    let x = it.tensor("input")?;
-    let optional = |name: &str| it.tensor(name).ok();
-    let [weight, bias, mean, var] = ["weight", "bias", "running_mean", "running_var"].map(optional);
-    let eps: f64 = it.value("eps")?;
-    let real = |of: &Plain, position: &[i64]| of.at(position).to_complex().re;
-    let mut order: Vec<usize> = (0..x.sizes().len()).collect();
-    order.swap(0, 1);
-    let (means, rstds) = naive::row_statistics(&x.permuted(&order), own, eps);
-    let own_statistics: bool = it.value(flag)?;
-    let out = Plain::from_fn(x.dtype(), x.sizes(), |position| {
-        let (n, c) = (position[0], &position[1..2]);
-        let mut place = vec![0; x.sizes().len()];
-        place[0] = c[0];
-        if own == 2 {
-            place[1] = n;
-        }
-        let (mean, rstd) = match (mean, var) {
-            (Some(mean), Some(var)) if !own_statistics => (real(mean, c), 1.0 / (real(var, c) + eps).sqrt()),
-            _ => (real(&means, &place), real(&rstds, &place)),
-        };
-        let scaled = (real(x, position) - mean) * rstd * weight.map_or(1.0, |weight| real(weight, c));
-        Scalar::Float(scaled + bias.map_or(0.0, |bias| real(bias, c)))
-    });
-    Ok(out.into())
-}
-
 #[expect(clippy::too_many_arguments, reason = "those of the schema")]
 fn batch_norm(
     input: &Tensor,
@@ -211,4 +112,119 @@ fn instance_norm(
         }
     }
     Reshape.call(&out, sizes)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3, 4], 0);
+        let none = || Given::from(Value::None);
+        let bare = |flag: bool| {
+            let sample = given(x.clone()).and(none()).and(none()).and(none()).and(none());
+            sample.and(flag).and(0.1).and(1e-5).and(true)
+        };
+        samples
+            .of(
+                BatchNorm,
+                normalisations::samples::FLOATS,
+                |dtype| inputs(dtype, &[0, 3]),
+                |it| reference(it, "training", 1),
+            )
+            .constant(&["running_mean", "running_var"])
+            .tolerance(64.0)
+            .refuses("while not training", bare(false));
+        samples
+            .of(
+                InstanceNorm,
+                normalisations::samples::FLOATS,
+                |dtype| inputs(dtype, &[]),
+                |it| reference(it, "use_input_stats", 2),
+            )
+            .constant(&["running_mean", "running_var"])
+            .tolerance(64.0)
+            .refuses("`use_input_stats` is false", bare(false));
+        samples.rounds(BatchNorm, Roundings::all(Rounding::Sum(64)));
+        samples.rounds(InstanceNorm, Roundings::all(Rounding::Sum(64)));
+        samples.differs_as(
+            BatchNorm,
+            &[
+                normalisations::samples::WITHOUT_DEVIATION,
+                normalisations::samples::DEVIATIONS_ARE_CHECKED,
+                WITHOUT_CHANNELS,
+            ],
+        );
+        samples.differs_as(
+            InstanceNorm,
+            &[
+                normalisations::samples::WITHOUT_DEVIATION,
+                normalisations::samples::DEVIATIONS_ARE_CHECKED,
+                WITHOUT_CHANNELS,
+            ],
+        );
+    }
+
+    const WITHOUT_CHANNELS: Difference = Difference {
+        id: "images-without-channels-are-normalised",
+        what: "torch asks for the first weight or bias where images have no elements, also where they have no channels and there \
+               is none; here the result has no elements either",
+        why: "nothing is asked for",
+        test: ("opgrid-tensor/tests/all/networks.rs", "images_without_channels_are_normalised"),
+        when: |seen| seen.torch_refuses("select(): index 0 out of range for tensor of size [0]"),
+        directed: None,
+    };
+
+    fn inputs(dtype: DType, empty: &[i64]) -> Vec<Sample> {
+        let shapes: [&[i64]; 3] = [&[2, 3, 4], &[2, 3, 2, 5], empty];
+        let mut samples = Vec::new();
+        for sizes in shapes.into_iter().filter(|sizes| !sizes.is_empty()) {
+            let c = [sizes[1]];
+            let with_parameters = given(make::numbers(dtype, sizes, 1))
+                .and(make::numbers(dtype, &c, 2))
+                .and(make::numbers(dtype, &c, 3));
+            let without = given(make::numbers(dtype, sizes, 1)).and(Value::None).and(Value::None);
+            let elements: Vec<f64> = (1..=c[0]).map(|at| at as f64 / 2.0).collect();
+            let running =
+                |sample: Sample| sample.and(make::numbers(dtype, &c, 4)).and(Plain::of(dtype, &c, &elements));
+            let end = |sample: Sample, flag: bool| sample.and(flag).and(0.1).and(1e-5).and(false);
+            samples.push(end(with_parameters.clone().and(Value::None).and(Value::None), true));
+            // Running statistics would be written, in memory that must not repeat its elements.
+            samples.push(end(running(with_parameters), false));
+            samples.push(end(running(without), false));
+        }
+        samples
+    }
+
+    /// With statistics over all dimensions but the first `own` ones, where the flag of that name is set, in the order in which
+    /// channels stand in front.
+    fn reference(it: &Inputs, flag: &str, own: usize) -> Result<Expected> {
+        let x = it.tensor("input")?;
+        let optional = |name: &str| it.tensor(name).ok();
+        let [weight, bias, mean, var] = ["weight", "bias", "running_mean", "running_var"].map(optional);
+        let eps: f64 = it.value("eps")?;
+        let real = |of: &Plain, position: &[i64]| of.at(position).to_complex().re;
+        let mut order: Vec<usize> = (0..x.sizes().len()).collect();
+        order.swap(0, 1);
+        let (means, rstds) = naive::row_statistics(&x.permuted(&order), own, eps);
+        let own_statistics: bool = it.value(flag)?;
+        let out = Plain::from_fn(x.dtype(), x.sizes(), |position| {
+            let (n, c) = (position[0], &position[1..2]);
+            let mut place = vec![0; x.sizes().len()];
+            place[0] = c[0];
+            if own == 2 {
+                place[1] = n;
+            }
+            let (mean, rstd) = match (mean, var) {
+                (Some(mean), Some(var)) if !own_statistics => {
+                    (real(mean, c), 1.0 / (real(var, c) + eps).sqrt())
+                }
+                _ => (real(&means, &place), real(&rstds, &place)),
+            };
+            let scaled = (real(x, position) - mean) * rstd * weight.map_or(1.0, |weight| real(weight, c));
+            Scalar::Float(scaled + bias.map_or(0.0, |bias| real(bias, c)))
+        });
+        Ok(out.into())
+    }
 }

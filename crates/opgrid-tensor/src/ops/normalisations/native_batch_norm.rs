@@ -133,175 +133,6 @@ pub(super) fn register(library: &mut Library) {
     );
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    let none = || Given::from(Value::None);
-    let row = |size: i64, dtype| Given::from(make::numbers(dtype, &[size], 0));
-    let of = |weight: Given, mean: Given, training: bool| {
-        given(x.clone()).and(weight).and(none()).and(mean).and(none()).and(training).and(0.1).and(1e-5)
-    };
-    samples
-        .of(NativeBatchNorm, normalisations::FLOATS, inputs, reference)
-        .constant(&["running_mean", "running_var"])
-        .tolerance(64.0)
-        .refuses("`weight` has shape", of(row(2, DType::F32), none(), true))
-        .refuses("`weight` has dtype", of(row(3, DType::F64), none(), true))
-        .refuses("`running_var` is None", of(none(), row(3, DType::F32), true))
-        .refuses("`running_mean` is None", of(none(), none(), false));
-    samples
-        .of(NativeBatchNormLegit, normalisations::FLOATS, |dtype| with_statistics(dtype, None), reference)
-        .constant(&["running_mean", "running_var"])
-        .tolerance(64.0);
-    samples
-        .of(NativeBatchNormLegitNoStats, normalisations::FLOATS, without_statistics, reference)
-        .tolerance(64.0)
-        .refuses(
-            "expected them while not training",
-            given(x.clone()).and(none()).and(none()).and(false).and(0.1).and(1e-5),
-        )
-        .refuses(
-            "no elements",
-            given(make::numbers(DType::F32, &[2, 0], 0)).and(none()).and(none()).and(true).and(0.1).and(1e-5),
-        );
-    samples
-        .of(NativeBatchNormLegitNoTraining, normalisations::FLOATS, no_training, reference)
-        .constant(&["running_mean", "running_var"])
-        .tolerance(64.0);
-    samples.rounds(NativeBatchNorm, Roundings::all(Rounding::Sum(64)));
-    samples.rounds(NativeBatchNormLegit, Roundings::all(Rounding::Sum(64)));
-    samples.rounds(NativeBatchNormLegitNoTraining, Roundings::all(Rounding::Sum(64)));
-    let shared = [
-        normalisations::SIZES_ARE_CHECKED,
-        normalisations::WITHOUT_DEVIATION,
-        normalisations::DEVIATIONS_ARE_CHECKED,
-        UNUSED_ARE_CHECKED,
-        OUTPUTS_ARE_NOT_READ,
-    ];
-    samples.differs_as(NativeBatchNorm, &shared);
-    samples.differs_as(NativeBatchNormLegit, &shared);
-    samples.differs_as(NativeBatchNormLegitNoTraining, &shared);
-}
-
-const UNUSED_ARE_CHECKED: Difference = Difference {
-    id: "unused-outputs-are-checked",
-    what: "torch takes outputs of any dtype for averages and deviations that are not computed while not training, and leaves \
-           or refuses those of two dimensions without elements; here they are checked as while training, and get one \
-           dimension",
-    why: "one rule for both",
-    test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
-    when: |seen| {
-        let is_such = |out: &Operand| {
-            let is_left = matches!(seen.part, Part::Sizes | Part::Strides)
-                || seen.torch_refuses("TensorAccessor expected 1 dims");
-            seen.we_refuse(&format!("argument `out` has dtype {}", out.dtype))
-                || is_left && out.geometry.dims() > 1
-        };
-        !is_training(seen) && seen.outs().skip(1).any(is_such)
-    },
-    directed: None,
-};
-
-const OUTPUTS_ARE_NOT_READ: Difference = Difference {
-    id: "averages-are-computed-for-outputs",
-    what: "torch normalises by what stands in outputs for averages and deviations while training, and does not write them; \
-           here those of the batch are computed and written, as without outputs",
-    why: "an output is there to hold the result",
-    test: ("opgrid-tensor/tests/all/networks.rs", "averages_are_computed_for_outputs"),
-    when: |seen| {
-        let is_such = seen.out().is_some() && is_training(seen);
-        is_such && matches!(seen.part, Part::Values | Part::Written)
-    },
-    directed: None,
-};
-
-fn is_training(seen: &Seen<'_>) -> bool {
-    seen.number("training") == Some(Scalar::Bool(true))
-}
-
-const SHAPES: [&[i64]; 6] = [&[2, 3], &[2, 3, 4], &[2, 3, 2, 5], &[1, 2, 33, 35], &[40, 3], &[2, 2, 2, 2, 2]];
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let end = |sample: Sample, training: bool| sample.and(training).and(0.1).and(1e-5);
-    let without = |sizes: &&[i64]| {
-        let c = [sizes[1]];
-        let sample = given(make::numbers(dtype, sizes, 1)).and(make::numbers(dtype, &c, 2));
-        end(sample.and(make::numbers(dtype, &c, 3)).and(Value::None).and(Value::None), true)
-    };
-    // Not while training: they would be written, in memory that must not repeat its elements.
-    let with = no_training(dtype).into_iter().map(|mut sample| {
-        sample.positional.insert(5, false.into());
-        sample
-    });
-    SHAPES[..4].iter().map(without).chain(with).collect()
-}
-
-/// With running statistics, while training and not; `only` says which.
-fn with_statistics(dtype: DType, only: Option<bool>) -> Vec<Sample> {
-    let mixed = if dtype.size_in_bytes() == 2 && dtype.is_floating_point() { DType::F32 } else { dtype };
-    let of = |sizes: &[i64], training: bool, parameters: DType| {
-        let c = [sizes[1]];
-        let elements: Vec<f64> = (1..=c[0]).map(|at| at as f64 / 2.0).collect();
-        let sample =
-            given(make::numbers(dtype, sizes, 1)).and(make::numbers(parameters, &c, 2)).and(Value::None);
-        let sample = sample.and(make::numbers(parameters, &c, 3)).and(Plain::of(parameters, &c, &elements));
-        let sample = if only.is_none() { sample.and(training) } else { sample };
-        sample.and(0.1).and(1e-5)
-    };
-    let mut samples = Vec::new();
-    for training in [true, false].into_iter().filter(|training| only.is_none_or(|only| only == *training)) {
-        samples.extend(SHAPES.iter().map(|sizes| of(sizes, training, dtype)));
-        samples.push(of(&[2, 3, 2, 2], training, mixed));
-        if !training {
-            samples.push(of(&[0, 3], training, dtype));
-        }
-    }
-    samples
-}
-
-fn no_training(dtype: DType) -> Vec<Sample> {
-    with_statistics(dtype, Some(false))
-}
-
-fn without_statistics(dtype: DType) -> Vec<Sample> {
-    let of = |sizes: &&[i64]| {
-        given(make::numbers(dtype, sizes, 1)).and(Value::None).and(Value::None).and(true).and(0.1).and(1e-5)
-    };
-    SHAPES.iter().map(of).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let x = it.tensor("input")?;
-    let optional = |name: &str| it.tensor(name).ok();
-    let [weight, bias, mean, var] = ["weight", "bias", "running_mean", "running_var"].map(optional);
-    let (training, eps): (bool, f64) = (it.option("training")?.unwrap_or(false), it.value("eps")?);
-    let real = |of: &Plain, position: &[i64]| of.at(position).to_complex().re;
-    let parameters = [weight, bias, mean].into_iter().flatten().next().map_or(x.dtype(), Plain::dtype);
-    let mut order: Vec<usize> = (0..x.sizes().len()).collect();
-    order.swap(0, 1);
-    let (means, rstds) = match (mean, var) {
-        (Some(mean), Some(var)) if !training => {
-            let rstds =
-                Plain::from_fn(DType::F64, var.sizes(), |c| Scalar::Float(1.0 / (real(var, c) + eps).sqrt()));
-            (mean.to(DType::F64), rstds)
-        }
-        _ => {
-            let (means, rstds) = naive::row_statistics(&x.permuted(&order), 1, eps);
-            (means.with_sizes(&[x.sizes()[1]]), rstds.with_sizes(&[x.sizes()[1]]))
-        }
-    };
-    let out = Plain::from_fn(x.dtype(), x.sizes(), |position| {
-        let c = &position[1..2];
-        let normal = (real(x, position) - real(&means, c)) * real(&rstds, c);
-        let scaled = normal * weight.map_or(1.0, |weight| real(weight, c));
-        Scalar::Float(scaled + bias.map_or(0.0, |bias| real(bias, c)))
-    });
-    let saved = |of: &Plain| match training {
-        true => of.to(parameters),
-        false => Plain::of::<i64>(parameters, &[0], &[]),
-    };
-    Ok([out, saved(&means), saved(&rstds)].into())
-}
-
 impl<'a> Arguments<'a> {
     fn without_training(
         input: &'a Tensor,
@@ -518,4 +349,198 @@ fn by_running(
     let by_weight = needs[1].then(|| grad.mul(&normal()?)?.sum_dim(&others, false)).transpose()?;
     let by_bias = needs[2].then(|| grad.sum_dim(&others, false)).transpose()?;
     Ok([by_input, by_weight, by_bias])
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let none = || Given::from(Value::None);
+        let row = |size: i64, dtype| Given::from(make::numbers(dtype, &[size], 0));
+        let of = |weight: Given, mean: Given, training: bool| {
+            given(x.clone()).and(weight).and(none()).and(mean).and(none()).and(training).and(0.1).and(1e-5)
+        };
+        samples
+            .of(NativeBatchNorm, normalisations::samples::FLOATS, inputs, reference)
+            .constant(&["running_mean", "running_var"])
+            .tolerance(64.0)
+            .refuses("`weight` has shape", of(row(2, DType::F32), none(), true))
+            .refuses("`weight` has dtype", of(row(3, DType::F64), none(), true))
+            .refuses("`running_var` is None", of(none(), row(3, DType::F32), true))
+            .refuses("`running_mean` is None", of(none(), none(), false));
+        samples
+            .of(
+                NativeBatchNormLegit,
+                normalisations::samples::FLOATS,
+                |dtype| with_statistics(dtype, None),
+                reference,
+            )
+            .constant(&["running_mean", "running_var"])
+            .tolerance(64.0);
+        samples
+            .of(NativeBatchNormLegitNoStats, normalisations::samples::FLOATS, without_statistics, reference)
+            .tolerance(64.0)
+            .refuses(
+                "expected them while not training",
+                given(x.clone()).and(none()).and(none()).and(false).and(0.1).and(1e-5),
+            )
+            .refuses(
+                "no elements",
+                given(make::numbers(DType::F32, &[2, 0], 0))
+                    .and(none())
+                    .and(none())
+                    .and(true)
+                    .and(0.1)
+                    .and(1e-5),
+            );
+        samples
+            .of(NativeBatchNormLegitNoTraining, normalisations::samples::FLOATS, no_training, reference)
+            .constant(&["running_mean", "running_var"])
+            .tolerance(64.0);
+        samples.rounds(NativeBatchNorm, Roundings::all(Rounding::Sum(64)));
+        samples.rounds(NativeBatchNormLegit, Roundings::all(Rounding::Sum(64)));
+        samples.rounds(NativeBatchNormLegitNoTraining, Roundings::all(Rounding::Sum(64)));
+        let shared = [
+            normalisations::samples::SIZES_ARE_CHECKED,
+            normalisations::samples::WITHOUT_DEVIATION,
+            normalisations::samples::DEVIATIONS_ARE_CHECKED,
+            UNUSED_ARE_CHECKED,
+            OUTPUTS_ARE_NOT_READ,
+        ];
+        samples.differs_as(NativeBatchNorm, &shared);
+        samples.differs_as(NativeBatchNormLegit, &shared);
+        samples.differs_as(NativeBatchNormLegitNoTraining, &shared);
+    }
+
+    const UNUSED_ARE_CHECKED: Difference = Difference {
+        id: "unused-outputs-are-checked",
+        what: "torch takes outputs of any dtype for averages and deviations that are not computed while not training, and leaves \
+               or refuses those of two dimensions without elements; here they are checked as while training, and get one \
+               dimension",
+        why: "one rule for both",
+        test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
+        when: |seen| {
+            let is_such = |out: &Operand| {
+                let is_left = matches!(seen.part, Part::Sizes | Part::Strides)
+                    || seen.torch_refuses("TensorAccessor expected 1 dims");
+                seen.we_refuse(&format!("argument `out` has dtype {}", out.dtype))
+                    || is_left && out.geometry.dims() > 1
+            };
+            !is_training(seen) && seen.outs().skip(1).any(is_such)
+        },
+        directed: None,
+    };
+
+    const OUTPUTS_ARE_NOT_READ: Difference = Difference {
+        id: "averages-are-computed-for-outputs",
+        what: "torch normalises by what stands in outputs for averages and deviations while training, and does not write them; \
+               here those of the batch are computed and written, as without outputs",
+        why: "an output is there to hold the result",
+        test: ("opgrid-tensor/tests/all/networks.rs", "averages_are_computed_for_outputs"),
+        when: |seen| {
+            let is_such = seen.out().is_some() && is_training(seen);
+            is_such && matches!(seen.part, Part::Values | Part::Written)
+        },
+        directed: None,
+    };
+
+    fn is_training(seen: &Seen<'_>) -> bool {
+        seen.number("training") == Some(Scalar::Bool(true))
+    }
+
+    const SHAPES: [&[i64]; 6] =
+        [&[2, 3], &[2, 3, 4], &[2, 3, 2, 5], &[1, 2, 33, 35], &[40, 3], &[2, 2, 2, 2, 2]];
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let end = |sample: Sample, training: bool| sample.and(training).and(0.1).and(1e-5);
+        let without = |sizes: &&[i64]| {
+            let c = [sizes[1]];
+            let sample = given(make::numbers(dtype, sizes, 1)).and(make::numbers(dtype, &c, 2));
+            end(sample.and(make::numbers(dtype, &c, 3)).and(Value::None).and(Value::None), true)
+        };
+        // Not while training: they would be written, in memory that must not repeat its elements.
+        let with = no_training(dtype).into_iter().map(|mut sample| {
+            sample.positional.insert(5, false.into());
+            sample
+        });
+        SHAPES[..4].iter().map(without).chain(with).collect()
+    }
+
+    /// With running statistics, while training and not; `only` says which.
+    fn with_statistics(dtype: DType, only: Option<bool>) -> Vec<Sample> {
+        let mixed = if dtype.size_in_bytes() == 2 && dtype.is_floating_point() { DType::F32 } else { dtype };
+        let of = |sizes: &[i64], training: bool, parameters: DType| {
+            let c = [sizes[1]];
+            let elements: Vec<f64> = (1..=c[0]).map(|at| at as f64 / 2.0).collect();
+            let sample =
+                given(make::numbers(dtype, sizes, 1)).and(make::numbers(parameters, &c, 2)).and(Value::None);
+            let sample =
+                sample.and(make::numbers(parameters, &c, 3)).and(Plain::of(parameters, &c, &elements));
+            let sample = if only.is_none() { sample.and(training) } else { sample };
+            sample.and(0.1).and(1e-5)
+        };
+        let mut samples = Vec::new();
+        for training in [true, false].into_iter().filter(|training| only.is_none_or(|only| only == *training))
+        {
+            samples.extend(SHAPES.iter().map(|sizes| of(sizes, training, dtype)));
+            samples.push(of(&[2, 3, 2, 2], training, mixed));
+            if !training {
+                samples.push(of(&[0, 3], training, dtype));
+            }
+        }
+        samples
+    }
+
+    fn no_training(dtype: DType) -> Vec<Sample> {
+        with_statistics(dtype, Some(false))
+    }
+
+    fn without_statistics(dtype: DType) -> Vec<Sample> {
+        let of = |sizes: &&[i64]| {
+            given(make::numbers(dtype, sizes, 1))
+                .and(Value::None)
+                .and(Value::None)
+                .and(true)
+                .and(0.1)
+                .and(1e-5)
+        };
+        SHAPES.iter().map(of).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let x = it.tensor("input")?;
+        let optional = |name: &str| it.tensor(name).ok();
+        let [weight, bias, mean, var] = ["weight", "bias", "running_mean", "running_var"].map(optional);
+        let (training, eps): (bool, f64) = (it.option("training")?.unwrap_or(false), it.value("eps")?);
+        let real = |of: &Plain, position: &[i64]| of.at(position).to_complex().re;
+        let parameters = [weight, bias, mean].into_iter().flatten().next().map_or(x.dtype(), Plain::dtype);
+        let mut order: Vec<usize> = (0..x.sizes().len()).collect();
+        order.swap(0, 1);
+        let (means, rstds) = match (mean, var) {
+            (Some(mean), Some(var)) if !training => {
+                let rstds = Plain::from_fn(DType::F64, var.sizes(), |c| {
+                    Scalar::Float(1.0 / (real(var, c) + eps).sqrt())
+                });
+                (mean.to(DType::F64), rstds)
+            }
+            _ => {
+                let (means, rstds) = naive::row_statistics(&x.permuted(&order), 1, eps);
+                (means.with_sizes(&[x.sizes()[1]]), rstds.with_sizes(&[x.sizes()[1]]))
+            }
+        };
+        let out = Plain::from_fn(x.dtype(), x.sizes(), |position| {
+            let c = &position[1..2];
+            let normal = (real(x, position) - real(&means, c)) * real(&rstds, c);
+            let scaled = normal * weight.map_or(1.0, |weight| real(weight, c));
+            Scalar::Float(scaled + bias.map_or(0.0, |bias| real(bias, c)))
+        });
+        let saved = |of: &Plain| match training {
+            true => of.to(parameters),
+            false => Plain::of::<i64>(parameters, &[0], &[]),
+        };
+        Ok([out, saved(&means), saved(&rstds)].into())
+    }
 }

@@ -79,98 +79,6 @@ pub(super) fn register(library: &mut Library) {
     );
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 4, 3], 0);
-    let of = |weight: Given, group: i64, inner: i64| {
-        given(x.clone()).and(weight).and(Value::None).and(2).and(4).and(inner).and(group).and(1e-5)
-    };
-    let none = || Given::from(Value::None);
-    samples
-        .of(NativeGroupNorm, normalisations::FLOATS, native_inputs, |it| {
-            let [out, mean, rstd] = reference(it, it.value("group")?)?;
-            Ok([out, mean, rstd].into())
-        })
-        .tolerance(16.0)
-        .refuses("divisible", of(none(), 3, 3))
-        .refuses("`group` is 0", of(none(), 0, 3))
-        .refuses("has 24 elements", of(none(), 2, 2))
-        .refuses("`weight` has shape", of(make::numbers(DType::F32, &[3], 0).into(), 2, 3))
-        .refuses("`weight` has dtype", of(make::numbers(DType::F64, &[4], 0).into(), 2, 3));
-    samples
-        .of(GroupNorm, normalisations::FLOATS, inputs, |it| {
-            let [out, ..] = reference(it, it.value("num_groups")?)?;
-            Ok(out.into())
-        })
-        .tolerance(16.0)
-        .refuses("at least two dimensions", given(make::numbers(DType::F32, &[4], 0)).and(2))
-        .refuses("one channel at least", given(make::numbers(DType::F32, &[1, 0, 2], 0)).and(1))
-        .refuses("`HxW` is 0", given(make::numbers(DType::F32, &[2, 4, 0], 0)).and(2));
-    samples.rounds(NativeGroupNorm, Roundings::all(Rounding::Sum(16)));
-    samples.rounds(GroupNorm, Roundings::all(Rounding::Sum(16)));
-    samples.differs_as(
-        NativeGroupNorm,
-        &[normalisations::COUNTS_ARE_CHECKED, normalisations::WITHOUT_DEVIATION],
-    );
-    samples.differs(GroupNorm, normalisations::WITHOUT_DEVIATION);
-}
-
-/// Sizes, groups, and whether there are weights and biases.
-const CASES: [(&[i64], i64, bool, bool); 7] = [
-    (&[2, 4, 3], 2, true, true),
-    (&[2, 4, 3], 4, false, false),
-    (&[2, 4, 3], 1, true, false),
-    (&[2, 6], 3, false, true),
-    (&[0, 4, 3], 2, true, true),
-    (&[2, 4, 2, 3], 2, true, true),
-    (&[1, 2, 33, 35], 2, true, true),
-];
-
-/// Weight and bias of a case, in this dtype.
-fn parameters((sizes, _, weight, bias): (&[i64], i64, bool, bool), dtype: DType) -> [Given; 2] {
-    [(weight, 2), (bias, 3)].map(|(is_there, seed)| match is_there {
-        true => make::numbers(dtype, &sizes[1..2], seed).into(),
-        false => Value::None.into(),
-    })
-}
-
-fn native_inputs(dtype: DType) -> Vec<Sample> {
-    let one = |case: (&[i64], i64, bool, bool), parameters_dtype| {
-        let (sizes, group, ..) = case;
-        let [weight, bias] = parameters(case, parameters_dtype);
-        let sample = given(make::numbers(dtype, sizes, 1)).and(weight).and(bias);
-        sample.and(sizes[0]).and(sizes[1]).and(sizes[2..].iter().product::<i64>()).and(group).and(1e-5)
-    };
-    let mixed = (dtype.size_in_bytes() == 2 && dtype.is_floating_point()).then_some(DType::F32);
-    CASES.into_iter().map(|case| one(case, dtype)).chain(mixed.map(|mixed| one(CASES[0], mixed))).collect()
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let one = |case: (&[i64], i64, bool, bool)| {
-        let [weight, bias] = parameters(case, dtype);
-        given(make::numbers(dtype, case.0, 1)).and(case.1).and(weight).and(bias)
-    };
-    CASES.into_iter().map(one).collect()
-}
-
-fn reference(it: &Inputs, groups: i64) -> Result<[Plain; 3]> {
-    let x = it.tensor("input")?;
-    let (weight, bias) = (it.tensor("weight").ok(), it.tensor("bias").ok());
-    let [n, c] = [x.sizes()[0], x.sizes()[1]];
-    let inner: i64 = x.sizes()[2..].iter().product();
-    let parameters = weight.or(bias).map_or(x.dtype(), Plain::dtype);
-    let real = |of: &Plain, position: &[i64]| of.at(position).to_complex().re;
-    let grouped = x.with_sizes(&[n, groups, c / groups * inner]);
-    let (means, rstds) = naive::row_statistics(&grouped, 2, it.value("eps")?);
-    let out = Plain::from_fn(x.dtype(), x.sizes(), |position| {
-        let [n, c, group] = [position[0], position[1], position[1] / (c / groups)];
-        let normal = (real(x, position) - real(&means, &[n, group, 0])) * real(&rstds, &[n, group, 0]);
-        let scaled = normal * weight.map_or(1.0, |weight| real(weight, &[c]));
-        Scalar::Float(scaled + bias.map_or(0.0, |bias| real(bias, &[c])))
-    });
-    let [means, rstds] = [means, rstds].map(|of| of.with_sizes(&[n, groups]).to(parameters));
-    Ok([out, means, rstds])
-}
-
 /// # Errors
 ///
 /// Sizes that are not those of the input, or that do not make groups.
@@ -239,4 +147,106 @@ fn cpu(
     })?;
     normalise::write_numbers(mean.array()?, &means)?;
     normalise::write_numbers(rstd.array()?, &rstds)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 4, 3], 0);
+        let of = |weight: Given, group: i64, inner: i64| {
+            given(x.clone()).and(weight).and(Value::None).and(2).and(4).and(inner).and(group).and(1e-5)
+        };
+        let none = || Given::from(Value::None);
+        samples
+            .of(NativeGroupNorm, normalisations::samples::FLOATS, native_inputs, |it| {
+                let [out, mean, rstd] = reference(it, it.value("group")?)?;
+                Ok([out, mean, rstd].into())
+            })
+            .tolerance(16.0)
+            .refuses("divisible", of(none(), 3, 3))
+            .refuses("`group` is 0", of(none(), 0, 3))
+            .refuses("has 24 elements", of(none(), 2, 2))
+            .refuses("`weight` has shape", of(make::numbers(DType::F32, &[3], 0).into(), 2, 3))
+            .refuses("`weight` has dtype", of(make::numbers(DType::F64, &[4], 0).into(), 2, 3));
+        samples
+            .of(GroupNorm, normalisations::samples::FLOATS, inputs, |it| {
+                let [out, ..] = reference(it, it.value("num_groups")?)?;
+                Ok(out.into())
+            })
+            .tolerance(16.0)
+            .refuses("at least two dimensions", given(make::numbers(DType::F32, &[4], 0)).and(2))
+            .refuses("one channel at least", given(make::numbers(DType::F32, &[1, 0, 2], 0)).and(1))
+            .refuses("`HxW` is 0", given(make::numbers(DType::F32, &[2, 4, 0], 0)).and(2));
+        samples.rounds(NativeGroupNorm, Roundings::all(Rounding::Sum(16)));
+        samples.rounds(GroupNorm, Roundings::all(Rounding::Sum(16)));
+        samples.differs_as(
+            NativeGroupNorm,
+            &[normalisations::samples::COUNTS_ARE_CHECKED, normalisations::samples::WITHOUT_DEVIATION],
+        );
+        samples.differs(GroupNorm, normalisations::samples::WITHOUT_DEVIATION);
+    }
+
+    /// Sizes, groups, and whether there are weights and biases.
+    const CASES: [(&[i64], i64, bool, bool); 7] = [
+        (&[2, 4, 3], 2, true, true),
+        (&[2, 4, 3], 4, false, false),
+        (&[2, 4, 3], 1, true, false),
+        (&[2, 6], 3, false, true),
+        (&[0, 4, 3], 2, true, true),
+        (&[2, 4, 2, 3], 2, true, true),
+        (&[1, 2, 33, 35], 2, true, true),
+    ];
+
+    /// Weight and bias of a case, in this dtype.
+    fn parameters((sizes, _, weight, bias): (&[i64], i64, bool, bool), dtype: DType) -> [Given; 2] {
+        [(weight, 2), (bias, 3)].map(|(is_there, seed)| match is_there {
+            true => make::numbers(dtype, &sizes[1..2], seed).into(),
+            false => Value::None.into(),
+        })
+    }
+
+    fn native_inputs(dtype: DType) -> Vec<Sample> {
+        let one = |case: (&[i64], i64, bool, bool), parameters_dtype| {
+            let (sizes, group, ..) = case;
+            let [weight, bias] = parameters(case, parameters_dtype);
+            let sample = given(make::numbers(dtype, sizes, 1)).and(weight).and(bias);
+            sample.and(sizes[0]).and(sizes[1]).and(sizes[2..].iter().product::<i64>()).and(group).and(1e-5)
+        };
+        let mixed = (dtype.size_in_bytes() == 2 && dtype.is_floating_point()).then_some(DType::F32);
+        CASES
+            .into_iter()
+            .map(|case| one(case, dtype))
+            .chain(mixed.map(|mixed| one(CASES[0], mixed)))
+            .collect()
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let one = |case: (&[i64], i64, bool, bool)| {
+            let [weight, bias] = parameters(case, dtype);
+            given(make::numbers(dtype, case.0, 1)).and(case.1).and(weight).and(bias)
+        };
+        CASES.into_iter().map(one).collect()
+    }
+
+    fn reference(it: &Inputs, groups: i64) -> Result<[Plain; 3]> {
+        let x = it.tensor("input")?;
+        let (weight, bias) = (it.tensor("weight").ok(), it.tensor("bias").ok());
+        let [n, c] = [x.sizes()[0], x.sizes()[1]];
+        let inner: i64 = x.sizes()[2..].iter().product();
+        let parameters = weight.or(bias).map_or(x.dtype(), Plain::dtype);
+        let real = |of: &Plain, position: &[i64]| of.at(position).to_complex().re;
+        let grouped = x.with_sizes(&[n, groups, c / groups * inner]);
+        let (means, rstds) = naive::row_statistics(&grouped, 2, it.value("eps")?);
+        let out = Plain::from_fn(x.dtype(), x.sizes(), |position| {
+            let [n, c, group] = [position[0], position[1], position[1] / (c / groups)];
+            let normal = (real(x, position) - real(&means, &[n, group, 0])) * real(&rstds, &[n, group, 0]);
+            let scaled = normal * weight.map_or(1.0, |weight| real(weight, &[c]));
+            Scalar::Float(scaled + bias.map_or(0.0, |bias| real(bias, &[c])))
+        });
+        let [means, rstds] = [means, rstds].map(|of| of.with_sizes(&[n, groups]).to(parameters));
+        Ok([out, means, rstds])
+    }
 }

@@ -87,84 +87,6 @@ pub(super) fn register(library: &mut Library) {
     );
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(NativeGroupNormBackward, normalisations::FLOATS, inputs, reference)
-        .tolerance(1024.0)
-        .refuses("`grad_out` has shape", sample(DType::F32, (&[2, 4, 3], &[2, 3, 4]), 2, DType::F32))
-        .refuses("divisible", sample(DType::F32, (&[2, 4, 3], &[2, 4, 3]), 3, DType::F32))
-        .refuses("`mean` has dtype", sample(DType::F32, (&[2, 4, 3], &[2, 4, 3]), 2, DType::F64));
-    samples.rounds(NativeGroupNormBackward, Roundings::all(Rounding::Sum(256)));
-    samples.differs(NativeGroupNormBackward, normalisations::COUNTS_ARE_CHECKED);
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], i64); 4] = [(&[2, 4, 3], 2), (&[2, 4, 2, 3], 4), (&[0, 4, 3], 2), (&[1, 2, 7], 1)];
-    let mixed = (dtype.size_in_bytes() == 2 && dtype.is_floating_point()).then_some(DType::F32);
-    let own = cases.map(|(sizes, group)| sample(dtype, (sizes, sizes), group, dtype));
-    let (sizes, group) = cases[0];
-    own.into_iter().chain(mixed.map(|mixed| sample(dtype, (sizes, sizes), group, mixed))).collect()
-}
-
-fn sample(dtype: DType, (sizes, grad): (&[i64], &[i64]), group: i64, parameters: DType) -> Sample {
-    let [n, c] = [sizes[0], sizes[1]];
-    // Deviations of sums of few elements, which keep their digits in all dtypes.
-    let small = |sizes: &[i64], seed: i64, dtype| {
-        let elements: Vec<f64> = (0..29).map(|at| ((at * 5 + seed * 3) % 9) as f64 / 4.0 - 1.0).collect();
-        Plain::of(dtype, sizes, &elements)
-    };
-    given(small(grad, 1, dtype))
-        .and(small(sizes, 2, dtype))
-        .and(small(&[n, group], 3, parameters))
-        .and(small(&[n, group], 4, parameters))
-        .and(small(&[c], 5, parameters))
-        .and(n)
-        .and(c)
-        .and(sizes[2..].iter().product::<i64>())
-        .and(group)
-        .and(vec![true; 3])
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let [grad, x, mean, rstd, weight] = [
-        it.tensor("grad_out")?,
-        it.tensor("input")?,
-        it.tensor("mean")?,
-        it.tensor("rstd")?,
-        it.tensor("weight")?,
-    ];
-    let [n, c, inner, groups]: [i64; 4] =
-        [it.value("N")?, it.value("C")?, it.value("HxW")?, it.value("group")?];
-    let real = |of: &Plain, position: &[i64]| of.at(position).to_complex().re;
-    let (flat_x, flat_grad) = (x.with_sizes(&[n, c, inner]), grad.with_sizes(&[n, c, inner]));
-    let per_group = c / groups;
-    let normal = |n: i64, c: i64, i: i64| {
-        let group = [n, c / per_group];
-        (real(&flat_x, &[n, c, i]) - real(mean, &group)) * real(rstd, &group)
-    };
-    let own = |n: i64, c: i64, i: i64| real(&flat_grad, &[n, c, i]);
-    let of_input = Plain::from_fn(x.dtype(), &[n, c, inner], |position| {
-        let [n, c, i] = [position[0], position[1], position[2]];
-        let first = c / per_group * per_group;
-        let group = || (first..first + per_group).flat_map(|c| (0..inner).map(move |i| (c, i)));
-        let size = (per_group * inner) as f64;
-        let constant = group().map(|(c, i)| own(n, c, i) * real(weight, &[c])).sum::<f64>() / size;
-        let along =
-            group().map(|(c, i)| own(n, c, i) * real(weight, &[c]) * normal(n, c, i)).sum::<f64>() / size;
-        let rest = own(n, c, i) * real(weight, &[c]) - constant - normal(n, c, i) * along;
-        Scalar::Float(rest * real(rstd, &[n, c / per_group]))
-    });
-    let over_all = |term: &dyn Fn(i64, i64, i64) -> f64| {
-        Plain::from_fn(weight.dtype(), &[c], |c| {
-            Scalar::Float(
-                (0..n).flat_map(|n| (0..inner).map(move |i| (n, i))).map(|(n, i)| term(n, c[0], i)).sum(),
-            )
-        })
-    };
-    let of_weight = over_all(&|n, c, i| own(n, c, i) * normal(n, c, i));
-    Ok([of_input.with_sizes(x.sizes()), of_weight, over_all(&own)].into())
-}
-
 impl Arguments<'_> {
     fn shapes(&self) -> Result<[TensorSpec; 3]> {
         let (spec, [mean, rstd], [n, c, _, group]) = (self.input.spec()?, self.statistics, self.sizes);
@@ -223,5 +145,90 @@ impl Arguments<'_> {
             }
             Ok(())
         })
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(NativeGroupNormBackward, normalisations::samples::FLOATS, inputs, reference)
+            .tolerance(1024.0)
+            .refuses("`grad_out` has shape", sample(DType::F32, (&[2, 4, 3], &[2, 3, 4]), 2, DType::F32))
+            .refuses("divisible", sample(DType::F32, (&[2, 4, 3], &[2, 4, 3]), 3, DType::F32))
+            .refuses("`mean` has dtype", sample(DType::F32, (&[2, 4, 3], &[2, 4, 3]), 2, DType::F64));
+        samples.rounds(NativeGroupNormBackward, Roundings::all(Rounding::Sum(256)));
+        samples.differs(NativeGroupNormBackward, normalisations::samples::COUNTS_ARE_CHECKED);
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], i64); 4] =
+            [(&[2, 4, 3], 2), (&[2, 4, 2, 3], 4), (&[0, 4, 3], 2), (&[1, 2, 7], 1)];
+        let mixed = (dtype.size_in_bytes() == 2 && dtype.is_floating_point()).then_some(DType::F32);
+        let own = cases.map(|(sizes, group)| sample(dtype, (sizes, sizes), group, dtype));
+        let (sizes, group) = cases[0];
+        own.into_iter().chain(mixed.map(|mixed| sample(dtype, (sizes, sizes), group, mixed))).collect()
+    }
+
+    fn sample(dtype: DType, (sizes, grad): (&[i64], &[i64]), group: i64, parameters: DType) -> Sample {
+        let [n, c] = [sizes[0], sizes[1]];
+        // Deviations of sums of few elements, which keep their digits in all dtypes.
+        let small = |sizes: &[i64], seed: i64, dtype| {
+            let elements: Vec<f64> = (0..29).map(|at| ((at * 5 + seed * 3) % 9) as f64 / 4.0 - 1.0).collect();
+            Plain::of(dtype, sizes, &elements)
+        };
+        given(small(grad, 1, dtype))
+            .and(small(sizes, 2, dtype))
+            .and(small(&[n, group], 3, parameters))
+            .and(small(&[n, group], 4, parameters))
+            .and(small(&[c], 5, parameters))
+            .and(n)
+            .and(c)
+            .and(sizes[2..].iter().product::<i64>())
+            .and(group)
+            .and(vec![true; 3])
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let [grad, x, mean, rstd, weight] = [
+            it.tensor("grad_out")?,
+            it.tensor("input")?,
+            it.tensor("mean")?,
+            it.tensor("rstd")?,
+            it.tensor("weight")?,
+        ];
+        let [n, c, inner, groups]: [i64; 4] =
+            [it.value("N")?, it.value("C")?, it.value("HxW")?, it.value("group")?];
+        let real = |of: &Plain, position: &[i64]| of.at(position).to_complex().re;
+        let (flat_x, flat_grad) = (x.with_sizes(&[n, c, inner]), grad.with_sizes(&[n, c, inner]));
+        let per_group = c / groups;
+        let normal = |n: i64, c: i64, i: i64| {
+            let group = [n, c / per_group];
+            (real(&flat_x, &[n, c, i]) - real(mean, &group)) * real(rstd, &group)
+        };
+        let own = |n: i64, c: i64, i: i64| real(&flat_grad, &[n, c, i]);
+        let of_input = Plain::from_fn(x.dtype(), &[n, c, inner], |position| {
+            let [n, c, i] = [position[0], position[1], position[2]];
+            let first = c / per_group * per_group;
+            let group = || (first..first + per_group).flat_map(|c| (0..inner).map(move |i| (c, i)));
+            let size = (per_group * inner) as f64;
+            let constant = group().map(|(c, i)| own(n, c, i) * real(weight, &[c])).sum::<f64>() / size;
+            let along =
+                group().map(|(c, i)| own(n, c, i) * real(weight, &[c]) * normal(n, c, i)).sum::<f64>() / size;
+            let rest = own(n, c, i) * real(weight, &[c]) - constant - normal(n, c, i) * along;
+            Scalar::Float(rest * real(rstd, &[n, c / per_group]))
+        });
+        let over_all = |term: &dyn Fn(i64, i64, i64) -> f64| {
+            Plain::from_fn(weight.dtype(), &[c], |c| {
+                Scalar::Float(
+                    (0..n).flat_map(|n| (0..inner).map(move |i| (n, i))).map(|(n, i)| term(n, c[0], i)).sum(),
+                )
+            })
+        };
+        let of_weight = over_all(&|n, c, i| own(n, c, i) * normal(n, c, i));
+        Ok([of_input.with_sizes(x.sizes()), of_weight, over_all(&own)].into())
     }
 }

@@ -59,88 +59,6 @@ pub(super) fn register(library: &mut Library) {
     );
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    let of = |shape: &[i64], weight: Plain| {
-        given(x.clone()).and(shape.to_vec()).and(weight).and(Value::None).and(1e-5)
-    };
-    samples
-        .of(
-            NativeLayerNorm,
-            normalisations::FLOATS,
-            |dtype| inputs(dtype, true),
-            |it| {
-                let [out, mean, rstd] = reference(it)?;
-                Ok([out, mean, rstd].into())
-            },
-        )
-        .tolerance(16.0)
-        .refuses("end with `normalized_shape`", of(&[2], make::numbers(DType::F32, &[2], 0)))
-        .refuses("at least one dimension", of(&[], make::numbers(DType::F32, &[], 0)))
-        .refuses("`weight` has shape", of(&[3], make::numbers(DType::F32, &[2], 0)))
-        .refuses("`weight` has dtype", of(&[3], make::numbers(DType::F64, &[3], 0)));
-    samples
-        .of(
-            LayerNorm,
-            normalisations::FLOATS,
-            |dtype| inputs(dtype, false),
-            |it| {
-                let [out, ..] = reference(it)?;
-                Ok(out.into())
-            },
-        )
-        .tolerance(16.0);
-    samples.rounds(NativeLayerNorm, Roundings::all(Rounding::Sum(16)));
-    samples.rounds(LayerNorm, Roundings::all(Rounding::Sum(16)));
-    samples.differs(NativeLayerNorm, normalisations::WITHOUT_DEVIATION);
-    samples.differs(LayerNorm, normalisations::WITHOUT_DEVIATION);
-}
-
-fn inputs(dtype: DType, needs_all: bool) -> Vec<Sample> {
-    let cases: [(&[i64], usize, bool, bool); 8] = [
-        (&[2, 3], 1, true, true),
-        (&[2, 3], 1, false, false),
-        (&[2, 3, 4], 2, true, true),
-        (&[2, 3, 4], 1, true, false),
-        (&[5], 1, false, true),
-        (&[0, 3], 1, true, true),
-        (&[2, 0], 1, false, false),
-        (&[3, 1200], 1, true, true),
-    ];
-    let one = |(sizes, row_dims, weight, bias): (&[i64], usize, bool, bool), parameters: DType| {
-        let row = &sizes[sizes.len() - row_dims..];
-        let parameter = |is_there: bool, seed| match is_there {
-            true => Given::from(make::numbers(parameters, row, seed)),
-            false => Given::from(Value::None),
-        };
-        let sample = given(make::numbers(dtype, sizes, 1)).and(row.to_vec());
-        let sample = sample.and(parameter(weight, 2)).and(parameter(bias, 3));
-        if needs_all { sample.and(1e-5) } else { sample }
-    };
-    let mixed = (dtype.size_in_bytes() == 2 && dtype.is_floating_point()).then_some(DType::F32);
-    cases.into_iter().map(|case| one(case, dtype)).chain(mixed.map(|mixed| one(cases[0], mixed))).collect()
-}
-
-/// Result, averages and reciprocal deviations.
-fn reference(it: &Inputs) -> Result<[Plain; 3]> {
-    let (x, row): (_, Vec<i64>) = (it.tensor("input")?, it.value("normalized_shape")?);
-    let (weight, bias) = (it.tensor("weight").ok(), it.tensor("bias").ok());
-    let eps: f64 = it.value("eps")?;
-    let axis = x.sizes().len() - row.len();
-    let parameters = weight.or(bias).map_or(x.dtype(), Plain::dtype);
-    let real = |x: Scalar| x.to_complex().re;
-    let (means, rstds) = naive::row_statistics(x, axis, eps);
-    let at =
-        |position: &[i64], of: &Plain| real(of.at(&[&position[..axis], &vec![0; row.len()][..]].concat()));
-    let out = Plain::from_fn(x.dtype(), x.sizes(), |position| {
-        let own = &position[axis..];
-        let normal = (real(x.at(position)) - at(position, &means)) * at(position, &rstds);
-        let scaled = normal * weight.map_or(1.0, |weight| real(weight.at(own)));
-        Scalar::Float(scaled + bias.map_or(0.0, |bias| real(bias.at(own))))
-    });
-    Ok([out, means.to(parameters), rstds.to(parameters)])
-}
-
 fn shape(
     input: &Tensor,
     normalized_shape: &[i64],
@@ -177,4 +95,97 @@ fn cpu(
     };
     normalise::write_numbers(mean.array()?, &means)?;
     normalise::write_numbers(rstd.array()?, &rstds)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let of = |shape: &[i64], weight: Plain| {
+            given(x.clone()).and(shape.to_vec()).and(weight).and(Value::None).and(1e-5)
+        };
+        samples
+            .of(
+                NativeLayerNorm,
+                normalisations::samples::FLOATS,
+                |dtype| inputs(dtype, true),
+                |it| {
+                    let [out, mean, rstd] = reference(it)?;
+                    Ok([out, mean, rstd].into())
+                },
+            )
+            .tolerance(16.0)
+            .refuses("end with `normalized_shape`", of(&[2], make::numbers(DType::F32, &[2], 0)))
+            .refuses("at least one dimension", of(&[], make::numbers(DType::F32, &[], 0)))
+            .refuses("`weight` has shape", of(&[3], make::numbers(DType::F32, &[2], 0)))
+            .refuses("`weight` has dtype", of(&[3], make::numbers(DType::F64, &[3], 0)));
+        samples
+            .of(
+                LayerNorm,
+                normalisations::samples::FLOATS,
+                |dtype| inputs(dtype, false),
+                |it| {
+                    let [out, ..] = reference(it)?;
+                    Ok(out.into())
+                },
+            )
+            .tolerance(16.0);
+        samples.rounds(NativeLayerNorm, Roundings::all(Rounding::Sum(16)));
+        samples.rounds(LayerNorm, Roundings::all(Rounding::Sum(16)));
+        samples.differs(NativeLayerNorm, normalisations::samples::WITHOUT_DEVIATION);
+        samples.differs(LayerNorm, normalisations::samples::WITHOUT_DEVIATION);
+    }
+
+    fn inputs(dtype: DType, needs_all: bool) -> Vec<Sample> {
+        let cases: [(&[i64], usize, bool, bool); 8] = [
+            (&[2, 3], 1, true, true),
+            (&[2, 3], 1, false, false),
+            (&[2, 3, 4], 2, true, true),
+            (&[2, 3, 4], 1, true, false),
+            (&[5], 1, false, true),
+            (&[0, 3], 1, true, true),
+            (&[2, 0], 1, false, false),
+            (&[3, 1200], 1, true, true),
+        ];
+        let one = |(sizes, row_dims, weight, bias): (&[i64], usize, bool, bool), parameters: DType| {
+            let row = &sizes[sizes.len() - row_dims..];
+            let parameter = |is_there: bool, seed| match is_there {
+                true => Given::from(make::numbers(parameters, row, seed)),
+                false => Given::from(Value::None),
+            };
+            let sample = given(make::numbers(dtype, sizes, 1)).and(row.to_vec());
+            let sample = sample.and(parameter(weight, 2)).and(parameter(bias, 3));
+            if needs_all { sample.and(1e-5) } else { sample }
+        };
+        let mixed = (dtype.size_in_bytes() == 2 && dtype.is_floating_point()).then_some(DType::F32);
+        cases
+            .into_iter()
+            .map(|case| one(case, dtype))
+            .chain(mixed.map(|mixed| one(cases[0], mixed)))
+            .collect()
+    }
+
+    /// Result, averages and reciprocal deviations.
+    fn reference(it: &Inputs) -> Result<[Plain; 3]> {
+        let (x, row): (_, Vec<i64>) = (it.tensor("input")?, it.value("normalized_shape")?);
+        let (weight, bias) = (it.tensor("weight").ok(), it.tensor("bias").ok());
+        let eps: f64 = it.value("eps")?;
+        let axis = x.sizes().len() - row.len();
+        let parameters = weight.or(bias).map_or(x.dtype(), Plain::dtype);
+        let real = |x: Scalar| x.to_complex().re;
+        let (means, rstds) = naive::row_statistics(x, axis, eps);
+        let at = |position: &[i64], of: &Plain| {
+            real(of.at(&[&position[..axis], &vec![0; row.len()][..]].concat()))
+        };
+        let out = Plain::from_fn(x.dtype(), x.sizes(), |position| {
+            let own = &position[axis..];
+            let normal = (real(x.at(position)) - at(position, &means)) * at(position, &rstds);
+            let scaled = normal * weight.map_or(1.0, |weight| real(weight.at(own)));
+            Scalar::Float(scaled + bias.map_or(0.0, |bias| real(bias.at(own))))
+        });
+        Ok([out, means.to(parameters), rstds.to(parameters)])
+    }
 }

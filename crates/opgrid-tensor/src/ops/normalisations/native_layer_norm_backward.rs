@@ -76,77 +76,6 @@ pub(super) fn register(library: &mut Library) {
     );
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(NativeLayerNormBackward, normalisations::FLOATS, inputs, reference)
-        .tolerance(256.0)
-        .refuses("`grad_out` has shape", sample(DType::F32, (&[2, 3], &[3, 2]), DType::F32))
-        .refuses("`weight` has dtype", sample(DType::F32, (&[2, 3], &[2, 3]), DType::F64));
-    samples.rounds(NativeLayerNormBackward, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(NativeLayerNormBackward, &[normalisations::SIZES_ARE_CHECKED, OF_ANY_STRIDES]);
-}
-
-const OF_ANY_STRIDES: Difference = Difference {
-    id: "statistics-of-any-strides",
-    what: "torch reads the averages and deviations of rows as if they were neighbours in memory; here they may have any \
-           strides",
-    why: "memory that is not theirs must not be read",
-    test: ("opgrid-tensor/tests/all/networks.rs", "statistics_may_have_any_strides"),
-    when: |seen| {
-        let lies_apart = |name: &&str| {
-            let geometry = seen.tensor(name).map(|tensor| &tensor.geometry);
-            geometry.is_some_and(|geometry| !geometry.is_contiguous())
-        };
-        matches!(seen.part, Part::Values | Part::Written) && ["mean", "rstd"].iter().any(lies_apart)
-    },
-    directed: None,
-};
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [&[i64]; 4] = [&[2, 3], &[4, 37], &[0, 3], &[1, 5]];
-    let mixed = (dtype.size_in_bytes() == 2 && dtype.is_floating_point()).then_some(DType::F32);
-    let own = shapes.map(|sizes| sample(dtype, (sizes, sizes), dtype));
-    own.into_iter().chain(mixed.map(|mixed| sample(dtype, (&[2, 3], &[2, 3]), mixed))).collect()
-}
-
-fn sample(dtype: DType, (sizes, grad): (&[i64], &[i64]), parameters: DType) -> Sample {
-    let (rows, row) = ([sizes[0], 1], &sizes[1..]);
-    let number = |seed| make::numbers(parameters, &rows, seed);
-    given(make::numbers(dtype, grad, 1))
-        .and(make::numbers(dtype, sizes, 2))
-        .and(row.to_vec())
-        .and(number(3))
-        .and(number(4))
-        .and(make::numbers(parameters, row, 5))
-        .and(make::numbers(parameters, row, 6))
-        .and(vec![true; 3])
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let [grad, x, mean, rstd, weight] = [
-        it.tensor("grad_out")?,
-        it.tensor("input")?,
-        it.tensor("mean")?,
-        it.tensor("rstd")?,
-        it.tensor("weight")?,
-    ];
-    let real = |of: &Plain, position: &[i64]| of.at(position).to_complex().re;
-    let [rows, n] = [x.sizes()[0], x.sizes()[1]];
-    let normal = |i: i64, j: i64| (real(x, &[i, j]) - real(mean, &[i, 0])) * real(rstd, &[i, 0]);
-    let weighed = |i: i64, j: i64| real(grad, &[i, j]) * real(weight, &[j]);
-    let of_input = Plain::from_fn(x.dtype(), x.sizes(), |position| {
-        let [i, j] = [position[0], position[1]];
-        let constant = (0..n).map(|k| weighed(i, k)).sum::<f64>() / n as f64;
-        let along = (0..n).map(|k| weighed(i, k) * normal(i, k)).sum::<f64>() / n as f64;
-        Scalar::Float((weighed(i, j) - constant - normal(i, j) * along) * real(rstd, &[i, 0]))
-    });
-    let over_rows = |term: &dyn Fn(i64, i64) -> f64| {
-        Plain::from_fn(weight.dtype(), &[n], |j| Scalar::Float((0..rows).map(|i| term(i, j[0])).sum()))
-    };
-    let of_weight = over_rows(&|i, j| real(grad, &[i, j]) * normal(i, j));
-    Ok([of_input, of_weight, over_rows(&|i, j| real(grad, &[i, j]))].into())
-}
-
 impl Arguments<'_> {
     fn shapes(&self, mask: &[bool]) -> Result<[TensorSpec; 3]> {
         let (spec, [mean, rstd]) = (self.input.spec()?, self.statistics);
@@ -201,5 +130,85 @@ impl Arguments<'_> {
             }
             Ok(())
         })
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(NativeLayerNormBackward, normalisations::samples::FLOATS, inputs, reference)
+            .tolerance(256.0)
+            .refuses("`grad_out` has shape", sample(DType::F32, (&[2, 3], &[3, 2]), DType::F32))
+            .refuses("`weight` has dtype", sample(DType::F32, (&[2, 3], &[2, 3]), DType::F64));
+        samples.rounds(NativeLayerNormBackward, Roundings::all(Rounding::Sum(64)));
+        samples.differs_as(
+            NativeLayerNormBackward,
+            &[normalisations::samples::SIZES_ARE_CHECKED, OF_ANY_STRIDES],
+        );
+    }
+
+    const OF_ANY_STRIDES: Difference = Difference {
+        id: "statistics-of-any-strides",
+        what: "torch reads the averages and deviations of rows as if they were neighbours in memory; here they may have any \
+               strides",
+        why: "memory that is not theirs must not be read",
+        test: ("opgrid-tensor/tests/all/networks.rs", "statistics_may_have_any_strides"),
+        when: |seen| {
+            let lies_apart = |name: &&str| {
+                let geometry = seen.tensor(name).map(|tensor| &tensor.geometry);
+                geometry.is_some_and(|geometry| !geometry.is_contiguous())
+            };
+            matches!(seen.part, Part::Values | Part::Written) && ["mean", "rstd"].iter().any(lies_apart)
+        },
+        directed: None,
+    };
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [&[i64]; 4] = [&[2, 3], &[4, 37], &[0, 3], &[1, 5]];
+        let mixed = (dtype.size_in_bytes() == 2 && dtype.is_floating_point()).then_some(DType::F32);
+        let own = shapes.map(|sizes| sample(dtype, (sizes, sizes), dtype));
+        own.into_iter().chain(mixed.map(|mixed| sample(dtype, (&[2, 3], &[2, 3]), mixed))).collect()
+    }
+
+    fn sample(dtype: DType, (sizes, grad): (&[i64], &[i64]), parameters: DType) -> Sample {
+        let (rows, row) = ([sizes[0], 1], &sizes[1..]);
+        let number = |seed| make::numbers(parameters, &rows, seed);
+        given(make::numbers(dtype, grad, 1))
+            .and(make::numbers(dtype, sizes, 2))
+            .and(row.to_vec())
+            .and(number(3))
+            .and(number(4))
+            .and(make::numbers(parameters, row, 5))
+            .and(make::numbers(parameters, row, 6))
+            .and(vec![true; 3])
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let [grad, x, mean, rstd, weight] = [
+            it.tensor("grad_out")?,
+            it.tensor("input")?,
+            it.tensor("mean")?,
+            it.tensor("rstd")?,
+            it.tensor("weight")?,
+        ];
+        let real = |of: &Plain, position: &[i64]| of.at(position).to_complex().re;
+        let [rows, n] = [x.sizes()[0], x.sizes()[1]];
+        let normal = |i: i64, j: i64| (real(x, &[i, j]) - real(mean, &[i, 0])) * real(rstd, &[i, 0]);
+        let weighed = |i: i64, j: i64| real(grad, &[i, j]) * real(weight, &[j]);
+        let of_input = Plain::from_fn(x.dtype(), x.sizes(), |position| {
+            let [i, j] = [position[0], position[1]];
+            let constant = (0..n).map(|k| weighed(i, k)).sum::<f64>() / n as f64;
+            let along = (0..n).map(|k| weighed(i, k) * normal(i, k)).sum::<f64>() / n as f64;
+            Scalar::Float((weighed(i, j) - constant - normal(i, j) * along) * real(rstd, &[i, 0]))
+        });
+        let over_rows = |term: &dyn Fn(i64, i64) -> f64| {
+            Plain::from_fn(weight.dtype(), &[n], |j| Scalar::Float((0..rows).map(|i| term(i, j[0])).sum()))
+        };
+        let of_weight = over_rows(&|i, j| real(grad, &[i, j]) * normal(i, j));
+        Ok([of_input, of_weight, over_rows(&|i, j| real(grad, &[i, j]))].into())
     }
 }

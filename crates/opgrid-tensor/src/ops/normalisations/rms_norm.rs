@@ -57,140 +57,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(FusedRmsNorm, INEXACT, |dtype| inputs(dtype, true), |it| Ok(reference(it)?.into()))
-        .tolerance(64.0)
-        .refuses(
-            "end with `normalized_shape`",
-            given(x.clone()).and([2].to_vec()).and(Value::None).and(Value::None),
-        )
-        .refuses(
-            "`weight` has shape",
-            given(x.clone()).and([3].to_vec()).and(make::numbers(DType::F32, &[2], 0)).and(Value::None),
-        );
-    samples
-        .of(
-            RmsNorm,
-            INEXACT,
-            |dtype| inputs(dtype, false),
-            |it| {
-                let [out, _] = reference(it)?;
-                Ok(out.into())
-            },
-        )
-        .tolerance(64.0)
-        .refuses("at least one dimension", given(x).and(Vec::<i64>::new()));
-    samples.rounds(FusedRmsNorm, Roundings::all(Rounding::Sum(16)));
-    samples.rounds(RmsNorm, Roundings::all(Rounding::Sum(16)));
-    samples.differs_as(RmsNorm, &[REAL_WEIGHTS, BESIDE_NEGATIVE_EPS]);
-    samples.differs_as(FusedRmsNorm, &[REAL_WEIGHTS, departures::math::NOT_FINITE, BESIDE_NEGATIVE_EPS]);
-    samples.differs(
-        FusedRmsNorm,
-        Difference {
-            id: "shapes-of-rows-are-checked",
-            what: "torch counts the sizes of `normalized_shape` in `_fused_rms_norm`, and stretches weights; here both are \
-                   checked as in `rms_norm`",
-            why: "a kernel that is called alone must not mislead",
-            test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
-            when: |seen| {
-                seen.we_refuse("`normalized_shape`") || seen.we_refuse("argument `weight` has shape")
-            },
-            directed: None,
-        },
-    );
-}
-
-const REAL_WEIGHTS: Difference = Difference {
-    id: "real-rows-have-real-weights",
-    what: "torch leaves out the imaginary parts of weights of real numbers; here complex weights are refused",
-    why: "numbers must not be lost silently",
-    test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
-    when: |seen| seen.we_refuse("expected a real one as the input"),
-    directed: None,
-};
-
-const BESIDE_NEGATIVE_EPS: Difference = Difference {
-    id: "what-a-negative-eps-leaves",
-    what: "torch adds squares in another order; of their mean a negative `eps` leaves so little that the last digits of the sum \
-           are the first of the difference",
-    why: "both are as near to the mathematical result as their sums are",
-    test: ("opgrid-tensor/tests/all/networks.rs", "what_a_negative_eps_leaves_is_as_near_as_the_sum"),
-    when: |seen| {
-        let Some(input) = seen.tensor("input") else { return false };
-        let (Some(Argument::Ints(row)), Some(eps)) = (seen.argument("normalized_shape"), seen.number("eps"))
-        else {
-            return false;
-        };
-        let (Ok(limits), Ok(eps)) = (finfo(part_of(normalisations::computed_in(input.dtype))), eps.to_f64())
-        else {
-            return false;
-        };
-        let row = row.iter().product::<i64>().max(1) as usize;
-        // By how much the steps of the mean grow.
-        let growth = |row: &[Complex64]| {
-            let squares = row.iter().map(|x| x * x / row.len() as f64);
-            squares.clone().map(|square| square.norm()).sum::<f64>()
-                / (squares.sum::<Complex64>() + eps).norm()
-        };
-        let step = 16.0 * limits.eps * input.elements.chunks(row).map(growth).fold(0.0, f64::max);
-        let is_near = |(_, ours, torch): &differences::Pair| (ours - torch).norm() <= step * ours.norm();
-        eps < 0.0 && matches!(seen.part, Part::Values | Part::Written) && seen.each(is_near)
-    },
-    directed: None,
-};
-
-fn inputs(dtype: DType, needs_all: bool) -> Vec<Sample> {
-    /// Sizes, how many of them are normalised, the dtype of a weight, and what is added to the mean.
-    type Case = (&'static [i64], usize, Option<DType>, Option<f64>);
-    let cases: [Case; 6] = [
-        (&[2, 3], 1, Some(dtype), None),
-        (&[2, 3], 1, None, Some(1e-2)),
-        (&[2, 3, 4], 2, Some(dtype), None),
-        (&[5], 1, None, None),
-        (&[0, 3], 1, Some(dtype), None),
-        (&[2, 40], 1, Some(if dtype.is_complex() { dtype } else { DType::F32 }), None),
-    ];
-    let one = |(sizes, row_dims, weight, eps): (&[i64], usize, Option<DType>, Option<f64>)| {
-        let row = &sizes[sizes.len() - row_dims..];
-        let sample = given(make::nonzero(dtype, sizes, 1)).and(row.to_vec());
-        let sample = match weight {
-            Some(weight) => sample.and(make::numbers(weight, row, 2)),
-            None => sample.and(Value::None),
-        };
-        match eps {
-            Some(eps) => sample.and(eps),
-            None if needs_all => sample.and(Value::None),
-            None => sample,
-        }
-    };
-    cases.into_iter().map(one).collect()
-}
-
-fn reference(it: &Inputs) -> Result<[Plain; 2]> {
-    let (x, row): (_, Vec<i64>) = (it.tensor("input")?, it.value("normalized_shape")?);
-    let weight = it.tensor("weight").ok();
-    let computed = normalisations::computed_in(x.dtype());
-    let eps = it.option::<f64>("eps")?.unwrap_or(finfo(computed)?.eps);
-    let axis = x.sizes().len() - row.len();
-    let (outer, inner) = x.sizes().split_at(axis);
-    let rstd = Plain::from_fn(computed, &[outer, &vec![1; row.len()]].concat(), |position| {
-        let squares = naive::positions(inner).map(|inner| {
-            let x = x.at(&[&position[..axis], &inner].concat()).to_complex();
-            x * x
-        });
-        let n = inner.iter().product::<i64>() as f64;
-        Scalar::Complex((squares.sum::<Complex64>() / n + eps).sqrt().inv())
-    });
-    let out = Plain::from_fn(x.dtype(), x.sizes(), |position| {
-        let before = [&position[..axis], &vec![0; row.len()][..]].concat();
-        let normal = x.at(position).to_complex() * rstd.at(&before).to_complex();
-        Scalar::Complex(weight.map_or(normal, |weight| normal * weight.at(&position[axis..]).to_complex()))
-    });
-    Ok([out, rstd])
-}
-
 fn shape(
     input: &Tensor,
     normalized_shape: &[i64],
@@ -256,4 +122,148 @@ fn of_complex(
     }
     elementwise::copy(out, &normal)?;
     elementwise::copy(rstd, &factor)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(FusedRmsNorm, INEXACT, |dtype| inputs(dtype, true), |it| Ok(reference(it)?.into()))
+            .tolerance(64.0)
+            .refuses(
+                "end with `normalized_shape`",
+                given(x.clone()).and([2].to_vec()).and(Value::None).and(Value::None),
+            )
+            .refuses(
+                "`weight` has shape",
+                given(x.clone()).and([3].to_vec()).and(make::numbers(DType::F32, &[2], 0)).and(Value::None),
+            );
+        samples
+            .of(
+                RmsNorm,
+                INEXACT,
+                |dtype| inputs(dtype, false),
+                |it| {
+                    let [out, _] = reference(it)?;
+                    Ok(out.into())
+                },
+            )
+            .tolerance(64.0)
+            .refuses("at least one dimension", given(x).and(Vec::<i64>::new()));
+        samples.rounds(FusedRmsNorm, Roundings::all(Rounding::Sum(16)));
+        samples.rounds(RmsNorm, Roundings::all(Rounding::Sum(16)));
+        samples.differs_as(RmsNorm, &[REAL_WEIGHTS, BESIDE_NEGATIVE_EPS]);
+        samples.differs_as(FusedRmsNorm, &[REAL_WEIGHTS, departures::math::NOT_FINITE, BESIDE_NEGATIVE_EPS]);
+        samples.differs(
+            FusedRmsNorm,
+            Difference {
+                id: "shapes-of-rows-are-checked",
+                what: "torch counts the sizes of `normalized_shape` in `_fused_rms_norm`, and stretches weights; here both are \
+                       checked as in `rms_norm`",
+                why: "a kernel that is called alone must not mislead",
+                test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
+                when: |seen| {
+                    seen.we_refuse("`normalized_shape`") || seen.we_refuse("argument `weight` has shape")
+                },
+                directed: None,
+            },
+        );
+    }
+
+    const REAL_WEIGHTS: Difference = Difference {
+        id: "real-rows-have-real-weights",
+        what: "torch leaves out the imaginary parts of weights of real numbers; here complex weights are refused",
+        why: "numbers must not be lost silently",
+        test: ("opgrid-tensor/tests/all/networks.rs", "statistics_are_checked"),
+        when: |seen| seen.we_refuse("expected a real one as the input"),
+        directed: None,
+    };
+
+    const BESIDE_NEGATIVE_EPS: Difference = Difference {
+        id: "what-a-negative-eps-leaves",
+        what: "torch adds squares in another order; of their mean a negative `eps` leaves so little that the last digits of the sum \
+               are the first of the difference",
+        why: "both are as near to the mathematical result as their sums are",
+        test: ("opgrid-tensor/tests/all/networks.rs", "what_a_negative_eps_leaves_is_as_near_as_the_sum"),
+        when: |seen| {
+            let Some(input) = seen.tensor("input") else { return false };
+            let (Some(Argument::Ints(row)), Some(eps)) =
+                (seen.argument("normalized_shape"), seen.number("eps"))
+            else {
+                return false;
+            };
+            let (Ok(limits), Ok(eps)) =
+                (finfo(part_of(normalisations::computed_in(input.dtype))), eps.to_f64())
+            else {
+                return false;
+            };
+            let row = row.iter().product::<i64>().max(1) as usize;
+            // By how much the steps of the mean grow.
+            let growth = |row: &[Complex64]| {
+                let squares = row.iter().map(|x| x * x / row.len() as f64);
+                squares.clone().map(|square| square.norm()).sum::<f64>()
+                    / (squares.sum::<Complex64>() + eps).norm()
+            };
+            let step = 16.0 * limits.eps * input.elements.chunks(row).map(growth).fold(0.0, f64::max);
+            let is_near = |(_, ours, torch): &differences::Pair| (ours - torch).norm() <= step * ours.norm();
+            eps < 0.0 && matches!(seen.part, Part::Values | Part::Written) && seen.each(is_near)
+        },
+        directed: None,
+    };
+
+    fn inputs(dtype: DType, needs_all: bool) -> Vec<Sample> {
+        /// Sizes, how many of them are normalised, the dtype of a weight, and what is added to the mean.
+        type Case = (&'static [i64], usize, Option<DType>, Option<f64>);
+        let cases: [Case; 6] = [
+            (&[2, 3], 1, Some(dtype), None),
+            (&[2, 3], 1, None, Some(1e-2)),
+            (&[2, 3, 4], 2, Some(dtype), None),
+            (&[5], 1, None, None),
+            (&[0, 3], 1, Some(dtype), None),
+            (&[2, 40], 1, Some(if dtype.is_complex() { dtype } else { DType::F32 }), None),
+        ];
+        let one = |(sizes, row_dims, weight, eps): (&[i64], usize, Option<DType>, Option<f64>)| {
+            let row = &sizes[sizes.len() - row_dims..];
+            let sample = given(make::nonzero(dtype, sizes, 1)).and(row.to_vec());
+            let sample = match weight {
+                Some(weight) => sample.and(make::numbers(weight, row, 2)),
+                None => sample.and(Value::None),
+            };
+            match eps {
+                Some(eps) => sample.and(eps),
+                None if needs_all => sample.and(Value::None),
+                None => sample,
+            }
+        };
+        cases.into_iter().map(one).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<[Plain; 2]> {
+        let (x, row): (_, Vec<i64>) = (it.tensor("input")?, it.value("normalized_shape")?);
+        let weight = it.tensor("weight").ok();
+        let computed = normalisations::computed_in(x.dtype());
+        let eps = it.option::<f64>("eps")?.unwrap_or(finfo(computed)?.eps);
+        let axis = x.sizes().len() - row.len();
+        let (outer, inner) = x.sizes().split_at(axis);
+        let rstd = Plain::from_fn(computed, &[outer, &vec![1; row.len()]].concat(), |position| {
+            let squares = naive::positions(inner).map(|inner| {
+                let x = x.at(&[&position[..axis], &inner].concat()).to_complex();
+                x * x
+            });
+            let n = inner.iter().product::<i64>() as f64;
+            Scalar::Complex((squares.sum::<Complex64>() / n + eps).sqrt().inv())
+        });
+        let out = Plain::from_fn(x.dtype(), x.sizes(), |position| {
+            let before = [&position[..axis], &vec![0; row.len()][..]].concat();
+            let normal = x.at(position).to_complex() * rstd.at(&before).to_complex();
+            Scalar::Complex(
+                weight.map_or(normal, |weight| normal * weight.at(&position[axis..]).to_complex()),
+            )
+        });
+        Ok([out, rstd])
+    }
 }

@@ -61,8 +61,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(_: &mut Samples) {}
-
 fn each(tensors: &[Tensor], f: impl Fn(&Tensor) -> Result<()>) -> Result<()> {
     check_some(tensors)?;
     tensors.iter().try_for_each(f)
@@ -85,4 +83,11 @@ fn check_some(tensors: &[Tensor]) -> Result<()> {
         true => Err(argument("argument `self` is an empty list, expected at least one tensor")),
         false => Ok(()),
     }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(_: &mut Samples) {}
 }

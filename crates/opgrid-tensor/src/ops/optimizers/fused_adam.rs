@@ -62,8 +62,6 @@ pub(super) fn register(library: &mut Library) {
         .non_differentiable();
 }
 
-pub(super) fn samples(_: &mut Samples) {}
-
 #[expect(clippy::too_many_arguments, reason = "those of the schema")]
 fn step<const DECOUPLED: bool>(
     parameters: &[Tensor],
@@ -168,4 +166,11 @@ where
     elementwise::ternary::<T, T, T, T>(parameter, parameter, mean, squares, move |p, m, v| {
         p.times(shrink).minus(m.times(rate).over(v.sqrt().over(root).plus(eps)))
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(_: &mut Samples) {}
 }

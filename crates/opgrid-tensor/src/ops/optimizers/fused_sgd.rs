@@ -58,8 +58,6 @@ pub(super) fn register(library: &mut Library) {
         .non_differentiable();
 }
 
-pub(super) fn samples(_: &mut Samples) {}
-
 fn update(
     [parameters, grads, buffers]: [&[Tensor]; 3],
     settings: Settings,
@@ -119,4 +117,11 @@ where
             elementwise::binary::<T, T, T>(parameter, parameter, buffer, move |p, v| p.minus(v.times(lr)))
         }
     }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(_: &mut Samples) {}
 }

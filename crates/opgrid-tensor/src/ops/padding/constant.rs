@@ -32,51 +32,6 @@ pub(super) fn register(library: &mut Library) {
         .on_every_backend(|input, pad, value, out| result::copied(out, &constant(input, pad, value)?));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], &[i64]); 8] = [
-            (&[2, 3], &[1, 2]),
-            (&[2, 3], &[0, 1, 2, 0]),
-            (&[3, 4], &[-1, 1]),
-            (&[2, 3, 2, 2], &[1, 1, 0, 2]),
-            (&[4], &[-2, -2]),
-            (&[], &[]),
-            (&[0, 2], &[1, 0, 1, 1]),
-            (&[2], &[-2, 4]),
-        ];
-        let one = |(sizes, pad): (&[i64], &[i64])| given(make::numbers(dtype, sizes, 0)).and(pad.to_vec());
-        cases
-            .map(one)
-            .into_iter()
-            .zip([0, 2].into_iter().cycle())
-            .map(|(sample, value)| sample.and(value))
-            .collect()
-    };
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(ConstantPadNd, STORED, inputs, |it| {
-            let (x, pad, value): (_, Vec<i64>, Scalar) =
-                (it.tensor("self")?, it.value("pad")?, it.value("value")?);
-            let pairs = padding::pairs(&pad, x.sizes().len());
-            let sizes: Vec<i64> =
-                x.sizes().iter().zip(&pairs).map(|(size, (before, after))| size + before + after).collect();
-            Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
-                let place: Vec<i64> =
-                    position.iter().zip(&pairs).map(|(at, (before, _))| at - before).collect();
-                let is_inside = place.iter().zip(x.sizes()).all(|(at, size)| (0..*size).contains(at));
-                if is_inside { x.at(&place) } else { value }
-            })
-            .into())
-        })
-        .refuses("even", given(x.clone()).and([1].to_vec()))
-        .refuses("at most", given(x.clone()).and([1; 6].to_vec()))
-        .refuses("negative", given(x.clone()).and([-2, -2].to_vec()))
-        .refuses("leaves out", given(x.clone()).and([-4, 9].to_vec()))
-        .refuses("", given(x.clone()).and([i64::MAX, i64::MAX].to_vec()))
-        .refuses_data("overflow", given(x.to(DType::U8)).and([1, 1].to_vec()).and(300));
-    samples.differs(ConstantPadNd, departures::arithmetic::NUMBERS_FIT);
-}
-
 fn constant(input: &Tensor, pad: &[i64], value: Scalar) -> Result<Tensor> {
     let spec = input.spec()?;
     let sizes = spec.sizes();
@@ -104,4 +59,60 @@ fn constant(input: &Tensor, pad: &[i64], value: Scalar) -> Result<Tensor> {
     }
     CopyInplace.call(&to, &from, false)?;
     Ok(result)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], &[i64]); 8] = [
+                (&[2, 3], &[1, 2]),
+                (&[2, 3], &[0, 1, 2, 0]),
+                (&[3, 4], &[-1, 1]),
+                (&[2, 3, 2, 2], &[1, 1, 0, 2]),
+                (&[4], &[-2, -2]),
+                (&[], &[]),
+                (&[0, 2], &[1, 0, 1, 1]),
+                (&[2], &[-2, 4]),
+            ];
+            let one =
+                |(sizes, pad): (&[i64], &[i64])| given(make::numbers(dtype, sizes, 0)).and(pad.to_vec());
+            cases
+                .map(one)
+                .into_iter()
+                .zip([0, 2].into_iter().cycle())
+                .map(|(sample, value)| sample.and(value))
+                .collect()
+        };
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(ConstantPadNd, STORED, inputs, |it| {
+                let (x, pad, value): (_, Vec<i64>, Scalar) =
+                    (it.tensor("self")?, it.value("pad")?, it.value("value")?);
+                let pairs = padding::pairs(&pad, x.sizes().len());
+                let sizes: Vec<i64> = x
+                    .sizes()
+                    .iter()
+                    .zip(&pairs)
+                    .map(|(size, (before, after))| size + before + after)
+                    .collect();
+                Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+                    let place: Vec<i64> =
+                        position.iter().zip(&pairs).map(|(at, (before, _))| at - before).collect();
+                    let is_inside = place.iter().zip(x.sizes()).all(|(at, size)| (0..*size).contains(at));
+                    if is_inside { x.at(&place) } else { value }
+                })
+                .into())
+            })
+            .refuses("even", given(x.clone()).and([1].to_vec()))
+            .refuses("at most", given(x.clone()).and([1; 6].to_vec()))
+            .refuses("negative", given(x.clone()).and([-2, -2].to_vec()))
+            .refuses("leaves out", given(x.clone()).and([-4, 9].to_vec()))
+            .refuses("", given(x.clone()).and([i64::MAX, i64::MAX].to_vec()))
+            .refuses_data("overflow", given(x.to(DType::U8)).and([1, 1].to_vec()).and(300));
+        samples.differs(ConstantPadNd, departures::arithmetic::NUMBERS_FIT);
+    }
 }

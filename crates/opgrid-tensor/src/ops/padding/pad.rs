@@ -43,100 +43,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(PadCircular).kind(&kind::PADDING).implicit(circular);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[1, 2, 3], 0);
-    samples
-        .of(Pad, NUMBERS, |dtype| with_modes(dtype, &["reflect", "replicate"].map(Given::from)), by_name)
-        .refuses("expected constant", given(x.clone()).and([1, 1].to_vec()).and("edge"))
-        .refuses("`value`", given(x.clone()).and([1, 1].to_vec()).and("reflect").and(2.0))
-        .refuses("dimensions", given(x.clone()).and([1; 6].to_vec()).and("replicate"));
-    samples
-        .of(PadEnum, NUMBERS, |dtype| with_modes(dtype, &[0, 1].map(Given::from)), by_number)
-        .refuses("0 to 3", given(x.clone()).and([1, 1].to_vec()).and(4));
-    samples.of(Pad, STORED, |dtype| with_modes(dtype, &["circular".into()]), by_name);
-    samples.of(PadEnum, STORED, |dtype| with_modes(dtype, &[2.into()]), by_number);
-    let constant = |dtype| vec![given(make::numbers(dtype, &[2, 3], 0)).and([0; 2].to_vec())];
-    samples.of(Pad, STORED, constant, |it| Ok(it.tensor("self")?.clone().into()));
-    let circular = |dtype| {
-        let cases: [(&[i64], &[i64]); 4] = [
-            (&[2, 2, 3], &[1, 2]),
-            (&[1, 2, 3], &[-1, 2]),
-            (&[1, 2, 3, 4], &[1, 0, 3, 2]),
-            (&[2, 1, 2, 2, 3], &[0, 1, 2, 0, 0, 1]),
-        ];
-        cases.map(|(sizes, pad)| given(make::numbers(dtype, sizes, 0)).and(pad.to_vec())).to_vec()
-    };
-    samples
-        .of(PadCircular, STORED, circular, |it| padding::reference(it, Mode::Circular, "pad"))
-        .refuses("all but 1 or 2", given(x.clone()).and(Vec::<i64>::new()))
-        .refuses("at most 3", given(x.clone()).and([4, 0].to_vec()))
-        .refuses("leaves nothing", given(x).and([-2, -1].to_vec()));
-    samples.differs(Pad, OF_WHAT_STAYS);
-    samples.differs(PadEnum, OF_WHAT_STAYS);
-    samples.differs(PadCircular, OF_WHAT_STAYS);
-    samples.differs(
-        PadCircular,
-        Difference {
-            id: "sides-go-in-pairs",
-            what: "torch leaves out the last number of an odd count; here it is refused, as in all other modes",
-            why: "a number that is not used is a mistake",
-            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("expected an even count of them"),
-            directed: Some(Directed {
-                operator: "aten::_pad_circular",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::F32, &[1, 1, 2], &[1.0, 2.0]).into()),
-                        ("pad", Argument::Ints(vec![1, 1, 1])),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-}
-
-const OF_WHAT_STAYS: Difference = Difference {
-    id: "circular-frames-of-what-stays",
-    what: "torch repeats more elements in a circular frame than one that leaves out others keeps, from places that it is \
-           writing to; here there are at most as many as stay",
-    why: "results must not be what is left in memory",
-    test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-    when: |seen| {
-        let leaves_out = match seen.argument("pad") {
-            Some(Argument::Ints(pad)) => pad.iter().any(|count| *count < 0),
-            _ => false,
-        };
-        leaves_out && seen.we_refuse("on each side")
-    },
-    directed: None,
-};
-
-fn by_name(it: &Inputs) -> Result<Expected> {
-    let mode: String = it.value("mode")?;
-    let mode = match mode.as_str() {
-        "reflect" => Mode::Reflect,
-        "replicate" => Mode::Replicate,
-        _ => Mode::Circular,
-    };
-    padding::reference(it, mode, "pad")
-}
-
-fn by_number(it: &Inputs) -> Result<Expected> {
-    let mode: i64 = it.value("mode")?;
-    padding::reference(it, [Mode::Reflect, Mode::Replicate, Mode::Circular][mode as usize], "pad")
-}
-
-fn with_modes(dtype: DType, modes: &[Given]) -> Vec<Sample> {
-    let cases: [(&[i64], &[i64]); 3] =
-        [(&[1, 2, 3], &[1, 2]), (&[2, 1, 3, 2], &[1, 0, 1, 2]), (&[1, 1, 2, 3, 2], &[0, 1, 1, 1, 1, 0])];
-    let with_all = |(sizes, pad): (&[i64], &[i64])| {
-        let sample = given(make::numbers(dtype, sizes, 0)).and(pad.to_vec());
-        modes.iter().map(|mode| sample.clone().and(mode.clone())).collect::<Vec<_>>()
-    };
-    cases.into_iter().flat_map(with_all).collect()
-}
-
 fn pad_enum(input: &Tensor, pad: &[i64], mode: i64, value: Option<f64>) -> Result<Tensor> {
     let dims = input.spec()?.sizes().len();
     padding::check(pad, dims)?;
@@ -192,5 +98,109 @@ fn circular(input: &Tensor, pad: &[i64]) -> Result<Tensor> {
     match result.is_same(input) {
         true => crate::ops::Clone.call(input, Some(MemoryFormat::Contiguous)),
         false => result.contiguous(),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[1, 2, 3], 0);
+        samples
+            .of(Pad, NUMBERS, |dtype| with_modes(dtype, &["reflect", "replicate"].map(Given::from)), by_name)
+            .refuses("expected constant", given(x.clone()).and([1, 1].to_vec()).and("edge"))
+            .refuses("`value`", given(x.clone()).and([1, 1].to_vec()).and("reflect").and(2.0))
+            .refuses("dimensions", given(x.clone()).and([1; 6].to_vec()).and("replicate"));
+        samples
+            .of(PadEnum, NUMBERS, |dtype| with_modes(dtype, &[0, 1].map(Given::from)), by_number)
+            .refuses("0 to 3", given(x.clone()).and([1, 1].to_vec()).and(4));
+        samples.of(Pad, STORED, |dtype| with_modes(dtype, &["circular".into()]), by_name);
+        samples.of(PadEnum, STORED, |dtype| with_modes(dtype, &[2.into()]), by_number);
+        let constant = |dtype| vec![given(make::numbers(dtype, &[2, 3], 0)).and([0; 2].to_vec())];
+        samples.of(Pad, STORED, constant, |it| Ok(it.tensor("self")?.clone().into()));
+        let circular = |dtype| {
+            let cases: [(&[i64], &[i64]); 4] = [
+                (&[2, 2, 3], &[1, 2]),
+                (&[1, 2, 3], &[-1, 2]),
+                (&[1, 2, 3, 4], &[1, 0, 3, 2]),
+                (&[2, 1, 2, 2, 3], &[0, 1, 2, 0, 0, 1]),
+            ];
+            cases.map(|(sizes, pad)| given(make::numbers(dtype, sizes, 0)).and(pad.to_vec())).to_vec()
+        };
+        samples
+            .of(PadCircular, STORED, circular, |it| padding::samples::reference(it, Mode::Circular, "pad"))
+            .refuses("all but 1 or 2", given(x.clone()).and(Vec::<i64>::new()))
+            .refuses("at most 3", given(x.clone()).and([4, 0].to_vec()))
+            .refuses("leaves nothing", given(x).and([-2, -1].to_vec()));
+        samples.differs(Pad, OF_WHAT_STAYS);
+        samples.differs(PadEnum, OF_WHAT_STAYS);
+        samples.differs(PadCircular, OF_WHAT_STAYS);
+        samples.differs(
+            PadCircular,
+            Difference {
+                id: "sides-go-in-pairs",
+                what: "torch leaves out the last number of an odd count; here it is refused, as in all other modes",
+                why: "a number that is not used is a mistake",
+                test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                when: |seen| seen.we_refuse("expected an even count of them"),
+                directed: Some(Directed {
+                    operator: "aten::_pad_circular",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::F32, &[1, 1, 2], &[1.0, 2.0]).into()),
+                            ("pad", Argument::Ints(vec![1, 1, 1])),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+    }
+
+    const OF_WHAT_STAYS: Difference = Difference {
+        id: "circular-frames-of-what-stays",
+        what: "torch repeats more elements in a circular frame than one that leaves out others keeps, from places that it is \
+               writing to; here there are at most as many as stay",
+        why: "results must not be what is left in memory",
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| {
+            let leaves_out = match seen.argument("pad") {
+                Some(Argument::Ints(pad)) => pad.iter().any(|count| *count < 0),
+                _ => false,
+            };
+            leaves_out && seen.we_refuse("on each side")
+        },
+        directed: None,
+    };
+
+    fn by_name(it: &Inputs) -> Result<Expected> {
+        let mode: String = it.value("mode")?;
+        let mode = match mode.as_str() {
+            "reflect" => Mode::Reflect,
+            "replicate" => Mode::Replicate,
+            _ => Mode::Circular,
+        };
+        padding::samples::reference(it, mode, "pad")
+    }
+
+    fn by_number(it: &Inputs) -> Result<Expected> {
+        let mode: i64 = it.value("mode")?;
+        padding::samples::reference(
+            it,
+            [Mode::Reflect, Mode::Replicate, Mode::Circular][mode as usize],
+            "pad",
+        )
+    }
+
+    fn with_modes(dtype: DType, modes: &[Given]) -> Vec<Sample> {
+        let cases: [(&[i64], &[i64]); 3] =
+            [(&[1, 2, 3], &[1, 2]), (&[2, 1, 3, 2], &[1, 0, 1, 2]), (&[1, 1, 2, 3, 2], &[0, 1, 1, 1, 1, 0])];
+        let with_all = |(sizes, pad): (&[i64], &[i64])| {
+            let sample = given(make::numbers(dtype, sizes, 0)).and(pad.to_vec());
+            modes.iter().map(|mode| sample.clone().and(mode.clone())).collect::<Vec<_>>()
+        };
+        cases.into_iter().flat_map(with_all).collect()
     }
 }

@@ -50,8 +50,14 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, padding)| padding::derivative(d, MODE, 3, input, padding));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    padding::samples(samples, ReflectionPad1d, MODE, 1);
-    padding::samples(samples, ReflectionPad2d, MODE, 2);
-    padding::samples(samples, ReflectionPad3d, MODE, 3);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        padding::samples::collect(samples, ReflectionPad1d, MODE, 1);
+        padding::samples::collect(samples, ReflectionPad2d, MODE, 2);
+        padding::samples::collect(samples, ReflectionPad3d, MODE, 3);
+    }
 }

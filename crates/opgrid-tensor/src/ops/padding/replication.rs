@@ -50,8 +50,14 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, padding)| padding::derivative(d, MODE, 3, input, padding));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    padding::samples(samples, ReplicationPad1d, MODE, 1);
-    padding::samples(samples, ReplicationPad2d, MODE, 2);
-    padding::samples(samples, ReplicationPad3d, MODE, 3);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        padding::samples::collect(samples, ReplicationPad1d, MODE, 1);
+        padding::samples::collect(samples, ReplicationPad2d, MODE, 2);
+        padding::samples::collect(samples, ReplicationPad3d, MODE, 3);
+    }
 }

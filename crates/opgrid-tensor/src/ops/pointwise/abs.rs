@@ -28,12 +28,21 @@ pub(super) fn register(library: &mut Library) {
     library.family(&ABS).cpu(cpu).derivative(|d, (x,)| d.by(x, [x], |grad, [x]| grad * x.sgn()?));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Abs, NUMBERS, DTypeRule::Part, number::magnitude).tolerance(2.0).in_place_refuses(COMPLEX);
-    samples.differs(Abs, complex::DISTANCES_IN_ROWS);
-    samples.rounds(Abs, pointwise::COMPLEX_ARITHMETIC);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Number => elementwise::unary::<PartOf<T>, T>(out, input, Magnitude::magnitude))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .unary(Abs, NUMBERS, DTypeRule::Part, number::magnitude)
+            .tolerance(2.0)
+            .in_place_refuses(COMPLEX);
+        samples.differs(Abs, complex::samples::DISTANCES_IN_ROWS);
+        samples.rounds(Abs, pointwise::samples::COMPLEX_ARITHMETIC);
+    }
 }

@@ -27,12 +27,18 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Acos, f64::acos, |x| number::off_cuts(x).acos()).tolerance(16.0);
-    samples.differs(Acos, departures::math::NOT_FINITE);
-    samples.rounds(Acos, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, functions::ArcCosine))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Acos, f64::acos, |x| number::off_cuts(x).acos()).tolerance(16.0);
+        samples.differs(Acos, departures::math::NOT_FINITE);
+        samples.rounds(Acos, pointwise::samples::ELEMENTARY);
+    }
 }

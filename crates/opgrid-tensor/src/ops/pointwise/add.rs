@@ -38,27 +38,6 @@ pub(super) fn register(library: &mut Library) {
         .number(AddScalarOut, AddOut);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
-    samples
-        .of(AddTensor, ANY, scaled, reference)
-        .tolerance(2.0)
-        .refuses("does not broadcast", make::misfits())
-        .refuses("must not be a floating-point number", {
-            let x = make::numbers(DType::I64, &[2], 0);
-            given(x.clone()).and(x).named("alpha", 0.5)
-        });
-    samples.of(AddScalar, ANY, make::with_scalar, reference).tolerance(2.0);
-    samples.number_for_tensor(AddTensor);
-    samples.differs_as(AddTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
-    samples.rounds(AddTensor, pointwise::SCALED_SUM);
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let alpha = it.value("alpha")?;
-    it.binary(DTypeRule::Promoted, |a, b| number::plus(a, number::times(alpha, b)))
-}
-
 fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
     let dtype = result_type(&[input, other])?;
     pointwise::check_factor("alpha", alpha, dtype)?;
@@ -71,4 +50,31 @@ fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()
         let alpha = arithmetic::element::<T>(alpha)?.widen();
         elementwise::binary_by::<T, T, T>(out, input, other, InPlace(move |a: Math<T>, b: Math<T>| a.plus(alpha.times(b))))
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
+        samples
+            .of(AddTensor, ANY, scaled, reference)
+            .tolerance(2.0)
+            .refuses("does not broadcast", make::misfits())
+            .refuses("must not be a floating-point number", {
+                let x = make::numbers(DType::I64, &[2], 0);
+                given(x.clone()).and(x).named("alpha", 0.5)
+            });
+        samples.of(AddScalar, ANY, make::with_scalar, reference).tolerance(2.0);
+        samples.number_for_tensor(AddTensor);
+        samples.differs_as(AddTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
+        samples.rounds(AddTensor, pointwise::samples::SCALED_SUM);
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let alpha = it.value("alpha")?;
+        it.binary(DTypeRule::Promoted, |a, b| number::plus(a, number::times(alpha, b)))
+    }
 }

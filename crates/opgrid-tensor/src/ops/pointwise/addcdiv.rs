@@ -32,24 +32,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| make::and_named(make::computed_in(INEXACT, dtype, make::triples(dtype)), "value", 2);
-    samples
-        .of(Addcdiv, INEXACT, inputs, |it| {
-            let value = it.value("value")?;
-            it.ternary(DTypeRule::Promoted, |a, b, c| {
-                number::plus(a, number::over(number::times(value, b), c))
-            })
-        })
-        .tolerance(8.0);
-    samples.differs_as(
-        Addcdiv,
-        &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, pointwise::NUMBER_IN_RANGE],
-    );
-    // A product is larger than its factors.
-    samples.rounds(Addcdiv, Roundings::all(Rounding::Sum(128)));
-}
-
 fn shape(input: &Tensor, first: &Tensor, second: &Tensor, value: Scalar) -> Result<TensorSpec> {
     let divides_integers = [first, second].iter().all(|tensor| {
         let dtype = tensor.dtype();
@@ -74,4 +56,33 @@ fn cpu(input: &Tensor, first: &Tensor, second: &Tensor, value: Scalar, out: &Ten
             a.plus(value.times(b).over(c))
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs =
+            |dtype| make::and_named(make::computed_in(INEXACT, dtype, make::triples(dtype)), "value", 2);
+        samples
+            .of(Addcdiv, INEXACT, inputs, |it| {
+                let value = it.value("value")?;
+                it.ternary(DTypeRule::Promoted, |a, b, c| {
+                    number::plus(a, number::over(number::times(value, b), c))
+                })
+            })
+            .tolerance(8.0);
+        samples.differs_as(
+            Addcdiv,
+            &[
+                departures::arithmetic::SIGN_OF_ZERO,
+                departures::math::NOT_FINITE,
+                pointwise::samples::NUMBER_IN_RANGE,
+            ],
+        );
+        // A product is larger than its factors.
+        samples.rounds(Addcdiv, Roundings::all(Rounding::Sum(128)));
+    }
 }

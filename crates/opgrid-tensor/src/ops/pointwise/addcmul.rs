@@ -30,24 +30,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| make::and_named(make::computed_in(NUMBERS, dtype, make::triples(dtype)), "value", 2);
-    samples
-        .of(Addcmul, NUMBERS, inputs, |it| {
-            let value = it.value("value")?;
-            it.ternary(DTypeRule::Promoted, |a, b, c| {
-                number::plus(a, number::times(c, number::times(value, b)))
-            })
-        })
-        .tolerance(4.0);
-    samples.differs_as(
-        Addcmul,
-        &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, pointwise::NUMBER_IN_RANGE],
-    );
-    // A product is larger than its factors.
-    samples.rounds(Addcmul, Roundings::all(Rounding::Sum(128)));
-}
-
 fn shape(input: &Tensor, first: &Tensor, second: &Tensor, value: Scalar) -> Result<TensorSpec> {
     let spec = pointwise::promoted([("self", input), ("tensor1", first), ("tensor2", second)])?;
     pointwise::check_numbers(spec.dtype())?;
@@ -63,4 +45,33 @@ fn cpu(input: &Tensor, first: &Tensor, second: &Tensor, value: Scalar, out: &Ten
             a.plus(value.times(b).times(c))
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs =
+            |dtype| make::and_named(make::computed_in(NUMBERS, dtype, make::triples(dtype)), "value", 2);
+        samples
+            .of(Addcmul, NUMBERS, inputs, |it| {
+                let value = it.value("value")?;
+                it.ternary(DTypeRule::Promoted, |a, b, c| {
+                    number::plus(a, number::times(c, number::times(value, b)))
+                })
+            })
+            .tolerance(4.0);
+        samples.differs_as(
+            Addcmul,
+            &[
+                departures::arithmetic::SIGN_OF_ZERO,
+                departures::math::NOT_FINITE,
+                pointwise::samples::NUMBER_IN_RANGE,
+            ],
+        );
+        // A product is larger than its factors.
+        samples.rounds(Addcmul, Roundings::all(Rounding::Sum(128)));
+    }
 }

@@ -27,12 +27,18 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Asin, f64::asin, |x| number::off_cuts(x).asin()).tolerance(16.0);
-    samples.differs(Asin, departures::math::NOT_FINITE);
-    samples.rounds(Asin, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, functions::ArcSine))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Asin, f64::asin, |x| number::off_cuts(x).asin()).tolerance(16.0);
+        samples.differs(Asin, departures::math::NOT_FINITE);
+        samples.rounds(Asin, pointwise::samples::ELEMENTARY);
+    }
 }

@@ -26,20 +26,26 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Atan, f64::atan, complex).tolerance(16.0);
-    samples.differs_as(Atan, &[departures::math::NOT_FINITE, departures::functions::INVERSE_TANGENTS]);
-    samples.rounds(Atan, pointwise::ELEMENTARY);
-}
-
-/// On the real axis the result is real, that of NaN too.
-fn complex(x: Complex64) -> Complex64 {
-    match x.re.is_nan() && x.im == 0.0 {
-        true => x,
-        false => number::off_cuts(x).atan(),
-    }
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, functions::ArcTangent))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Atan, f64::atan, complex).tolerance(16.0);
+        samples.differs_as(Atan, &[departures::math::NOT_FINITE, departures::functions::INVERSE_TANGENTS]);
+        samples.rounds(Atan, pointwise::samples::ELEMENTARY);
+    }
+
+    /// On the real axis the result is real, that of NaN too.
+    fn complex(x: Complex64) -> Complex64 {
+        match x.re.is_nan() && x.im == 0.0 {
+            true => x,
+            false => number::off_cuts(x).atan(),
+        }
+    }
 }

@@ -27,15 +27,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .binary(Atan2, ORDERED, DTypeRule::Inexact, |y, x| {
-            Scalar::Float(y.to_complex().re.atan2(x.to_complex().re))
-        })
-        .tolerance(4.0);
-    samples.rounds(Atan2, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = inexact(result_type(&[input, other])?);
     with_dtype!(dtype, T: Float => {
@@ -48,4 +39,19 @@ fn slope(grad: &Tensor, y: &Tensor, x: &Tensor, part: &Tensor) -> Result<Tensor>
     let (y, x) = (y.to_dtype(grad.dtype())?, x.to_dtype(grad.dtype())?);
     let square = ((&x * &x)? + (&y * &y)?)?;
     (grad * part)? * derivatives::where_false(&square.eq_scalar(0)?, &square.reciprocal()?)?
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .binary(Atan2, ORDERED, DTypeRule::Inexact, |y, x| {
+                Scalar::Float(y.to_complex().re.atan2(x.to_complex().re))
+            })
+            .tolerance(4.0);
+        samples.rounds(Atan2, pointwise::samples::ELEMENTARY);
+    }
 }

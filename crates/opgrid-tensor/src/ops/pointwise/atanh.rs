@@ -27,20 +27,26 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Atanh, f64::atanh, complex).tolerance(16.0);
-    samples.differs_as(Atanh, &[departures::math::NOT_FINITE, departures::functions::INVERSE_TANGENTS]);
-    samples.rounds(Atanh, pointwise::ELEMENTARY);
-}
-
-/// At the poles the real part is infinite.
-fn complex(x: Complex64) -> Complex64 {
-    match x.re.abs() == 1.0 && x.im == 0.0 {
-        true => Complex64::new(x.re * f64::INFINITY, x.im),
-        false => number::off_cuts(x).atanh(),
-    }
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, functions::AreaTangent))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Atanh, f64::atanh, complex).tolerance(16.0);
+        samples.differs_as(Atanh, &[departures::math::NOT_FINITE, departures::functions::INVERSE_TANGENTS]);
+        samples.rounds(Atanh, pointwise::samples::ELEMENTARY);
+    }
+
+    /// At the poles the real part is infinite.
+    fn complex(x: Complex64) -> Complex64 {
+        match x.re.abs() == 1.0 && x.im == 0.0 {
+            true => Complex64::new(x.re * f64::INFINITY, x.im),
+            false => number::off_cuts(x).atanh(),
+        }
+    }
 }

@@ -45,18 +45,30 @@ pub(super) fn register(library: &mut Library) {
         .alias(IandScalar, BitwiseAndInplaceScalar);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    bits::samples(samples, (BitwiseAndTensor, BitwiseAndScalar, BitwiseAndScalarTensor), of_numbers);
-    samples.alias(AndTensor, BitwiseAndTensor);
-    samples.alias(AndScalar, BitwiseAndScalar);
-    bits::in_place_samples(samples, (IandTensor, IandScalar), INTEGRAL, |a, b, _| of_numbers(a, b));
-}
-
-fn of_numbers(a: Scalar, b: Scalar) -> Scalar {
-    number::of_two(a, b, |a, b| a & b, |a, b| a & b, |_, _| f64::NAN, |a, _| a)
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Integral => elementwise::binary::<T, T, T>(out, input, other, Bits::and))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        bits::samples::collect(
+            samples,
+            (BitwiseAndTensor, BitwiseAndScalar, BitwiseAndScalarTensor),
+            of_numbers,
+        );
+        samples.alias(AndTensor, BitwiseAndTensor);
+        samples.alias(AndScalar, BitwiseAndScalar);
+        bits::samples::in_place_samples(samples, (IandTensor, IandScalar), INTEGRAL, |a, b, _| {
+            of_numbers(a, b)
+        });
+    }
+
+    fn of_numbers(a: Scalar, b: Scalar) -> Scalar {
+        number::of_two(a, b, |a, b| a & b, |a, b| a & b, |_, _| f64::NAN, |a, _| a)
+    }
 }

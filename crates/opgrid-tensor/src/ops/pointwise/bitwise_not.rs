@@ -25,13 +25,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&BITWISE_NOT).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(BitwiseNot, INTEGRAL, DTypeRule::Promoted, |x| match x {
-        Scalar::Bool(x) => Scalar::Bool(!x),
-        x => Scalar::Int(-1 - number::whole(x)),
-    });
-}
-
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     pointwise::check_integral(input.spec()?.dtype())?;
     pointwise::promoted([("self", input)])
@@ -39,4 +32,17 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Integral => elementwise::unary::<T, T>(out, input, Bits::inverted))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(BitwiseNot, INTEGRAL, DTypeRule::Promoted, |x| match x {
+            Scalar::Bool(x) => Scalar::Bool(!x),
+            x => Scalar::Int(-1 - number::whole(x)),
+        });
+    }
 }

@@ -45,18 +45,30 @@ pub(super) fn register(library: &mut Library) {
         .alias(IorScalar, BitwiseOrInplaceScalar);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    bits::samples(samples, (BitwiseOrTensor, BitwiseOrScalar, BitwiseOrScalarTensor), of_numbers);
-    samples.alias(OrTensor, BitwiseOrTensor);
-    samples.alias(OrScalar, BitwiseOrScalar);
-    bits::in_place_samples(samples, (IorTensor, IorScalar), INTEGRAL, |a, b, _| of_numbers(a, b));
-}
-
-fn of_numbers(a: Scalar, b: Scalar) -> Scalar {
-    number::of_two(a, b, |a, b| a | b, |a, b| a | b, |_, _| f64::NAN, |a, _| a)
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Integral => elementwise::binary::<T, T, T>(out, input, other, Bits::or))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        bits::samples::collect(
+            samples,
+            (BitwiseOrTensor, BitwiseOrScalar, BitwiseOrScalarTensor),
+            of_numbers,
+        );
+        samples.alias(OrTensor, BitwiseOrTensor);
+        samples.alias(OrScalar, BitwiseOrScalar);
+        bits::samples::in_place_samples(samples, (IorTensor, IorScalar), INTEGRAL, |a, b, _| {
+            of_numbers(a, b)
+        });
+    }
+
+    fn of_numbers(a: Scalar, b: Scalar) -> Scalar {
+        number::of_two(a, b, |a, b| a | b, |a, b| a | b, |_, _| f64::NAN, |a, _| a)
+    }
 }

@@ -48,39 +48,6 @@ pub(super) fn register(library: &mut Library) {
         .alias(IrshiftScalar, BitwiseRightShiftInplaceTensorScalar);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let reference = |it: &Inputs| {
-        let bits = 8 * it.common_dtype(&["self", "other"])?.size_in_bytes() as i64;
-        it.binary(DTypeRule::Promoted, |a, b| of_numbers(a, b, bits))
-    };
-    let numbers = |dtype| make::computed_in(INTEGERS, dtype, make::with_scalar(dtype));
-    samples.of(
-        BitwiseRightShiftTensor,
-        INTEGERS,
-        |dtype| make::computed_in(INTEGERS, dtype, make::pairs(dtype)),
-        reference,
-    );
-    samples.of(BitwiseRightShiftTensorScalar, INTEGERS, numbers, reference);
-    samples.of(
-        BitwiseRightShiftScalarTensor,
-        INTEGERS,
-        |dtype| make::computed_in(INTEGERS, dtype, make::number_first(make::with_scalar(dtype))),
-        reference,
-    );
-    samples.alias(RshiftTensor, BitwiseRightShiftTensor);
-    samples.alias(RshiftScalar, BitwiseRightShiftTensorScalar);
-    bits::in_place_samples(samples, (IrshiftTensor, IrshiftScalar), INTEGERS, |a, b, dtype| {
-        of_numbers(a, b, 8 * dtype.size_in_bytes() as i64)
-    });
-}
-
-/// What integers of that width give: what leads beyond it is moved by all places.
-fn of_numbers(a: Scalar, b: Scalar, bits: i64) -> Scalar {
-    let (value, count) = (number::whole(a), number::whole(b));
-    let count = if (0..bits).contains(&count) { count } else { 64 };
-    Scalar::Int(if count >= 63 { value >> 63 } else { value >> count })
-}
-
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     let spec = bits::of_two(input, other)?;
     pointwise::check_numbers(spec.dtype()).map(|()| spec)
@@ -89,4 +56,43 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Integer => elementwise::binary::<T, T, T>(out, input, other, Shift::shifted_right))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let reference = |it: &Inputs| {
+            let bits = 8 * it.common_dtype(&["self", "other"])?.size_in_bytes() as i64;
+            it.binary(DTypeRule::Promoted, |a, b| of_numbers(a, b, bits))
+        };
+        let numbers = |dtype| make::computed_in(INTEGERS, dtype, make::with_scalar(dtype));
+        samples.of(
+            BitwiseRightShiftTensor,
+            INTEGERS,
+            |dtype| make::computed_in(INTEGERS, dtype, make::pairs(dtype)),
+            reference,
+        );
+        samples.of(BitwiseRightShiftTensorScalar, INTEGERS, numbers, reference);
+        samples.of(
+            BitwiseRightShiftScalarTensor,
+            INTEGERS,
+            |dtype| make::computed_in(INTEGERS, dtype, make::number_first(make::with_scalar(dtype))),
+            reference,
+        );
+        samples.alias(RshiftTensor, BitwiseRightShiftTensor);
+        samples.alias(RshiftScalar, BitwiseRightShiftTensorScalar);
+        bits::samples::in_place_samples(samples, (IrshiftTensor, IrshiftScalar), INTEGERS, |a, b, dtype| {
+            of_numbers(a, b, 8 * dtype.size_in_bytes() as i64)
+        });
+    }
+
+    /// What integers of that width give: what leads beyond it is moved by all places.
+    fn of_numbers(a: Scalar, b: Scalar, bits: i64) -> Scalar {
+        let (value, count) = (number::whole(a), number::whole(b));
+        let count = if (0..bits).contains(&count) { count } else { 64 };
+        Scalar::Int(if count >= 63 { value >> 63 } else { value >> count })
+    }
 }

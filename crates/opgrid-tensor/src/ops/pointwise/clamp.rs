@@ -44,34 +44,41 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(Clamp, Difference {
-            id: "complex-bounds",
-            what: "torch takes complex bounds without an imaginary part; here complex numbers have no order in \
-               any form",
-            why: "whether a program is right must not depend on its data",
-            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| {
-            let is_complex = seen.numbers().any(|number| matches!(number, Scalar::Complex(_)));
-            is_complex && seen.we_refuse("expected a dtype with an order")
-        },
-            directed: Some(Directed { operator: "aten::clamp", arguments: || vec![("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()), ("min", Scalar::Complex(Complex64::new(1.5, 0.0)).into())], needs: None }),
-        });
-    clamp::samples_by_numbers(samples, Clamp, clamp::numbers);
-    let inputs = |dtype| {
-        let triples = make::computed_in(REAL, dtype, make::triples(dtype));
-        // A single bound is fine for bools, too.
-        let single = if dtype == DType::Bool { Vec::new() } else { clamp::one_tensor(dtype) };
-        triples.into_iter().chain(single).collect()
-    };
-    clamp::samples_by_tensors(samples, ClampTensor, REAL, inputs);
-    samples.differs_as(Clamp, &[departures::arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
-}
-
 fn cpu(input: &Tensor, low: Option<Scalar>, high: Option<Scalar>, out: &Tensor) -> Result<()> {
     kernels::clamp::by_numbers(out, input, clamp::dtype_by_numbers(input, low, high)?, low, high)
 }
 
 fn tensor_cpu(input: &Tensor, low: Option<&Tensor>, high: Option<&Tensor>, out: &Tensor) -> Result<()> {
     kernels::clamp::by_tensors(out, input, clamp::dtype_by_tensors(input, low, high)?, low, high)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(Clamp, Difference {
+                id: "complex-bounds",
+                what: "torch takes complex bounds without an imaginary part; here complex numbers have no order in \
+                   any form",
+                why: "whether a program is right must not depend on its data",
+                test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                when: |seen| {
+                let is_complex = seen.numbers().any(|number| matches!(number, Scalar::Complex(_)));
+                is_complex && seen.we_refuse("expected a dtype with an order")
+            },
+                directed: Some(Directed { operator: "aten::clamp", arguments: || vec![("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()), ("min", Scalar::Complex(Complex64::new(1.5, 0.0)).into())], needs: None }),
+            });
+        clamp::samples::by_numbers(samples, Clamp, clamp::samples::numbers);
+        let inputs = |dtype| {
+            let triples = make::computed_in(REAL, dtype, make::triples(dtype));
+            // A single bound is fine for bools, too.
+            let single = if dtype == DType::Bool { Vec::new() } else { clamp::samples::one_tensor(dtype) };
+            triples.into_iter().chain(single).collect()
+        };
+        clamp::samples::by_tensors(samples, ClampTensor, REAL, inputs);
+        samples
+            .differs_as(Clamp, &[departures::arithmetic::SIGN_OF_ZERO, pointwise::samples::NUMBER_IN_RANGE]);
+    }
 }

@@ -55,8 +55,17 @@ pub(super) fn register(library: &mut Library) {
         });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    clamp::samples_by_numbers(samples, ClampMax, clamp::one_number);
-    clamp::samples_by_tensors(samples, ClampMaxTensor, ORDERED, clamp::one_tensor);
-    samples.differs_as(ClampMax, &[departures::arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        clamp::samples::by_numbers(samples, ClampMax, clamp::samples::one_number);
+        clamp::samples::by_tensors(samples, ClampMaxTensor, ORDERED, clamp::samples::one_tensor);
+        samples.differs_as(
+            ClampMax,
+            &[departures::arithmetic::SIGN_OF_ZERO, pointwise::samples::NUMBER_IN_RANGE],
+        );
+    }
 }

@@ -39,15 +39,21 @@ pub(super) fn register(library: &mut Library) {
         .number(CopysignScalarOut, CopysignOut);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let function = |a: Scalar, b: Scalar| Scalar::Float(a.to_complex().re.copysign(b.to_complex().re));
-    samples.binary(CopysignTensor, ORDERED, DTypeRule::Inexact, function);
-    samples.beside_number(CopysignScalar, ORDERED, DTypeRule::Inexact, function);
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = inexact(result_type(&[input, other])?);
     with_dtype!(dtype, T: Float => {
         elementwise::binary::<T, T, T>(out, input, other, Math::<T>::copysign)
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let function = |a: Scalar, b: Scalar| Scalar::Float(a.to_complex().re.copysign(b.to_complex().re));
+        samples.binary(CopysignTensor, ORDERED, DTypeRule::Inexact, function);
+        samples.beside_number(CopysignScalar, ORDERED, DTypeRule::Inexact, function);
+    }
 }

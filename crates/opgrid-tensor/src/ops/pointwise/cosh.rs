@@ -26,12 +26,18 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| derivatives::chained(grad, &x.sinh()?)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Cosh, f64::cosh, Complex64::cosh).tolerance(16.0);
-    samples.differs_as(Cosh, &[departures::math::NOT_FINITE, departures::math::HALF_OF_EXPONENTIALS]);
-    samples.rounds(Cosh, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, functions::HyperbolicCosine))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Cosh, f64::cosh, Complex64::cosh).tolerance(16.0);
+        samples.differs_as(Cosh, &[departures::math::NOT_FINITE, departures::math::HALF_OF_EXPONENTIALS]);
+        samples.rounds(Cosh, pointwise::samples::ELEMENTARY);
+    }
 }

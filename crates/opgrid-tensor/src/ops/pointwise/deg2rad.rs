@@ -29,15 +29,21 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [], |grad, []| grad.mul_scalar(PI / 180.0)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let radians = |x: Scalar| Scalar::Float(x.to_complex().re * (PI / 180.0));
-    samples.unary(Deg2rad, ORDERED, DTypeRule::Inexact, radians).tolerance(2.0);
-    samples.rounds(Deg2rad, Roundings::all(Rounding::Result(2)));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Float => {
         let factor = arithmetic::element::<Math<T>>(Scalar::Float(PI / 180.0))?;
         elementwise::unary::<T, T>(out, input, move |x| x.times(factor))
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let radians = |x: Scalar| Scalar::Float(x.to_complex().re * (PI / 180.0));
+        samples.unary(Deg2rad, ORDERED, DTypeRule::Inexact, radians).tolerance(2.0);
+        samples.rounds(Deg2rad, Roundings::all(Rounding::Result(2)));
+    }
 }

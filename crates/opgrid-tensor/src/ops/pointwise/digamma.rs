@@ -29,13 +29,19 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| grad * derivatives::trigamma(x)?));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .unary(Digamma, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, number::digamma, |x| x))
-        .tolerance(64.0);
-    samples.rounds(Digamma, Roundings::all(Rounding::Near(16)).complex(Rounding::Near(64)));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary::<T, T>(out, input, Special::digamma))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .unary(Digamma, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, number::digamma, |x| x))
+            .tolerance(64.0);
+        samples.rounds(Digamma, Roundings::all(Rounding::Near(16)).complex(Rounding::Near(64)));
+    }
 }

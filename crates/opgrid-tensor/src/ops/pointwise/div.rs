@@ -37,19 +37,6 @@ pub(super) fn register(library: &mut Library) {
         .number(DivScalarOut, DivOut);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(DivTensor, ANY, make::pairs_to_divide, |it| it.binary(DTypeRule::Inexact, number::over))
-        .tolerance(4.0)
-        .refuses("does not broadcast", make::misfits());
-    samples
-        .of(DivScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Inexact, number::over))
-        .tolerance(4.0);
-    samples.number_for_tensor(DivTensor);
-    samples.differs_as(DivTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
-    samples.rounds(DivTensor, pointwise::COMPLEX_ARITHMETIC);
-}
-
 pub(super) fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     pointwise::inexact([("self", input), ("other", other)])
 }
@@ -75,4 +62,23 @@ pub(super) fn quotient(d: &Recorder<'_>, input: &Tensor, other: &Tensor) -> Resu
     d.by(other, [input, other], |grad, [input, other]| {
         derivatives::chained(&(-grad)?, &((input / other)? / other)?)
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(DivTensor, ANY, make::pairs_to_divide, |it| it.binary(DTypeRule::Inexact, number::over))
+            .tolerance(4.0)
+            .refuses("does not broadcast", make::misfits());
+        samples
+            .of(DivScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Inexact, number::over))
+            .tolerance(4.0);
+        samples.number_for_tensor(DivTensor);
+        samples.differs_as(DivTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
+        samples.rounds(DivTensor, pointwise::samples::COMPLEX_ARITHMETIC);
+    }
 }

@@ -44,97 +44,6 @@ pub(super) fn register(library: &mut Library) {
         .number(DivScalarModeOut, DivOutMode);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::nonzero(DType::I32, &[2], 0);
-    let no_mode = given(x.clone()).and(x.clone()).named("rounding_mode", "up");
-    let by_zero = given(x).and(Plain::number(DType::I32, 0)).named("rounding_mode", "floor");
-    samples
-        .of(DivTensorMode, REAL, rounded_pairs, rounded_reference)
-        .refuses("rounding_mode", no_mode)
-        .refuses_data("zero", by_zero);
-    samples.of(DivScalarMode, ORDERED, |dtype| rounded(make::with_number(dtype)), rounded_reference);
-    samples.differs(DivTensorMode, Difference {
-        id: "smallest-integer-by-minus-one",
-        what: "torch dies of a signal; here the quotient wraps around to the smallest integer as sums and \
-               products do",
-        why: "a process must not die of its data",
-        test: ("opgrid-tensor/tests/all/differences/numbers.rs", "the_smallest_integer_divided_by_minus_one_wraps"),
-        when: |seen| {
-            let has = |name: &str, is_such: &dyn Fn(f64) -> bool| {
-                let of_tensor = seen.tensor(name).is_some_and(|tensor| tensor.elements.iter().any(|x| is_such(x.re)));
-                of_tensor || seen.number(name).is_some_and(|number| is_such(number.to_complex().re))
-            };
-            let dies = seen.argument("rounding_mode").is_some() && seen.torch_refuses(differences::DIED);
-            // A number beyond the range wraps around, to -1 among others.
-            let is_minus_one = |x: f64| x == -1.0 || x.abs() > f64::from(i32::MAX);
-            dies && has("self", &|x| x <= f64::from(i32::MIN)) && has("other", &is_minus_one)
-        },
-        directed: Some(Directed {
- operator: "aten::div.Tensor_mode",
- arguments: || vec![("self", Operand::rows(0, DType::I64, &[1], &[i64::MIN as f64]).into()), ("other", Operand::rows(1, DType::I64, &[1], &[-1.0]).into()), ("rounding_mode", Argument::Text("trunc".to_owned()))], needs: None }),
-    });
-    samples.differs(
-        DivTensorMode,
-        Difference {
-            id: "quotients-of-16-bit-floats-are-cut-once",
-            what: "torch rounds quotients of 16-bit floats to 16 bits before it cuts their fraction, in some \
-               paths; here the fraction is cut first",
-            why: "rounded first, a quotient below a whole number becomes that number",
-            test: (
-                "opgrid-tensor/tests/all/differences/numbers.rs",
-                "quotients_are_cut_before_they_are_rounded",
-            ),
-            when: |seen| {
-                let step = |torch: &Complex64| match seen.meets_dtype(&[DType::BF16]) {
-                    true => torch.norm() / 128.0,
-                    false => torch.norm() / 1024.0,
-                };
-                let is_next = |(_, ours, torch): &(DType, Complex64, Complex64)| {
-                    (ours - torch).norm() <= step(torch).max(1.0)
-                };
-                let is_rounded = seen.argument("rounding_mode").is_some();
-                is_rounded && seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.each(is_next)
-            },
-            directed: Some(Directed {
-                operator: "aten::div.Tensor_mode",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::BF16, &[16], &[3.0; 16]).into()),
-                        ("other", Operand::rows(1, DType::BF16, &[16], &[0.30078125; 16]).into()),
-                        ("rounding_mode", Argument::Text("trunc".to_owned())),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-}
-
-/// Pairs with both ways of rounding. With another dtype beside them bools are numbers.
-fn rounded_pairs(dtype: DType) -> Vec<Sample> {
-    let mut pairs = make::pairs_to_divide(dtype);
-    if dtype == DType::Bool {
-        let is_bool = |argument: &Given| argument.tensors().iter().all(|tensor| tensor.dtype() == dtype);
-        pairs.retain(|sample| sample.arguments().all(is_bool));
-    }
-    rounded(pairs)
-}
-
-/// Each sample with both ways of rounding.
-fn rounded(samples: Vec<Sample>) -> Vec<Sample> {
-    let both = |sample: Sample| ["trunc", "floor"].map(|mode| sample.clone().named("rounding_mode", mode));
-    samples.into_iter().flat_map(both).collect()
-}
-
-fn rounded_reference(it: &Inputs) -> Result<Expected> {
-    let floor = it.value::<String>("rounding_mode")? == "floor";
-    it.binary(DTypeRule::Promoted, |a, b| match (a, b) {
-        (a, b) if floor => number::floored(a, b),
-        (Scalar::Int(a), Scalar::Int(b)) => Scalar::Int(a.wrapping_div(b)),
-        (a, b) => number::inexact(number::over(a, b), f64::trunc, |quotient| quotient),
-    })
-}
-
 fn shape(input: &Tensor, other: &Tensor, mode: Option<&str>) -> Result<TensorSpec> {
     if Rounding::named(mode)?.is_none() {
         return div::shape(input, other);
@@ -188,5 +97,103 @@ impl Tensor {
     /// ```
     pub fn div_rounded<'m>(&self, other: &Self, rounding_mode: impl Into<Option<&'m str>>) -> Result<Self> {
         DivTensorMode.call(self, other, rounding_mode.into())
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::nonzero(DType::I32, &[2], 0);
+        let no_mode = given(x.clone()).and(x.clone()).named("rounding_mode", "up");
+        let by_zero = given(x).and(Plain::number(DType::I32, 0)).named("rounding_mode", "floor");
+        samples
+            .of(DivTensorMode, REAL, rounded_pairs, rounded_reference)
+            .refuses("rounding_mode", no_mode)
+            .refuses_data("zero", by_zero);
+        samples.of(DivScalarMode, ORDERED, |dtype| rounded(make::with_number(dtype)), rounded_reference);
+        samples.differs(DivTensorMode, Difference {
+            id: "smallest-integer-by-minus-one",
+            what: "torch dies of a signal; here the quotient wraps around to the smallest integer as sums and \
+                   products do",
+            why: "a process must not die of its data",
+            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "the_smallest_integer_divided_by_minus_one_wraps"),
+            when: |seen| {
+                let has = |name: &str, is_such: &dyn Fn(f64) -> bool| {
+                    let of_tensor = seen.tensor(name).is_some_and(|tensor| tensor.elements.iter().any(|x| is_such(x.re)));
+                    of_tensor || seen.number(name).is_some_and(|number| is_such(number.to_complex().re))
+                };
+                let dies = seen.argument("rounding_mode").is_some() && seen.torch_refuses(differences::DIED);
+                // A number beyond the range wraps around, to -1 among others.
+                let is_minus_one = |x: f64| x == -1.0 || x.abs() > f64::from(i32::MAX);
+                dies && has("self", &|x| x <= f64::from(i32::MIN)) && has("other", &is_minus_one)
+            },
+            directed: Some(Directed {
+     operator: "aten::div.Tensor_mode",
+     arguments: || vec![("self", Operand::rows(0, DType::I64, &[1], &[i64::MIN as f64]).into()), ("other", Operand::rows(1, DType::I64, &[1], &[-1.0]).into()), ("rounding_mode", Argument::Text("trunc".to_owned()))], needs: None }),
+        });
+        samples.differs(
+            DivTensorMode,
+            Difference {
+                id: "quotients-of-16-bit-floats-are-cut-once",
+                what: "torch rounds quotients of 16-bit floats to 16 bits before it cuts their fraction, in some \
+                   paths; here the fraction is cut first",
+                why: "rounded first, a quotient below a whole number becomes that number",
+                test: (
+                    "opgrid-tensor/tests/all/differences/numbers.rs",
+                    "quotients_are_cut_before_they_are_rounded",
+                ),
+                when: |seen| {
+                    let step = |torch: &Complex64| match seen.meets_dtype(&[DType::BF16]) {
+                        true => torch.norm() / 128.0,
+                        false => torch.norm() / 1024.0,
+                    };
+                    let is_next = |(_, ours, torch): &(DType, Complex64, Complex64)| {
+                        (ours - torch).norm() <= step(torch).max(1.0)
+                    };
+                    let is_rounded = seen.argument("rounding_mode").is_some();
+                    is_rounded && seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.each(is_next)
+                },
+                directed: Some(Directed {
+                    operator: "aten::div.Tensor_mode",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::BF16, &[16], &[3.0; 16]).into()),
+                            ("other", Operand::rows(1, DType::BF16, &[16], &[0.30078125; 16]).into()),
+                            ("rounding_mode", Argument::Text("trunc".to_owned())),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+    }
+
+    /// Pairs with both ways of rounding. With another dtype beside them bools are numbers.
+    fn rounded_pairs(dtype: DType) -> Vec<Sample> {
+        let mut pairs = make::pairs_to_divide(dtype);
+        if dtype == DType::Bool {
+            let is_bool = |argument: &Given| argument.tensors().iter().all(|tensor| tensor.dtype() == dtype);
+            pairs.retain(|sample| sample.arguments().all(is_bool));
+        }
+        rounded(pairs)
+    }
+
+    /// Each sample with both ways of rounding.
+    fn rounded(samples: Vec<Sample>) -> Vec<Sample> {
+        let both =
+            |sample: Sample| ["trunc", "floor"].map(|mode| sample.clone().named("rounding_mode", mode));
+        samples.into_iter().flat_map(both).collect()
+    }
+
+    fn rounded_reference(it: &Inputs) -> Result<Expected> {
+        let floor = it.value::<String>("rounding_mode")? == "floor";
+        it.binary(DTypeRule::Promoted, |a, b| match (a, b) {
+            (a, b) if floor => number::floored(a, b),
+            (Scalar::Int(a), Scalar::Int(b)) => Scalar::Int(a.wrapping_div(b)),
+            (a, b) => number::inexact(number::over(a, b), f64::trunc, |quotient| quotient),
+        })
     }
 }

@@ -28,12 +28,20 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Erf, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, libm::erf, |x| x)).tolerance(16.0);
-    samples.rounds(Erf, pointwise::ELEMENTARY);
-    samples.differs(Erf, departures::special::SMALLEST_OF_ERF);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary_by::<T, T>(out, input, special::ErrorFunction))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .unary(Erf, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, libm::erf, |x| x))
+            .tolerance(16.0);
+        samples.rounds(Erf, pointwise::samples::ELEMENTARY);
+        samples.differs(Erf, departures::special::SMALLEST_OF_ERF);
+    }
 }

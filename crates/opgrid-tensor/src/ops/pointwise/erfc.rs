@@ -29,13 +29,19 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .unary(Erfc, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, libm::erfc, |x| x))
-        .tolerance(16.0);
-    samples.rounds(Erfc, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary_by::<T, T>(out, input, special::ErrorFunctionComplement))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .unary(Erfc, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, libm::erfc, |x| x))
+            .tolerance(16.0);
+        samples.rounds(Erfc, pointwise::samples::ELEMENTARY);
+    }
 }

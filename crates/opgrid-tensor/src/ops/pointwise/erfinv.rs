@@ -29,13 +29,19 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .unary(Erfinv, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, number::erf_inverse, |x| x))
-        .tolerance(64.0);
-    samples.rounds(Erfinv, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary_by::<T, T>(out, input, special::ErrorFunctionInverse))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .unary(Erfinv, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, number::erf_inverse, |x| x))
+            .tolerance(64.0);
+        samples.rounds(Erfinv, pointwise::samples::ELEMENTARY);
+    }
 }

@@ -27,12 +27,18 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Exp2, f64::exp2, |x| (x * std::f64::consts::LN_2).exp()).tolerance(16.0);
-    samples.differs(Exp2, departures::math::NOT_FINITE);
-    samples.rounds(Exp2, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, functions::PowerOfTwo))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Exp2, f64::exp2, |x| (x * std::f64::consts::LN_2).exp()).tolerance(16.0);
+        samples.differs(Exp2, departures::math::NOT_FINITE);
+        samples.rounds(Exp2, pointwise::samples::ELEMENTARY);
+    }
 }

@@ -63,67 +63,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        FloatPowerTensorTensor,
-        Difference {
-            id: "float-powers-lie-as-the-exponents",
-            what: "torch lays the float powers of a number in rows; here they lie as the exponents",
-            why: "one rule for all operators",
-            test: (
-                "opgrid-tensor/tests/all/differences/layouts.rs",
-                "powers_of_a_number_lie_as_the_exponents",
-            ),
-            when: |seen| seen.part == Part::Strides && seen.operator.starts_with("aten::float_power.Scalar"),
-            directed: None,
-        },
-    );
-    samples.differs_as(FloatPowerTensorTensor, &[departures::math::NOT_FINITE, departures::math::FAR_POWERS]);
-    let reference = |it: &Inputs| {
-        let [a, b] = [it.operand("self")?, it.operand("exponent")?];
-        let dtype =
-            if a.dtype().is_complex() || b.dtype().is_complex() { DType::Complex128 } else { DType::F64 };
-        let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
-        Ok(Plain::from_fn(dtype, &sizes, |position| {
-            number::power(naive::convert(a.at(position), dtype), naive::convert(b.at(position), dtype))
-        })
-        .into())
-    };
-    let pairs = |dtype| -> Vec<Sample> {
-        let shapes: [(&[i64], &[i64]); 4] = [(&[2, 3], &[3]), (&[], &[]), (&[0], &[1]), (&[2, 37], &[2, 37])];
-        let mixed = given(bases_of(dtype, &[3])).and(exponents(DType::I32, &[2, 1]));
-        shapes
-            .map(|(a, b)| given(bases_of(dtype, a)).and(exponents(dtype, b)))
-            .into_iter()
-            .chain([mixed])
-            .collect()
-    };
-    let doubles = [DType::F64, DType::Complex128];
-    let others: Vec<DType> = ANY.iter().copied().filter(|dtype| !doubles.contains(dtype)).collect();
-    samples.of(FloatPowerTensorTensor, ANY, pairs, reference).tolerance(16.0).in_place_refuses(&others);
-    let numbers = |dtype| -> Vec<Sample> {
-        let one = |exponent: Scalar| given(bases_of(dtype, &[2, 3])).and(exponent);
-        let edges = [given(bases_of(dtype, &[])).and(2), given(bases_of(dtype, &[0])).and(2)];
-        [Scalar::Int(2), Scalar::Float(0.5), Scalar::Float(-1.5)].map(one).into_iter().chain(edges).collect()
-    };
-    samples.of(FloatPowerTensorScalar, ANY, numbers, reference).tolerance(16.0).in_place_refuses(&others);
-    let bases = |dtype| -> Vec<Sample> {
-        let one = |base: Scalar| given(base).and(exponents(dtype, &[4]));
-        let edges = [given(2).and(exponents(dtype, &[])), given(2).and(exponents(dtype, &[0]))];
-        [Scalar::Int(2), Scalar::Float(1.5)].map(one).into_iter().chain(edges).collect()
-    };
-    samples.of(FloatPowerScalar, ANY, bases, reference).tolerance(16.0);
-    samples.rounds(FloatPowerTensorTensor, Roundings::all(Rounding::Power(4)));
-}
-
-fn bases_of(dtype: DType, sizes: &[i64]) -> Plain {
-    make::nonzero(dtype, sizes, 1)
-}
-
-fn exponents(dtype: DType, sizes: &[i64]) -> Plain {
-    Plain::of(dtype, sizes, &[2, 0, 3, 1])
-}
-
 /// The dtype of the powers.
 fn of(operands: &[&Tensor]) -> Result<DType> {
     for operand in operands {
@@ -159,5 +98,82 @@ fn check(name: &str, written: &Tensor, dtype: DType) -> Result<()> {
             "argument `{name}` has dtype {}, expected {dtype}, which powers are computed in; convert it first",
             written.dtype()
         ))),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(
+            FloatPowerTensorTensor,
+            Difference {
+                id: "float-powers-lie-as-the-exponents",
+                what: "torch lays the float powers of a number in rows; here they lie as the exponents",
+                why: "one rule for all operators",
+                test: (
+                    "opgrid-tensor/tests/all/differences/layouts.rs",
+                    "powers_of_a_number_lie_as_the_exponents",
+                ),
+                when: |seen| {
+                    seen.part == Part::Strides && seen.operator.starts_with("aten::float_power.Scalar")
+                },
+                directed: None,
+            },
+        );
+        samples.differs_as(
+            FloatPowerTensorTensor,
+            &[departures::math::NOT_FINITE, departures::math::FAR_POWERS],
+        );
+        let reference = |it: &Inputs| {
+            let [a, b] = [it.operand("self")?, it.operand("exponent")?];
+            let dtype =
+                if a.dtype().is_complex() || b.dtype().is_complex() { DType::Complex128 } else { DType::F64 };
+            let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
+            Ok(Plain::from_fn(dtype, &sizes, |position| {
+                number::power(naive::convert(a.at(position), dtype), naive::convert(b.at(position), dtype))
+            })
+            .into())
+        };
+        let pairs = |dtype| -> Vec<Sample> {
+            let shapes: [(&[i64], &[i64]); 4] =
+                [(&[2, 3], &[3]), (&[], &[]), (&[0], &[1]), (&[2, 37], &[2, 37])];
+            let mixed = given(bases_of(dtype, &[3])).and(exponents(DType::I32, &[2, 1]));
+            shapes
+                .map(|(a, b)| given(bases_of(dtype, a)).and(exponents(dtype, b)))
+                .into_iter()
+                .chain([mixed])
+                .collect()
+        };
+        let doubles = [DType::F64, DType::Complex128];
+        let others: Vec<DType> = ANY.iter().copied().filter(|dtype| !doubles.contains(dtype)).collect();
+        samples.of(FloatPowerTensorTensor, ANY, pairs, reference).tolerance(16.0).in_place_refuses(&others);
+        let numbers = |dtype| -> Vec<Sample> {
+            let one = |exponent: Scalar| given(bases_of(dtype, &[2, 3])).and(exponent);
+            let edges = [given(bases_of(dtype, &[])).and(2), given(bases_of(dtype, &[0])).and(2)];
+            [Scalar::Int(2), Scalar::Float(0.5), Scalar::Float(-1.5)]
+                .map(one)
+                .into_iter()
+                .chain(edges)
+                .collect()
+        };
+        samples.of(FloatPowerTensorScalar, ANY, numbers, reference).tolerance(16.0).in_place_refuses(&others);
+        let bases = |dtype| -> Vec<Sample> {
+            let one = |base: Scalar| given(base).and(exponents(dtype, &[4]));
+            let edges = [given(2).and(exponents(dtype, &[])), given(2).and(exponents(dtype, &[0]))];
+            [Scalar::Int(2), Scalar::Float(1.5)].map(one).into_iter().chain(edges).collect()
+        };
+        samples.of(FloatPowerScalar, ANY, bases, reference).tolerance(16.0);
+        samples.rounds(FloatPowerTensorTensor, Roundings::all(Rounding::Power(4)));
+    }
+
+    fn bases_of(dtype: DType, sizes: &[i64]) -> Plain {
+        make::nonzero(dtype, sizes, 1)
+    }
+
+    fn exponents(dtype: DType, sizes: &[i64]) -> Plain {
+        Plain::of(dtype, sizes, &[2, 0, 3, 1])
     }
 }

@@ -7,7 +7,6 @@
 //! - Dispatch: a composite of `div.Tensor_mode`, in all forms.
 //! - Source: torch.floor_divide, PyTorch 2.15.
 
-use crate::ops::kinds::division;
 use crate::ops::prelude::*;
 use crate::ops::{DivInplaceTensorMode, DivOutMode, DivTensorMode};
 
@@ -43,34 +42,41 @@ pub(super) fn register(library: &mut Library) {
         .on_every_backend(|input, other, out| DivOutMode.call(input, &other.into(), FLOOR, out));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        FloorDivide,
-        Difference {
-            id: "floors-of-16-bit-floats-are-cut-once",
-            what: "torch rounds quotients of 16-bit floats to 16 bits before it takes their floor, in some \
-               paths; here the floor comes first",
-            why: "rounded first, a quotient below a whole number becomes that number",
-            test: (
-                "opgrid-tensor/tests/all/differences/numbers.rs",
-                "quotients_are_cut_before_they_are_rounded",
-            ),
-            when: |seen| {
-                let is_next = |(_, ours, torch): &(DType, Complex64, Complex64)| {
-                    (ours - torch).norm() <= (torch.norm() / 128.0).max(1.0)
-                };
-                seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.each(is_next)
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::division;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(
+            FloorDivide,
+            Difference {
+                id: "floors-of-16-bit-floats-are-cut-once",
+                what: "torch rounds quotients of 16-bit floats to 16 bits before it takes their floor, in some \
+                   paths; here the floor comes first",
+                why: "rounded first, a quotient below a whole number becomes that number",
+                test: (
+                    "opgrid-tensor/tests/all/differences/numbers.rs",
+                    "quotients_are_cut_before_they_are_rounded",
+                ),
+                when: |seen| {
+                    let is_next = |(_, ours, torch): &(DType, Complex64, Complex64)| {
+                        (ours - torch).norm() <= (torch.norm() / 128.0).max(1.0)
+                    };
+                    seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.each(is_next)
+                },
+                directed: None,
             },
-            directed: None,
-        },
-    );
-    let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::floored);
-    samples.of(
-        FloorDivide,
-        REAL,
-        |dtype| make::computed_in(REAL, dtype, make::pairs_to_divide(dtype)),
-        reference,
-    );
-    samples.of(FloorDivideScalar, REAL, |dtype| division::by_number(REAL, dtype), reference);
-    samples.differs(FloorDivide, departures::arithmetic::SIGN_OF_ZERO);
+        );
+        let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::floored);
+        samples.of(
+            FloorDivide,
+            REAL,
+            |dtype| make::computed_in(REAL, dtype, make::pairs_to_divide(dtype)),
+            reference,
+        );
+        samples.of(FloorDivideScalar, REAL, |dtype| division::samples::by_number(REAL, dtype), reference);
+        samples.differs(FloorDivide, departures::arithmetic::SIGN_OF_ZERO);
+    }
 }

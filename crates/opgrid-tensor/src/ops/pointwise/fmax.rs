@@ -28,17 +28,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .binary(Fmax, ORDERED, DTypeRule::Promoted, |a, b| match number::is_nan(a) {
-            true => b,
-            false if number::is_nan(b) => a,
-            false => number::chosen(a, b, |order| order.is_lt()),
-        })
-        .refuses("does not broadcast", make::misfits());
-    samples.differs(Fmax, departures::arithmetic::SIGN_OF_ZERO);
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::larger_number))
@@ -52,4 +41,21 @@ fn is_second(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// Whether the first of two elements alone is chosen, as it is of two NaN.
 fn is_first(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     a.gt(b)?.logical_or(&b.isnan()?)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .binary(Fmax, ORDERED, DTypeRule::Promoted, |a, b| match number::is_nan(a) {
+                true => b,
+                false if number::is_nan(b) => a,
+                false => number::chosen(a, b, |order| order.is_lt()),
+            })
+            .refuses("does not broadcast", make::misfits());
+        samples.differs(Fmax, departures::arithmetic::SIGN_OF_ZERO);
+    }
 }

@@ -25,10 +25,16 @@ pub(super) fn register(library: &mut Library) {
     library.family(&FRAC).cpu(cpu).derivative(|d, (input,)| d.by(input, [], |grad, []| Ok(grad.clone())));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Frac, FLOATS, DTypeRule::Promoted, |x| number::inexact(x, |x| x - x.trunc(), |x| x));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Float => elementwise::unary::<T, T>(out, input, |a| a - Whole::trunc(a)))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Frac, FLOATS, DTypeRule::Promoted, |x| number::inexact(x, |x| x - x.trunc(), |x| x));
+    }
 }

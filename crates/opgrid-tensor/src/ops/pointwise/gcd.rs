@@ -25,17 +25,24 @@ pub(super) fn register(library: &mut Library) {
     library.family(&GCD).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let divisor = |a: Scalar, b: Scalar| {
-        let [a, b] = [a, b].map(|x| number::whole(x).abs());
-        Scalar::Int((1..=a.max(b)).rev().find(|k| a % k == 0 && b % k == 0).unwrap_or(0))
-    };
-    samples
-        .of_function(Gcd, INTEGERS, bits::integer_pairs, move |it| it.binary(DTypeRule::Promoted, divisor));
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(result_type(&[input, other])?, T: Integer => {
         elementwise::binary::<T, T, T>(out, input, other, T::common_divisor)
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let divisor = |a: Scalar, b: Scalar| {
+            let [a, b] = [a, b].map(|x| number::whole(x).abs());
+            Scalar::Int((1..=a.max(b)).rev().find(|k| a % k == 0 && b % k == 0).unwrap_or(0))
+        };
+        samples.of_function(Gcd, INTEGERS, bits::samples::integer_pairs, move |it| {
+            it.binary(DTypeRule::Promoted, divisor)
+        });
+    }
 }

@@ -25,21 +25,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&HEAVISIDE).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| make::of_one_dtype(make::pairs(dtype));
-    let x = make::numbers(DType::F32, &[2], 0);
-    samples
-        .of(Heaviside, ORDERED, inputs, |it| {
-            it.binary(DTypeRule::Promoted, |a, b| match a {
-                Scalar::Bool(false) | Scalar::Int(0) => b,
-                a if a.to_complex().re == 0.0 => b,
-                a => Scalar::Int((a.to_complex().re > 0.0).into()),
-            })
-        })
-        .refuses("expected float32 as `self`", given(x.clone()).and(x.to(DType::F64)));
-    samples.differs(Heaviside, departures::arithmetic::SIGN_OF_ZERO);
-}
-
 fn shape(input: &Tensor, values: &Tensor) -> Result<TensorSpec> {
     pointwise::check_ordered(&[input, values])?;
     pointwise::check_one_dtype(("self", input), ("values", values))?;
@@ -53,4 +38,25 @@ fn cpu(input: &Tensor, values: &Tensor, out: &Tensor) -> Result<()> {
             if a == Math::<T>::ZERO { value } else { step }
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| make::of_one_dtype(make::pairs(dtype));
+        let x = make::numbers(DType::F32, &[2], 0);
+        samples
+            .of(Heaviside, ORDERED, inputs, |it| {
+                it.binary(DTypeRule::Promoted, |a, b| match a {
+                    Scalar::Bool(false) | Scalar::Int(0) => b,
+                    a if a.to_complex().re == 0.0 => b,
+                    a => Scalar::Int((a.to_complex().re > 0.0).into()),
+                })
+            })
+            .refuses("expected float32 as `self`", given(x.clone()).and(x.to(DType::F64)));
+        samples.differs(Heaviside, departures::arithmetic::SIGN_OF_ZERO);
+    }
 }

@@ -27,33 +27,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Hypot, FLOATS, inputs, reference).tolerance(4.0);
-    samples.rounds(Hypot, Roundings::all(Rounding::Result(2)));
-}
-
-/// Pairs of one dtype, for with another the promoted one may be no float; legs whose squares are out of range.
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [[&[i64]; 2]; 4] = [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[0]], [&[2, 37], &[37]]];
-    let pairs = shapes.map(|[a, b]| given(make::nonzero(dtype, a, 1)).and(make::nonzero(dtype, b, 2)));
-    let pairs = pairs.into_iter();
-    // Those of float64 are compared with differences as well, which the ends of its range do not have.
-    let far = match dtype {
-        DType::F64 => return pairs.collect(),
-        DType::F16 => [2f64.powi(12), 2f64.powi(-14)],
-        _ => [2f64.powi(120), 2f64.powi(-120)],
-    };
-    let of_range = far.map(|x| {
-        let legs = given(Plain::of(dtype, &[2], &[3.0 * x, f64::INFINITY]));
-        legs.and(Plain::of(dtype, &[2], &[4.0 * x, f64::NAN]))
-    });
-    pairs.chain(of_range).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    it.binary(DTypeRule::Promoted, |a, b| Scalar::Float(a.to_complex().re.hypot(b.to_complex().re)))
-}
-
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     let spec = pointwise::promoted([("self", input), ("other", other)])?;
     pointwise::check_float(spec.dtype())?;
@@ -98,5 +71,38 @@ impl Length for f64 {
         let (a, b) = (self * scale, other * scale);
         let length = (a * a + b * b).sqrt() / scale;
         if longer == Self::INFINITY { longer } else { length }
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Hypot, FLOATS, inputs, reference).tolerance(4.0);
+        samples.rounds(Hypot, Roundings::all(Rounding::Result(2)));
+    }
+
+    /// Pairs of one dtype, for with another the promoted one may be no float; legs whose squares are out of range.
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [[&[i64]; 2]; 4] = [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[0]], [&[2, 37], &[37]]];
+        let pairs = shapes.map(|[a, b]| given(make::nonzero(dtype, a, 1)).and(make::nonzero(dtype, b, 2)));
+        let pairs = pairs.into_iter();
+        // Those of float64 are compared with differences as well, which the ends of its range do not have.
+        let far = match dtype {
+            DType::F64 => return pairs.collect(),
+            DType::F16 => [2f64.powi(12), 2f64.powi(-14)],
+            _ => [2f64.powi(120), 2f64.powi(-120)],
+        };
+        let of_range = far.map(|x| {
+            let legs = given(Plain::of(dtype, &[2], &[3.0 * x, f64::INFINITY]));
+            legs.and(Plain::of(dtype, &[2], &[4.0 * x, f64::NAN]))
+        });
+        pairs.chain(of_range).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        it.binary(DTypeRule::Promoted, |a, b| Scalar::Float(a.to_complex().re.hypot(b.to_complex().re)))
     }
 }

@@ -23,10 +23,6 @@ pub(super) fn register(library: &mut Library) {
         .kernel(DispatchKey::CompositeImplicitAutograd, isfinite);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Isfinite, ANY, DTypeRule::Bool, |x| Scalar::Bool(x.to_complex().is_finite()));
-}
-
 fn isfinite(input: &Tensor) -> Result<Tensor> {
     let dtype = input.dtype();
     if dtype.is_complex() {
@@ -39,4 +35,14 @@ fn isfinite(input: &Tensor) -> Result<Tensor> {
     let ones = EmptyLike.call(input, Some(DType::Bool), None, None, None, None)?;
     FillInplaceScalar.call(&ones, Scalar::Bool(true))?;
     Ok(ones)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Isfinite, ANY, DTypeRule::Bool, |x| Scalar::Bool(x.to_complex().is_finite()));
+    }
 }

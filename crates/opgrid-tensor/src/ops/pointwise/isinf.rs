@@ -26,10 +26,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&ISINF).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Isinf, ANY, DTypeRule::Bool, |x| Scalar::Bool(number::is_infinite(x)));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     match input.dtype() {
         DType::Complex64 => elementwise::unary::<Bool, Complex<f32>>(out, input, |a| {
@@ -42,5 +38,15 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
             elementwise::unary::<Bool, T>(out, input, |a| a.is_infinite().into())
         }),
         _ => elementwise::fill_for(out, input, false),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Isinf, ANY, DTypeRule::Bool, |x| Scalar::Bool(number::is_infinite(x)));
     }
 }

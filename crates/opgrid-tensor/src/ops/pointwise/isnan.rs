@@ -23,10 +23,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&ISNAN).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Isnan, ANY, DTypeRule::Bool, |x| Scalar::Bool(number::is_nan(x)));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = input.dtype();
     if dtype.is_floating_point() || dtype.is_complex() {
@@ -36,4 +32,14 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
         });
     }
     elementwise::fill_for(out, input, false)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Isnan, ANY, DTypeRule::Bool, |x| Scalar::Bool(number::is_nan(x)));
+    }
 }

@@ -24,15 +24,22 @@ pub(super) fn register(library: &mut Library) {
     library.family(&ISPOSINF).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Isposinf, ORDERED, DTypeRule::Bool, |x| Scalar::Bool(x.to_complex().re == f64::INFINITY));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     match input.dtype() {
         dtype if dtype.is_floating_point() => with_dtype!(dtype, T: Float => {
             elementwise::unary::<Bool, T>(out, input, |a| (a == Math::<T>::INFINITY).into())
         }),
         _ => elementwise::fill_for(out, input, false),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .unary(Isposinf, ORDERED, DTypeRule::Bool, |x| Scalar::Bool(x.to_complex().re == f64::INFINITY));
     }
 }

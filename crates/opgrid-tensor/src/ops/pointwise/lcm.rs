@@ -25,17 +25,24 @@ pub(super) fn register(library: &mut Library) {
     library.family(&LCM).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let multiple = |a: Scalar, b: Scalar| {
-        let [a, b] = [a, b].map(|x| number::whole(x).abs());
-        Scalar::Int((1..=a * b).find(|k| k % a == 0 && k % b == 0).unwrap_or(0))
-    };
-    samples
-        .of_function(Lcm, INTEGERS, bits::integer_pairs, move |it| it.binary(DTypeRule::Promoted, multiple));
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(result_type(&[input, other])?, T: Integer => {
         elementwise::binary::<T, T, T>(out, input, other, T::common_multiple)
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let multiple = |a: Scalar, b: Scalar| {
+            let [a, b] = [a, b].map(|x| number::whole(x).abs());
+            Scalar::Int((1..=a * b).find(|k| k % a == 0 && k % b == 0).unwrap_or(0))
+        };
+        samples.of_function(Lcm, INTEGERS, bits::samples::integer_pairs, move |it| {
+            it.binary(DTypeRule::Promoted, multiple)
+        });
+    }
 }

@@ -17,7 +17,7 @@ use crate::ops::prelude::*;
 use crate::ops::{
     Clamp, CopyInplace, MulInplaceTensor, MulOut, MulTensor, PowScalar, SubTensor, ToCopy, Trunc,
 };
-use crate::tensor::{FloatLimits, finfo, promote_types};
+use crate::tensor::promote_types;
 
 operator! {
     home = crate::home_of(register);
@@ -54,98 +54,6 @@ pub(super) fn register(library: &mut Library) {
         }
         false => MulOut.call(input, &power_beside(input, other)?, out),
     });
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| make::pairs_to_divide(dtype);
-    samples
-        .of(LdexpTensor, ANY, inputs, |it| {
-            let (x, other) = (it.tensor("self")?, it.tensor("other")?);
-            let common = it.common_dtype(&["self", "other"])?;
-            let dtype = power_dtype(common, other.dtype())?;
-            let two = naive::convert(Scalar::Int(2), dtype);
-            let one = |position: &[i64]| number::power(two, naive::convert(other.at(position), dtype));
-            let powers = Plain::from_fn(dtype, other.sizes(), one);
-            let is_inexact = common.is_floating_point() || common.is_complex();
-            let powers = if is_inexact { powers.to(common) } else { powers };
-            let product = [("self".to_owned(), x.clone().into()), ("other".to_owned(), powers.into())];
-            Inputs::new(product.into()).binary(DTypeRule::Promoted, number::times)
-        })
-        .tolerance(32.0);
-    samples.differs(LdexpTensor, departures::math::NOT_FINITE);
-    samples.differs(
-        LdexpTensor,
-        Difference {
-            id: "products-with-powers-lie-as-both",
-            what: "torch decides on the order of the result by powers that it computes first; here both \
-               arguments decide",
-            why: "one rule for all operators",
-            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| {
-                let is_apart = |input: &&Operand| {
-                    let rows = Geometry::contiguous(input.geometry.sizes());
-                    rows.is_ok_and(|rows| rows.strides() != input.geometry.strides())
-                };
-                seen.part == Part::Strides && seen.inputs().iter().any(is_apart)
-            },
-            directed: None,
-        },
-    );
-    samples.differs(
-        LdexpTensor,
-        Difference {
-            id: "exponents-of-any-integers",
-            what: "torch refuses bools as exponents of floats alone, cuts integers to 32 bits, and multiplies with an infinite power \
-                   where dtypes differ; here bools are exponents, larger integers lead beyond the range, and zero stays zero",
-            why: "one rule for all dtypes, and 2 to the power of 2^32 is neither 1 nor infinite",
-            test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "exponents_of_every_size"),
-            when: |seen| {
-                let is_far = |x: &Complex64| x.re.abs() > f64::from(i32::MAX);
-                let has_far = || seen.tensor("other").is_some_and(|other| other.elements.iter().any(is_far));
-                let is_end = |x: f64| x == 0.0 || !x.is_finite();
-                seen.torch_refuses("\"ldexp_cpu_exp\" not implemented")
-                    || seen.each(|(_, ours, _)| is_end(ours.re)) && has_far()
-                    || seen.each(|(_, ours, torch)| is_end(ours.re) && torch.re.is_nan())
-            },
-            directed: None,
-        },
-    );
-    samples.differs(
-        LdexpTensor,
-        Difference {
-            id: "powers-in-the-dtype-of-the-result",
-            what: "torch computes some powers in the dtype of the exponent, where they may be zero or infinite; here in that of the \
-                   result",
-            why: "what is a number of the result is not beyond a range",
-            test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "exponents_of_every_size"),
-            when: |seen| {
-                let (Some(input), Some(exponent)) = (seen.tensor("self"), seen.tensor("other")) else { return false };
-                let limits = |tensor: &Operand| finfo(part_of(tensor.dtype));
-                let Ok(FloatLimits { eps, smallest_normal, .. }) = limits(exponent).or(limits(input)) else {
-                    return false;
-                };
-                // The smallest powers have few digits.
-                let sizes = input.elements.iter().map(|x| x.norm());
-                let step = eps * smallest_normal * sizes.filter(|size| size.is_finite()).fold(0.0, f64::max);
-                let is_beyond = |torch: &Complex64| torch.norm() == 0.0 || !torch.is_finite();
-                let is_such = seen.each(|(_, ours, torch)| {
-                    is_beyond(torch) || (ours - torch).norm() <= (4.0 * eps * ours.norm()).max(step)
-                });
-                input.dtype != exponent.dtype && is_such
-            },
-            directed: Some(Directed {
-                operator: "aten::ldexp.Tensor",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::F64, &[1], &[3e6]).into()),
-                        ("other", Operand::rows(1, DType::F16, &[1], &[-30.0]).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-    samples.rounds(LdexpTensor, pointwise::ELEMENTARY.complex(Rounding::Power(8)));
 }
 
 /// Whether floats are multiplied by powers with integers for exponents.
@@ -213,4 +121,106 @@ fn power_dtype(result: DType, exponent: DType) -> Result<DType> {
 
 fn power(exponent: &Tensor) -> Result<Tensor> {
     PowScalar.call(Scalar::Float(2.0), exponent)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+    use crate::tensor::{FloatLimits, finfo};
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| make::pairs_to_divide(dtype);
+        samples
+            .of(LdexpTensor, ANY, inputs, |it| {
+                let (x, other) = (it.tensor("self")?, it.tensor("other")?);
+                let common = it.common_dtype(&["self", "other"])?;
+                let dtype = power_dtype(common, other.dtype())?;
+                let two = naive::convert(Scalar::Int(2), dtype);
+                let one = |position: &[i64]| number::power(two, naive::convert(other.at(position), dtype));
+                let powers = Plain::from_fn(dtype, other.sizes(), one);
+                let is_inexact = common.is_floating_point() || common.is_complex();
+                let powers = if is_inexact { powers.to(common) } else { powers };
+                let product = [("self".to_owned(), x.clone().into()), ("other".to_owned(), powers.into())];
+                Inputs::new(product.into()).binary(DTypeRule::Promoted, number::times)
+            })
+            .tolerance(32.0);
+        samples.differs(LdexpTensor, departures::math::NOT_FINITE);
+        samples.differs(
+            LdexpTensor,
+            Difference {
+                id: "products-with-powers-lie-as-both",
+                what: "torch decides on the order of the result by powers that it computes first; here both \
+                   arguments decide",
+                why: "one rule for all operators",
+                test: (
+                    "opgrid-tensor/tests/all/differences/layouts.rs",
+                    "results_do_not_depend_on_the_layout",
+                ),
+                when: |seen| {
+                    let is_apart = |input: &&Operand| {
+                        let rows = Geometry::contiguous(input.geometry.sizes());
+                        rows.is_ok_and(|rows| rows.strides() != input.geometry.strides())
+                    };
+                    seen.part == Part::Strides && seen.inputs().iter().any(is_apart)
+                },
+                directed: None,
+            },
+        );
+        samples.differs(
+            LdexpTensor,
+            Difference {
+                id: "exponents-of-any-integers",
+                what: "torch refuses bools as exponents of floats alone, cuts integers to 32 bits, and multiplies with an infinite power \
+                       where dtypes differ; here bools are exponents, larger integers lead beyond the range, and zero stays zero",
+                why: "one rule for all dtypes, and 2 to the power of 2^32 is neither 1 nor infinite",
+                test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "exponents_of_every_size"),
+                when: |seen| {
+                    let is_far = |x: &Complex64| x.re.abs() > f64::from(i32::MAX);
+                    let has_far = || seen.tensor("other").is_some_and(|other| other.elements.iter().any(is_far));
+                    let is_end = |x: f64| x == 0.0 || !x.is_finite();
+                    seen.torch_refuses("\"ldexp_cpu_exp\" not implemented")
+                        || seen.each(|(_, ours, _)| is_end(ours.re)) && has_far()
+                        || seen.each(|(_, ours, torch)| is_end(ours.re) && torch.re.is_nan())
+                },
+                directed: None,
+            },
+        );
+        samples.differs(
+            LdexpTensor,
+            Difference {
+                id: "powers-in-the-dtype-of-the-result",
+                what: "torch computes some powers in the dtype of the exponent, where they may be zero or infinite; here in that of the \
+                       result",
+                why: "what is a number of the result is not beyond a range",
+                test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "exponents_of_every_size"),
+                when: |seen| {
+                    let (Some(input), Some(exponent)) = (seen.tensor("self"), seen.tensor("other")) else { return false };
+                    let limits = |tensor: &Operand| finfo(part_of(tensor.dtype));
+                    let Ok(FloatLimits { eps, smallest_normal, .. }) = limits(exponent).or(limits(input)) else {
+                        return false;
+                    };
+                    // The smallest powers have few digits.
+                    let sizes = input.elements.iter().map(|x| x.norm());
+                    let step = eps * smallest_normal * sizes.filter(|size| size.is_finite()).fold(0.0, f64::max);
+                    let is_beyond = |torch: &Complex64| torch.norm() == 0.0 || !torch.is_finite();
+                    let is_such = seen.each(|(_, ours, torch)| {
+                        is_beyond(torch) || (ours - torch).norm() <= (4.0 * eps * ours.norm()).max(step)
+                    });
+                    input.dtype != exponent.dtype && is_such
+                },
+                directed: Some(Directed {
+                    operator: "aten::ldexp.Tensor",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::F64, &[1], &[3e6]).into()),
+                            ("other", Operand::rows(1, DType::F16, &[1], &[-30.0]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+        samples.rounds(LdexpTensor, pointwise::samples::ELEMENTARY.complex(Rounding::Power(8)));
+    }
 }

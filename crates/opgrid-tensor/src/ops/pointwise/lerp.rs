@@ -38,50 +38,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let numbers = |dtype| {
-        let pairs = make::of_one_dtype(make::pairs_to_divide(dtype));
-        let with = |sample: Sample| [0.25, 0.75, 1.0, -2.0].map(|weight| sample.clone().and(weight));
-        pairs.into_iter().flat_map(with).collect()
-    };
-    let x = make::numbers(DType::F32, &[2], 0);
-    samples
-        .of(LerpScalar, INEXACT, numbers, |it| {
-            let weight = it.value("weight")?;
-            it.binary(DTypeRule::Promoted, |a, b| between(a, b, weight))
-        })
-        .tolerance(8.0)
-        .refuses("expected float32 as `self`", given(x.clone()).and(x.to(DType::F64)).and(0.5));
-    let triples = |dtype| make::of_one_dtype(make::triples(dtype));
-    samples
-        .of(LerpTensor, INEXACT, triples, |it| it.ternary(DTypeRule::Promoted, between))
-        .tolerance(8.0)
-        .refuses("expected float32 as `self`", given(x.clone()).and(x.clone()).and(x.to(DType::F64)));
-    samples.differs_as(LerpScalar, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
-    samples.differs(
-        LerpTensor,
-        Difference {
-            id: "weights-of-one-dtype",
-            what: "torch takes tensors and outputs of other dtypes in `lerp` where they have no dimensions; \
-               here they have the dtype of `self`",
-            why: "one rule for tensors of all shapes",
-            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| {
-                seen.we_refuse("has dtype")
-                    && seen.we_refuse("expected")
-                    && seen.tensors().iter().any(|(_, tensor)| tensor.geometry.dims() == 0)
-            },
-            directed: None,
-        },
-    );
-    // The difference of both is multiplied by the weight.
-    samples.rounds(LerpScalar, Roundings::all(Rounding::Products(16)));
-}
-
-fn between(a: Scalar, b: Scalar, weight: Scalar) -> Scalar {
-    number::plus(a, number::times(weight, number::minus(b, a)))
-}
-
 fn shape(input: &Tensor, end: &Tensor, weight: Scalar) -> Result<TensorSpec> {
     pointwise::check_one_dtype(("self", input), ("end", end))?;
     pointwise::check_inexact(input.dtype())?;
@@ -107,4 +63,54 @@ fn tensor_cpu(input: &Tensor, end: &Tensor, weight: &Tensor, out: &Tensor) -> Re
     with_dtype!(input.dtype(), T: Inexact => {
         elementwise::ternary::<T, T, T, T>(out, input, end, weight, Functions::lerp)
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let numbers = |dtype| {
+            let pairs = make::of_one_dtype(make::pairs_to_divide(dtype));
+            let with = |sample: Sample| [0.25, 0.75, 1.0, -2.0].map(|weight| sample.clone().and(weight));
+            pairs.into_iter().flat_map(with).collect()
+        };
+        let x = make::numbers(DType::F32, &[2], 0);
+        samples
+            .of(LerpScalar, INEXACT, numbers, |it| {
+                let weight = it.value("weight")?;
+                it.binary(DTypeRule::Promoted, |a, b| between(a, b, weight))
+            })
+            .tolerance(8.0)
+            .refuses("expected float32 as `self`", given(x.clone()).and(x.to(DType::F64)).and(0.5));
+        let triples = |dtype| make::of_one_dtype(make::triples(dtype));
+        samples
+            .of(LerpTensor, INEXACT, triples, |it| it.ternary(DTypeRule::Promoted, between))
+            .tolerance(8.0)
+            .refuses("expected float32 as `self`", given(x.clone()).and(x.clone()).and(x.to(DType::F64)));
+        samples.differs_as(LerpScalar, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
+        samples.differs(
+            LerpTensor,
+            Difference {
+                id: "weights-of-one-dtype",
+                what: "torch takes tensors and outputs of other dtypes in `lerp` where they have no dimensions; \
+                   here they have the dtype of `self`",
+                why: "one rule for tensors of all shapes",
+                test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                when: |seen| {
+                    seen.we_refuse("has dtype")
+                        && seen.we_refuse("expected")
+                        && seen.tensors().iter().any(|(_, tensor)| tensor.geometry.dims() == 0)
+                },
+                directed: None,
+            },
+        );
+        // The difference of both is multiplied by the weight.
+        samples.rounds(LerpScalar, Roundings::all(Rounding::Products(16)));
+    }
+
+    fn between(a: Scalar, b: Scalar, weight: Scalar) -> Scalar {
+        number::plus(a, number::times(weight, number::minus(b, a)))
+    }
 }

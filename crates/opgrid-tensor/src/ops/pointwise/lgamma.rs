@@ -28,13 +28,19 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| grad * x.digamma()?));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .unary(Lgamma, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, libm::lgamma, |x| x))
-        .tolerance(16.0);
-    samples.rounds(Lgamma, Roundings::all(Rounding::Near(16)).complex(Rounding::Near(64)));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary::<T, T>(out, input, Special::lgamma))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .unary(Lgamma, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, libm::lgamma, |x| x))
+            .tolerance(16.0);
+        samples.rounds(Lgamma, Roundings::all(Rounding::Near(16)).complex(Rounding::Near(64)));
+    }
 }

@@ -27,13 +27,19 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| derivatives::divided(grad, x)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Log, f64::ln, Complex64::ln).tolerance(4.0);
-    samples.differs(Log, departures::math::NOT_FINITE);
-    // Polynomials here, vector libraries there: one or two units in the last place each.
-    samples.rounds(Log, Roundings::all(Rounding::Result(4)));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, math::Logarithm))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Log, f64::ln, Complex64::ln).tolerance(4.0);
+        samples.differs(Log, departures::math::NOT_FINITE);
+        // Polynomials here, vector libraries there: one or two units in the last place each.
+        samples.rounds(Log, Roundings::all(Rounding::Result(4)));
+    }
 }

@@ -28,12 +28,18 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Log10, f64::log10, |x| x.ln() / std::f64::consts::LN_10).tolerance(16.0);
-    samples.differs(Log10, departures::math::NOT_FINITE);
-    samples.rounds(Log10, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, functions::DecimalLogarithm))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Log10, f64::log10, |x| x.ln() / std::f64::consts::LN_10).tolerance(16.0);
+        samples.differs(Log10, departures::math::NOT_FINITE);
+        samples.rounds(Log10, pointwise::samples::ELEMENTARY);
+    }
 }

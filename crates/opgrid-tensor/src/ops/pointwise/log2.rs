@@ -29,12 +29,18 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| derivatives::divided(grad, &(x * LN_2)?)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Log2, f64::log2, |x| x.ln() / std::f64::consts::LN_2).tolerance(16.0);
-    samples.differs(Log2, departures::math::NOT_FINITE);
-    samples.rounds(Log2, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, functions::BinaryLogarithm))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Log2, f64::log2, |x| x.ln() / std::f64::consts::LN_2).tolerance(16.0);
+        samples.differs(Log2, departures::math::NOT_FINITE);
+        samples.rounds(Log2, pointwise::samples::ELEMENTARY);
+    }
 }

@@ -27,20 +27,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| make::computed_in(FLOATS, dtype, make::pairs(dtype));
-    samples.of(Logaddexp2, FLOATS, inputs, |it| it.binary(DTypeRule::Promoted, reference)).tolerance(8.0);
-    samples.differs(Logaddexp2, departures::math::NOT_FINITE);
-    samples.rounds(Logaddexp2, Roundings::all(Rounding::Near(16)).complex(Rounding::Near(64)));
-}
-
-fn reference(a: Scalar, b: Scalar) -> Scalar {
-    let (a, b) = (a.to_complex().re, b.to_complex().re);
-    let (large, small) = if a < b { (b, a) } else { (a, b) };
-    // Infinite ones have no difference.
-    Scalar::Float(if large == small { large + 1.0 } else { large + ((small - large).exp2() + 1.0).log2() })
-}
-
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     let spec = pointwise::promoted([("self", input), ("other", other)])?;
     pointwise::check_float(spec.dtype()).map(|()| spec)
@@ -49,4 +35,28 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Float => elementwise::binary_by::<T, T, T>(out, input, other, functions::BinaryLogarithmOfSum))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| make::computed_in(FLOATS, dtype, make::pairs(dtype));
+        samples.of(Logaddexp2, FLOATS, inputs, |it| it.binary(DTypeRule::Promoted, reference)).tolerance(8.0);
+        samples.differs(Logaddexp2, departures::math::NOT_FINITE);
+        samples.rounds(Logaddexp2, Roundings::all(Rounding::Near(16)).complex(Rounding::Near(64)));
+    }
+
+    fn reference(a: Scalar, b: Scalar) -> Scalar {
+        let (a, b) = (a.to_complex().re, b.to_complex().re);
+        let (large, small) = if a < b { (b, a) } else { (a, b) };
+        // Infinite ones have no difference.
+        Scalar::Float(if large == small {
+            large + 1.0
+        } else {
+            large + ((small - large).exp2() + 1.0).log2()
+        })
+    }
 }

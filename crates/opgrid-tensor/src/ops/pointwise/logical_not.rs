@@ -23,10 +23,16 @@ pub(super) fn register(library: &mut Library) {
     library.family(&LOGICAL_NOT).cpu(cpu).non_differentiable();
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(LogicalNot, ANY, DTypeRule::Bool, |x| Scalar::Bool(!x.to_bool()));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     elementwise::unary::<Bool, Bool>(out, input, |a| (!a.is_true()).into())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(LogicalNot, ANY, DTypeRule::Bool, |x| Scalar::Bool(!x.to_bool()));
+    }
 }

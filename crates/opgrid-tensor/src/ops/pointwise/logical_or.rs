@@ -23,11 +23,17 @@ pub(super) fn register(library: &mut Library) {
     library.family(&LOGICAL_OR).cpu(cpu).non_differentiable();
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.binary(LogicalOr, ANY, DTypeRule::Bool, |a, b| Scalar::Bool(a.to_bool() || b.to_bool()));
-    samples.differs(LogicalOr, pointwise::TRUTH_OF_WHOLE);
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     elementwise::binary::<Bool, Bool, Bool>(out, input, other, |a, b| (a.is_true() | b.is_true()).into())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.binary(LogicalOr, ANY, DTypeRule::Bool, |a, b| Scalar::Bool(a.to_bool() || b.to_bool()));
+        samples.differs(LogicalOr, pointwise::samples::TRUTH_OF_WHOLE);
+    }
 }

@@ -9,8 +9,6 @@
 //! - Errors: complex numbers; `logit_` of integers and bools.
 //! - Source: torch.special.logit, PyTorch 2.15.
 
-use half::{bf16, f16};
-
 use crate::ops::WhereScalarOther;
 use crate::ops::prelude::*;
 use crate::tensor::Element;
@@ -37,63 +35,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| make::and_named(make::unary(dtype), "eps", 0.125);
-    samples
-        .of(Logit, ORDERED, inputs, |it| {
-            let eps: Option<f64> = it.option("eps")?;
-            it.unary(DTypeRule::Inexact, |x| {
-                let x = x.to_complex().re;
-                let x = match eps {
-                    Some(eps) if x < eps => eps,
-                    Some(eps) if x > 1.0 - eps => 1.0 - eps,
-                    _ => x,
-                };
-                Scalar::Float((x / (1.0 - x)).ln())
-            })
-        })
-        .tolerance(8.0);
-    // Near one half the logarithm is of a quotient that is rounded in 16 bits there.
-    samples.rounds(Logit, Roundings::all(Rounding::Near(8)));
-    samples.differs(
-        Logit,
-        Difference {
-            id: "bounds-of-logits-keep-their-digits",
-            what: "torch rounds the bounds of 16-bit floats to their dtype, where they may become 0 or 1; here the bounds keep \
-                   their digits",
-            why: "a bound is there so that results are finite",
-            test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "logits_are_bounded_by_all_digits"),
-            when: |seen| {
-                let short = |input: &Operand| matches!(input.dtype, DType::F16 | DType::BF16);
-                let Some(input) = seen.tensor("self").filter(|input| short(input)) else { return false };
-                let eps = seen.number("eps").and_then(|eps| eps.to_f64().ok());
-                let (Some(eps), Ok(limits)) = (eps, crate::tensor::finfo(input.dtype)) else { return false };
-                let rounded = |x: f64| match input.dtype {
-                    DType::F16 => f16::from_f64(x).to_f64(),
-                    _ => bf16::from_f64(x).to_f64(),
-                };
-                let logit = |x: f64| (x / (1.0 - x)).ln();
-                let low = rounded(eps);
-                let ends = [(logit(eps), logit(low)), (logit(1.0 - eps), logit(rounded(1.0 - low)))];
-                let near = |x: f64, end: f64, steps: f64| {
-                    x == end || (x - end).abs() <= limits.eps * (steps + end.abs())
-                };
-                seen.each(|(_, ours, torch)| {
-                    ends.iter().any(|(own, theirs)| near(ours.re, *own, 0.0) && near(torch.re, *theirs, 2.0))
-                })
-            },
-            directed: Some(Directed {
-                operator: "aten::logit",
-                arguments: || {
-                    let input = Operand::rows(0, DType::BF16, &[3], &[0.25, 0.5, 0.75]);
-                    vec![("self", input.into()), ("eps", Scalar::Float(0.9995).into())]
-                },
-                needs: None,
-            }),
-        },
-    );
-}
-
 fn cpu(input: &Tensor, eps: Option<f64>, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Float => {
         eps.map(|eps| arithmetic::element::<T>(Scalar::Float(eps))).transpose()?;
@@ -106,4 +47,69 @@ fn cpu(input: &Tensor, eps: Option<f64>, out: &Tensor) -> Result<()> {
             Inexact::log(a / (1.0 - a))
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use half::{bf16, f16};
+
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| make::and_named(make::unary(dtype), "eps", 0.125);
+        samples
+            .of(Logit, ORDERED, inputs, |it| {
+                let eps: Option<f64> = it.option("eps")?;
+                it.unary(DTypeRule::Inexact, |x| {
+                    let x = x.to_complex().re;
+                    let x = match eps {
+                        Some(eps) if x < eps => eps,
+                        Some(eps) if x > 1.0 - eps => 1.0 - eps,
+                        _ => x,
+                    };
+                    Scalar::Float((x / (1.0 - x)).ln())
+                })
+            })
+            .tolerance(8.0);
+        // Near one half the logarithm is of a quotient that is rounded in 16 bits there.
+        samples.rounds(Logit, Roundings::all(Rounding::Near(8)));
+        samples.differs(
+            Logit,
+            Difference {
+                id: "bounds-of-logits-keep-their-digits",
+                what: "torch rounds the bounds of 16-bit floats to their dtype, where they may become 0 or 1; here the bounds keep \
+                       their digits",
+                why: "a bound is there so that results are finite",
+                test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "logits_are_bounded_by_all_digits"),
+                when: |seen| {
+                    let short = |input: &Operand| matches!(input.dtype, DType::F16 | DType::BF16);
+                    let Some(input) = seen.tensor("self").filter(|input| short(input)) else { return false };
+                    let eps = seen.number("eps").and_then(|eps| eps.to_f64().ok());
+                    let (Some(eps), Ok(limits)) = (eps, crate::tensor::finfo(input.dtype)) else { return false };
+                    let rounded = |x: f64| match input.dtype {
+                        DType::F16 => f16::from_f64(x).to_f64(),
+                        _ => bf16::from_f64(x).to_f64(),
+                    };
+                    let logit = |x: f64| (x / (1.0 - x)).ln();
+                    let low = rounded(eps);
+                    let ends = [(logit(eps), logit(low)), (logit(1.0 - eps), logit(rounded(1.0 - low)))];
+                    let near = |x: f64, end: f64, steps: f64| {
+                        x == end || (x - end).abs() <= limits.eps * (steps + end.abs())
+                    };
+                    seen.each(|(_, ours, torch)| {
+                        ends.iter().any(|(own, theirs)| near(ours.re, *own, 0.0) && near(torch.re, *theirs, 2.0))
+                    })
+                },
+                directed: Some(Directed {
+                    operator: "aten::logit",
+                    arguments: || {
+                        let input = Operand::rows(0, DType::BF16, &[3], &[0.25, 0.5, 0.75]);
+                        vec![("self", input.into()), ("eps", Scalar::Float(0.9995).into())]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+    }
 }

@@ -28,11 +28,17 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    extremum::samples_of_two(samples, Maximum, |order| order.is_lt());
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::larger))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        extremum::samples::of_two(samples, Maximum, |order| order.is_lt());
+    }
 }

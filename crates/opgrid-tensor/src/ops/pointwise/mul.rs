@@ -39,39 +39,6 @@ pub(super) fn register(library: &mut Library) {
         .number(MulScalarOut, MulOut);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(MulTensor, ANY, make::pairs, |it| it.binary(DTypeRule::Promoted, number::times))
-        .refuses("does not broadcast", make::misfits());
-    samples.of(MulScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Promoted, number::times));
-    samples.number_for_tensor(MulTensor);
-    samples.differs(
-        MulTensor,
-        Difference {
-            id: "numbers-keep-their-digits-in-place",
-            what: "torch rounds the number of `mul_.Scalar` to 16 bits beside floats of 16 bits, though not \
-               that of `mul.Scalar` or `mul_.Tensor`; here all three keep its digits",
-            why: "one rule for all overloads",
-            test: (
-                "opgrid-tensor/tests/all/ends_of_ranges.rs",
-                "numbers_beside_16_bit_floats_keep_their_digits",
-            ),
-            when: |seen| {
-                let is_narrow = |tensor: &Operand| matches!(tensor.dtype, DType::F16 | DType::BF16);
-                let is_rounded = seen.each(|(_, ours, torch)| {
-                    !torch.is_finite() || torch.norm() < 1e-4 || (ours - torch).norm() <= torch.norm() / 64.0
-                });
-                matches!(seen.operator, "aten::mul_.Scalar" | "aten::multiply_.Scalar")
-                    && seen.tensor("self").is_some_and(is_narrow)
-                    && is_rounded
-            },
-            directed: None,
-        },
-    );
-    samples.differs_as(MulTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
-    samples.rounds(MulTensor, pointwise::COMPLEX_ARITHMETIC);
-}
-
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     pointwise::promoted([("self", input), ("other", other)])
 }
@@ -88,5 +55,44 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
         _ => {
             with_dtype!(dtype, T => elementwise::binary_by::<T, T, T>(out, input, other, InPlace(Math::<T>::times)))
         }
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(MulTensor, ANY, make::pairs, |it| it.binary(DTypeRule::Promoted, number::times))
+            .refuses("does not broadcast", make::misfits());
+        samples.of(MulScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Promoted, number::times));
+        samples.number_for_tensor(MulTensor);
+        samples.differs(
+            MulTensor,
+            Difference {
+                id: "numbers-keep-their-digits-in-place",
+                what: "torch rounds the number of `mul_.Scalar` to 16 bits beside floats of 16 bits, though not \
+                   that of `mul.Scalar` or `mul_.Tensor`; here all three keep its digits",
+                why: "one rule for all overloads",
+                test: (
+                    "opgrid-tensor/tests/all/ends_of_ranges.rs",
+                    "numbers_beside_16_bit_floats_keep_their_digits",
+                ),
+                when: |seen| {
+                    let is_narrow = |tensor: &Operand| matches!(tensor.dtype, DType::F16 | DType::BF16);
+                    let is_rounded = seen.each(|(_, ours, torch)| {
+                        !torch.is_finite() || torch.norm() < 1e-4 || (ours - torch).norm() <= torch.norm() / 64.0
+                    });
+                    matches!(seen.operator, "aten::mul_.Scalar" | "aten::multiply_.Scalar")
+                        && seen.tensor("self").is_some_and(is_narrow)
+                        && is_rounded
+                },
+                directed: None,
+            },
+        );
+        samples.differs_as(MulTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
+        samples.rounds(MulTensor, pointwise::samples::COMPLEX_ARITHMETIC);
     }
 }

@@ -29,29 +29,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let named = |sample: Sample| sample.and(0.5).and(-2.0).and(3.0);
-        make::unary(dtype).into_iter().flat_map(|sample| [sample.clone(), named(sample)]).collect()
-    };
-    samples.of(NanToNum, ANY, inputs, |it| {
-        let [nan, most, least]: [Option<f64>; 3] =
-            [it.option("nan")?, it.option("posinf")?, it.option("neginf")?];
-        let limit = it.tensor("self").map(|x| range(x.dtype()))?;
-        let part = |x: f64| match x {
-            x if x.is_nan() => nan.unwrap_or(0.0),
-            f64::INFINITY => most.unwrap_or(limit.1),
-            f64::NEG_INFINITY => least.unwrap_or(limit.0),
-            x => x,
-        };
-        it.unary(DTypeRule::Promoted, |x| match x {
-            Scalar::Float(x) => Scalar::Float(part(x)),
-            Scalar::Complex(x) => Scalar::Complex(Complex64::new(part(x.re), part(x.im))),
-            x => x,
-        })
-    });
-}
-
 /// The ends of the range of floats, or of the parts of complex numbers.
 fn range(dtype: DType) -> (f64, f64) {
     let dtype = match dtype {
@@ -101,5 +78,34 @@ fn finite<T: Inexact + PartialEq + PartialOrd>([nan, most, least]: [T; 3]) -> im
         let result = if x == infinity.negated() { least } else { result };
         #[allow(clippy::eq_op, reason = "only NaN differs from itself")]
         if x != x { nan } else { result }
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let named = |sample: Sample| sample.and(0.5).and(-2.0).and(3.0);
+            make::unary(dtype).into_iter().flat_map(|sample| [sample.clone(), named(sample)]).collect()
+        };
+        samples.of(NanToNum, ANY, inputs, |it| {
+            let [nan, most, least]: [Option<f64>; 3] =
+                [it.option("nan")?, it.option("posinf")?, it.option("neginf")?];
+            let limit = it.tensor("self").map(|x| range(x.dtype()))?;
+            let part = |x: f64| match x {
+                x if x.is_nan() => nan.unwrap_or(0.0),
+                f64::INFINITY => most.unwrap_or(limit.1),
+                f64::NEG_INFINITY => least.unwrap_or(limit.0),
+                x => x,
+            };
+            it.unary(DTypeRule::Promoted, |x| match x {
+                Scalar::Float(x) => Scalar::Float(part(x)),
+                Scalar::Complex(x) => Scalar::Complex(Complex64::new(part(x.re), part(x.im))),
+                x => x,
+            })
+        });
     }
 }

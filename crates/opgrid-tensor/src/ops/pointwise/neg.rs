@@ -24,13 +24,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&NEG).cpu(cpu).derivative(|d, (input,)| d.by(input, [], |grad, []| -grad));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Neg, NUMBERS, make::unary, |it| {
-        it.unary(DTypeRule::Promoted, |x| number::minus(Scalar::Int(0), x))
-    });
-    samples.differs(Neg, departures::arithmetic::SIGN_OF_ZERO);
-}
-
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     if input.dtype() == DType::Bool {
         let message =
@@ -43,4 +36,17 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 /// The output has the dtype of the input: nothing is converted.
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Number => elementwise::unary::<T, T>(out, input, Math::<T>::negated))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Neg, NUMBERS, make::unary, |it| {
+            it.unary(DTypeRule::Promoted, |x| number::minus(Scalar::Int(0), x))
+        });
+        samples.differs(Neg, departures::arithmetic::SIGN_OF_ZERO);
+    }
 }

@@ -34,37 +34,43 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| make::computed_in(FLOATS, dtype, make::pairs_to_divide(dtype));
-    samples.of(Nextafter, FLOATS, inputs, |it| {
-        let digits = match it.common_dtype(&["self", "other"])? {
-            DType::F16 => 11,
-            DType::BF16 => 8,
-            DType::F32 => 24,
-            _ => 53,
-        };
-        it.binary(DTypeRule::Promoted, |a, b| {
-            Scalar::Float(neighbour(a.to_complex().re, b.to_complex().re, digits))
-        })
-    });
-}
-
-/// The next number with so many binary digits; none of the samples is near the ends of a range.
-fn neighbour(a: f64, b: f64, digits: i32) -> f64 {
-    if a == b {
-        return b;
-    }
-    let exponent = ((a.abs().to_bits() >> 52) as i32) - 1023;
-    let grows = (b > a) == (a > 0.0);
-    let is_power = a.abs() == 2f64.powi(exponent);
-    let step = 2f64.powi(exponent + 1 - digits) / if is_power && !grows { 2.0 } else { 1.0 };
-    if b > a { a + step } else { a - step }
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(result_type(&[input, other])?, T: Float => {
         elementwise::binary::<T, T, T>(out, input, other, |x, towards| {
             T::narrow(x).next_towards(T::narrow(towards)).widen()
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| make::computed_in(FLOATS, dtype, make::pairs_to_divide(dtype));
+        samples.of(Nextafter, FLOATS, inputs, |it| {
+            let digits = match it.common_dtype(&["self", "other"])? {
+                DType::F16 => 11,
+                DType::BF16 => 8,
+                DType::F32 => 24,
+                _ => 53,
+            };
+            it.binary(DTypeRule::Promoted, |a, b| {
+                Scalar::Float(neighbour(a.to_complex().re, b.to_complex().re, digits))
+            })
+        });
+    }
+
+    /// The next number with so many binary digits; none of the samples is near the ends of a range.
+    fn neighbour(a: f64, b: f64, digits: i32) -> f64 {
+        if a == b {
+            return b;
+        }
+        let exponent = ((a.abs().to_bits() >> 52) as i32) - 1023;
+        let grows = (b > a) == (a > 0.0);
+        let is_power = a.abs() == 2f64.powi(exponent);
+        let step = 2f64.powi(exponent + 1 - digits) / if is_power && !grows { 2.0 } else { 1.0 };
+        if b > a { a + step } else { a - step }
+    }
 }

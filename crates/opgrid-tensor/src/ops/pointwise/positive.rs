@@ -18,10 +18,16 @@ pub(super) fn register(library: &mut Library) {
     library.define(Positive).kind(&kind::POINTWISE_UNARY).implicit(positive);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Positive, NUMBERS, DTypeRule::Promoted, |x| x).view();
-}
-
 fn positive(input: &Tensor) -> Result<Tensor> {
     pointwise::check_numbers(input.spec()?.dtype()).map(|()| input.clone())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Positive, NUMBERS, DTypeRule::Promoted, |x| x).view();
+    }
 }

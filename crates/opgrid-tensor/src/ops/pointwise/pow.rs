@@ -60,95 +60,6 @@ pub(super) fn register(library: &mut Library) {
         .composite(|base, exponent, out| PowTensorTensorOut.call(&base.into(), exponent, out));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::power);
-    let minus = given(make::numbers(DType::I32, &[2], 0)).and(-1);
-    samples.of(PowTensorTensor, NUMBERS, powers, reference).tolerance(16.0);
-    samples
-        .of(PowTensorScalar, ANY, powers_of_number, reference)
-        .tolerance(16.0)
-        .refuses("integers cannot be raised", minus);
-    let bases = |dtype| {
-        let exponents = |sizes: &[i64]| Plain::of(dtype, sizes, &[0, 1, 2, 3]);
-        let bases = [Scalar::Int(2), Scalar::Int(1), Scalar::Float(1.5)];
-        let edges = [given(2).and(exponents(&[])), given(2).and(exponents(&[0]))];
-        bases.map(|base| given(base).and(exponents(&[4]))).into_iter().chain(edges).collect()
-    };
-    samples.of(PowScalar, ANY, bases, reference).tolerance(16.0);
-    samples.differs(
-        PowScalar,
-        Difference {
-            id: "powers-of-a-number-lie-as-the-exponents",
-            what: "torch lays the powers of some numbers in rows; here they lie as the exponents",
-            why: "one rule for all operators",
-            test: (
-                "opgrid-tensor/tests/all/differences/layouts.rs",
-                "powers_of_a_number_lie_as_the_exponents",
-            ),
-            when: |seen| seen.part == Part::Strides && seen.operator.starts_with("aten::pow.Scalar"),
-            directed: None,
-        },
-    );
-    samples.differs(
-        PowScalar,
-        Difference {
-            id: "powers-of-one-are-checked",
-            what: "torch fills an output of any dtype with the powers of one; here they are checked as all \
-               others",
-            why: "one rule for all operators",
-            test: (
-                "opgrid-tensor/tests/all/differences/refused.rs",
-                "powers_of_one_are_checked_as_all_others",
-            ),
-            when: |seen| {
-                seen.operator == "aten::pow.Scalar_out"
-                    && seen.number("self").is_some_and(is_one)
-                    && seen.we_refuse("can't be cast")
-            },
-            directed: Some(Directed {
-                operator: "aten::pow.Scalar_out",
-                arguments: || {
-                    vec![
-                        ("self", Scalar::Int(1).into()),
-                        ("exponent", Operand::rows(0, DType::I64, &[2], &[1.0, 2.0]).into()),
-                        ("out", Operand::rows(1, DType::Bool, &[2], &[0.0, 0.0]).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-    samples.differs(PowTensorTensor, departures::math::FAR_POWERS);
-    // A logarithm and an exponential, of other digits.
-    samples.rounds(PowTensorTensor, Roundings::all(Rounding::Power(4)));
-}
-
-fn powers(dtype: DType) -> Vec<Sample> {
-    let shapes: [[&[i64]; 2]; 5] =
-        [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[3]], [&[0], &[1]], [&[2, 37], &[]]];
-    let one = |[base, exponent]: [&[i64]; 2]| {
-        given(make::nonzero(dtype, base, 1)).and(Plain::of(dtype, exponent, &[2, 0, 3, 1]))
-    };
-    let negative = given(Plain::of(dtype, &[4], &[1, -1, 2, -2])).and(Plain::of(dtype, &[2, 1], &[-1, -2]));
-    let negative = Some(negative).filter(|_| dtype != DType::U8);
-    shapes.into_iter().map(one).chain(negative).collect()
-}
-
-fn powers_of_number(dtype: DType) -> Vec<Sample> {
-    let x = make::nonzero(dtype, &[2, 3], 1);
-    let exponents = [
-        Scalar::Int(2),
-        Scalar::Int(3),
-        Scalar::Float(0.5),
-        Scalar::Float(2.0),
-        Scalar::Float(-0.5),
-        Scalar::Float(-1.5),
-    ];
-    let edges = [given(make::nonzero(dtype, &[], 1)).and(2), given(make::nonzero(dtype, &[0], 1)).and(2)];
-    let constant = [given(x.clone()).and(0), given(x.clone()).and(1)].into_iter().chain(edges);
-    exponents.map(|exponent| given(x.clone()).and(exponent)).into_iter().chain(constant).collect()
-}
-
 fn shape(input: &Tensor, exponent: &Tensor) -> Result<TensorSpec> {
     let spec = pointwise::promoted([("self", input), ("exponent", exponent)])?;
     match input.bare_number() {
@@ -266,4 +177,100 @@ fn by_base(grad: &Tensor, base: &Tensor, exponent: Scalar) -> Result<Tensor> {
         Scalar::Complex(exponent) => base.pow_scalar(exponent - 1.0)?.mul_scalar(exponent)?,
     };
     derivatives::chained(grad, &slope)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::power);
+        let minus = given(make::numbers(DType::I32, &[2], 0)).and(-1);
+        samples.of(PowTensorTensor, NUMBERS, powers, reference).tolerance(16.0);
+        samples
+            .of(PowTensorScalar, ANY, powers_of_number, reference)
+            .tolerance(16.0)
+            .refuses("integers cannot be raised", minus);
+        let bases = |dtype| {
+            let exponents = |sizes: &[i64]| Plain::of(dtype, sizes, &[0, 1, 2, 3]);
+            let bases = [Scalar::Int(2), Scalar::Int(1), Scalar::Float(1.5)];
+            let edges = [given(2).and(exponents(&[])), given(2).and(exponents(&[0]))];
+            bases.map(|base| given(base).and(exponents(&[4]))).into_iter().chain(edges).collect()
+        };
+        samples.of(PowScalar, ANY, bases, reference).tolerance(16.0);
+        samples.differs(
+            PowScalar,
+            Difference {
+                id: "powers-of-a-number-lie-as-the-exponents",
+                what: "torch lays the powers of some numbers in rows; here they lie as the exponents",
+                why: "one rule for all operators",
+                test: (
+                    "opgrid-tensor/tests/all/differences/layouts.rs",
+                    "powers_of_a_number_lie_as_the_exponents",
+                ),
+                when: |seen| seen.part == Part::Strides && seen.operator.starts_with("aten::pow.Scalar"),
+                directed: None,
+            },
+        );
+        samples.differs(
+            PowScalar,
+            Difference {
+                id: "powers-of-one-are-checked",
+                what: "torch fills an output of any dtype with the powers of one; here they are checked as all \
+                   others",
+                why: "one rule for all operators",
+                test: (
+                    "opgrid-tensor/tests/all/differences/refused.rs",
+                    "powers_of_one_are_checked_as_all_others",
+                ),
+                when: |seen| {
+                    seen.operator == "aten::pow.Scalar_out"
+                        && seen.number("self").is_some_and(is_one)
+                        && seen.we_refuse("can't be cast")
+                },
+                directed: Some(Directed {
+                    operator: "aten::pow.Scalar_out",
+                    arguments: || {
+                        vec![
+                            ("self", Scalar::Int(1).into()),
+                            ("exponent", Operand::rows(0, DType::I64, &[2], &[1.0, 2.0]).into()),
+                            ("out", Operand::rows(1, DType::Bool, &[2], &[0.0, 0.0]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+        samples.differs(PowTensorTensor, departures::math::FAR_POWERS);
+        // A logarithm and an exponential, of other digits.
+        samples.rounds(PowTensorTensor, Roundings::all(Rounding::Power(4)));
+    }
+
+    fn powers(dtype: DType) -> Vec<Sample> {
+        let shapes: [[&[i64]; 2]; 5] =
+            [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[3]], [&[0], &[1]], [&[2, 37], &[]]];
+        let one = |[base, exponent]: [&[i64]; 2]| {
+            given(make::nonzero(dtype, base, 1)).and(Plain::of(dtype, exponent, &[2, 0, 3, 1]))
+        };
+        let negative =
+            given(Plain::of(dtype, &[4], &[1, -1, 2, -2])).and(Plain::of(dtype, &[2, 1], &[-1, -2]));
+        let negative = Some(negative).filter(|_| dtype != DType::U8);
+        shapes.into_iter().map(one).chain(negative).collect()
+    }
+
+    fn powers_of_number(dtype: DType) -> Vec<Sample> {
+        let x = make::nonzero(dtype, &[2, 3], 1);
+        let exponents = [
+            Scalar::Int(2),
+            Scalar::Int(3),
+            Scalar::Float(0.5),
+            Scalar::Float(2.0),
+            Scalar::Float(-0.5),
+            Scalar::Float(-1.5),
+        ];
+        let edges = [given(make::nonzero(dtype, &[], 1)).and(2), given(make::nonzero(dtype, &[0], 1)).and(2)];
+        let constant = [given(x.clone()).and(0), given(x.clone()).and(1)].into_iter().chain(edges);
+        exponents.map(|exponent| given(x.clone()).and(exponent)).into_iter().chain(constant).collect()
+    }
 }

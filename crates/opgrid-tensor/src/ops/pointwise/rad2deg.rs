@@ -29,15 +29,21 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [], |grad, []| grad.mul_scalar(180.0 / PI)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let degrees = |x: Scalar| Scalar::Float(x.to_complex().re * (180.0 / PI));
-    samples.unary(Rad2deg, ORDERED, DTypeRule::Inexact, degrees).tolerance(2.0);
-    samples.rounds(Rad2deg, Roundings::all(Rounding::Result(2)));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Float => {
         let factor = arithmetic::element::<Math<T>>(Scalar::Float(180.0 / PI))?;
         elementwise::unary::<T, T>(out, input, move |x| x.times(factor))
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let degrees = |x: Scalar| Scalar::Float(x.to_complex().re * (180.0 / PI));
+        samples.unary(Rad2deg, ORDERED, DTypeRule::Inexact, degrees).tolerance(2.0);
+        samples.rounds(Rad2deg, Roundings::all(Rounding::Result(2)));
+    }
 }

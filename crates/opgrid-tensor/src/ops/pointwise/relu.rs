@@ -27,11 +27,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .unary(Relu, REAL, DTypeRule::Promoted, |x| number::chosen(x, Scalar::Int(0), |order| order.is_lt()));
-}
-
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     let spec = pointwise::promoted([("self", input)])?;
     pointwise::check_real(spec.dtype())?;
@@ -42,4 +37,16 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Real => {
         elementwise::unary::<T, T>(out, input, |a| if a.is_below(Math::<T>::ZERO) { Math::<T>::ZERO } else { a })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Relu, REAL, DTypeRule::Promoted, |x| {
+            number::chosen(x, Scalar::Int(0), |order| order.is_lt())
+        });
+    }
 }

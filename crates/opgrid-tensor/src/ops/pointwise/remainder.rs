@@ -44,22 +44,32 @@ pub(super) fn register(library: &mut Library) {
         .number_first(RemainderScalarTensorOut, RemainderTensorOut);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::modulo);
-    let by_zero = given(make::numbers(DType::I32, &[2], 0)).and(Plain::number(DType::I32, 0));
-    samples
-        .of(RemainderTensor, REAL, |dtype| division::pairs(REAL, dtype), reference)
-        .tolerance(2.0)
-        .refuses_data("zero", by_zero);
-    samples.of(RemainderScalar, REAL, |dtype| division::by_number(REAL, dtype), reference).tolerance(2.0);
-    samples.of(RemainderScalarTensor, REAL, |dtype| division::first(REAL, dtype), reference).tolerance(2.0);
-    samples.differs(RemainderTensor, departures::arithmetic::SIGN_OF_ZERO);
-    samples.differs(RemainderTensor, division::LARGE_QUOTIENTS);
-    samples.rounds(RemainderTensor, Roundings::all(Rounding::Result(2)));
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     division::check_divisor(other, dtype)?;
     with_dtype!(dtype, T: Real => elementwise::binary_by::<T, T, T>(out, input, other, Left::<true>))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::modulo);
+        let by_zero = given(make::numbers(DType::I32, &[2], 0)).and(Plain::number(DType::I32, 0));
+        samples
+            .of(RemainderTensor, REAL, |dtype| division::samples::pairs(REAL, dtype), reference)
+            .tolerance(2.0)
+            .refuses_data("zero", by_zero);
+        samples
+            .of(RemainderScalar, REAL, |dtype| division::samples::by_number(REAL, dtype), reference)
+            .tolerance(2.0);
+        samples
+            .of(RemainderScalarTensor, REAL, |dtype| division::samples::first(REAL, dtype), reference)
+            .tolerance(2.0);
+        samples.differs(RemainderTensor, departures::arithmetic::SIGN_OF_ZERO);
+        samples.differs(RemainderTensor, division::samples::LARGE_QUOTIENTS);
+        samples.rounds(RemainderTensor, Roundings::all(Rounding::Result(2)));
+    }
 }

@@ -28,12 +28,18 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Round, REAL, DTypeRule::Promoted, |x| number::whole_by(x, f64::round_ties_even));
-    samples.differs(Round, departures::arithmetic::SIGN_OF_ZERO);
-    samples.rounds(Round, Roundings::all(Rounding::Result(2)));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Real => elementwise::unary::<T, T>(out, input, Whole::round))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Round, REAL, DTypeRule::Promoted, |x| number::whole_by(x, f64::round_ties_even));
+        samples.differs(Round, departures::arithmetic::SIGN_OF_ZERO);
+        samples.rounds(Round, Roundings::all(Rounding::Result(2)));
+    }
 }

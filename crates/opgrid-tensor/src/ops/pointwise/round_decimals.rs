@@ -31,22 +31,6 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, _)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let with =
-            |sample: Sample| [0, 1, -1].map(|decimals| sample.clone().named("decimals", i64::from(decimals)));
-        make::unary_numbers(dtype).into_iter().flat_map(with).collect()
-    };
-    samples
-        .of(RoundDecimals, FLOATS, inputs, |it| {
-            let scale = 10f64.powi(it.value::<i64>("decimals")? as i32);
-            it.unary(DTypeRule::Promoted, |x| {
-                Scalar::Float((x.to_complex().re * scale).round_ties_even() / scale)
-            })
-        })
-        .tolerance(2.0);
-}
-
 /// Multiplied by a power of ten that is a whole number, or divided by one, which loses the fewest digits.
 fn cpu(input: &Tensor, decimals: i64, out: &Tensor) -> Result<()> {
     let scale = 10f64.powi(decimals.unsigned_abs().min(400) as i32);
@@ -59,4 +43,27 @@ fn cpu(input: &Tensor, decimals: i64, out: &Tensor) -> Result<()> {
             if is_fraction { whole * scale } else { whole / scale }
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let with = |sample: Sample| {
+                [0, 1, -1].map(|decimals| sample.clone().named("decimals", i64::from(decimals)))
+            };
+            make::unary_numbers(dtype).into_iter().flat_map(with).collect()
+        };
+        samples
+            .of(RoundDecimals, FLOATS, inputs, |it| {
+                let scale = 10f64.powi(it.value::<i64>("decimals")? as i32);
+                it.unary(DTypeRule::Promoted, |x| {
+                    Scalar::Float((x.to_complex().re * scale).round_ties_even() / scale)
+                })
+            })
+            .tolerance(2.0);
+    }
 }

@@ -28,12 +28,18 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Rsqrt, |x| 1.0 / x.sqrt(), |x| x.sqrt().inv()).tolerance(8.0);
-    samples.differs(Rsqrt, departures::math::NOT_FINITE);
-    samples.rounds(Rsqrt, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, math::ReciprocalRoot))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Rsqrt, |x| 1.0 / x.sqrt(), |x| x.sqrt().inv()).tolerance(8.0);
+        samples.differs(Rsqrt, departures::math::NOT_FINITE);
+        samples.rounds(Rsqrt, pointwise::samples::ELEMENTARY);
+    }
 }

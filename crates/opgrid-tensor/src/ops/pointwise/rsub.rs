@@ -32,22 +32,28 @@ pub(super) fn register(library: &mut Library) {
         });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
-    samples.of(RsubTensor, NUMBERS, scaled, reference).tolerance(2.0);
-    samples
-        .of(RsubScalar, NUMBERS, make::with_number, reference)
-        .tolerance(2.0)
-        .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
-    samples.differs_as(RsubTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
-    samples.rounds(RsubTensor, pointwise::SCALED_SUM);
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let alpha = it.value("alpha")?;
-    it.binary(DTypeRule::Promoted, |a, b| number::minus(b, number::times(alpha, a)))
-}
-
 fn rsub(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<Tensor> {
     SubTensor.call(other, input, alpha)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
+        samples.of(RsubTensor, NUMBERS, scaled, reference).tolerance(2.0);
+        samples
+            .of(RsubScalar, NUMBERS, make::with_number, reference)
+            .tolerance(2.0)
+            .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
+        samples.differs_as(RsubTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
+        samples.rounds(RsubTensor, pointwise::samples::SCALED_SUM);
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let alpha = it.value("alpha")?;
+        it.binary(DTypeRule::Promoted, |a, b| number::minus(b, number::times(alpha, a)))
+    }
 }

@@ -23,15 +23,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&SGN).cpu(cpu).derivative(|d, (input,)| d.by(input, [input, d.result(0)], gradient));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Sgn, ANY, DTypeRule::Promoted, number::direction).tolerance(4.0);
-    samples.differs_as(
-        Sgn,
-        &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, departures::math::IN_RANGE],
-    );
-    samples.rounds(Sgn, pointwise::COMPLEX_ARITHMETIC);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T => elementwise::unary::<T, T>(out, input, Direction::direction))
 }
@@ -44,4 +35,19 @@ fn gradient(grad: &Tensor, [x, out]: [&Tensor; 2]) -> Result<Tensor> {
     let distance = x.abs()?;
     let along = (grad * out.conj()?)?.real()?;
     derivatives::where_false(&distance.eq_scalar(0)?, &((grad - (out * along)?)? / &distance)?)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Sgn, ANY, DTypeRule::Promoted, number::direction).tolerance(4.0);
+        samples.differs_as(
+            Sgn,
+            &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, departures::math::IN_RANGE],
+        );
+        samples.rounds(Sgn, pointwise::samples::COMPLEX_ARITHMETIC);
+    }
 }

@@ -27,13 +27,19 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [d.result(0)], |grad, [out]| SigmoidBackward.call(grad, out)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Sigmoid, |x| 1.0 / (1.0 + (-x).exp()), |x| (1.0 + (-x).exp()).inv()).tolerance(8.0);
-    samples.differs(Sigmoid, departures::math::SIGMOIDS);
-    // Polynomials here, vector libraries there; near its poles the sum below the line loses digits.
-    samples.rounds(Sigmoid, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(512)));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, math::Logistic))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Sigmoid, |x| 1.0 / (1.0 + (-x).exp()), |x| (1.0 + (-x).exp()).inv()).tolerance(8.0);
+        samples.differs(Sigmoid, departures::math::SIGMOIDS);
+        // Polynomials here, vector libraries there; near its poles the sum below the line loses digits.
+        samples.rounds(Sigmoid, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(512)));
+    }
 }

@@ -31,38 +31,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    activation::inexact_slopes(samples, SigmoidBackward, |grad, y| grad * ((1.0 - y) * y).conj())
-        .tolerance(16.0);
-    samples.differs_as(
-        SigmoidBackward,
-        &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, departures::math::IN_RANGE],
-    );
-    samples.differs(
-        SigmoidBackward,
-        Difference {
-            id: "slopes-of-sigmoids-beyond-the-range",
-            what: "torch multiplies three factors in another order, and those of 16 bits in 16 bits, so that a product may leave \
-                   the range on the way in one order and not in the other",
-            why: "one of the factors is at the end of the range",
-            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
-            when: |seen| {
-                let is_extreme = seen.inputs().iter().any(|input| {
-                    let far = if input.dtype == DType::F16 { 255.0 } else { 1e18 };
-                    input.elements.iter().any(|x| !x.is_finite() || x.norm() > far)
-                });
-                let is_such = |(dtype, ours, torch): &differences::Pair| {
-                    (dtype.is_complex() || *dtype == DType::F16) && (!ours.is_finite() || !torch.is_finite())
-                };
-                is_extreme && seen.each(is_such)
-            },
-            directed: None,
-        },
-    );
-    // A product of three.
-    samples.rounds(SigmoidBackward, Roundings::all(Rounding::Near(64)));
-}
-
 fn cpu(grad: &Tensor, output: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(result_type(&[grad, output])?, T: Inexact => {
         elementwise::binary::<T, T, T>(out, grad, output, |grad, output| {
@@ -70,4 +38,44 @@ fn cpu(grad: &Tensor, output: &Tensor, out: &Tensor) -> Result<()> {
             grad.times(one.minus(output).conjugate()).times(output.conjugate())
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        activation::samples::inexact_slopes(samples, SigmoidBackward, |grad, y| {
+            grad * ((1.0 - y) * y).conj()
+        })
+        .tolerance(16.0);
+        samples.differs_as(
+            SigmoidBackward,
+            &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, departures::math::IN_RANGE],
+        );
+        samples.differs(
+            SigmoidBackward,
+            Difference {
+                id: "slopes-of-sigmoids-beyond-the-range",
+                what: "torch multiplies three factors in another order, and those of 16 bits in 16 bits, so that a product may leave \
+                       the range on the way in one order and not in the other",
+                why: "one of the factors is at the end of the range",
+                test: ("opgrid-tensor/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
+                when: |seen| {
+                    let is_extreme = seen.inputs().iter().any(|input| {
+                        let far = if input.dtype == DType::F16 { 255.0 } else { 1e18 };
+                        input.elements.iter().any(|x| !x.is_finite() || x.norm() > far)
+                    });
+                    let is_such = |(dtype, ours, torch): &differences::Pair| {
+                        (dtype.is_complex() || *dtype == DType::F16) && (!ours.is_finite() || !torch.is_finite())
+                    };
+                    is_extreme && seen.each(is_such)
+                },
+                directed: None,
+            },
+        );
+        // A product of three.
+        samples.rounds(SigmoidBackward, Roundings::all(Rounding::Near(64)));
+    }
 }

@@ -28,11 +28,17 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Sign, ORDERED, DTypeRule::Promoted, number::direction);
-    samples.differs(Sign, departures::arithmetic::SIGN_OF_ZERO);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Ordered => elementwise::unary::<T, T>(out, input, Direction::direction))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Sign, ORDERED, DTypeRule::Promoted, number::direction);
+        samples.differs(Sign, departures::arithmetic::SIGN_OF_ZERO);
+    }
 }

@@ -25,13 +25,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&SIGNBIT).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Signbit, ORDERED, DTypeRule::Bool, |x| match x {
-        Scalar::Float(x) => Scalar::Bool(x.is_sign_negative()),
-        x => Scalar::Bool(number::whole(x) < 0),
-    });
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     match input.dtype() {
         dtype if dtype.is_floating_point() => with_dtype!(dtype, T: Float => {
@@ -40,5 +33,18 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
         dtype => with_dtype!(dtype, T: Ordered => {
             elementwise::unary::<Bool, T>(out, input, |a| a.is_below(Math::<T>::ZERO).into())
         }),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Signbit, ORDERED, DTypeRule::Bool, |x| match x {
+            Scalar::Float(x) => Scalar::Bool(x.is_sign_negative()),
+            x => Scalar::Bool(number::whole(x) < 0),
+        });
     }
 }

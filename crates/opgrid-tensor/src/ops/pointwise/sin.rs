@@ -27,12 +27,18 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| derivatives::chained(grad, &x.cos()?)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Sin, f64::sin, Complex64::sin).tolerance(16.0);
-    samples.differs(Sin, departures::math::NOT_FINITE);
-    samples.rounds(Sin, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, Sine))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Sin, f64::sin, Complex64::sin).tolerance(16.0);
+        samples.differs(Sin, departures::math::NOT_FINITE);
+        samples.rounds(Sin, pointwise::samples::ELEMENTARY);
+    }
 }

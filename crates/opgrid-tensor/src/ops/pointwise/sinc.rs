@@ -31,15 +31,21 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    // Beyond, the angle is rounded by more than a turn.
-    samples
-        .of(Sinc, ANY, make::unary_numbers, |it| it.inexact(number::sinc, number::complex_sinc))
-        .tolerance(32.0);
-    samples.differs(Sinc, departures::math::NOT_FINITE);
-    samples.rounds(Sinc, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, functions::CardinalSine))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        // Beyond, the angle is rounded by more than a turn.
+        samples
+            .of(Sinc, ANY, make::unary_numbers, |it| it.inexact(number::sinc, number::complex_sinc))
+            .tolerance(32.0);
+        samples.differs(Sinc, departures::math::NOT_FINITE);
+        samples.rounds(Sinc, pointwise::samples::ELEMENTARY);
+    }
 }

@@ -26,14 +26,20 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| derivatives::chained(grad, &x.cosh()?)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .inexact(Sinh, f64::sinh, |x| if x.im == 0.0 { x.re.sinh().into() } else { x.sinh() })
-        .tolerance(16.0);
-    samples.differs_as(Sinh, &[departures::math::NOT_FINITE, departures::math::HALF_OF_EXPONENTIALS]);
-    samples.rounds(Sinh, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, functions::HyperbolicSine))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .inexact(Sinh, f64::sinh, |x| if x.im == 0.0 { x.re.sinh().into() } else { x.sinh() })
+            .tolerance(16.0);
+        samples.differs_as(Sinh, &[departures::math::NOT_FINITE, departures::math::HALF_OF_EXPONENTIALS]);
+        samples.rounds(Sinh, pointwise::samples::ELEMENTARY);
+    }
 }

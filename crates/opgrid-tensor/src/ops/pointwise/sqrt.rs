@@ -26,13 +26,19 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Sqrt, f64::sqrt, Complex64::sqrt).tolerance(4.0);
-    samples.differs(Sqrt, departures::math::NOT_FINITE);
-    // Correctly rounded here, by a vector library there.
-    samples.rounds(Sqrt, Roundings::all(Rounding::Result(1)).complex(Rounding::Result(4)));
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::square_root::<T>(out, input))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Sqrt, f64::sqrt, Complex64::sqrt).tolerance(4.0);
+        samples.differs(Sqrt, departures::math::NOT_FINITE);
+        // Correctly rounded here, by a vector library there.
+        samples.rounds(Sqrt, Roundings::all(Rounding::Result(1)).complex(Rounding::Result(4)));
+    }
 }

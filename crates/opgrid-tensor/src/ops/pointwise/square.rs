@@ -25,15 +25,21 @@ pub(super) fn register(library: &mut Library) {
     library.implement(SquareOut).implicit(|input, out| PowTensorScalarOut.call(input, TWO, out));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Square, ANY, make::unary_numbers, |it| {
-            let x = it.tensor("self")?;
-            let dtype = if x.dtype() == DType::Bool { DType::I64 } else { x.dtype() };
-            let square = |x| number::times(naive::convert(x, dtype), naive::convert(x, dtype));
-            Ok(Plain::from_fn(dtype, x.sizes(), |position| square(x.at(position))).into())
-        })
-        .tolerance(2.0);
-    samples.differs(Square, departures::math::NOT_FINITE);
-    samples.rounds(Square, pointwise::COMPLEX_ARITHMETIC);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(Square, ANY, make::unary_numbers, |it| {
+                let x = it.tensor("self")?;
+                let dtype = if x.dtype() == DType::Bool { DType::I64 } else { x.dtype() };
+                let square = |x| number::times(naive::convert(x, dtype), naive::convert(x, dtype));
+                Ok(Plain::from_fn(dtype, x.sizes(), |position| square(x.at(position))).into())
+            })
+            .tolerance(2.0);
+        samples.differs(Square, departures::math::NOT_FINITE);
+        samples.rounds(Square, pointwise::samples::COMPLEX_ARITHMETIC);
+    }
 }

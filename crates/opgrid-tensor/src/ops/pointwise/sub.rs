@@ -39,26 +39,6 @@ pub(super) fn register(library: &mut Library) {
         .number(SubScalarOut, SubOut);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
-    samples
-        .of(SubTensor, NUMBERS, scaled, reference)
-        .tolerance(2.0)
-        .refuses("does not broadcast", make::misfits());
-    samples
-        .of(SubScalar, NUMBERS, make::with_number, reference)
-        .tolerance(2.0)
-        .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
-    samples.number_for_tensor(SubTensor);
-    samples.differs_as(SubTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
-    samples.rounds(SubTensor, pointwise::SCALED_SUM);
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let alpha = it.value("alpha")?;
-    it.binary(DTypeRule::Promoted, |a, b| number::minus(a, number::times(alpha, b)))
-}
-
 fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
     let arguments = [("self", input), ("other", other)];
     pointwise::check_subtraction(&arguments)?;
@@ -73,4 +53,30 @@ fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()
         let alpha = arithmetic::element::<T>(alpha)?.widen();
         elementwise::binary_by::<T, T, T>(out, input, other, InPlace(move |a: Math<T>, b: Math<T>| a.minus(alpha.times(b))))
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
+        samples
+            .of(SubTensor, NUMBERS, scaled, reference)
+            .tolerance(2.0)
+            .refuses("does not broadcast", make::misfits());
+        samples
+            .of(SubScalar, NUMBERS, make::with_number, reference)
+            .tolerance(2.0)
+            .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
+        samples.number_for_tensor(SubTensor);
+        samples.differs_as(SubTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
+        samples.rounds(SubTensor, pointwise::samples::SCALED_SUM);
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let alpha = it.value("alpha")?;
+        it.binary(DTypeRule::Promoted, |a, b| number::minus(a, number::times(alpha, b)))
+    }
 }

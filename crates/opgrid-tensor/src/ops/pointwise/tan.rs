@@ -26,12 +26,18 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Tan, f64::tan, Complex64::tan).tolerance(64.0);
-    samples.differs(Tan, departures::math::NOT_FINITE);
-    samples.rounds(Tan, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, Tangent))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Tan, f64::tan, Complex64::tan).tolerance(64.0);
+        samples.differs(Tan, departures::math::NOT_FINITE);
+        samples.rounds(Tan, pointwise::samples::ELEMENTARY);
+    }
 }

@@ -27,18 +27,24 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [d.result(0)], |grad, [out]| TanhBackward.call(grad, out)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.inexact(Tanh, f64::tanh, complex).tolerance(8.0);
-    samples.differs(Tanh, departures::math::NOT_FINITE);
-    // Polynomials here, vector libraries there: one or two units in the last place each.
-    samples.rounds(Tanh, Roundings::all(Rounding::Result(4)));
-}
-
-/// Real numbers stay real, NaN as well.
-fn complex(x: Complex64) -> Complex64 {
-    if x.im == 0.0 { Complex64::new(x.re.tanh(), x.im) } else { x.tanh() }
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, math::HyperbolicTangent))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.inexact(Tanh, f64::tanh, complex).tolerance(8.0);
+        samples.differs(Tanh, departures::math::NOT_FINITE);
+        // Polynomials here, vector libraries there: one or two units in the last place each.
+        samples.rounds(Tanh, Roundings::all(Rounding::Result(4)));
+    }
+
+    /// Real numbers stay real, NaN as well.
+    fn complex(x: Complex64) -> Complex64 {
+        if x.im == 0.0 { Complex64::new(x.re.tanh(), x.im) } else { x.tanh() }
+    }
 }

@@ -31,12 +31,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    activation::inexact_slopes(samples, TanhBackward, |grad, y| grad * (1.0 - y * y).conj()).tolerance(16.0);
-    samples.differs_as(TanhBackward, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
-    samples.rounds(TanhBackward, Roundings::all(Rounding::Sum(8)).complex(Rounding::Result(64)));
-}
-
 fn cpu(grad: &Tensor, output: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(result_type(&[grad, output])?, T: Inexact => {
         elementwise::binary::<T, T, T>(out, grad, output, |grad, output| {
@@ -44,4 +38,18 @@ fn cpu(grad: &Tensor, output: &Tensor, out: &Tensor) -> Result<()> {
             grad.times(one.minus(output.times(output)).conjugate())
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        activation::samples::inexact_slopes(samples, TanhBackward, |grad, y| grad * (1.0 - y * y).conj())
+            .tolerance(16.0);
+        samples
+            .differs_as(TanhBackward, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
+        samples.rounds(TanhBackward, Roundings::all(Rounding::Sum(8)).complex(Rounding::Result(64)));
+    }
 }

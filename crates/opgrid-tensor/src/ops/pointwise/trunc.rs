@@ -29,11 +29,17 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.unary(Trunc, REAL, DTypeRule::Promoted, |x| number::whole_by(x, f64::trunc));
-    samples.differs(Trunc, departures::arithmetic::SIGN_OF_ZERO);
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Real => elementwise::unary::<T, T>(out, input, Whole::trunc))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Trunc, REAL, DTypeRule::Promoted, |x| number::whole_by(x, f64::trunc));
+        samples.differs(Trunc, departures::arithmetic::SIGN_OF_ZERO);
+    }
 }

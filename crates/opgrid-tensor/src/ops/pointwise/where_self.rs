@@ -11,8 +11,8 @@
 //!   range of the result.
 //! - Source: torch.where, PyTorch 2.15.
 
+use crate::ops::NonzeroNumpy;
 use crate::ops::prelude::*;
-use crate::ops::{NonzeroNumpy, sorting::nonzero};
 
 operator! {
     home = crate::home_of(register);
@@ -64,72 +64,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, longer) = (make::numbers(DType::F32, &[2], 0), make::numbers(DType::Bool, &[3], 0));
-    samples
-        .of(WhereSelf, STORED, inputs, reference)
-        .refuses("expected bool", given(x.clone()).and(x.clone()).and(x.clone()))
-        .refuses("does not broadcast", given(longer).and(x.clone()).and(x));
-    samples.of(
-        WhereScalarSelf,
-        STORED,
-        |dtype| {
-            let (condition, x) = condition_and_tensor(dtype);
-            NUMBERS_INSTEAD.map(|number| given(condition.clone()).and(number).and(x.clone())).to_vec()
-        },
-        reference,
-    );
-    samples.of(
-        WhereScalarOther,
-        STORED,
-        |dtype| {
-            let (condition, x) = condition_and_tensor(dtype);
-            NUMBERS_INSTEAD.map(|number| given(condition.clone()).and(x.clone()).and(number)).to_vec()
-        },
-        reference,
-    );
-    samples.of(Where, STORED, make::unary, |it| nonzero::columns(it.tensor("condition")?)).not_on_meta();
-    // Conditions of uint8 are taken, as of old.
-    let conditions = |dtype| match dtype {
-        DType::U8 => Vec::new(),
-        dtype => vec![given(make::numbers(dtype, &[2, 3], 1)).and(2).and(0.5)],
-    };
-    samples.of(WhereScalar, &[DType::Bool], conditions, reference);
-}
-
-/// What stands in a tensor's place.
-const NUMBERS_INSTEAD: [Scalar; 2] = [Scalar::Int(3), Scalar::Float(0.5)];
-
-fn condition_and_tensor(dtype: DType) -> (Plain, Plain) {
-    (make::numbers(DType::Bool, &[2, 3], 1), make::numbers(dtype, &[3], 2))
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [[&[i64]; 3]; 5] =
-        [[&[2, 3]; 3], [&[2, 1], &[3], &[]], [&[], &[2, 37], &[2, 37]], [&[0], &[1], &[1]], [&[], &[], &[]]];
-    let same = shapes.map(|[condition, a, b]| {
-        given(make::numbers(DType::Bool, condition, 0))
-            .and(make::numbers(dtype, a, 1))
-            .and(make::numbers(dtype, b, 2))
-    });
-    let [condition, a, b] = [(DType::Bool, 0), (dtype, 1), (make::beside(dtype, DType::F32), 2)];
-    let mixed = [condition, a, b].map(|(dtype, seed)| make::numbers(dtype, &[3], seed));
-    let [condition, a, b] = mixed;
-    same.into_iter().chain([given(condition).and(a).and(b)]).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let dtype = it.common_dtype(&["self", "other"])?;
-    let condition = it.tensor("condition")?;
-    let [a, b] = ["self", "other"].map(|name| it.operand(name));
-    let (a, b) = (a?, b?);
-    let sizes = naive::broadcast([condition.sizes(), a.sizes(), b.sizes()].into_iter())?;
-    let chosen = Plain::from_fn(dtype, &sizes, |position| {
-        if condition.at(position).to_bool() { a.at(position) } else { b.at(position) }
-    });
-    Ok(chosen.into())
-}
-
 /// # Errors
 ///
 /// A number beyond the range of the result's dtype; beyond that of a 16-bit float it is infinite.
@@ -164,4 +98,84 @@ fn cpu(condition: &Tensor, input: &Tensor, other: &Tensor, out: &Tensor) -> Resu
             if condition.is_true() { input } else { other }
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::sorting::nonzero;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, longer) = (make::numbers(DType::F32, &[2], 0), make::numbers(DType::Bool, &[3], 0));
+        samples
+            .of(WhereSelf, STORED, inputs, reference)
+            .refuses("expected bool", given(x.clone()).and(x.clone()).and(x.clone()))
+            .refuses("does not broadcast", given(longer).and(x.clone()).and(x));
+        samples.of(
+            WhereScalarSelf,
+            STORED,
+            |dtype| {
+                let (condition, x) = condition_and_tensor(dtype);
+                NUMBERS_INSTEAD.map(|number| given(condition.clone()).and(number).and(x.clone())).to_vec()
+            },
+            reference,
+        );
+        samples.of(
+            WhereScalarOther,
+            STORED,
+            |dtype| {
+                let (condition, x) = condition_and_tensor(dtype);
+                NUMBERS_INSTEAD.map(|number| given(condition.clone()).and(x.clone()).and(number)).to_vec()
+            },
+            reference,
+        );
+        samples
+            .of(Where, STORED, make::unary, |it| nonzero::samples::columns(it.tensor("condition")?))
+            .not_on_meta();
+        // Conditions of uint8 are taken, as of old.
+        let conditions = |dtype| match dtype {
+            DType::U8 => Vec::new(),
+            dtype => vec![given(make::numbers(dtype, &[2, 3], 1)).and(2).and(0.5)],
+        };
+        samples.of(WhereScalar, &[DType::Bool], conditions, reference);
+    }
+
+    /// What stands in a tensor's place.
+    const NUMBERS_INSTEAD: [Scalar; 2] = [Scalar::Int(3), Scalar::Float(0.5)];
+
+    fn condition_and_tensor(dtype: DType) -> (Plain, Plain) {
+        (make::numbers(DType::Bool, &[2, 3], 1), make::numbers(dtype, &[3], 2))
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [[&[i64]; 3]; 5] = [
+            [&[2, 3]; 3],
+            [&[2, 1], &[3], &[]],
+            [&[], &[2, 37], &[2, 37]],
+            [&[0], &[1], &[1]],
+            [&[], &[], &[]],
+        ];
+        let same = shapes.map(|[condition, a, b]| {
+            given(make::numbers(DType::Bool, condition, 0))
+                .and(make::numbers(dtype, a, 1))
+                .and(make::numbers(dtype, b, 2))
+        });
+        let [condition, a, b] = [(DType::Bool, 0), (dtype, 1), (make::beside(dtype, DType::F32), 2)];
+        let mixed = [condition, a, b].map(|(dtype, seed)| make::numbers(dtype, &[3], seed));
+        let [condition, a, b] = mixed;
+        same.into_iter().chain([given(condition).and(a).and(b)]).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let dtype = it.common_dtype(&["self", "other"])?;
+        let condition = it.tensor("condition")?;
+        let [a, b] = ["self", "other"].map(|name| it.operand(name));
+        let (a, b) = (a?, b?);
+        let sizes = naive::broadcast([condition.sizes(), a.sizes(), b.sizes()].into_iter())?;
+        let chosen = Plain::from_fn(dtype, &sizes, |position| {
+            if condition.at(position).to_bool() { a.at(position) } else { b.at(position) }
+        });
+        Ok(chosen.into())
+    }
 }

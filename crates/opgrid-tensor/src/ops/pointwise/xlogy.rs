@@ -42,22 +42,6 @@ pub(super) fn register(library: &mut Library) {
         .number_first(XlogyOutScalarSelf, XlogyOutTensor);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let reference = |it: &Inputs| {
-        it.binary(DTypeRule::Inexact, |a, b| {
-            let (a, b) = (a.to_complex().re, b.to_complex().re);
-            Scalar::Float(if a == 0.0 && !b.is_nan() { 0.0 } else { a * b.ln() })
-        })
-    };
-    samples.of(XlogyTensor, ORDERED, make::pairs, reference).tolerance(8.0);
-    samples.of(XlogyScalarOther, ORDERED, make::with_scalar, reference).tolerance(8.0);
-    samples
-        .of(XlogyScalarSelf, ORDERED, |dtype| make::number_first(make::with_scalar(dtype)), reference)
-        .tolerance(8.0);
-    samples.differs(XlogyTensor, departures::arithmetic::SIGN_OF_ZERO);
-    samples.rounds(XlogyTensor, pointwise::ELEMENTARY);
-}
-
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = inexact(result_type(&[input, other])?);
     with_dtype!(dtype, T: Float => {
@@ -65,4 +49,26 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
             if a == 0.0 && !b.is_nan() { 0.0 } else { a * Inexact::log(b) }
         })
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let reference = |it: &Inputs| {
+            it.binary(DTypeRule::Inexact, |a, b| {
+                let (a, b) = (a.to_complex().re, b.to_complex().re);
+                Scalar::Float(if a == 0.0 && !b.is_nan() { 0.0 } else { a * b.ln() })
+            })
+        };
+        samples.of(XlogyTensor, ORDERED, make::pairs, reference).tolerance(8.0);
+        samples.of(XlogyScalarOther, ORDERED, make::with_scalar, reference).tolerance(8.0);
+        samples
+            .of(XlogyScalarSelf, ORDERED, |dtype| make::number_first(make::with_scalar(dtype)), reference)
+            .tolerance(8.0);
+        samples.differs(XlogyTensor, departures::arithmetic::SIGN_OF_ZERO);
+        samples.rounds(XlogyTensor, pointwise::samples::ELEMENTARY);
+    }
 }

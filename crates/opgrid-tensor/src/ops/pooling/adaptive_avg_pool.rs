@@ -11,11 +11,10 @@
 //! - Source: torch.nn.functional.adaptive_avg_pool2d, PyTorch 2.15.
 
 use crate::kernels::pooling::{Divisor, average, average_backward};
-use crate::ops::kinds::images::{FLOATS, check_float, in_format_of};
+use crate::ops::kinds::images::{check_float, in_format_of};
 use crate::ops::kinds::pooling;
 use crate::ops::prelude::*;
 use crate::ops::{Contiguous, MeanDim, SqueezeDim, Unsqueeze};
-use crate::samples::departures::access::READ_AFTER_WRITTEN;
 use crate::tensor::Dims;
 
 operator! {
@@ -185,183 +184,195 @@ fn lines(input: &Tensor, output: &[i64]) -> Result<Tensor> {
     SqueezeDim.call(&result, -2)
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[1, 4, 4], 0);
-    samples.of(AdaptiveAvgPool1d, FLOATS, |dtype| inputs(dtype, 1), reference).tolerance(4.0);
-    samples.of(AdaptiveAvgPool2d, INEXACT, with_means::<2>, reference).tolerance(4.0);
-    samples.of(AdaptiveAvgPool3d, INEXACT, with_means::<3>, reference).tolerance(4.0);
-    samples
-        .of(AdaptiveAvgPool2dDirect, FLOATS, |dtype| inputs(dtype, 2), reference)
-        .tolerance(4.0)
-        .refuses("expected 2 sizes", given(x.clone()).and(vec![1, 1, 1]))
-        .refuses("expected 2 sizes", given(x.clone()).and(vec![1, -1]))
-        .refuses("not empty", given(make::numbers(DType::F32, &[2, 0, 4], 0)).and(vec![2, 2]));
-    samples.of(AdaptiveAvgPool3dDirect, FLOATS, |dtype| inputs(dtype, 3), reference).tolerance(4.0);
-    samples
-        .of(AdaptiveAvgPool3dBackward, FLOATS, |dtype| backward_inputs(dtype, 3), backward_reference::<3>)
-        .tolerance(16.0);
-    samples
-        .of(AdaptiveAvgPool2dBackward, FLOATS, |dtype| backward_inputs(dtype, 2), backward_reference::<2>)
-        .tolerance(16.0)
-        .refuses("argument `grad_output`", given(make::numbers(DType::F32, &[2, 2, 2], 0)).and(x));
-    let rounding = Roundings::all(Rounding::Sum(2));
-    samples.differs(AdaptiveAvgPool2dBackward, pooling::GRADIENTS_ARE_CHECKED);
-    samples.differs(AdaptiveAvgPool3dBackward, pooling::GRADIENTS_ARE_CHECKED);
-    samples.differs(AdaptiveAvgPool3dDirect, VOLUMES);
-    samples.differs(AdaptiveAvgPool3dBackward, VOLUMES);
-    samples.differs(AdaptiveAvgPool3dDirect, WITHOUT_CHANNELS);
-    samples.differs_as(AdaptiveAvgPool3d, &[WITHOUT_CHANNELS, OF_NOTHING]);
-    samples.differs(AdaptiveAvgPool2d, OF_NOTHING);
-    samples.differs(AdaptiveAvgPool2dBackward, WITHOUT_CHANNELS);
-    samples.differs(AdaptiveAvgPool3dBackward, WITHOUT_CHANNELS);
-    samples.differs_as(AdaptiveAvgPool2d, &[COMPLEX_OUTPUTS, READ_AFTER_WRITTEN]);
-    samples.differs_as(AdaptiveAvgPool3d, &[COMPLEX_OUTPUTS, VOLUMES, READ_AFTER_WRITTEN]);
-    samples.rounds(AdaptiveAvgPool1d, rounding);
-    samples.rounds(AdaptiveAvgPool2d, rounding);
-    samples.rounds(AdaptiveAvgPool3d, rounding);
-    samples.rounds(AdaptiveAvgPool2dDirect, rounding);
-    samples.rounds(AdaptiveAvgPool3dDirect, rounding);
-    samples.rounds(AdaptiveAvgPool2dBackward, rounding);
-    samples.rounds(AdaptiveAvgPool3dBackward, rounding);
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::images::FLOATS;
+    use crate::samples::prelude::*;
 
-const OF_NOTHING: Difference = Difference {
-    id: "averages-of-no-places",
-    what: "torch gives NaN for one average of an image without places, and refuses to give several; here one is refused, too",
-    why: "one rule for all numbers of averages",
-    test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
-    when: |seen| seen.we_refuse("and images that are not empty"),
-    directed: None,
-};
-
-const WITHOUT_CHANNELS: Difference = Difference {
-    id: "averages-without-channels",
-    what: "torch refuses volumes without channels, and gradients, though not images without; here their averages have no elements",
-    why: "one rule for images, volumes and gradients",
-    test: ("opgrid-tensor/tests/all/differences/computed.rs", "windows_reach_into_padding"),
-    when: |seen| {
-        seen.we_give_nothing() && seen.torch_refuses("to have non-zero size for non-batch dimensions")
-    },
-    directed: None,
-};
-
-/// Of averages of volumes.
-const VOLUMES: Difference = Difference {
-    id: "averages-of-volumes-keep-their-digits",
-    what: "torch adds volumes of 16-bit floats in 16 bits; here in single precision",
-    why: "the mathematical result",
-    test: ("opgrid-tensor/tests/all/differences/numbers.rs", "averages_of_16_bit_volumes"),
-    when: |seen| {
-        let elements = seen.inputs().into_iter().flat_map(|input| &input.elements);
-        let largest = elements.map(|element| element.norm()).fold(0.0, f64::max);
-        seen.each(|(dtype, ours, torch)| {
-            matches!(dtype, DType::F16 | DType::BF16)
-                && crate::tensor::finfo(*dtype)
-                    .is_ok_and(|limits| (ours - torch).norm() <= 16.0 * limits.eps * largest)
-        })
-    },
-    directed: Some(Directed {
-        operator: "aten::_adaptive_avg_pool3d",
-        arguments: || {
-            vec![
-                ("self", Operand::rows(0, DType::BF16, &[1, 560, 1, 1], &[1.0; 560]).into()),
-                ("output_size", Argument::Ints(vec![2, 1, 1])),
-            ]
-        },
-        needs: None,
-    }),
-};
-
-/// Of averages of whole images.
-const COMPLEX_OUTPUTS: Difference = Difference {
-    id: "averages-of-complex-images-are-written",
-    what: "torch refuses an output for the averages of whole complex images, which it gives otherwise; here the output gets \
-           them",
-    why: "both ways to ask for a result give it",
-    test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
-    when: |seen| {
-        let is_complex = seen.tensor("self").is_some_and(|input| input.dtype.is_complex());
-        is_complex && seen.out().is_some() && seen.torch_refuses("not implemented for 'Complex")
-    },
-    directed: Some(Directed {
-        operator: "aten::adaptive_avg_pool2d.out",
-        arguments: || {
-            vec![
-                ("self", Operand::rows(0, DType::Complex64, &[1, 1, 2], &[1.0, 2.0]).into()),
-                ("output_size", Argument::Ints(vec![1, 1])),
-                ("out", Operand::rows(1, DType::Complex64, &[1, 1, 1], &[0.0]).into()),
-            ]
-        },
-        needs: None,
-    }),
-};
-
-fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
-    let one = |(outer, sizes, output): (&[i64], [i64; 3], [i64; 3])| {
-        given(make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1)).and(output[3 - dims..].to_vec())
-    };
-    let cases: [(&[i64], [i64; 3], [i64; 3]); 6] = [
-        (&[2, 3], [4, 4, 6], [2, 2, 2]),
-        (&[3], [3, 5, 7], [2, 3, 4]),
-        (&[1, 2], [1, 3, 2], [2, 5, 3]),
-        (&[0, 2], [2, 4, 4], [1, 2, 2]),
-        (&[2, 0], [2, 4, 4], [1, 2, 2]),
-        (&[1, 1], [2, 3, 3], [1, 2, 0]),
-    ];
-    cases.into_iter().map(one).collect()
-}
-
-/// Complex numbers where each image gives one average.
-fn with_means<const DIMS: usize>(dtype: DType) -> Vec<Sample> {
-    let one = |outer: &[i64]| {
-        given(make::numbers(dtype, &[outer, &[2, 3, 4][3 - DIMS..]].concat(), 1)).and(vec![1; DIMS])
-    };
-    let means = vec![one(&[2, 3]), one(&[2]), one(&[0, 2])];
-    match dtype.is_complex() {
-        true => means,
-        false => means.into_iter().chain(inputs(dtype, DIMS)).collect(),
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[1, 4, 4], 0);
+        samples.of(AdaptiveAvgPool1d, FLOATS, |dtype| inputs(dtype, 1), reference).tolerance(4.0);
+        samples.of(AdaptiveAvgPool2d, INEXACT, with_means::<2>, reference).tolerance(4.0);
+        samples.of(AdaptiveAvgPool3d, INEXACT, with_means::<3>, reference).tolerance(4.0);
+        samples
+            .of(AdaptiveAvgPool2dDirect, FLOATS, |dtype| inputs(dtype, 2), reference)
+            .tolerance(4.0)
+            .refuses("expected 2 sizes", given(x.clone()).and(vec![1, 1, 1]))
+            .refuses("expected 2 sizes", given(x.clone()).and(vec![1, -1]))
+            .refuses("not empty", given(make::numbers(DType::F32, &[2, 0, 4], 0)).and(vec![2, 2]));
+        samples.of(AdaptiveAvgPool3dDirect, FLOATS, |dtype| inputs(dtype, 3), reference).tolerance(4.0);
+        samples
+            .of(AdaptiveAvgPool3dBackward, FLOATS, |dtype| backward_inputs(dtype, 3), backward_reference::<3>)
+            .tolerance(16.0);
+        samples
+            .of(AdaptiveAvgPool2dBackward, FLOATS, |dtype| backward_inputs(dtype, 2), backward_reference::<2>)
+            .tolerance(16.0)
+            .refuses("argument `grad_output`", given(make::numbers(DType::F32, &[2, 2, 2], 0)).and(x));
+        let rounding = Roundings::all(Rounding::Sum(2));
+        samples.differs(AdaptiveAvgPool2dBackward, pooling::samples::GRADIENTS_ARE_CHECKED);
+        samples.differs(AdaptiveAvgPool3dBackward, pooling::samples::GRADIENTS_ARE_CHECKED);
+        samples.differs(AdaptiveAvgPool3dDirect, VOLUMES);
+        samples.differs(AdaptiveAvgPool3dBackward, VOLUMES);
+        samples.differs(AdaptiveAvgPool3dDirect, WITHOUT_CHANNELS);
+        samples.differs_as(AdaptiveAvgPool3d, &[WITHOUT_CHANNELS, OF_NOTHING]);
+        samples.differs(AdaptiveAvgPool2d, OF_NOTHING);
+        samples.differs(AdaptiveAvgPool2dBackward, WITHOUT_CHANNELS);
+        samples.differs(AdaptiveAvgPool3dBackward, WITHOUT_CHANNELS);
+        samples.differs_as(AdaptiveAvgPool2d, &[COMPLEX_OUTPUTS, READ_AFTER_WRITTEN]);
+        samples.differs_as(AdaptiveAvgPool3d, &[COMPLEX_OUTPUTS, VOLUMES, READ_AFTER_WRITTEN]);
+        samples.rounds(AdaptiveAvgPool1d, rounding);
+        samples.rounds(AdaptiveAvgPool2d, rounding);
+        samples.rounds(AdaptiveAvgPool3d, rounding);
+        samples.rounds(AdaptiveAvgPool2dDirect, rounding);
+        samples.rounds(AdaptiveAvgPool3dDirect, rounding);
+        samples.rounds(AdaptiveAvgPool2dBackward, rounding);
+        samples.rounds(AdaptiveAvgPool3dBackward, rounding);
     }
-}
 
-fn average_of(elements: &[(i64, Scalar)]) -> Scalar {
-    let sum = elements.iter().fold(Scalar::Float(0.0), |sum, (_, element)| number::plus(sum, *element));
-    Scalar::Complex(sum.to_complex() / elements.len() as f64)
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, output): (_, Vec<i64>) = (it.tensor("self")?, it.value("output_size")?);
-    Ok(pooling::naive_adaptive(x, &output, x.dtype(), average_of).into())
-}
-
-fn backward_inputs(dtype: DType, dims: usize) -> Vec<Sample> {
-    let one = |(outer, image, output): (&[i64], [i64; 3], [i64; 3])| {
-        let of = |image: [i64; 3], seed| make::numbers(dtype, &[outer, &image[3 - dims..]].concat(), seed);
-        given(of(output, 1)).and(of(image, 2))
+    const OF_NOTHING: Difference = Difference {
+        id: "averages-of-no-places",
+        what: "torch gives NaN for one average of an image without places, and refuses to give several; here one is refused, too",
+        why: "one rule for all numbers of averages",
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "places_that_are_not_there"),
+        when: |seen| seen.we_refuse("and images that are not empty"),
+        directed: None,
     };
-    let cases: [(&[i64], [i64; 3], [i64; 3]); 3] =
-        [(&[2, 3], [3, 4, 6], [2, 2, 4]), (&[3], [2, 5, 3], [3, 2, 2]), (&[0, 2], [2, 4, 4], [1, 2, 2])];
-    cases.into_iter().map(one).collect()
-}
 
-fn backward_reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
-    let (grad, x) = (it.tensor("grad_output")?, it.tensor("self")?);
-    let first = x.sizes().len() - DIMS;
-    let mut result = Plain::of::<i64>(DType::F64, x.sizes(), &[]);
-    let seen = std::cell::RefCell::new(Vec::new());
-    let _ = pooling::naive_adaptive(x, &grad.sizes()[first..], DType::F64, |elements| {
-        seen.borrow_mut().push(elements.iter().map(|(number, _)| *number).collect::<Vec<_>>());
-        Scalar::Int(0)
-    });
-    for (position, numbers) in naive::positions(grad.sizes()).zip(seen.into_inner()) {
-        let share = Scalar::Complex(grad.at(&position).to_complex() / numbers.len() as f64);
-        for number in numbers {
-            let at = [
-                &position[..first],
-                &naive::positions(&x.sizes()[first..]).nth(number as usize).unwrap_or_default(),
-            ]
-            .concat();
-            result.set(&at, number::plus(result.at(&at), share));
+    const WITHOUT_CHANNELS: Difference = Difference {
+        id: "averages-without-channels",
+        what: "torch refuses volumes without channels, and gradients, though not images without; here their averages have no elements",
+        why: "one rule for images, volumes and gradients",
+        test: ("opgrid-tensor/tests/all/differences/computed.rs", "windows_reach_into_padding"),
+        when: |seen| {
+            seen.we_give_nothing() && seen.torch_refuses("to have non-zero size for non-batch dimensions")
+        },
+        directed: None,
+    };
+
+    /// Of averages of volumes.
+    const VOLUMES: Difference = Difference {
+        id: "averages-of-volumes-keep-their-digits",
+        what: "torch adds volumes of 16-bit floats in 16 bits; here in single precision",
+        why: "the mathematical result",
+        test: ("opgrid-tensor/tests/all/differences/numbers.rs", "averages_of_16_bit_volumes"),
+        when: |seen| {
+            let elements = seen.inputs().into_iter().flat_map(|input| &input.elements);
+            let largest = elements.map(|element| element.norm()).fold(0.0, f64::max);
+            seen.each(|(dtype, ours, torch)| {
+                matches!(dtype, DType::F16 | DType::BF16)
+                    && crate::tensor::finfo(*dtype)
+                        .is_ok_and(|limits| (ours - torch).norm() <= 16.0 * limits.eps * largest)
+            })
+        },
+        directed: Some(Directed {
+            operator: "aten::_adaptive_avg_pool3d",
+            arguments: || {
+                vec![
+                    ("self", Operand::rows(0, DType::BF16, &[1, 560, 1, 1], &[1.0; 560]).into()),
+                    ("output_size", Argument::Ints(vec![2, 1, 1])),
+                ]
+            },
+            needs: None,
+        }),
+    };
+
+    /// Of averages of whole images.
+    const COMPLEX_OUTPUTS: Difference = Difference {
+        id: "averages-of-complex-images-are-written",
+        what: "torch refuses an output for the averages of whole complex images, which it gives otherwise; here the output gets \
+               them",
+        why: "both ways to ask for a result give it",
+        test: (
+            "opgrid-tensor/tests/all/differences/computed.rs",
+            "what_torch_refuses_by_accident_is_computed",
+        ),
+        when: |seen| {
+            let is_complex = seen.tensor("self").is_some_and(|input| input.dtype.is_complex());
+            is_complex && seen.out().is_some() && seen.torch_refuses("not implemented for 'Complex")
+        },
+        directed: Some(Directed {
+            operator: "aten::adaptive_avg_pool2d.out",
+            arguments: || {
+                vec![
+                    ("self", Operand::rows(0, DType::Complex64, &[1, 1, 2], &[1.0, 2.0]).into()),
+                    ("output_size", Argument::Ints(vec![1, 1])),
+                    ("out", Operand::rows(1, DType::Complex64, &[1, 1, 1], &[0.0]).into()),
+                ]
+            },
+            needs: None,
+        }),
+    };
+
+    fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
+        let one = |(outer, sizes, output): (&[i64], [i64; 3], [i64; 3])| {
+            given(make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1))
+                .and(output[3 - dims..].to_vec())
+        };
+        let cases: [(&[i64], [i64; 3], [i64; 3]); 6] = [
+            (&[2, 3], [4, 4, 6], [2, 2, 2]),
+            (&[3], [3, 5, 7], [2, 3, 4]),
+            (&[1, 2], [1, 3, 2], [2, 5, 3]),
+            (&[0, 2], [2, 4, 4], [1, 2, 2]),
+            (&[2, 0], [2, 4, 4], [1, 2, 2]),
+            (&[1, 1], [2, 3, 3], [1, 2, 0]),
+        ];
+        cases.into_iter().map(one).collect()
+    }
+
+    /// Complex numbers where each image gives one average.
+    fn with_means<const DIMS: usize>(dtype: DType) -> Vec<Sample> {
+        let one = |outer: &[i64]| {
+            given(make::numbers(dtype, &[outer, &[2, 3, 4][3 - DIMS..]].concat(), 1)).and(vec![1; DIMS])
+        };
+        let means = vec![one(&[2, 3]), one(&[2]), one(&[0, 2])];
+        match dtype.is_complex() {
+            true => means,
+            false => means.into_iter().chain(inputs(dtype, DIMS)).collect(),
         }
     }
-    Ok(result.to(x.dtype()).into())
+
+    fn average_of(elements: &[(i64, Scalar)]) -> Scalar {
+        let sum = elements.iter().fold(Scalar::Float(0.0), |sum, (_, element)| number::plus(sum, *element));
+        Scalar::Complex(sum.to_complex() / elements.len() as f64)
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, output): (_, Vec<i64>) = (it.tensor("self")?, it.value("output_size")?);
+        Ok(pooling::samples::naive_adaptive(x, &output, x.dtype(), average_of).into())
+    }
+
+    fn backward_inputs(dtype: DType, dims: usize) -> Vec<Sample> {
+        let one = |(outer, image, output): (&[i64], [i64; 3], [i64; 3])| {
+            let of =
+                |image: [i64; 3], seed| make::numbers(dtype, &[outer, &image[3 - dims..]].concat(), seed);
+            given(of(output, 1)).and(of(image, 2))
+        };
+        let cases: [(&[i64], [i64; 3], [i64; 3]); 3] =
+            [(&[2, 3], [3, 4, 6], [2, 2, 4]), (&[3], [2, 5, 3], [3, 2, 2]), (&[0, 2], [2, 4, 4], [1, 2, 2])];
+        cases.into_iter().map(one).collect()
+    }
+
+    fn backward_reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
+        let (grad, x) = (it.tensor("grad_output")?, it.tensor("self")?);
+        let first = x.sizes().len() - DIMS;
+        let mut result = Plain::of::<i64>(DType::F64, x.sizes(), &[]);
+        let seen = std::cell::RefCell::new(Vec::new());
+        let _ = pooling::samples::naive_adaptive(x, &grad.sizes()[first..], DType::F64, |elements| {
+            seen.borrow_mut().push(elements.iter().map(|(number, _)| *number).collect::<Vec<_>>());
+            Scalar::Int(0)
+        });
+        for (position, numbers) in naive::positions(grad.sizes()).zip(seen.into_inner()) {
+            let share = Scalar::Complex(grad.at(&position).to_complex() / numbers.len() as f64);
+            for number in numbers {
+                let at = [
+                    &position[..first],
+                    &naive::positions(&x.sizes()[first..]).nth(number as usize).unwrap_or_default(),
+                ]
+                .concat();
+                result.set(&at, number::plus(result.at(&at), share));
+            }
+        }
+        Ok(result.to(x.dtype()).into())
+    }
 }

@@ -14,7 +14,7 @@
 //! - Source: torch.nn.functional.adaptive_max_pool2d, PyTorch 2.15.
 
 use crate::kernels::pooling::largest;
-use crate::ops::kinds::images::{FLOATS, check_float, in_format_of};
+use crate::ops::kinds::images::{check_float, in_format_of};
 use crate::ops::kinds::pooling;
 use crate::ops::prelude::*;
 use crate::ops::{SqueezeDim, Unsqueeze};
@@ -76,34 +76,45 @@ fn cpu(input: &Tensor, output: &[i64], out: &Tensor, indices: &Tensor) -> Result
     with_dtype!(input.dtype(), T: Float => largest::<T>(out, indices, input, &windows))
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[1, 4, 4], 0);
-    samples.of(AdaptiveMaxPool1d, FLOATS, |dtype| inputs(dtype, 1), reference);
-    samples
-        .of(AdaptiveMaxPool2d, FLOATS, |dtype| inputs(dtype, 2), reference)
-        .refuses("expected 2 sizes", given(x).and(vec![1]))
-        .refuses("not empty", given(make::numbers(DType::F32, &[2, 0, 4, 4], 0)).and(vec![2, 2]));
-    samples.of(AdaptiveMaxPool3d, FLOATS, |dtype| inputs(dtype, 3), reference);
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::images::FLOATS;
+    use crate::samples::prelude::*;
 
-fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
-    let one = |(outer, sizes, output): (&[i64], [i64; 3], [i64; 3])| {
-        given(make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1)).and(output[3 - dims..].to_vec())
-    };
-    let cases: [(&[i64], [i64; 3], [i64; 3]); 5] = [
-        (&[2, 3], [4, 4, 6], [2, 2, 2]),
-        (&[3], [3, 5, 7], [2, 3, 4]),
-        (&[1, 2], [1, 3, 2], [2, 5, 3]),
-        (&[0, 2], [2, 4, 4], [1, 2, 2]),
-        (&[1, 1], [2, 3, 3], [1, 2, 0]),
-    ];
-    cases.into_iter().map(one).collect()
-}
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[1, 4, 4], 0);
+        samples.of(AdaptiveMaxPool1d, FLOATS, |dtype| inputs(dtype, 1), reference);
+        samples
+            .of(AdaptiveMaxPool2d, FLOATS, |dtype| inputs(dtype, 2), reference)
+            .refuses("expected 2 sizes", given(x).and(vec![1]))
+            .refuses("not empty", given(make::numbers(DType::F32, &[2, 0, 4, 4], 0)).and(vec![2, 2]));
+        samples.of(AdaptiveMaxPool3d, FLOATS, |dtype| inputs(dtype, 3), reference);
+    }
 
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, output): (_, Vec<i64>) = (it.tensor("self")?, it.value("output_size")?);
-    let values = pooling::naive_adaptive(x, &output, x.dtype(), |elements| pooling::largest(elements).1);
-    let indices =
-        pooling::naive_adaptive(x, &output, DType::I64, |elements| Scalar::Int(pooling::largest(elements).0));
-    Ok([values, indices].into())
+    fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
+        let one = |(outer, sizes, output): (&[i64], [i64; 3], [i64; 3])| {
+            given(make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1))
+                .and(output[3 - dims..].to_vec())
+        };
+        let cases: [(&[i64], [i64; 3], [i64; 3]); 5] = [
+            (&[2, 3], [4, 4, 6], [2, 2, 2]),
+            (&[3], [3, 5, 7], [2, 3, 4]),
+            (&[1, 2], [1, 3, 2], [2, 5, 3]),
+            (&[0, 2], [2, 4, 4], [1, 2, 2]),
+            (&[1, 1], [2, 3, 3], [1, 2, 0]),
+        ];
+        cases.into_iter().map(one).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, output): (_, Vec<i64>) = (it.tensor("self")?, it.value("output_size")?);
+        let values = pooling::samples::naive_adaptive(x, &output, x.dtype(), |elements| {
+            pooling::samples::largest(elements).1
+        });
+        let indices = pooling::samples::naive_adaptive(x, &output, DType::I64, |elements| {
+            Scalar::Int(pooling::samples::largest(elements).0)
+        });
+        Ok([values, indices].into())
+    }
 }

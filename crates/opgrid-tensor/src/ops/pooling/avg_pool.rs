@@ -226,155 +226,169 @@ fn lines(
 /// Dtypes that are averaged.
 const TAKEN: &[DType] = &[DType::I64, DType::F16, DType::BF16, DType::F32, DType::F64];
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[1, 4, 4], 0);
-    let refused = |kernel: i64, stride: i64, padding: i64| {
-        given(x.clone()).and(vec![kernel]).and(vec![stride]).and(vec![padding])
-    };
-    samples.of(AvgPool1d, TAKEN, |dtype| inputs(dtype, 1), reference::<1>).tolerance(4.0);
-    samples
-        .of(AvgPool2d, TAKEN, |dtype| inputs(dtype, 2), reference::<2>)
-        .tolerance(4.0)
-        .refuses("expected numbers from 1 on", refused(0, 1, 0))
-        .refuses("argument `stride`", refused(2, 0, 0))
-        .refuses("at most half", refused(2, 1, 2))
-        .refuses("has no place", refused(5, 1, 0))
-        .refuses("one number or 2", given(x.clone()).and(vec![1, 1, 1]))
-        .refuses("`divisor_override` is 0", refused(2, 1, 0).named("divisor_override", 0))
-        .refuses("only the batch", given(make::numbers(DType::F32, &[1, 0, 4, 4], 0)).and(vec![1]));
-    samples.of(AvgPool3d, TAKEN, |dtype| inputs(dtype, 3), reference::<3>).tolerance(4.0);
-    samples
-        .of(AvgPool3dBackward, TAKEN, |dtype| backward_inputs(dtype, 3), backward_reference::<3>)
-        .tolerance(32.0);
-    samples.rounds(AvgPool3dBackward, Roundings::all(Rounding::Sum(2)));
-    samples.differs(AvgPool3dBackward, pooling::GRADIENTS_ARE_CHECKED);
-    let padding = Difference {
-        id: "windows-reach-into-padding",
-        what: "torch refuses windows of volumes that are larger than the volume, though not than the volume with its padding; here \
-               they have a place, as those of images",
-        why: "one rule for images and volumes",
-        test: ("opgrid-tensor/tests/all/differences/computed.rs", "windows_reach_into_padding"),
-        when: |seen| seen.torch_refuses("smaller than kernel size"),
-        directed: None,
-    };
-    samples.differs(AvgPool3d, padding);
-    samples.differs(AvgPool3dBackward, padding);
-    samples
-        .of(AvgPool2dBackward, TAKEN, |dtype| backward_inputs(dtype, 2), backward_reference::<2>)
-        .tolerance(32.0)
-        .refuses("argument `grad_output`", {
-            let (no, size) = (false, vec![2]);
-            given(x.clone()).and(x).and(size.clone()).and(size).and(vec![0]).and(no).and(no).and(Value::None)
-        });
-    let rounding = Roundings::all(Rounding::Sum(2));
-    samples.rounds(AvgPool1d, rounding);
-    samples.rounds(AvgPool2d, rounding);
-    samples.rounds(AvgPool3d, rounding);
-    samples.rounds(AvgPool2dBackward, rounding);
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
 
-fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
-    let mut samples: Vec<Sample> = Vec::new();
-    for (sample, ceil) in pooling::inputs(dtype, dims) {
-        samples.push(sample.clone().named("ceil_mode", ceil));
-        samples.push(sample.clone().named("ceil_mode", !ceil).named("count_include_pad", false));
-        if dims > 1 {
-            samples.push(sample.named("ceil_mode", ceil).named("divisor_override", 3));
-        }
-    }
-    samples
-}
-
-/// The gradients that samples of the operator itself have as results.
-fn backward_inputs(dtype: DType, dims: usize) -> Vec<Sample> {
-    let one = |sample: Sample| {
-        let Given::Tensor(x) = &sample.positional[0] else { return None };
-        let list = |at: usize| match &sample.positional[at] {
-            Given::Value(value) => Vec::<i64>::from_value(value.borrow()).ok(),
-            _ => None,
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[1, 4, 4], 0);
+        let refused = |kernel: i64, stride: i64, padding: i64| {
+            given(x.clone()).and(vec![kernel]).and(vec![stride]).and(vec![padding])
         };
-        let named =
-            |name: &str| sample.keyword.iter().find(|(own, _)| own == name).map(|(_, given)| given.clone());
-        let (kernel, stride, padding) = (list(1)?, list(2)?, list(3)?);
-        let ceil = matches!(named("ceil_mode"), Some(Given::Value(Value::Bool(true))));
-        let plan = Plan::new(x.sizes(), moved(dims, &kernel, &stride, &padding, ceil)).ok()?;
-        Some(
-            given(make::numbers(dtype, &plan.sizes, 5))
-                .and(x.clone())
-                .and(kernel)
-                .and(stride)
-                .and(padding)
-                .and(ceil)
-                .and(named("count_include_pad").unwrap_or(Given::from(true)))
-                .and(named("divisor_override").unwrap_or(Given::Value(Value::None))),
-        )
-    };
-    inputs(dtype, dims).into_iter().filter_map(one).collect()
-}
-
-/// A quotient as the dtype has it.
-fn divided(dtype: DType, sum: Scalar, count: i64) -> Scalar {
-    match (dtype, sum) {
-        (DType::I64, Scalar::Int(sum)) => Scalar::Int(sum / count),
-        (_, sum) => Scalar::Float(sum.to_complex().re / count as f64),
+        samples.of(AvgPool1d, TAKEN, |dtype| inputs(dtype, 1), reference::<1>).tolerance(4.0);
+        samples
+            .of(AvgPool2d, TAKEN, |dtype| inputs(dtype, 2), reference::<2>)
+            .tolerance(4.0)
+            .refuses("expected numbers from 1 on", refused(0, 1, 0))
+            .refuses("argument `stride`", refused(2, 0, 0))
+            .refuses("at most half", refused(2, 1, 2))
+            .refuses("has no place", refused(5, 1, 0))
+            .refuses("one number or 2", given(x.clone()).and(vec![1, 1, 1]))
+            .refuses("`divisor_override` is 0", refused(2, 1, 0).named("divisor_override", 0))
+            .refuses("only the batch", given(make::numbers(DType::F32, &[1, 0, 4, 4], 0)).and(vec![1]));
+        samples.of(AvgPool3d, TAKEN, |dtype| inputs(dtype, 3), reference::<3>).tolerance(4.0);
+        samples
+            .of(AvgPool3dBackward, TAKEN, |dtype| backward_inputs(dtype, 3), backward_reference::<3>)
+            .tolerance(32.0);
+        samples.rounds(AvgPool3dBackward, Roundings::all(Rounding::Sum(2)));
+        samples.differs(AvgPool3dBackward, pooling::samples::GRADIENTS_ARE_CHECKED);
+        let padding = Difference {
+            id: "windows-reach-into-padding",
+            what: "torch refuses windows of volumes that are larger than the volume, though not than the volume with its padding; here \
+                   they have a place, as those of images",
+            why: "one rule for images and volumes",
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "windows_reach_into_padding"),
+            when: |seen| seen.torch_refuses("smaller than kernel size"),
+            directed: None,
+        };
+        samples.differs(AvgPool3d, padding);
+        samples.differs(AvgPool3dBackward, padding);
+        samples
+            .of(AvgPool2dBackward, TAKEN, |dtype| backward_inputs(dtype, 2), backward_reference::<2>)
+            .tolerance(32.0)
+            .refuses("argument `grad_output`", {
+                let (no, size) = (false, vec![2]);
+                given(x.clone())
+                    .and(x)
+                    .and(size.clone())
+                    .and(size)
+                    .and(vec![0])
+                    .and(no)
+                    .and(no)
+                    .and(Value::None)
+            });
+        let rounding = Roundings::all(Rounding::Sum(2));
+        samples.rounds(AvgPool1d, rounding);
+        samples.rounds(AvgPool2d, rounding);
+        samples.rounds(AvgPool3d, rounding);
+        samples.rounds(AvgPool2dBackward, rounding);
     }
-}
 
-/// The arguments of a sample that say how the window moves, and the divisor if it is given.
-struct Moved([Vec<i64>; 3], bool, bool, Option<i64>);
-
-impl Moved {
-    fn of(it: &Inputs) -> Result<Self> {
-        Ok(Self(
-            [it.value("kernel_size")?, it.value("stride")?, it.value("padding")?],
-            it.value("ceil_mode")?,
-            it.value("count_include_pad")?,
-            it.option("divisor_override")?,
-        ))
+    fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
+        let mut samples: Vec<Sample> = Vec::new();
+        for (sample, ceil) in pooling::samples::inputs(dtype, dims) {
+            samples.push(sample.clone().named("ceil_mode", ceil));
+            samples.push(sample.clone().named("ceil_mode", !ceil).named("count_include_pad", false));
+            if dims > 1 {
+                samples.push(sample.named("ceil_mode", ceil).named("divisor_override", 3));
+            }
+        }
+        samples
     }
 
-    fn movement(&self, dims: usize) -> Movement<'_> {
-        let Self([kernel, stride, padding], ceil, ..) = self;
-        moved(dims, kernel, stride, padding, *ceil)
+    /// The gradients that samples of the operator itself have as results.
+    fn backward_inputs(dtype: DType, dims: usize) -> Vec<Sample> {
+        let one = |sample: Sample| {
+            let Given::Tensor(x) = &sample.positional[0] else { return None };
+            let list = |at: usize| match &sample.positional[at] {
+                Given::Value(value) => Vec::<i64>::from_value(value.borrow()).ok(),
+                _ => None,
+            };
+            let named = |name: &str| {
+                sample.keyword.iter().find(|(own, _)| own == name).map(|(_, given)| given.clone())
+            };
+            let (kernel, stride, padding) = (list(1)?, list(2)?, list(3)?);
+            let ceil = matches!(named("ceil_mode"), Some(Given::Value(Value::Bool(true))));
+            let plan = Plan::new(x.sizes(), moved(dims, &kernel, &stride, &padding, ceil)).ok()?;
+            Some(
+                given(make::numbers(dtype, &plan.sizes, 5))
+                    .and(x.clone())
+                    .and(kernel)
+                    .and(stride)
+                    .and(padding)
+                    .and(ceil)
+                    .and(named("count_include_pad").unwrap_or(Given::from(true)))
+                    .and(named("divisor_override").unwrap_or(Given::Value(Value::None))),
+            )
+        };
+        inputs(dtype, dims).into_iter().filter_map(one).collect()
     }
 
-    fn divisor(&self, elements: usize, padded: i64) -> i64 {
-        let Self(.., with_padding, divisor) = *self;
-        divisor.unwrap_or(if with_padding { padded } else { elements as i64 })
-    }
-}
-
-fn reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
-    let (x, moved) = (it.tensor("self")?, Moved::of(it)?);
-    let average = |elements: &[(i64, Scalar)], padded: i64| {
-        let sum = elements.iter().fold(Scalar::Int(0), |sum, (_, element)| number::plus(sum, *element));
-        divided(x.dtype(), sum, moved.divisor(elements.len(), padded))
-    };
-    Ok(pooling::naive(x, moved.movement(DIMS), x.dtype(), average)?.into())
-}
-
-fn backward_reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
-    let (grad, x, moved) = (it.tensor("grad_output")?, it.tensor("self")?, Moved::of(it)?);
-    let first = x.sizes().len() - DIMS;
-    let wide = if x.dtype() == DType::I64 { DType::I64 } else { DType::F64 };
-    let mut result = Plain::of::<i64>(wide, x.sizes(), &[]);
-    // The places of each plane in turn, as `naive` visits them.
-    let seen = std::cell::RefCell::new(Vec::new());
-    let _ = pooling::naive(x, moved.movement(DIMS), DType::F64, |elements, padded| {
-        let numbers: Vec<i64> = elements.iter().map(|(number, _)| *number).collect();
-        seen.borrow_mut().push((numbers, moved.divisor(elements.len(), padded)));
-        Scalar::Int(0)
-    })?;
-    for (position, (numbers, divisor)) in naive::positions(grad.sizes()).zip(seen.into_inner()) {
-        let share = divided(x.dtype(), grad.at(&position), divisor);
-        for number in numbers {
-            let at = [
-                &position[..first],
-                &naive::positions(&x.sizes()[first..]).nth(number as usize).unwrap_or_default(),
-            ]
-            .concat();
-            result.set(&at, number::plus(result.at(&at), share));
+    /// A quotient as the dtype has it.
+    fn divided(dtype: DType, sum: Scalar, count: i64) -> Scalar {
+        match (dtype, sum) {
+            (DType::I64, Scalar::Int(sum)) => Scalar::Int(sum / count),
+            (_, sum) => Scalar::Float(sum.to_complex().re / count as f64),
         }
     }
-    Ok(result.to(x.dtype()).into())
+
+    /// The arguments of a sample that say how the window moves, and the divisor if it is given.
+    struct Moved([Vec<i64>; 3], bool, bool, Option<i64>);
+
+    impl Moved {
+        fn of(it: &Inputs) -> Result<Self> {
+            Ok(Self(
+                [it.value("kernel_size")?, it.value("stride")?, it.value("padding")?],
+                it.value("ceil_mode")?,
+                it.value("count_include_pad")?,
+                it.option("divisor_override")?,
+            ))
+        }
+
+        fn movement(&self, dims: usize) -> Movement<'_> {
+            let Self([kernel, stride, padding], ceil, ..) = self;
+            moved(dims, kernel, stride, padding, *ceil)
+        }
+
+        fn divisor(&self, elements: usize, padded: i64) -> i64 {
+            let Self(.., with_padding, divisor) = *self;
+            divisor.unwrap_or(if with_padding { padded } else { elements as i64 })
+        }
+    }
+
+    fn reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
+        let (x, moved) = (it.tensor("self")?, Moved::of(it)?);
+        let average = |elements: &[(i64, Scalar)], padded: i64| {
+            let sum = elements.iter().fold(Scalar::Int(0), |sum, (_, element)| number::plus(sum, *element));
+            divided(x.dtype(), sum, moved.divisor(elements.len(), padded))
+        };
+        Ok(pooling::samples::naive(x, moved.movement(DIMS), x.dtype(), average)?.into())
+    }
+
+    fn backward_reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
+        let (grad, x, moved) = (it.tensor("grad_output")?, it.tensor("self")?, Moved::of(it)?);
+        let first = x.sizes().len() - DIMS;
+        let wide = if x.dtype() == DType::I64 { DType::I64 } else { DType::F64 };
+        let mut result = Plain::of::<i64>(wide, x.sizes(), &[]);
+        // The places of each plane in turn, as `naive` visits them.
+        let seen = std::cell::RefCell::new(Vec::new());
+        let _ = pooling::samples::naive(x, moved.movement(DIMS), DType::F64, |elements, padded| {
+            let numbers: Vec<i64> = elements.iter().map(|(number, _)| *number).collect();
+            seen.borrow_mut().push((numbers, moved.divisor(elements.len(), padded)));
+            Scalar::Int(0)
+        })?;
+        for (position, (numbers, divisor)) in naive::positions(grad.sizes()).zip(seen.into_inner()) {
+            let share = divided(x.dtype(), grad.at(&position), divisor);
+            for number in numbers {
+                let at = [
+                    &position[..first],
+                    &naive::positions(&x.sizes()[first..]).nth(number as usize).unwrap_or_default(),
+                ]
+                .concat();
+                result.set(&at, number::plus(result.at(&at), share));
+            }
+        }
+        Ok(result.to(x.dtype()).into())
+    }
 }

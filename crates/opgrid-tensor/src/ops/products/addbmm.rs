@@ -40,54 +40,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 2, 2], 0);
-    samples
-        .of(Addbmm, NUMBERS, inputs, reference)
-        .tolerance(256.0)
-        .refuses("does not broadcast", given(x.clone()).and(x.clone()).and(x.clone()))
-        .refuses(
-            "three dimensions",
-            given(x.clone()).and(make::numbers(DType::F32, &[2, 2], 0)).and(x.clone()),
-        )
-        .refuses("convert one of them", given(make::numbers(DType::F64, &[2], 0)).and(x.clone()).and(x));
-    samples.differs_as(Addbmm, products::DIFFERENCES);
-    samples.differs(Addbmm, departures::arithmetic::SIGN_OF_ZERO);
-    samples.differs(
-        Addbmm,
-        Difference {
-            id: "summands-of-one-dtype",
-            what: "torch converts what `addbmm` adds to a product where it writes to an output, and refuses it otherwise; here always refused",
-            why: "both ways to ask for a result take the same",
-            test: ("opgrid-tensor/tests/all/differences/refused.rs", "dtypes_that_differ"),
-            when: |seen| seen.out().is_some() && seen.we_refuse("argument `self` is") && seen.we_refuse("convert one of them"),
-            directed: None,
-        },
-    );
-    samples.rounds(Addbmm, Roundings::all(Rounding::Sum(4)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [[&[i64]; 3]; 6] = [
-        [&[2, 4], &[2, 2, 3], &[2, 3, 4]],
-        [&[4], &[2, 2, 3], &[2, 3, 4]],
-        [&[], &[1, 2, 3], &[1, 3, 4]],
-        [&[2, 4], &[2, 2, 0], &[2, 0, 4]],
-        [&[2, 4], &[0, 2, 3], &[0, 3, 4]],
-        [&[9, 5], &[3, 9, 7], &[3, 7, 5]],
-    ];
-    let shapes = shapes.into_iter().filter(|shapes| products::is_sample(dtype, &shapes.concat()));
-    products::weighed_samples(dtype, shapes)
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let products = it.tensor("batch1")?.product(it.tensor("batch2")?)?;
-    let sum = products.reduced(Some(&[0]), false, products.dtype(), |elements| {
-        elements.iter().copied().reduce(number::plus).unwrap_or(Scalar::Int(0))
-    });
-    products::expected_sum(it, &sum)
-}
-
 fn shape(
     input: &Tensor,
     batch1: &Tensor,
@@ -124,4 +76,59 @@ fn cpu(
         }
     });
     products::write_weighed_sum(target, added, [beta, alpha], [&left?, &right?])
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 2, 2], 0);
+        samples
+            .of(Addbmm, NUMBERS, inputs, reference)
+            .tolerance(256.0)
+            .refuses("does not broadcast", given(x.clone()).and(x.clone()).and(x.clone()))
+            .refuses(
+                "three dimensions",
+                given(x.clone()).and(make::numbers(DType::F32, &[2, 2], 0)).and(x.clone()),
+            )
+            .refuses("convert one of them", given(make::numbers(DType::F64, &[2], 0)).and(x.clone()).and(x));
+        samples.differs_as(Addbmm, products::samples::DIFFERENCES);
+        samples.differs(Addbmm, departures::arithmetic::SIGN_OF_ZERO);
+        samples.differs(
+            Addbmm,
+            Difference {
+                id: "summands-of-one-dtype",
+                what: "torch converts what `addbmm` adds to a product where it writes to an output, and refuses it otherwise; here always refused",
+                why: "both ways to ask for a result take the same",
+                test: ("opgrid-tensor/tests/all/differences/refused.rs", "dtypes_that_differ"),
+                when: |seen| seen.out().is_some() && seen.we_refuse("argument `self` is") && seen.we_refuse("convert one of them"),
+                directed: None,
+            },
+        );
+        samples.rounds(Addbmm, Roundings::all(Rounding::Sum(4)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [[&[i64]; 3]; 6] = [
+            [&[2, 4], &[2, 2, 3], &[2, 3, 4]],
+            [&[4], &[2, 2, 3], &[2, 3, 4]],
+            [&[], &[1, 2, 3], &[1, 3, 4]],
+            [&[2, 4], &[2, 2, 0], &[2, 0, 4]],
+            [&[2, 4], &[0, 2, 3], &[0, 3, 4]],
+            [&[9, 5], &[3, 9, 7], &[3, 7, 5]],
+        ];
+        let shapes =
+            shapes.into_iter().filter(|shapes| products::samples::is_sample(dtype, &shapes.concat()));
+        products::samples::weighed_samples(dtype, shapes)
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let products = it.tensor("batch1")?.product(it.tensor("batch2")?)?;
+        let sum = products.reduced(Some(&[0]), false, products.dtype(), |elements| {
+            elements.iter().copied().reduce(number::plus).unwrap_or(Scalar::Int(0))
+        });
+        products::samples::expected_sum(it, &sum)
+    }
 }

@@ -38,37 +38,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 2], 0);
-    samples
-        .of(Addmm, NUMBERS, inputs, reference)
-        .tolerance(64.0)
-        .refuses("does not broadcast", given(make::numbers(DType::F32, &[3], 0)).and(x.clone()).and(x));
-    samples.differs_as(Addmm, products::DIFFERENCES);
-    samples.differs(Addmm, departures::arithmetic::SIGN_OF_ZERO);
-    samples.rounds(Addmm, Roundings::all(Rounding::Sum(2)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [[&[i64]; 3]; 5] = [
-        [&[2, 4], &[2, 3], &[3, 4]],
-        [&[4], &[2, 3], &[3, 4]],
-        [&[], &[2, 3], &[3, 4]],
-        [&[2, 4], &[2, 0], &[0, 4]],
-        [&[17, 9], &[17, 33], &[33, 9]],
-    ];
-    let one = |[c, a, b]: [&[i64]; 3]| {
-        given(make::numbers(dtype, c, 1)).and(make::numbers(dtype, a, 2)).and(make::numbers(dtype, b, 3))
-    };
-    let plain = shapes.map(one);
-    let scaled = plain.clone().map(|sample| sample.named("beta", 2).named("alpha", 3));
-    plain.into_iter().chain(scaled).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    products::expected_sum(it, &it.tensor("mat1")?.product(it.tensor("mat2")?)?)
-}
-
 fn shape(input: &Tensor, mat1: &Tensor, mat2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<TensorSpec> {
     let (a, b) = (mat1.spec()?, mat2.spec()?);
     let sizes = sizes(a.sizes(), b.sizes())?;
@@ -85,4 +54,41 @@ fn cpu(
 ) -> Result<()> {
     let (target, added) = ((out, out.array()?), (input, input.array()?));
     products::write_weighed_sum(target, added, [beta, alpha], [mat1.array()?, mat2.array()?])
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 2], 0);
+        samples
+            .of(Addmm, NUMBERS, inputs, reference)
+            .tolerance(64.0)
+            .refuses("does not broadcast", given(make::numbers(DType::F32, &[3], 0)).and(x.clone()).and(x));
+        samples.differs_as(Addmm, products::samples::DIFFERENCES);
+        samples.differs(Addmm, departures::arithmetic::SIGN_OF_ZERO);
+        samples.rounds(Addmm, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [[&[i64]; 3]; 5] = [
+            [&[2, 4], &[2, 3], &[3, 4]],
+            [&[4], &[2, 3], &[3, 4]],
+            [&[], &[2, 3], &[3, 4]],
+            [&[2, 4], &[2, 0], &[0, 4]],
+            [&[17, 9], &[17, 33], &[33, 9]],
+        ];
+        let one = |[c, a, b]: [&[i64]; 3]| {
+            given(make::numbers(dtype, c, 1)).and(make::numbers(dtype, a, 2)).and(make::numbers(dtype, b, 3))
+        };
+        let plain = shapes.map(one);
+        let scaled = plain.clone().map(|sample| sample.named("beta", 2).named("alpha", 3));
+        plain.into_iter().chain(scaled).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        products::samples::expected_sum(it, &it.tensor("mat1")?.product(it.tensor("mat2")?)?)
+    }
 }

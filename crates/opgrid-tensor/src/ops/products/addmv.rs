@@ -32,40 +32,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, vector) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[3], 0));
-    samples
-        .of(Addmv, NUMBERS, inputs, reference)
-        .tolerance(64.0)
-        .refuses("does not broadcast", given(x.clone()).and(x.clone()).and(vector.clone()))
-        .refuses("a matrix and a vector", given(vector.clone()).and(x.clone()).and(x.clone()))
-        .refuses(
-            "expected 3 elements",
-            given(vector.clone()).and(x.clone()).and(make::numbers(DType::F32, &[2], 0)),
-        )
-        .refuses("convert one of them", given(make::numbers(DType::F64, &[2], 0)).and(x).and(vector));
-    samples.differs_as(Addmv, products::DIFFERENCES);
-    samples.differs(Addmv, departures::arithmetic::SIGN_OF_ZERO);
-    samples.rounds(Addmv, Roundings::all(Rounding::Sum(2)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [[&[i64]; 3]; 6] = [
-        [&[2], &[2, 3], &[3]],
-        [&[1], &[2, 3], &[3]],
-        [&[], &[2, 3], &[3]],
-        [&[2], &[2, 0], &[0]],
-        [&[0], &[0, 3], &[3]],
-        [&[37], &[37, 19], &[19]],
-    ];
-    let shapes = shapes.into_iter().filter(|shapes| products::is_sample(dtype, &shapes.concat()));
-    products::weighed_samples(dtype, shapes)
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    products::expected_sum(it, &products::expected_vector(it.tensor("mat")?, it.tensor("vec")?)?)
-}
-
 fn shape(input: &Tensor, mat: &Tensor, vec: &Tensor, beta: Scalar, alpha: Scalar) -> Result<TensorSpec> {
     let factors = [("mat", mat.spec()?), ("vec", vec.spec()?)];
     let rows = products::vector_size(factors[0], factors[1])?;
@@ -77,4 +43,48 @@ fn cpu(input: &Tensor, mat: &Tensor, vec: &Tensor, beta: Scalar, alpha: Scalar, 
     let added = added.view(added.geometry().expand(out.sizes())?)?;
     let [target, added, vector] = [out.array()?, &added, vec.array()?].map(products::column);
     products::write_weighed_sum((out, &target?), (input, &added?), [beta, alpha], [mat.array()?, &vector?])
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, vector) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[3], 0));
+        samples
+            .of(Addmv, NUMBERS, inputs, reference)
+            .tolerance(64.0)
+            .refuses("does not broadcast", given(x.clone()).and(x.clone()).and(vector.clone()))
+            .refuses("a matrix and a vector", given(vector.clone()).and(x.clone()).and(x.clone()))
+            .refuses(
+                "expected 3 elements",
+                given(vector.clone()).and(x.clone()).and(make::numbers(DType::F32, &[2], 0)),
+            )
+            .refuses("convert one of them", given(make::numbers(DType::F64, &[2], 0)).and(x).and(vector));
+        samples.differs_as(Addmv, products::samples::DIFFERENCES);
+        samples.differs(Addmv, departures::arithmetic::SIGN_OF_ZERO);
+        samples.rounds(Addmv, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [[&[i64]; 3]; 6] = [
+            [&[2], &[2, 3], &[3]],
+            [&[1], &[2, 3], &[3]],
+            [&[], &[2, 3], &[3]],
+            [&[2], &[2, 0], &[0]],
+            [&[0], &[0, 3], &[3]],
+            [&[37], &[37, 19], &[19]],
+        ];
+        let shapes =
+            shapes.into_iter().filter(|shapes| products::samples::is_sample(dtype, &shapes.concat()));
+        products::samples::weighed_samples(dtype, shapes)
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        products::samples::expected_sum(
+            it,
+            &products::samples::expected_vector(it.tensor("mat")?, it.tensor("vec")?)?,
+        )
+    }
 }

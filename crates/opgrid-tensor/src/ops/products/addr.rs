@@ -35,55 +35,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, vector) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[3], 0));
-    samples
-        .of(Addr, ANY, inputs, reference)
-        .tolerance(8.0)
-        .refuses("expected a vector", given(x.clone()).and(x.clone()).and(vector.clone()))
-        .refuses("does not broadcast", given(x.clone()).and(vector.clone()).and(vector.clone()))
-        .refuses(
-            "floating-point number for integral",
-            given(x.to(DType::I64))
-                .and(Plain::of(DType::I64, &[2], &[1]))
-                .and(vector.to(DType::I64))
-                .named("beta", 0.5),
-        );
-    samples.differs_as(Addr, products::DIFFERENCES);
-    samples.differs_as(Addr, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
-    samples.rounds(Addr, Roundings::all(Rounding::Sum(4)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [[&[i64]; 3]; 5] = [
-        [&[2, 3], &[2], &[3]],
-        [&[3], &[2], &[3]],
-        [&[], &[2], &[3]],
-        [&[0, 3], &[0], &[3]],
-        [&[5, 37], &[5], &[37]],
-    ];
-    let mut samples = products::weighed_samples(dtype, shapes.into_iter());
-    let other = make::beside(dtype, DType::F32);
-    let [column, row] = [(&[2], 2), (&[3], 3)].map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
-    samples.push(given(make::numbers(dtype, &[2, 3], 1)).and(make::numbers(other, &[2], 2)).and(row.clone()));
-    samples.push(given(make::numbers(other, &[], 1)).and(column).and(row));
-    samples
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, column, row) = (it.tensor("self")?, it.tensor("vec1")?, it.tensor("vec2")?);
-    let [beta, alpha]: [Scalar; 2] = [it.value("beta")?, it.value("alpha")?];
-    let dtype = promote_types(x.dtype(), it.common_dtype(&["vec1", "vec2"])?)?;
-    let [beta, alpha] = [beta, alpha].map(|weight| Plain::number(dtype, weight).at(&[]));
-    let [x, column, row] = [x, column, row].map(|tensor| tensor.to(dtype));
-    let sum = Plain::from_fn(dtype, &[column.sizes()[0], row.sizes()[0]], |position| {
-        let product = number::times(column.at(&position[..1]), row.at(&position[1..]));
-        let product = Plain::number(dtype, number::times(alpha, product)).at(&[]);
-        number::plus(number::times(beta, x.at(position)), product)
-    });
-    Ok(sum.into())
-}
-
 fn shape(input: &Tensor, vec1: &Tensor, vec2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<TensorSpec> {
     for (name, vector) in [("vec1", vec1), ("vec2", vec2)] {
         if vector.spec()?.sizes().len() != 1 {
@@ -132,4 +83,61 @@ fn cpu(
             }),
         }
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, vector) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[3], 0));
+        samples
+            .of(Addr, ANY, inputs, reference)
+            .tolerance(8.0)
+            .refuses("expected a vector", given(x.clone()).and(x.clone()).and(vector.clone()))
+            .refuses("does not broadcast", given(x.clone()).and(vector.clone()).and(vector.clone()))
+            .refuses(
+                "floating-point number for integral",
+                given(x.to(DType::I64))
+                    .and(Plain::of(DType::I64, &[2], &[1]))
+                    .and(vector.to(DType::I64))
+                    .named("beta", 0.5),
+            );
+        samples.differs_as(Addr, products::samples::DIFFERENCES);
+        samples.differs_as(Addr, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
+        samples.rounds(Addr, Roundings::all(Rounding::Sum(4)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [[&[i64]; 3]; 5] = [
+            [&[2, 3], &[2], &[3]],
+            [&[3], &[2], &[3]],
+            [&[], &[2], &[3]],
+            [&[0, 3], &[0], &[3]],
+            [&[5, 37], &[5], &[37]],
+        ];
+        let mut samples = products::samples::weighed_samples(dtype, shapes.into_iter());
+        let other = make::beside(dtype, DType::F32);
+        let [column, row] = [(&[2], 2), (&[3], 3)].map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+        samples.push(
+            given(make::numbers(dtype, &[2, 3], 1)).and(make::numbers(other, &[2], 2)).and(row.clone()),
+        );
+        samples.push(given(make::numbers(other, &[], 1)).and(column).and(row));
+        samples
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, column, row) = (it.tensor("self")?, it.tensor("vec1")?, it.tensor("vec2")?);
+        let [beta, alpha]: [Scalar; 2] = [it.value("beta")?, it.value("alpha")?];
+        let dtype = promote_types(x.dtype(), it.common_dtype(&["vec1", "vec2"])?)?;
+        let [beta, alpha] = [beta, alpha].map(|weight| Plain::number(dtype, weight).at(&[]));
+        let [x, column, row] = [x, column, row].map(|tensor| tensor.to(dtype));
+        let sum = Plain::from_fn(dtype, &[column.sizes()[0], row.sizes()[0]], |position| {
+            let product = number::times(column.at(&position[..1]), row.at(&position[1..]));
+            let product = Plain::number(dtype, number::times(alpha, product)).at(&[]);
+            number::plus(number::times(beta, x.at(position)), product)
+        });
+        Ok(sum.into())
+    }
 }

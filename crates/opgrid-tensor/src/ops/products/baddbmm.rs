@@ -38,40 +38,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 2, 2], 0);
-    samples
-        .of(Baddbmm, NUMBERS, inputs, |it| {
-            products::expected_sum(it, &it.tensor("batch1")?.product(it.tensor("batch2")?)?)
-        })
-        .tolerance(64.0)
-        .refuses(
-            "does not broadcast",
-            given(make::numbers(DType::F32, &[3], 0)).and(x.clone()).and(x.clone()),
-        )
-        .refuses(
-            "three dimensions",
-            given(x.clone()).and(make::numbers(DType::F32, &[2, 2], 0)).and(x.clone()),
-        )
-        .refuses("convert one of them", given(make::numbers(DType::F64, &[2], 0)).and(x.clone()).and(x));
-    samples.differs_as(Baddbmm, products::DIFFERENCES);
-    samples.differs(Baddbmm, departures::arithmetic::SIGN_OF_ZERO);
-    samples.rounds(Baddbmm, Roundings::all(Rounding::Sum(2)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [[&[i64]; 3]; 6] = [
-        [&[2, 2, 4], &[2, 2, 3], &[2, 3, 4]],
-        [&[4], &[2, 2, 3], &[2, 3, 4]],
-        [&[], &[1, 2, 3], &[1, 3, 4]],
-        [&[2, 2, 4], &[2, 2, 0], &[2, 0, 4]],
-        [&[0, 2, 4], &[0, 2, 3], &[0, 3, 4]],
-        [&[3, 9, 5], &[3, 9, 17], &[3, 17, 5]],
-    ];
-    let shapes = shapes.into_iter().filter(|shapes| products::is_sample(dtype, &shapes.concat()));
-    products::weighed_samples(dtype, shapes)
-}
-
 fn shape(
     input: &Tensor,
     batch1: &Tensor,
@@ -94,4 +60,45 @@ fn cpu(
 ) -> Result<()> {
     let (target, added) = ((out, out.array()?), (input, input.array()?));
     products::write_weighed_sum(target, added, [beta, alpha], [batch1.array()?, batch2.array()?])
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 2, 2], 0);
+        samples
+            .of(Baddbmm, NUMBERS, inputs, |it| {
+                products::samples::expected_sum(it, &it.tensor("batch1")?.product(it.tensor("batch2")?)?)
+            })
+            .tolerance(64.0)
+            .refuses(
+                "does not broadcast",
+                given(make::numbers(DType::F32, &[3], 0)).and(x.clone()).and(x.clone()),
+            )
+            .refuses(
+                "three dimensions",
+                given(x.clone()).and(make::numbers(DType::F32, &[2, 2], 0)).and(x.clone()),
+            )
+            .refuses("convert one of them", given(make::numbers(DType::F64, &[2], 0)).and(x.clone()).and(x));
+        samples.differs_as(Baddbmm, products::samples::DIFFERENCES);
+        samples.differs(Baddbmm, departures::arithmetic::SIGN_OF_ZERO);
+        samples.rounds(Baddbmm, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [[&[i64]; 3]; 6] = [
+            [&[2, 2, 4], &[2, 2, 3], &[2, 3, 4]],
+            [&[4], &[2, 2, 3], &[2, 3, 4]],
+            [&[], &[1, 2, 3], &[1, 3, 4]],
+            [&[2, 2, 4], &[2, 2, 0], &[2, 0, 4]],
+            [&[0, 2, 4], &[0, 2, 3], &[0, 3, 4]],
+            [&[3, 9, 5], &[3, 9, 17], &[3, 17, 5]],
+        ];
+        let shapes =
+            shapes.into_iter().filter(|shapes| products::samples::is_sample(dtype, &shapes.concat()));
+        products::samples::weighed_samples(dtype, shapes)
+    }
 }

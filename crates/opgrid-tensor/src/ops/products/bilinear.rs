@@ -20,74 +20,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(Bilinear).kind(&kind::PRODUCT).implicit(bilinear);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = |sizes: &[i64]| make::numbers(DType::F32, sizes, 0);
-    samples
-        .of(Bilinear, NUMBERS, inputs, reference)
-        .tolerance(1024.0)
-        .refuses("`input2` has shape", given(x(&[2, 3])).and(x(&[3, 2])).and(x(&[4, 3, 2])))
-        .refuses("`weight` has shape", given(x(&[2, 3])).and(x(&[2, 2])).and(x(&[4, 3, 3])))
-        .refuses("`bias` has shape", given(x(&[2, 3])).and(x(&[2, 2])).and(x(&[4, 3, 2])).and(x(&[3])));
-    samples.differs_as(Bilinear, products::DIFFERENCES);
-    samples.differs(
-        Bilinear,
-        Difference {
-            id: "vectors-of-nothing",
-            what: "torch cannot reshape pairs of vectors without elements; here they add nothing to the bias",
-            why: "the sum of nothing is zero",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "products_and_slices_of_nothing"),
-            when: |seen| seen.torch_refuses("cannot reshape tensor of 0 elements"),
-            directed: None,
-        },
-    );
-    samples.rounds(Bilinear, Roundings::all(Rounding::Sum(8)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    // Few terms: sums of many small integers in 16 bits would depend on where they are rounded.
-    let cases: [(&[i64], [i64; 3], bool); 6] = [
-        (&[5], [4, 3, 2], true),
-        (&[], [2, 3, 2], false),
-        (&[2, 2], [1, 2, 2], true),
-        (&[0], [2, 3, 2], true),
-        (&[2], [2, 0, 2], true),
-        (&[2], [2, 2, 0], false),
-    ];
-    let cases = cases.into_iter().filter(|(a, b, _)| products::is_sample(dtype, &[*a, &b[..]].concat()));
-    cases
-        .map(|(before, [o, i, j], with_bias)| {
-            let small = |sizes: &[i64], seed| {
-                let all = make::numbers(dtype, sizes, seed);
-                let one = |x: &Scalar| match x {
-                    Scalar::Float(x) => Scalar::Float((x * 2.0).round() / 2.0),
-                    x => *x,
-                };
-                Plain::of(dtype, sizes, &all.elements().iter().map(one).collect::<Vec<_>>())
-            };
-            let sample = given(small(&[before, &[i]].concat(), 1)).and(small(&[before, &[j]].concat(), 2));
-            let sample = sample.and(small(&[o, i, j], 3));
-            if with_bias { sample.and(small(&[o], 4)) } else { sample }
-        })
-        .collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, y, weight) = (it.tensor("input1")?, it.tensor("input2")?, it.tensor("weight")?);
-    let bias = it.tensor("bias").ok();
-    let before = &x.sizes()[..x.sizes().len() - 1];
-    let &[o, ref between @ ..] = weight.sizes() else { return Ok(weight.clone().into()) };
-    let result = Plain::from_fn(x.dtype(), &[before, &[o]].concat(), |position| {
-        let (row, o) = (&position[..before.len()], position[before.len()]);
-        let terms = naive::positions(between).map(|at| {
-            let pair = number::times(x.at(&[row, &at[..1]].concat()), y.at(&[row, &at[1..]].concat()));
-            number::times(pair, weight.at(&[o, at[0], at[1]]))
-        });
-        let sum = terms.reduce(number::plus).unwrap_or(Scalar::Int(0));
-        bias.map_or(sum, |bias| number::plus(sum, bias.at(&[o])))
-    });
-    Ok(result.into())
-}
-
 fn bilinear(input1: &Tensor, input2: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let (x, y, w) = (input1.spec()?, input2.spec()?, weight.spec()?);
     let misfit = |name: &str, found: &[i64], expected: String| {
@@ -130,4 +62,80 @@ fn bilinear(input1: &Tensor, input2: &Tensor, weight: &Tensor, bias: Option<&Ten
         AddInplaceTensor.call(&result, bias, 1.into())?;
     }
     Ok(result)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = |sizes: &[i64]| make::numbers(DType::F32, sizes, 0);
+        samples
+            .of(Bilinear, NUMBERS, inputs, reference)
+            .tolerance(1024.0)
+            .refuses("`input2` has shape", given(x(&[2, 3])).and(x(&[3, 2])).and(x(&[4, 3, 2])))
+            .refuses("`weight` has shape", given(x(&[2, 3])).and(x(&[2, 2])).and(x(&[4, 3, 3])))
+            .refuses("`bias` has shape", given(x(&[2, 3])).and(x(&[2, 2])).and(x(&[4, 3, 2])).and(x(&[3])));
+        samples.differs_as(Bilinear, products::samples::DIFFERENCES);
+        samples.differs(
+            Bilinear,
+            Difference {
+                id: "vectors-of-nothing",
+                what: "torch cannot reshape pairs of vectors without elements; here they add nothing to the bias",
+                why: "the sum of nothing is zero",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "products_and_slices_of_nothing"),
+                when: |seen| seen.torch_refuses("cannot reshape tensor of 0 elements"),
+                directed: None,
+            },
+        );
+        samples.rounds(Bilinear, Roundings::all(Rounding::Sum(8)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        // Few terms: sums of many small integers in 16 bits would depend on where they are rounded.
+        let cases: [(&[i64], [i64; 3], bool); 6] = [
+            (&[5], [4, 3, 2], true),
+            (&[], [2, 3, 2], false),
+            (&[2, 2], [1, 2, 2], true),
+            (&[0], [2, 3, 2], true),
+            (&[2], [2, 0, 2], true),
+            (&[2], [2, 2, 0], false),
+        ];
+        let cases =
+            cases.into_iter().filter(|(a, b, _)| products::samples::is_sample(dtype, &[*a, &b[..]].concat()));
+        cases
+            .map(|(before, [o, i, j], with_bias)| {
+                let small = |sizes: &[i64], seed| {
+                    let all = make::numbers(dtype, sizes, seed);
+                    let one = |x: &Scalar| match x {
+                        Scalar::Float(x) => Scalar::Float((x * 2.0).round() / 2.0),
+                        x => *x,
+                    };
+                    Plain::of(dtype, sizes, &all.elements().iter().map(one).collect::<Vec<_>>())
+                };
+                let sample =
+                    given(small(&[before, &[i]].concat(), 1)).and(small(&[before, &[j]].concat(), 2));
+                let sample = sample.and(small(&[o, i, j], 3));
+                if with_bias { sample.and(small(&[o], 4)) } else { sample }
+            })
+            .collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, y, weight) = (it.tensor("input1")?, it.tensor("input2")?, it.tensor("weight")?);
+        let bias = it.tensor("bias").ok();
+        let before = &x.sizes()[..x.sizes().len() - 1];
+        let &[o, ref between @ ..] = weight.sizes() else { return Ok(weight.clone().into()) };
+        let result = Plain::from_fn(x.dtype(), &[before, &[o]].concat(), |position| {
+            let (row, o) = (&position[..before.len()], position[before.len()]);
+            let terms = naive::positions(between).map(|at| {
+                let pair = number::times(x.at(&[row, &at[..1]].concat()), y.at(&[row, &at[1..]].concat()));
+                number::times(pair, weight.at(&[o, at[0], at[1]]))
+            });
+            let sum = terms.reduce(number::plus).unwrap_or(Scalar::Int(0));
+            bias.map_or(sum, |bias| number::plus(sum, bias.at(&[o])))
+        });
+        Ok(result.into())
+    }
 }

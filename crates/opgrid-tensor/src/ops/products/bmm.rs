@@ -27,28 +27,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 2, 3], 0);
-    samples
-        .of(Bmm, NUMBERS, inputs, |it| Ok(it.tensor("self")?.product(it.tensor("mat2")?)?.into()))
-        .tolerance(64.0)
-        .refuses("to fit `self`", given(x.clone()).and(x))
-        .refuses(
-            "three dimensions",
-            given(make::numbers(DType::F32, &[2, 2], 0)).and(make::numbers(DType::F32, &[2, 2], 0)),
-        );
-    samples.differs_as(Bmm, products::DIFFERENCES);
-    samples.rounds(Bmm, Roundings::all(Rounding::Sum(2)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let sizes = [[2, 2, 3, 4], [1, 1, 1, 1], [0, 2, 3, 2], [2, 0, 3, 1], [2, 3, 0, 2], [3, 9, 17, 5]];
-    let one = |[b, m, k, n]: [i64; 4]| {
-        given(make::numbers(dtype, &[b, m, k], 1)).and(make::numbers(dtype, &[b, k, n], 2))
-    };
-    sizes.into_iter().filter(|sizes| products::is_sample(dtype, sizes)).map(one).collect()
-}
-
 fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
     let (a, b) = (input.spec()?, mat2.spec()?);
     let sizes = products::stack_sizes(("self", a), ("mat2", b))?;
@@ -58,4 +36,32 @@ fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {
     products::write_product(out.array()?, input.array()?, mat2.array()?)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 2, 3], 0);
+        samples
+            .of(Bmm, NUMBERS, inputs, |it| Ok(it.tensor("self")?.product(it.tensor("mat2")?)?.into()))
+            .tolerance(64.0)
+            .refuses("to fit `self`", given(x.clone()).and(x))
+            .refuses(
+                "three dimensions",
+                given(make::numbers(DType::F32, &[2, 2], 0)).and(make::numbers(DType::F32, &[2, 2], 0)),
+            );
+        samples.differs_as(Bmm, products::samples::DIFFERENCES);
+        samples.rounds(Bmm, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let sizes = [[2, 2, 3, 4], [1, 1, 1, 1], [0, 2, 3, 2], [2, 0, 3, 1], [2, 3, 0, 2], [3, 9, 17, 5]];
+        let one = |[b, m, k, n]: [i64; 4]| {
+            given(make::numbers(dtype, &[b, m, k], 1)).and(make::numbers(dtype, &[b, k, n], 2))
+        };
+        sizes.into_iter().filter(|sizes| products::samples::is_sample(dtype, sizes)).map(one).collect()
+    }
 }

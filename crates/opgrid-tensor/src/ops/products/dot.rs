@@ -46,41 +46,6 @@ pub(super) fn register(library: &mut Library) {
         });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[3], 0);
-    samples
-        .of(Dot, NUMBERS, inputs, |it| reference(it.tensor("self")?, it.tensor("tensor")?))
-        .tolerance(64.0)
-        .refuses("expected two vectors", given(x.clone()).and(make::numbers(DType::F32, &[1, 3], 0)))
-        .refuses("as many elements", given(x.clone()).and(make::numbers(DType::F32, &[1], 0)))
-        .refuses("convert one of them", given(x.clone()).and(x.to(DType::F64)));
-    samples
-        .of(Vdot, NUMBERS, inputs, |it| {
-            let x = it.tensor("self")?;
-            let conjugated = Plain::from_fn(x.dtype(), x.sizes(), |position| match x.at(position) {
-                Scalar::Complex(x) => Scalar::Complex(x.conj()),
-                x => x,
-            });
-            reference(&conjugated, it.tensor("other")?)
-        })
-        .tolerance(64.0)
-        .refuses("expected two vectors", given(make::numbers(DType::F32, &[1, 3], 0)).and(x));
-    samples.differs_as(Dot, products::DIFFERENCES);
-    samples.differs_as(Vdot, products::DIFFERENCES);
-    samples.rounds(Dot, Roundings::all(Rounding::Sum(2)));
-    samples.rounds(Vdot, Roundings::all(Rounding::Sum(2)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let sizes = [3, 1, 0, 70].into_iter().filter(|size| products::is_sample(dtype, &[*size]));
-    sizes.map(|k| given(make::numbers(dtype, &[k], 1)).and(make::numbers(dtype, &[k], 2))).collect()
-}
-
-fn reference(a: &Plain, b: &Plain) -> Result<Expected> {
-    let row = a.with_sizes(&[1, a.sizes()[0]]);
-    Ok(products::expected_vector(&row, b)?.with_sizes(&[]).into())
-}
-
 fn shape(input: &Tensor, (name, other): (&str, &Tensor)) -> Result<TensorSpec> {
     let (a, b) = (input.spec()?, other.spec()?);
     match (a.sizes(), b.sizes()) {
@@ -110,4 +75,45 @@ fn conjugated(input: &Array) -> Result<Array> {
     let copy = Array::empty(TensorSpec::contiguous(input.sizes(), input.dtype(), input.device())?)?;
     with_dtype!(input.dtype(), T: Complex => elementwise::unary::<T, T>(&copy, input, |x| x.conj()))?;
     Ok(copy)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[3], 0);
+        samples
+            .of(Dot, NUMBERS, inputs, |it| reference(it.tensor("self")?, it.tensor("tensor")?))
+            .tolerance(64.0)
+            .refuses("expected two vectors", given(x.clone()).and(make::numbers(DType::F32, &[1, 3], 0)))
+            .refuses("as many elements", given(x.clone()).and(make::numbers(DType::F32, &[1], 0)))
+            .refuses("convert one of them", given(x.clone()).and(x.to(DType::F64)));
+        samples
+            .of(Vdot, NUMBERS, inputs, |it| {
+                let x = it.tensor("self")?;
+                let conjugated = Plain::from_fn(x.dtype(), x.sizes(), |position| match x.at(position) {
+                    Scalar::Complex(x) => Scalar::Complex(x.conj()),
+                    x => x,
+                });
+                reference(&conjugated, it.tensor("other")?)
+            })
+            .tolerance(64.0)
+            .refuses("expected two vectors", given(make::numbers(DType::F32, &[1, 3], 0)).and(x));
+        samples.differs_as(Dot, products::samples::DIFFERENCES);
+        samples.differs_as(Vdot, products::samples::DIFFERENCES);
+        samples.rounds(Dot, Roundings::all(Rounding::Sum(2)));
+        samples.rounds(Vdot, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let sizes = [3, 1, 0, 70].into_iter().filter(|size| products::samples::is_sample(dtype, &[*size]));
+        sizes.map(|k| given(make::numbers(dtype, &[k], 1)).and(make::numbers(dtype, &[k], 2))).collect()
+    }
+
+    fn reference(a: &Plain, b: &Plain) -> Result<Expected> {
+        let row = a.with_sizes(&[1, a.sizes()[0]]);
+        Ok(products::samples::expected_vector(&row, b)?.with_sizes(&[]).into())
+    }
 }

@@ -27,119 +27,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(Einsum).kind(&kind::PRODUCT).implicit(einsum);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    let of = |equation: &str, tensors: Vec<Plain>| given(equation).and(tensors);
-    samples
-        .of(Einsum, NUMBERS, inputs, reference)
-        .tolerance(512.0)
-        .refuses("2 tensors", of("ij,jk", vec![x.clone()]))
-        .refuses("at least one tensor", of("", vec![]))
-        .refuses("has 2 dimensions", of("i", vec![x.clone()]))
-        .refuses("`1`", of("i1", vec![x.clone()]))
-        .refuses("letter `k`", of("ij->k", vec![x.clone()]))
-        .refuses("stands twice", of("ij->ii", vec![x.clone()]))
-        .refuses("sizes 2 and 3", of("ii", vec![x.clone()]))
-        .refuses("sizes 3 and 2", of("ij,jk", vec![x.clone(), x.clone()]))
-        .refuses("`path`", of("ij,ij", vec![x.clone(), x]).named("path", vec![0i64, 0]));
-    samples.differs_as(Einsum, products::DIFFERENCES);
-    samples.differs(
-        Einsum,
-        Difference {
-            id: "factors-of-one-dtype",
-            what: "torch multiplies tensors of several dtypes where the dimensions that are added are empty; here they have one, as \
-                   in all other products",
-            why: "one rule for all products",
-            test: ("opgrid-tensor/tests/all/differences/refused.rs", "dtypes_that_differ"),
-            when: |seen| seen.we_refuse("convert one of them"),
-            directed: None,
-        },
-    );
-    samples.rounds(Einsum, Roundings::all(Rounding::Sum(8)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&str, &[&[i64]]); 18] = [
-        ("ij,jk->ik", &[&[2, 3], &[3, 4]]),
-        ("ij,jk->ki", &[&[2, 3], &[3, 4]]),
-        ("ij,jk", &[&[2, 3], &[3, 2]]),
-        ("bij,bjk->bik", &[&[2, 2, 3], &[2, 3, 2]]),
-        ("i,i", &[&[5], &[5]]),
-        ("i,j->ji", &[&[2], &[3]]),
-        ("...ij,...jk", &[&[2, 1, 2, 3], &[3, 3, 2]]),
-        ("i...,i...->...", &[&[2, 3], &[2, 3]]),
-        ("ij,j->ij", &[&[2, 3], &[1]]),
-        ("ii,i->i", &[&[3, 3], &[3]]),
-        ("ijj,j->ij", &[&[2, 3, 3], &[3]]),
-        ("ij,ik->j", &[&[2, 3], &[2, 2]]),
-        ("Ba,aC", &[&[2, 3], &[3, 2]]),
-        (" i j , j -> i ", &[&[2, 3], &[3]]),
-        ("ij,jk->ik", &[&[2, 0], &[0, 3]]),
-        ("ij,jk,kl->il", &[&[2, 2], &[2, 3], &[3, 2]]),
-        ("i,->i", &[&[3], &[]]),
-        ("ij,jk->", &[&[2, 2], &[2, 2]]),
-    ];
-    // Integers of one digit, so that products of several keep all digits in most dtypes.
-    let small = |sizes: &[i64], seed: i64| {
-        let elements: Vec<i64> = (0..31).map(|at| (at * 5 + seed * 3) % 7 - 3).collect();
-        Plain::of(dtype, sizes, &elements)
-    };
-    // What is no product that bools have not, and what makes int64 of one of two factors.
-    let of_bools: &[&str] = &["i,j->ji", "i,->i", "ij,j->ij", "ii,i->i", "ijj,j->ij", WIDENED];
-    let sums = |shapes: &[&[i64]], equation: &str| match dtype {
-        DType::Bool => products::is_sample(dtype, &shapes.concat()) && !of_bools.contains(&equation),
-        DType::I64 => true,
-        dtype => equation != "ij,ik->j" || !dtype.is_integral(),
-    };
-    let cases = cases.into_iter().filter(|(equation, shapes)| sums(shapes, equation));
-    let of = |(equation, shapes): (&str, &[&[i64]])| {
-        let tensors: Vec<Plain> = shapes.iter().zip(1..).map(|(sizes, seed)| small(sizes, seed)).collect();
-        given(equation).and(tensors)
-    };
-    let mut samples: Vec<Sample> = cases.map(of).collect();
-    let chain = of(("ij,jk,kl->il", &[&[2, 2], &[2, 3], &[3, 2]]));
-    samples.push(chain.named("path", vec![1i64, 2, 0, 1]));
-    samples
-}
-
-/// An equation both of whose tensors are summed over before they are multiplied.
-const WIDENED: &str = "ij,jk->";
-
-/// By one loop over all letters.
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (equation, tensors): (String, _) = (it.value("equation")?, it.tensors("tensors")?);
-    let shapes: Vec<&[i64]> = tensors.iter().map(Plain::sizes).collect();
-    let Equation { inputs, output, .. } = Equation::parse(&equation, &shapes)?;
-    let names: Vec<Label> =
-        inputs.concat().into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect();
-    let size = |label: &Label| {
-        let own = inputs.iter().zip(&shapes).flat_map(|(labels, sizes)| labels.iter().zip(*sizes));
-        own.filter(|(own, _)| *own == label).map(|(_, size)| *size).find(|size| *size != 1).unwrap_or(1)
-    };
-    let inner: Vec<Label> = names.into_iter().filter(|name| !output.contains(name)).collect();
-    let [outer_sizes, inner_sizes] =
-        [&output, &inner].map(|labels| labels.iter().map(size).collect::<Vec<_>>());
-    let dtype = match tensors[0].dtype() {
-        dtype if dtype.is_integral() && equation == WIDENED => DType::I64,
-        dtype => dtype,
-    };
-    let sum = Plain::from_fn(dtype, &outer_sizes, |outer| {
-        let terms = naive::positions(&inner_sizes).map(|within| {
-            let index = |label: &Label| match output.iter().position(|own| own == label) {
-                Some(at) => outer[at],
-                None => inner.iter().position(|own| own == label).map_or(0, |at| within[at]),
-            };
-            let factors = tensors
-                .iter()
-                .zip(&inputs)
-                .map(|(tensor, labels)| tensor.at(&labels.iter().map(index).collect::<Vec<_>>()));
-            factors.reduce(number::times).unwrap_or(Scalar::Int(1))
-        });
-        terms.reduce(number::plus).unwrap_or(Scalar::Int(0))
-    });
-    Ok(sum.into())
-}
-
 /// What a dimension is called: a place in `...`, counted from its end, or a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
@@ -454,4 +341,126 @@ fn multiplied(a: Operand, b: Operand, later: &dyn Fn(&Label) -> bool, output: &[
         false => Bmm.call(&x, &y)?,
     };
     Ok(Operand { tensor: Reshape.call(&product, &sizes)?, labels: [batch, rows, columns].concat() })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let of = |equation: &str, tensors: Vec<Plain>| given(equation).and(tensors);
+        samples
+            .of(Einsum, NUMBERS, inputs, reference)
+            .tolerance(512.0)
+            .refuses("2 tensors", of("ij,jk", vec![x.clone()]))
+            .refuses("at least one tensor", of("", vec![]))
+            .refuses("has 2 dimensions", of("i", vec![x.clone()]))
+            .refuses("`1`", of("i1", vec![x.clone()]))
+            .refuses("letter `k`", of("ij->k", vec![x.clone()]))
+            .refuses("stands twice", of("ij->ii", vec![x.clone()]))
+            .refuses("sizes 2 and 3", of("ii", vec![x.clone()]))
+            .refuses("sizes 3 and 2", of("ij,jk", vec![x.clone(), x.clone()]))
+            .refuses("`path`", of("ij,ij", vec![x.clone(), x]).named("path", vec![0i64, 0]));
+        samples.differs_as(Einsum, products::samples::DIFFERENCES);
+        samples.differs(
+            Einsum,
+            Difference {
+                id: "factors-of-one-dtype",
+                what: "torch multiplies tensors of several dtypes where the dimensions that are added are empty; here they have one, as \
+                       in all other products",
+                why: "one rule for all products",
+                test: ("opgrid-tensor/tests/all/differences/refused.rs", "dtypes_that_differ"),
+                when: |seen| seen.we_refuse("convert one of them"),
+                directed: None,
+            },
+        );
+        samples.rounds(Einsum, Roundings::all(Rounding::Sum(8)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&str, &[&[i64]]); 18] = [
+            ("ij,jk->ik", &[&[2, 3], &[3, 4]]),
+            ("ij,jk->ki", &[&[2, 3], &[3, 4]]),
+            ("ij,jk", &[&[2, 3], &[3, 2]]),
+            ("bij,bjk->bik", &[&[2, 2, 3], &[2, 3, 2]]),
+            ("i,i", &[&[5], &[5]]),
+            ("i,j->ji", &[&[2], &[3]]),
+            ("...ij,...jk", &[&[2, 1, 2, 3], &[3, 3, 2]]),
+            ("i...,i...->...", &[&[2, 3], &[2, 3]]),
+            ("ij,j->ij", &[&[2, 3], &[1]]),
+            ("ii,i->i", &[&[3, 3], &[3]]),
+            ("ijj,j->ij", &[&[2, 3, 3], &[3]]),
+            ("ij,ik->j", &[&[2, 3], &[2, 2]]),
+            ("Ba,aC", &[&[2, 3], &[3, 2]]),
+            (" i j , j -> i ", &[&[2, 3], &[3]]),
+            ("ij,jk->ik", &[&[2, 0], &[0, 3]]),
+            ("ij,jk,kl->il", &[&[2, 2], &[2, 3], &[3, 2]]),
+            ("i,->i", &[&[3], &[]]),
+            ("ij,jk->", &[&[2, 2], &[2, 2]]),
+        ];
+        // Integers of one digit, so that products of several keep all digits in most dtypes.
+        let small = |sizes: &[i64], seed: i64| {
+            let elements: Vec<i64> = (0..31).map(|at| (at * 5 + seed * 3) % 7 - 3).collect();
+            Plain::of(dtype, sizes, &elements)
+        };
+        // What is no product that bools have not, and what makes int64 of one of two factors.
+        let of_bools: &[&str] = &["i,j->ji", "i,->i", "ij,j->ij", "ii,i->i", "ijj,j->ij", WIDENED];
+        let sums = |shapes: &[&[i64]], equation: &str| match dtype {
+            DType::Bool => {
+                products::samples::is_sample(dtype, &shapes.concat()) && !of_bools.contains(&equation)
+            }
+            DType::I64 => true,
+            dtype => equation != "ij,ik->j" || !dtype.is_integral(),
+        };
+        let cases = cases.into_iter().filter(|(equation, shapes)| sums(shapes, equation));
+        let of = |(equation, shapes): (&str, &[&[i64]])| {
+            let tensors: Vec<Plain> =
+                shapes.iter().zip(1..).map(|(sizes, seed)| small(sizes, seed)).collect();
+            given(equation).and(tensors)
+        };
+        let mut samples: Vec<Sample> = cases.map(of).collect();
+        let chain = of(("ij,jk,kl->il", &[&[2, 2], &[2, 3], &[3, 2]]));
+        samples.push(chain.named("path", vec![1i64, 2, 0, 1]));
+        samples
+    }
+
+    /// An equation both of whose tensors are summed over before they are multiplied.
+    const WIDENED: &str = "ij,jk->";
+
+    /// By one loop over all letters.
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (equation, tensors): (String, _) = (it.value("equation")?, it.tensors("tensors")?);
+        let shapes: Vec<&[i64]> = tensors.iter().map(Plain::sizes).collect();
+        let Equation { inputs, output, .. } = Equation::parse(&equation, &shapes)?;
+        let names: Vec<Label> =
+            inputs.concat().into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect();
+        let size = |label: &Label| {
+            let own = inputs.iter().zip(&shapes).flat_map(|(labels, sizes)| labels.iter().zip(*sizes));
+            own.filter(|(own, _)| *own == label).map(|(_, size)| *size).find(|size| *size != 1).unwrap_or(1)
+        };
+        let inner: Vec<Label> = names.into_iter().filter(|name| !output.contains(name)).collect();
+        let [outer_sizes, inner_sizes] =
+            [&output, &inner].map(|labels| labels.iter().map(size).collect::<Vec<_>>());
+        let dtype = match tensors[0].dtype() {
+            dtype if dtype.is_integral() && equation == WIDENED => DType::I64,
+            dtype => dtype,
+        };
+        let sum = Plain::from_fn(dtype, &outer_sizes, |outer| {
+            let terms = naive::positions(&inner_sizes).map(|within| {
+                let index = |label: &Label| match output.iter().position(|own| own == label) {
+                    Some(at) => outer[at],
+                    None => inner.iter().position(|own| own == label).map_or(0, |at| within[at]),
+                };
+                let factors = tensors
+                    .iter()
+                    .zip(&inputs)
+                    .map(|(tensor, labels)| tensor.at(&labels.iter().map(index).collect::<Vec<_>>()));
+                factors.reduce(number::times).unwrap_or(Scalar::Int(1))
+            });
+            terms.reduce(number::plus).unwrap_or(Scalar::Int(0))
+        });
+        Ok(sum.into())
+    }
 }

@@ -40,70 +40,6 @@ pub(super) fn register(library: &mut Library) {
         .implicit(|input, other, dim, out| LinalgCrossOut.call(input, other, dimension(input, dim)?, out));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, two) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[2, 2], 0));
-    samples
-        .of(LinalgCross, NUMBERS, inputs, reference)
-        .tolerance(8.0)
-        .refuses("as many dimensions", given(x.clone()).and(make::numbers(DType::F32, &[3], 0)))
-        .refuses("size 3", given(two.clone()).and(two.clone()))
-        .refuses("convert one of them", given(x.clone()).and(x.to(DType::F64)))
-        .refuses("range", given(x.clone()).and(x.clone()).named("dim", 2));
-    samples
-        .of(Cross, NUMBERS, |dtype| inputs(dtype).into_iter().map(positional).collect(), reference)
-        .tolerance(8.0)
-        .refuses("no dimension of size 3", given(two.clone()).and(two));
-    for difference in
-        [departures::reduce::NOT_FINITE, departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]
-    {
-        samples.differs(LinalgCross, difference);
-        samples.differs(Cross, difference);
-    }
-    samples.rounds(LinalgCross, Roundings::all(Rounding::Products(4)));
-    samples.rounds(Cross, Roundings::all(Rounding::Products(4)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], &[i64], i64); 6] = [
-        (&[3], &[3], -1),
-        (&[2, 3], &[2, 3], -1),
-        (&[3, 2], &[3, 2], 0),
-        (&[1, 3, 2], &[4, 3, 2], 1),
-        (&[0, 3], &[0, 3], 1),
-        (&[3, 37], &[3, 1], 0),
-    ];
-    let cases = cases.into_iter().filter(|(a, ..)| products::is_sample(dtype, a));
-    cases
-        .map(|(a, b, dim)| {
-            given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2)).named("dim", dim)
-        })
-        .collect()
-}
-
-/// With the dimension left out where it is the first one of size 3.
-fn positional(mut sample: Sample) -> Sample {
-    if sample.positional.iter().all(|given| given.tensors().iter().all(|tensor| tensor.sizes()[0] == 3)) {
-        sample.keyword.clear();
-    }
-    sample
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (a, b) = (it.tensor("self")?, it.tensor("other")?);
-    let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
-    let dim = naive::dimension(it.option("dim")?.unwrap_or(0), sizes.len());
-    let product = Plain::from_fn(a.dtype(), &sizes, |position| {
-        let moved = |steps: i64| {
-            let mut position = position.to_vec();
-            position[dim] = (position[dim] + steps) % 3;
-            position
-        };
-        let one = number::times(a.at(&moved(1)), b.at(&moved(2)));
-        number::minus(one, number::times(a.at(&moved(2)), b.at(&moved(1))))
-    });
-    Ok(product.into())
-}
-
 /// The dimension that is meant, or the first one of size 3.
 fn dimension(input: &Tensor, dim: Option<i64>) -> Result<i64> {
     let sizes = input.spec()?.sizes();
@@ -156,4 +92,74 @@ fn cpu(input: &Tensor, other: &Tensor, dim: i64, out: &Tensor) -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, two) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[2, 2], 0));
+        samples
+            .of(LinalgCross, NUMBERS, inputs, reference)
+            .tolerance(8.0)
+            .refuses("as many dimensions", given(x.clone()).and(make::numbers(DType::F32, &[3], 0)))
+            .refuses("size 3", given(two.clone()).and(two.clone()))
+            .refuses("convert one of them", given(x.clone()).and(x.to(DType::F64)))
+            .refuses("range", given(x.clone()).and(x.clone()).named("dim", 2));
+        samples
+            .of(Cross, NUMBERS, |dtype| inputs(dtype).into_iter().map(positional).collect(), reference)
+            .tolerance(8.0)
+            .refuses("no dimension of size 3", given(two.clone()).and(two));
+        for difference in
+            [departures::reduce::NOT_FINITE, departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]
+        {
+            samples.differs(LinalgCross, difference);
+            samples.differs(Cross, difference);
+        }
+        samples.rounds(LinalgCross, Roundings::all(Rounding::Products(4)));
+        samples.rounds(Cross, Roundings::all(Rounding::Products(4)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], &[i64], i64); 6] = [
+            (&[3], &[3], -1),
+            (&[2, 3], &[2, 3], -1),
+            (&[3, 2], &[3, 2], 0),
+            (&[1, 3, 2], &[4, 3, 2], 1),
+            (&[0, 3], &[0, 3], 1),
+            (&[3, 37], &[3, 1], 0),
+        ];
+        let cases = cases.into_iter().filter(|(a, ..)| products::samples::is_sample(dtype, a));
+        cases
+            .map(|(a, b, dim)| {
+                given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2)).named("dim", dim)
+            })
+            .collect()
+    }
+
+    /// With the dimension left out where it is the first one of size 3.
+    fn positional(mut sample: Sample) -> Sample {
+        if sample.positional.iter().all(|given| given.tensors().iter().all(|tensor| tensor.sizes()[0] == 3)) {
+            sample.keyword.clear();
+        }
+        sample
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (a, b) = (it.tensor("self")?, it.tensor("other")?);
+        let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
+        let dim = naive::dimension(it.option("dim")?.unwrap_or(0), sizes.len());
+        let product = Plain::from_fn(a.dtype(), &sizes, |position| {
+            let moved = |steps: i64| {
+                let mut position = position.to_vec();
+                position[dim] = (position[dim] + steps) % 3;
+                position
+            };
+            let one = number::times(a.at(&moved(1)), b.at(&moved(2)));
+            number::minus(one, number::times(a.at(&moved(2)), b.at(&moved(1))))
+        });
+        Ok(product.into())
+    }
 }

@@ -19,13 +19,20 @@ pub(super) fn register(library: &mut Library) {
     library.implement(LinalgMatmulOut).implicit(|input, other, out| MatmulOut.call(input, other, out));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(LinalgMatmul, NUMBERS, super::matmul::inputs, super::matmul::samples_reference)
-        .tolerance(64.0)
-        .refuses("expected 3 rows", given(x.clone()).and(x));
-    samples.differs_as(LinalgMatmul, products::DIFFERENCES);
-    samples.differs(LinalgMatmul, super::matmul::ANY_STRIDES);
-    samples.rounds(LinalgMatmul, Roundings::all(Rounding::Sum(2)));
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::products::matmul;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(LinalgMatmul, NUMBERS, matmul::samples::inputs, matmul::samples::reference)
+            .tolerance(64.0)
+            .refuses("expected 3 rows", given(x.clone()).and(x));
+        samples.differs_as(LinalgMatmul, products::samples::DIFFERENCES);
+        samples.differs(LinalgMatmul, matmul::samples::ANY_STRIDES);
+        samples.rounds(LinalgMatmul, Roundings::all(Rounding::Sum(2)));
+    }
 }

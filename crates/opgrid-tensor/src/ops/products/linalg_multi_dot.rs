@@ -28,87 +28,6 @@ pub(super) fn register(library: &mut Library) {
     library.implement(ChainMatmulOut).implicit(|matrices, out| result::copied(out, &chain_matmul(matrices)?));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    let vector = make::numbers(DType::F32, &[3], 0);
-    samples
-        .of(
-            LinalgMultiDot,
-            NUMBERS,
-            |dtype| [with_vectors(dtype), matrices(dtype)].concat(),
-            |it| reference(it, "tensors"),
-        )
-        .tolerance(4096.0)
-        .refuses("at least 2 tensors", given(vec![x.clone()]))
-        .refuses("expected a matrix", given(vec![x.clone(), vector.clone(), vector]))
-        .refuses("expected 3 rows", given(vec![x.clone(), x.clone()]))
-        .refuses("convert one of them", given(vec![x.clone(), make::numbers(DType::F64, &[3, 2], 0)]));
-    samples
-        .of(ChainMatmul, NUMBERS, matrices, |it| reference(it, "matrices"))
-        .tolerance(4096.0)
-        .refuses("at least 1 tensors", given(Vec::<Plain>::new()))
-        .refuses(
-            "expected a matrix",
-            given(vec![make::numbers(DType::F32, &[3], 0), make::numbers(DType::F32, &[3, 2], 0)]),
-        );
-    for difference in products::DIFFERENCES {
-        samples.differs(LinalgMultiDot, *difference);
-        samples.differs(ChainMatmul, *difference);
-    }
-    samples.rounds(LinalgMultiDot, Roundings::all(Rounding::Sum(8)));
-    samples.rounds(ChainMatmul, Roundings::all(Rounding::Sum(8)));
-}
-
-fn matrices(dtype: DType) -> Vec<Sample> {
-    lists(
-        dtype,
-        &[
-            &[&[2, 3], &[3, 2]],
-            &[&[2, 3], &[3, 1], &[1, 4]],
-            &[&[2, 1], &[1, 3], &[3, 2], &[2, 2]],
-            &[&[2, 0], &[0, 3]],
-        ],
-    )
-}
-
-fn with_vectors(dtype: DType) -> Vec<Sample> {
-    lists(dtype, &[&[&[3], &[3, 2]], &[&[2, 3], &[3]], &[&[3], &[3]], &[&[2], &[2, 2], &[2]]])
-}
-
-fn lists(dtype: DType, shapes: &[&[&[i64]]]) -> Vec<Sample> {
-    // Halves and integers of one digit, so that products of several keep all digits in most dtypes.
-    let small = |sizes: &[i64], seed: i64| {
-        let count: i64 = sizes.iter().product();
-        let elements: Vec<i64> = (0..count).map(|at| (at * 5 + seed * 3).rem_euclid(7) - 3).collect();
-        Plain::of(dtype, sizes, &elements)
-    };
-    let shapes = shapes.iter().filter(|shapes| products::is_sample(dtype, &shapes.concat()));
-    let list = |shapes: &&[&[i64]]| {
-        given(shapes.iter().zip(1..).map(|(sizes, seed)| small(sizes, seed)).collect::<Vec<_>>())
-    };
-    shapes.map(list).collect()
-}
-
-fn reference(it: &Inputs, name: &str) -> Result<Expected> {
-    let tensors = it.tensors(name)?;
-    let mut product = tensors[0].clone();
-    if product.sizes().len() == 1 {
-        product = product.with_sizes(&[1, product.sizes()[0]]);
-    }
-    for tensor in &tensors[1..] {
-        let rows = [tensor.sizes()[0], 1];
-        product = product.product(&if tensor.sizes().len() == 1 {
-            tensor.with_sizes(&rows)
-        } else {
-            tensor.clone()
-        })?;
-    }
-    let ends = [&tensors[0], &tensors[tensors.len() - 1]];
-    let kept = ends.into_iter().zip(product.sizes().to_vec()).filter(|(end, _)| end.sizes().len() != 1);
-    let sizes: Vec<i64> = kept.map(|(_, size)| size).collect();
-    Ok(product.with_sizes(&sizes).into())
-}
-
 fn multi_dot(tensors: &[Tensor]) -> Result<Tensor> {
     check_count(tensors, 2)?;
     let last = tensors.len() - 1;
@@ -179,4 +98,91 @@ fn multiplied(matrices: &[Tensor], cuts: &[Vec<usize>], first: usize, last: usiz
     }
     let cut = cuts[first][last];
     Mm.call(&multiplied(matrices, cuts, first, cut)?, &multiplied(matrices, cuts, cut + 1, last)?)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let vector = make::numbers(DType::F32, &[3], 0);
+        samples
+            .of(
+                LinalgMultiDot,
+                NUMBERS,
+                |dtype| [with_vectors(dtype), matrices(dtype)].concat(),
+                |it| reference(it, "tensors"),
+            )
+            .tolerance(4096.0)
+            .refuses("at least 2 tensors", given(vec![x.clone()]))
+            .refuses("expected a matrix", given(vec![x.clone(), vector.clone(), vector]))
+            .refuses("expected 3 rows", given(vec![x.clone(), x.clone()]))
+            .refuses("convert one of them", given(vec![x.clone(), make::numbers(DType::F64, &[3, 2], 0)]));
+        samples
+            .of(ChainMatmul, NUMBERS, matrices, |it| reference(it, "matrices"))
+            .tolerance(4096.0)
+            .refuses("at least 1 tensors", given(Vec::<Plain>::new()))
+            .refuses(
+                "expected a matrix",
+                given(vec![make::numbers(DType::F32, &[3], 0), make::numbers(DType::F32, &[3, 2], 0)]),
+            );
+        for difference in products::samples::DIFFERENCES {
+            samples.differs(LinalgMultiDot, *difference);
+            samples.differs(ChainMatmul, *difference);
+        }
+        samples.rounds(LinalgMultiDot, Roundings::all(Rounding::Sum(8)));
+        samples.rounds(ChainMatmul, Roundings::all(Rounding::Sum(8)));
+    }
+
+    fn matrices(dtype: DType) -> Vec<Sample> {
+        lists(
+            dtype,
+            &[
+                &[&[2, 3], &[3, 2]],
+                &[&[2, 3], &[3, 1], &[1, 4]],
+                &[&[2, 1], &[1, 3], &[3, 2], &[2, 2]],
+                &[&[2, 0], &[0, 3]],
+            ],
+        )
+    }
+
+    fn with_vectors(dtype: DType) -> Vec<Sample> {
+        lists(dtype, &[&[&[3], &[3, 2]], &[&[2, 3], &[3]], &[&[3], &[3]], &[&[2], &[2, 2], &[2]]])
+    }
+
+    fn lists(dtype: DType, shapes: &[&[&[i64]]]) -> Vec<Sample> {
+        // Halves and integers of one digit, so that products of several keep all digits in most dtypes.
+        let small = |sizes: &[i64], seed: i64| {
+            let count: i64 = sizes.iter().product();
+            let elements: Vec<i64> = (0..count).map(|at| (at * 5 + seed * 3).rem_euclid(7) - 3).collect();
+            Plain::of(dtype, sizes, &elements)
+        };
+        let shapes = shapes.iter().filter(|shapes| products::samples::is_sample(dtype, &shapes.concat()));
+        let list = |shapes: &&[&[i64]]| {
+            given(shapes.iter().zip(1..).map(|(sizes, seed)| small(sizes, seed)).collect::<Vec<_>>())
+        };
+        shapes.map(list).collect()
+    }
+
+    fn reference(it: &Inputs, name: &str) -> Result<Expected> {
+        let tensors = it.tensors(name)?;
+        let mut product = tensors[0].clone();
+        if product.sizes().len() == 1 {
+            product = product.with_sizes(&[1, product.sizes()[0]]);
+        }
+        for tensor in &tensors[1..] {
+            let rows = [tensor.sizes()[0], 1];
+            product = product.product(&if tensor.sizes().len() == 1 {
+                tensor.with_sizes(&rows)
+            } else {
+                tensor.clone()
+            })?;
+        }
+        let ends = [&tensors[0], &tensors[tensors.len() - 1]];
+        let kept = ends.into_iter().zip(product.sizes().to_vec()).filter(|(end, _)| end.sizes().len() != 1);
+        let sizes: Vec<i64> = kept.map(|(_, size)| size).collect();
+        Ok(product.with_sizes(&sizes).into())
+    }
 }

@@ -27,71 +27,6 @@ pub(super) fn register(library: &mut Library) {
     library.implement(MatmulOut).kernel(DispatchKey::CompositeImplicitAutograd, matmul_out);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(Matmul, NUMBERS, inputs, samples_reference)
-        .tolerance(64.0)
-        .refuses("at least 1d", given(x.clone()).and(Plain::number(DType::F32, 1)))
-        .refuses("expected 3 rows", given(x.clone()).and(x));
-    samples.differs_as(Matmul, products::DIFFERENCES);
-    samples.differs(Matmul, ANY_STRIDES);
-    // One product that is added again and again is rounded in the same direction.
-    samples.rounds(Matmul, Roundings::all(Rounding::Sum(8)));
-}
-
-/// Of products of tensors of any dimensions.
-pub(super) const ANY_STRIDES: Difference = Difference {
-    id: "products-are-written-to-any-strides",
-    what: "torch refuses outputs of some strides whose shape is right; here they are written",
-    why: "an output of the right shape can hold the result",
-    test: ("opgrid-tensor/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
-    when: |seen| seen.out().is_some() && seen.torch_refuses("must match the size of tensor"),
-    directed: Some(Directed {
-        operator: "aten::matmul.out",
-        arguments: || {
-            vec![
-                ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
-                ("other", Operand::rows(1, DType::F32, &[2, 1], &[1.0, 2.0]).into()),
-                ("out", Operand::strided(2, DType::F32, (&[1], &[6], 0), &[0.0]).into()),
-            ]
-        },
-        needs: None,
-    }),
-};
-
-pub(super) fn inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [[&[i64]; 2]; 9] = [
-        [&[3], &[3]],
-        [&[2, 3], &[3]],
-        [&[3], &[3, 2]],
-        [&[2, 3], &[3, 4]],
-        [&[2, 2, 3], &[3, 4]],
-        [&[2, 2, 3], &[2, 3, 4]],
-        [&[2, 1, 2, 3], &[3, 3, 1]],
-        [&[3], &[2, 3, 4]],
-        [&[2, 0, 3], &[3]],
-    ];
-    let shapes = shapes.into_iter().filter(|shapes| products::is_sample(dtype, &shapes.concat()));
-    shapes.map(|[a, b]| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2))).collect()
-}
-
-/// Vectors as matrices, and back.
-pub(super) fn samples_reference(it: &Inputs) -> Result<Expected> {
-    let (a, b) = (it.tensor("self")?, it.tensor("other")?);
-    let row = if a.sizes().len() == 1 { a.with_sizes(&[1, a.sizes()[0]]) } else { a.clone() };
-    let column = if b.sizes().len() == 1 { b.with_sizes(&[b.sizes()[0], 1]) } else { b.clone() };
-    let product = row.product(&column)?;
-    let mut sizes = product.sizes().to_vec();
-    if b.sizes().len() == 1 {
-        sizes.pop();
-    }
-    if a.sizes().len() == 1 {
-        sizes.remove(product.sizes().len() - 2);
-    }
-    Ok(product.with_sizes(&sizes).into())
-}
-
 fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     let (a, b) = (input.spec()?.geometry().clone(), other.spec()?.geometry().clone());
     check(&a, &b)?;
@@ -202,5 +137,77 @@ fn as_stack(tensor: &Tensor, geometry: &Geometry, sizes: &[i64]) -> Result<Tenso
         true => Ok(seen),
         false if geometry.view(sizes).is_ok() => View.call(&seen, sizes),
         false => View.call(&Contiguous.call(&seen, MemoryFormat::Contiguous)?, sizes),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(Matmul, NUMBERS, inputs, reference)
+            .tolerance(64.0)
+            .refuses("at least 1d", given(x.clone()).and(Plain::number(DType::F32, 1)))
+            .refuses("expected 3 rows", given(x.clone()).and(x));
+        samples.differs_as(Matmul, products::samples::DIFFERENCES);
+        samples.differs(Matmul, ANY_STRIDES);
+        // One product that is added again and again is rounded in the same direction.
+        samples.rounds(Matmul, Roundings::all(Rounding::Sum(8)));
+    }
+
+    /// Of products of tensors of any dimensions.
+    pub(crate) const ANY_STRIDES: Difference = Difference {
+        id: "products-are-written-to-any-strides",
+        what: "torch refuses outputs of some strides whose shape is right; here they are written",
+        why: "an output of the right shape can hold the result",
+        test: ("opgrid-tensor/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
+        when: |seen| seen.out().is_some() && seen.torch_refuses("must match the size of tensor"),
+        directed: Some(Directed {
+            operator: "aten::matmul.out",
+            arguments: || {
+                vec![
+                    ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
+                    ("other", Operand::rows(1, DType::F32, &[2, 1], &[1.0, 2.0]).into()),
+                    ("out", Operand::strided(2, DType::F32, (&[1], &[6], 0), &[0.0]).into()),
+                ]
+            },
+            needs: None,
+        }),
+    };
+
+    pub(crate) fn inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [[&[i64]; 2]; 9] = [
+            [&[3], &[3]],
+            [&[2, 3], &[3]],
+            [&[3], &[3, 2]],
+            [&[2, 3], &[3, 4]],
+            [&[2, 2, 3], &[3, 4]],
+            [&[2, 2, 3], &[2, 3, 4]],
+            [&[2, 1, 2, 3], &[3, 3, 1]],
+            [&[3], &[2, 3, 4]],
+            [&[2, 0, 3], &[3]],
+        ];
+        let shapes =
+            shapes.into_iter().filter(|shapes| products::samples::is_sample(dtype, &shapes.concat()));
+        shapes.map(|[a, b]| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2))).collect()
+    }
+
+    /// Vectors as matrices, and back.
+    pub(crate) fn reference(it: &Inputs) -> Result<Expected> {
+        let (a, b) = (it.tensor("self")?, it.tensor("other")?);
+        let row = if a.sizes().len() == 1 { a.with_sizes(&[1, a.sizes()[0]]) } else { a.clone() };
+        let column = if b.sizes().len() == 1 { b.with_sizes(&[b.sizes()[0], 1]) } else { b.clone() };
+        let product = row.product(&column)?;
+        let mut sizes = product.sizes().to_vec();
+        if b.sizes().len() == 1 {
+            sizes.pop();
+        }
+        if a.sizes().len() == 1 {
+            sizes.remove(product.sizes().len() - 2);
+        }
+        Ok(product.with_sizes(&sizes).into())
     }
 }

@@ -86,59 +86,67 @@ fn by_squares(input: &Tensor, n: i64) -> Result<Tensor> {
     }
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(LinalgMatrixPower, NUMBERS, inputs, reference)
-        .tolerance(4096.0)
-        .refuses("square ones", given(x.clone()).and(2))
-        .refuses("2 dimensions or more", given(x.with_sizes(&[6])).and(2))
-        .refuses("need the inverse", given(make::numbers(DType::F32, &[2, 2], 0)).and(-1));
-    samples.of(MatrixPower, NUMBERS, inputs, reference).tolerance(4096.0);
-    for difference in products::DIFFERENCES {
-        samples.differs(LinalgMatrixPower, *difference);
-        samples.differs(MatrixPower, *difference);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(LinalgMatrixPower, NUMBERS, inputs, reference)
+            .tolerance(4096.0)
+            .refuses("square ones", given(x.clone()).and(2))
+            .refuses("2 dimensions or more", given(x.with_sizes(&[6])).and(2))
+            .refuses("need the inverse", given(make::numbers(DType::F32, &[2, 2], 0)).and(-1));
+        samples.of(MatrixPower, NUMBERS, inputs, reference).tolerance(4096.0);
+        for difference in products::samples::DIFFERENCES {
+            samples.differs(LinalgMatrixPower, *difference);
+            samples.differs(MatrixPower, *difference);
+        }
+        samples.rounds(LinalgMatrixPower, Roundings::all(Rounding::Sum(16)));
+        samples.rounds(MatrixPower, Roundings::all(Rounding::Sum(16)));
+        let difference = Difference {
+            id: "powers-of-inverses",
+            what: "torch inverts a matrix for its negative powers; here they are refused",
+            why: "there is no inverse of matrices here",
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| seen.we_refuse("negative powers need the inverse"),
+            directed: None,
+        };
+        samples.differs(LinalgMatrixPower, difference);
+        samples.differs(MatrixPower, difference);
     }
-    samples.rounds(LinalgMatrixPower, Roundings::all(Rounding::Sum(16)));
-    samples.rounds(MatrixPower, Roundings::all(Rounding::Sum(16)));
-    let difference = Difference {
-        id: "powers-of-inverses",
-        what: "torch inverts a matrix for its negative powers; here they are refused",
-        why: "there is no inverse of matrices here",
-        test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-        when: |seen| seen.we_refuse("negative powers need the inverse"),
-        directed: None,
-    };
-    samples.differs(LinalgMatrixPower, difference);
-    samples.differs(MatrixPower, difference);
-}
 
-fn inputs(dtype: DType) -> Vec<Sample> {
-    // Of one digit, so that products of several keep all digits in most dtypes.
-    let small =
-        |sizes: &[i64]| Plain::of(dtype, sizes, &(0..18).map(|at| (at * 5 + 1) % 3).collect::<Vec<i64>>());
-    let cases: [(&[i64], &[i64]); 4] =
-        [(&[2, 2], &[0, 1, 2, 3, 5]), (&[2, 3, 3], &[0, 1, 3]), (&[0, 2, 2], &[2]), (&[0, 0], &[3])];
-    // Bools have no product, which only counts where there is one.
-    let counts = |sizes: &[i64], n: i64| dtype != DType::Bool || (n > 1 && !sizes.contains(&0));
-    let one = |(sizes, powers): (&'static [i64], &'static [i64])| {
-        powers.iter().filter(move |n| counts(sizes, **n)).map(move |n| given(small(sizes)).and(*n))
-    };
-    cases.into_iter().flat_map(one).collect()
-}
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        // Of one digit, so that products of several keep all digits in most dtypes.
+        let small = |sizes: &[i64]| {
+            Plain::of(dtype, sizes, &(0..18).map(|at| (at * 5 + 1) % 3).collect::<Vec<i64>>())
+        };
+        let cases: [(&[i64], &[i64]); 4] =
+            [(&[2, 2], &[0, 1, 2, 3, 5]), (&[2, 3, 3], &[0, 1, 3]), (&[0, 2, 2], &[2]), (&[0, 0], &[3])];
+        // Bools have no product, which only counts where there is one.
+        let counts = |sizes: &[i64], n: i64| dtype != DType::Bool || (n > 1 && !sizes.contains(&0));
+        let one = |(sizes, powers): (&'static [i64], &'static [i64])| {
+            powers.iter().filter(move |n| counts(sizes, **n)).map(move |n| given(small(sizes)).and(*n))
+        };
+        cases.into_iter().flat_map(one).collect()
+    }
 
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, n): (_, i64) = (it.tensor("self")?, it.value("n")?);
-    let rank = x.sizes().len();
-    let one = Plain::from_fn(x.dtype(), x.sizes(), |at| Scalar::Int(i64::from(at[rank - 2] == at[rank - 1])));
-    let size = x.sizes()[rank - 1];
-    let times = |product: Plain, _| {
-        Plain::from_fn(x.dtype(), x.sizes(), |at| {
-            let (outer, cell) = at.split_at(rank - 2);
-            let element = |of: &Plain, row, column| of.at(&[outer, &[row, column]].concat());
-            let term = |k| number::times(element(&product, cell[0], k), element(x, k, cell[1]));
-            (0..size).map(term).reduce(number::plus).unwrap_or(Scalar::Int(0))
-        })
-    };
-    Ok((0..n).fold(one, times).into())
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, n): (_, i64) = (it.tensor("self")?, it.value("n")?);
+        let rank = x.sizes().len();
+        let one =
+            Plain::from_fn(x.dtype(), x.sizes(), |at| Scalar::Int(i64::from(at[rank - 2] == at[rank - 1])));
+        let size = x.sizes()[rank - 1];
+        let times = |product: Plain, _| {
+            Plain::from_fn(x.dtype(), x.sizes(), |at| {
+                let (outer, cell) = at.split_at(rank - 2);
+                let element = |of: &Plain, row, column| of.at(&[outer, &[row, column]].concat());
+                let term = |k| number::times(element(&product, cell[0], k), element(x, k, cell[1]));
+                (0..size).map(term).reduce(number::plus).unwrap_or(Scalar::Int(0))
+            })
+        };
+        Ok((0..n).fold(one, times).into())
+    }
 }

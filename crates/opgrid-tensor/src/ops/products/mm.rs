@@ -28,26 +28,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(Mm, NUMBERS, inputs, |it| Ok(it.tensor("self")?.product(it.tensor("mat2")?)?.into()))
-        .tolerance(64.0)
-        .refuses("", given(x.clone()).and(x.clone()))
-        .refuses("convert one of them", given(x.clone()).and(make::numbers(DType::F64, &[3, 2], 0)))
-        .refuses("", given(x).and(make::numbers(DType::F32, &[3], 0)));
-    samples.differs_as(Mm, products::DIFFERENCES);
-    samples.rounds(Mm, Roundings::all(Rounding::Sum(2)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let sizes = [[2, 3, 4], [1, 1, 1], [0, 3, 2], [2, 0, 3], [3, 2, 0], [17, 33, 19], [1, 40, 5], [5, 40, 1]];
-    let sizes = sizes.into_iter().filter(|sizes| products::is_sample(dtype, sizes));
-    sizes
-        .map(|[m, k, n]| given(make::numbers(dtype, &[m, k], 1)).and(make::numbers(dtype, &[k, n], 2)))
-        .collect()
-}
-
 fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
     let (a, b) = (input.spec()?, mat2.spec()?);
     let sizes = sizes(a.sizes(), b.sizes())?;
@@ -57,4 +37,31 @@ fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {
     multiply(out.array()?, input.array()?, mat2.array()?)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(Mm, NUMBERS, inputs, |it| Ok(it.tensor("self")?.product(it.tensor("mat2")?)?.into()))
+            .tolerance(64.0)
+            .refuses("", given(x.clone()).and(x.clone()))
+            .refuses("convert one of them", given(x.clone()).and(make::numbers(DType::F64, &[3, 2], 0)))
+            .refuses("", given(x).and(make::numbers(DType::F32, &[3], 0)));
+        samples.differs_as(Mm, products::samples::DIFFERENCES);
+        samples.rounds(Mm, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let sizes =
+            [[2, 3, 4], [1, 1, 1], [0, 3, 2], [2, 0, 3], [3, 2, 0], [17, 33, 19], [1, 40, 5], [5, 40, 1]];
+        let sizes = sizes.into_iter().filter(|sizes| products::samples::is_sample(dtype, sizes));
+        sizes
+            .map(|[m, k, n]| given(make::numbers(dtype, &[m, k], 1)).and(make::numbers(dtype, &[k, n], 2)))
+            .collect()
+    }
 }

@@ -27,26 +27,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, vector) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[3], 0));
-    samples
-        .of(Mv, NUMBERS, inputs, |it| {
-            Ok(products::expected_vector(it.tensor("self")?, it.tensor("vec")?)?.into())
-        })
-        .tolerance(64.0)
-        .refuses("a matrix and a vector", given(x.clone()).and(x.clone()))
-        .refuses("expected 3 elements", given(x.clone()).and(make::numbers(DType::F32, &[2], 0)))
-        .refuses("convert one of them", given(x).and(vector.to(DType::F64)));
-    samples.differs_as(Mv, products::DIFFERENCES);
-    samples.rounds(Mv, Roundings::all(Rounding::Sum(2)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let sizes = [[2, 3], [1, 1], [0, 3], [2, 0], [37, 19], [3, 70]];
-    let sizes = sizes.into_iter().filter(|sizes| products::is_sample(dtype, sizes));
-    sizes.map(|[m, k]| given(make::numbers(dtype, &[m, k], 1)).and(make::numbers(dtype, &[k], 2))).collect()
-}
-
 fn shape(input: &Tensor, vec: &Tensor) -> Result<TensorSpec> {
     let factors = [("self", input.spec()?), ("vec", vec.spec()?)];
     let rows = products::vector_size(factors[0], factors[1])?;
@@ -57,4 +37,32 @@ fn shape(input: &Tensor, vec: &Tensor) -> Result<TensorSpec> {
 fn cpu(input: &Tensor, vec: &Tensor, out: &Tensor) -> Result<()> {
     let [target, vector] = [out.array()?, vec.array()?].map(products::column);
     products::write_product(&target?, input.array()?, &vector?)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, vector) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[3], 0));
+        samples
+            .of(Mv, NUMBERS, inputs, |it| {
+                Ok(products::samples::expected_vector(it.tensor("self")?, it.tensor("vec")?)?.into())
+            })
+            .tolerance(64.0)
+            .refuses("a matrix and a vector", given(x.clone()).and(x.clone()))
+            .refuses("expected 3 elements", given(x.clone()).and(make::numbers(DType::F32, &[2], 0)))
+            .refuses("convert one of them", given(x).and(vector.to(DType::F64)));
+        samples.differs_as(Mv, products::samples::DIFFERENCES);
+        samples.rounds(Mv, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let sizes = [[2, 3], [1, 1], [0, 3], [2, 0], [37, 19], [3, 70]];
+        let sizes = sizes.into_iter().filter(|sizes| products::samples::is_sample(dtype, sizes));
+        sizes
+            .map(|[m, k]| given(make::numbers(dtype, &[m, k], 1)).and(make::numbers(dtype, &[k], 2)))
+            .collect()
+    }
 }

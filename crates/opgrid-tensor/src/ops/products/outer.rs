@@ -29,39 +29,6 @@ pub(super) fn register(library: &mut Library) {
     library.implement(GerOut).implicit(|input, vec2, out| result::converted(&[(out, &outer(input, vec2)?)]));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, vector) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[3], 0));
-    samples
-        .of(Outer, ANY, inputs, reference)
-        .refuses("expected a vector", given(x.clone()).and(vector.clone()));
-    samples.of(Ger, ANY, inputs, reference).refuses("expected a vector", given(vector).and(x));
-    for difference in [departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, READ_AFTER_WRITTEN]
-    {
-        samples.differs(Outer, difference);
-        samples.differs(Ger, difference);
-    }
-    samples.rounds(Outer, pointwise::COMPLEX_ARITHMETIC);
-    samples.rounds(Ger, pointwise::COMPLEX_ARITHMETIC);
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let pairs = [[2, 3], [1, 1], [0, 3], [3, 0], [3, 37]];
-    let mut samples: Vec<Sample> =
-        pairs.map(|[m, n]| given(make::numbers(dtype, &[m], 1)).and(make::numbers(dtype, &[n], 2))).to_vec();
-    let other = make::beside(dtype, DType::F32);
-    samples.push(given(make::numbers(dtype, &[2], 1)).and(make::numbers(other, &[3], 2)));
-    samples
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (column, row) = (it.tensor("self")?, it.tensor("vec2")?);
-    let dtype = it.common_dtype(&["self", "vec2"])?;
-    let product = Plain::from_fn(dtype, &[column.sizes()[0], row.sizes()[0]], |position| {
-        number::times(column.at(&position[..1]), row.at(&position[1..]))
-    });
-    Ok(product.into())
-}
-
 fn outer(input: &Tensor, vec2: &Tensor) -> Result<Tensor> {
     for (name, vector) in [("self", input), ("vec2", vec2)] {
         if vector.spec()?.sizes().len() != 1 {
@@ -70,4 +37,45 @@ fn outer(input: &Tensor, vec2: &Tensor) -> Result<Tensor> {
         }
     }
     MulTensor.call(&input.unsqueeze(1)?, vec2)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, vector) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[3], 0));
+        samples
+            .of(Outer, ANY, inputs, reference)
+            .refuses("expected a vector", given(x.clone()).and(vector.clone()));
+        samples.of(Ger, ANY, inputs, reference).refuses("expected a vector", given(vector).and(x));
+        for difference in
+            [departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, READ_AFTER_WRITTEN]
+        {
+            samples.differs(Outer, difference);
+            samples.differs(Ger, difference);
+        }
+        samples.rounds(Outer, pointwise::samples::COMPLEX_ARITHMETIC);
+        samples.rounds(Ger, pointwise::samples::COMPLEX_ARITHMETIC);
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let pairs = [[2, 3], [1, 1], [0, 3], [3, 0], [3, 37]];
+        let mut samples: Vec<Sample> = pairs
+            .map(|[m, n]| given(make::numbers(dtype, &[m], 1)).and(make::numbers(dtype, &[n], 2)))
+            .to_vec();
+        let other = make::beside(dtype, DType::F32);
+        samples.push(given(make::numbers(dtype, &[2], 1)).and(make::numbers(other, &[3], 2)));
+        samples
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (column, row) = (it.tensor("self")?, it.tensor("vec2")?);
+        let dtype = it.common_dtype(&["self", "vec2"])?;
+        let product = Plain::from_fn(dtype, &[column.sizes()[0], row.sizes()[0]], |position| {
+            number::times(column.at(&position[..1]), row.at(&position[1..]))
+        });
+        Ok(product.into())
+    }
 }

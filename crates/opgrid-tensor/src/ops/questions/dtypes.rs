@@ -24,15 +24,21 @@ pub(super) fn register(library: &mut Library) {
     library.define(IsSigned).kind(&kind::QUESTION).implicit(|input| Ok(input.spec()?.dtype().is_signed()));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let of_dtype = |it: &Inputs, prefixes: &[&str]| -> Result<Expected> {
-        let name = it.tensor("self")?.dtype().to_string();
-        Ok(Expected::Value(prefixes.iter().any(|prefix| name.starts_with(prefix)).into()))
-    };
-    samples.of_function(IsFloatingPoint, STORED, make::unary_numbers, move |it| {
-        of_dtype(it, &["float", "bfloat"])
-    });
-    samples.of_function(IsComplex, STORED, make::unary_numbers, move |it| of_dtype(it, &["complex"]));
-    let signed = ["int", "float", "bfloat", "complex"];
-    samples.of_function(IsSigned, STORED, make::unary_numbers, move |it| of_dtype(it, &signed));
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let of_dtype = |it: &Inputs, prefixes: &[&str]| -> Result<Expected> {
+            let name = it.tensor("self")?.dtype().to_string();
+            Ok(Expected::Value(prefixes.iter().any(|prefix| name.starts_with(prefix)).into()))
+        };
+        samples.of_function(IsFloatingPoint, STORED, make::unary_numbers, move |it| {
+            of_dtype(it, &["float", "bfloat"])
+        });
+        samples.of_function(IsComplex, STORED, make::unary_numbers, move |it| of_dtype(it, &["complex"]));
+        let signed = ["int", "float", "bfloat", "complex"];
+        samples.of_function(IsSigned, STORED, make::unary_numbers, move |it| of_dtype(it, &signed));
+    }
 }

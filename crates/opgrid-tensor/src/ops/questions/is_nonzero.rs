@@ -26,16 +26,22 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let of = |sizes: &[i64], number: i64| given(Plain::of(dtype, sizes, &[number]));
-        vec![of(&[], 0), of(&[], 1), of(&[1], 3), of(&[1, 1], 0)]
-    };
-    samples
-        .of(IsNonzero, STORED, inputs, |it| {
-            Ok(Expected::Value(it.tensor("self")?.elements()[0].to_bool().into()))
-        })
-        .not_on_meta()
-        .refuses("2 elements", given(make::numbers(DType::F32, &[2], 0)))
-        .refuses("0 elements", given(make::numbers(DType::F32, &[0], 0)));
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let of = |sizes: &[i64], number: i64| given(Plain::of(dtype, sizes, &[number]));
+            vec![of(&[], 0), of(&[], 1), of(&[1], 3), of(&[1, 1], 0)]
+        };
+        samples
+            .of(IsNonzero, STORED, inputs, |it| {
+                Ok(Expected::Value(it.tensor("self")?.elements()[0].to_bool().into()))
+            })
+            .not_on_meta()
+            .refuses("2 elements", given(make::numbers(DType::F32, &[2], 0)))
+            .refuses("0 elements", given(make::numbers(DType::F32, &[0], 0)));
+    }
 }

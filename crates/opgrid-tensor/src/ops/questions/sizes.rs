@@ -53,59 +53,6 @@ pub(super) fn register(library: &mut Library) {
         .on_every_backend(|input, other| Ok(input.spec()?.sizes() == other.spec()?.sizes()));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let with_dim = |dtype| {
-        let cases: [(&[i64], i64); 4] = [(&[2, 3], 0), (&[2, 3], -1), (&[4, 0], 1), (&[5, 1, 2], 1)];
-        cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
-    };
-    let size = |it: &Inputs| -> Result<Expected> {
-        let sizes = it.tensor("self")?.sizes();
-        Ok(Expected::Value(sizes[naive::dimension(it.value("dim")?, sizes.len())].into()))
-    };
-    let number = given(Plain::number(DType::F32, 1)).and(0);
-    let beyond = given(make::numbers(DType::F32, &[2], 0)).and(1);
-    samples.of(SizeInt, STORED, with_dim, size).refuses("range", beyond.clone()).refuses("", number.clone());
-    samples
-        .of(SymSizeInt, STORED, with_dim, size)
-        .refuses("range", beyond.clone())
-        .refuses("", number.clone());
-    // The product of the sizes behind, as in rows.
-    let stride = |it: &Inputs| -> Result<Expected> {
-        let sizes = it.tensor("self")?.sizes();
-        let behind = &sizes[naive::dimension(it.value("dim")?, sizes.len()) + 1..];
-        Ok(Expected::Value(behind.iter().map(|size| *size.max(&1)).product::<i64>().into()))
-    };
-    samples
-        .of(StrideInt, STORED, with_dim, stride)
-        .needs_contiguous()
-        .refuses("range", beyond.clone())
-        .refuses("", number.clone());
-    samples
-        .of(SymStrideInt, STORED, with_dim, stride)
-        .needs_contiguous()
-        .refuses("range", beyond)
-        .refuses("", number);
-    let numel = |it: &Inputs| Ok(Expected::Value(it.tensor("self")?.sizes().iter().product::<i64>().into()));
-    samples.of(Numel, STORED, make::unary, numel);
-    samples.of(SymNumel, STORED, make::unary, numel);
-    samples
-        .of(SymStorageOffset, STORED, make::unary, |_| Ok(Expected::Value(0i64.into())))
-        .needs_contiguous();
-    samples.of(Dim, STORED, make::unary, |it| {
-        Ok(Expected::Value((it.tensor("self")?.sizes().len() as i64).into()))
-    });
-    samples
-        .named("aten::sym_is_contiguous", STORED, make::unary, |_| Ok(Expected::Value(true.into())))
-        .needs_contiguous();
-    let two = |dtype| {
-        let cases: [[&[i64]; 2]; 4] = [[&[2, 3], &[2, 3]], [&[2, 3], &[3, 2]], [&[], &[1]], [&[0], &[0]]];
-        cases.map(|[a, b]| given(make::numbers(dtype, a, 0)).and(make::numbers(DType::F32, b, 0))).to_vec()
-    };
-    samples.of(IsSameSize, STORED, two, |it| {
-        Ok(Expected::Value((it.tensor("self")?.sizes() == it.tensor("other")?.sizes()).into()))
-    });
-}
-
 fn sym_is_contiguous(call: &mut BoxedCall<'_>) -> Result<()> {
     let (input, format) = (Tensor::from_value(call.args()[0])?, MemoryFormat::from_value(call.args()[1])?);
     // As in torch, any other format than the last ones of channels asks for rows.
@@ -121,4 +68,69 @@ fn of_dim(list: &[i64], dim: i64) -> Result<i64> {
         return Err(crate::error::out_of_range(message));
     }
     Ok(list[normalise_dim(dim, list.len())?])
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let with_dim = |dtype| {
+            let cases: [(&[i64], i64); 4] = [(&[2, 3], 0), (&[2, 3], -1), (&[4, 0], 1), (&[5, 1, 2], 1)];
+            cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
+        };
+        let size = |it: &Inputs| -> Result<Expected> {
+            let sizes = it.tensor("self")?.sizes();
+            Ok(Expected::Value(sizes[naive::dimension(it.value("dim")?, sizes.len())].into()))
+        };
+        let number = given(Plain::number(DType::F32, 1)).and(0);
+        let beyond = given(make::numbers(DType::F32, &[2], 0)).and(1);
+        samples
+            .of(SizeInt, STORED, with_dim, size)
+            .refuses("range", beyond.clone())
+            .refuses("", number.clone());
+        samples
+            .of(SymSizeInt, STORED, with_dim, size)
+            .refuses("range", beyond.clone())
+            .refuses("", number.clone());
+        // The product of the sizes behind, as in rows.
+        let stride = |it: &Inputs| -> Result<Expected> {
+            let sizes = it.tensor("self")?.sizes();
+            let behind = &sizes[naive::dimension(it.value("dim")?, sizes.len()) + 1..];
+            Ok(Expected::Value(behind.iter().map(|size| *size.max(&1)).product::<i64>().into()))
+        };
+        samples
+            .of(StrideInt, STORED, with_dim, stride)
+            .needs_contiguous()
+            .refuses("range", beyond.clone())
+            .refuses("", number.clone());
+        samples
+            .of(SymStrideInt, STORED, with_dim, stride)
+            .needs_contiguous()
+            .refuses("range", beyond)
+            .refuses("", number);
+        let numel =
+            |it: &Inputs| Ok(Expected::Value(it.tensor("self")?.sizes().iter().product::<i64>().into()));
+        samples.of(Numel, STORED, make::unary, numel);
+        samples.of(SymNumel, STORED, make::unary, numel);
+        samples
+            .of(SymStorageOffset, STORED, make::unary, |_| Ok(Expected::Value(0i64.into())))
+            .needs_contiguous();
+        samples.of(Dim, STORED, make::unary, |it| {
+            Ok(Expected::Value((it.tensor("self")?.sizes().len() as i64).into()))
+        });
+        samples
+            .named("aten::sym_is_contiguous", STORED, make::unary, |_| Ok(Expected::Value(true.into())))
+            .needs_contiguous();
+        let two = |dtype| {
+            let cases: [[&[i64]; 2]; 4] = [[&[2, 3], &[2, 3]], [&[2, 3], &[3, 2]], [&[], &[1]], [&[0], &[0]]];
+            cases
+                .map(|[a, b]| given(make::numbers(dtype, a, 0)).and(make::numbers(DType::F32, b, 0)))
+                .to_vec()
+        };
+        samples.of(IsSameSize, STORED, two, |it| {
+            Ok(Expected::Value((it.tensor("self")?.sizes() == it.tensor("other")?.sizes()).into()))
+        });
+    }
 }

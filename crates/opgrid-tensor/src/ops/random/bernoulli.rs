@@ -16,7 +16,6 @@ use opgrid_core::Generator;
 use crate::kernels::random;
 use crate::ops::kinds::draws;
 use crate::ops::prelude::*;
-use crate::samples::departures::access::READ_FIRST;
 use crate::tensor::Array;
 use crate::tensor::choose::unsupported;
 
@@ -62,62 +61,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&BERNOULLI_TENSOR).cpu(|_, p, generator, out| by_tensor(p, generator, out));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(Bernoulli, READ_FIRST);
-    let ones = Distribution { least: 0.0, most: 1.0, mean: 0.25, deviation: 0.1875f64.sqrt() };
-    let like = move |it: &Inputs| -> Result<Expected> {
-        let x = it.tensor("self")?;
-        Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), ones))
-    };
-    let floats = INEXACT.split_at(4).0;
-    samples
-        .of_function(
-            Bernoulli,
-            floats,
-            |dtype| sizes().map(|sizes| given(Plain::of(dtype, &sizes, &[0.25]))).to_vec(),
-            like,
-        )
-        .refuses_data("between 0 and 1", given(Plain::of(DType::F32, &[2], &[1.5])));
-    let with_p = |dtype| draws::tensors(dtype, |sample| sample.and(0.25));
-    samples
-        .of_function(BernoulliP, ANY, with_p, like)
-        .refuses("between 0 and 1", given(make::numbers(DType::F32, &[2], 0)).and(1.5));
-    samples.of_function(BernoulliInplaceFloat, ANY, with_p, like);
-    samples.of_function(
-        BernoulliFloatOut,
-        ANY,
-        |dtype| {
-            let with_out = |sizes: Vec<i64>| {
-                given(make::numbers(dtype, &sizes, 0)).and(0.25).named("out", make::numbers(dtype, &sizes, 0))
-            };
-            sizes().map(with_out).to_vec()
-        },
-        like,
-    );
-    samples
-        .of_function(
-            BernoulliTensor,
-            ANY,
-            |dtype| {
-                let one = |sizes: Vec<i64>| {
-                    given(make::numbers(dtype, &sizes, 0)).and(Plain::of(DType::F32, &sizes, &[0.25]))
-                };
-                let stretched =
-                    given(make::numbers(dtype, &[40, 50], 0)).and(Plain::of(DType::F64, &[50], &[0.25]));
-                sizes().map(one).into_iter().chain([stretched]).collect()
-            },
-            like,
-        )
-        .refuses(
-            "floating-point",
-            given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::I64, &[2], 0)),
-        );
-}
-
-fn sizes() -> [Vec<i64>; 4] {
-    [vec![2000], vec![40, 50], vec![0], vec![]]
-}
-
 fn with_number(input: &Tensor, p: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {
     if !(0.0..=1.0).contains(&p) {
         return Err(argument(format!("argument `p` is {p}, expected a probability between 0 and 1")));
@@ -148,4 +91,69 @@ fn by_tensor(p: &Tensor, generator: Option<&Generator>, out: &Tensor) -> Result<
         return Err(argument(format!("found the probability {p}, expected one between 0 and 1")));
     }
     draws::fill(out, generator, |random| Bool::from(numbers.next().is_some_and(|p| random.uniform(bits) < p)))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::departures::access::READ_FIRST;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(Bernoulli, READ_FIRST);
+        let ones = Distribution { least: 0.0, most: 1.0, mean: 0.25, deviation: 0.1875f64.sqrt() };
+        let like = move |it: &Inputs| -> Result<Expected> {
+            let x = it.tensor("self")?;
+            Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), ones))
+        };
+        let floats = INEXACT.split_at(4).0;
+        samples
+            .of_function(
+                Bernoulli,
+                floats,
+                |dtype| sizes().map(|sizes| given(Plain::of(dtype, &sizes, &[0.25]))).to_vec(),
+                like,
+            )
+            .refuses_data("between 0 and 1", given(Plain::of(DType::F32, &[2], &[1.5])));
+        let with_p = |dtype| draws::samples::tensors(dtype, |sample| sample.and(0.25));
+        samples
+            .of_function(BernoulliP, ANY, with_p, like)
+            .refuses("between 0 and 1", given(make::numbers(DType::F32, &[2], 0)).and(1.5));
+        samples.of_function(BernoulliInplaceFloat, ANY, with_p, like);
+        samples.of_function(
+            BernoulliFloatOut,
+            ANY,
+            |dtype| {
+                let with_out = |sizes: Vec<i64>| {
+                    given(make::numbers(dtype, &sizes, 0))
+                        .and(0.25)
+                        .named("out", make::numbers(dtype, &sizes, 0))
+                };
+                sizes().map(with_out).to_vec()
+            },
+            like,
+        );
+        samples
+            .of_function(
+                BernoulliTensor,
+                ANY,
+                |dtype| {
+                    let one = |sizes: Vec<i64>| {
+                        given(make::numbers(dtype, &sizes, 0)).and(Plain::of(DType::F32, &sizes, &[0.25]))
+                    };
+                    let stretched =
+                        given(make::numbers(dtype, &[40, 50], 0)).and(Plain::of(DType::F64, &[50], &[0.25]));
+                    sizes().map(one).into_iter().chain([stretched]).collect()
+                },
+                like,
+            )
+            .refuses(
+                "floating-point",
+                given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::I64, &[2], 0)),
+            );
+    }
+
+    fn sizes() -> [Vec<i64>; 4] {
+        [vec![2000], vec![40, 50], vec![0], vec![]]
+    }
 }

@@ -28,25 +28,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&CAUCHY).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    draws::samples(
-        samples,
-        (Cauchy, CauchyInplace),
-        INEXACT.split_at(4).0,
-        |dtype| draws::tensors(dtype, |sample| sample.and(0.0).and(0.001)),
-        // Neither a mean nor a deviation is there to be looked at; 16-bit floats have no room for much.
-        |_| {
-            Ok(Distribution {
-                least: f64::NEG_INFINITY,
-                most: f64::INFINITY,
-                mean: 0.0,
-                deviation: f64::INFINITY,
-            })
-        },
-    );
-    samples.rounds(Cauchy, Roundings::all(Rounding::Near(64)));
-}
-
 fn shape(input: &Tensor, _median: f64, sigma: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {
     draws::check_positive("sigma", sigma)?;
     draws::like_floats(input)
@@ -54,4 +35,29 @@ fn shape(input: &Tensor, _median: f64, sigma: f64, _generator: Option<&Generator
 
 fn cpu(_input: &Tensor, median: f64, sigma: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
     draws::fill(out, generator, |random| median + sigma * (PI * (random.uniform(53) - 0.5)).tan())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        draws::samples::collect(
+            samples,
+            (Cauchy, CauchyInplace),
+            INEXACT.split_at(4).0,
+            |dtype| draws::samples::tensors(dtype, |sample| sample.and(0.0).and(0.001)),
+            // Neither a mean nor a deviation is there to be looked at; 16-bit floats have no room for much.
+            |_| {
+                Ok(Distribution {
+                    least: f64::NEG_INFINITY,
+                    most: f64::INFINITY,
+                    mean: 0.0,
+                    deviation: f64::INFINITY,
+                })
+            },
+        );
+        samples.rounds(Cauchy, Roundings::all(Rounding::Near(64)));
+    }
 }

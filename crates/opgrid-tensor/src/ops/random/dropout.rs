@@ -43,63 +43,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let refused = || given(make::numbers(DType::F32, &[2], 0)).and(1.5).and(true);
-    samples
-        .of(Dropout, FLOATS, ones, |it| of_ones(it, "input"))
-        .tolerance(2.0)
-        .refuses("between 0 and 1", refused());
-    samples
-        .of(DropoutInplace, FLOATS, ones, |it| of_ones(it, "self"))
-        .tolerance(2.0)
-        .refuses("between 0 and 1", refused());
-    samples
-        .of(NativeDropout, FLOATS, ones, |it| {
-            let (x, p): (_, f64) = (it.tensor("input")?, it.value("p")?);
-            let is_chosen = it.option("train")?.unwrap_or(true) && p > 0.0;
-            let stays = match is_chosen && p < 1.0 && !x.elements().is_empty() {
-                true => Expected::Random(x.sizes().to_vec(), DType::Bool, kept(p, 1.0)),
-                false => Plain::of(DType::Bool, x.sizes(), &[!is_chosen]).into(),
-            };
-            Ok(Expected::Several(vec![of_ones(it, "input")?, stays]))
-        })
-        .tolerance(2.0)
-        .refuses("between 0 and 1", refused());
-}
-
-/// Ones, of which many, all, none or no elements are chosen.
-fn ones(dtype: DType) -> Vec<Sample> {
-    let ones = |sizes: &[i64], p: f64, train: bool| given(Plain::of(dtype, sizes, &[1])).and(p).and(train);
-    let chosen = [ones(&[2000], 0.25, true), ones(&[40, 50], 0.75, true), ones(&[3], 1.0, true)];
-    // Integers and bools are refused where elements are chosen.
-    let all =
-        [ones(&[2, 3], 0.5, false), ones(&[2, 3], 0.0, true), ones(&[0], 0.5, true), ones(&[], 0.0, true)];
-    match FLOATS.contains(&dtype) {
-        true => chosen.into_iter().chain(all).collect(),
-        false if dtype.is_complex() => Vec::new(),
-        false => chosen[..2].to_vec(),
-    }
-}
-
-/// The distribution of what stays with probability `1 - p` and is `value` then, 0 otherwise.
-fn kept(p: f64, value: f64) -> Distribution {
-    let mean = value * (1.0 - p);
-    Distribution { least: 0.0, most: value, mean, deviation: value * (p * (1.0 - p)).sqrt() }
-}
-
-fn of_ones(it: &Inputs, name: &str) -> Result<Expected> {
-    let (x, p): (_, f64) = (it.tensor(name)?, it.value("p")?);
-    if !it.option("train")?.unwrap_or(true) || p == 0.0 || x.elements().is_empty() {
-        return Ok(x.clone().into());
-    }
-    if p == 1.0 {
-        return Ok(Plain::of(x.dtype(), x.sizes(), &[0]).into());
-    }
-    // Rounded as the dtype does.
-    let value = naive::convert(Scalar::Float(1.0 / (1.0 - p)), x.dtype()).to_complex().re;
-    Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), kept(p, value)))
-}
-
 /// # Errors
 ///
 /// No probability.
@@ -169,4 +112,72 @@ fn native_dropout(input: &Tensor, p: f64, train: Option<bool>) -> Result<(Tensor
     // The factors are rounded to the dtype, as in torch.
     let factors = MulScalar.call(&mask.to_dtype(input.dtype())?, Scalar::Float(1.0 / (1.0 - p)))?;
     Ok((MulTensor.call(input, &factors)?, mask))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let refused = || given(make::numbers(DType::F32, &[2], 0)).and(1.5).and(true);
+        samples
+            .of(Dropout, FLOATS, ones, |it| of_ones(it, "input"))
+            .tolerance(2.0)
+            .refuses("between 0 and 1", refused());
+        samples
+            .of(DropoutInplace, FLOATS, ones, |it| of_ones(it, "self"))
+            .tolerance(2.0)
+            .refuses("between 0 and 1", refused());
+        samples
+            .of(NativeDropout, FLOATS, ones, |it| {
+                let (x, p): (_, f64) = (it.tensor("input")?, it.value("p")?);
+                let is_chosen = it.option("train")?.unwrap_or(true) && p > 0.0;
+                let stays = match is_chosen && p < 1.0 && !x.elements().is_empty() {
+                    true => Expected::Random(x.sizes().to_vec(), DType::Bool, kept(p, 1.0)),
+                    false => Plain::of(DType::Bool, x.sizes(), &[!is_chosen]).into(),
+                };
+                Ok(Expected::Several(vec![of_ones(it, "input")?, stays]))
+            })
+            .tolerance(2.0)
+            .refuses("between 0 and 1", refused());
+    }
+
+    /// Ones, of which many, all, none or no elements are chosen.
+    fn ones(dtype: DType) -> Vec<Sample> {
+        let ones =
+            |sizes: &[i64], p: f64, train: bool| given(Plain::of(dtype, sizes, &[1])).and(p).and(train);
+        let chosen = [ones(&[2000], 0.25, true), ones(&[40, 50], 0.75, true), ones(&[3], 1.0, true)];
+        // Integers and bools are refused where elements are chosen.
+        let all = [
+            ones(&[2, 3], 0.5, false),
+            ones(&[2, 3], 0.0, true),
+            ones(&[0], 0.5, true),
+            ones(&[], 0.0, true),
+        ];
+        match FLOATS.contains(&dtype) {
+            true => chosen.into_iter().chain(all).collect(),
+            false if dtype.is_complex() => Vec::new(),
+            false => chosen[..2].to_vec(),
+        }
+    }
+
+    /// The distribution of what stays with probability `1 - p` and is `value` then, 0 otherwise.
+    fn kept(p: f64, value: f64) -> Distribution {
+        let mean = value * (1.0 - p);
+        Distribution { least: 0.0, most: value, mean, deviation: value * (p * (1.0 - p)).sqrt() }
+    }
+
+    fn of_ones(it: &Inputs, name: &str) -> Result<Expected> {
+        let (x, p): (_, f64) = (it.tensor(name)?, it.value("p")?);
+        if !it.option("train")?.unwrap_or(true) || p == 0.0 || x.elements().is_empty() {
+            return Ok(x.clone().into());
+        }
+        if p == 1.0 {
+            return Ok(Plain::of(x.dtype(), x.sizes(), &[0]).into());
+        }
+        // Rounded as the dtype does.
+        let value = naive::convert(Scalar::Float(1.0 / (1.0 - p)), x.dtype()).to_complex().re;
+        Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), kept(p, value)))
+    }
 }

@@ -26,17 +26,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&EXPONENTIAL).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    draws::samples(
-        samples,
-        (Exponential, ExponentialInplace),
-        INEXACT.split_at(4).0,
-        |dtype| draws::tensors(dtype, |sample| sample.and(2.0)),
-        |_| Ok(Distribution { least: 0.0, most: f64::INFINITY, mean: 0.5, deviation: 0.5 }),
-    );
-    samples.rounds(Exponential, Roundings::all(Rounding::Result(4)));
-}
-
 fn shape(input: &Tensor, lambd: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {
     draws::check_positive("lambd", lambd)?;
     draws::like_floats(input)
@@ -44,4 +33,21 @@ fn shape(input: &Tensor, lambd: f64, _generator: Option<&Generator>) -> Result<T
 
 fn cpu(_input: &Tensor, lambd: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
     draws::fill(out, generator, |random| -1.0 / lambd * (1.0 - random.uniform(53)).ln())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        draws::samples::collect(
+            samples,
+            (Exponential, ExponentialInplace),
+            INEXACT.split_at(4).0,
+            |dtype| draws::samples::tensors(dtype, |sample| sample.and(2.0)),
+            |_| Ok(Distribution { least: 0.0, most: f64::INFINITY, mean: 0.5, deviation: 0.5 }),
+        );
+        samples.rounds(Exponential, Roundings::all(Rounding::Result(4)));
+    }
 }

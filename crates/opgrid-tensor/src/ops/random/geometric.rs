@@ -26,17 +26,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&GEOMETRIC).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    draws::samples(
-        samples,
-        (Geometric, GeometricInplace),
-        REAL,
-        |dtype| draws::tensors(dtype, |sample| sample.and(0.5)),
-        |_| Ok(Distribution { least: 1.0, most: f64::INFINITY, mean: 2.0, deviation: 2f64.sqrt() }),
-    );
-    samples.rounds(Geometric, Roundings::all(Rounding::Exact));
-}
-
 fn shape(input: &Tensor, p: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {
     if !(p > 0.0 && p < 1.0) {
         return Err(argument(format!("argument `p` is {p}, expected a number between zero and one")));
@@ -47,4 +36,21 @@ fn shape(input: &Tensor, p: f64, _generator: Option<&Generator>) -> Result<Tenso
 
 fn cpu(_input: &Tensor, p: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
     draws::fill(out, generator, |random| (random.uniform(53).ln() / (-p).ln_1p()).ceil())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        draws::samples::collect(
+            samples,
+            (Geometric, GeometricInplace),
+            REAL,
+            |dtype| draws::samples::tensors(dtype, |sample| sample.and(0.5)),
+            |_| Ok(Distribution { least: 1.0, most: f64::INFINITY, mean: 2.0, deviation: 2f64.sqrt() }),
+        );
+        samples.rounds(Geometric, Roundings::all(Rounding::Exact));
+    }
 }

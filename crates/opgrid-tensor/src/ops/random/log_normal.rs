@@ -26,22 +26,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&LOG_NORMAL).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    draws::samples(
-        samples,
-        (LogNormal, LogNormalInplace),
-        INEXACT.split_at(4).0,
-        |dtype| draws::tensors(dtype, |sample| sample.and(0.0).and(0.25)),
-        |_| {
-            let variance: f64 = 0.0625;
-            let mean = (variance / 2.0).exp();
-            let deviation = mean * variance.exp_m1().sqrt();
-            Ok(Distribution { least: 0.0, most: f64::INFINITY, mean, deviation })
-        },
-    );
-    samples.rounds(LogNormal, Roundings::all(Rounding::Result(32)));
-}
-
 fn shape(input: &Tensor, _mean: f64, std: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {
     draws::check_positive("std", std)?;
     draws::like_floats(input)
@@ -49,4 +33,26 @@ fn shape(input: &Tensor, _mean: f64, std: f64, _generator: Option<&Generator>) -
 
 fn cpu(_input: &Tensor, mean: f64, std: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
     draws::fill(out, generator, |random| (random.normal() * std + mean).exp())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        draws::samples::collect(
+            samples,
+            (LogNormal, LogNormalInplace),
+            INEXACT.split_at(4).0,
+            |dtype| draws::samples::tensors(dtype, |sample| sample.and(0.0).and(0.25)),
+            |_| {
+                let variance: f64 = 0.0625;
+                let mean = (variance / 2.0).exp();
+                let deviation = mean * variance.exp_m1().sqrt();
+                Ok(Distribution { least: 0.0, most: f64::INFINITY, mean, deviation })
+            },
+        );
+        samples.rounds(LogNormal, Roundings::all(Rounding::Result(32)));
+    }
 }

@@ -32,52 +32,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&MULTINOMIAL).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let weights = |dtype| Plain::of(dtype, &[4], &[1.0, 0.0, 1.0, 2.0]);
-    let inputs = |dtype| {
-        let weights = Plain::of(dtype, &[4], &[1.0, 0.0, 1.0, 2.0]);
-        let rows = Plain::of(dtype, &[2, 4], &[1.0, 0.0, 1.0, 2.0]);
-        vec![given(weights).and(500).and(true), given(rows.clone()).and(1000).and(true), given(rows).and(3)]
-    };
-    samples.differs(
-        Multinomial,
-        Difference {
-            id: "indices-of-no-weight",
-            what: "torch and this crate sort what is drawn by other algorithms, which decide in which order the indices of equal quotients \
-                   follow: of weights of zero once no others are left, and of 16-bit floats that round alike",
-            why: "there is no order among them",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "indices_of_no_weight_come_last"),
-            when: |seen| {
-                let Some(weights) = seen.tensor("self") else { return false };
-                let Some(Scalar::Int(count)) = seen.number("num_samples") else { return false };
-                let length = weights.geometry.sizes().last().map_or(1, |size| (*size).max(1) as usize);
-                let is_short = |row: &[Complex64]| {
-                    (row.iter().filter(|weight| weight.re > 0.0).count() as i64) < count
-                };
-                let is_narrow = matches!(weights.dtype, DType::F16 | DType::BF16);
-                !seen.elements.is_empty() && (is_narrow || weights.elements.chunks(length).any(is_short))
-            },
-            directed: None,
-        },
-    );
-    let x = given(weights(DType::F32));
-    samples
-        .of(Multinomial, INEXACT.split_at(4).0, inputs, |it| {
-            let (x, count): (_, i64) = (it.tensor("self")?, it.value("num_samples")?);
-            let mut sizes = x.sizes().to_vec();
-            sizes.pop();
-            sizes.push(count);
-            // 0, 2 and 3 with probabilities of 1/4, 1/4 and 1/2.
-            let distribution = Distribution { least: 0.0, most: 3.0, mean: 2.0, deviation: 1.5f64.sqrt() };
-            Ok(Expected::Random(sizes, DType::I64, distribution))
-        })
-        .refuses("num_samples", x.clone().and(0))
-        .refuses("num_samples", x.and(5))
-        .refuses("one or two dimensions", given(make::numbers(DType::F32, &[], 0)).and(1))
-        .refuses_data("weights", given(Plain::of(DType::F32, &[2], &[1.0, -1.0])).and(1))
-        .refuses_data("weights", given(Plain::of(DType::F32, &[2], &[0.0])).and(1));
-}
-
 fn shape(
     input: &Tensor,
     num_samples: i64,
@@ -183,4 +137,61 @@ fn without_replacement(
     })?;
     let values = Array::empty(TensorSpec::contiguous(out.sizes(), weights.dtype(), weights.device())?)?;
     sorting::top(&values, out.array()?, divided.array()?, dim, true)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let weights = |dtype| Plain::of(dtype, &[4], &[1.0, 0.0, 1.0, 2.0]);
+        let inputs = |dtype| {
+            let weights = Plain::of(dtype, &[4], &[1.0, 0.0, 1.0, 2.0]);
+            let rows = Plain::of(dtype, &[2, 4], &[1.0, 0.0, 1.0, 2.0]);
+            vec![
+                given(weights).and(500).and(true),
+                given(rows.clone()).and(1000).and(true),
+                given(rows).and(3),
+            ]
+        };
+        samples.differs(
+            Multinomial,
+            Difference {
+                id: "indices-of-no-weight",
+                what: "torch and this crate sort what is drawn by other algorithms, which decide in which order the indices of equal quotients \
+                       follow: of weights of zero once no others are left, and of 16-bit floats that round alike",
+                why: "there is no order among them",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "indices_of_no_weight_come_last"),
+                when: |seen| {
+                    let Some(weights) = seen.tensor("self") else { return false };
+                    let Some(Scalar::Int(count)) = seen.number("num_samples") else { return false };
+                    let length = weights.geometry.sizes().last().map_or(1, |size| (*size).max(1) as usize);
+                    let is_short = |row: &[Complex64]| {
+                        (row.iter().filter(|weight| weight.re > 0.0).count() as i64) < count
+                    };
+                    let is_narrow = matches!(weights.dtype, DType::F16 | DType::BF16);
+                    !seen.elements.is_empty() && (is_narrow || weights.elements.chunks(length).any(is_short))
+                },
+                directed: None,
+            },
+        );
+        let x = given(weights(DType::F32));
+        samples
+            .of(Multinomial, INEXACT.split_at(4).0, inputs, |it| {
+                let (x, count): (_, i64) = (it.tensor("self")?, it.value("num_samples")?);
+                let mut sizes = x.sizes().to_vec();
+                sizes.pop();
+                sizes.push(count);
+                // 0, 2 and 3 with probabilities of 1/4, 1/4 and 1/2.
+                let distribution =
+                    Distribution { least: 0.0, most: 3.0, mean: 2.0, deviation: 1.5f64.sqrt() };
+                Ok(Expected::Random(sizes, DType::I64, distribution))
+            })
+            .refuses("num_samples", x.clone().and(0))
+            .refuses("num_samples", x.and(5))
+            .refuses("one or two dimensions", given(make::numbers(DType::F32, &[], 0)).and(1))
+            .refuses_data("weights", given(Plain::of(DType::F32, &[2], &[1.0, -1.0])).and(1))
+            .refuses_data("weights", given(Plain::of(DType::F32, &[2], &[0.0])).and(1));
+    }
 }

@@ -28,22 +28,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(NormalInplace).kind(&kind::RANDOM).in_place(shape, cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let one = |sizes: &[i64]| given(make::numbers(dtype, sizes, 0));
-        vec![one(&[2000]), one(&[40, 50]).and(-2.0).and(4.0), one(&[0]), one(&[])]
-    };
-    samples
-        .of(NormalInplace, INEXACT, inputs, |it| {
-            let (x, [mean, std]) = (it.tensor("self")?, [it.value::<f64>("mean")?, it.value("std")?]);
-            Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), Distribution::normal(mean, std)))
-        })
-        .refuses("zero or more", given(make::numbers(DType::F32, &[2], 0)).and(0.0).and(-1.0))
-        .refuses("zero or more", given(make::numbers(DType::F32, &[2], 0)).and(0.0).and(f64::NAN));
-    // Box and Muller's formula, by another logarithm, sine and cosine.
-    samples.rounds(NormalInplace, Roundings::all(Rounding::Sum(32)));
-}
-
 fn shape(input: &Tensor, _mean: f64, std: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {
     let spec = input.spec()?;
     if std.is_nan() || std < 0.0 {
@@ -119,4 +103,26 @@ fn drawn_single(random: &mut Random, n: usize, first: usize) -> Vec<f32> {
     let mut numbers = vec![0.0; n];
     random.fill_normal_single(&mut numbers, first);
     numbers
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let one = |sizes: &[i64]| given(make::numbers(dtype, sizes, 0));
+            vec![one(&[2000]), one(&[40, 50]).and(-2.0).and(4.0), one(&[0]), one(&[])]
+        };
+        samples
+            .of(NormalInplace, INEXACT, inputs, |it| {
+                let (x, [mean, std]) = (it.tensor("self")?, [it.value::<f64>("mean")?, it.value("std")?]);
+                Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), Distribution::normal(mean, std)))
+            })
+            .refuses("zero or more", given(make::numbers(DType::F32, &[2], 0)).and(0.0).and(-1.0))
+            .refuses("zero or more", given(make::numbers(DType::F32, &[2], 0)).and(0.0).and(f64::NAN));
+        // Box and Muller's formula, by another logarithm, sine and cosine.
+        samples.rounds(NormalInplace, Roundings::all(Rounding::Sum(32)));
+    }
 }

@@ -77,73 +77,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let floats = INEXACT.split_at(4).0;
-    let like = |name: &'static str, mean: f64, deviation: f64| {
-        move |it: &Inputs| -> Result<Expected> {
-            let x = it.tensor(name)?;
-            Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), Distribution::normal(mean, deviation)))
-        }
-    };
-    fn filled(dtype: DType, value: f64) -> [Plain; 4] {
-        [vec![2000], vec![40, 50], vec![0], vec![]].map(|sizes| Plain::of(dtype, &sizes, &[value]))
-    }
-    samples
-        .of_function(
-            NormalTensorFloat,
-            INEXACT,
-            |dtype| filled(dtype, 3.0).map(|mean| given(mean).and(2.0)).to_vec(),
-            like("mean", 3.0, 2.0),
-        )
-        .refuses("zero or more", given(make::numbers(DType::F32, &[2], 0)).and(-1.0));
-    samples
-        .of_function(
-            NormalFloatTensor,
-            floats,
-            |dtype| filled(dtype, 2.0).map(|std| given(3.0).and(std)).to_vec(),
-            like("std", 3.0, 2.0),
-        )
-        .refuses_data("negative", given(3.0).and(Plain::of(DType::F32, &[2], &[-1.0])));
-    samples.of_function(
-        NormalTensorTensor,
-        INEXACT,
-        |dtype| filled(dtype, 3.0).map(|mean| given(mean).and(Plain::of(DType::F32, &[1], &[2.0]))).to_vec(),
-        |it| {
-            let (x, std) = (it.tensor("mean")?, it.tensor("std")?);
-            let sizes = naive::broadcast([x.sizes(), std.sizes()].into_iter())?;
-            Ok(Expected::Random(sizes, x.dtype(), Distribution::normal(3.0, 2.0)))
-        },
-    );
-    samples.of_function(
-        NormalFloatFloat,
-        INEXACT,
-        |dtype| {
-            let one = |sizes: Vec<i64>| given(3.0).and(2.0).and(sizes).named("dtype", dtype);
-            [vec![2000], vec![40, 50], vec![0], vec![]].map(one).to_vec()
-        },
-        |it| {
-            let (size, dtype): (_, Option<DType>) = (it.value("size")?, it.value("dtype")?);
-            Ok(Expected::Random(size, dtype.unwrap_or(default_dtype()), Distribution::normal(3.0, 2.0)))
-        },
-    );
-    let of_self = |dtype| draws::tensors(dtype, |call| call.and(3.0).and(2.0));
-    samples.of_function(NormalFunctional, INEXACT, of_self, like("self", 3.0, 2.0));
-    // Box and Muller's formula, by another logarithm, sine and cosine.
-    samples.rounds(NormalFunctional, Roundings::all(Rounding::Sum(32)));
-    samples.of_function(
-        NormalOut,
-        INEXACT,
-        |dtype| {
-            let with_out = |call: Sample| {
-                let out = call.positional[0].clone();
-                call.and(3.0).and(2.0).named("out", out)
-            };
-            draws::tensors(dtype, with_out)
-        },
-        like("self", 3.0, 2.0),
-    );
-}
-
 /// What is drawn for two tensors.
 fn both(mean: &Tensor, std: &Tensor) -> Result<TensorSpec> {
     let sizes = broadcast(&[mean.sizes(), std.sizes()])?;
@@ -186,4 +119,79 @@ fn of_both(mean: &Tensor, std: &Tensor, generator: Option<&Generator>, out: &Ten
     NormalInplace.call(out, 0.0, 1.0, generator)?;
     MulInplaceTensor.call(out, std)?;
     AddInplaceTensor.call(out, mean, Scalar::Int(1))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let floats = INEXACT.split_at(4).0;
+        let like = |name: &'static str, mean: f64, deviation: f64| {
+            move |it: &Inputs| -> Result<Expected> {
+                let x = it.tensor(name)?;
+                Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), Distribution::normal(mean, deviation)))
+            }
+        };
+        fn filled(dtype: DType, value: f64) -> [Plain; 4] {
+            [vec![2000], vec![40, 50], vec![0], vec![]].map(|sizes| Plain::of(dtype, &sizes, &[value]))
+        }
+        samples
+            .of_function(
+                NormalTensorFloat,
+                INEXACT,
+                |dtype| filled(dtype, 3.0).map(|mean| given(mean).and(2.0)).to_vec(),
+                like("mean", 3.0, 2.0),
+            )
+            .refuses("zero or more", given(make::numbers(DType::F32, &[2], 0)).and(-1.0));
+        samples
+            .of_function(
+                NormalFloatTensor,
+                floats,
+                |dtype| filled(dtype, 2.0).map(|std| given(3.0).and(std)).to_vec(),
+                like("std", 3.0, 2.0),
+            )
+            .refuses_data("negative", given(3.0).and(Plain::of(DType::F32, &[2], &[-1.0])));
+        samples.of_function(
+            NormalTensorTensor,
+            INEXACT,
+            |dtype| {
+                filled(dtype, 3.0).map(|mean| given(mean).and(Plain::of(DType::F32, &[1], &[2.0]))).to_vec()
+            },
+            |it| {
+                let (x, std) = (it.tensor("mean")?, it.tensor("std")?);
+                let sizes = naive::broadcast([x.sizes(), std.sizes()].into_iter())?;
+                Ok(Expected::Random(sizes, x.dtype(), Distribution::normal(3.0, 2.0)))
+            },
+        );
+        samples.of_function(
+            NormalFloatFloat,
+            INEXACT,
+            |dtype| {
+                let one = |sizes: Vec<i64>| given(3.0).and(2.0).and(sizes).named("dtype", dtype);
+                [vec![2000], vec![40, 50], vec![0], vec![]].map(one).to_vec()
+            },
+            |it| {
+                let (size, dtype): (_, Option<DType>) = (it.value("size")?, it.value("dtype")?);
+                Ok(Expected::Random(size, dtype.unwrap_or(default_dtype()), Distribution::normal(3.0, 2.0)))
+            },
+        );
+        let of_self = |dtype| draws::samples::tensors(dtype, |call| call.and(3.0).and(2.0));
+        samples.of_function(NormalFunctional, INEXACT, of_self, like("self", 3.0, 2.0));
+        // Box and Muller's formula, by another logarithm, sine and cosine.
+        samples.rounds(NormalFunctional, Roundings::all(Rounding::Sum(32)));
+        samples.of_function(
+            NormalOut,
+            INEXACT,
+            |dtype| {
+                let with_out = |call: Sample| {
+                    let out = call.positional[0].clone();
+                    call.and(3.0).and(2.0).named("out", out)
+                };
+                draws::samples::tensors(dtype, with_out)
+            },
+            like("self", 3.0, 2.0),
+        );
+    }
 }

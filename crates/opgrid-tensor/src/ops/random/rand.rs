@@ -23,10 +23,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    factory::samples_of_drawn(samples, (Rand, RandGenerator), Distribution::uniform(0.0, 1.0));
-}
-
 impl Tensor {
     /// A new row-major tensor of random numbers, evenly distributed from 0 to before 1.
     ///
@@ -35,5 +31,15 @@ impl Tensor {
     /// Those of [`Rand`].
     pub fn rand(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
         Rand.call(size, Some(dtype), None, Some(device), None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        factory::samples::of_drawn(samples, (Rand, RandGenerator), Distribution::uniform(0.0, 1.0));
     }
 }

@@ -42,10 +42,16 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    draws::samples_of_like(samples, (RandLike, RandLikeGenerator), Distribution::uniform(0.0, 1.0));
-}
-
 fn fill(out: &Tensor, generator: Option<&Generator>) -> Result<()> {
     UniformInplace.call(out, 0.0, 1.0, generator)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        draws::samples::of_like(samples, (RandLike, RandLikeGenerator), Distribution::uniform(0.0, 1.0));
+    }
 }

@@ -11,7 +11,6 @@
 
 use opgrid_core::{Generator, Layout};
 
-use crate::kernels::random;
 use crate::ops::prelude::*;
 use crate::ops::{EmptyMemoryFormat, RandomInplaceFrom};
 
@@ -54,33 +53,6 @@ pub(super) fn register(library: &mut Library) {
         .composite(|low, high, size, generator, out| written((low, high), size, generator, out));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    fn sizes(dtype: DType, bounds: &[i64], seeded: bool) -> Vec<Sample> {
-        let one = |size: Vec<i64>| {
-            let call = bounds.iter().fold(Sample::default(), |call, bound| call.and(*bound)).and(size);
-            let call = call.named("dtype", dtype);
-            if seeded { call.named("generator", random::generator(3)) } else { call }
-        };
-        [vec![2000], vec![40, 50], vec![0], vec![]].map(one).to_vec()
-    }
-    samples
-        .of(Randint, REAL, |dtype| sizes(dtype, &[20], false), expected)
-        .refuses("smaller than `to`", given(0).and([2].to_vec()));
-    samples.of(RandintGenerator, REAL, |dtype| sizes(dtype, &[20], true), expected);
-    samples.of(RandintLow, REAL, |dtype| sizes(dtype, &[3, 24], false), expected);
-    samples.of(RandintLowGenerator, REAL, |dtype| sizes(dtype, &[3, 24], true), expected);
-}
-
-fn expected(it: &Inputs) -> Result<Expected> {
-    let (low, high): (Option<i64>, i64) = (it.option("low")?, it.value("high")?);
-    let (size, dtype): (_, Option<DType>) = (it.value("size")?, it.value("dtype")?);
-    let (least, most) = (low.unwrap_or(0) as f64, high as f64 - 1.0);
-    let count = most - least + 1.0;
-    let deviation = ((count * count - 1.0) / 12.0).sqrt();
-    let distribution = Distribution { least, most, mean: (least + most) / 2.0, deviation };
-    Ok(Expected::Random(size, dtype.unwrap_or(DType::I64), distribution))
-}
-
 /// What says how a tensor is made.
 type Options = (Option<DType>, Option<Layout>, Option<Device>, Option<bool>);
 
@@ -99,4 +71,38 @@ fn made(
 fn written((low, high): (i64, i64), size: &[i64], generator: Option<&Generator>, out: &Tensor) -> Result<()> {
     result::give_shape(out, &TensorSpec::contiguous(size, out.dtype(), out.device())?)?;
     RandomInplaceFrom.call(out, low, Some(high), generator)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::kernels::random;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        fn sizes(dtype: DType, bounds: &[i64], seeded: bool) -> Vec<Sample> {
+            let one = |size: Vec<i64>| {
+                let call = bounds.iter().fold(Sample::default(), |call, bound| call.and(*bound)).and(size);
+                let call = call.named("dtype", dtype);
+                if seeded { call.named("generator", random::generator(3)) } else { call }
+            };
+            [vec![2000], vec![40, 50], vec![0], vec![]].map(one).to_vec()
+        }
+        samples
+            .of(Randint, REAL, |dtype| sizes(dtype, &[20], false), expected)
+            .refuses("smaller than `to`", given(0).and([2].to_vec()));
+        samples.of(RandintGenerator, REAL, |dtype| sizes(dtype, &[20], true), expected);
+        samples.of(RandintLow, REAL, |dtype| sizes(dtype, &[3, 24], false), expected);
+        samples.of(RandintLowGenerator, REAL, |dtype| sizes(dtype, &[3, 24], true), expected);
+    }
+
+    fn expected(it: &Inputs) -> Result<Expected> {
+        let (low, high): (Option<i64>, i64) = (it.option("low")?, it.value("high")?);
+        let (size, dtype): (_, Option<DType>) = (it.value("size")?, it.value("dtype")?);
+        let (least, most) = (low.unwrap_or(0) as f64, high as f64 - 1.0);
+        let count = most - least + 1.0;
+        let deviation = ((count * count - 1.0) / 12.0).sqrt();
+        let distribution = Distribution { least, most, mean: (least + most) / 2.0, deviation };
+        Ok(Expected::Random(size, dtype.unwrap_or(DType::I64), distribution))
+    }
 }

@@ -9,7 +9,6 @@
 //! - Errors: those of `empty_like` and `random_`; a tensor `high` of several elements.
 //! - Source: torch.randint_like, PyTorch 2.15.
 
-use crate::kernels::random;
 use crate::ops::kinds::draws;
 use crate::ops::prelude::*;
 use crate::ops::{EmptyLike, Item, RandomInplaceFrom};
@@ -89,55 +88,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        RandintLike,
-        Difference {
-            id: "bounds-of-integers-are-integers",
-            what: "torch cuts the fraction of a bound in a tensor; here it is refused",
-            why: "a fraction is a mistake that nobody notices",
-            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("cannot be converted to int without loss"),
-            directed: Some(Directed {
-                operator: "aten::randint_like.Tensor",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::F32, &[2], &[0.0; 2]).into()),
-                        ("high", Operand::rows(1, DType::F32, &[], &[2.5]).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-    let high = |dtype| draws::tensors(dtype, |call| call.and(20));
-    let seeded = |dtype| draws::tensors(dtype, |call| call.and(20).named("generator", random::generator(3)));
-    let low = |dtype| draws::tensors(dtype, |call| call.and(3).and(24));
-    let low_seeded =
-        |dtype| draws::tensors(dtype, |call| call.and(3).and(24).named("generator", random::generator(3)));
-    let tensor = |dtype| draws::tensors(dtype, |call| call.and(Plain::number(DType::I64, 20)));
-    let tensor_seeded = |dtype| {
-        let with =
-            |call: Sample| call.and(Plain::number(DType::I64, 20)).named("generator", random::generator(3));
-        draws::tensors(dtype, with)
-    };
-    samples.of(RandintLike, REAL, high, expected);
-    samples.of(RandintLikeGenerator, REAL, seeded, expected);
-    samples.of(RandintLikeLowDtype, REAL, low, expected);
-    samples.of(RandintLikeLowGeneratorDtype, REAL, low_seeded, expected);
-    samples.of(RandintLikeTensor, REAL, tensor, expected).not_on_meta();
-    samples.of(RandintLikeTensorGenerator, REAL, tensor_seeded, expected).not_on_meta();
-}
-
-fn expected(it: &Inputs) -> Result<Expected> {
-    let (x, low): (_, Option<i64>) = (it.tensor("self")?, it.option("low")?);
-    let (least, most) = (low.unwrap_or(0) as f64, number::whole(it.operand("high")?.at(&[])) as f64 - 1.0);
-    let count = most - least + 1.0;
-    let deviation = ((count * count - 1.0) / 12.0).sqrt();
-    let distribution = Distribution { least, most, mean: (least + most) / 2.0, deviation };
-    Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), distribution))
-}
-
 /// The bound in a tensor of one element.
 fn bound(high: &Tensor) -> Result<Option<i64>> {
     match high.spec()?.sizes() {
@@ -145,5 +95,71 @@ fn bound(high: &Tensor) -> Result<Option<i64>> {
         sizes => Err(argument(format!(
             "argument `high` has shape {sizes:?}, expected a tensor without dimensions"
         ))),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::kernels::random;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(
+            RandintLike,
+            Difference {
+                id: "bounds-of-integers-are-integers",
+                what: "torch cuts the fraction of a bound in a tensor; here it is refused",
+                why: "a fraction is a mistake that nobody notices",
+                test: (
+                    "opgrid-tensor/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
+                when: |seen| seen.we_refuse("cannot be converted to int without loss"),
+                directed: Some(Directed {
+                    operator: "aten::randint_like.Tensor",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::F32, &[2], &[0.0; 2]).into()),
+                            ("high", Operand::rows(1, DType::F32, &[], &[2.5]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+        let high = |dtype| draws::samples::tensors(dtype, |call| call.and(20));
+        let seeded = |dtype| {
+            draws::samples::tensors(dtype, |call| call.and(20).named("generator", random::generator(3)))
+        };
+        let low = |dtype| draws::samples::tensors(dtype, |call| call.and(3).and(24));
+        let low_seeded = |dtype| {
+            draws::samples::tensors(dtype, |call| {
+                call.and(3).and(24).named("generator", random::generator(3))
+            })
+        };
+        let tensor = |dtype| draws::samples::tensors(dtype, |call| call.and(Plain::number(DType::I64, 20)));
+        let tensor_seeded = |dtype| {
+            let with = |call: Sample| {
+                call.and(Plain::number(DType::I64, 20)).named("generator", random::generator(3))
+            };
+            draws::samples::tensors(dtype, with)
+        };
+        samples.of(RandintLike, REAL, high, expected);
+        samples.of(RandintLikeGenerator, REAL, seeded, expected);
+        samples.of(RandintLikeLowDtype, REAL, low, expected);
+        samples.of(RandintLikeLowGeneratorDtype, REAL, low_seeded, expected);
+        samples.of(RandintLikeTensor, REAL, tensor, expected).not_on_meta();
+        samples.of(RandintLikeTensorGenerator, REAL, tensor_seeded, expected).not_on_meta();
+    }
+
+    fn expected(it: &Inputs) -> Result<Expected> {
+        let (x, low): (_, Option<i64>) = (it.tensor("self")?, it.option("low")?);
+        let (least, most) =
+            (low.unwrap_or(0) as f64, number::whole(it.operand("high")?.at(&[])) as f64 - 1.0);
+        let count = most - least + 1.0;
+        let deviation = ((count * count - 1.0) / 12.0).sqrt();
+        let distribution = Distribution { least, most, mean: (least + most) / 2.0, deviation };
+        Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), distribution))
     }
 }

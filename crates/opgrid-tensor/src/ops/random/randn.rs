@@ -26,12 +26,6 @@ pub(super) fn register(library: &mut Library) {
     );
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    factory::samples_of_drawn(samples, (Randn, RandnGenerator), Distribution::normal(0.0, 1.0));
-    // Box and Muller's formula, by another logarithm, sine and cosine.
-    samples.rounds(Randn, Roundings::all(Rounding::Sum(32)));
-}
-
 impl Tensor {
     /// A new row-major tensor of random numbers, normally distributed with mean 0 and deviation 1.
     ///
@@ -40,5 +34,17 @@ impl Tensor {
     /// Those of [`Randn`].
     pub fn randn(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
         Randn.call(size, Some(dtype), None, Some(device), None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        factory::samples::of_drawn(samples, (Randn, RandnGenerator), Distribution::normal(0.0, 1.0));
+        // Box and Muller's formula, by another logarithm, sine and cosine.
+        samples.rounds(Randn, Roundings::all(Rounding::Sum(32)));
     }
 }

@@ -42,12 +42,18 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    draws::samples_of_like(samples, (RandnLike, RandnLikeGenerator), Distribution::normal(0.0, 1.0));
-    // Box and Muller's formula, by another logarithm, sine and cosine.
-    samples.rounds(RandnLike, Roundings::all(Rounding::Sum(32)));
-}
-
 fn fill(out: &Tensor, generator: Option<&Generator>) -> Result<()> {
     NormalInplace.call(out, 0.0, 1.0, generator)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        draws::samples::of_like(samples, (RandnLike, RandnLikeGenerator), Distribution::normal(0.0, 1.0));
+        // Box and Muller's formula, by another logarithm, sine and cosine.
+        samples.rounds(RandnLike, Roundings::all(Rounding::Sum(32)));
+    }
 }

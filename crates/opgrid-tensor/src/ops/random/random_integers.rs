@@ -42,41 +42,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&RANDOM_TO).cpu(|_, to, generator, out| cpu(0, Some(to), generator, out));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = given(make::numbers(DType::U8, &[2], 0));
-    draws::samples(
-        samples,
-        (Random, RandomInplace),
-        ORDERED,
-        |dtype| draws::tensors(dtype, |it| it),
-        |it| {
-            let last = greatest(it.tensor("self")?.dtype()) as f64;
-            Ok(uniform(0.0, last))
-        },
-    );
-    let bounds = |dtype| match dtype {
-        DType::Bool => draws::tensors(dtype, |it| it.and(0).and(2)),
-        _ => draws::tensors(dtype, |it| it.and(3).and(24)),
-    };
-    draws::samples(samples, (RandomFrom, RandomInplaceFrom), ORDERED, bounds, |it| {
-        let (from, to): (i64, i64) = (it.value("from")?, it.value("to")?);
-        Ok(uniform(from as f64, to as f64 - 1.0))
-    })
-    .refuses("smaller than `to`", x.clone().and(5).and(5))
-    .refuses("out of bounds for uint8", x.clone().and(0).and(300))
-    .refuses("out of bounds for uint8", x.and(-1).and(3));
-    let limit = |dtype| draws::tensors(dtype, |it| it.and(if dtype == DType::Bool { 2 } else { 20 }));
-    draws::samples(samples, (RandomTo, RandomInplaceTo), ORDERED, limit, |it| {
-        Ok(uniform(0.0, it.value::<i64>("to")? as f64 - 1.0))
-    });
-}
-
-/// Whole numbers from one to another, both included.
-fn uniform(least: f64, most: f64) -> Distribution {
-    let count = most - least + 1.0;
-    Distribution { deviation: ((count * count - 1.0) / 12.0).sqrt(), ..Distribution::uniform(least, most) }
-}
-
 /// The largest integer of a dtype, up to which it has all.
 fn greatest(dtype: DType) -> i64 {
     match dtype {
@@ -138,4 +103,49 @@ fn cpu(from: i64, to: Option<i64>, generator: Option<&Generator>, out: &Tensor) 
         Err(_) => random.bits64() as i64,
     };
     draws::fill(out, generator, number)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = given(make::numbers(DType::U8, &[2], 0));
+        draws::samples::collect(
+            samples,
+            (Random, RandomInplace),
+            ORDERED,
+            |dtype| draws::samples::tensors(dtype, |it| it),
+            |it| {
+                let last = greatest(it.tensor("self")?.dtype()) as f64;
+                Ok(uniform(0.0, last))
+            },
+        );
+        let bounds = |dtype| match dtype {
+            DType::Bool => draws::samples::tensors(dtype, |it| it.and(0).and(2)),
+            _ => draws::samples::tensors(dtype, |it| it.and(3).and(24)),
+        };
+        draws::samples::collect(samples, (RandomFrom, RandomInplaceFrom), ORDERED, bounds, |it| {
+            let (from, to): (i64, i64) = (it.value("from")?, it.value("to")?);
+            Ok(uniform(from as f64, to as f64 - 1.0))
+        })
+        .refuses("smaller than `to`", x.clone().and(5).and(5))
+        .refuses("out of bounds for uint8", x.clone().and(0).and(300))
+        .refuses("out of bounds for uint8", x.and(-1).and(3));
+        let limit =
+            |dtype| draws::samples::tensors(dtype, |it| it.and(if dtype == DType::Bool { 2 } else { 20 }));
+        draws::samples::collect(samples, (RandomTo, RandomInplaceTo), ORDERED, limit, |it| {
+            Ok(uniform(0.0, it.value::<i64>("to")? as f64 - 1.0))
+        });
+    }
+
+    /// Whole numbers from one to another, both included.
+    fn uniform(least: f64, most: f64) -> Distribution {
+        let count = most - least + 1.0;
+        Distribution {
+            deviation: ((count * count - 1.0) / 12.0).sqrt(),
+            ..Distribution::uniform(least, most)
+        }
+    }
 }

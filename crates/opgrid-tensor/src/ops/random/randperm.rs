@@ -45,23 +45,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let expected = |it: &Inputs| -> Result<Expected> {
-        let (n, dtype): (i64, Option<DType>) = (it.value("n")?, it.value("dtype")?);
-        let (count, most) = (n as f64, n as f64 - 1.0);
-        let deviation = ((count * count - 1.0) / 12.0).max(0.0).sqrt();
-        let distribution = Distribution { least: 0.0, most, mean: most / 2.0, deviation };
-        Ok(Expected::Random(vec![n], dtype.unwrap_or(DType::I64), distribution))
-    };
-    let sizes = |dtype| [100, 1, 0].map(|n| given(n).named("dtype", dtype)).to_vec();
-    let seeded = |dtype| vec![given(100).named("generator", random::generator(3)).named("dtype", dtype)];
-    samples
-        .of(Randperm, REAL, sizes, expected)
-        .refuses("negative", given(-1))
-        .refuses("uint8", given(300).named("dtype", DType::U8));
-    samples.of(RandpermGenerator, REAL, seeded, expected);
-}
-
 /// # Errors
 ///
 /// A negative number, or more integers than the dtype has.
@@ -101,4 +84,27 @@ fn cpu(n: i64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
     };
     let numbers = random::draw(generator, shuffled)?;
     elementwise::copy(out, &Array::from_slice(&numbers, &[n])?)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let expected = |it: &Inputs| -> Result<Expected> {
+            let (n, dtype): (i64, Option<DType>) = (it.value("n")?, it.value("dtype")?);
+            let (count, most) = (n as f64, n as f64 - 1.0);
+            let deviation = ((count * count - 1.0) / 12.0).max(0.0).sqrt();
+            let distribution = Distribution { least: 0.0, most, mean: most / 2.0, deviation };
+            Ok(Expected::Random(vec![n], dtype.unwrap_or(DType::I64), distribution))
+        };
+        let sizes = |dtype| [100, 1, 0].map(|n| given(n).named("dtype", dtype)).to_vec();
+        let seeded = |dtype| vec![given(100).named("generator", random::generator(3)).named("dtype", dtype)];
+        samples
+            .of(Randperm, REAL, sizes, expected)
+            .refuses("negative", given(-1))
+            .refuses("uint8", given(300).named("dtype", DType::U8));
+        samples.of(RandpermGenerator, REAL, seeded, expected);
+    }
 }

@@ -32,25 +32,6 @@ pub(super) fn register(library: &mut Library) {
     library.family(&UNIFORM).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let one = |sizes: &[i64]| given(make::numbers(dtype, sizes, 0));
-        vec![one(&[2000]), one(&[40, 50]).and(-2.0).and(4.0), one(&[0]), one(&[])]
-    };
-    draws::samples(samples, (Uniform, UniformInplace), INEXACT, inputs, |it| {
-        Ok(Distribution::uniform(it.value("from")?, it.value("to")?))
-    })
-    .refuses("expected at most", given(make::numbers(DType::F32, &[2], 0)).and(1.0).and(0.0))
-    .refuses("out of bounds for float16", given(make::numbers(DType::F16, &[2], 0)).and(0.0).and(1e5))
-    .refuses(
-        "out of bounds for float64",
-        given(make::numbers(DType::F64, &[2], 0)).and(0.0).and(f64::INFINITY),
-    )
-    .refuses("above `from`", given(make::numbers(DType::F16, &[2], 0)).and(-6e4).and(6e4));
-    // A product and a sum, which are fused where torch was compiled so.
-    samples.rounds(UniformInplace, Roundings::all(Rounding::Sum(2)));
-}
-
 fn shape(input: &Tensor, from: f64, to: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {
     let spec = input.spec()?;
     if from > to {
@@ -146,4 +127,29 @@ fn complex<T: Element>(
         join(re, between(random, bits, from, to))
     });
     Array::from_slice(&numbers.collect::<Vec<_>>(), &[n as i64])
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let one = |sizes: &[i64]| given(make::numbers(dtype, sizes, 0));
+            vec![one(&[2000]), one(&[40, 50]).and(-2.0).and(4.0), one(&[0]), one(&[])]
+        };
+        draws::samples::collect(samples, (Uniform, UniformInplace), INEXACT, inputs, |it| {
+            Ok(Distribution::uniform(it.value("from")?, it.value("to")?))
+        })
+        .refuses("expected at most", given(make::numbers(DType::F32, &[2], 0)).and(1.0).and(0.0))
+        .refuses("out of bounds for float16", given(make::numbers(DType::F16, &[2], 0)).and(0.0).and(1e5))
+        .refuses(
+            "out of bounds for float64",
+            given(make::numbers(DType::F64, &[2], 0)).and(0.0).and(f64::INFINITY),
+        )
+        .refuses("above `from`", given(make::numbers(DType::F16, &[2], 0)).and(-6e4).and(6e4));
+        // A product and a sum, which are fused where torch was compiled so.
+        samples.rounds(UniformInplace, Roundings::all(Rounding::Sum(2)));
+    }
 }

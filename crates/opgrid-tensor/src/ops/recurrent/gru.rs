@@ -12,7 +12,7 @@
 //! - Errors: other shapes, dtypes or devices; no steps.
 //! - Source: torch.nn.GRU, PyTorch 2.15; K. Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014).
 
-use crate::ops::kinds::recurrent::{self, Cell, Network, State, Weights};
+use crate::ops::kinds::recurrent::{Cell, Network, State, Weights};
 use crate::ops::prelude::*;
 
 operator! {
@@ -36,28 +36,38 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = |sizes: &[i64]| recurrent::small(DType::F32, sizes, 0);
-    samples
-        .of(
-            GruInput,
-            INEXACT,
-            |dtype| recurrent::samples(Cell::Gru, dtype),
-            |it| Ok(recurrent::expected(Cell::Gru, it)?.into()),
-        )
-        .tolerance(64.0);
-    samples
-        .of(
-            GruCell,
-            INEXACT,
-            |dtype| recurrent::cell_samples(Cell::Gru, dtype),
-            |it| Ok(recurrent::expected_cell(Cell::Gru, it)?.remove(0).into()),
-        )
-        .tolerance(32.0)
-        .refuses("two dimensions", given(x(&[3])).and(x(&[2])).and(x(&[6, 3])).and(x(&[6, 2])))
-        .refuses("as many as the state", given(x(&[2, 3])).and(x(&[1, 2])).and(x(&[6, 3])).and(x(&[6, 2])));
-    samples.rounds(GruInput, recurrent::ROUNDING);
-    samples.rounds(GruCell, recurrent::ROUNDING);
-    samples.differs_as(GruInput, recurrent::DIFFERENCES);
-    samples.differs(GruCell, recurrent::STEPS_OF_FLOATS);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::recurrent;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = |sizes: &[i64]| recurrent::samples::small(DType::F32, sizes, 0);
+        samples
+            .of(
+                GruInput,
+                INEXACT,
+                |dtype| recurrent::samples::of(Cell::Gru, dtype),
+                |it| Ok(recurrent::samples::expected(Cell::Gru, it)?.into()),
+            )
+            .tolerance(64.0);
+        samples
+            .of(
+                GruCell,
+                INEXACT,
+                |dtype| recurrent::samples::cell_samples(Cell::Gru, dtype),
+                |it| Ok(recurrent::samples::expected_cell(Cell::Gru, it)?.remove(0).into()),
+            )
+            .tolerance(32.0)
+            .refuses("two dimensions", given(x(&[3])).and(x(&[2])).and(x(&[6, 3])).and(x(&[6, 2])))
+            .refuses(
+                "as many as the state",
+                given(x(&[2, 3])).and(x(&[1, 2])).and(x(&[6, 3])).and(x(&[6, 2])),
+            );
+        samples.rounds(GruInput, recurrent::samples::ROUNDING);
+        samples.rounds(GruCell, recurrent::samples::ROUNDING);
+        samples.differs_as(GruInput, recurrent::samples::DIFFERENCES);
+        samples.differs(GruCell, recurrent::samples::STEPS_OF_FLOATS);
+    }
 }

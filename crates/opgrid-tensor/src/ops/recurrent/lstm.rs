@@ -12,7 +12,7 @@
 //! - Errors: other shapes, dtypes or devices; no steps.
 //! - Source: torch.nn.LSTM, PyTorch 2.15; S. Hochreiter, J. Schmidhuber, Long Short-Term Memory (1997).
 
-use crate::ops::kinds::recurrent::{self, Cell, Network, State, Weights};
+use crate::ops::kinds::recurrent::{Cell, Network, State, Weights};
 use crate::ops::prelude::*;
 
 operator! {
@@ -45,37 +45,47 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = |sizes: &[i64]| recurrent::small(DType::F32, sizes, 0);
-    let options = |sample: Sample| sample.and(true).and(1).and(0.0).and(false).and(false).and(false);
-    let states = || vec![x(&[1, 2, 2]), x(&[1, 2, 2])];
-    samples
-        .of(
-            LstmInput,
-            INEXACT,
-            |dtype| recurrent::samples(Cell::Lstm, dtype),
-            |it| Ok(recurrent::expected(Cell::Lstm, it)?.into()),
-        )
-        .tolerance(64.0)
-        .refuses("1 states", options(given(x(&[3, 2, 3])).and(vec![x(&[1, 2, 2])]).and(Vec::<Plain>::new())))
-        .refuses("0 tensors", options(given(x(&[3, 2, 3])).and(states()).and(Vec::<Plain>::new())))
-        .refuses("three dimensions", options(given(x(&[3, 2])).and(states()).and(Vec::<Plain>::new())))
-        .refuses("0 steps", options(given(x(&[0, 2, 3])).and(states()).and(Vec::<Plain>::new())))
-        .refuses("`hx` has shape", options(given(x(&[3, 1, 3])).and(states()).and(Vec::<Plain>::new())));
-    samples
-        .of(
-            LstmCell,
-            INEXACT,
-            |dtype| recurrent::cell_samples(Cell::Lstm, dtype),
-            |it| Ok(recurrent::expected_cell(Cell::Lstm, it)?.into()),
-        )
-        .tolerance(32.0)
-        .refuses("1 states", given(x(&[2, 3])).and(vec![x(&[2, 2])]).and(x(&[8, 3])).and(x(&[8, 2])))
-        .refuses("`w_ih` has shape", {
-            given(x(&[2, 3])).and(vec![x(&[2, 2]), x(&[2, 2])]).and(x(&[6, 3])).and(x(&[8, 2]))
-        });
-    samples.rounds(LstmInput, recurrent::ROUNDING);
-    samples.rounds(LstmCell, recurrent::ROUNDING);
-    samples.differs_as(LstmInput, recurrent::DIFFERENCES);
-    samples.differs(LstmCell, recurrent::STEPS_OF_FLOATS);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::recurrent;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = |sizes: &[i64]| recurrent::samples::small(DType::F32, sizes, 0);
+        let options = |sample: Sample| sample.and(true).and(1).and(0.0).and(false).and(false).and(false);
+        let states = || vec![x(&[1, 2, 2]), x(&[1, 2, 2])];
+        samples
+            .of(
+                LstmInput,
+                INEXACT,
+                |dtype| recurrent::samples::of(Cell::Lstm, dtype),
+                |it| Ok(recurrent::samples::expected(Cell::Lstm, it)?.into()),
+            )
+            .tolerance(64.0)
+            .refuses(
+                "1 states",
+                options(given(x(&[3, 2, 3])).and(vec![x(&[1, 2, 2])]).and(Vec::<Plain>::new())),
+            )
+            .refuses("0 tensors", options(given(x(&[3, 2, 3])).and(states()).and(Vec::<Plain>::new())))
+            .refuses("three dimensions", options(given(x(&[3, 2])).and(states()).and(Vec::<Plain>::new())))
+            .refuses("0 steps", options(given(x(&[0, 2, 3])).and(states()).and(Vec::<Plain>::new())))
+            .refuses("`hx` has shape", options(given(x(&[3, 1, 3])).and(states()).and(Vec::<Plain>::new())));
+        samples
+            .of(
+                LstmCell,
+                INEXACT,
+                |dtype| recurrent::samples::cell_samples(Cell::Lstm, dtype),
+                |it| Ok(recurrent::samples::expected_cell(Cell::Lstm, it)?.into()),
+            )
+            .tolerance(32.0)
+            .refuses("1 states", given(x(&[2, 3])).and(vec![x(&[2, 2])]).and(x(&[8, 3])).and(x(&[8, 2])))
+            .refuses("`w_ih` has shape", {
+                given(x(&[2, 3])).and(vec![x(&[2, 2]), x(&[2, 2])]).and(x(&[6, 3])).and(x(&[8, 2]))
+            });
+        samples.rounds(LstmInput, recurrent::samples::ROUNDING);
+        samples.rounds(LstmCell, recurrent::samples::ROUNDING);
+        samples.differs_as(LstmInput, recurrent::samples::DIFFERENCES);
+        samples.differs(LstmCell, recurrent::samples::STEPS_OF_FLOATS);
+    }
 }

@@ -9,7 +9,7 @@
 //! - Errors: other shapes, dtypes or devices; no steps.
 //! - Source: torch.nn.RNN, PyTorch 2.15; J. L. Elman, Finding Structure in Time (1990).
 
-use crate::ops::kinds::recurrent::{self, Cell, Network, State, Weights};
+use crate::ops::kinds::recurrent::{Cell, Network, State, Weights};
 use crate::ops::prelude::*;
 
 operator! {
@@ -47,44 +47,51 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(
-            RnnTanhInput,
-            INEXACT,
-            |dtype| recurrent::samples(Cell::Tanh, dtype),
-            |it| Ok(recurrent::expected(Cell::Tanh, it)?.into()),
-        )
-        .tolerance(64.0);
-    samples
-        .of(
-            RnnReluInput,
-            REAL,
-            |dtype| recurrent::samples(Cell::Relu, dtype),
-            |it| Ok(recurrent::expected(Cell::Relu, it)?.into()),
-        )
-        .tolerance(64.0);
-    samples
-        .of(
-            RnnTanhCell,
-            INEXACT,
-            |dtype| recurrent::cell_samples(Cell::Tanh, dtype),
-            |it| Ok(recurrent::expected_cell(Cell::Tanh, it)?.remove(0).into()),
-        )
-        .tolerance(32.0);
-    samples
-        .of(
-            RnnReluCell,
-            REAL,
-            |dtype| recurrent::cell_samples(Cell::Relu, dtype),
-            |it| Ok(recurrent::expected_cell(Cell::Relu, it)?.remove(0).into()),
-        )
-        .tolerance(32.0);
-    samples.rounds(RnnTanhInput, recurrent::ROUNDING);
-    samples.rounds(RnnReluInput, recurrent::ROUNDING);
-    samples.rounds(RnnTanhCell, recurrent::ROUNDING);
-    samples.rounds(RnnReluCell, recurrent::ROUNDING);
-    samples.differs_as(RnnTanhInput, recurrent::DIFFERENCES);
-    samples.differs_as(RnnReluInput, recurrent::DIFFERENCES);
-    samples.differs(RnnTanhCell, recurrent::STEPS_OF_FLOATS);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::recurrent;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(
+                RnnTanhInput,
+                INEXACT,
+                |dtype| recurrent::samples::of(Cell::Tanh, dtype),
+                |it| Ok(recurrent::samples::expected(Cell::Tanh, it)?.into()),
+            )
+            .tolerance(64.0);
+        samples
+            .of(
+                RnnReluInput,
+                REAL,
+                |dtype| recurrent::samples::of(Cell::Relu, dtype),
+                |it| Ok(recurrent::samples::expected(Cell::Relu, it)?.into()),
+            )
+            .tolerance(64.0);
+        samples
+            .of(
+                RnnTanhCell,
+                INEXACT,
+                |dtype| recurrent::samples::cell_samples(Cell::Tanh, dtype),
+                |it| Ok(recurrent::samples::expected_cell(Cell::Tanh, it)?.remove(0).into()),
+            )
+            .tolerance(32.0);
+        samples
+            .of(
+                RnnReluCell,
+                REAL,
+                |dtype| recurrent::samples::cell_samples(Cell::Relu, dtype),
+                |it| Ok(recurrent::samples::expected_cell(Cell::Relu, it)?.remove(0).into()),
+            )
+            .tolerance(32.0);
+        samples.rounds(RnnTanhInput, recurrent::samples::ROUNDING);
+        samples.rounds(RnnReluInput, recurrent::samples::ROUNDING);
+        samples.rounds(RnnTanhCell, recurrent::samples::ROUNDING);
+        samples.rounds(RnnReluCell, recurrent::samples::ROUNDING);
+        samples.differs_as(RnnTanhInput, recurrent::samples::DIFFERENCES);
+        samples.differs_as(RnnReluInput, recurrent::samples::DIFFERENCES);
+        samples.differs(RnnTanhCell, recurrent::samples::STEPS_OF_FLOATS);
+    }
 }

@@ -30,21 +30,27 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-/// Of the largest and the smallest element.
-pub(super) const OF_NOTHING: Difference = Difference {
-    id: "extremes-of-nothing",
-    what: "torch gives the end of the range as the largest or smallest of no elements where an output \
-       is given; here that is refused as without an output",
-    why: "one rule for all overloads",
-    test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-    when: |seen| seen.we_refuse("has no elements to choose from"),
-    directed: None,
-};
-
-pub(super) fn samples(samples: &mut Samples) {
-    extremum::samples_over_dims(samples, Amax, |order| order.is_lt());
-}
-
 fn cpu(input: &Tensor, dim: &[i64], _keepdim: bool, out: &Tensor) -> Result<()> {
     choice::largest(out, input, dim)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    /// Of the largest and the smallest element.
+    pub(crate) const OF_NOTHING: Difference = Difference {
+        id: "extremes-of-nothing",
+        what: "torch gives the end of the range as the largest or smallest of no elements where an output \
+           is given; here that is refused as without an output",
+        why: "one rule for all overloads",
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| seen.we_refuse("has no elements to choose from"),
+        directed: None,
+    };
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        extremum::samples::over_dims(samples, Amax, |order| order.is_lt());
+    }
 }

@@ -30,10 +30,16 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    extremum::samples_over_dims(samples, Amin, |order| order.is_gt());
-}
-
 fn cpu(input: &Tensor, dim: &[i64], _keepdim: bool, out: &Tensor) -> Result<()> {
     choice::smallest(out, input, dim)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        extremum::samples::over_dims(samples, Amin, |order| order.is_gt());
+    }
 }

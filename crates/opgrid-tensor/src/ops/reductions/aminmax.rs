@@ -41,68 +41,74 @@ pub(super) fn register(library: &mut Library) {
         });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let named = |sample: Sample| match sample.positional.as_slice() {
-            [input, dim, keepdim] => {
-                given(input.clone()).named("dim", dim.clone()).named("keepdim", keepdim.clone())
-            }
-            _ => sample,
-        };
-        let of_all = [
-            given(make::numbers(dtype, &[2, 3], 1)),
-            given(make::numbers(dtype, &[2, 3], 1)).named("keepdim", true),
-            given(make::extremes(dtype)),
-        ];
-        make::over_dim(dtype).into_iter().map(named).chain(of_all).collect()
-    };
-    samples
-        .of(Aminmax, ORDERED, inputs, reference)
-        .refuses("no elements", given(make::numbers(DType::F32, &[0], 0)))
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).named("dim", 2));
-    samples.differs_as(Aminmax, &[departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
-    samples.differs(
-        Aminmax,
-        Difference {
-            id: "extremes-into-their-own-input",
-            what: "torch gives an input without elements that is the output another shape before it looks at it, and reads \
-                   memory that is not the tensor's; here the shape is that of the input before",
-            why: "results would depend on what lies behind a tensor",
-            test: ("opgrid-tensor/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
-            when: |seen| {
-                let memory = |name| seen.tensor(name).map(|tensor| tensor.memory);
-                let is_input = memory("self") == memory("min") || memory("self") == memory("max");
-                matches!(seen.part, Part::Sizes | Part::Strides) && is_input
-            },
-            directed: Some(Directed {
-                operator: "aten::aminmax.out",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::F32, &[5, 0], &[]).into()),
-                        ("dim", Scalar::Int(0).into()),
-                        ("min", Operand::rows(0, DType::F32, &[5, 0], &[]).into()),
-                        ("max", Operand::rows(1, DType::F32, &[0], &[]).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, dim, keepdim) = (it.tensor("self")?, it.option::<i64>("dim")?, it.value("keepdim")?);
-    let chosen = |second: fn(std::cmp::Ordering) -> bool| {
-        let one = |elements: &[Scalar]| {
-            let all = elements.iter().copied().reduce(|a, b| number::chosen(a, b, second));
-            all.unwrap_or(Scalar::Int(0))
-        };
-        x.reduced(dim.as_ref().map(std::slice::from_ref), keepdim, x.dtype(), one)
-    };
-    Ok([chosen(|order| order.is_gt()), chosen(|order| order.is_lt())].into())
-}
-
 fn shape(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<(TensorSpec, TensorSpec)> {
     let spec = extremum::over_dims(input, dim.as_slice(), keepdim)?;
     Ok((spec.clone(), spec))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let named = |sample: Sample| match sample.positional.as_slice() {
+                [input, dim, keepdim] => {
+                    given(input.clone()).named("dim", dim.clone()).named("keepdim", keepdim.clone())
+                }
+                _ => sample,
+            };
+            let of_all = [
+                given(make::numbers(dtype, &[2, 3], 1)),
+                given(make::numbers(dtype, &[2, 3], 1)).named("keepdim", true),
+                given(make::extremes(dtype)),
+            ];
+            make::over_dim(dtype).into_iter().map(named).chain(of_all).collect()
+        };
+        samples
+            .of(Aminmax, ORDERED, inputs, reference)
+            .refuses("no elements", given(make::numbers(DType::F32, &[0], 0)))
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).named("dim", 2));
+        samples.differs_as(Aminmax, &[departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
+        samples.differs(
+            Aminmax,
+            Difference {
+                id: "extremes-into-their-own-input",
+                what: "torch gives an input without elements that is the output another shape before it looks at it, and reads \
+                       memory that is not the tensor's; here the shape is that of the input before",
+                why: "results would depend on what lies behind a tensor",
+                test: ("opgrid-tensor/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
+                when: |seen| {
+                    let memory = |name| seen.tensor(name).map(|tensor| tensor.memory);
+                    let is_input = memory("self") == memory("min") || memory("self") == memory("max");
+                    matches!(seen.part, Part::Sizes | Part::Strides) && is_input
+                },
+                directed: Some(Directed {
+                    operator: "aten::aminmax.out",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::F32, &[5, 0], &[]).into()),
+                            ("dim", Scalar::Int(0).into()),
+                            ("min", Operand::rows(0, DType::F32, &[5, 0], &[]).into()),
+                            ("max", Operand::rows(1, DType::F32, &[0], &[]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, dim, keepdim) = (it.tensor("self")?, it.option::<i64>("dim")?, it.value("keepdim")?);
+        let chosen = |second: fn(std::cmp::Ordering) -> bool| {
+            let one = |elements: &[Scalar]| {
+                let all = elements.iter().copied().reduce(|a, b| number::chosen(a, b, second));
+                all.unwrap_or(Scalar::Int(0))
+            };
+            x.reduced(dim.as_ref().map(std::slice::from_ref), keepdim, x.dtype(), one)
+        };
+        Ok([chosen(|order| order.is_gt()), chosen(|order| order.is_lt())].into())
+    }
 }

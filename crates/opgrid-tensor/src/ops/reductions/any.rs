@@ -40,15 +40,21 @@ pub(super) fn register(library: &mut Library) {
     library.family(&ANY_DIMS).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    truth::samples(samples, (Any, AnyDim, AnyDims), |elements| {
-        elements.iter().any(|element| element.to_bool())
-    });
-}
-
 fn cpu(input: &Tensor, dim: Option<&[i64]>, _keepdim: bool, out: &Tensor) -> Result<()> {
     match dim {
         Some([]) => elementwise::unary::<Bool, Bool>(out, input, |value| value),
         dims => choice::any(out, input, dims.unwrap_or(&[])),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        truth::samples::collect(samples, (Any, AnyDim, AnyDims), |elements| {
+            elements.iter().any(|element| element.to_bool())
+        });
     }
 }

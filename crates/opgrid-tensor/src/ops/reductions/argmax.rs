@@ -25,10 +25,16 @@ pub(super) fn register(library: &mut Library) {
     library.family(&ARGMAX).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    extremum::samples_of_index(samples, Argmax, |order| order.is_lt());
-}
-
 fn cpu(input: &Tensor, dim: Option<i64>, _keepdim: bool, out: &Tensor) -> Result<()> {
     choice::index_of_largest(out, input, dim.as_slice())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        extremum::samples::of_index(samples, Argmax, |order| order.is_lt());
+    }
 }

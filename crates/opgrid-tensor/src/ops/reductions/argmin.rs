@@ -25,10 +25,16 @@ pub(super) fn register(library: &mut Library) {
     library.family(&ARGMIN).cpu(cpu);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    extremum::samples_of_index(samples, Argmin, |order| order.is_gt());
-}
-
 fn cpu(input: &Tensor, dim: Option<i64>, _keepdim: bool, out: &Tensor) -> Result<()> {
     choice::index_of_smallest(out, input, dim.as_slice())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        extremum::samples::of_index(samples, Argmin, |order| order.is_gt());
+    }
 }

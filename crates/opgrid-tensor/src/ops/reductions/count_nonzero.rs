@@ -31,36 +31,43 @@ pub(super) fn register(library: &mut Library) {
     library.family(&COUNT_NONZERO_DIM_INT_LIST).cpu(|input, dim, out| count::nonzero(out, input, dim));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let over_dim = |dtype| {
-        let without_flag = |mut sample: Sample| {
-            sample.positional.truncate(2);
-            sample
-        };
-        make::over_dim(dtype).into_iter().map(without_flag).chain(make::unary(dtype)).collect()
-    };
-    let over_dims = |dtype| {
-        let without_flag = |mut sample: Sample| {
-            sample.positional.truncate(2);
-            sample
-        };
-        make::over_dims(dtype).into_iter().map(without_flag).collect()
-    };
-    samples
-        .of(CountNonzero, ANY, over_dim, |it| reference(it, it.option("dim")?.map(|dim| vec![dim])))
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
-    samples
-        .of(CountNonzeroDimIntList, ANY, over_dims, |it| reference(it, it.option("dim")?))
-        .refuses("multiple times", given(make::numbers(DType::F32, &[2, 3], 0)).and([1, -1].to_vec()));
-    samples.differs(CountNonzero, READ_AFTER_WRITTEN);
-}
-
-fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {
-    let count =
-        |elements: &[Scalar]| Scalar::Int(elements.iter().filter(|element| element.to_bool()).count() as i64);
-    Ok(it.tensor("self")?.reduced(dims.as_deref(), false, DType::I64, count).into())
-}
-
 fn shape(input: &Tensor, dim: &[i64]) -> Result<TensorSpec> {
     reduce::shape(input.spec()?, dim, false, DType::I64)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let over_dim = |dtype| {
+            let without_flag = |mut sample: Sample| {
+                sample.positional.truncate(2);
+                sample
+            };
+            make::over_dim(dtype).into_iter().map(without_flag).chain(make::unary(dtype)).collect()
+        };
+        let over_dims = |dtype| {
+            let without_flag = |mut sample: Sample| {
+                sample.positional.truncate(2);
+                sample
+            };
+            make::over_dims(dtype).into_iter().map(without_flag).collect()
+        };
+        samples
+            .of(CountNonzero, ANY, over_dim, |it| reference(it, it.option("dim")?.map(|dim| vec![dim])))
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+        samples
+            .of(CountNonzeroDimIntList, ANY, over_dims, |it| reference(it, it.option("dim")?))
+            .refuses("multiple times", given(make::numbers(DType::F32, &[2, 3], 0)).and([1, -1].to_vec()));
+        samples.differs(CountNonzero, READ_AFTER_WRITTEN);
+    }
+
+    fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {
+        let count = |elements: &[Scalar]| {
+            Scalar::Int(elements.iter().filter(|element| element.to_bool()).count() as i64)
+        };
+        Ok(it.tensor("self")?.reduced(dims.as_deref(), false, DType::I64, count).into())
+    }
 }

@@ -35,56 +35,6 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, ord, dim, keepdim, _)| derivative(d, input, ord, dim, keepdim));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let two = given(make::numbers(DType::F32, &[2], 0));
-    let none = given(make::numbers(DType::F32, &[0], 0));
-    samples
-        .of(LinalgVectorNorm, INEXACT, inputs, reference)
-        .tolerance(8.0)
-        .refuses("range", two.clone().and(2).and([2].to_vec()))
-        .refuses("expected a real number", two.clone().and(Scalar::Complex(Complex64::I)))
-        .refuses("without a loss", two.clone().named("dtype", DType::F16))
-        .refuses("real", two.named("dtype", DType::Complex64))
-        .refuses("no elements", none.clone().and(-1))
-        .refuses("no elements", none.and(f64::INFINITY));
-    samples.differs_as(
-        LinalgVectorNorm,
-        &[READ_AFTER_WRITTEN, super::norm::SHAPED_BEFORE_READ, super::norm::NO_ORDER, super::norm::LONG_SUMS],
-    );
-    samples.rounds(LinalgVectorNorm, Roundings::all(Rounding::Sum(32)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let orders = [0.0, 1.0, 2.0, 3.0, -1.0, 0.5, f64::INFINITY, f64::NEG_INFINITY];
-    let over = |sample: Sample| {
-        let [input, dims, keepdim] = sample.positional.as_slice() else { return Vec::new() };
-        let one = |order: f64| given(input.clone()).and(order).and(dims.clone()).and(keepdim.clone());
-        orders.map(one).to_vec()
-    };
-    let wide = if dtype.is_complex() { DType::Complex128 } else { DType::F64 };
-    let x = make::numbers(dtype, &[2, 3], 1);
-    let more = [given(x.clone()), given(x).and(2).named("dtype", wide), given(make::numbers(dtype, &[0], 0))];
-    // Without elements along a dimension there is no largest one, and no negative power.
-    let is_there = |sample: &Sample| !sample.positional[0].tensors().iter().any(|x| x.sizes() == [0, 3]);
-    make::over_dims(dtype).into_iter().flat_map(over).filter(is_there).chain(more).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let dtype = it.option::<DType>("dtype")?.unwrap_or(x.dtype());
-    let (order, dims): (f64, Option<Vec<i64>>) = (it.value::<Scalar>("ord")?.to_f64()?, it.option("dim")?);
-    let norm = |elements: &[Scalar]| {
-        let sizes = elements.iter().map(|element| element.to_complex().norm());
-        Scalar::Float(match order {
-            0.0 => sizes.filter(|size| *size != 0.0).count() as f64,
-            f64::INFINITY => sizes.fold(0.0, f64::max),
-            f64::NEG_INFINITY => sizes.fold(f64::INFINITY, f64::min),
-            order => sizes.map(|size| size.powf(order)).sum::<f64>().powf(1.0 / order),
-        })
-    };
-    Ok(x.to(dtype).reduced(dims.as_deref(), it.value("keepdim")?, part_of(dtype), norm).into())
-}
-
 fn shape(
     input: &Tensor,
     ord: Scalar,
@@ -178,4 +128,68 @@ fn slope(order: f64, grad: &Tensor, x: &Tensor, norm: &Tensor, kept: &Kept) -> R
     };
     let scale = (whole / norm.pow_scalar(order - 1.0)?)?;
     powers * derivatives::where_false(&norm.eq_scalar(0)?, &scale)?
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::reductions::norm;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let two = given(make::numbers(DType::F32, &[2], 0));
+        let none = given(make::numbers(DType::F32, &[0], 0));
+        samples
+            .of(LinalgVectorNorm, INEXACT, inputs, reference)
+            .tolerance(8.0)
+            .refuses("range", two.clone().and(2).and([2].to_vec()))
+            .refuses("expected a real number", two.clone().and(Scalar::Complex(Complex64::I)))
+            .refuses("without a loss", two.clone().named("dtype", DType::F16))
+            .refuses("real", two.named("dtype", DType::Complex64))
+            .refuses("no elements", none.clone().and(-1))
+            .refuses("no elements", none.and(f64::INFINITY));
+        samples.differs_as(
+            LinalgVectorNorm,
+            &[
+                READ_AFTER_WRITTEN,
+                norm::samples::SHAPED_BEFORE_READ,
+                norm::samples::NO_ORDER,
+                norm::samples::LONG_SUMS,
+            ],
+        );
+        samples.rounds(LinalgVectorNorm, Roundings::all(Rounding::Sum(32)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let orders = [0.0, 1.0, 2.0, 3.0, -1.0, 0.5, f64::INFINITY, f64::NEG_INFINITY];
+        let over = |sample: Sample| {
+            let [input, dims, keepdim] = sample.positional.as_slice() else { return Vec::new() };
+            let one = |order: f64| given(input.clone()).and(order).and(dims.clone()).and(keepdim.clone());
+            orders.map(one).to_vec()
+        };
+        let wide = if dtype.is_complex() { DType::Complex128 } else { DType::F64 };
+        let x = make::numbers(dtype, &[2, 3], 1);
+        let more =
+            [given(x.clone()), given(x).and(2).named("dtype", wide), given(make::numbers(dtype, &[0], 0))];
+        // Without elements along a dimension there is no largest one, and no negative power.
+        let is_there = |sample: &Sample| !sample.positional[0].tensors().iter().any(|x| x.sizes() == [0, 3]);
+        make::over_dims(dtype).into_iter().flat_map(over).filter(is_there).chain(more).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let dtype = it.option::<DType>("dtype")?.unwrap_or(x.dtype());
+        let (order, dims): (f64, Option<Vec<i64>>) =
+            (it.value::<Scalar>("ord")?.to_f64()?, it.option("dim")?);
+        let norm = |elements: &[Scalar]| {
+            let sizes = elements.iter().map(|element| element.to_complex().norm());
+            Scalar::Float(match order {
+                0.0 => sizes.filter(|size| *size != 0.0).count() as f64,
+                f64::INFINITY => sizes.fold(0.0, f64::max),
+                f64::NEG_INFINITY => sizes.fold(f64::INFINITY, f64::min),
+                order => sizes.map(|size| size.powf(order)).sum::<f64>().powf(1.0 / order),
+            })
+        };
+        Ok(x.to(dtype).reduced(dims.as_deref(), it.value("keepdim")?, part_of(dtype), norm).into())
+    }
 }

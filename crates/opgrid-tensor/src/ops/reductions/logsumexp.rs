@@ -31,65 +31,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Logsumexp, ANY, make::over_dims, reference)
-        .tolerance(8.0)
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
-    samples.differs_as(Logsumexp, &[READ_AFTER_WRITTEN, departures::math::NOT_FINITE]);
-    samples.differs(
-        Logsumexp,
-        Difference {
-            id: "logarithms-of-complex-sums-are-complex",
-            what: "torch writes logarithms of complex sums to real outputs, which lose the imaginary parts; \
-               here that is refused",
-            why: "nothing is lost silently",
-            test: (
-                "opgrid-tensor/tests/all/differences/numbers.rs",
-                "logarithms_of_complex_sums_are_complex",
-            ),
-            when: |seen| {
-                let is_complex = seen.inputs().iter().any(|input| input.dtype.is_complex());
-                is_complex && seen.we_refuse("can't be cast to the desired output type")
-            },
-            directed: Some(Directed {
-                operator: "aten::logsumexp.out",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::Complex64, &[2], &[1.0, 2.0]).into()),
-                        ("dim", Argument::Ints(vec![0])),
-                        ("out", Operand::rows(1, DType::F32, &[0], &[]).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-    samples.differs(Logsumexp, Difference {
-            id: "logarithms-of-sums-over-all-dimensions",
-            what: "torch fails where `logsumexp` is asked for no dimensions, which are all; here it gives one \
-               element",
-            why: "an empty list means all dimensions in every reduction",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
-            when: |seen| seen.torch_refuses("doesn't match the broadcast shape"),
-            directed: None,
-        });
-    samples.rounds(Logsumexp, Roundings::all(Rounding::Sum(8)));
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, dims) = (it.tensor("self")?, it.value::<Vec<i64>>("dim")?);
-    let dtype = inexact(x.dtype());
-    let log = |elements: &[Scalar]| {
-        let sum: Complex64 = elements.iter().map(|element| element.to_complex().exp()).sum();
-        match dtype.is_complex() {
-            true => Scalar::Complex(if sum == Complex64::ZERO { f64::NEG_INFINITY.into() } else { sum.ln() }),
-            false => Scalar::Float(sum.re.ln()),
-        }
-    };
-    Ok(x.to(dtype).reduced(Some(&dims), it.value("keepdim")?, dtype, log).into())
-}
-
 fn shape(input: &Tensor, dim: &[i64], keepdim: bool) -> Result<TensorSpec> {
     let spec = input.spec()?;
     reduce::shape(spec, dim, keepdim, inexact(spec.dtype()))
@@ -97,4 +38,71 @@ fn shape(input: &Tensor, dim: &[i64], keepdim: bool) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, dim: &[i64], _keepdim: bool, out: &Tensor) -> Result<()> {
     log_sum::over(out, input, dim, inexact(input.dtype()))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(Logsumexp, ANY, make::over_dims, reference)
+            .tolerance(8.0)
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
+        samples.differs_as(Logsumexp, &[READ_AFTER_WRITTEN, departures::math::NOT_FINITE]);
+        samples.differs(
+            Logsumexp,
+            Difference {
+                id: "logarithms-of-complex-sums-are-complex",
+                what: "torch writes logarithms of complex sums to real outputs, which lose the imaginary parts; \
+                   here that is refused",
+                why: "nothing is lost silently",
+                test: (
+                    "opgrid-tensor/tests/all/differences/numbers.rs",
+                    "logarithms_of_complex_sums_are_complex",
+                ),
+                when: |seen| {
+                    let is_complex = seen.inputs().iter().any(|input| input.dtype.is_complex());
+                    is_complex && seen.we_refuse("can't be cast to the desired output type")
+                },
+                directed: Some(Directed {
+                    operator: "aten::logsumexp.out",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::Complex64, &[2], &[1.0, 2.0]).into()),
+                            ("dim", Argument::Ints(vec![0])),
+                            ("out", Operand::rows(1, DType::F32, &[0], &[]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+        samples.differs(Logsumexp, Difference {
+                id: "logarithms-of-sums-over-all-dimensions",
+                what: "torch fails where `logsumexp` is asked for no dimensions, which are all; here it gives one \
+                   element",
+                why: "an empty list means all dimensions in every reduction",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
+                when: |seen| seen.torch_refuses("doesn't match the broadcast shape"),
+                directed: None,
+            });
+        samples.rounds(Logsumexp, Roundings::all(Rounding::Sum(8)));
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, dims) = (it.tensor("self")?, it.value::<Vec<i64>>("dim")?);
+        let dtype = inexact(x.dtype());
+        let log = |elements: &[Scalar]| {
+            let sum: Complex64 = elements.iter().map(|element| element.to_complex().exp()).sum();
+            match dtype.is_complex() {
+                true => {
+                    Scalar::Complex(if sum == Complex64::ZERO { f64::NEG_INFINITY.into() } else { sum.ln() })
+                }
+                false => Scalar::Float(sum.re.ln()),
+            }
+        };
+        Ok(x.to(dtype).reduced(Some(&dims), it.value("keepdim")?, dtype, log).into())
+    }
 }

@@ -50,29 +50,39 @@ pub(super) fn register(library: &mut Library) {
     library.implement(MaxOut).implicit(|input, other, out| MaximumOut.call(input, other, out));
 }
 
-/// Of the largest and smallest of all elements.
-pub(super) const BEYOND_OUTPUTS: Difference = Difference {
-    id: "extrema-beyond-the-range-of-an-output",
-    what: "torch refuses the extremum of all elements where it is beyond the range of an integer output, though it converts other \
-           results; here it is converted, too",
-    why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
-    when: |seen| seen.out().is_some() && seen.torch_refuses("cannot be converted to type"),
-    directed: Some(Directed {
-        operator: "aten::max.unary_out",
-        arguments: || {
-            vec![
-                ("self", Operand::rows(0, DType::U8, &[2], &[1.0, 253.0]).into()),
-                ("out", Operand::rows(1, DType::I8, &[], &[0.0]).into()),
-            ]
-        },
-        needs: None,
-    }),
-};
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::reductions::amax;
+    use crate::samples::prelude::*;
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs_as(Max, &[super::amax::OF_NOTHING, BEYOND_OUTPUTS]);
-    extremum::samples_of_all(samples, Max, |order| order.is_lt());
-    extremum::samples_with_index(samples, MaxDim, |order| order.is_lt());
-    extremum::samples_of_two(samples, MaxOther, |order| order.is_lt());
+    /// Of the largest and smallest of all elements.
+    pub(crate) const BEYOND_OUTPUTS: Difference = Difference {
+        id: "extrema-beyond-the-range-of-an-output",
+        what: "torch refuses the extremum of all elements where it is beyond the range of an integer output, though it converts other \
+               results; here it is converted, too",
+        why: "whether a program is right must not depend on its data",
+        test: (
+            "opgrid-tensor/tests/all/differences/computed.rs",
+            "what_torch_refuses_by_accident_is_computed",
+        ),
+        when: |seen| seen.out().is_some() && seen.torch_refuses("cannot be converted to type"),
+        directed: Some(Directed {
+            operator: "aten::max.unary_out",
+            arguments: || {
+                vec![
+                    ("self", Operand::rows(0, DType::U8, &[2], &[1.0, 253.0]).into()),
+                    ("out", Operand::rows(1, DType::I8, &[], &[0.0]).into()),
+                ]
+            },
+            needs: None,
+        }),
+    };
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs_as(Max, &[amax::samples::OF_NOTHING, BEYOND_OUTPUTS]);
+        extremum::samples::of_all(samples, Max, |order| order.is_lt());
+        extremum::samples::with_index(samples, MaxDim, |order| order.is_lt());
+        extremum::samples::of_two(samples, MaxOther, |order| order.is_lt());
+    }
 }

@@ -11,7 +11,6 @@
 //!   `out` of `mean.dtype_out` for complex numbers, whatever `dtype` is.
 //! - Source: torch.mean, PyTorch 2.15.
 
-use super::norm::SHAPED_BEFORE_READ;
 use crate::kernels::mean;
 use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
@@ -41,59 +40,6 @@ pub(super) fn register(library: &mut Library) {
         let kept = Kept::of(input, dim, keepdim)?;
         d.by(input, [], move |grad, []| kept.stretched(&(grad / kept.count.max(1))?))
     });
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Mean, INEXACT, make::unary_numbers, reference).tolerance(4.0);
-    samples
-        .of(MeanDim, INEXACT, make::over_dims, reference)
-        .tolerance(4.0)
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
-    let converted = |dtype: DType| {
-        let named = make::over_dims(dtype).into_iter().map(|sample| sample.named("dtype", DType::F64));
-        named.collect()
-    };
-    samples.of(MeanDim, ANY, converted, reference).tolerance(4.0);
-    samples.differs_as(MeanDim, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN, SHAPED_BEFORE_READ]);
-    samples.differs(
-        MeanDim,
-        Difference {
-            id: "averages-of-complex-numbers-are-complex",
-            what: "torch writes averages of complex numbers to real outputs, which lose the imaginary parts; \
-               here that is refused",
-            why: "nothing is lost silently",
-            test: (
-                "opgrid-tensor/tests/all/differences/computed.rs",
-                "averages_of_complex_numbers_are_complex",
-            ),
-            when: |seen| seen.operator == "aten::mean.out" && seen.we_refuse("can't be cast"),
-            directed: Some(Directed {
-                operator: "aten::mean.out",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::Complex64, &[2], &[1.0, 2.0]).into()),
-                        ("dim", Argument::None),
-                        ("out", Operand::rows(1, DType::F64, &[], &[0.0]).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-    samples.rounds(MeanDim, Roundings::all(Rounding::Sum(2)));
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let dtype = it.value::<Option<DType>>("dtype")?.unwrap_or(x.dtype());
-    let dims: Option<Vec<i64>> = it.option("dim")?;
-    let keepdim = it.option("keepdim")?.unwrap_or(false);
-    let zero = Plain::number(dtype, 0).at(&[]);
-    let average = |elements: &[Scalar]| {
-        let sum = elements.iter().fold(zero, |sum, element| number::plus(sum, *element));
-        number::over(sum, Scalar::Float(elements.len() as f64))
-    };
-    Ok(x.to(dtype).reduced(dims.as_deref(), keepdim, dtype, average).into())
 }
 
 fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {
@@ -155,5 +101,66 @@ impl Tensor {
     /// Those of [`MeanDim`].
     pub fn mean_dim(&self, dim: &[i64], keepdim: bool) -> Result<Self> {
         MeanDim.call(self, Some(dim), keepdim, None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::reductions::norm::samples::SHAPED_BEFORE_READ;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Mean, INEXACT, make::unary_numbers, reference).tolerance(4.0);
+        samples
+            .of(MeanDim, INEXACT, make::over_dims, reference)
+            .tolerance(4.0)
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
+        let converted = |dtype: DType| {
+            let named = make::over_dims(dtype).into_iter().map(|sample| sample.named("dtype", DType::F64));
+            named.collect()
+        };
+        samples.of(MeanDim, ANY, converted, reference).tolerance(4.0);
+        samples
+            .differs_as(MeanDim, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN, SHAPED_BEFORE_READ]);
+        samples.differs(
+            MeanDim,
+            Difference {
+                id: "averages-of-complex-numbers-are-complex",
+                what: "torch writes averages of complex numbers to real outputs, which lose the imaginary parts; \
+                   here that is refused",
+                why: "nothing is lost silently",
+                test: (
+                    "opgrid-tensor/tests/all/differences/computed.rs",
+                    "averages_of_complex_numbers_are_complex",
+                ),
+                when: |seen| seen.operator == "aten::mean.out" && seen.we_refuse("can't be cast"),
+                directed: Some(Directed {
+                    operator: "aten::mean.out",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::Complex64, &[2], &[1.0, 2.0]).into()),
+                            ("dim", Argument::None),
+                            ("out", Operand::rows(1, DType::F64, &[], &[0.0]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+        samples.rounds(MeanDim, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let dtype = it.value::<Option<DType>>("dtype")?.unwrap_or(x.dtype());
+        let dims: Option<Vec<i64>> = it.option("dim")?;
+        let keepdim = it.option("keepdim")?.unwrap_or(false);
+        let zero = Plain::number(dtype, 0).at(&[]);
+        let average = |elements: &[Scalar]| {
+            let sum = elements.iter().fold(zero, |sum, element| number::plus(sum, *element));
+            number::over(sum, Scalar::Float(elements.len() as f64))
+        };
+        Ok(x.to(dtype).reduced(dims.as_deref(), keepdim, dtype, average).into())
     }
 }

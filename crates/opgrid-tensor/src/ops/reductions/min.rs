@@ -50,9 +50,17 @@ pub(super) fn register(library: &mut Library) {
     library.implement(MinOut).implicit(|input, other, out| MinimumOut.call(input, other, out));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs_as(Min, &[super::amax::OF_NOTHING, super::max::BEYOND_OUTPUTS]);
-    extremum::samples_of_all(samples, Min, |order| order.is_gt());
-    extremum::samples_with_index(samples, MinDim, |order| order.is_gt());
-    extremum::samples_of_two(samples, MinOther, |order| order.is_gt());
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::reductions::amax;
+    use crate::ops::reductions::max;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs_as(Min, &[amax::samples::OF_NOTHING, max::samples::BEYOND_OUTPUTS]);
+        extremum::samples::of_all(samples, Min, |order| order.is_gt());
+        extremum::samples::with_index(samples, MinDim, |order| order.is_gt());
+        extremum::samples::of_two(samples, MinOther, |order| order.is_gt());
+    }
 }

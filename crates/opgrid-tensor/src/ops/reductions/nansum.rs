@@ -32,68 +32,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Nansum, ORDERED, inputs, reference)
-        .tolerance(4.0)
-        .output_decides()
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
-        .refuses("complex", given(make::numbers(DType::F32, &[2], 0)).named("dtype", DType::Complex64));
-    samples.differs_as(Nansum, &[READ_AFTER_WRITTEN, departures::reduce::NOT_FINITE]);
-    samples.differs(
-        Nansum,
-        Difference {
-            id: "sums-of-nothing-are-checked",
-            what: "torch refuses complex sums, and to write the sum of floats to an output of other numbers, where there are \
-                   elements; here also where there are none",
-            why: "whether a program is right must not depend on its data",
-            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
-            when: |seen| {
-                let is_nothing = seen.tensor("self").is_some_and(Operand::is_empty);
-                let words = ["expected a floating-point one as `self`", "expected one that is not complex"];
-                is_nothing && words.into_iter().any(|words| seen.we_refuse(words))
-            },
-            directed: Some(Directed {
-                operator: "aten::nansum.out",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::F32, &[0], &[]).into()),
-                        ("out", Operand::rows(1, DType::I8, &[], &[0.0]).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-    samples.rounds(Nansum, Roundings::all(Rounding::Sum(4)));
-}
-
-/// Of numbers, and of some that are missing.
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let wide = if dtype.is_floating_point() { DType::F64 } else { DType::I32 };
-    let mut all = make::over_dims(dtype);
-    all.push(given(make::numbers(dtype, &[2, 3], 0)).named("dtype", wide));
-    if dtype.is_floating_point() {
-        let nan = f64::NAN;
-        let missing = given(Plain::of(dtype, &[2, 3], &[1.0, nan, 4.0, nan, nan, nan]));
-        all.push(missing.clone().and(vec![1]).named("dtype", DType::Bool));
-        all.extend([missing.clone(), missing.clone().and(vec![1]), missing.and(vec![0]).and(true)]);
-    }
-    all
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let dtype = total::expected_dtype(it, x)?;
-    let (dims, keepdim) = (it.option::<Vec<i64>>("dim")?, it.option("keepdim")?.unwrap_or(false));
-    let zero = Plain::number(dtype, 0).at(&[]);
-    let total = |elements: &[Scalar]| {
-        let numbers = elements.iter().filter(|element| !element.to_complex().re.is_nan());
-        numbers.fold(zero, |sum, element| number::plus(sum, naive::convert(*element, dtype)))
-    };
-    Ok(x.reduced(dims.as_deref(), keepdim, dtype, total).into())
-}
-
 fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {
     pointwise::check_ordered(&[input])?;
     let dtype = reduce::sum_dtype(input.dtype(), dtype);
@@ -134,5 +72,73 @@ fn cpu(
         }
         true => reduce::sum_of_numbers(out, input, dims, out.dtype()),
         false => reduce::sum(out, input, dims, out.dtype()),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(Nansum, ORDERED, inputs, reference)
+            .tolerance(4.0)
+            .output_decides()
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
+            .refuses("complex", given(make::numbers(DType::F32, &[2], 0)).named("dtype", DType::Complex64));
+        samples.differs_as(Nansum, &[READ_AFTER_WRITTEN, departures::reduce::NOT_FINITE]);
+        samples.differs(
+            Nansum,
+            Difference {
+                id: "sums-of-nothing-are-checked",
+                what: "torch refuses complex sums, and to write the sum of floats to an output of other numbers, where there are \
+                       elements; here also where there are none",
+                why: "whether a program is right must not depend on its data",
+                test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
+                when: |seen| {
+                    let is_nothing = seen.tensor("self").is_some_and(Operand::is_empty);
+                    let words = ["expected a floating-point one as `self`", "expected one that is not complex"];
+                    is_nothing && words.into_iter().any(|words| seen.we_refuse(words))
+                },
+                directed: Some(Directed {
+                    operator: "aten::nansum.out",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::F32, &[0], &[]).into()),
+                            ("out", Operand::rows(1, DType::I8, &[], &[0.0]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+        samples.rounds(Nansum, Roundings::all(Rounding::Sum(4)));
+    }
+
+    /// Of numbers, and of some that are missing.
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let wide = if dtype.is_floating_point() { DType::F64 } else { DType::I32 };
+        let mut all = make::over_dims(dtype);
+        all.push(given(make::numbers(dtype, &[2, 3], 0)).named("dtype", wide));
+        if dtype.is_floating_point() {
+            let nan = f64::NAN;
+            let missing = given(Plain::of(dtype, &[2, 3], &[1.0, nan, 4.0, nan, nan, nan]));
+            all.push(missing.clone().and(vec![1]).named("dtype", DType::Bool));
+            all.extend([missing.clone(), missing.clone().and(vec![1]), missing.and(vec![0]).and(true)]);
+        }
+        all
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let dtype = total::samples::expected_dtype(it, x)?;
+        let (dims, keepdim) = (it.option::<Vec<i64>>("dim")?, it.option("keepdim")?.unwrap_or(false));
+        let zero = Plain::number(dtype, 0).at(&[]);
+        let total = |elements: &[Scalar]| {
+            let numbers = elements.iter().filter(|element| !element.to_complex().re.is_nan());
+            numbers.fold(zero, |sum, element| number::plus(sum, naive::convert(*element, dtype)))
+        };
+        Ok(x.reduced(dims.as_deref(), keepdim, dtype, total).into())
     }
 }

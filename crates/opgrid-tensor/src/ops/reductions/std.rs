@@ -43,52 +43,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-/// Of spreads.
-pub(super) const CORRECTIONS: Difference = Difference {
-    id: "spreads-into-complex-outputs",
-    what: "torch has no kernel that writes real spreads to complex outputs, and takes complex \
-               corrections without an imaginary part; here real results convert to complex ones, and \
-               corrections are real",
-    why: "one rule for all outputs",
-    test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-    when: |seen| {
-        seen.torch_refuses("not implemented for 'Complex") || seen.we_refuse("argument `correction`")
-    },
-    directed: Some(Directed {
-        operator: "aten::var.correction",
-        arguments: || {
-            vec![
-                ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
-                ("dim", Argument::None),
-                ("correction", Scalar::Complex(Complex64::new(1.0, 0.0)).into()),
-            ]
-        },
-        needs: None,
-    }),
-};
-
-/// Of roots of spreads.
-pub(super) const OF_LARGE_NUMBERS: Difference = Difference {
-    id: "spreads-of-large-numbers",
-    what: "torch rounds variances to the dtype before it takes the root, and those of both parts of complex numbers before it \
-           adds them, so that standard deviations become infinite, or NaN, whose squares leave the range; here they are in range",
-    why: "the mathematical result",
-    test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "deviations_of_large_numbers"),
-    when: |seen| {
-        let leaves = |dtype: DType, ours: f64| {
-            let largest = crate::tensor::finfo(dtype).map_or(f64::MAX, |limits| limits.max);
-            !ours.is_finite() || ours >= 0.9 * largest.sqrt()
-        };
-        seen.each(|(dtype, ours, torch)| !torch.is_finite() && leaves(*dtype, ours.re))
-    },
-    directed: None,
-};
-
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs_as(Std, &[CORRECTIONS, OF_LARGE_NUMBERS]);
-    spread::samples(samples, (Std, StdDim, StdCorrection), f64::sqrt);
-}
-
 impl Tensor {
     /// The standard deviation over dimensions, all if none is named: the sum of squares is divided by the number of elements less
     /// `correction`.
@@ -98,5 +52,57 @@ impl Tensor {
     /// Those of [`StdCorrection`].
     pub fn std(&self, dim: &[i64], correction: impl Into<Scalar>, keepdim: bool) -> Result<Self> {
         StdCorrection.call(self, Some(dim), Some(correction.into()), keepdim)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    /// Of spreads.
+    pub(crate) const CORRECTIONS: Difference = Difference {
+        id: "spreads-into-complex-outputs",
+        what: "torch has no kernel that writes real spreads to complex outputs, and takes complex \
+                   corrections without an imaginary part; here real results convert to complex ones, and \
+                   corrections are real",
+        why: "one rule for all outputs",
+        test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| {
+            seen.torch_refuses("not implemented for 'Complex") || seen.we_refuse("argument `correction`")
+        },
+        directed: Some(Directed {
+            operator: "aten::var.correction",
+            arguments: || {
+                vec![
+                    ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
+                    ("dim", Argument::None),
+                    ("correction", Scalar::Complex(Complex64::new(1.0, 0.0)).into()),
+                ]
+            },
+            needs: None,
+        }),
+    };
+
+    /// Of roots of spreads.
+    pub(crate) const OF_LARGE_NUMBERS: Difference = Difference {
+        id: "spreads-of-large-numbers",
+        what: "torch rounds variances to the dtype before it takes the root, and those of both parts of complex numbers before it \
+               adds them, so that standard deviations become infinite, or NaN, whose squares leave the range; here they are in range",
+        why: "the mathematical result",
+        test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "deviations_of_large_numbers"),
+        when: |seen| {
+            let leaves = |dtype: DType, ours: f64| {
+                let largest = crate::tensor::finfo(dtype).map_or(f64::MAX, |limits| limits.max);
+                !ours.is_finite() || ours >= 0.9 * largest.sqrt()
+            };
+            seen.each(|(dtype, ours, torch)| !torch.is_finite() && leaves(*dtype, ours.re))
+        },
+        directed: None,
+    };
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs_as(Std, &[CORRECTIONS, OF_LARGE_NUMBERS]);
+        spread::samples::collect(samples, (Std, StdDim, StdCorrection), f64::sqrt);
     }
 }

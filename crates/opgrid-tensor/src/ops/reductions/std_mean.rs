@@ -42,7 +42,14 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs_as(StdMean, &[super::std::CORRECTIONS, super::std::OF_LARGE_NUMBERS]);
-    spread::samples_with_average(samples, (StdMean, StdMeanDim, StdMeanCorrection), f64::sqrt);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::reductions::std;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs_as(StdMean, &[std::samples::CORRECTIONS, std::samples::OF_LARGE_NUMBERS]);
+        spread::samples::with_average(samples, (StdMean, StdMeanDim, StdMeanCorrection), f64::sqrt);
+    }
 }

@@ -51,29 +51,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let in_f64 = |dtype| make::and_named(make::unary_numbers(dtype), "dtype", DType::F64);
-    samples.of(Sum, ANY, in_f64, reference).tolerance(4.0);
-    samples
-        .of(SumDim, ANY, |dtype| make::and_named(make::over_dims(dtype), "dtype", DType::F64), reference)
-        .tolerance(4.0)
-        .output_decides()
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
-        .refuses("multiple times", given(make::numbers(DType::F32, &[2, 3], 0)).and([1, -1].to_vec()));
-    samples.differs_as(SumDim, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
-    samples.rounds(SumDim, Roundings::all(Rounding::Sum(2)));
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let dtype = total::expected_dtype(it, x)?;
-    let dims: Option<Vec<i64>> = it.option("dim")?;
-    let keepdim = it.option("keepdim")?.unwrap_or(false);
-    let zero = Plain::number(dtype, 0).at(&[]);
-    let total = |elements: &[Scalar]| elements.iter().fold(zero, |sum, element| number::plus(sum, *element));
-    Ok(x.to(dtype).reduced(dims.as_deref(), keepdim, dtype, total).into())
-}
-
 fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {
     let dtype = reduce::sum_dtype(input.dtype(), dtype);
     reduce::shape(input.spec()?, dim.unwrap_or(&[]), keepdim, dtype)
@@ -116,5 +93,35 @@ impl Tensor {
     /// Those of [`Sum`].
     pub fn sum(&self) -> Result<Self> {
         Sum.call(self, None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let in_f64 = |dtype| make::and_named(make::unary_numbers(dtype), "dtype", DType::F64);
+        samples.of(Sum, ANY, in_f64, reference).tolerance(4.0);
+        samples
+            .of(SumDim, ANY, |dtype| make::and_named(make::over_dims(dtype), "dtype", DType::F64), reference)
+            .tolerance(4.0)
+            .output_decides()
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
+            .refuses("multiple times", given(make::numbers(DType::F32, &[2, 3], 0)).and([1, -1].to_vec()));
+        samples.differs_as(SumDim, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
+        samples.rounds(SumDim, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let dtype = total::samples::expected_dtype(it, x)?;
+        let dims: Option<Vec<i64>> = it.option("dim")?;
+        let keepdim = it.option("keepdim")?.unwrap_or(false);
+        let zero = Plain::number(dtype, 0).at(&[]);
+        let total =
+            |elements: &[Scalar]| elements.iter().fold(zero, |sum, element| number::plus(sum, *element));
+        Ok(x.to(dtype).reduced(dims.as_deref(), keepdim, dtype, total).into())
     }
 }

@@ -42,11 +42,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(Var, super::std::CORRECTIONS);
-    spread::samples(samples, (Var, VarDim, VarCorrection), |variance| variance);
-}
-
 impl Tensor {
     /// The variance over dimensions, all if none is named: the sum of squares is divided by the number of elements less
     /// `correction`.
@@ -56,5 +51,17 @@ impl Tensor {
     /// Those of [`VarCorrection`].
     pub fn var(&self, dim: &[i64], correction: impl Into<Scalar>, keepdim: bool) -> Result<Self> {
         VarCorrection.call(self, Some(dim), Some(correction.into()), keepdim)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::reductions::std;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(Var, std::samples::CORRECTIONS);
+        spread::samples::collect(samples, (Var, VarDim, VarCorrection), |variance| variance);
     }
 }

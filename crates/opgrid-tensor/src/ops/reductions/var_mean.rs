@@ -41,7 +41,14 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(VarMean, super::std::CORRECTIONS);
-    spread::samples_with_average(samples, (VarMean, VarMeanDim, VarMeanCorrection), |variance| variance);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::reductions::std;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(VarMean, std::samples::CORRECTIONS);
+        spread::samples::with_average(samples, (VarMean, VarMeanDim, VarMeanCorrection), |variance| variance);
+    }
 }

@@ -11,7 +11,7 @@
 //! - Errors: a `size` of another length or with negative numbers, a `theta` of another shape.
 //! - Source: torch.nn.functional.affine_grid, PyTorch 2.15.
 
-use crate::ops::kinds::images::{FLOATS, check_float};
+use crate::ops::kinds::images::check_float;
 use crate::ops::prelude::*;
 use crate::ops::{Bmm, Expand, Linspace, Reshape, Stack, TransposeInt, Zeros};
 
@@ -100,58 +100,65 @@ fn repeated(size: &[i64], align_corners: bool, dtype: DType, device: Device) -> 
     Expand.call(&flat, &sizes, false)
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[1, 2, 3], 0);
-    samples
-        .of(AffineGridGenerator, FLOATS, inputs, reference)
-        .tolerance(32.0)
-        .refuses("expected four numbers", given(x.clone()).and(vec![1, 1, 2]).and(true))
-        .refuses("no negative numbers", given(x.clone()).and(vec![1, 1, 2, -1]).and(true))
-        .refuses("argument `theta`", given(x).and(vec![2, 1, 2, 2]).and(true));
-    samples.rounds(AffineGridGenerator, Roundings::all(Rounding::Sum(8)));
-    samples.differs(
-        AffineGridGenerator,
-        Difference {
-            id: "grids-of-floats",
-            what: "torch makes grids of integers, which have no place between two elements; here they are \
-               refused",
-            why: "a grid of integers is a mistake that nobody notices",
-            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("expected a floating-point dtype"),
-            directed: None,
-        },
-    );
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::images::FLOATS;
+    use crate::samples::prelude::*;
 
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], &[i64]); 5] = [
-        (&[2, 2, 3], &[2, 3, 2, 4]),
-        (&[1, 3, 4], &[1, 1, 2, 3, 2]),
-        (&[1, 2, 3], &[1, 1, 1, 3]),
-        (&[0, 2, 3], &[0, 1, 2, 3]),
-        (&[2, 2, 3], &[2, 1, 0, 3]),
-    ];
-    let one = |(theta, size): &(&[i64], &[i64])| {
-        let sample = given(make::numbers(dtype, theta, 1)).and(size.to_vec());
-        [sample.clone().and(false), sample.and(true)]
-    };
-    cases.iter().flat_map(one).collect()
-}
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[1, 2, 3], 0);
+        samples
+            .of(AffineGridGenerator, FLOATS, inputs, reference)
+            .tolerance(32.0)
+            .refuses("expected four numbers", given(x.clone()).and(vec![1, 1, 2]).and(true))
+            .refuses("no negative numbers", given(x.clone()).and(vec![1, 1, 2, -1]).and(true))
+            .refuses("argument `theta`", given(x).and(vec![2, 1, 2, 2]).and(true));
+        samples.rounds(AffineGridGenerator, Roundings::all(Rounding::Sum(8)));
+        samples.differs(
+            AffineGridGenerator,
+            Difference {
+                id: "grids-of-floats",
+                what: "torch makes grids of integers, which have no place between two elements; here they are \
+                   refused",
+                why: "a grid of integers is a mistake that nobody notices",
+                test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                when: |seen| seen.we_refuse("expected a floating-point dtype"),
+                directed: None,
+            },
+        );
+    }
 
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (theta, size): (_, Vec<i64>) = (it.tensor("theta")?, it.value("size")?);
-    let align: bool = it.value("align_corners")?;
-    let (images, dims) = (&size[2..], size.len() - 2);
-    let sizes = [&size[..1], images, &[dims as i64]].concat();
-    Ok(Plain::from_fn(theta.dtype(), &sizes, |position| {
-        let at = |dim: usize| match (images[dims - 1 - dim], position[dims - dim]) {
-            (1, _) => 0.0,
-            (size, place) if align => 2.0 * place as f64 / (size - 1) as f64 - 1.0,
-            (size, place) => (2.0 * place as f64 + 1.0) / size as f64 - 1.0,
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], &[i64]); 5] = [
+            (&[2, 2, 3], &[2, 3, 2, 4]),
+            (&[1, 3, 4], &[1, 1, 2, 3, 2]),
+            (&[1, 2, 3], &[1, 1, 1, 3]),
+            (&[0, 2, 3], &[0, 1, 2, 3]),
+            (&[2, 2, 3], &[2, 1, 0, 3]),
+        ];
+        let one = |(theta, size): &(&[i64], &[i64])| {
+            let sample = given(make::numbers(dtype, theta, 1)).and(size.to_vec());
+            [sample.clone().and(false), sample.and(true)]
         };
-        let weight = |column: i64| theta.at(&[position[0], position[dims + 1], column]).to_complex().re;
-        let sum: f64 = (0..dims).map(|dim| at(dim) * weight(dim as i64)).sum();
-        Scalar::Float(sum + weight(dims as i64))
-    })
-    .into())
+        cases.iter().flat_map(one).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (theta, size): (_, Vec<i64>) = (it.tensor("theta")?, it.value("size")?);
+        let align: bool = it.value("align_corners")?;
+        let (images, dims) = (&size[2..], size.len() - 2);
+        let sizes = [&size[..1], images, &[dims as i64]].concat();
+        Ok(Plain::from_fn(theta.dtype(), &sizes, |position| {
+            let at = |dim: usize| match (images[dims - 1 - dim], position[dims - dim]) {
+                (1, _) => 0.0,
+                (size, place) if align => 2.0 * place as f64 / (size - 1) as f64 - 1.0,
+                (size, place) => (2.0 * place as f64 + 1.0) / size as f64 - 1.0,
+            };
+            let weight = |column: i64| theta.at(&[position[0], position[dims + 1], column]).to_complex().re;
+            let sum: f64 = (0..dims).map(|dim| at(dim) * weight(dim as i64)).sum();
+            Scalar::Float(sum + weight(dims as i64))
+        })
+        .into())
+    }
 }

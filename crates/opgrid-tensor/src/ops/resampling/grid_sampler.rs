@@ -14,7 +14,7 @@
 
 use crate::kernels::sampling::{Beyond, Interpolation, Sampling, sample};
 use crate::layers::autograd::Recorder;
-use crate::ops::kinds::images::{FLOATS, check_float};
+use crate::ops::kinds::images::check_float;
 use crate::ops::kinds::sampling::Sampled;
 use crate::ops::prelude::*;
 
@@ -133,170 +133,177 @@ fn cpu(input: &Tensor, grid: &Tensor, sampling: Sampling, out: &Tensor) -> Resul
     with_dtype!(input.dtype(), T: Float => sample::<T>(out, input, grid, image, dims, sampling))
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(GridSampler, FLOATS, |dtype| [inputs(dtype, 2), inputs(dtype, 3)].concat(), reference)
-        .tolerance(64.0);
-    let x = |sizes: &[i64]| make::numbers(DType::F32, sizes, 0);
-    let refused = |grid: &[i64], mode: i64, padding: i64| {
-        given(x(&[1, 2, 3, 3])).and(x(grid)).and(mode).and(padding).and(false)
-    };
-    samples
-        .of(GridSampler2d, FLOATS, |dtype| inputs(dtype, 2), reference)
-        .tolerance(64.0)
-        .refuses("argument `grid`", refused(&[2, 2, 2, 2], 0, 0))
-        .refuses("argument `grid`", refused(&[1, 2, 2, 3], 0, 0))
-        .refuses("`interpolation_mode` is 3", refused(&[1, 2, 2, 2], 3, 0))
-        .refuses("`padding_mode` is -1", refused(&[1, 2, 2, 2], 0, -1));
-    samples
-        .of(GridSampler3d, FLOATS, |dtype| inputs(dtype, 3), reference)
-        .tolerance(64.0)
-        .refuses("`interpolation_mode` is 2", {
-            given(x(&[1, 1, 2, 2, 2])).and(x(&[1, 1, 1, 1, 3])).and(2).and(0).and(false)
-        });
-    samples.rounds(GridSampler, Roundings::all(Rounding::Sum(8)));
-    samples.rounds(GridSampler2d, Roundings::all(Rounding::Sum(8)));
-    samples.rounds(GridSampler3d, Roundings::all(Rounding::Sum(8)));
-    samples.differs(GridSampler, NARROW_PLACES);
-    samples.differs(GridSampler2d, NARROW_PLACES);
-    samples.differs(GridSampler3d, NARROW_PLACES);
-    samples.differs(GridSampler, MODES);
-    samples.differs(GridSampler2d, MODES);
-    samples.differs(GridSampler3d, MODES);
-}
-
-const NARROW_PLACES: Difference = Difference {
-    id: "places-of-16-bit-floats",
-    what: "torch computes places of 16-bit floats in 16 bits, in volumes and in images of some strides, which may round to the next \
-           element; here in single precision",
-    why: "the answer does not depend on the layout",
-    test: ("opgrid-tensor/tests/all/differences/computed.rs", "places_in_volumes_are_those_of_images"),
-    when: |seen| seen.each(|(dtype, ..)| matches!(dtype, DType::F16 | DType::BF16)),
-    directed: None,
-};
-
-const MODES: Difference = Difference {
-    id: "modes-of-grids-are-checked",
-    what: "torch gives what is left in memory, or zeros, for modes of grid_sampler that are not there; here they are \
-           refused",
-    why: "a wrong mode is a mistake that nobody notices",
-    test: ("opgrid-tensor/tests/all/images.rs", "modes_of_grids_are_checked"),
-    when: |seen| seen.we_refuse("_mode` is"),
-    directed: Some(Directed {
-        operator: "aten::grid_sampler_3d",
-        arguments: || {
-            vec![
-                ("input", Operand::rows(0, DType::F32, &[1, 1, 1, 1, 1], &[1.0]).into()),
-                ("grid", Operand::rows(1, DType::F32, &[1, 1, 1, 1, 3], &[0.0; 3]).into()),
-                ("interpolation_mode", Scalar::Int(2).into()),
-                ("padding_mode", Scalar::Int(0).into()),
-                ("align_corners", Scalar::Bool(false).into()),
-            ]
-        },
-        needs: None,
-    }),
-};
-
-fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
-    let (image, grid) = ([3, 4, 5], [2, 3, 4]);
-    let mut samples = Vec::new();
-    for mode in 0..(if dims == 2 { 3 } else { 2 }) {
-        for padding in 0..3 {
-            for align in [false, true] {
-                let x = make::numbers(dtype, &[&[2, 2], &image[3 - dims..]].concat(), 1);
-                let places = &[&[2], &grid[3 - dims..], &[dims as i64]].concat();
-                // A little beyond the edges, and not on the border between two elements.
-                let at = |k: usize| Scalar::Float(((k * 37 + 5) % 29) as f64 / 16.0 - 0.90625);
-                let count = places.iter().product::<i64>() as usize;
-                let grid = Plain::of(dtype, places, &(0..count).map(at).collect::<Vec<_>>());
-                samples.push(given(x).and(grid).and(mode).and(padding).and(align));
-                // Few enough elements for the checks of gradients.
-                let x = make::numbers(dtype, &[&[1, 1], &[1, 2, 3][3 - dims..]].concat(), 1);
-                let place =
-                    Plain::of(dtype, &[&[1], &[1, 1, 1][3 - dims..], &[dims as i64]].concat(), &[0.25]);
-                samples.push(given(x).and(place).and(mode).and(padding).and(align));
-            }
-        }
-    }
-    let empty = |sizes: &[i64]| make::numbers(dtype, sizes, 1);
-    let (none, grid) =
-        ([&[0, 2], &image[3 - dims..]].concat(), [&[0], &grid[3 - dims..], &[dims as i64]].concat());
-    samples.push(given(empty(&none)).and(empty(&grid)).and(0).and(0).and(false));
-    samples
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, grid) = (it.tensor("input")?, it.tensor("grid")?);
-    let [mode, padding]: [i64; 2] = [it.value("interpolation_mode")?, it.value("padding_mode")?];
-    let align: bool = it.value("align_corners")?;
-    let dims = x.sizes().len() - 2;
-    let sizes = [&x.sizes()[..2], &grid.sizes()[1..=dims]].concat();
-    let image = x.sizes()[2..].to_vec();
-    // Steps back into the image until it is there.
-    let mirrored = |mut at: f64, size: i64| {
-        let (low, high) = if align { (0.0, size as f64 - 1.0) } else { (-0.5, size as f64 - 0.5) };
-        while high > low && !(low..=high).contains(&at) {
-            at = if at < low { 2.0 * low - at } else { 2.0 * high - at };
-        }
-        at
-    };
-    let within = |at: f64, size: i64| match padding {
-        0 => at,
-        1 => at.clamp(0.0, size as f64 - 1.0),
-        _ => mirrored(at, size).clamp(0.0, size as f64 - 1.0),
-    };
-    let taps = |at: f64, size: i64| -> Vec<(f64, f64)> {
-        let at = if align {
-            (at + 1.0) / 2.0 * (size as f64 - 1.0)
-        } else {
-            ((at + 1.0) * size as f64 - 1.0) / 2.0
-        };
-        match mode {
-            0 => {
-                let at = within(at, size);
-                vec![
-                    (at.floor(), 1.0 - at.fract().rem_euclid(1.0)),
-                    (at.floor() + 1.0, at.fract().rem_euclid(1.0)),
-                ]
-            }
-            1 => vec![(within(at, size).round_ties_even(), 1.0)],
-            _ => {
-                let weight = |distance: f64| match distance.abs() {
-                    x if x <= 1.0 => 1.25 * x.powi(3) - 2.25 * x.powi(2) + 1.0,
-                    x if x < 2.0 => -0.75 * x.powi(3) + 3.75 * x.powi(2) - 6.0 * x + 3.0,
-                    _ => 0.0,
-                };
-                let tap = |k: i64| {
-                    let element = at.floor() + k as f64;
-                    (within(element, size).floor(), weight(at - element))
-                };
-                (-1..=2).map(tap).collect()
-            }
-        }
-    };
-    Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
-        let along: Vec<_> = (0..dims)
-            .map(|dim| {
-                let place = [&position[..1], &position[2..], &[(dims - 1 - dim) as i64]].concat();
-                taps(grid.at(&place).to_complex().re, image[dim])
-            })
-            .collect();
-        let counts: Vec<i64> = along.iter().map(|taps| taps.len() as i64).collect();
-        let products = naive::positions(&counts).map(|chosen| {
-            let chosen: Vec<_> = chosen.iter().zip(&along).map(|(k, taps)| taps[*k as usize]).collect();
-            let weight: f64 = chosen.iter().map(|(_, weight)| weight).product();
-            let at: Vec<i64> = chosen.iter().map(|(at, _)| *at as i64).collect();
-            let inside = at.iter().zip(&image).all(|(at, size)| (0..*size).contains(at));
-            if inside { x.at(&[&position[..2], &at].concat()).to_complex().re * weight } else { 0.0 }
-        });
-        Scalar::Float(products.sum())
-    })
-    .into())
-}
-
 fn derivative(d: &Recorder<'_>, [input, grid]: [&Tensor; 2], sampling: Sampling) -> Result<()> {
     d.together([Some(input), Some(grid)], [Some(input), Some(grid)], move |grads, kept, needs| {
         let (Some(grad), [Some(input), Some(grid)]) = (grads.of(0), kept) else { return Ok([None, None]) };
         Sampled { input, grid, sampling }.gradients(grad, needs)
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::images::FLOATS;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(GridSampler, FLOATS, |dtype| [inputs(dtype, 2), inputs(dtype, 3)].concat(), reference)
+            .tolerance(64.0);
+        let x = |sizes: &[i64]| make::numbers(DType::F32, sizes, 0);
+        let refused = |grid: &[i64], mode: i64, padding: i64| {
+            given(x(&[1, 2, 3, 3])).and(x(grid)).and(mode).and(padding).and(false)
+        };
+        samples
+            .of(GridSampler2d, FLOATS, |dtype| inputs(dtype, 2), reference)
+            .tolerance(64.0)
+            .refuses("argument `grid`", refused(&[2, 2, 2, 2], 0, 0))
+            .refuses("argument `grid`", refused(&[1, 2, 2, 3], 0, 0))
+            .refuses("`interpolation_mode` is 3", refused(&[1, 2, 2, 2], 3, 0))
+            .refuses("`padding_mode` is -1", refused(&[1, 2, 2, 2], 0, -1));
+        samples
+            .of(GridSampler3d, FLOATS, |dtype| inputs(dtype, 3), reference)
+            .tolerance(64.0)
+            .refuses("`interpolation_mode` is 2", {
+                given(x(&[1, 1, 2, 2, 2])).and(x(&[1, 1, 1, 1, 3])).and(2).and(0).and(false)
+            });
+        samples.rounds(GridSampler, Roundings::all(Rounding::Sum(8)));
+        samples.rounds(GridSampler2d, Roundings::all(Rounding::Sum(8)));
+        samples.rounds(GridSampler3d, Roundings::all(Rounding::Sum(8)));
+        samples.differs(GridSampler, NARROW_PLACES);
+        samples.differs(GridSampler2d, NARROW_PLACES);
+        samples.differs(GridSampler3d, NARROW_PLACES);
+        samples.differs(GridSampler, MODES);
+        samples.differs(GridSampler2d, MODES);
+        samples.differs(GridSampler3d, MODES);
+    }
+
+    const NARROW_PLACES: Difference = Difference {
+        id: "places-of-16-bit-floats",
+        what: "torch computes places of 16-bit floats in 16 bits, in volumes and in images of some strides, which may round to the next \
+               element; here in single precision",
+        why: "the answer does not depend on the layout",
+        test: ("opgrid-tensor/tests/all/differences/computed.rs", "places_in_volumes_are_those_of_images"),
+        when: |seen| seen.each(|(dtype, ..)| matches!(dtype, DType::F16 | DType::BF16)),
+        directed: None,
+    };
+
+    const MODES: Difference = Difference {
+        id: "modes-of-grids-are-checked",
+        what: "torch gives what is left in memory, or zeros, for modes of grid_sampler that are not there; here they are \
+               refused",
+        why: "a wrong mode is a mistake that nobody notices",
+        test: ("opgrid-tensor/tests/all/images.rs", "modes_of_grids_are_checked"),
+        when: |seen| seen.we_refuse("_mode` is"),
+        directed: Some(Directed {
+            operator: "aten::grid_sampler_3d",
+            arguments: || {
+                vec![
+                    ("input", Operand::rows(0, DType::F32, &[1, 1, 1, 1, 1], &[1.0]).into()),
+                    ("grid", Operand::rows(1, DType::F32, &[1, 1, 1, 1, 3], &[0.0; 3]).into()),
+                    ("interpolation_mode", Scalar::Int(2).into()),
+                    ("padding_mode", Scalar::Int(0).into()),
+                    ("align_corners", Scalar::Bool(false).into()),
+                ]
+            },
+            needs: None,
+        }),
+    };
+
+    fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
+        let (image, grid) = ([3, 4, 5], [2, 3, 4]);
+        let mut samples = Vec::new();
+        for mode in 0..(if dims == 2 { 3 } else { 2 }) {
+            for padding in 0..3 {
+                for align in [false, true] {
+                    let x = make::numbers(dtype, &[&[2, 2], &image[3 - dims..]].concat(), 1);
+                    let places = &[&[2], &grid[3 - dims..], &[dims as i64]].concat();
+                    // A little beyond the edges, and not on the border between two elements.
+                    let at = |k: usize| Scalar::Float(((k * 37 + 5) % 29) as f64 / 16.0 - 0.90625);
+                    let count = places.iter().product::<i64>() as usize;
+                    let grid = Plain::of(dtype, places, &(0..count).map(at).collect::<Vec<_>>());
+                    samples.push(given(x).and(grid).and(mode).and(padding).and(align));
+                    // Few enough elements for the checks of gradients.
+                    let x = make::numbers(dtype, &[&[1, 1], &[1, 2, 3][3 - dims..]].concat(), 1);
+                    let place =
+                        Plain::of(dtype, &[&[1], &[1, 1, 1][3 - dims..], &[dims as i64]].concat(), &[0.25]);
+                    samples.push(given(x).and(place).and(mode).and(padding).and(align));
+                }
+            }
+        }
+        let empty = |sizes: &[i64]| make::numbers(dtype, sizes, 1);
+        let (none, grid) =
+            ([&[0, 2], &image[3 - dims..]].concat(), [&[0], &grid[3 - dims..], &[dims as i64]].concat());
+        samples.push(given(empty(&none)).and(empty(&grid)).and(0).and(0).and(false));
+        samples
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, grid) = (it.tensor("input")?, it.tensor("grid")?);
+        let [mode, padding]: [i64; 2] = [it.value("interpolation_mode")?, it.value("padding_mode")?];
+        let align: bool = it.value("align_corners")?;
+        let dims = x.sizes().len() - 2;
+        let sizes = [&x.sizes()[..2], &grid.sizes()[1..=dims]].concat();
+        let image = x.sizes()[2..].to_vec();
+        // Steps back into the image until it is there.
+        let mirrored = |mut at: f64, size: i64| {
+            let (low, high) = if align { (0.0, size as f64 - 1.0) } else { (-0.5, size as f64 - 0.5) };
+            while high > low && !(low..=high).contains(&at) {
+                at = if at < low { 2.0 * low - at } else { 2.0 * high - at };
+            }
+            at
+        };
+        let within = |at: f64, size: i64| match padding {
+            0 => at,
+            1 => at.clamp(0.0, size as f64 - 1.0),
+            _ => mirrored(at, size).clamp(0.0, size as f64 - 1.0),
+        };
+        let taps = |at: f64, size: i64| -> Vec<(f64, f64)> {
+            let at = if align {
+                (at + 1.0) / 2.0 * (size as f64 - 1.0)
+            } else {
+                ((at + 1.0) * size as f64 - 1.0) / 2.0
+            };
+            match mode {
+                0 => {
+                    let at = within(at, size);
+                    vec![
+                        (at.floor(), 1.0 - at.fract().rem_euclid(1.0)),
+                        (at.floor() + 1.0, at.fract().rem_euclid(1.0)),
+                    ]
+                }
+                1 => vec![(within(at, size).round_ties_even(), 1.0)],
+                _ => {
+                    let weight = |distance: f64| match distance.abs() {
+                        x if x <= 1.0 => 1.25 * x.powi(3) - 2.25 * x.powi(2) + 1.0,
+                        x if x < 2.0 => -0.75 * x.powi(3) + 3.75 * x.powi(2) - 6.0 * x + 3.0,
+                        _ => 0.0,
+                    };
+                    let tap = |k: i64| {
+                        let element = at.floor() + k as f64;
+                        (within(element, size).floor(), weight(at - element))
+                    };
+                    (-1..=2).map(tap).collect()
+                }
+            }
+        };
+        Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+            let along: Vec<_> = (0..dims)
+                .map(|dim| {
+                    let place = [&position[..1], &position[2..], &[(dims - 1 - dim) as i64]].concat();
+                    taps(grid.at(&place).to_complex().re, image[dim])
+                })
+                .collect();
+            let counts: Vec<i64> = along.iter().map(|taps| taps.len() as i64).collect();
+            let products = naive::positions(&counts).map(|chosen| {
+                let chosen: Vec<_> = chosen.iter().zip(&along).map(|(k, taps)| taps[*k as usize]).collect();
+                let weight: f64 = chosen.iter().map(|(_, weight)| weight).product();
+                let at: Vec<i64> = chosen.iter().map(|(at, _)| *at as i64).collect();
+                let inside = at.iter().zip(&image).all(|(at, size)| (0..*size).contains(at));
+                if inside { x.at(&[&position[..2], &at].concat()).to_complex().re * weight } else { 0.0 }
+            });
+            Scalar::Float(products.sum())
+        })
+        .into())
+    }
 }

@@ -198,112 +198,119 @@ impl Movement {
     }
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let refused = |kernel: Vec<i64>, padding: i64| {
-        let x = make::numbers(DType::F32, &[2, 3, 3], 0);
-        given(x).and(kernel).and(vec![1, 1]).and(vec![padding; 2]).and(vec![1, 1])
-    };
-    samples
-        .of(Im2col, TAKEN, inputs, |it| {
-            let x = it.tensor("self")?;
-            let (outer, image) = x.sizes().split_at(x.sizes().len() - 2);
-            let movement = movement_of(it)?;
-            let places = movement.places([image[0], image[1]])?;
-            let [height, width] = movement.kernel;
-            let channels = outer[outer.len() - 1];
-            let sizes =
-                [&outer[..outer.len() - 1], &[channels * height * width, places[0] * places[1]]].concat();
-            Ok(Plain::from_fn(x.dtype(), &sizes, |at| {
-                let (outer, own) = at.split_at(at.len() - 2);
-                match movement.element(own, places[1], [image[0], image[1]]) {
-                    Some(element) => x.at(&[outer, &element].concat()),
-                    None => Scalar::Int(0),
-                }
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let refused = |kernel: Vec<i64>, padding: i64| {
+            let x = make::numbers(DType::F32, &[2, 3, 3], 0);
+            given(x).and(kernel).and(vec![1, 1]).and(vec![padding; 2]).and(vec![1, 1])
+        };
+        samples
+            .of(Im2col, TAKEN, inputs, |it| {
+                let x = it.tensor("self")?;
+                let (outer, image) = x.sizes().split_at(x.sizes().len() - 2);
+                let movement = movement_of(it)?;
+                let places = movement.places([image[0], image[1]])?;
+                let [height, width] = movement.kernel;
+                let channels = outer[outer.len() - 1];
+                let sizes =
+                    [&outer[..outer.len() - 1], &[channels * height * width, places[0] * places[1]]].concat();
+                Ok(Plain::from_fn(x.dtype(), &sizes, |at| {
+                    let (outer, own) = at.split_at(at.len() - 2);
+                    match movement.element(own, places[1], [image[0], image[1]]) {
+                        Some(element) => x.at(&[outer, &element].concat()),
+                        None => Scalar::Int(0),
+                    }
+                })
+                .into())
             })
-            .into())
-        })
-        .refuses("has no place", refused(vec![4, 1], 0))
-        .refuses("argument `kernel_size`", refused(vec![2], 0))
-        .refuses("argument `kernel_size`", refused(vec![0, 2], 0))
-        .refuses("argument `padding`", refused(vec![2, 2], -1));
-    samples
-        .of(Col2im, TAKEN, column_inputs, |it| {
-            let (x, output): (_, Vec<i64>) = (it.tensor("self")?, it.value("output_size")?);
-            let movement = movement_of(it)?;
-            let (outer, columns) = x.sizes().split_at(x.sizes().len() - 2);
-            let [height, width] = movement.kernel;
-            let wide = if x.dtype().is_floating_point() { DType::F64 } else { x.dtype() };
-            let mut sum =
-                Plain::of::<i64>(wide, &[outer, &[columns[0] / (height * width)], &output].concat(), &[]);
-            let places = movement.places([output[0], output[1]])?;
-            for at in naive::positions(x.sizes()) {
-                let (outer, own) = at.split_at(at.len() - 2);
-                let Some(element) = movement.element(own, places[1], [output[0], output[1]]) else {
-                    continue;
-                };
-                let to = [outer, &element].concat();
-                sum.set(&to, number::plus(sum.at(&to), x.at(&at)));
-            }
-            Ok(sum.to(x.dtype()).into())
-        })
-        .tolerance(4.0)
-        .refuses("a column for each", {
-            let x = make::numbers(DType::F32, &[4, 3], 0);
-            given(x).and(vec![3, 3]).and(vec![2, 2]).and(vec![1, 1]).and(vec![0, 0]).and(vec![1, 1])
-        });
-    // Torch rounds each of the sums, of up to as many terms as the window has elements.
-    samples.rounds(Col2im, Roundings::all(Rounding::Sum(16)));
-}
-
-impl Movement {
-    /// Channel, row and column of the image that belong to a row and a column of patches, if they are in the image.
-    fn element(&self, at: &[i64], width: i64, image: [i64; 2]) -> Option<[i64; 3]> {
-        let [_, wide] = self.kernel;
-        let (tap, place) = (at[0] % self.window()?, at[1]);
-        let (tap, place) = ([tap / wide, tap % wide], [place / width, place % width]);
-        let of =
-            |dim: usize| place[dim] * self.stride[dim] + tap[dim] * self.dilation[dim] - self.padding[dim];
-        let (row, column) = (of(0), of(1));
-        let inside = (0..image[0]).contains(&row) && (0..image[1]).contains(&column);
-        inside.then_some([at[0] / self.window()?, row, column])
+            .refuses("has no place", refused(vec![4, 1], 0))
+            .refuses("argument `kernel_size`", refused(vec![2], 0))
+            .refuses("argument `kernel_size`", refused(vec![0, 2], 0))
+            .refuses("argument `padding`", refused(vec![2, 2], -1));
+        samples
+            .of(Col2im, TAKEN, column_inputs, |it| {
+                let (x, output): (_, Vec<i64>) = (it.tensor("self")?, it.value("output_size")?);
+                let movement = movement_of(it)?;
+                let (outer, columns) = x.sizes().split_at(x.sizes().len() - 2);
+                let [height, width] = movement.kernel;
+                let wide = if x.dtype().is_floating_point() { DType::F64 } else { x.dtype() };
+                let mut sum =
+                    Plain::of::<i64>(wide, &[outer, &[columns[0] / (height * width)], &output].concat(), &[]);
+                let places = movement.places([output[0], output[1]])?;
+                for at in naive::positions(x.sizes()) {
+                    let (outer, own) = at.split_at(at.len() - 2);
+                    let Some(element) = movement.element(own, places[1], [output[0], output[1]]) else {
+                        continue;
+                    };
+                    let to = [outer, &element].concat();
+                    sum.set(&to, number::plus(sum.at(&to), x.at(&at)));
+                }
+                Ok(sum.to(x.dtype()).into())
+            })
+            .tolerance(4.0)
+            .refuses("a column for each", {
+                let x = make::numbers(DType::F32, &[4, 3], 0);
+                given(x).and(vec![3, 3]).and(vec![2, 2]).and(vec![1, 1]).and(vec![0, 0]).and(vec![1, 1])
+            });
+        // Torch rounds each of the sums, of up to as many terms as the window has elements.
+        samples.rounds(Col2im, Roundings::all(Rounding::Sum(16)));
     }
-}
 
-fn movement_of(it: &Inputs) -> Result<Movement> {
-    let lists = ["kernel_size", "dilation", "padding", "stride"].map(|name| it.value::<Vec<i64>>(name));
-    let [kernel, dilation, padding, stride] = lists;
-    Movement::new(&kernel?, &dilation?, &padding?, &stride?)
-}
+    impl Movement {
+        /// Channel, row and column of the image that belong to a row and a column of patches, if they are in the image.
+        fn element(&self, at: &[i64], width: i64, image: [i64; 2]) -> Option<[i64; 3]> {
+            let [_, wide] = self.kernel;
+            let (tap, place) = (at[0] % self.window()?, at[1]);
+            let (tap, place) = ([tap / wide, tap % wide], [place / width, place % width]);
+            let of = |dim: usize| {
+                place[dim] * self.stride[dim] + tap[dim] * self.dilation[dim] - self.padding[dim]
+            };
+            let (row, column) = (of(0), of(1));
+            let inside = (0..image[0]).contains(&row) && (0..image[1]).contains(&column);
+            inside.then_some([at[0] / self.window()?, row, column])
+        }
+    }
 
-/// An image, window, dilation, padding and stride.
-type Case = (&'static [i64], [i64; 2], [i64; 2], [i64; 2], [i64; 2]);
+    fn movement_of(it: &Inputs) -> Result<Movement> {
+        let lists = ["kernel_size", "dilation", "padding", "stride"].map(|name| it.value::<Vec<i64>>(name));
+        let [kernel, dilation, padding, stride] = lists;
+        Movement::new(&kernel?, &dilation?, &padding?, &stride?)
+    }
 
-const CASES: [Case; 5] = [
-    (&[2, 3, 4, 5], [2, 3], [1, 1], [0, 0], [1, 1]),
-    (&[2, 5, 6], [2, 2], [2, 1], [1, 0], [1, 2]),
-    (&[1, 1, 3, 3], [3, 3], [1, 1], [1, 2], [2, 3]),
-    (&[0, 2, 3, 3], [2, 2], [1, 1], [0, 0], [1, 1]),
-    (&[1, 2, 1, 4], [1, 1], [1, 1], [0, 0], [1, 1]),
-];
+    /// An image, window, dilation, padding and stride.
+    type Case = (&'static [i64], [i64; 2], [i64; 2], [i64; 2], [i64; 2]);
 
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let one = |(image, kernel, dilation, padding, stride): Case| {
-        let lists = [kernel, dilation, padding, stride];
-        lists.iter().fold(given(make::numbers(dtype, image, 1)), |sample, list| sample.and(list.to_vec()))
-    };
-    CASES.into_iter().map(one).collect()
-}
+    const CASES: [Case; 5] = [
+        (&[2, 3, 4, 5], [2, 3], [1, 1], [0, 0], [1, 1]),
+        (&[2, 5, 6], [2, 2], [2, 1], [1, 0], [1, 2]),
+        (&[1, 1, 3, 3], [3, 3], [1, 1], [1, 2], [2, 3]),
+        (&[0, 2, 3, 3], [2, 2], [1, 1], [0, 0], [1, 1]),
+        (&[1, 2, 1, 4], [1, 1], [1, 1], [0, 0], [1, 1]),
+    ];
 
-fn column_inputs(dtype: DType) -> Vec<Sample> {
-    let one = |(image, kernel, dilation, padding, stride): Case| {
-        let movement = Movement::new(&kernel, &dilation, &padding, &stride).ok()?;
-        let (outer, image) = image.split_at(image.len() - 2);
-        let places = movement.places([image[0], image[1]]).ok()?;
-        let rows = outer[outer.len() - 1] * kernel[0] * kernel[1];
-        let columns = [&outer[..outer.len() - 1], &[rows, places[0] * places[1]]].concat();
-        let first = given(make::numbers(dtype, &columns, 1)).and(image.to_vec());
-        let lists = [kernel, dilation, padding, stride];
-        Some(lists.iter().fold(first, |sample, list| sample.and(list.to_vec())))
-    };
-    CASES.into_iter().filter_map(one).collect()
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let one = |(image, kernel, dilation, padding, stride): Case| {
+            let lists = [kernel, dilation, padding, stride];
+            lists.iter().fold(given(make::numbers(dtype, image, 1)), |sample, list| sample.and(list.to_vec()))
+        };
+        CASES.into_iter().map(one).collect()
+    }
+
+    fn column_inputs(dtype: DType) -> Vec<Sample> {
+        let one = |(image, kernel, dilation, padding, stride): Case| {
+            let movement = Movement::new(&kernel, &dilation, &padding, &stride).ok()?;
+            let (outer, image) = image.split_at(image.len() - 2);
+            let places = movement.places([image[0], image[1]]).ok()?;
+            let rows = outer[outer.len() - 1] * kernel[0] * kernel[1];
+            let columns = [&outer[..outer.len() - 1], &[rows, places[0] * places[1]]].concat();
+            let first = given(make::numbers(dtype, &columns, 1)).and(image.to_vec());
+            let lists = [kernel, dilation, padding, stride];
+            Some(lists.iter().fold(first, |sample, list| sample.and(list.to_vec())))
+        };
+        CASES.into_iter().filter_map(one).collect()
+    }
 }

@@ -148,114 +148,132 @@ fn move_elements(input: &Tensor, from: &[i64], out: &Tensor, to: &[i64], order: 
     elementwise::copy(&out.view(out.geometry().view(to)?)?, &moved)
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(PixelUnshuffle, Difference {
-            id: "images-of-nothing",
-            what: "torch gives an image without elements another shape than others in `pixel_unshuffle`; here \
-               the same",
-            why: "the shape of a result must not depend on the number of elements",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "images_of_nothing"),
-            when: |seen| {
-            let is_empty = seen.inputs().iter().any(|input| input.is_empty());
-            is_empty && matches!(seen.part, Part::Sizes | Part::Strides)
-        },
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(PixelUnshuffle, Difference {
+                id: "images-of-nothing",
+                what: "torch gives an image without elements another shape than others in `pixel_unshuffle`; here \
+                   the same",
+                why: "the shape of a result must not depend on the number of elements",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "images_of_nothing"),
+                when: |seen| {
+                let is_empty = seen.inputs().iter().any(|input| input.is_empty());
+                is_empty && matches!(seen.part, Part::Sizes | Part::Strides)
+            },
+                directed: None,
+            });
+        let orders = Difference {
+            id: "shuffled-volumes-of-any-order",
+            what: "torch refuses stacks of images that lie in the order of volumes; here images may have any strides",
+            why: "the answer does not depend on the layout",
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "shuffled_images_of_any_order"),
+            when: |seen| seen.torch_refuses("Unsupported memory format"),
             directed: None,
-        });
-    let orders = Difference {
-        id: "shuffled-volumes-of-any-order",
-        what: "torch refuses stacks of images that lie in the order of volumes; here images may have any strides",
-        why: "the answer does not depend on the layout",
-        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "shuffled_images_of_any_order"),
-        when: |seen| seen.torch_refuses("Unsupported memory format"),
-        directed: None,
-    };
-    samples.differs(PixelShuffle, orders);
-    samples.differs(PixelUnshuffle, orders);
-    samples.differs(ChannelShuffle, READ_AFTER_WRITTEN);
-    samples.differs(
-        ChannelShuffle,
-        Difference {
-            id: "shuffled-channels-are-new",
-            what: "torch gives a view where the channels of an image are shuffled without moving any; here \
-               always a new tensor",
-            why: "whether a result is a view must not depend on sizes",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "images_of_nothing"),
-            when: |seen| matches!(seen.part, Part::Identity | Part::Strides) || seen.begins_memory_here(),
-            directed: None,
-        },
-    );
-    let x = make::numbers(DType::F32, &[3, 3, 3], 0);
-    samples
-        .of(PixelShuffle, ANY, shuffle_inputs, |it| {
-            let (x, r): (_, i64) = (it.tensor("self")?, it.value("upscale_factor")?);
-            let first = x.sizes().len() - 3;
-            let sizes = [x.sizes()[first] / (r * r), x.sizes()[first + 1] * r, x.sizes()[first + 2] * r];
-            Ok(Plain::from_fn(x.dtype(), &[&x.sizes()[..first], &sizes].concat(), |at| {
-                let (outer, own) = at.split_at(first);
-                let channel = own[0] * r * r + own[1] % r * r + own[2] % r;
-                x.at(&[outer, &[channel, own[1] / r, own[2] / r]].concat())
+        };
+        samples.differs(PixelShuffle, orders);
+        samples.differs(PixelUnshuffle, orders);
+        samples.differs(ChannelShuffle, READ_AFTER_WRITTEN);
+        samples.differs(
+            ChannelShuffle,
+            Difference {
+                id: "shuffled-channels-are-new",
+                what: "torch gives a view where the channels of an image are shuffled without moving any; here \
+                   always a new tensor",
+                why: "whether a result is a view must not depend on sizes",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "images_of_nothing"),
+                when: |seen| matches!(seen.part, Part::Identity | Part::Strides) || seen.begins_memory_here(),
+                directed: None,
+            },
+        );
+        let x = make::numbers(DType::F32, &[3, 3, 3], 0);
+        samples
+            .of(PixelShuffle, ANY, shuffle_inputs, |it| {
+                let (x, r): (_, i64) = (it.tensor("self")?, it.value("upscale_factor")?);
+                let first = x.sizes().len() - 3;
+                let sizes = [x.sizes()[first] / (r * r), x.sizes()[first + 1] * r, x.sizes()[first + 2] * r];
+                Ok(Plain::from_fn(x.dtype(), &[&x.sizes()[..first], &sizes].concat(), |at| {
+                    let (outer, own) = at.split_at(first);
+                    let channel = own[0] * r * r + own[1] % r * r + own[2] % r;
+                    x.at(&[outer, &[channel, own[1] / r, own[2] / r]].concat())
+                })
+                .into())
             })
-            .into())
-        })
-        .refuses("multiple of the square", given(x.clone()).and(2))
-        .refuses("`upscale_factor` is 0", given(x.clone()).and(0))
-        .refuses("multiple of the square", given(x.clone()).and(i64::MAX))
-        .refuses("expected channels", given(x.with_sizes(&[9, 3])).and(1));
-    samples
-        .of(PixelUnshuffle, ANY, unshuffle_inputs, |it| {
-            let (x, r): (_, i64) = (it.tensor("self")?, it.value("downscale_factor")?);
-            let first = x.sizes().len() - 3;
-            let sizes = [x.sizes()[first] * r * r, x.sizes()[first + 1] / r, x.sizes()[first + 2] / r];
-            Ok(Plain::from_fn(x.dtype(), &[&x.sizes()[..first], &sizes].concat(), |at| {
-                let (outer, own) = at.split_at(first);
-                let (down, right) = (own[0] / r % r, own[0] % r);
-                x.at(&[outer, &[own[0] / (r * r), own[1] * r + down, own[2] * r + right]].concat())
+            .refuses("multiple of the square", given(x.clone()).and(2))
+            .refuses("`upscale_factor` is 0", given(x.clone()).and(0))
+            .refuses("multiple of the square", given(x.clone()).and(i64::MAX))
+            .refuses("expected channels", given(x.with_sizes(&[9, 3])).and(1));
+        samples
+            .of(PixelUnshuffle, ANY, unshuffle_inputs, |it| {
+                let (x, r): (_, i64) = (it.tensor("self")?, it.value("downscale_factor")?);
+                let first = x.sizes().len() - 3;
+                let sizes = [x.sizes()[first] * r * r, x.sizes()[first + 1] / r, x.sizes()[first + 2] / r];
+                Ok(Plain::from_fn(x.dtype(), &[&x.sizes()[..first], &sizes].concat(), |at| {
+                    let (outer, own) = at.split_at(first);
+                    let (down, right) = (own[0] / r % r, own[0] % r);
+                    x.at(&[outer, &[own[0] / (r * r), own[1] * r + down, own[2] * r + right]].concat())
+                })
+                .into())
             })
-            .into())
-        })
-        .refuses("multiples of 2", given(x.clone()).and(2))
-        .refuses("`downscale_factor` is -1", given(x.clone()).and(-1));
-    samples
-        .of(ChannelShuffle, ANY, channel_inputs, |it| {
-            let (x, groups): (_, i64) = (it.tensor("self")?, it.value("groups")?);
-            Ok(Plain::from_fn(x.dtype(), x.sizes(), |at| {
-                let channel = at[1] % groups * (x.sizes()[1] / groups) + at[1] / groups;
-                x.at(&[&[at[0], channel], &at[2..]].concat())
+            .refuses("multiples of 2", given(x.clone()).and(2))
+            .refuses("`downscale_factor` is -1", given(x.clone()).and(-1));
+        samples
+            .of(ChannelShuffle, ANY, channel_inputs, |it| {
+                let (x, groups): (_, i64) = (it.tensor("self")?, it.value("groups")?);
+                Ok(Plain::from_fn(x.dtype(), x.sizes(), |at| {
+                    let channel = at[1] % groups * (x.sizes()[1] / groups) + at[1] / groups;
+                    x.at(&[&[at[0], channel], &at[2..]].concat())
+                })
+                .into())
             })
-            .into())
-        })
-        .refuses("expected a divisor", given(x.clone()).and(2))
-        .refuses("expected a batch", given(x.with_sizes(&[9, 3])).and(3));
-}
+            .refuses("expected a divisor", given(x.clone()).and(2))
+            .refuses("expected a batch", given(x.with_sizes(&[9, 3])).and(3));
+    }
 
-fn of(dtype: DType, cases: &[(&[i64], i64)]) -> Vec<Sample> {
-    cases.iter().map(|(sizes, factor)| given(make::numbers(dtype, sizes, 1)).and(*factor)).collect()
-}
+    fn of(dtype: DType, cases: &[(&[i64], i64)]) -> Vec<Sample> {
+        cases.iter().map(|(sizes, factor)| given(make::numbers(dtype, sizes, 1)).and(*factor)).collect()
+    }
 
-fn shuffle_inputs(dtype: DType) -> Vec<Sample> {
-    of(
-        dtype,
-        &[(&[8, 2, 3], 2), (&[2, 9, 2, 1], 3), (&[1, 2, 4, 3, 2], 2), (&[0, 4, 2, 2], 2), (&[2, 2, 3], 1)],
-    )
-}
+    fn shuffle_inputs(dtype: DType) -> Vec<Sample> {
+        of(
+            dtype,
+            &[
+                (&[8, 2, 3], 2),
+                (&[2, 9, 2, 1], 3),
+                (&[1, 2, 4, 3, 2], 2),
+                (&[0, 4, 2, 2], 2),
+                (&[2, 2, 3], 1),
+            ],
+        )
+    }
 
-fn unshuffle_inputs(dtype: DType) -> Vec<Sample> {
-    of(
-        dtype,
-        &[(&[2, 4, 6], 2), (&[2, 1, 6, 3], 3), (&[1, 2, 1, 2, 4], 2), (&[0, 1, 4, 4], 2), (&[2, 2, 3], 1)],
-    )
-}
+    fn unshuffle_inputs(dtype: DType) -> Vec<Sample> {
+        of(
+            dtype,
+            &[
+                (&[2, 4, 6], 2),
+                (&[2, 1, 6, 3], 3),
+                (&[1, 2, 1, 2, 4], 2),
+                (&[0, 1, 4, 4], 2),
+                (&[2, 2, 3], 1),
+            ],
+        )
+    }
 
-fn channel_inputs(dtype: DType) -> Vec<Sample> {
-    of(
-        dtype,
-        &[
-            (&[2, 6, 2, 2], 3),
-            (&[1, 4, 3], 2),
-            (&[2, 4, 1, 2, 3], 4),
-            (&[0, 4, 2], 2),
-            (&[2, 0, 2], 2),
-            (&[1, 3, 2], 1),
-        ],
-    )
+    fn channel_inputs(dtype: DType) -> Vec<Sample> {
+        of(
+            dtype,
+            &[
+                (&[2, 6, 2, 2], 3),
+                (&[1, 4, 3], 2),
+                (&[2, 4, 1, 2, 3], 4),
+                (&[0, 4, 2], 2),
+                (&[2, 0, 2], 2),
+                (&[1, 3, 2], 1),
+            ],
+        )
+    }
 }

@@ -100,84 +100,94 @@ fn cpu(input: &Tensor, resized: &[Resized], (width, filter): Filter, out: &Tenso
     })
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    macro_rules! of {
-        ($operator:ident, $vec:ident, $width:literal, $filter:expr) => {
-            let inputs = |dtype| resampling::both_alignments(dtype, 2, resampling::inputs);
-            samples.of($operator, TAKEN, inputs, |it| reference(it, $width, $filter)).tolerance(64.0);
-            let inputs = |dtype| resampling::both_alignments(dtype, 2, resampling::by_scales);
-            samples.of($vec, TAKEN, inputs, |it| reference(it, $width, $filter)).tolerance(64.0);
-            samples.rounds($operator, Roundings::all(Rounding::Sum(32)));
-            samples.differs_as($operator, DIFFERENCES);
-        };
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        macro_rules! of {
+            ($operator:ident, $vec:ident, $width:literal, $filter:expr) => {
+                let inputs =
+                    |dtype| resampling::samples::both_alignments(dtype, 2, resampling::samples::inputs);
+                samples.of($operator, TAKEN, inputs, |it| reference(it, $width, $filter)).tolerance(64.0);
+                let inputs =
+                    |dtype| resampling::samples::both_alignments(dtype, 2, resampling::samples::by_scales);
+                samples.of($vec, TAKEN, inputs, |it| reference(it, $width, $filter)).tolerance(64.0);
+                samples.rounds($operator, Roundings::all(Rounding::Sum(32)));
+                samples.differs_as($operator, DIFFERENCES);
+            };
+        }
+        of!(UpsampleBilinear2dAa, UpsampleBilinear2dAaVec, 1.0, |x| (1.0 - x).max(0.0));
+        of!(UpsampleBicubic2dAa, UpsampleBicubic2dAaVec, 2.0, |x| match x {
+            x if x < 1.0 => 1.5 * x.powi(3) - 2.5 * x.powi(2) + 1.0,
+            x if x < 2.0 => -0.5 * x.powi(3) + 2.5 * x.powi(2) - 4.0 * x + 2.0,
+            _ => 0.0,
+        });
     }
-    of!(UpsampleBilinear2dAa, UpsampleBilinear2dAaVec, 1.0, |x| (1.0 - x).max(0.0));
-    of!(UpsampleBicubic2dAa, UpsampleBicubic2dAaVec, 2.0, |x| match x {
-        x if x < 1.0 => 1.5 * x.powi(3) - 2.5 * x.powi(2) + 1.0,
-        x if x < 2.0 => -0.5 * x.powi(3) + 2.5 * x.powi(2) - 4.0 * x + 2.0,
-        _ => 0.0,
-    });
-}
 
-const DIFFERENCES: &[Difference] = &[
-    Difference {
-        id: "smooth-images-of-floats",
-        what: "torch resamples bytes without aliasing, by weights of 16 bits; here images are converted to \
-           floats first",
-        why: "weights of 16 bits lose what the filter is for",
-        test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-        when: |seen| seen.we_refuse("expected a floating-point dtype"),
-        directed: None,
-    },
-    Difference {
-        id: "smooth-images-of-any-strides",
-        what: "torch reads images that are not in rows as if they were channels-last, also those that it makes of one column \
-               itself, and writes outputs in rows; here every element has its place",
-        why: "the answer does not depend on the layout",
-        test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-        when: |seen| {
-            let is_apart = |(_, tensor): &(&str, &Operand)| {
-                // Images of one row, column or channel lie in both orders.
-                !tensor.geometry.is_contiguous() || tensor.geometry.sizes().contains(&1)
-            };
-            let last = seen.inputs().first().map_or(0, |input| *input.geometry.sizes().last().unwrap_or(&0));
-            let is_line = match (seen.argument("output_size"), seen.argument("scale_factors")) {
-                (Some(Argument::Ints(sizes)), _) => sizes.contains(&1),
-                (_, Some(Argument::Floats(scales))) => {
-                    scales.last().is_some_and(|scale| (last as f64 * scale) as i64 == 1)
-                }
-                _ => false,
-            };
-            !seen.elements.is_empty() && (is_line || seen.tensors().iter().any(is_apart))
+    const DIFFERENCES: &[Difference] = &[
+        Difference {
+            id: "smooth-images-of-floats",
+            what: "torch resamples bytes without aliasing, by weights of 16 bits; here images are converted to \
+               floats first",
+            why: "weights of 16 bits lose what the filter is for",
+            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| seen.we_refuse("expected a floating-point dtype"),
+            directed: None,
         },
-        directed: None,
-    },
-];
+        Difference {
+            id: "smooth-images-of-any-strides",
+            what: "torch reads images that are not in rows as if they were channels-last, also those that it makes of one column \
+                   itself, and writes outputs in rows; here every element has its place",
+            why: "the answer does not depend on the layout",
+            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+            when: |seen| {
+                let is_apart = |(_, tensor): &(&str, &Operand)| {
+                    // Images of one row, column or channel lie in both orders.
+                    !tensor.geometry.is_contiguous() || tensor.geometry.sizes().contains(&1)
+                };
+                let last =
+                    seen.inputs().first().map_or(0, |input| *input.geometry.sizes().last().unwrap_or(&0));
+                let is_line = match (seen.argument("output_size"), seen.argument("scale_factors")) {
+                    (Some(Argument::Ints(sizes)), _) => sizes.contains(&1),
+                    (_, Some(Argument::Floats(scales))) => {
+                        scales.last().is_some_and(|scale| (last as f64 * scale) as i64 == 1)
+                    }
+                    _ => false,
+                };
+                !seen.elements.is_empty() && (is_line || seen.tensors().iter().any(is_apart))
+            },
+            directed: None,
+        },
+    ];
 
-/// Averages of all elements, of which those beyond the filter weigh nothing.
-fn reference(it: &Inputs, reach: f64, filter: fn(f64) -> f64) -> Result<Expected> {
-    let (x, output, scales) = resampling::arguments(it)?;
-    let align_corners: bool = it.value("align_corners")?;
-    Ok(resampling::naive(x, &output, |dim, place| {
-        let (from, to) = (x.sizes()[dim + 2], output[dim]);
-        let step = match align_corners {
-            true if to > 1 => (from - 1) as f64 / (to - 1) as f64,
-            true => 0.0,
-            false => scales[dim].map_or(from as f64 / to as f64, |scale| 1.0 / scale),
-        };
-        let middle = step * (place as f64 + 0.5);
-        let wide = step.max(1.0);
-        // The elements whose middles lie under the filter, to the nearest half.
-        let (first, end) = ((middle - reach * wide + 0.5) as i64, (middle + reach * wide + 0.5) as i64);
-        let (first, end) = (first.clamp(0, from - 1), end.min(from));
-        let weights: Vec<f64> =
-            (first..end.max(first + 1)).map(|k| filter(((k as f64 + 0.5 - middle) / wide).abs())).collect();
-        let all: f64 = weights.iter().sum();
-        weights
-            .iter()
-            .zip(first..)
-            .map(|(weight, k)| (k, if all == 0.0 { 0.0 } else { weight / all }))
-            .collect()
-    })
-    .into())
+    /// Averages of all elements, of which those beyond the filter weigh nothing.
+    fn reference(it: &Inputs, reach: f64, filter: fn(f64) -> f64) -> Result<Expected> {
+        let (x, output, scales) = resampling::samples::arguments(it)?;
+        let align_corners: bool = it.value("align_corners")?;
+        Ok(resampling::samples::naive(x, &output, |dim, place| {
+            let (from, to) = (x.sizes()[dim + 2], output[dim]);
+            let step = match align_corners {
+                true if to > 1 => (from - 1) as f64 / (to - 1) as f64,
+                true => 0.0,
+                false => scales[dim].map_or(from as f64 / to as f64, |scale| 1.0 / scale),
+            };
+            let middle = step * (place as f64 + 0.5);
+            let wide = step.max(1.0);
+            // The elements whose middles lie under the filter, to the nearest half.
+            let (first, end) = ((middle - reach * wide + 0.5) as i64, (middle + reach * wide + 0.5) as i64);
+            let (first, end) = (first.clamp(0, from - 1), end.min(from));
+            let weights: Vec<f64> = (first..end.max(first + 1))
+                .map(|k| filter(((k as f64 + 0.5 - middle) / wide).abs()))
+                .collect();
+            let all: f64 = weights.iter().sum();
+            weights
+                .iter()
+                .zip(first..)
+                .map(|(weight, k)| (k, if all == 0.0 { 0.0 } else { weight / all }))
+                .collect()
+        })
+        .into())
+    }
 }

@@ -11,9 +11,7 @@
 //! - Source: torch.nn.functional.interpolate, PyTorch 2.15.
 
 use crate::kernels::resampling::resample;
-use crate::ops::kinds::resampling::{
-    self, BYTES_AND_FLOATS, Resized, check_image, of_bytes, output_sizes, scale_at,
-};
+use crate::ops::kinds::resampling::{self, Resized, check_image, of_bytes, output_sizes, scale_at};
 use crate::ops::prelude::*;
 
 operator! {
@@ -58,31 +56,38 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| resampling::both_alignments(dtype, 2, resampling::inputs);
-    samples.of(UpsampleBicubic2d, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
-    let inputs = |dtype| resampling::both_alignments(dtype, 2, resampling::by_scales);
-    samples.of(UpsampleBicubic2dVec, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
-    samples.differs(UpsampleBicubic2d, resampling::BYTES_OF_ANY_STRIDES);
-    // Weights of cubes are rounded in another order.
-    samples.rounds(UpsampleBicubic2d, Roundings::all(Rounding::Sum(32)));
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::resampling::BYTES_AND_FLOATS;
+    use crate::samples::prelude::*;
 
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, output, scales) = resampling::arguments(it)?;
-    let align_corners = it.value("align_corners")?;
-    Ok(resampling::naive(x, &output, |dim, place| {
-        let size = x.sizes()[dim + 2];
-        let scale = scales[dim].filter(|_| size != output[dim]);
-        let at = resampling::naive_place(size, output[dim], scale, align_corners, place);
-        // The weight of an element by its distance, as textbooks have it.
-        let weight = |distance: f64| match distance.abs() {
-            x if x <= 1.0 => 1.25 * x.powi(3) - 2.25 * x.powi(2) + 1.0,
-            x if x < 2.0 => -0.75 * x.powi(3) + 3.75 * x.powi(2) - 6.0 * x + 3.0,
-            _ => 0.0,
-        };
-        let low = at.floor() as i64;
-        (low - 1..=low + 2).map(|k| (k.clamp(0, size - 1), weight(at - k as f64))).collect()
-    })
-    .into())
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| resampling::samples::both_alignments(dtype, 2, resampling::samples::inputs);
+        samples.of(UpsampleBicubic2d, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
+        let inputs = |dtype| resampling::samples::both_alignments(dtype, 2, resampling::samples::by_scales);
+        samples.of(UpsampleBicubic2dVec, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
+        samples.differs(UpsampleBicubic2d, resampling::samples::BYTES_OF_ANY_STRIDES);
+        // Weights of cubes are rounded in another order.
+        samples.rounds(UpsampleBicubic2d, Roundings::all(Rounding::Sum(32)));
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, output, scales) = resampling::samples::arguments(it)?;
+        let align_corners = it.value("align_corners")?;
+        Ok(resampling::samples::naive(x, &output, |dim, place| {
+            let size = x.sizes()[dim + 2];
+            let scale = scales[dim].filter(|_| size != output[dim]);
+            let at = resampling::samples::naive_place(size, output[dim], scale, align_corners, place);
+            // The weight of an element by its distance, as textbooks have it.
+            let weight = |distance: f64| match distance.abs() {
+                x if x <= 1.0 => 1.25 * x.powi(3) - 2.25 * x.powi(2) + 1.0,
+                x if x < 2.0 => -0.75 * x.powi(3) + 3.75 * x.powi(2) - 6.0 * x + 3.0,
+                _ => 0.0,
+            };
+            let low = at.floor() as i64;
+            (low - 1..=low + 2).map(|k| (k.clamp(0, size - 1), weight(at - k as f64))).collect()
+        })
+        .into())
+    }
 }

@@ -13,10 +13,8 @@
 //! - Source: torch.nn.functional.interpolate, PyTorch 2.15.
 
 use crate::kernels::resampling::resample;
-use crate::ops::kinds::images::{FLOATS, check_float};
-use crate::ops::kinds::resampling::{
-    self, BYTES_AND_FLOATS, Resized, check_image, of_bytes, output_sizes, scale_at,
-};
+use crate::ops::kinds::images::check_float;
+use crate::ops::kinds::resampling::{self, Resized, check_image, of_bytes, output_sizes, scale_at};
 use crate::ops::prelude::*;
 
 operator! {
@@ -88,31 +86,43 @@ fn cpu(
     })
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    macro_rules! of {
-        ($dims:literal, $operator:ident, $vec:ident, $dtypes:expr) => {
-            let inputs = |dtype| resampling::both_alignments(dtype, $dims, resampling::inputs);
-            samples.of($operator, $dtypes, inputs, reference).tolerance(16.0);
-            let inputs = |dtype| resampling::both_alignments(dtype, $dims, resampling::by_scales);
-            samples.of($vec, $dtypes, inputs, reference).tolerance(16.0);
-            samples.rounds($operator, Roundings::all(Rounding::Sum(32)));
-        };
-    }
-    of!(1, UpsampleLinear1d, UpsampleLinear1dVec, FLOATS);
-    of!(2, UpsampleBilinear2d, UpsampleBilinear2dVec, BYTES_AND_FLOATS);
-    samples.differs(UpsampleBilinear2d, resampling::BYTES_OF_ANY_STRIDES);
-    of!(3, UpsampleTrilinear3d, UpsampleTrilinear3dVec, FLOATS);
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::images::FLOATS;
+    use crate::ops::kinds::resampling::BYTES_AND_FLOATS;
+    use crate::samples::prelude::*;
 
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, output, scales) = resampling::arguments(it)?;
-    let align_corners = it.value("align_corners")?;
-    Ok(resampling::naive(x, &output, |dim, place| {
-        let size = x.sizes()[dim + 2];
-        let scale = scales[dim].filter(|_| size != output[dim]);
-        let at = resampling::naive_place(size, output[dim], scale, align_corners, place).max(0.0);
-        let (low, upper) = (at.floor() as i64, at.fract());
-        vec![(low.min(size - 1), 1.0 - upper), ((low + 1).min(size - 1), upper)]
-    })
-    .into())
+    pub(crate) fn collect(samples: &mut Samples) {
+        macro_rules! of {
+            ($dims:literal, $operator:ident, $vec:ident, $dtypes:expr) => {
+                let inputs =
+                    |dtype| resampling::samples::both_alignments(dtype, $dims, resampling::samples::inputs);
+                samples.of($operator, $dtypes, inputs, reference).tolerance(16.0);
+                let inputs = |dtype| {
+                    resampling::samples::both_alignments(dtype, $dims, resampling::samples::by_scales)
+                };
+                samples.of($vec, $dtypes, inputs, reference).tolerance(16.0);
+                samples.rounds($operator, Roundings::all(Rounding::Sum(32)));
+            };
+        }
+        of!(1, UpsampleLinear1d, UpsampleLinear1dVec, FLOATS);
+        of!(2, UpsampleBilinear2d, UpsampleBilinear2dVec, BYTES_AND_FLOATS);
+        samples.differs(UpsampleBilinear2d, resampling::samples::BYTES_OF_ANY_STRIDES);
+        of!(3, UpsampleTrilinear3d, UpsampleTrilinear3dVec, FLOATS);
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, output, scales) = resampling::samples::arguments(it)?;
+        let align_corners = it.value("align_corners")?;
+        Ok(resampling::samples::naive(x, &output, |dim, place| {
+            let size = x.sizes()[dim + 2];
+            let scale = scales[dim].filter(|_| size != output[dim]);
+            let at =
+                resampling::samples::naive_place(size, output[dim], scale, align_corners, place).max(0.0);
+            let (low, upper) = (at.floor() as i64, at.fract());
+            vec![(low.min(size - 1), 1.0 - upper), ((low + 1).min(size - 1), upper)]
+        })
+        .into())
+    }
 }

@@ -99,67 +99,73 @@ fn cpu(input: &Tensor, output: &[i64], scales: &[Option<f64>], exact: bool, out:
     with_dtype!(input.dtype(), T: Real => choose::<T>(out.array()?, input.array()?, image, &chosen))
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    macro_rules! of {
-        ($dims:literal, $operator:ident, $vec:ident, $exact:literal) => {
-            samples.of(
-                $operator,
-                TAKEN,
-                |dtype| resampling::inputs(dtype, $dims, &[]),
-                |it| reference(it, $exact),
-            );
-            samples.of(
-                $vec,
-                TAKEN,
-                |dtype| resampling::by_scales(dtype, $dims, &[]),
-                |it| reference(it, $exact),
-            );
-        };
-    }
-    let same = Difference {
-        id: "scales-beside-sizes-that-stay",
-        what: "torch copies an image that keeps its size in `upsample_nearest2d`, whatever scale it is given beside; here the scale counts, as \
-               for lines and volumes",
-        why: "one rule for lines, images and volumes",
-        test: ("opgrid-tensor/tests/all/differences/computed.rs", "scales_count_beside_sizes"),
-        when: |seen| {
-            let Some(input) = seen.tensor("self") else { return false };
-            let Some(Argument::Ints(output)) = seen.argument("output_size") else { return false };
-            input.geometry.sizes().ends_with(output) && !seen.elements.is_empty()
-        },
-        directed: None,
-    };
-    samples.differs(UpsampleNearest2d, same);
-    of!(1, UpsampleNearest1d, UpsampleNearest1dVec, false);
-    of!(2, UpsampleNearest2d, UpsampleNearest2dVec, false);
-    of!(3, UpsampleNearest3d, UpsampleNearest3dVec, false);
-    of!(1, UpsampleNearestExact1d, UpsampleNearestExact1dVec, true);
-    of!(2, UpsampleNearestExact2d, UpsampleNearestExact2dVec, true);
-    of!(3, UpsampleNearestExact3d, UpsampleNearestExact3dVec, true);
-    let x = || given(make::numbers(DType::F32, &[1, 2, 4], 0));
-    let refused = |output: Given, scales: Given| x().and(output).and(scales);
-    let none = || Given::Value(Value::None);
-    samples
-        .of(UpsampleNearest1d, TAKEN, |_| Vec::new(), |it| reference(it, false))
-        .refuses("expected 1 sizes", x().and(vec![2, 2]))
-        .refuses("each 1 at least", x().and(vec![0]))
-        .refuses("expected 3 dimensions", given(make::numbers(DType::F32, &[2, 4], 0)).and(vec![2]));
-    samples
-        .of(UpsampleNearest1dVec, TAKEN, |_| Vec::new(), |it| reference(it, false))
-        .refuses("exactly one", refused(none(), none()))
-        .refuses("exactly one", refused(vec![2].into(), vec![2.0].into()))
-        .refuses("expected 1 numbers", refused(none(), vec![2.0, 2.0].into()))
-        .refuses("beyond 64 bits", refused(none(), vec![1e30].into()))
-        .refuses("beyond 64 bits", refused(none(), vec![f64::NAN].into()));
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
 
-fn reference(it: &Inputs, exact: bool) -> Result<Expected> {
-    let (x, output, scales) = resampling::arguments(it)?;
-    Ok(resampling::naive(x, &output, |dim, place| {
-        let size = x.sizes()[dim + 2];
-        let step = scales[dim].map_or(size as f64 / output[dim] as f64, |scale| 1.0 / scale);
-        let at = (place as f64 + if exact { 0.5 } else { 0.0 }) * step;
-        vec![((at.floor() as i64).min(size - 1), 1.0)]
-    })
-    .into())
+    pub(crate) fn collect(samples: &mut Samples) {
+        macro_rules! of {
+            ($dims:literal, $operator:ident, $vec:ident, $exact:literal) => {
+                samples.of(
+                    $operator,
+                    TAKEN,
+                    |dtype| resampling::samples::inputs(dtype, $dims, &[]),
+                    |it| reference(it, $exact),
+                );
+                samples.of(
+                    $vec,
+                    TAKEN,
+                    |dtype| resampling::samples::by_scales(dtype, $dims, &[]),
+                    |it| reference(it, $exact),
+                );
+            };
+        }
+        let same = Difference {
+            id: "scales-beside-sizes-that-stay",
+            what: "torch copies an image that keeps its size in `upsample_nearest2d`, whatever scale it is given beside; here the scale counts, as \
+                   for lines and volumes",
+            why: "one rule for lines, images and volumes",
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "scales_count_beside_sizes"),
+            when: |seen| {
+                let Some(input) = seen.tensor("self") else { return false };
+                let Some(Argument::Ints(output)) = seen.argument("output_size") else { return false };
+                input.geometry.sizes().ends_with(output) && !seen.elements.is_empty()
+            },
+            directed: None,
+        };
+        samples.differs(UpsampleNearest2d, same);
+        of!(1, UpsampleNearest1d, UpsampleNearest1dVec, false);
+        of!(2, UpsampleNearest2d, UpsampleNearest2dVec, false);
+        of!(3, UpsampleNearest3d, UpsampleNearest3dVec, false);
+        of!(1, UpsampleNearestExact1d, UpsampleNearestExact1dVec, true);
+        of!(2, UpsampleNearestExact2d, UpsampleNearestExact2dVec, true);
+        of!(3, UpsampleNearestExact3d, UpsampleNearestExact3dVec, true);
+        let x = || given(make::numbers(DType::F32, &[1, 2, 4], 0));
+        let refused = |output: Given, scales: Given| x().and(output).and(scales);
+        let none = || Given::Value(Value::None);
+        samples
+            .of(UpsampleNearest1d, TAKEN, |_| Vec::new(), |it| reference(it, false))
+            .refuses("expected 1 sizes", x().and(vec![2, 2]))
+            .refuses("each 1 at least", x().and(vec![0]))
+            .refuses("expected 3 dimensions", given(make::numbers(DType::F32, &[2, 4], 0)).and(vec![2]));
+        samples
+            .of(UpsampleNearest1dVec, TAKEN, |_| Vec::new(), |it| reference(it, false))
+            .refuses("exactly one", refused(none(), none()))
+            .refuses("exactly one", refused(vec![2].into(), vec![2.0].into()))
+            .refuses("expected 1 numbers", refused(none(), vec![2.0, 2.0].into()))
+            .refuses("beyond 64 bits", refused(none(), vec![1e30].into()))
+            .refuses("beyond 64 bits", refused(none(), vec![f64::NAN].into()));
+    }
+
+    fn reference(it: &Inputs, exact: bool) -> Result<Expected> {
+        let (x, output, scales) = resampling::samples::arguments(it)?;
+        Ok(resampling::samples::naive(x, &output, |dim, place| {
+            let size = x.sizes()[dim + 2];
+            let step = scales[dim].map_or(size as f64 / output[dim] as f64, |scale| 1.0 / scale);
+            let at = (place as f64 + if exact { 0.5 } else { 0.0 }) * step;
+            vec![((at.floor() as i64).min(size - 1), 1.0)]
+        })
+        .into())
+    }
 }

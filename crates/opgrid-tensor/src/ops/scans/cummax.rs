@@ -10,7 +10,7 @@
 
 use crate::kernels::scan;
 use crate::ops::ScatterAdd;
-use crate::ops::kinds::{order, scans};
+use crate::ops::kinds::scans;
 use crate::ops::prelude::*;
 
 operator! {
@@ -39,7 +39,14 @@ pub(super) fn register(library: &mut Library) {
         });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(Cummax, order::ONE_COMPLEX_NUMBER);
-    scans::samples_of_extreme(samples, Cummax, |order| !order.is_gt());
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::order;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(Cummax, order::samples::ONE_COMPLEX_NUMBER);
+        scans::samples::of_extreme(samples, Cummax, |order| !order.is_gt());
+    }
 }

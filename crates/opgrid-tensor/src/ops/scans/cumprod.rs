@@ -39,41 +39,6 @@ pub(super) fn register(library: &mut Library) {
         });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    scans::samples(samples, Cumprod, 1, number::times).tolerance(64.0);
-    samples.differs(Cumprod, scans::ONE_BOOL);
-    samples.differs(
-        Cumprod,
-        Difference {
-            id: "products-keep-their-range",
-            what: "torch keeps products of short floats in single precision, where they may vanish before an infinity or be \
-                   infinite before a zero or a number below one comes; here they are kept in double precision",
-            why: "the mathematical result",
-            test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "running_products_keep_their_range"),
-            when: |seen| {
-                let falls = seen.tensor("self").is_some_and(|x| x.elements.iter().any(|element| element.norm() < 1.0));
-                seen.each(|(dtype, ours, torch)| {
-                    let comes_back = falls && matches!(*dtype, DType::F16 | DType::BF16) && ours.is_finite();
-                    torch.re.is_nan() && (ours.re == 0.0 || ours.re.is_infinite())
-                        || (torch.re.is_infinite() || torch.re == 0.0) && comes_back
-                })
-            },
-            directed: Some(Directed {
-                operator: "aten::cumprod",
-                arguments: || {
-                    let returning = [1e30, 1e30, 1e-30].map(|x| f64::from(half::bf16::from_f64(x)));
-                    vec![
-                        ("self", Operand::rows(0, DType::BF16, &[3], &returning).into()),
-                        ("dim", Scalar::Int(0).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-    samples.rounds(Cumprod, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(1024)));
-}
-
 impl Tensor {
     /// The products of all elements up to each one along a dimension.
     ///
@@ -136,4 +101,45 @@ fn recorded_slope(grad: &Tensor, x: &Tensor, dim: i64) -> Result<Tensor> {
     let one = OnesLike.call(&x.narrow(-1, 0, 1)?, None, None, None, None, None)?;
     let before = Tensor::cat(&[one, x.narrow(-1, 0, count - 1)?], -1)?.cumprod(-1)?;
     derivatives::chained(&behind, &before)?.transpose(dim, -1)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        scans::samples::collect(samples, Cumprod, 1, number::times).tolerance(64.0);
+        samples.differs(Cumprod, scans::samples::ONE_BOOL);
+        samples.differs(
+            Cumprod,
+            Difference {
+                id: "products-keep-their-range",
+                what: "torch keeps products of short floats in single precision, where they may vanish before an infinity or be \
+                       infinite before a zero or a number below one comes; here they are kept in double precision",
+                why: "the mathematical result",
+                test: ("opgrid-tensor/tests/all/ends_of_ranges.rs", "running_products_keep_their_range"),
+                when: |seen| {
+                    let falls = seen.tensor("self").is_some_and(|x| x.elements.iter().any(|element| element.norm() < 1.0));
+                    seen.each(|(dtype, ours, torch)| {
+                        let comes_back = falls && matches!(*dtype, DType::F16 | DType::BF16) && ours.is_finite();
+                        torch.re.is_nan() && (ours.re == 0.0 || ours.re.is_infinite())
+                            || (torch.re.is_infinite() || torch.re == 0.0) && comes_back
+                    })
+                },
+                directed: Some(Directed {
+                    operator: "aten::cumprod",
+                    arguments: || {
+                        let returning = [1e30, 1e30, 1e-30].map(|x| f64::from(half::bf16::from_f64(x)));
+                        vec![
+                            ("self", Operand::rows(0, DType::BF16, &[3], &returning).into()),
+                            ("dim", Scalar::Int(0).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+        samples.rounds(Cumprod, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(1024)));
+    }
 }

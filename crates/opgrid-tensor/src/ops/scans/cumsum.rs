@@ -33,12 +33,6 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, dim, _)| d.by(input, [], move |grad, []| scans::sums_from_end(grad, dim)));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    scans::samples(samples, Cumsum, 0, number::plus).tolerance(4.0);
-    samples.differs(Cumsum, scans::ONE_BOOL);
-    samples.rounds(Cumsum, Roundings::all(Rounding::Sum(2)));
-}
-
 impl Tensor {
     /// The sums of all elements up to each one along a dimension.
     ///
@@ -47,5 +41,17 @@ impl Tensor {
     /// Those of [`Cumsum`].
     pub fn cumsum(&self, dim: i64) -> Result<Self> {
         Cumsum.call(self, dim, None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        scans::samples::collect(samples, Cumsum, 0, number::plus).tolerance(4.0);
+        samples.differs(Cumsum, scans::samples::ONE_BOOL);
+        samples.rounds(Cumsum, Roundings::all(Rounding::Sum(2)));
     }
 }

@@ -31,95 +31,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let (x, number) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[], 0));
-    samples
-        .of(Diff, ANY, inputs, reference)
-        .tolerance(4.0)
-        .refuses("dimension", given(number.clone()))
-        .refuses("negative", given(x.clone()).and(-1))
-        .refuses("range", given(x.clone()).and(1).and(2))
-        .refuses("as many dimensions", given(x.clone()).named("prepend", number))
-        .refuses("other than", given(x.clone()).named("append", make::numbers(DType::F32, &[3, 1], 0)));
-    samples.differs_as(Diff, &[READ_AFTER_WRITTEN, departures::arithmetic::SIGN_OF_ZERO]);
-    samples.differs(Diff, Difference {
-            id: "differences-of-nothing-are-written",
-            what: "torch refuses an output for the differences along a dimension without elements, which it gives otherwise; here the \
-                   output gets them",
-            why: "both ways to ask for a result give it",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
-            when: |seen| seen.out().is_some() && seen.torch_refuses("start out of range") && seen.we_give_nothing(),
-            directed: Some(Directed {
-                operator: "aten::diff.out",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::F32, &[0, 3], &[]).into()),
-                        ("n", Scalar::Int(1).into()),
-                        ("dim", Scalar::Int(0).into()),
-                        ("out", Operand::rows(1, DType::F32, &[0, 3], &[]).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        });
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], i64, i64); 8] = [
-        (&[2, 3], 1, -1),
-        (&[2, 3], 2, 1),
-        (&[2, 3], 5, 1),
-        (&[2, 3], 0, 0),
-        (&[0, 3], 1, 0),
-        (&[2, 37], 1, 1),
-        (&[2, 3, 2, 2], 1, 1),
-        (&[1], 1, 0),
-    ];
-    let plain = cases.map(|(sizes, n, dim)| given(make::numbers(dtype, sizes, 1)).and(n).and(dim));
-    let ends = given(make::numbers(dtype, &[2, 3], 1))
-        .and(2)
-        .named("prepend", make::numbers(dtype, &[2, 1], 2))
-        .named("append", make::numbers(dtype, &[2, 2], 3));
-    plain.into_iter().chain([ends]).collect()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, n, dim): (_, i64, i64) = (it.tensor("self")?, it.value("n")?, it.value("dim")?);
-    let parts: Vec<&Plain> =
-        ["prepend", "self", "append"].iter().filter_map(|name| it.tensor(name).ok()).collect();
-    if n == 0 {
-        return Ok(x.clone().into());
-    }
-    let at = naive::dimension(dim, x.sizes().len());
-    let mut sizes = x.sizes().to_vec();
-    sizes[at] = parts.iter().map(|part| part.sizes()[at]).sum();
-    let whole = Plain::from_fn(x.dtype(), &sizes, |position| {
-        let mut place = position.to_vec();
-        for part in &parts {
-            if place[at] < part.sizes()[at] {
-                return part.at(&place);
-            }
-            place[at] -= part.sizes()[at];
-        }
-        Scalar::Int(0)
-    });
-    let line = |x: &[Vec<Scalar>]| {
-        let mut line = x[0].clone();
-        for _ in 0..n {
-            line = line
-                .windows(2)
-                .map(|pair| match x[0].first() {
-                    Some(Scalar::Bool(_)) => Scalar::Bool(pair[0].to_bool() != pair[1].to_bool()),
-                    _ => naive::convert(number::minus(pair[1], pair[0]), whole.dtype()),
-                })
-                .collect();
-        }
-        line
-    };
-    let dtype = whole.dtype();
-    Ok(Plain::of_lines_by(&[&whole], dim, dtype, &|length| (length - n).max(0), &line).into())
-}
-
 fn diff(
     input: &Tensor,
     n: i64,
@@ -183,5 +94,100 @@ impl Tensor {
     /// Those of [`Diff`].
     pub fn diff(&self, n: i64, dim: i64) -> Result<Self> {
         Diff.call(self, n, dim, None, None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let (x, number) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[], 0));
+        samples
+            .of(Diff, ANY, inputs, reference)
+            .tolerance(4.0)
+            .refuses("dimension", given(number.clone()))
+            .refuses("negative", given(x.clone()).and(-1))
+            .refuses("range", given(x.clone()).and(1).and(2))
+            .refuses("as many dimensions", given(x.clone()).named("prepend", number))
+            .refuses("other than", given(x.clone()).named("append", make::numbers(DType::F32, &[3, 1], 0)));
+        samples.differs_as(Diff, &[READ_AFTER_WRITTEN, departures::arithmetic::SIGN_OF_ZERO]);
+        samples.differs(Diff, Difference {
+                id: "differences-of-nothing-are-written",
+                what: "torch refuses an output for the differences along a dimension without elements, which it gives otherwise; here the \
+                       output gets them",
+                why: "both ways to ask for a result give it",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
+                when: |seen| seen.out().is_some() && seen.torch_refuses("start out of range") && seen.we_give_nothing(),
+                directed: Some(Directed {
+                    operator: "aten::diff.out",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::F32, &[0, 3], &[]).into()),
+                            ("n", Scalar::Int(1).into()),
+                            ("dim", Scalar::Int(0).into()),
+                            ("out", Operand::rows(1, DType::F32, &[0, 3], &[]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            });
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], i64, i64); 8] = [
+            (&[2, 3], 1, -1),
+            (&[2, 3], 2, 1),
+            (&[2, 3], 5, 1),
+            (&[2, 3], 0, 0),
+            (&[0, 3], 1, 0),
+            (&[2, 37], 1, 1),
+            (&[2, 3, 2, 2], 1, 1),
+            (&[1], 1, 0),
+        ];
+        let plain = cases.map(|(sizes, n, dim)| given(make::numbers(dtype, sizes, 1)).and(n).and(dim));
+        let ends = given(make::numbers(dtype, &[2, 3], 1))
+            .and(2)
+            .named("prepend", make::numbers(dtype, &[2, 1], 2))
+            .named("append", make::numbers(dtype, &[2, 2], 3));
+        plain.into_iter().chain([ends]).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, n, dim): (_, i64, i64) = (it.tensor("self")?, it.value("n")?, it.value("dim")?);
+        let parts: Vec<&Plain> =
+            ["prepend", "self", "append"].iter().filter_map(|name| it.tensor(name).ok()).collect();
+        if n == 0 {
+            return Ok(x.clone().into());
+        }
+        let at = naive::dimension(dim, x.sizes().len());
+        let mut sizes = x.sizes().to_vec();
+        sizes[at] = parts.iter().map(|part| part.sizes()[at]).sum();
+        let whole = Plain::from_fn(x.dtype(), &sizes, |position| {
+            let mut place = position.to_vec();
+            for part in &parts {
+                if place[at] < part.sizes()[at] {
+                    return part.at(&place);
+                }
+                place[at] -= part.sizes()[at];
+            }
+            Scalar::Int(0)
+        });
+        let line = |x: &[Vec<Scalar>]| {
+            let mut line = x[0].clone();
+            for _ in 0..n {
+                line = line
+                    .windows(2)
+                    .map(|pair| match x[0].first() {
+                        Some(Scalar::Bool(_)) => Scalar::Bool(pair[0].to_bool() != pair[1].to_bool()),
+                        _ => naive::convert(number::minus(pair[1], pair[0]), whole.dtype()),
+                    })
+                    .collect();
+            }
+            line
+        };
+        let dtype = whole.dtype();
+        Ok(Plain::of_lines_by(&[&whole], dim, dtype, &|length| (length - n).max(0), &line).into())
     }
 }

@@ -29,36 +29,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Logcumsumexp, INEXACT, make::along_dim, reference)
-        .tolerance(16.0)
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
-    samples.differs_as(Logcumsumexp, &[READ_AFTER_WRITTEN, departures::math::NOT_FINITE]);
-    samples.rounds(Logcumsumexp, Roundings::all(Rounding::Sum(8)).complex(Rounding::Sum(64)));
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let line = |x: &[Vec<Scalar>]| {
-        let mut sum: Option<Complex64> = None;
-        let next = |element: &Scalar| {
-            let element = element.to_complex();
-            let joined = match sum {
-                None => element,
-                Some(sum) => {
-                    let (low, high) = if element.re < sum.re { (element, sum) } else { (sum, element) };
-                    high + (1.0 + (low - high).exp()).ln()
-                }
-            };
-            sum = Some(joined);
-            Scalar::Complex(joined)
-        };
-        x[0].iter().map(next).collect()
-    };
-    Ok(Plain::of_lines(&[x], it.value("dim")?, x.dtype(), line).into())
-}
-
 fn shape(input: &Tensor, dim: i64) -> Result<TensorSpec> {
     let spec = input.spec()?;
     scans::dimension(input, dim)?;
@@ -87,4 +57,40 @@ fn slope(grad: &Tensor, x: &Tensor, out: &Tensor, dim: i64) -> Result<Tensor> {
     let positive = part(&WhereScalarOther.call(&grad.gt_scalar(0)?, &log, least)?)?;
     let negative = part(&WhereScalarOther.call(&grad.lt_scalar(0)?, &log, least)?)?;
     positive - negative
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(Logcumsumexp, INEXACT, make::along_dim, reference)
+            .tolerance(16.0)
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
+        samples.differs_as(Logcumsumexp, &[READ_AFTER_WRITTEN, departures::math::NOT_FINITE]);
+        samples.rounds(Logcumsumexp, Roundings::all(Rounding::Sum(8)).complex(Rounding::Sum(64)));
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let line = |x: &[Vec<Scalar>]| {
+            let mut sum: Option<Complex64> = None;
+            let next = |element: &Scalar| {
+                let element = element.to_complex();
+                let joined = match sum {
+                    None => element,
+                    Some(sum) => {
+                        let (low, high) = if element.re < sum.re { (element, sum) } else { (sum, element) };
+                        high + (1.0 + (low - high).exp()).ln()
+                    }
+                };
+                sum = Some(joined);
+                Scalar::Complex(joined)
+            };
+            x[0].iter().map(next).collect()
+        };
+        Ok(Plain::of_lines(&[x], it.value("dim")?, x.dtype(), line).into())
+    }
 }

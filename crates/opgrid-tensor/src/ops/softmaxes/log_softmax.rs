@@ -60,32 +60,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let of_line = |x: &[f64]| {
-        let largest = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = x.iter().map(|x| (x - largest).exp()).sum();
-        x.iter().map(|x| (x - largest) - sum.ln()).collect()
-    };
-    let derivative = |grad: &[f64], output: &[f64]| {
-        let sum: f64 = grad.iter().sum();
-        grad.iter().zip(output).map(|(grad, output)| grad - output.exp() * sum).collect()
-    };
-    softmax::samples(samples, (LogSoftmax, LogSoftmaxBackwardData, LogSoftmaxInt), of_line, derivative);
-    samples.differs(LogSoftmaxBackwardData, softmax::BEYOND_ONE);
-    samples.differs(
-        LogSoftmaxBackwardData,
-        Difference {
-            id: "shapes-of-logarithms-are-checked",
-            what: "torch reads results of `log_softmax` of another shape than their gradients as far as they go, or \
-                   beyond; here they are refused, as those of `softmax`",
-            why: "memory that is not the result's must not be read",
-            test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("argument `output` has shape"),
-            directed: None,
-        },
-    );
-}
-
 fn backward(grad: &Tensor, output: &Tensor, dim: i64, out: &Tensor) -> Result<()> {
     loops::backward(out.array()?, grad.array()?, output.array()?, softmax::dimension(grad, dim)?, true)
 }
@@ -108,5 +82,42 @@ impl Tensor {
     /// ```
     pub fn log_softmax(&self, dim: i64) -> Result<Self> {
         LogSoftmaxInt.call(self, dim, None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let of_line = |x: &[f64]| {
+            let largest = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = x.iter().map(|x| (x - largest).exp()).sum();
+            x.iter().map(|x| (x - largest) - sum.ln()).collect()
+        };
+        let derivative = |grad: &[f64], output: &[f64]| {
+            let sum: f64 = grad.iter().sum();
+            grad.iter().zip(output).map(|(grad, output)| grad - output.exp() * sum).collect()
+        };
+        softmax::samples::collect(
+            samples,
+            (LogSoftmax, LogSoftmaxBackwardData, LogSoftmaxInt),
+            of_line,
+            derivative,
+        );
+        samples.differs(LogSoftmaxBackwardData, softmax::samples::BEYOND_ONE);
+        samples.differs(
+            LogSoftmaxBackwardData,
+            Difference {
+                id: "shapes-of-logarithms-are-checked",
+                what: "torch reads results of `log_softmax` of another shape than their gradients as far as they go, or \
+                       beyond; here they are refused, as those of `softmax`",
+                why: "memory that is not the result's must not be read",
+                test: ("opgrid-tensor/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                when: |seen| seen.we_refuse("argument `output` has shape"),
+                directed: None,
+            },
+        );
     }
 }

@@ -59,19 +59,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let of_line = |x: &[f64]| {
-        let sum: f64 = x.iter().map(|x| x.exp()).sum();
-        x.iter().map(|x| x.exp() / sum).collect()
-    };
-    let derivative = |grad: &[f64], output: &[f64]| {
-        let sum: f64 = grad.iter().zip(output).map(|(grad, output)| grad * output).sum();
-        grad.iter().zip(output).map(|(grad, output)| output * (grad - sum)).collect()
-    };
-    softmax::samples(samples, (Softmax, SoftmaxBackwardData, SoftmaxInt), of_line, derivative);
-    samples.differs(SoftmaxBackwardData, softmax::BEYOND_ONE);
-}
-
 fn backward(grad: &Tensor, output: &Tensor, dim: i64, out: &Tensor) -> Result<()> {
     loops::backward(out.array()?, grad.array()?, output.array()?, softmax::dimension(grad, dim)?, false)
 }
@@ -94,5 +81,24 @@ impl Tensor {
     /// ```
     pub fn softmax(&self, dim: i64) -> Result<Self> {
         SoftmaxInt.call(self, dim, None)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let of_line = |x: &[f64]| {
+            let sum: f64 = x.iter().map(|x| x.exp()).sum();
+            x.iter().map(|x| x.exp() / sum).collect()
+        };
+        let derivative = |grad: &[f64], output: &[f64]| {
+            let sum: f64 = grad.iter().zip(output).map(|(grad, output)| grad * output).sum();
+            grad.iter().zip(output).map(|(grad, output)| output * (grad - sum)).collect()
+        };
+        softmax::samples::collect(samples, (Softmax, SoftmaxBackwardData, SoftmaxInt), of_line, derivative);
+        samples.differs(SoftmaxBackwardData, softmax::samples::BEYOND_ONE);
     }
 }

@@ -8,7 +8,6 @@
 //! - Source: torch.argsort, PyTorch 2.15.
 
 use crate::ops::SortStable;
-use crate::ops::kinds::order;
 use crate::ops::prelude::*;
 
 operator! {
@@ -29,33 +28,42 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let both_ways = |dtype| {
-        let ways = |sample: Sample| [false, true].map(|descending| sample.clone().and(descending));
-        order::lines(dtype).into_iter().flat_map(ways).collect()
-    };
-    let named = |dtype| {
-        let one = |sample: Sample| match sample.positional.as_slice() {
-            [input, dim] => given(input.clone()).named("stable", true).named("dim", dim.clone()),
-            _ => sample,
-        };
-        order::lines(dtype).into_iter().map(one).collect()
-    };
-    samples
-        .of(Argsort, ORDERED, both_ways, reference)
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
-    samples.of(ArgsortStable, ORDERED, named, reference);
-    samples.differs_as(Argsort, &[READ_AFTER_WRITTEN]);
-    samples.differs(Argsort, order::EQUAL_PLACES);
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, dim, descending): (_, i64, bool) =
-        (it.tensor("self")?, it.value("dim")?, it.value("descending")?);
-    let [_, indices] = order::expected(x, dim, &|length| length, &|line| order::places(line, descending));
-    Ok(indices.into())
-}
-
 fn indices(input: &Tensor, stable: bool, dim: i64, descending: bool) -> Result<Tensor> {
     SortStable.call(input, Some(stable), dim, descending).map(|(_, indices)| indices)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::order;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let both_ways = |dtype| {
+            let ways = |sample: Sample| [false, true].map(|descending| sample.clone().and(descending));
+            order::samples::lines(dtype).into_iter().flat_map(ways).collect()
+        };
+        let named = |dtype| {
+            let one = |sample: Sample| match sample.positional.as_slice() {
+                [input, dim] => given(input.clone()).named("stable", true).named("dim", dim.clone()),
+                _ => sample,
+            };
+            order::samples::lines(dtype).into_iter().map(one).collect()
+        };
+        samples
+            .of(Argsort, ORDERED, both_ways, reference)
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
+        samples.of(ArgsortStable, ORDERED, named, reference);
+        samples.differs_as(Argsort, &[READ_AFTER_WRITTEN]);
+        samples.differs(Argsort, order::samples::EQUAL_PLACES);
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, dim, descending): (_, i64, bool) =
+            (it.tensor("self")?, it.value("dim")?, it.value("descending")?);
+        let [_, indices] = order::samples::expected(x, dim, &|length| length, &|line| {
+            order::samples::places(line, descending)
+        });
+        Ok(indices.into())
+    }
 }

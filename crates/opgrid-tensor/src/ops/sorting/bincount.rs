@@ -25,77 +25,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let integers = &[DType::U8, DType::I8, DType::I16, DType::I32, DType::I64];
-    let one = Plain::of(DType::I64, &[2], &[1, 2]);
-    samples
-        .of(Bincount, integers, inputs, reference)
-        .not_on_meta()
-        .refuses("one dimension", given(one.with_sizes(&[1, 2])))
-        .refuses_data("negative", given(Plain::of(DType::I64, &[1], &[-1])))
-        .refuses("minlength", given(one.clone()).named("minlength", -1))
-        .refuses("weights", given(one).named("weights", make::numbers(DType::F32, &[3], 0)));
-    samples.differs(
-        Bincount,
-        Difference {
-            id: "weights-of-nothing",
-            what: "torch forgets the weights where there is nothing to count, and gives integers; here the result has the dtype of \
-                   other sums of weights, and their shape is checked",
-            why: "a dtype must not depend on data",
-            test: ("opgrid-tensor/tests/all/differences/computed.rs", "sums_of_no_weights_are_sums_of_weights"),
-            when: |seen| {
-                let is_empty = seen.tensor("self").is_some_and(Operand::is_empty);
-                let is_other = seen.part == Part::DType
-                    || seen.we_refuse("argument `out` has dtype")
-                    || seen.we_refuse("argument `weights` has shape");
-                is_other && is_empty && seen.tensor("weights").is_some()
-            },
-            directed: Some(Directed {
-                operator: "aten::bincount",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::I64, &[0], &[]).into()),
-                        ("weights", Operand::rows(1, DType::F32, &[0], &[]).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let x = Plain::of(dtype, &[7], &[3, 0, 3, 5, 1, 3, 0]);
-    let weights = |dtype| make::numbers(dtype, &[7], 2);
-    vec![
-        given(x.clone()),
-        given(x.clone()).named("minlength", 9),
-        given(x.clone()).named("weights", weights(DType::F32)),
-        given(x.clone()).named("weights", weights(DType::I64)).named("minlength", 7),
-        given(x).named("weights", weights(DType::F16)),
-        given(Plain::of(dtype, &[0], &[0])).named("minlength", 2),
-    ]
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, weights, least): (_, _, i64) =
-        (it.tensor("self")?, it.tensor("weights").ok(), it.value("minlength")?);
-    let places: Vec<i64> = x.elements().iter().map(|element| number::whole(*element)).collect();
-    let length = places.iter().map(|place| place + 1).max().unwrap_or(0).max(least);
-    let dtype = match weights.map(Plain::dtype) {
-        None => DType::I64,
-        Some(DType::F32) => DType::F32,
-        Some(_) => DType::F64,
-    };
-    let mut counts = Plain::of(dtype, &[length], &[0]);
-    for (at, place) in places.iter().enumerate() {
-        let weight = weights.map_or(Scalar::Int(1), |weights| weights.elements()[at]);
-        let sum = number::plus(counts.at(&[*place]), weight);
-        counts.set(&[*place], sum);
-    }
-    Ok(counts.into())
-}
-
 fn bincount(input: &Tensor, weights: Option<&Tensor>, minlength: i64) -> Result<Tensor> {
     let spec = input.spec()?;
     if !matches!(spec.dtype(), DType::U8 | DType::I8 | DType::I16 | DType::I32 | DType::I64) {
@@ -158,4 +87,81 @@ fn sums<T: Element>(
         }
     }
     Ok(out)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let integers = &[DType::U8, DType::I8, DType::I16, DType::I32, DType::I64];
+        let one = Plain::of(DType::I64, &[2], &[1, 2]);
+        samples
+            .of(Bincount, integers, inputs, reference)
+            .not_on_meta()
+            .refuses("one dimension", given(one.with_sizes(&[1, 2])))
+            .refuses_data("negative", given(Plain::of(DType::I64, &[1], &[-1])))
+            .refuses("minlength", given(one.clone()).named("minlength", -1))
+            .refuses("weights", given(one).named("weights", make::numbers(DType::F32, &[3], 0)));
+        samples.differs(
+            Bincount,
+            Difference {
+                id: "weights-of-nothing",
+                what: "torch forgets the weights where there is nothing to count, and gives integers; here the result has the dtype of \
+                       other sums of weights, and their shape is checked",
+                why: "a dtype must not depend on data",
+                test: ("opgrid-tensor/tests/all/differences/computed.rs", "sums_of_no_weights_are_sums_of_weights"),
+                when: |seen| {
+                    let is_empty = seen.tensor("self").is_some_and(Operand::is_empty);
+                    let is_other = seen.part == Part::DType
+                        || seen.we_refuse("argument `out` has dtype")
+                        || seen.we_refuse("argument `weights` has shape");
+                    is_other && is_empty && seen.tensor("weights").is_some()
+                },
+                directed: Some(Directed {
+                    operator: "aten::bincount",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::I64, &[0], &[]).into()),
+                            ("weights", Operand::rows(1, DType::F32, &[0], &[]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let x = Plain::of(dtype, &[7], &[3, 0, 3, 5, 1, 3, 0]);
+        let weights = |dtype| make::numbers(dtype, &[7], 2);
+        vec![
+            given(x.clone()),
+            given(x.clone()).named("minlength", 9),
+            given(x.clone()).named("weights", weights(DType::F32)),
+            given(x.clone()).named("weights", weights(DType::I64)).named("minlength", 7),
+            given(x).named("weights", weights(DType::F16)),
+            given(Plain::of(dtype, &[0], &[0])).named("minlength", 2),
+        ]
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, weights, least): (_, _, i64) =
+            (it.tensor("self")?, it.tensor("weights").ok(), it.value("minlength")?);
+        let places: Vec<i64> = x.elements().iter().map(|element| number::whole(*element)).collect();
+        let length = places.iter().map(|place| place + 1).max().unwrap_or(0).max(least);
+        let dtype = match weights.map(Plain::dtype) {
+            None => DType::I64,
+            Some(DType::F32) => DType::F32,
+            Some(_) => DType::F64,
+        };
+        let mut counts = Plain::of(dtype, &[length], &[0]);
+        for (at, place) in places.iter().enumerate() {
+            let weight = weights.map_or(Scalar::Int(1), |weights| weights.elements()[at]);
+            let sum = number::plus(counts.at(&[*place]), weight);
+            counts.set(&[*place], sum);
+        }
+        Ok(counts.into())
+    }
 }

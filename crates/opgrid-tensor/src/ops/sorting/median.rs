@@ -45,25 +45,46 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Median, REAL, order::unary_filled, |it| {
-            let x = it.tensor("self")?;
-            let value = |line: &[Scalar]| line.get(chosen(line)).copied().unwrap_or(Scalar::Float(f64::NAN));
-            Ok(x.reduced(None, false, x.dtype(), value).into())
-        })
-        .refuses("no elements", given(make::numbers(DType::I64, &[0], 0)));
-    let refused =
-        [given(make::numbers(DType::F32, &[0], 0)).and(0), given(make::numbers(DType::F32, &[2], 0)).and(1)];
-    order::samples_of_one(samples, MedianDim, REAL, order::filled_lines, refused, |_, line| chosen(line));
-    samples
-        .differs_as(Median, &[order::EQUAL_ELEMENTS, order::OF_NOTHING, order::REPEATED, READ_AFTER_WRITTEN]);
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
 
-/// Where the one in the middle is.
-fn chosen(line: &[Scalar]) -> usize {
-    match line.iter().position(|element| number::is_nan(*element)) {
-        Some(place) => place,
-        None => order::places(line, false).get(line.len().saturating_sub(1) / 2).copied().unwrap_or(0),
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(Median, REAL, order::samples::unary_filled, |it| {
+                let x = it.tensor("self")?;
+                let value =
+                    |line: &[Scalar]| line.get(chosen(line)).copied().unwrap_or(Scalar::Float(f64::NAN));
+                Ok(x.reduced(None, false, x.dtype(), value).into())
+            })
+            .refuses("no elements", given(make::numbers(DType::I64, &[0], 0)));
+        let refused = [
+            given(make::numbers(DType::F32, &[0], 0)).and(0),
+            given(make::numbers(DType::F32, &[2], 0)).and(1),
+        ];
+        order::samples::of_one(samples, MedianDim, REAL, order::samples::filled_lines, refused, |_, line| {
+            chosen(line)
+        });
+        samples.differs_as(
+            Median,
+            &[
+                order::samples::EQUAL_ELEMENTS,
+                order::samples::OF_NOTHING,
+                order::samples::REPEATED,
+                READ_AFTER_WRITTEN,
+            ],
+        );
+    }
+
+    /// Where the one in the middle is.
+    fn chosen(line: &[Scalar]) -> usize {
+        match line.iter().position(|element| number::is_nan(*element)) {
+            Some(place) => place,
+            None => order::samples::places(line, false)
+                .get(line.len().saturating_sub(1) / 2)
+                .copied()
+                .unwrap_or(0),
+        }
     }
 }

@@ -29,36 +29,42 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let refused =
-        [given(make::numbers(DType::F32, &[0], 0)), given(make::numbers(DType::F32, &[2], 0)).and(1)];
-    order::samples_of_one(samples, Mode, ORDERED, order::filled_lines, refused, |_, line| {
-        let places = order::places(line, false);
-        let is_same = |a: usize, b: usize| {
-            number::same(line[a], line[b]) || line[a].to_f64().ok() == line[b].to_f64().ok()
-        };
-        let (mut best, mut longest, mut run) = (0, 0, 0);
-        for (at, place) in places.iter().enumerate() {
-            run = if at > 0 && is_same(places[at - 1], *place) { run + 1 } else { 1 };
-            // A run that is longer than all before it is so at its last element.
-            if run > longest {
-                (best, longest) = (*place, run);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let refused =
+            [given(make::numbers(DType::F32, &[0], 0)), given(make::numbers(DType::F32, &[2], 0)).and(1)];
+        order::samples::of_one(samples, Mode, ORDERED, order::samples::filled_lines, refused, |_, line| {
+            let places = order::samples::places(line, false);
+            let is_same = |a: usize, b: usize| {
+                number::same(line[a], line[b]) || line[a].to_f64().ok() == line[b].to_f64().ok()
+            };
+            let (mut best, mut longest, mut run) = (0, 0, 0);
+            for (at, place) in places.iter().enumerate() {
+                run = if at > 0 && is_same(places[at - 1], *place) { run + 1 } else { 1 };
+                // A run that is longer than all before it is so at its last element.
+                if run > longest {
+                    (best, longest) = (*place, run);
+                }
             }
-        }
-        best
-    });
-    samples.differs(Mode, order::EQUAL_ELEMENTS);
-    samples.differs(Mode, order::ONE_COMPLEX_NUMBER);
-    samples.differs(
-        Mode,
-        Difference {
-            id: "mode-of-nan",
-            what: "torch gives NaN, at any place, if there is one in the middle of comparisons; here NaN is equal to NaN and larger \
-                   than every number, as where lines are sorted",
-            why: "one order for all operators",
-            test: ("opgrid-tensor/tests/all/differences/numbers.rs", "equal_elements_keep_their_order"),
-            when: |seen| seen.tensor("self").is_some_and(|x| x.elements.iter().any(|element| element.re.is_nan())),
-            directed: Some(Directed { operator: "aten::mode", arguments: || vec![("self", Operand::rows(0, DType::F32, &[3], &[1.0, f64::NAN, f64::NAN]).into())], needs: None }),
-        },
-    );
+            best
+        });
+        samples.differs(Mode, order::samples::EQUAL_ELEMENTS);
+        samples.differs(Mode, order::samples::ONE_COMPLEX_NUMBER);
+        samples.differs(
+            Mode,
+            Difference {
+                id: "mode-of-nan",
+                what: "torch gives NaN, at any place, if there is one in the middle of comparisons; here NaN is equal to NaN and larger \
+                       than every number, as where lines are sorted",
+                why: "one order for all operators",
+                test: ("opgrid-tensor/tests/all/differences/numbers.rs", "equal_elements_keep_their_order"),
+                when: |seen| seen.tensor("self").is_some_and(|x| x.elements.iter().any(|element| element.re.is_nan())),
+                directed: Some(Directed { operator: "aten::mode", arguments: || vec![("self", Operand::rows(0, DType::F32, &[3], &[1.0, f64::NAN, f64::NAN]).into())], needs: None }),
+            },
+        );
+    }
 }

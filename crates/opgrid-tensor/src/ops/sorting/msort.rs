@@ -8,7 +8,6 @@
 //! - Source: torch.msort, PyTorch 2.15.
 
 use crate::ops::Sort;
-use crate::ops::kinds::order;
 use crate::ops::prelude::*;
 
 operator! {
@@ -22,15 +21,23 @@ pub(super) fn register(library: &mut Library) {
     library.implement(MsortOut).implicit(|input, out| result::copied(out, &values(input)?));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Msort, ORDERED, make::unary, |it| {
-        let [values, _] =
-            order::expected(it.tensor("self")?, 0, &|length| length, &|line| order::places(line, false));
-        Ok(values.into())
-    });
-    samples.differs_as(Msort, &[READ_AFTER_WRITTEN, order::EQUAL_PLACES]);
-}
-
 fn values(input: &Tensor) -> Result<Tensor> {
     Sort.call(input, 0, false).map(|(values, _)| values)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::order;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Msort, ORDERED, make::unary, |it| {
+            let [values, _] = order::samples::expected(it.tensor("self")?, 0, &|length| length, &|line| {
+                order::samples::places(line, false)
+            });
+            Ok(values.into())
+        });
+        samples.differs_as(Msort, &[READ_AFTER_WRITTEN, order::samples::EQUAL_PLACES]);
+    }
 }

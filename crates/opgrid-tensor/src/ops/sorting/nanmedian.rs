@@ -47,25 +47,46 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Nanmedian, REAL, order::unary_filled, |it| {
-            let x = it.tensor("self")?;
-            let value = |line: &[Scalar]| line.get(chosen(line)).copied().unwrap_or(Scalar::Float(f64::NAN));
-            Ok(x.reduced(None, false, x.dtype(), value).into())
-        })
-        .refuses("no elements", given(make::numbers(DType::I64, &[0], 0)));
-    let refused =
-        [given(make::numbers(DType::F32, &[0], 0)).and(0), given(make::numbers(DType::F32, &[2], 0)).and(1)];
-    order::samples_of_one(samples, NanmedianDim, REAL, order::filled_lines, refused, |_, line| chosen(line));
-    samples.differs_as(
-        Nanmedian,
-        &[order::EQUAL_ELEMENTS, order::REPEATED, order::OF_NOTHING, READ_AFTER_WRITTEN],
-    );
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
 
-/// Where the one in the middle is.
-fn chosen(line: &[Scalar]) -> usize {
-    let numbers = line.iter().filter(|element| !number::is_nan(**element)).count();
-    order::places(line, false).get(numbers.saturating_sub(1) / 2).copied().unwrap_or(0)
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(Nanmedian, REAL, order::samples::unary_filled, |it| {
+                let x = it.tensor("self")?;
+                let value =
+                    |line: &[Scalar]| line.get(chosen(line)).copied().unwrap_or(Scalar::Float(f64::NAN));
+                Ok(x.reduced(None, false, x.dtype(), value).into())
+            })
+            .refuses("no elements", given(make::numbers(DType::I64, &[0], 0)));
+        let refused = [
+            given(make::numbers(DType::F32, &[0], 0)).and(0),
+            given(make::numbers(DType::F32, &[2], 0)).and(1),
+        ];
+        order::samples::of_one(
+            samples,
+            NanmedianDim,
+            REAL,
+            order::samples::filled_lines,
+            refused,
+            |_, line| chosen(line),
+        );
+        samples.differs_as(
+            Nanmedian,
+            &[
+                order::samples::EQUAL_ELEMENTS,
+                order::samples::REPEATED,
+                order::samples::OF_NOTHING,
+                READ_AFTER_WRITTEN,
+            ],
+        );
+    }
+
+    /// Where the one in the middle is.
+    fn chosen(line: &[Scalar]) -> usize {
+        let numbers = line.iter().filter(|element| !number::is_nan(**element)).count();
+        order::samples::places(line, false).get(numbers.saturating_sub(1) / 2).copied().unwrap_or(0)
+    }
 }

@@ -36,36 +36,6 @@ pub(super) fn register(library: &mut Library) {
     library.implement(NonzeroOut).on_cpu_and_meta(|input, out| result::copied(out, &nonzero(input)?));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let mixed = given(Plain::of(dtype, &[2, 3], &[0, 1, 0, 1, 1, 0]));
-        make::unary(dtype).into_iter().chain([mixed]).collect()
-    };
-    samples.of(Nonzero, STORED, inputs, reference).not_on_meta();
-    samples.of(NonzeroNumpy, STORED, inputs, |it| columns(it.tensor("self")?)).not_on_meta();
-}
-
-fn places(x: &Plain) -> Vec<Vec<i64>> {
-    naive::positions(x.sizes()).filter(|position| x.at(position).to_bool()).collect()
-}
-
-/// What `nonzero_numpy` gives.
-pub(crate) fn columns(x: &Plain) -> Result<Expected> {
-    let there = places(x);
-    let column = |dim: usize| {
-        let column: Vec<i64> = there.iter().map(|place| place.get(dim).copied().unwrap_or(0)).collect();
-        Plain::of(DType::I64, &[column.len() as i64], &column).into()
-    };
-    Ok(Expected::Several((0..x.sizes().len().max(1)).map(column).collect()))
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let there = places(x);
-    let elements: Vec<i64> = there.iter().flatten().copied().collect();
-    Ok(Plain::of(DType::I64, &[there.len() as i64, x.sizes().len() as i64], &elements).into())
-}
-
 fn nonzero(input: &Tensor) -> Result<Tensor> {
     found::check_data(input)?;
     let mask = Tensor::empty(input.sizes(), DType::Bool, input.device())?;
@@ -76,4 +46,40 @@ fn nonzero(input: &Tensor) -> Result<Tensor> {
     }
     let columns = indexing::columns(mask.array()?)?;
     Tensor::from_array(columns.view(columns.geometry().transpose(0, 1)?)?)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let mixed = given(Plain::of(dtype, &[2, 3], &[0, 1, 0, 1, 1, 0]));
+            make::unary(dtype).into_iter().chain([mixed]).collect()
+        };
+        samples.of(Nonzero, STORED, inputs, reference).not_on_meta();
+        samples.of(NonzeroNumpy, STORED, inputs, |it| columns(it.tensor("self")?)).not_on_meta();
+    }
+
+    fn places(x: &Plain) -> Vec<Vec<i64>> {
+        naive::positions(x.sizes()).filter(|position| x.at(position).to_bool()).collect()
+    }
+
+    /// What `nonzero_numpy` gives.
+    pub(crate) fn columns(x: &Plain) -> Result<Expected> {
+        let there = places(x);
+        let column = |dim: usize| {
+            let column: Vec<i64> = there.iter().map(|place| place.get(dim).copied().unwrap_or(0)).collect();
+            Plain::of(DType::I64, &[column.len() as i64], &column).into()
+        };
+        Ok(Expected::Several((0..x.sizes().len().max(1)).map(column).collect()))
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let there = places(x);
+        let elements: Vec<i64> = there.iter().flatten().copied().collect();
+        Ok(Plain::of(DType::I64, &[there.len() as i64, x.sizes().len() as i64], &elements).into())
+    }
 }

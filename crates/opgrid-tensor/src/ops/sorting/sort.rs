@@ -42,31 +42,40 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(Sort, order::EQUAL_PLACES);
-    let both_ways = |dtype| {
-        let ways = |sample: Sample| [false, true].map(|descending| sample.clone().and(descending));
-        order::lines(dtype).into_iter().flat_map(ways).collect()
-    };
-    let named = |dtype| {
-        let one = |sample: Sample| match sample.positional.as_slice() {
-            [input, dim] => given(input.clone()).named("stable", true).named("dim", dim.clone()),
-            _ => sample,
-        };
-        order::lines(dtype).into_iter().map(one).collect()
-    };
-    let complex = || given(make::numbers(DType::Complex64, &[2], 0));
-    samples
-        .of(Sort, ORDERED, both_ways, reference)
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1))
-        .refuses("not implemented", complex());
-    samples
-        .of(SortStable, ORDERED, named, reference)
-        .refuses("not implemented", complex().named("stable", true));
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
 
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, dim, descending): (_, i64, bool) =
-        (it.tensor("self")?, it.value("dim")?, it.value("descending")?);
-    Ok(order::expected(x, dim, &|length| length, &|line| order::places(line, descending)).into())
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(Sort, order::samples::EQUAL_PLACES);
+        let both_ways = |dtype| {
+            let ways = |sample: Sample| [false, true].map(|descending| sample.clone().and(descending));
+            order::samples::lines(dtype).into_iter().flat_map(ways).collect()
+        };
+        let named = |dtype| {
+            let one = |sample: Sample| match sample.positional.as_slice() {
+                [input, dim] => given(input.clone()).named("stable", true).named("dim", dim.clone()),
+                _ => sample,
+            };
+            order::samples::lines(dtype).into_iter().map(one).collect()
+        };
+        let complex = || given(make::numbers(DType::Complex64, &[2], 0));
+        samples
+            .of(Sort, ORDERED, both_ways, reference)
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1))
+            .refuses("not implemented", complex());
+        samples
+            .of(SortStable, ORDERED, named, reference)
+            .refuses("not implemented", complex().named("stable", true));
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, dim, descending): (_, i64, bool) =
+            (it.tensor("self")?, it.value("dim")?, it.value("descending")?);
+        Ok(order::samples::expected(x, dim, &|length| length, &|line| {
+            order::samples::places(line, descending)
+        })
+        .into())
+    }
 }

@@ -36,28 +36,38 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let counted =
-        |dtype| inputs(dtype).into_iter().map(|sample| sample.named("return_counts", true)).collect();
-    let complex = given(make::numbers(DType::Complex64, &[2], 0));
-    samples
-        .of(Unique2, ORDERED, counted, |it| {
-            let asked = (it.value("return_inverse")?, it.value("return_counts")?);
-            Ok(unique::asked(unique::expected(it.tensor("self")?, false), asked.0, asked.1))
-        })
-        .not_on_meta()
-        .refuses("not implemented", complex);
-    samples
-        .of(Unique, ORDERED, inputs, |it| {
-            let [values, inverse, _] = unique::expected(it.tensor("self")?, false);
-            let none = Plain::of::<i64>(DType::I64, &[0], &[]);
-            Ok([values, if it.value("return_inverse")? { inverse } else { none }].into())
-        })
-        .not_on_meta();
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
 
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let equal = Plain::of(dtype, &[2, 4], &[3, 1, 1, 0, 3, 2, 1]);
-    let all = make::unary(dtype).into_iter().map(|sample| sample.and(true).and(true));
-    all.chain([given(equal.clone()), given(equal).and(false).and(true)]).collect()
+    pub(crate) fn collect(samples: &mut Samples) {
+        let counted =
+            |dtype| inputs(dtype).into_iter().map(|sample| sample.named("return_counts", true)).collect();
+        let complex = given(make::numbers(DType::Complex64, &[2], 0));
+        samples
+            .of(Unique2, ORDERED, counted, |it| {
+                let asked = (it.value("return_inverse")?, it.value("return_counts")?);
+                Ok(unique::samples::asked(
+                    unique::samples::expected(it.tensor("self")?, false),
+                    asked.0,
+                    asked.1,
+                ))
+            })
+            .not_on_meta()
+            .refuses("not implemented", complex);
+        samples
+            .of(Unique, ORDERED, inputs, |it| {
+                let [values, inverse, _] = unique::samples::expected(it.tensor("self")?, false);
+                let none = Plain::of::<i64>(DType::I64, &[0], &[]);
+                Ok([values, if it.value("return_inverse")? { inverse } else { none }].into())
+            })
+            .not_on_meta();
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let equal = Plain::of(dtype, &[2, 4], &[3, 1, 1, 0, 3, 2, 1]);
+        let all = make::unary(dtype).into_iter().map(|sample| sample.and(true).and(true));
+        all.chain([given(equal.clone()), given(equal).and(false).and(true)]).collect()
+    }
 }

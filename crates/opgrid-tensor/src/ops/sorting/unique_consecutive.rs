@@ -25,35 +25,6 @@ pub(super) fn register(library: &mut Library) {
     );
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let runs = Plain::of(dtype, &[2, 4], &[3, 3, 1, 1, 1, 0, 3, 3]);
-        let rows = Plain::of(dtype, &[4, 2], &[1, 0, 1, 0, 0, 0, 1, 0]);
-        let all = make::unary(dtype).into_iter().map(|sample| sample.and(true).and(true));
-        all.chain([
-            given(runs.clone()),
-            given(runs).and(false).and(true),
-            given(rows).and(true).and(true).and(0),
-            given(Plain::of(dtype, &[4], &[1, 1, 0, 1])).and(false).and(true).and(0),
-            given(Plain::of(dtype, &[4], &[1, 1, 0, 1])).and(false).and(true).and(-1),
-        ])
-        .collect()
-    };
-    samples
-        .of(UniqueConsecutive, ORDERED, inputs, |it| {
-            let x = it.tensor("self")?;
-            Ok(match it.option::<i64>("dim")? {
-                Some(dim) if dim != 0 || x.sizes().len() != 1 => unique::expected_slices(x, dim, true).into(),
-                _ => {
-                    let found = unique::expected(x, true);
-                    unique::asked(found, it.value("return_inverse")?, it.value("return_counts")?)
-                }
-            })
-        })
-        .not_on_meta()
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).named("dim", 1));
-}
-
 fn unique_consecutive(
     input: &Tensor,
     inverse: bool,
@@ -63,5 +34,42 @@ fn unique_consecutive(
     match dim {
         Some(dim) if dim != 0 || input.spec()?.sizes().len() != 1 => unique::of_slices(input, dim, true),
         _ => unique::of_all(input, true, inverse, counts),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let runs = Plain::of(dtype, &[2, 4], &[3, 3, 1, 1, 1, 0, 3, 3]);
+            let rows = Plain::of(dtype, &[4, 2], &[1, 0, 1, 0, 0, 0, 1, 0]);
+            let all = make::unary(dtype).into_iter().map(|sample| sample.and(true).and(true));
+            all.chain([
+                given(runs.clone()),
+                given(runs).and(false).and(true),
+                given(rows).and(true).and(true).and(0),
+                given(Plain::of(dtype, &[4], &[1, 1, 0, 1])).and(false).and(true).and(0),
+                given(Plain::of(dtype, &[4], &[1, 1, 0, 1])).and(false).and(true).and(-1),
+            ])
+            .collect()
+        };
+        samples
+            .of(UniqueConsecutive, ORDERED, inputs, |it| {
+                let x = it.tensor("self")?;
+                Ok(match it.option::<i64>("dim")? {
+                    Some(dim) if dim != 0 || x.sizes().len() != 1 => {
+                        unique::samples::expected_slices(x, dim, true).into()
+                    }
+                    _ => {
+                        let found = unique::samples::expected(x, true);
+                        unique::samples::asked(found, it.value("return_inverse")?, it.value("return_counts")?)
+                    }
+                })
+            })
+            .not_on_meta()
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).named("dim", 1));
     }
 }

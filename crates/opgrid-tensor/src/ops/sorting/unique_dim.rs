@@ -39,41 +39,47 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let nothing = Difference {
-        id: "unique-slices-of-nothing",
-        what: "torch refuses tensors of which several dimensions have no places; here there are no slices, and none of them are unique",
-        why: "whether a program is right must not depend on its data",
-        test: ("opgrid-tensor/tests/all/differences/computed.rs", "products_and_slices_of_nothing"),
-        when: |seen| seen.torch_refuses("Number of zero sized dimensions is more than one"),
-        directed: None,
-    };
-    samples.differs(UniqueDim, nothing);
-    samples.differs(UniqueDimConsecutive, nothing);
-    let inputs = |dtype| {
-        let rows = Plain::of(dtype, &[4, 2], &[1, 0, 0, 1, 1, 0, 0, 0]);
-        let columns = Plain::of(dtype, &[2, 4], &[1, 1, 0, 1, 0, 0, 1, 0]);
-        vec![
-            given(rows.clone()).and(0),
-            given(rows).and(-1),
-            given(columns.clone()).and(1),
-            given(columns.with_sizes(&[2, 2, 2])).and(1),
-            given(Plain::of(dtype, &[0, 2], &[0])).and(0),
-        ]
-    };
-    let number = given(make::numbers(DType::F32, &[], 0)).and(0);
-    let none = given(make::numbers(DType::F32, &[2, 0], 0)).and(0);
-    samples
-        .of(UniqueDim, ORDERED, inputs, |it| {
-            Ok(unique::expected_slices(it.tensor("self")?, it.value("dim")?, false).into())
-        })
-        .not_on_meta()
-        .refuses("no dimensions", number.clone())
-        .refuses("no elements", none);
-    samples
-        .of(UniqueDimConsecutive, ORDERED, inputs, |it| {
-            Ok(unique::expected_slices(it.tensor("self")?, it.value("dim")?, true).into())
-        })
-        .not_on_meta()
-        .refuses("no dimensions", number);
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let nothing = Difference {
+            id: "unique-slices-of-nothing",
+            what: "torch refuses tensors of which several dimensions have no places; here there are no slices, and none of them are unique",
+            why: "whether a program is right must not depend on its data",
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "products_and_slices_of_nothing"),
+            when: |seen| seen.torch_refuses("Number of zero sized dimensions is more than one"),
+            directed: None,
+        };
+        samples.differs(UniqueDim, nothing);
+        samples.differs(UniqueDimConsecutive, nothing);
+        let inputs = |dtype| {
+            let rows = Plain::of(dtype, &[4, 2], &[1, 0, 0, 1, 1, 0, 0, 0]);
+            let columns = Plain::of(dtype, &[2, 4], &[1, 1, 0, 1, 0, 0, 1, 0]);
+            vec![
+                given(rows.clone()).and(0),
+                given(rows).and(-1),
+                given(columns.clone()).and(1),
+                given(columns.with_sizes(&[2, 2, 2])).and(1),
+                given(Plain::of(dtype, &[0, 2], &[0])).and(0),
+            ]
+        };
+        let number = given(make::numbers(DType::F32, &[], 0)).and(0);
+        let none = given(make::numbers(DType::F32, &[2, 0], 0)).and(0);
+        samples
+            .of(UniqueDim, ORDERED, inputs, |it| {
+                Ok(unique::samples::expected_slices(it.tensor("self")?, it.value("dim")?, false).into())
+            })
+            .not_on_meta()
+            .refuses("no dimensions", number.clone())
+            .refuses("no elements", none);
+        samples
+            .of(UniqueDimConsecutive, ORDERED, inputs, |it| {
+                Ok(unique::samples::expected_slices(it.tensor("self")?, it.value("dim")?, true).into())
+            })
+            .not_on_meta()
+            .refuses("no dimensions", number);
+    }
 }

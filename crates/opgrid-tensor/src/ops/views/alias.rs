@@ -5,7 +5,6 @@
 //! - Derivative: `detach` is where derivatives end.
 //! - Source: torch.Tensor.detach, torch.ops.aten.alias, PyTorch 2.15.
 
-use crate::ops::kinds::views;
 use crate::ops::prelude::*;
 
 operator! {
@@ -52,10 +51,17 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input,)| d.by(input, [], |grad, []| Ok(grad.clone())));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Alias, STORED, make::unary, views::same).view();
-    samples.of(Detach, STORED, make::unary, views::same).view();
-    samples.of(DetachInplace, STORED, make::unary, views::same);
-    samples.of(Lift, STORED, make::unary, views::same);
-    samples.of(LiftFresh, STORED, make::unary, views::same).view();
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::views;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Alias, STORED, make::unary, views::samples::same).view();
+        samples.of(Detach, STORED, make::unary, views::samples::same).view();
+        samples.of(DetachInplace, STORED, make::unary, views::samples::same);
+        samples.of(Lift, STORED, make::unary, views::samples::same);
+        samples.of(LiftFresh, STORED, make::unary, views::samples::same).view();
+    }
 }

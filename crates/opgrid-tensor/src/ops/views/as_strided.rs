@@ -25,38 +25,6 @@ pub(super) fn register(library: &mut Library) {
     library.view_in_place(AsStridedInplace, &AS_STRIDED).derivative(derivative);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(AsStrided, complex::IN_MEMORY);
-    let inputs = |dtype| {
-        let x = make::numbers(dtype, &[12], 0);
-        let cases: [(&[i64], &[i64], i64); 4] =
-            [(&[2, 3], &[3, 1], 0), (&[3, 2], &[1, 4], 2), (&[2, 2], &[0, 1], 1), (&[], &[], 5)];
-        cases
-            .map(|(size, stride, offset)| {
-                given(x.clone()).and(size.to_vec()).and(stride.to_vec()).and(offset)
-            })
-            .to_vec()
-    };
-    let x = make::numbers(DType::F32, &[4], 0);
-    samples
-        .of(AsStrided, STORED, inputs, reference)
-        .view()
-        .needs_contiguous()
-        .refuses("", given(x.clone()).and([2].to_vec()).and([4].to_vec()))
-        .refuses("", given(x).and([2].to_vec()).and([-1].to_vec()));
-    samples.of(AsStridedInplace, STORED, inputs, reference).needs_contiguous();
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, size, stride) =
-        (it.tensor("self")?, it.value::<Vec<i64>>("size")?, it.value::<Vec<i64>>("stride")?);
-    let offset: i64 = it.value("storage_offset")?;
-    Ok(Plain::from_fn(x.dtype(), &size, |position| {
-        x.at(&[position.iter().zip(&stride).fold(offset, |sum, (index, stride)| sum + index * stride)])
-    })
-    .into())
-}
-
 fn derivative(
     d: &Recorder<'_>,
     (input, size, stride, offset): (&Tensor, &[i64], &[i64], Option<i64>),
@@ -144,4 +112,42 @@ fn summed(numbers: &Tensor, strides: &[i64], span: i64) -> Result<Tensor> {
         let geometry = Geometry::strided(numbers.sizes(), &apart, part * strides[dim])?;
         memory.add(&placed(&numbers, &geometry, span)?, 1)
     })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(AsStrided, complex::samples::IN_MEMORY);
+        let inputs = |dtype| {
+            let x = make::numbers(dtype, &[12], 0);
+            let cases: [(&[i64], &[i64], i64); 4] =
+                [(&[2, 3], &[3, 1], 0), (&[3, 2], &[1, 4], 2), (&[2, 2], &[0, 1], 1), (&[], &[], 5)];
+            cases
+                .map(|(size, stride, offset)| {
+                    given(x.clone()).and(size.to_vec()).and(stride.to_vec()).and(offset)
+                })
+                .to_vec()
+        };
+        let x = make::numbers(DType::F32, &[4], 0);
+        samples
+            .of(AsStrided, STORED, inputs, reference)
+            .view()
+            .needs_contiguous()
+            .refuses("", given(x.clone()).and([2].to_vec()).and([4].to_vec()))
+            .refuses("", given(x).and([2].to_vec()).and([-1].to_vec()));
+        samples.of(AsStridedInplace, STORED, inputs, reference).needs_contiguous();
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, size, stride) =
+            (it.tensor("self")?, it.value::<Vec<i64>>("size")?, it.value::<Vec<i64>>("stride")?);
+        let offset: i64 = it.value("storage_offset")?;
+        Ok(Plain::from_fn(x.dtype(), &size, |position| {
+            x.at(&[position.iter().zip(&stride).fold(offset, |sum, (index, stride)| sum + index * stride)])
+        })
+        .into())
+    }
 }

@@ -53,46 +53,52 @@ fn each(tensors: &[Tensor], more: fn(&Tensor) -> Result<Tensor>) -> Result<Vec<T
     tensors.iter().map(more).collect()
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Atleast1d, STORED, make::unary, |it| reference(it, |_| vec![1])).view();
-    samples.of(Atleast2d, STORED, make::unary, |it| reference(it, row_sizes)).view();
-    samples.of(Atleast3d, STORED, make::unary, |it| reference(it, stack_sizes)).view();
-    let lists = |dtype| {
-        let list = |sizes: &[&[i64]]| {
-            given(sizes.iter().map(|sizes| make::numbers(dtype, sizes, 1)).collect::<Vec<_>>())
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Atleast1d, STORED, make::unary, |it| reference(it, |_| vec![1])).view();
+        samples.of(Atleast2d, STORED, make::unary, |it| reference(it, row_sizes)).view();
+        samples.of(Atleast3d, STORED, make::unary, |it| reference(it, stack_sizes)).view();
+        let lists = |dtype| {
+            let list = |sizes: &[&[i64]]| {
+                given(sizes.iter().map(|sizes| make::numbers(dtype, sizes, 1)).collect::<Vec<_>>())
+            };
+            vec![list(&[&[], &[3], &[2, 3], &[2, 1, 2]]), list(&[&[0]])]
         };
-        vec![list(&[&[], &[3], &[2, 3], &[2, 1, 2]]), list(&[&[0]])]
-    };
-    samples.of_function(Atleast1dSequence, STORED, lists, |it| of_lists(it, |_| vec![1]));
-    samples.of_function(Atleast2dSequence, STORED, lists, move |it| of_lists(it, row_sizes));
-    samples.of_function(Atleast3dSequence, STORED, lists, move |it| of_lists(it, stack_sizes));
-}
-
-fn row_sizes(sizes: &[i64]) -> Vec<i64> {
-    [&vec![1; 2 - sizes.len()], sizes].concat()
-}
-
-fn stack_sizes(sizes: &[i64]) -> Vec<i64> {
-    match sizes {
-        [] => vec![1, 1, 1],
-        [n] => vec![1, *n, 1],
-        other => [other, &[1]].concat(),
+        samples.of_function(Atleast1dSequence, STORED, lists, |it| of_lists(it, |_| vec![1]));
+        samples.of_function(Atleast2dSequence, STORED, lists, move |it| of_lists(it, row_sizes));
+        samples.of_function(Atleast3dSequence, STORED, lists, move |it| of_lists(it, stack_sizes));
     }
-}
 
-/// The same elements under the sizes that `more` makes, unless it makes no more dimensions.
-fn reference(it: &Inputs, more: fn(&[i64]) -> Vec<i64>) -> Result<Expected> {
-    Ok(with_more(it.tensor("self")?, more).into())
-}
+    fn row_sizes(sizes: &[i64]) -> Vec<i64> {
+        [&vec![1; 2 - sizes.len()], sizes].concat()
+    }
 
-/// The same of each tensor of a list.
-fn of_lists(it: &Inputs, more: fn(&[i64]) -> Vec<i64>) -> Result<Expected> {
-    Ok(Expected::Several(it.tensors("tensors")?.iter().map(|x| with_more(x, more).into()).collect()))
-}
+    fn stack_sizes(sizes: &[i64]) -> Vec<i64> {
+        match sizes {
+            [] => vec![1, 1, 1],
+            [n] => vec![1, *n, 1],
+            other => [other, &[1]].concat(),
+        }
+    }
 
-fn with_more(x: &Plain, more: fn(&[i64]) -> Vec<i64>) -> Plain {
-    match x.sizes().len() >= more(&[]).len() {
-        true => x.clone(),
-        false => x.with_sizes(&more(x.sizes())),
+    /// The same elements under the sizes that `more` makes, unless it makes no more dimensions.
+    fn reference(it: &Inputs, more: fn(&[i64]) -> Vec<i64>) -> Result<Expected> {
+        Ok(with_more(it.tensor("self")?, more).into())
+    }
+
+    /// The same of each tensor of a list.
+    fn of_lists(it: &Inputs, more: fn(&[i64]) -> Vec<i64>) -> Result<Expected> {
+        Ok(Expected::Several(it.tensors("tensors")?.iter().map(|x| with_more(x, more).into()).collect()))
+    }
+
+    fn with_more(x: &Plain, more: fn(&[i64]) -> Vec<i64>) -> Plain {
+        match x.sizes().len() >= more(&[]).len() {
+            true => x.clone(),
+            false => x.with_sizes(&more(x.sizes())),
+        }
     }
 }

@@ -27,24 +27,31 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [&[&[i64]]; 4] = [&[&[2, 1], &[3]], &[&[2, 3]], &[&[], &[4], &[1]], &[&[0], &[1]]];
-        let one = |shapes: &[&[i64]]| {
-            let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
-            given(tensors.collect::<Vec<_>>())
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [&[&[i64]]; 4] = [&[&[2, 1], &[3]], &[&[2, 3]], &[&[], &[4], &[1]], &[&[0], &[1]]];
+            let one = |shapes: &[&[i64]]| {
+                let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+                given(tensors.collect::<Vec<_>>())
+            };
+            cases.map(one).to_vec()
         };
-        cases.map(one).to_vec()
-    };
-    samples
-        .of(BroadcastTensors, STORED, inputs, |it| {
-            let tensors = it.tensors("tensors")?;
-            let sizes = naive::broadcast(tensors.iter().map(Plain::sizes))?;
-            let stretched = |x: &Plain| Plain::from_fn(x.dtype(), &sizes, |position| x.at(position)).into();
-            Ok(Expected::Several(tensors.iter().map(stretched).collect()))
-        })
-        .refuses(
-            "broadcast",
-            given(vec![make::numbers(DType::F32, &[2], 0), make::numbers(DType::F32, &[3], 0)]),
-        );
+        samples
+            .of(BroadcastTensors, STORED, inputs, |it| {
+                let tensors = it.tensors("tensors")?;
+                let sizes = naive::broadcast(tensors.iter().map(Plain::sizes))?;
+                let stretched =
+                    |x: &Plain| Plain::from_fn(x.dtype(), &sizes, |position| x.at(position)).into();
+                Ok(Expected::Several(tensors.iter().map(stretched).collect()))
+            })
+            .refuses(
+                "broadcast",
+                given(vec![make::numbers(DType::F32, &[2], 0), make::numbers(DType::F32, &[3], 0)]),
+            );
+    }
 }

@@ -41,46 +41,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(BroadcastTo).kind(&kind::VIEW).implicit(|input, size| Expand.call(input, size, false));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2], 0);
-    samples
-        .of(Expand, STORED, inputs, |it| reference(it, it.value("size")?))
-        .view()
-        .refuses("", given(x.clone()).and([3].to_vec()))
-        .refuses("", given(make::numbers(DType::F32, &[1, 1], 0)).and([3].to_vec()));
-    samples.of(BroadcastTo, STORED, inputs, |it| reference(it, it.value("size")?)).view();
-    let beside_others = |dtype| {
-        let cases: [[&[i64]; 2]; 4] = [[&[3], &[2, 3]], [&[2, 1], &[2, 4]], [&[], &[2]], [&[1], &[0]]];
-        cases
-            .map(|[one, other]| given(make::numbers(dtype, one, 0)).and(make::numbers(dtype, other, 1)))
-            .to_vec()
-    };
-    samples
-        .of(ExpandAs, STORED, beside_others, |it| reference(it, it.tensor("other")?.sizes().to_vec()))
-        .view()
-        .refuses("", given(x).and(make::numbers(DType::F32, &[3], 0)));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], &[i64]); 6] = [
-        (&[3], &[2, 3]),
-        (&[2, 1], &[-1, 4]),
-        (&[], &[2]),
-        (&[1], &[0]),
-        (&[2, 3], &[2, 3]),
-        (&[0, 1], &[0, 2]),
-    ];
-    cases.map(|(sizes, size)| given(make::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
-}
-
-fn reference(it: &Inputs, mut size: Vec<i64>) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let behind = size.len() - x.sizes().len();
-    let own = size[behind..].iter_mut().zip(x.sizes());
-    own.filter(|(size, _)| **size < 0).for_each(|(size, own)| *size = *own);
-    Ok(Plain::from_fn(x.dtype(), &size, |position| x.at(position)).into())
-}
-
 impl Tensor {
     /// Stretched to other sizes by repeating elements; -1 keeps a size.
     ///
@@ -89,5 +49,51 @@ impl Tensor {
     /// Those of [`Expand`].
     pub fn expand(&self, size: &[i64]) -> Result<Self> {
         Expand.call(self, size, false)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2], 0);
+        samples
+            .of(Expand, STORED, inputs, |it| reference(it, it.value("size")?))
+            .view()
+            .refuses("", given(x.clone()).and([3].to_vec()))
+            .refuses("", given(make::numbers(DType::F32, &[1, 1], 0)).and([3].to_vec()));
+        samples.of(BroadcastTo, STORED, inputs, |it| reference(it, it.value("size")?)).view();
+        let beside_others = |dtype| {
+            let cases: [[&[i64]; 2]; 4] = [[&[3], &[2, 3]], [&[2, 1], &[2, 4]], [&[], &[2]], [&[1], &[0]]];
+            cases
+                .map(|[one, other]| given(make::numbers(dtype, one, 0)).and(make::numbers(dtype, other, 1)))
+                .to_vec()
+        };
+        samples
+            .of(ExpandAs, STORED, beside_others, |it| reference(it, it.tensor("other")?.sizes().to_vec()))
+            .view()
+            .refuses("", given(x).and(make::numbers(DType::F32, &[3], 0)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], &[i64]); 6] = [
+            (&[3], &[2, 3]),
+            (&[2, 1], &[-1, 4]),
+            (&[], &[2]),
+            (&[1], &[0]),
+            (&[2, 3], &[2, 3]),
+            (&[0, 1], &[0, 2]),
+        ];
+        cases.map(|(sizes, size)| given(make::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
+    }
+
+    fn reference(it: &Inputs, mut size: Vec<i64>) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let behind = size.len() - x.sizes().len();
+        let own = size[behind..].iter_mut().zip(x.sizes());
+        own.filter(|(size, _)| **size < 0).for_each(|(size, own)| *size = *own);
+        Ok(Plain::from_fn(x.dtype(), &size, |position| x.at(position)).into())
     }
 }

@@ -27,32 +27,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], i64, i64); 5] =
-            [(&[2, 3, 4], 0, -1), (&[2, 3, 4], 1, 2), (&[2, 3], 1, 1), (&[], 0, 0), (&[0, 2], 0, 1)];
-        cases.map(|(sizes, start, end)| given(make::numbers(dtype, sizes, 0)).and(start).and(end)).to_vec()
-    };
-    samples
-        .of(FlattenUsingInts, STORED, inputs, |it| {
-            let x = it.tensor("self")?;
-            let [start, end] = [it.value("start_dim")?, it.value("end_dim")?]
-                .map(|dim| naive::dimension(dim, x.sizes().len()));
-            let sizes = match x.sizes() {
-                [] => vec![1],
-                sizes => {
-                    [&sizes[..start], &[sizes[start..=end].iter().product()], &sizes[end + 1..]].concat()
-                }
-            };
-            Ok(x.with_sizes(&sizes).into())
-        })
-        .refuses("before `start_dim`", given(make::numbers(DType::F32, &[2, 3], 0)).and(1).and(0));
-    samples.of(Ravel, STORED, make::unary, |it| {
-        let x = it.tensor("self")?;
-        Ok(x.with_sizes(&[x.elements().len() as i64]).into())
-    });
-}
-
 fn flatten(input: &Tensor, start_dim: i64, end_dim: i64) -> Result<Tensor> {
     let sizes = input.spec()?.sizes();
     let (start, end) = (normalise_dim(start_dim, sizes.len())?, normalise_dim(end_dim, sizes.len())?);
@@ -71,4 +45,38 @@ fn flatten(input: &Tensor, start_dim: i64, end_dim: i64) -> Result<Tensor> {
     // No more than there are elements, unless there are none.
     let flat = sizes[start..=end].iter().fold(1i64, |flat, &size| flat.saturating_mul(size));
     Reshape.call(input, &[&sizes[..start], &[flat], &sizes[end + 1..]].concat())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], i64, i64); 5] =
+                [(&[2, 3, 4], 0, -1), (&[2, 3, 4], 1, 2), (&[2, 3], 1, 1), (&[], 0, 0), (&[0, 2], 0, 1)];
+            cases
+                .map(|(sizes, start, end)| given(make::numbers(dtype, sizes, 0)).and(start).and(end))
+                .to_vec()
+        };
+        samples
+            .of(FlattenUsingInts, STORED, inputs, |it| {
+                let x = it.tensor("self")?;
+                let [start, end] = [it.value("start_dim")?, it.value("end_dim")?]
+                    .map(|dim| naive::dimension(dim, x.sizes().len()));
+                let sizes = match x.sizes() {
+                    [] => vec![1],
+                    sizes => {
+                        [&sizes[..start], &[sizes[start..=end].iter().product()], &sizes[end + 1..]].concat()
+                    }
+                };
+                Ok(x.with_sizes(&sizes).into())
+            })
+            .refuses("before `start_dim`", given(make::numbers(DType::F32, &[2, 3], 0)).and(1).and(0));
+        samples.of(Ravel, STORED, make::unary, |it| {
+            let x = it.tensor("self")?;
+            Ok(x.with_sizes(&[x.elements().len() as i64]).into())
+        });
+    }
 }

@@ -49,65 +49,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let matrices = |dtype| {
-        [vec![2, 3], vec![4, 2, 3], vec![0, 2], vec![]]
-            .map(|sizes| given(make::numbers(dtype, &sizes, 0)))
-            .to_vec()
-    };
-    let transposed = |it: &Inputs| -> Result<Plain> {
-        let x = it.tensor("self")?;
-        let mut order: Vec<usize> = (0..x.sizes().len()).collect();
-        if let [.., row, column] = order.as_mut_slice() {
-            std::mem::swap(row, column);
-        }
-        Ok(x.permuted(&order))
-    };
-    let vector = given(make::numbers(DType::F32, &[3], 0));
-    samples
-        .of_function(MT, STORED, matrices, move |it| Ok(transposed(it)?.into()))
-        .view()
-        .refuses("2 dimensions or more", vector.clone());
-    let conjugated = move |it: &Inputs| -> Result<Expected> {
-        let x = transposed(it)?;
-        let conjugate = |position: &[i64]| match x.at(position) {
-            Scalar::Complex(element) => Scalar::Complex(element.conj()),
-            element => element,
-        };
-        Ok(Plain::from_fn(x.dtype(), x.sizes(), conjugate).into())
-    };
-    samples.of_function(MH, ANY, matrices, conjugated).refuses("2 dimensions or more", vector.clone());
-    samples.of_function(Adjoint, ANY, matrices, conjugated).refuses("2 dimensions or more", vector.clone());
-    let one =
-        |dtype| [vec![2, 3], vec![0, 2], vec![]].map(|sizes| given(make::numbers(dtype, &sizes, 0))).to_vec();
-    samples
-        .of_function(MatrixH, ANY, one, conjugated)
-        .refuses("expected a matrix", vector)
-        .refuses("use `mH`", given(make::numbers(DType::F32, &[2, 2, 2], 0)));
-    let eager = Difference {
-        id: "conjugates-of-matrices-are-computed",
-        what: "torch gives a view with a mark of complex matrices; here a new tensor has the conjugates",
-        why: "no operator has to ask for the mark",
-        test: ("opgrid-tensor/tests/all/differences/computed.rs", "conjugates_are_computed"),
-        when: |seen| {
-            let is_complex = seen.inputs().iter().any(|input| input.dtype.is_complex());
-            let is_layout =
-                matches!(seen.part, Part::Identity | Part::Strides | Part::Offset | Part::Written);
-            is_complex && is_layout
-        },
-        directed: None,
-    };
-    samples.differs(MH, eager);
-    samples.differs(Adjoint, eager);
-    samples.differs(MatrixH, eager);
-    samples
-        .of(NumpyT, STORED, make::unary, |it| {
-            let x = it.tensor("self")?;
-            Ok(x.permuted(&(0..x.sizes().len()).rev().collect::<Vec<_>>()).into())
-        })
-        .view();
-}
-
 /// Matrices transposed, of conjugates; a tensor without dimensions is one element.
 fn adjoint(input: &Tensor) -> Result<Tensor> {
     check_matrices(input)?;
@@ -129,5 +70,73 @@ fn check_matrices(input: &Tensor) -> Result<()> {
             Err(argument(message))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let matrices = |dtype| {
+            [vec![2, 3], vec![4, 2, 3], vec![0, 2], vec![]]
+                .map(|sizes| given(make::numbers(dtype, &sizes, 0)))
+                .to_vec()
+        };
+        let transposed = |it: &Inputs| -> Result<Plain> {
+            let x = it.tensor("self")?;
+            let mut order: Vec<usize> = (0..x.sizes().len()).collect();
+            if let [.., row, column] = order.as_mut_slice() {
+                std::mem::swap(row, column);
+            }
+            Ok(x.permuted(&order))
+        };
+        let vector = given(make::numbers(DType::F32, &[3], 0));
+        samples
+            .of_function(MT, STORED, matrices, move |it| Ok(transposed(it)?.into()))
+            .view()
+            .refuses("2 dimensions or more", vector.clone());
+        let conjugated = move |it: &Inputs| -> Result<Expected> {
+            let x = transposed(it)?;
+            let conjugate = |position: &[i64]| match x.at(position) {
+                Scalar::Complex(element) => Scalar::Complex(element.conj()),
+                element => element,
+            };
+            Ok(Plain::from_fn(x.dtype(), x.sizes(), conjugate).into())
+        };
+        samples.of_function(MH, ANY, matrices, conjugated).refuses("2 dimensions or more", vector.clone());
+        samples
+            .of_function(Adjoint, ANY, matrices, conjugated)
+            .refuses("2 dimensions or more", vector.clone());
+        let one = |dtype| {
+            [vec![2, 3], vec![0, 2], vec![]].map(|sizes| given(make::numbers(dtype, &sizes, 0))).to_vec()
+        };
+        samples
+            .of_function(MatrixH, ANY, one, conjugated)
+            .refuses("expected a matrix", vector)
+            .refuses("use `mH`", given(make::numbers(DType::F32, &[2, 2, 2], 0)));
+        let eager = Difference {
+            id: "conjugates-of-matrices-are-computed",
+            what: "torch gives a view with a mark of complex matrices; here a new tensor has the conjugates",
+            why: "no operator has to ask for the mark",
+            test: ("opgrid-tensor/tests/all/differences/computed.rs", "conjugates_are_computed"),
+            when: |seen| {
+                let is_complex = seen.inputs().iter().any(|input| input.dtype.is_complex());
+                let is_layout =
+                    matches!(seen.part, Part::Identity | Part::Strides | Part::Offset | Part::Written);
+                is_complex && is_layout
+            },
+            directed: None,
+        };
+        samples.differs(MH, eager);
+        samples.differs(Adjoint, eager);
+        samples.differs(MatrixH, eager);
+        samples
+            .of(NumpyT, STORED, make::unary, |it| {
+                let x = it.tensor("self")?;
+                Ok(x.permuted(&(0..x.sizes().len()).rev().collect::<Vec<_>>()).into())
+            })
+            .view();
     }
 }

@@ -38,48 +38,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2], 0);
-    samples
-        .of(Meshgrid, STORED, inputs, |it| reference(it, false))
-        .refuses("non-empty", given(Vec::<Plain>::new()))
-        .refuses("at most 1 dimension", given(vec![x.clone(), x.with_sizes(&[1, 2])]))
-        .refuses("expected float32", given(vec![x.clone(), x.to(DType::F64)]));
-    let by_name = |dtype| {
-        let named =
-            |name: &'static str| inputs(dtype).into_iter().map(move |sample| sample.named("indexing", name));
-        named("ij").chain(named("xy")).collect()
-    };
-    samples
-        .of(MeshgridIndexing, STORED, by_name, |it| {
-            let indexing: String = it.value("indexing")?;
-            reference(it, indexing == "xy")
-        })
-        .refuses("expected \"ij\"", given(vec![x]).named("indexing", "rows"));
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [&[&[i64]]; 5] = [&[&[2], &[3]], &[&[4]], &[&[], &[2], &[3]], &[&[0], &[2]], &[&[]]];
-    let one = |shapes: &[&[i64]]| {
-        let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
-        given(tensors.collect::<Vec<_>>())
-    };
-    cases.map(one).to_vec()
-}
-
-fn reference(it: &Inputs, is_exchanged: bool) -> Result<Expected> {
-    let tensors = it.tensors("tensors")?;
-    let mut dims: Vec<usize> = (0..tensors.len()).collect();
-    if is_exchanged && dims.len() > 1 {
-        dims.swap(0, 1);
-    }
-    let sizes: Vec<i64> = dims.iter().map(|&dim| tensors[dim].elements().len() as i64).collect();
-    let grid = |(k, x): (usize, &Plain)| {
-        Plain::from_fn(x.dtype(), &sizes, |position| x.elements()[position[dims[k]] as usize]).into()
-    };
-    Ok(Expected::Several(tensors.iter().enumerate().map(grid).collect()))
-}
-
 fn meshgrid(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
     let Some(first) = tensors.first() else {
         return Err(argument("argument `tensors` is empty, expected a non-empty list of tensors"));
@@ -110,4 +68,53 @@ fn meshgrid(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
         Expand.call(&View.call(tensor, &own)?, &sizes, false)
     };
     tensors.iter().enumerate().map(grid).collect()
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2], 0);
+        samples
+            .of(Meshgrid, STORED, inputs, |it| reference(it, false))
+            .refuses("non-empty", given(Vec::<Plain>::new()))
+            .refuses("at most 1 dimension", given(vec![x.clone(), x.with_sizes(&[1, 2])]))
+            .refuses("expected float32", given(vec![x.clone(), x.to(DType::F64)]));
+        let by_name = |dtype| {
+            let named = |name: &'static str| {
+                inputs(dtype).into_iter().map(move |sample| sample.named("indexing", name))
+            };
+            named("ij").chain(named("xy")).collect()
+        };
+        samples
+            .of(MeshgridIndexing, STORED, by_name, |it| {
+                let indexing: String = it.value("indexing")?;
+                reference(it, indexing == "xy")
+            })
+            .refuses("expected \"ij\"", given(vec![x]).named("indexing", "rows"));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [&[&[i64]]; 5] = [&[&[2], &[3]], &[&[4]], &[&[], &[2], &[3]], &[&[0], &[2]], &[&[]]];
+        let one = |shapes: &[&[i64]]| {
+            let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+            given(tensors.collect::<Vec<_>>())
+        };
+        cases.map(one).to_vec()
+    }
+
+    fn reference(it: &Inputs, is_exchanged: bool) -> Result<Expected> {
+        let tensors = it.tensors("tensors")?;
+        let mut dims: Vec<usize> = (0..tensors.len()).collect();
+        if is_exchanged && dims.len() > 1 {
+            dims.swap(0, 1);
+        }
+        let sizes: Vec<i64> = dims.iter().map(|&dim| tensors[dim].elements().len() as i64).collect();
+        let grid = |(k, x): (usize, &Plain)| {
+            Plain::from_fn(x.dtype(), &sizes, |position| x.elements()[position[dims[k]] as usize]).into()
+        };
+        Ok(Expected::Several(tensors.iter().enumerate().map(grid).collect()))
+    }
 }

@@ -26,64 +26,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(MoveaxisInt).kind(&kind::VIEW).implicit(movedim_one);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(MovedimIntlist, STORED, lists, reference)
-        .view()
-        .refuses("as many", given(x.clone()).and([0].to_vec()).and([0, 1].to_vec()))
-        .refuses("range", given(x.clone()).and([2].to_vec()).and([0].to_vec()))
-        .refuses("twice", given(x.clone()).and([0, -2].to_vec()).and([0, 1].to_vec()))
-        .refuses("twice", given(x).and([0, 1].to_vec()).and([1, 1].to_vec()));
-    samples.of(MovedimInt, STORED, single, reference).view();
-    samples.of(MoveaxisIntlist, STORED, lists, reference).view();
-    samples.of(MoveaxisInt, STORED, single, reference).view();
-}
-
-fn lists(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], &[i64], &[i64]); 5] = [
-        (&[2, 3, 4], &[0, -1], &[1, 0]),
-        (&[2, 3, 4], &[2], &[0]),
-        (&[2, 3], &[], &[]),
-        (&[], &[0], &[-1]),
-        (&[2, 0, 3], &[1, 0, 2], &[0, 1, 2]),
-    ];
-    let one = |(sizes, source, destination): (&[i64], &[i64], &[i64])| {
-        given(make::numbers(dtype, sizes, 0)).and(source.to_vec()).and(destination.to_vec())
-    };
-    cases.map(one).to_vec()
-}
-
-fn single(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], i64, i64); 4] =
-        [(&[2, 3, 4], 0, 2), (&[2, 3, 4], -1, 0), (&[], 0, 0), (&[0, 2], 0, 1)];
-    let one = |(sizes, source, destination): (&[i64], i64, i64)| {
-        given(make::numbers(dtype, sizes, 0)).and(source).and(destination)
-    };
-    cases.map(one).to_vec()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let dims = x.sizes().len();
-    let list = |name| match it.value::<i64>(name) {
-        Ok(dim) => Ok(vec![dim]),
-        Err(_) => it.value::<Vec<i64>>(name),
-    };
-    let named = |name| -> Result<Vec<usize>> {
-        Ok(list(name)?.into_iter().map(|dim| naive::dimension(dim, dims)).collect())
-    };
-    if dims == 0 {
-        return Ok(x.clone().into());
-    }
-    let (source, destination) = (named("source")?, named("destination")?);
-    let mut order: Vec<usize> = (0..dims).filter(|dim| !source.contains(dim)).collect();
-    let mut places: Vec<(usize, usize)> = destination.into_iter().zip(source).collect();
-    places.sort_unstable();
-    places.into_iter().for_each(|(place, dim)| order.insert(place, dim));
-    Ok(x.permuted(&order).into())
-}
-
 fn movedim_one(input: &Tensor, source: i64, destination: i64) -> Result<Tensor> {
     movedim(input, &[source], &[destination])
 }
@@ -126,4 +68,68 @@ fn places(name: &str, list: &[i64], dims: usize) -> Result<Vec<usize>> {
         places.push(place);
     }
     Ok(places)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(MovedimIntlist, STORED, lists, reference)
+            .view()
+            .refuses("as many", given(x.clone()).and([0].to_vec()).and([0, 1].to_vec()))
+            .refuses("range", given(x.clone()).and([2].to_vec()).and([0].to_vec()))
+            .refuses("twice", given(x.clone()).and([0, -2].to_vec()).and([0, 1].to_vec()))
+            .refuses("twice", given(x).and([0, 1].to_vec()).and([1, 1].to_vec()));
+        samples.of(MovedimInt, STORED, single, reference).view();
+        samples.of(MoveaxisIntlist, STORED, lists, reference).view();
+        samples.of(MoveaxisInt, STORED, single, reference).view();
+    }
+
+    fn lists(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], &[i64], &[i64]); 5] = [
+            (&[2, 3, 4], &[0, -1], &[1, 0]),
+            (&[2, 3, 4], &[2], &[0]),
+            (&[2, 3], &[], &[]),
+            (&[], &[0], &[-1]),
+            (&[2, 0, 3], &[1, 0, 2], &[0, 1, 2]),
+        ];
+        let one = |(sizes, source, destination): (&[i64], &[i64], &[i64])| {
+            given(make::numbers(dtype, sizes, 0)).and(source.to_vec()).and(destination.to_vec())
+        };
+        cases.map(one).to_vec()
+    }
+
+    fn single(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], i64, i64); 4] =
+            [(&[2, 3, 4], 0, 2), (&[2, 3, 4], -1, 0), (&[], 0, 0), (&[0, 2], 0, 1)];
+        let one = |(sizes, source, destination): (&[i64], i64, i64)| {
+            given(make::numbers(dtype, sizes, 0)).and(source).and(destination)
+        };
+        cases.map(one).to_vec()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let dims = x.sizes().len();
+        let list = |name| match it.value::<i64>(name) {
+            Ok(dim) => Ok(vec![dim]),
+            Err(_) => it.value::<Vec<i64>>(name),
+        };
+        let named = |name| -> Result<Vec<usize>> {
+            Ok(list(name)?.into_iter().map(|dim| naive::dimension(dim, dims)).collect())
+        };
+        if dims == 0 {
+            return Ok(x.clone().into());
+        }
+        let (source, destination) = (named("source")?, named("destination")?);
+        let mut order: Vec<usize> = (0..dims).filter(|dim| !source.contains(dim)).collect();
+        let mut places: Vec<(usize, usize)> = destination.into_iter().zip(source).collect();
+        places.sort_unstable();
+        places.into_iter().for_each(|(place, dim)| order.insert(place, dim));
+        Ok(x.permuted(&order).into())
+    }
 }

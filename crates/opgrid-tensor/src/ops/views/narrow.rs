@@ -53,63 +53,6 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[4], 0);
-    samples
-        .of(Narrow, STORED, inputs, reference)
-        .view()
-        .refuses("range", given(x.clone()).and(0).and(5).and(0))
-        .refuses("exceeds", given(x.clone()).and(0).and(2).and(3))
-        .refuses("0 or more", given(x.clone()).and(0).and(2).and(-1))
-        .refuses("0-dim", given(Plain::number(DType::F32, 1)).and(0).and(0).and(0));
-    let starts = |dtype| {
-        let start = Plain::number(DType::I64, 1);
-        vec![given(make::numbers(dtype, &[3, 2], 0)).and(0).and(start).and(2)]
-    };
-    samples
-        .of(NarrowTensor, STORED, starts, |it| {
-            let start = it.tensor("start")?.elements()[0];
-            part(it, number::whole(start))
-        })
-        .view()
-        .not_on_meta()
-        .refuses("without dimensions", given(x.clone()).and(0).and(x).and(1));
-    samples.of(NarrowCopy, STORED, inputs, reference);
-    samples.differs(NarrowCopy, READ_AFTER_WRITTEN);
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], [i64; 3]); 5] = [
-        (&[4, 3], [0, 1, 2]),
-        (&[2, 5], [-1, -3, 2]),
-        (&[4], [0, 4, 0]),
-        (&[0, 2], [0, 0, 0]),
-        (&[3, 1, 2], [2, 0, 2]),
-    ];
-    let one = |(sizes, [dim, start, length]): (&[i64], [i64; 3])| {
-        given(make::numbers(dtype, sizes, 0)).and(dim).and(start).and(length)
-    };
-    cases.map(one).to_vec()
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    part(it, it.value("start")?)
-}
-
-fn part(it: &Inputs, start: i64) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let dim = naive::dimension(it.value("dim")?, x.sizes().len());
-    let start = if start < 0 { start + x.sizes()[dim] } else { start };
-    let mut sizes = x.sizes().to_vec();
-    sizes[dim] = it.value("length")?;
-    Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
-        let mut position = position.to_vec();
-        position[dim] += start;
-        x.at(&position)
-    })
-    .into())
-}
-
 fn narrow(input: &Tensor, dim: i64, start: i64, length: i64) -> Result<Tensor> {
     let sizes = input.spec()?.sizes();
     if sizes.is_empty() {
@@ -133,4 +76,67 @@ fn narrow(input: &Tensor, dim: i64, start: i64, length: i64) -> Result<Tensor> {
         return Err(argument(message));
     }
     SliceTensor.call(input, dim, Some(start), Some(start + length), 1)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[4], 0);
+        samples
+            .of(Narrow, STORED, inputs, reference)
+            .view()
+            .refuses("range", given(x.clone()).and(0).and(5).and(0))
+            .refuses("exceeds", given(x.clone()).and(0).and(2).and(3))
+            .refuses("0 or more", given(x.clone()).and(0).and(2).and(-1))
+            .refuses("0-dim", given(Plain::number(DType::F32, 1)).and(0).and(0).and(0));
+        let starts = |dtype| {
+            let start = Plain::number(DType::I64, 1);
+            vec![given(make::numbers(dtype, &[3, 2], 0)).and(0).and(start).and(2)]
+        };
+        samples
+            .of(NarrowTensor, STORED, starts, |it| {
+                let start = it.tensor("start")?.elements()[0];
+                part(it, number::whole(start))
+            })
+            .view()
+            .not_on_meta()
+            .refuses("without dimensions", given(x.clone()).and(0).and(x).and(1));
+        samples.of(NarrowCopy, STORED, inputs, reference);
+        samples.differs(NarrowCopy, READ_AFTER_WRITTEN);
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], [i64; 3]); 5] = [
+            (&[4, 3], [0, 1, 2]),
+            (&[2, 5], [-1, -3, 2]),
+            (&[4], [0, 4, 0]),
+            (&[0, 2], [0, 0, 0]),
+            (&[3, 1, 2], [2, 0, 2]),
+        ];
+        let one = |(sizes, [dim, start, length]): (&[i64], [i64; 3])| {
+            given(make::numbers(dtype, sizes, 0)).and(dim).and(start).and(length)
+        };
+        cases.map(one).to_vec()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        part(it, it.value("start")?)
+    }
+
+    fn part(it: &Inputs, start: i64) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let dim = naive::dimension(it.value("dim")?, x.sizes().len());
+        let start = if start < 0 { start + x.sizes()[dim] } else { start };
+        let mut sizes = x.sizes().to_vec();
+        sizes[dim] = it.value("length")?;
+        Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+            let mut position = position.to_vec();
+            position[dim] += start;
+            x.at(&position)
+        })
+        .into())
+    }
 }

@@ -29,19 +29,26 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], &[i64]); 4] =
-            [(&[2, 3, 4], &[2, 0, 1]), (&[2, 3], &[-1, 0]), (&[], &[]), (&[2, 0], &[1, 0])];
-        cases.map(|(sizes, dims)| given(make::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
-    };
-    samples
-        .of(Permute, STORED, inputs, |it| {
-            let (x, dims) = (it.tensor("self")?, it.value::<Vec<i64>>("dims")?);
-            let order: Vec<usize> = dims.iter().map(|&dim| naive::dimension(dim, x.sizes().len())).collect();
-            Ok(x.permuted(&order).into())
-        })
-        .view()
-        .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([0].to_vec()))
-        .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([0, 0].to_vec()));
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], &[i64]); 4] =
+                [(&[2, 3, 4], &[2, 0, 1]), (&[2, 3], &[-1, 0]), (&[], &[]), (&[2, 0], &[1, 0])];
+            cases.map(|(sizes, dims)| given(make::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
+        };
+        samples
+            .of(Permute, STORED, inputs, |it| {
+                let (x, dims) = (it.tensor("self")?, it.value::<Vec<i64>>("dims")?);
+                let order: Vec<usize> =
+                    dims.iter().map(|&dim| naive::dimension(dim, x.sizes().len())).collect();
+                Ok(x.permuted(&order).into())
+            })
+            .view()
+            .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([0].to_vec()))
+            .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([0, 0].to_vec()));
+    }
 }

@@ -24,14 +24,6 @@ pub(super) fn register(library: &mut Library) {
         .implicit(|input, other| reshape(input, other.spec()?.sizes()));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Reshape, STORED, make::other_sizes, |it| make::same_elements(it, "shape"))
-        .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()))
-        .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([-1, -1].to_vec()));
-    samples.of(ReshapeAs, STORED, make::beside_as_many, make::as_the_other);
-}
-
 fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {
     let geometry = input.spec()?.geometry();
     let sizes = infer_sizes(shape, geometry.numel())?;
@@ -59,5 +51,19 @@ impl Tensor {
     /// ```
     pub fn reshape(&self, shape: &[i64]) -> Result<Self> {
         Reshape.call(self, shape)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(Reshape, STORED, make::other_sizes, |it| make::same_elements(it, "shape"))
+            .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()))
+            .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([-1, -1].to_vec()));
+        samples.of(ReshapeAs, STORED, make::beside_as_many, make::as_the_other);
     }
 }

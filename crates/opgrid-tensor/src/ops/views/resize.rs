@@ -31,56 +31,6 @@ pub(super) fn register(library: &mut Library) {
         .on_every_backend(|input, size, format, out| result::copied(out, &resized(input, size, format)?));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2], 0);
-    samples
-        .of(ResizeInplace, STORED, inputs, |it| reference(it, it.value("size")?))
-        .needs_contiguous()
-        .needs_cpu()
-        .refuses("", given(x.clone()).and([-1].to_vec()))
-        .refuses(
-            "preserve_format",
-            given(x).and([2].to_vec()).named("memory_format", MemoryFormat::Preserve),
-        );
-    samples.of(Resize, STORED, inputs, |it| reference(it, it.value("size")?)).needs_contiguous().needs_cpu();
-    let beside = |dtype| {
-        let cases: [[&[i64]; 2]; 4] = [[&[2, 3], &[3, 2]], [&[4], &[2, 1]], [&[0], &[2]], [&[], &[]]];
-        cases
-            .map(|[one, other]| given(make::numbers(dtype, one, 0)).and(make::numbers(dtype, other, 1)))
-            .to_vec()
-    };
-    // Elements that memory had to grow for are anything there.
-    samples.rounds(ResizeInplace, Roundings::all(Rounding::Unset));
-    samples.rounds(ResizeAsInplace, Roundings::all(Rounding::Unset));
-    samples
-        .of(ResizeAsInplace, STORED, beside, |it| reference(it, it.tensor("the_template")?.sizes().to_vec()))
-        .needs_contiguous()
-        .needs_cpu();
-}
-
-fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], &[i64]); 7] = [
-        (&[2, 3], &[3, 2]),
-        (&[2, 3], &[4]),
-        (&[2, 3], &[2, 3]),
-        (&[2, 3], &[0, 5]),
-        (&[], &[1, 1]),
-        (&[2], &[3, 4]),
-        (&[0], &[2, 2]),
-    ];
-    cases.map(|(sizes, size)| given(make::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
-}
-
-/// The elements in their order, with zeros behind them.
-fn reference(it: &Inputs, size: Vec<i64>) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let count = size.iter().product::<i64>() as usize;
-    let zero = naive::convert(Scalar::Int(0), x.dtype());
-    let elements: Vec<Scalar> =
-        x.elements().iter().copied().chain(std::iter::repeat(zero)).take(count).collect();
-    Ok(Plain::of(x.dtype(), &size, &elements).into())
-}
-
 fn resize(input: &Tensor, size: &[i64], memory_format: Option<MemoryFormat>) -> Result<()> {
     let array = input.array()?;
     let format = memory_format.unwrap_or(MemoryFormat::Contiguous);
@@ -127,4 +77,65 @@ fn resized(input: &Tensor, size: &[i64], memory_format: Option<MemoryFormat>) ->
     let copy = crate::ops::Clone.call(input, Some(MemoryFormat::Preserve))?;
     ResizeInplace.call(&copy, size, memory_format)?;
     Ok(copy)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2], 0);
+        samples
+            .of(ResizeInplace, STORED, inputs, |it| reference(it, it.value("size")?))
+            .needs_contiguous()
+            .needs_cpu()
+            .refuses("", given(x.clone()).and([-1].to_vec()))
+            .refuses(
+                "preserve_format",
+                given(x).and([2].to_vec()).named("memory_format", MemoryFormat::Preserve),
+            );
+        samples
+            .of(Resize, STORED, inputs, |it| reference(it, it.value("size")?))
+            .needs_contiguous()
+            .needs_cpu();
+        let beside = |dtype| {
+            let cases: [[&[i64]; 2]; 4] = [[&[2, 3], &[3, 2]], [&[4], &[2, 1]], [&[0], &[2]], [&[], &[]]];
+            cases
+                .map(|[one, other]| given(make::numbers(dtype, one, 0)).and(make::numbers(dtype, other, 1)))
+                .to_vec()
+        };
+        // Elements that memory had to grow for are anything there.
+        samples.rounds(ResizeInplace, Roundings::all(Rounding::Unset));
+        samples.rounds(ResizeAsInplace, Roundings::all(Rounding::Unset));
+        samples
+            .of(ResizeAsInplace, STORED, beside, |it| {
+                reference(it, it.tensor("the_template")?.sizes().to_vec())
+            })
+            .needs_contiguous()
+            .needs_cpu();
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], &[i64]); 7] = [
+            (&[2, 3], &[3, 2]),
+            (&[2, 3], &[4]),
+            (&[2, 3], &[2, 3]),
+            (&[2, 3], &[0, 5]),
+            (&[], &[1, 1]),
+            (&[2], &[3, 4]),
+            (&[0], &[2, 2]),
+        ];
+        cases.map(|(sizes, size)| given(make::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
+    }
+
+    /// The elements in their order, with zeros behind them.
+    fn reference(it: &Inputs, size: Vec<i64>) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let count = size.iter().product::<i64>() as usize;
+        let zero = naive::convert(Scalar::Int(0), x.dtype());
+        let elements: Vec<Scalar> =
+            x.elements().iter().copied().chain(std::iter::repeat(zero)).take(count).collect();
+        Ok(Plain::of(x.dtype(), &size, &elements).into())
+    }
 }

@@ -8,7 +8,7 @@
 //! - Errors: a tensor without dimensions, a dimension out of range, negative sizes, sizes of another sum, no parts.
 //! - Source: torch.split, torch.chunk, PyTorch 2.15.
 
-use crate::ops::kinds::views::{joined, list_for, parts, parts_of};
+use crate::ops::kinds::views::{joined, list_for, parts};
 use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
@@ -57,85 +57,6 @@ pub(super) fn register(library: &mut Library) {
             Chunks::Empty => SplitWithSizes.call(input, &empty_chunks(chunks)?, dim),
         }
     });
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[5, 2], 0);
-    let number = given(Plain::number(DType::F32, 1)).and(1);
-    let by_size = |dtype| {
-        let cases: [(&[i64], i64, i64); 6] =
-            [(&[5, 2], 2, 0), (&[2, 4], 2, -1), (&[3], 9, 0), (&[0, 2], 3, 0), (&[0], 0, 0), (&[2, 0], 1, 0)];
-        cases.map(|(sizes, size, dim)| given(make::numbers(dtype, sizes, 0)).and(size).and(dim)).to_vec()
-    };
-    let of_size = |it: &Inputs| {
-        let (all, size) = (size_of(it)?, it.value::<i64>("split_size")?.max(1));
-        let count = ((all + size - 1) / size).max(1);
-        parts_of(it, &(0..count).map(|k| (k * size, size.min(all - k * size))).collect::<Vec<_>>())
-    };
-    samples
-        .of(SplitTensor, STORED, by_size, of_size)
-        .view()
-        .refuses("0 or more", given(x.clone()).and(-1))
-        .refuses("0 or more", given(x.clone()).and(0))
-        .refuses("range", given(x.clone()).and(1).and(2))
-        .refuses("", number.clone());
-    samples.of(UnsafeSplitTensor, STORED, by_size, of_size).view().refuses("", number.clone());
-    let by_list = |dtype| {
-        let cases: [(&[i64], &[i64], i64); 5] = [
-            (&[5, 2], &[2, 3], 0),
-            (&[2, 4], &[1, 0, 3], -1),
-            (&[3], &[3], 0),
-            (&[0, 2], &[0, 0], 0),
-            (&[0], &[], 0),
-        ];
-        let one = |(sizes, list, dim): (&[i64], &[i64], i64)| {
-            given(make::numbers(dtype, sizes, 0)).and(list.to_vec()).and(dim)
-        };
-        cases.map(one).to_vec()
-    };
-    let of_sizes = |it: &Inputs, name: &str| {
-        let mut start = 0;
-        let next = |size: i64| {
-            start += size;
-            (start - size, size)
-        };
-        parts_of(it, &it.value::<Vec<i64>>(name)?.into_iter().map(next).collect::<Vec<_>>())
-    };
-    samples
-        .of_function(SplitWithSizes, STORED, by_list, move |it| of_sizes(it, "split_sizes"))
-        .view()
-        .refuses("add up", given(x.clone()).and([2, 2].to_vec()))
-        .refuses("negative", given(x.clone()).and([-1, 6].to_vec()))
-        .refuses("", given(x.clone()).and([i64::MAX, i64::MAX, 7].to_vec()));
-    samples.of_function(SplitSizes, STORED, by_list, move |it| of_sizes(it, "split_size")).view();
-    let by_count = |dtype| {
-        let cases: [(&[i64], i64, i64); 5] =
-            [(&[5, 2], 3, 0), (&[2, 4], 2, -1), (&[3], 7, 0), (&[0, 2], 3, 0), (&[2, 0], 1, 0)];
-        cases.map(|(sizes, chunks, dim)| given(make::numbers(dtype, sizes, 0)).and(chunks).and(dim)).to_vec()
-    };
-    let of_count = |it: &Inputs| {
-        let (all, chunks): (i64, i64) = (size_of(it)?, it.value("chunks")?);
-        if all == 0 {
-            return parts_of(it, &vec![(0, 0); chunks as usize]);
-        }
-        let size = (all + chunks - 1) / chunks;
-        parts_of(
-            it,
-            &(0..(all + size - 1) / size).map(|k| (k * size, size.min(all - k * size))).collect::<Vec<_>>(),
-        )
-    };
-    samples
-        .of(Chunk, STORED, by_count, of_count)
-        .view()
-        .refuses("1 or more", given(x).and(0))
-        .refuses("", number.clone());
-    samples.of(UnsafeChunk, STORED, by_count, of_count).view().refuses("", number);
-}
-
-/// The size of the dimension that is cut.
-fn size_of(it: &Inputs) -> Result<i64> {
-    let sizes = it.tensor("self")?.sizes();
-    Ok(sizes[naive::dimension(it.value("dim")?, sizes.len())])
 }
 
 /// # Errors
@@ -207,4 +128,100 @@ fn empty_chunks(chunks: i64) -> Result<Vec<i64>> {
     let mut sizes = list_for(chunks)?;
     sizes.resize(chunks as usize, 0);
     Ok(sizes)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::views::samples::parts_of;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[5, 2], 0);
+        let number = given(Plain::number(DType::F32, 1)).and(1);
+        let by_size = |dtype| {
+            let cases: [(&[i64], i64, i64); 6] = [
+                (&[5, 2], 2, 0),
+                (&[2, 4], 2, -1),
+                (&[3], 9, 0),
+                (&[0, 2], 3, 0),
+                (&[0], 0, 0),
+                (&[2, 0], 1, 0),
+            ];
+            cases.map(|(sizes, size, dim)| given(make::numbers(dtype, sizes, 0)).and(size).and(dim)).to_vec()
+        };
+        let of_size = |it: &Inputs| {
+            let (all, size) = (size_of(it)?, it.value::<i64>("split_size")?.max(1));
+            let count = ((all + size - 1) / size).max(1);
+            parts_of(it, &(0..count).map(|k| (k * size, size.min(all - k * size))).collect::<Vec<_>>())
+        };
+        samples
+            .of(SplitTensor, STORED, by_size, of_size)
+            .view()
+            .refuses("0 or more", given(x.clone()).and(-1))
+            .refuses("0 or more", given(x.clone()).and(0))
+            .refuses("range", given(x.clone()).and(1).and(2))
+            .refuses("", number.clone());
+        samples.of(UnsafeSplitTensor, STORED, by_size, of_size).view().refuses("", number.clone());
+        let by_list = |dtype| {
+            let cases: [(&[i64], &[i64], i64); 5] = [
+                (&[5, 2], &[2, 3], 0),
+                (&[2, 4], &[1, 0, 3], -1),
+                (&[3], &[3], 0),
+                (&[0, 2], &[0, 0], 0),
+                (&[0], &[], 0),
+            ];
+            let one = |(sizes, list, dim): (&[i64], &[i64], i64)| {
+                given(make::numbers(dtype, sizes, 0)).and(list.to_vec()).and(dim)
+            };
+            cases.map(one).to_vec()
+        };
+        let of_sizes = |it: &Inputs, name: &str| {
+            let mut start = 0;
+            let next = |size: i64| {
+                start += size;
+                (start - size, size)
+            };
+            parts_of(it, &it.value::<Vec<i64>>(name)?.into_iter().map(next).collect::<Vec<_>>())
+        };
+        samples
+            .of_function(SplitWithSizes, STORED, by_list, move |it| of_sizes(it, "split_sizes"))
+            .view()
+            .refuses("add up", given(x.clone()).and([2, 2].to_vec()))
+            .refuses("negative", given(x.clone()).and([-1, 6].to_vec()))
+            .refuses("", given(x.clone()).and([i64::MAX, i64::MAX, 7].to_vec()));
+        samples.of_function(SplitSizes, STORED, by_list, move |it| of_sizes(it, "split_size")).view();
+        let by_count = |dtype| {
+            let cases: [(&[i64], i64, i64); 5] =
+                [(&[5, 2], 3, 0), (&[2, 4], 2, -1), (&[3], 7, 0), (&[0, 2], 3, 0), (&[2, 0], 1, 0)];
+            cases
+                .map(|(sizes, chunks, dim)| given(make::numbers(dtype, sizes, 0)).and(chunks).and(dim))
+                .to_vec()
+        };
+        let of_count = |it: &Inputs| {
+            let (all, chunks): (i64, i64) = (size_of(it)?, it.value("chunks")?);
+            if all == 0 {
+                return parts_of(it, &vec![(0, 0); chunks as usize]);
+            }
+            let size = (all + chunks - 1) / chunks;
+            parts_of(
+                it,
+                &(0..(all + size - 1) / size)
+                    .map(|k| (k * size, size.min(all - k * size)))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        samples
+            .of(Chunk, STORED, by_count, of_count)
+            .view()
+            .refuses("1 or more", given(x).and(0))
+            .refuses("", number.clone());
+        samples.of(UnsafeChunk, STORED, by_count, of_count).view().refuses("", number);
+    }
+
+    /// The size of the dimension that is cut.
+    fn size_of(it: &Inputs) -> Result<i64> {
+        let sizes = it.tensor("self")?.sizes();
+        Ok(sizes[naive::dimension(it.value("dim")?, sizes.len())])
+    }
 }

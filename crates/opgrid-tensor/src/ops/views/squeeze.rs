@@ -50,39 +50,6 @@ pub(super) fn register(library: &mut Library) {
     library.view_in_place(SqueezeInplaceDims, &SQUEEZE_DIMS);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Squeeze, STORED, make::unary, |it| reference(it, None)).view();
-    samples.of(SqueezeInplace, STORED, make::unary, |it| reference(it, None));
-    let inputs = |dtype| {
-        let cases: [(&[i64], i64); 5] =
-            [(&[2, 1, 3], 1), (&[2, 3], 0), (&[1, 2], -2), (&[], 0), (&[0, 1], 1)];
-        cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
-    };
-    samples
-        .of(SqueezeDim, STORED, inputs, |it| reference(it, Some(vec![it.value("dim")?])))
-        .view()
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
-    samples.of(SqueezeInplaceDim, STORED, inputs, |it| reference(it, Some(vec![it.value("dim")?])));
-    let several = |dtype| {
-        let cases: [(&[i64], &[i64]); 3] = [(&[1, 2, 1, 1], &[0, -1]), (&[1, 0], &[0]), (&[], &[])];
-        cases.map(|(sizes, dims)| given(make::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
-    };
-    samples
-        .of(SqueezeDims, STORED, several, |it| reference(it, it.value("dim")?))
-        .view()
-        .refuses("multiple times", given(make::numbers(DType::F32, &[1, 2], 0)).and([0, -2].to_vec()));
-    samples.of(SqueezeInplaceDims, STORED, several, |it| reference(it, it.value("dim")?));
-}
-
-fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let all = x.sizes().len();
-    let is_named =
-        |at: usize| dims.as_ref().is_none_or(|dims| dims.iter().any(|&dim| naive::dimension(dim, all) == at));
-    let kept = x.sizes().iter().enumerate().filter(|(at, size)| **size != 1 || !is_named(*at));
-    Ok(x.with_sizes(&kept.map(|(_, &size)| size).collect::<Vec<_>>()).into())
-}
-
 fn squeeze_dims(input: &Tensor, dim: &[i64]) -> Result<Geometry> {
     let dims = input.spec()?.geometry().dims();
     let mut named = vec![false; dims.max(1)];
@@ -101,4 +68,44 @@ fn without(input: &Tensor, named: impl Fn(usize) -> bool) -> Result<Geometry> {
     let kept = all.filter(|(at, (size, _))| **size != 1 || !named(*at));
     let (sizes, strides): (Vec<i64>, Vec<i64>) = kept.map(|(_, (size, stride))| (*size, *stride)).unzip();
     Geometry::strided(&sizes, &strides, geometry.offset())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Squeeze, STORED, make::unary, |it| reference(it, None)).view();
+        samples.of(SqueezeInplace, STORED, make::unary, |it| reference(it, None));
+        let inputs = |dtype| {
+            let cases: [(&[i64], i64); 5] =
+                [(&[2, 1, 3], 1), (&[2, 3], 0), (&[1, 2], -2), (&[], 0), (&[0, 1], 1)];
+            cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
+        };
+        samples
+            .of(SqueezeDim, STORED, inputs, |it| reference(it, Some(vec![it.value("dim")?])))
+            .view()
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
+        samples.of(SqueezeInplaceDim, STORED, inputs, |it| reference(it, Some(vec![it.value("dim")?])));
+        let several = |dtype| {
+            let cases: [(&[i64], &[i64]); 3] = [(&[1, 2, 1, 1], &[0, -1]), (&[1, 0], &[0]), (&[], &[])];
+            cases.map(|(sizes, dims)| given(make::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
+        };
+        samples
+            .of(SqueezeDims, STORED, several, |it| reference(it, it.value("dim")?))
+            .view()
+            .refuses("multiple times", given(make::numbers(DType::F32, &[1, 2], 0)).and([0, -2].to_vec()));
+        samples.of(SqueezeInplaceDims, STORED, several, |it| reference(it, it.value("dim")?));
+    }
+
+    fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let all = x.sizes().len();
+        let is_named = |at: usize| {
+            dims.as_ref().is_none_or(|dims| dims.iter().any(|&dim| naive::dimension(dim, all) == at))
+        };
+        let kept = x.sizes().iter().enumerate().filter(|(at, size)| **size != 1 || !is_named(*at));
+        Ok(x.with_sizes(&kept.map(|(_, &size)| size).collect::<Vec<_>>()).into())
+    }
 }

@@ -8,7 +8,7 @@
 //! - Errors: too few dimensions, a dimension out of range, no parts, parts that cannot be equal.
 //! - Source: torch.tensor_split, torch.hsplit, torch.vsplit, torch.dsplit, PyTorch 2.15.
 
-use crate::ops::kinds::views::{list_for, parts_along};
+use crate::ops::kinds::views::list_for;
 use crate::ops::prelude::*;
 use crate::ops::{Item, SliceTensor};
 use crate::tensor::views::normalise_dim;
@@ -54,172 +54,6 @@ pub(super) fn register(library: &mut Library) {
         check_dims(input, 3)?;
         at_indices(input, indices, 2)
     });
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        TensorSplitSections,
-        Difference {
-            id: "indices-of-splits-of-any-size",
-            what: "torch keeps the smallest integers for itself, and refuses indices among them; here every \
-               index beyond an end is the end",
-            why: "one rule for all integers",
-            test: (
-                "opgrid-tensor/tests/all/differences/computed.rs",
-                "what_torch_refuses_by_accident_is_computed",
-            ),
-            when: |seen| seen.torch_refuses("cannot be represented as a SymInt"),
-            directed: Some(Directed {
-                operator: "aten::tensor_split.tensor_indices_or_sections",
-                arguments: || {
-                    let indices = Operand::rows(1, DType::I64, &[1], &[i64::MIN as f64]);
-                    vec![
-                        ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
-                        ("tensor_indices_or_sections", indices.into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
-    let x = make::numbers(DType::F32, &[5, 2], 0);
-    let sections = |dtype| {
-        let cases: [(&[i64], i64, i64); 5] =
-            [(&[5, 2], 3, 0), (&[2, 4], 2, -1), (&[3], 5, 0), (&[0, 2], 2, 0), (&[2, 0], 1, 0)];
-        cases.map(|(sizes, count, dim)| given(make::numbers(dtype, sizes, 0)).and(count).and(dim)).to_vec()
-    };
-    samples
-        .of(TensorSplitSections, STORED, sections, |it| {
-            sections_of(it, it.value("dim")?, it.value("sections")?)
-        })
-        .view()
-        .refuses("1 or more", given(x.clone()).and(0))
-        .refuses("", given(Plain::number(DType::F32, 1)).and(1));
-    let indices = |dtype| {
-        let cases: [(&[i64], &[i64], i64); 6] = [
-            (&[5, 2], &[1, 3], 0),
-            (&[2, 4], &[-1], -1),
-            (&[3], &[2, 7], 0),
-            (&[5], &[3, 1], 0),
-            (&[0, 2], &[0], 0),
-            (&[4], &[], 0),
-        ];
-        let one = |(sizes, list, dim): (&[i64], &[i64], i64)| {
-            given(make::numbers(dtype, sizes, 0)).and(list.to_vec()).and(dim)
-        };
-        cases.map(one).to_vec()
-    };
-    samples
-        .of(TensorSplitIndices, STORED, indices, |it| {
-            indices_of(it, it.value("dim")?, &it.value::<Vec<i64>>("indices")?)
-        })
-        .view()
-        .refuses("range", given(x.clone()).and([1].to_vec()).and(2));
-    let in_tensors = |dtype| {
-        let x = make::numbers(dtype, &[5, 2], 0);
-        let count = given(x.clone()).and(Plain::number(DType::I64, 3)).and(0);
-        vec![count, given(x).and(Plain::of(DType::I64, &[2], &[1, 4])).and(0)]
-    };
-    samples
-        .of(TensorSplitTensorIndicesOrSections, STORED, in_tensors, |it| {
-            let list = it.tensor("tensor_indices_or_sections")?;
-            let numbers: Vec<i64> = list.elements().iter().map(|number| number::whole(*number)).collect();
-            match list.sizes() {
-                [] => sections_of(it, 0, numbers[0]),
-                _ => indices_of(it, 0, &numbers),
-            }
-        })
-        .view()
-        .not_on_meta()
-        .needs_cpu()
-        .refuses("int64", given(x.clone()).and(x.clone()));
-    samples
-        .of(
-            HsplitInt,
-            STORED,
-            |dtype| of_counts(dtype, &[(&[2, 4], 2), (&[6], 3), (&[2, 0], 2)]),
-            |it| sections_of(it, horizontal_of(it)?, it.value("sections")?),
-        )
-        .view()
-        .refuses("equal parts", given(x.clone()).and(3))
-        .refuses("1 dimension", given(Plain::number(DType::F32, 1)).and(1));
-    samples
-        .of(
-            HsplitArray,
-            STORED,
-            |dtype| of_lists(dtype, &[(&[2, 4], &[1, 3]), (&[6], &[2]), (&[2, 0], &[0])]),
-            |it| indices_of(it, horizontal_of(it)?, &it.value::<Vec<i64>>("indices")?),
-        )
-        .view();
-    samples
-        .of(
-            VsplitInt,
-            STORED,
-            |dtype| of_counts(dtype, &[(&[4, 2], 2), (&[0, 3], 3)]),
-            |it| sections_of(it, 0, it.value("sections")?),
-        )
-        .view()
-        .refuses("equal parts", given(x.clone()).and(2))
-        .refuses("2 dimensions", given(make::numbers(DType::F32, &[2], 0)).and(1));
-    samples
-        .of(
-            VsplitArray,
-            STORED,
-            |dtype| of_lists(dtype, &[(&[4, 2], &[1, 3]), (&[0, 3], &[0])]),
-            |it| indices_of(it, 0, &it.value::<Vec<i64>>("indices")?),
-        )
-        .view();
-    samples
-        .of(
-            DsplitInt,
-            STORED,
-            |dtype| of_counts(dtype, &[(&[1, 2, 4], 2), (&[2, 0, 3], 3)]),
-            |it| sections_of(it, 2, it.value("sections")?),
-        )
-        .view()
-        .refuses("3 dimensions", given(x).and(1));
-    samples
-        .of(
-            DsplitArray,
-            STORED,
-            |dtype| of_lists(dtype, &[(&[1, 2, 4], &[1, 3]), (&[2, 0, 3], &[1])]),
-            |it| indices_of(it, 2, &it.value::<Vec<i64>>("indices")?),
-        )
-        .view();
-}
-
-fn of_counts(dtype: DType, cases: &[(&[i64], i64)]) -> Vec<Sample> {
-    cases.iter().map(|(sizes, count)| given(make::numbers(dtype, sizes, 0)).and(*count)).collect()
-}
-
-fn of_lists(dtype: DType, cases: &[(&[i64], &[i64])]) -> Vec<Sample> {
-    cases.iter().map(|(sizes, list)| given(make::numbers(dtype, sizes, 0)).and(list.to_vec())).collect()
-}
-
-fn horizontal_of(it: &Inputs) -> Result<i64> {
-    Ok(i64::from(it.tensor("self")?.sizes().len() > 1))
-}
-
-fn sections_of(it: &Inputs, dim: i64, count: i64) -> Result<Expected> {
-    let sizes = it.tensor("self")?.sizes();
-    let size = sizes[naive::dimension(dim, sizes.len())];
-    let mut start = 0;
-    let parts = (0..count).map(|k| {
-        let length = size / count + i64::from(k < size % count);
-        start += length;
-        (start - length, length)
-    });
-    parts_along(it, dim, &parts.collect::<Vec<_>>())
-}
-
-fn indices_of(it: &Inputs, dim: i64, indices: &[i64]) -> Result<Expected> {
-    let sizes = it.tensor("self")?.sizes();
-    let size = sizes[naive::dimension(dim, sizes.len())];
-    let bound = |at: i64| (if at < 0 { at + size } else { at }).clamp(0, size);
-    let starts = std::iter::once(0).chain(indices.iter().map(|at| bound(*at)));
-    let ends = indices.iter().map(|at| bound(*at)).chain([size]);
-    let parts: Vec<(i64, i64)> = starts.zip(ends).map(|(start, end)| (start, (end - start).max(0))).collect();
-    parts_along(it, dim, &parts)
 }
 
 /// # Errors
@@ -297,5 +131,181 @@ fn by_tensor(input: &Tensor, list: &Tensor, dim: i64) -> Result<Vec<Tensor>> {
     match spec.sizes() {
         [] => into_sections(input, arithmetic::element(Item.call(list)?)?, dim),
         _ => at_indices(input, &list.to_vec::<i64>()?, dim),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::views::samples::parts_along;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(
+            TensorSplitSections,
+            Difference {
+                id: "indices-of-splits-of-any-size",
+                what: "torch keeps the smallest integers for itself, and refuses indices among them; here every \
+                   index beyond an end is the end",
+                why: "one rule for all integers",
+                test: (
+                    "opgrid-tensor/tests/all/differences/computed.rs",
+                    "what_torch_refuses_by_accident_is_computed",
+                ),
+                when: |seen| seen.torch_refuses("cannot be represented as a SymInt"),
+                directed: Some(Directed {
+                    operator: "aten::tensor_split.tensor_indices_or_sections",
+                    arguments: || {
+                        let indices = Operand::rows(1, DType::I64, &[1], &[i64::MIN as f64]);
+                        vec![
+                            ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
+                            ("tensor_indices_or_sections", indices.into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+        let x = make::numbers(DType::F32, &[5, 2], 0);
+        let sections = |dtype| {
+            let cases: [(&[i64], i64, i64); 5] =
+                [(&[5, 2], 3, 0), (&[2, 4], 2, -1), (&[3], 5, 0), (&[0, 2], 2, 0), (&[2, 0], 1, 0)];
+            cases
+                .map(|(sizes, count, dim)| given(make::numbers(dtype, sizes, 0)).and(count).and(dim))
+                .to_vec()
+        };
+        samples
+            .of(TensorSplitSections, STORED, sections, |it| {
+                sections_of(it, it.value("dim")?, it.value("sections")?)
+            })
+            .view()
+            .refuses("1 or more", given(x.clone()).and(0))
+            .refuses("", given(Plain::number(DType::F32, 1)).and(1));
+        let indices = |dtype| {
+            let cases: [(&[i64], &[i64], i64); 6] = [
+                (&[5, 2], &[1, 3], 0),
+                (&[2, 4], &[-1], -1),
+                (&[3], &[2, 7], 0),
+                (&[5], &[3, 1], 0),
+                (&[0, 2], &[0], 0),
+                (&[4], &[], 0),
+            ];
+            let one = |(sizes, list, dim): (&[i64], &[i64], i64)| {
+                given(make::numbers(dtype, sizes, 0)).and(list.to_vec()).and(dim)
+            };
+            cases.map(one).to_vec()
+        };
+        samples
+            .of(TensorSplitIndices, STORED, indices, |it| {
+                indices_of(it, it.value("dim")?, &it.value::<Vec<i64>>("indices")?)
+            })
+            .view()
+            .refuses("range", given(x.clone()).and([1].to_vec()).and(2));
+        let in_tensors = |dtype| {
+            let x = make::numbers(dtype, &[5, 2], 0);
+            let count = given(x.clone()).and(Plain::number(DType::I64, 3)).and(0);
+            vec![count, given(x).and(Plain::of(DType::I64, &[2], &[1, 4])).and(0)]
+        };
+        samples
+            .of(TensorSplitTensorIndicesOrSections, STORED, in_tensors, |it| {
+                let list = it.tensor("tensor_indices_or_sections")?;
+                let numbers: Vec<i64> = list.elements().iter().map(|number| number::whole(*number)).collect();
+                match list.sizes() {
+                    [] => sections_of(it, 0, numbers[0]),
+                    _ => indices_of(it, 0, &numbers),
+                }
+            })
+            .view()
+            .not_on_meta()
+            .needs_cpu()
+            .refuses("int64", given(x.clone()).and(x.clone()));
+        samples
+            .of(
+                HsplitInt,
+                STORED,
+                |dtype| of_counts(dtype, &[(&[2, 4], 2), (&[6], 3), (&[2, 0], 2)]),
+                |it| sections_of(it, horizontal_of(it)?, it.value("sections")?),
+            )
+            .view()
+            .refuses("equal parts", given(x.clone()).and(3))
+            .refuses("1 dimension", given(Plain::number(DType::F32, 1)).and(1));
+        samples
+            .of(
+                HsplitArray,
+                STORED,
+                |dtype| of_lists(dtype, &[(&[2, 4], &[1, 3]), (&[6], &[2]), (&[2, 0], &[0])]),
+                |it| indices_of(it, horizontal_of(it)?, &it.value::<Vec<i64>>("indices")?),
+            )
+            .view();
+        samples
+            .of(
+                VsplitInt,
+                STORED,
+                |dtype| of_counts(dtype, &[(&[4, 2], 2), (&[0, 3], 3)]),
+                |it| sections_of(it, 0, it.value("sections")?),
+            )
+            .view()
+            .refuses("equal parts", given(x.clone()).and(2))
+            .refuses("2 dimensions", given(make::numbers(DType::F32, &[2], 0)).and(1));
+        samples
+            .of(
+                VsplitArray,
+                STORED,
+                |dtype| of_lists(dtype, &[(&[4, 2], &[1, 3]), (&[0, 3], &[0])]),
+                |it| indices_of(it, 0, &it.value::<Vec<i64>>("indices")?),
+            )
+            .view();
+        samples
+            .of(
+                DsplitInt,
+                STORED,
+                |dtype| of_counts(dtype, &[(&[1, 2, 4], 2), (&[2, 0, 3], 3)]),
+                |it| sections_of(it, 2, it.value("sections")?),
+            )
+            .view()
+            .refuses("3 dimensions", given(x).and(1));
+        samples
+            .of(
+                DsplitArray,
+                STORED,
+                |dtype| of_lists(dtype, &[(&[1, 2, 4], &[1, 3]), (&[2, 0, 3], &[1])]),
+                |it| indices_of(it, 2, &it.value::<Vec<i64>>("indices")?),
+            )
+            .view();
+    }
+
+    fn of_counts(dtype: DType, cases: &[(&[i64], i64)]) -> Vec<Sample> {
+        cases.iter().map(|(sizes, count)| given(make::numbers(dtype, sizes, 0)).and(*count)).collect()
+    }
+
+    fn of_lists(dtype: DType, cases: &[(&[i64], &[i64])]) -> Vec<Sample> {
+        cases.iter().map(|(sizes, list)| given(make::numbers(dtype, sizes, 0)).and(list.to_vec())).collect()
+    }
+
+    fn horizontal_of(it: &Inputs) -> Result<i64> {
+        Ok(i64::from(it.tensor("self")?.sizes().len() > 1))
+    }
+
+    fn sections_of(it: &Inputs, dim: i64, count: i64) -> Result<Expected> {
+        let sizes = it.tensor("self")?.sizes();
+        let size = sizes[naive::dimension(dim, sizes.len())];
+        let mut start = 0;
+        let parts = (0..count).map(|k| {
+            let length = size / count + i64::from(k < size % count);
+            start += length;
+            (start - length, length)
+        });
+        parts_along(it, dim, &parts.collect::<Vec<_>>())
+    }
+
+    fn indices_of(it: &Inputs, dim: i64, indices: &[i64]) -> Result<Expected> {
+        let sizes = it.tensor("self")?.sizes();
+        let size = sizes[naive::dimension(dim, sizes.len())];
+        let bound = |at: i64| (if at < 0 { at + size } else { at }).clamp(0, size);
+        let starts = std::iter::once(0).chain(indices.iter().map(|at| bound(*at)));
+        let ends = indices.iter().map(|at| bound(*at)).chain([size]);
+        let parts: Vec<(i64, i64)> =
+            starts.zip(ends).map(|(start, end)| (start, (end - start).max(0))).collect();
+        parts_along(it, dim, &parts)
     }
 }

@@ -45,47 +45,6 @@ pub(super) fn register(library: &mut Library) {
     library.define(SwapdimsInplace).kind(&kind::VIEW).implicit(exchange_in_place);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let exchanged = |dtype| {
-        let cases: [(&[i64], i64, i64); 5] =
-            [(&[2, 3], 0, 1), (&[2, 3, 4], 0, -1), (&[2, 3], 1, 1), (&[], 0, -1), (&[2, 0, 3], 1, 2)];
-        cases.map(|(sizes, dim0, dim1)| given(make::numbers(dtype, sizes, 0)).and(dim0).and(dim1)).to_vec()
-    };
-    samples
-        .of(TransposeInt, STORED, exchanged, |it| reference(it, it.value("dim0")?, it.value("dim1")?))
-        .view()
-        .refuses("range", given(make::numbers(DType::F32, &[2, 3], 0)).and(0).and(2));
-    let by_name = |it: &Inputs| reference(it, it.value("dim0")?, it.value("dim1")?);
-    let by_axis = |it: &Inputs| reference(it, it.value("axis0")?, it.value("axis1")?);
-    samples.of(TransposeInplace, STORED, exchanged, by_name);
-    samples.of(Swapdims, STORED, exchanged, by_name).view();
-    samples.of(SwapdimsInplace, STORED, exchanged, by_name);
-    samples.of(Swapaxes, STORED, exchanged, by_axis).view();
-    samples.of(SwapaxesInplace, STORED, exchanged, by_axis);
-    let matrices = |dtype| {
-        [vec![2, 3], vec![3], vec![], vec![0, 2]].map(|sizes| given(make::numbers(dtype, &sizes, 0))).to_vec()
-    };
-    let flipped = |it: &Inputs| match it.tensor("self")?.sizes().len() {
-        2 => reference(it, 0, 1),
-        _ => reference(it, 0, 0),
-    };
-    samples.of(TInplace, STORED, matrices, flipped);
-    samples
-        .of(T, STORED, matrices, flipped)
-        .view()
-        .refuses("at most 2 dimensions", given(make::numbers(DType::F32, &[1, 2, 3], 0)));
-}
-
-fn reference(it: &Inputs, dim0: i64, dim1: i64) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let dims = x.sizes().len();
-    let mut order: Vec<usize> = (0..dims).collect();
-    if dims > 0 {
-        order.swap(naive::dimension(dim0, dims), naive::dimension(dim1, dims));
-    }
-    Ok(x.permuted(&order).into())
-}
-
 fn t(input: &Tensor) -> Result<Geometry> {
     let geometry = input.spec()?.geometry();
     match geometry.dims() {
@@ -119,5 +78,56 @@ impl Tensor {
     /// ```
     pub fn t(&self) -> Result<Self> {
         T.call(self)
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let exchanged = |dtype| {
+            let cases: [(&[i64], i64, i64); 5] =
+                [(&[2, 3], 0, 1), (&[2, 3, 4], 0, -1), (&[2, 3], 1, 1), (&[], 0, -1), (&[2, 0, 3], 1, 2)];
+            cases
+                .map(|(sizes, dim0, dim1)| given(make::numbers(dtype, sizes, 0)).and(dim0).and(dim1))
+                .to_vec()
+        };
+        samples
+            .of(TransposeInt, STORED, exchanged, |it| reference(it, it.value("dim0")?, it.value("dim1")?))
+            .view()
+            .refuses("range", given(make::numbers(DType::F32, &[2, 3], 0)).and(0).and(2));
+        let by_name = |it: &Inputs| reference(it, it.value("dim0")?, it.value("dim1")?);
+        let by_axis = |it: &Inputs| reference(it, it.value("axis0")?, it.value("axis1")?);
+        samples.of(TransposeInplace, STORED, exchanged, by_name);
+        samples.of(Swapdims, STORED, exchanged, by_name).view();
+        samples.of(SwapdimsInplace, STORED, exchanged, by_name);
+        samples.of(Swapaxes, STORED, exchanged, by_axis).view();
+        samples.of(SwapaxesInplace, STORED, exchanged, by_axis);
+        let matrices = |dtype| {
+            [vec![2, 3], vec![3], vec![], vec![0, 2]]
+                .map(|sizes| given(make::numbers(dtype, &sizes, 0)))
+                .to_vec()
+        };
+        let flipped = |it: &Inputs| match it.tensor("self")?.sizes().len() {
+            2 => reference(it, 0, 1),
+            _ => reference(it, 0, 0),
+        };
+        samples.of(TInplace, STORED, matrices, flipped);
+        samples
+            .of(T, STORED, matrices, flipped)
+            .view()
+            .refuses("at most 2 dimensions", given(make::numbers(DType::F32, &[1, 2, 3], 0)));
+    }
+
+    fn reference(it: &Inputs, dim0: i64, dim1: i64) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let dims = x.sizes().len();
+        let mut order: Vec<usize> = (0..dims).collect();
+        if dims > 0 {
+            order.swap(naive::dimension(dim0, dims), naive::dimension(dim1, dims));
+        }
+        Ok(x.permuted(&order).into())
     }
 }

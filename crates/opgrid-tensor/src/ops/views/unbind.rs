@@ -33,24 +33,31 @@ pub(super) fn register(library: &mut Library) {
     library.view(UnbindInt, &UNBIND).derivative(|d, (input, dim)| joined(d, input, dim, true));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], i64); 5] = [(&[2, 3], 0), (&[2, 3], -1), (&[3], 0), (&[0, 2], 0), (&[2, 0], 0)];
-        cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
-    };
-    samples
-        .of(UnbindInt, STORED, inputs, |it| {
-            let x = it.tensor("self")?;
-            let dim = naive::dimension(it.value("dim")?, x.sizes().len());
-            let mut sizes = x.sizes().to_vec();
-            let count = sizes.remove(dim);
-            let slice = |index: i64| {
-                Plain::from_fn(x.dtype(), &sizes, |at| x.at(&[&at[..dim], &[index], &at[dim..]].concat()))
-                    .into()
-            };
-            Ok(Expected::Several((0..count).map(slice).collect()))
-        })
-        .view()
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1))
-        .refuses("no dimensions", given(Plain::number(DType::F32, 1)));
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], i64); 5] =
+                [(&[2, 3], 0), (&[2, 3], -1), (&[3], 0), (&[0, 2], 0), (&[2, 0], 0)];
+            cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
+        };
+        samples
+            .of(UnbindInt, STORED, inputs, |it| {
+                let x = it.tensor("self")?;
+                let dim = naive::dimension(it.value("dim")?, x.sizes().len());
+                let mut sizes = x.sizes().to_vec();
+                let count = sizes.remove(dim);
+                let slice = |index: i64| {
+                    Plain::from_fn(x.dtype(), &sizes, |at| x.at(&[&at[..dim], &[index], &at[dim..]].concat()))
+                        .into()
+                };
+                Ok(Expected::Several((0..count).map(slice).collect()))
+            })
+            .view()
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1))
+            .refuses("no dimensions", given(Plain::number(DType::F32, 1)));
+    }
 }

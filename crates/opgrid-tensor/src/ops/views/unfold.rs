@@ -42,45 +42,51 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], [i64; 3]); 7] = [
-            (&[7], [0, 3, 2]),
-            (&[2, 5], [-1, 2, 1]),
-            (&[4, 3], [0, 2, 2]),
-            (&[3], [0, 0, 1]),
-            (&[], [0, 1, 1]),
-            (&[], [0, 0, 1]),
-            (&[2, 0], [0, 1, 1]),
-        ];
-        let one = |(sizes, [dim, size, step]): (&[i64], [i64; 3])| {
-            given(make::numbers(dtype, sizes, 0)).and(dim).and(size).and(step)
-        };
-        cases.map(one).to_vec()
-    };
-    let x = make::numbers(DType::F32, &[4], 0);
-    samples
-        .of(Unfold, STORED, inputs, reference)
-        .view()
-        .refuses("at most 4", given(x.clone()).and(0).and(5).and(1))
-        .refuses("positive", given(x.clone()).and(0).and(1).and(0))
-        .refuses("0 or more", given(x).and(0).and(-1).and(1));
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
 
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, size, step): (_, i64, i64) = (it.tensor("self")?, it.value("size")?, it.value("step")?);
-    if x.sizes().is_empty() {
-        return Ok(Plain::of(x.dtype(), &[size], x.elements()).into());
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], [i64; 3]); 7] = [
+                (&[7], [0, 3, 2]),
+                (&[2, 5], [-1, 2, 1]),
+                (&[4, 3], [0, 2, 2]),
+                (&[3], [0, 0, 1]),
+                (&[], [0, 1, 1]),
+                (&[], [0, 0, 1]),
+                (&[2, 0], [0, 1, 1]),
+            ];
+            let one = |(sizes, [dim, size, step]): (&[i64], [i64; 3])| {
+                given(make::numbers(dtype, sizes, 0)).and(dim).and(size).and(step)
+            };
+            cases.map(one).to_vec()
+        };
+        let x = make::numbers(DType::F32, &[4], 0);
+        samples
+            .of(Unfold, STORED, inputs, reference)
+            .view()
+            .refuses("at most 4", given(x.clone()).and(0).and(5).and(1))
+            .refuses("positive", given(x.clone()).and(0).and(1).and(0))
+            .refuses("0 or more", given(x).and(0).and(-1).and(1));
     }
-    let dim = naive::dimension(it.value("dimension")?, x.sizes().len());
-    let mut sizes = x.sizes().to_vec();
-    sizes[dim] = (sizes[dim] - size) / step + 1;
-    sizes.push(size);
-    Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
-        let (&within, source) = position.split_last().unwrap_or((&0, &[]));
-        let mut source = source.to_vec();
-        source[dim] = source[dim] * step + within;
-        x.at(&source)
-    })
-    .into())
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, size, step): (_, i64, i64) = (it.tensor("self")?, it.value("size")?, it.value("step")?);
+        if x.sizes().is_empty() {
+            return Ok(Plain::of(x.dtype(), &[size], x.elements()).into());
+        }
+        let dim = naive::dimension(it.value("dimension")?, x.sizes().len());
+        let mut sizes = x.sizes().to_vec();
+        sizes[dim] = (sizes[dim] - size) / step + 1;
+        sizes.push(size);
+        Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+            let (&within, source) = position.split_last().unwrap_or((&0, &[]));
+            let mut source = source.to_vec();
+            source[dim] = source[dim] * step + within;
+            x.at(&source)
+        })
+        .into())
+    }
 }

@@ -25,21 +25,27 @@ pub(super) fn register(library: &mut Library) {
     library.view_in_place(UnsqueezeInplace, &UNSQUEEZE);
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let cases: [(&[i64], i64); 4] = [(&[2, 3], 1), (&[2, 3], -1), (&[], 0), (&[0], 0)];
-        cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
-    };
-    samples
-        .of(Unsqueeze, STORED, inputs, reference)
-        .view()
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
-    samples.of(UnsqueezeInplace, STORED, inputs, reference);
-}
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
 
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, dim) = (it.tensor("self")?, it.value("dim")?);
-    let mut sizes = x.sizes().to_vec();
-    sizes.insert(naive::dimension(dim, sizes.len() + 1), 1);
-    Ok(x.with_sizes(&sizes).into())
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], i64); 4] = [(&[2, 3], 1), (&[2, 3], -1), (&[], 0), (&[0], 0)];
+            cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
+        };
+        samples
+            .of(Unsqueeze, STORED, inputs, reference)
+            .view()
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+        samples.of(UnsqueezeInplace, STORED, inputs, reference);
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, dim) = (it.tensor("self")?, it.value("dim")?);
+        let mut sizes = x.sizes().to_vec();
+        sizes.insert(naive::dimension(dim, sizes.len() + 1), 1);
+        Ok(x.with_sizes(&sizes).into())
+    }
 }

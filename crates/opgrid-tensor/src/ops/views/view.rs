@@ -36,21 +36,27 @@ pub(super) fn register(library: &mut Library) {
         .on_every_backend(|input, size, out| result::copied(out, &View.call(input, size)?.contiguous()?));
 }
 
-pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2, 3], 0);
-    samples
-        .of(View, STORED, make::other_sizes, |it| make::same_elements(it, "size"))
-        .view()
-        .needs_contiguous()
-        .refuses("", given(x.clone()).and([4].to_vec()));
-    samples
-        .of(UnsafeView, STORED, make::other_sizes, |it| make::same_elements(it, "size"))
-        .view()
-        .needs_contiguous()
-        .refuses("", given(x.clone()).and([4].to_vec()));
-    samples
-        .of(ViewAs, STORED, make::beside_as_many, make::as_the_other)
-        .view()
-        .needs_contiguous()
-        .refuses("", given(x.clone()).and(x.with_sizes(&[4])));
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(View, STORED, make::other_sizes, |it| make::same_elements(it, "size"))
+            .view()
+            .needs_contiguous()
+            .refuses("", given(x.clone()).and([4].to_vec()));
+        samples
+            .of(UnsafeView, STORED, make::other_sizes, |it| make::same_elements(it, "size"))
+            .view()
+            .needs_contiguous()
+            .refuses("", given(x.clone()).and([4].to_vec()));
+        samples
+            .of(ViewAs, STORED, make::beside_as_many, make::as_the_other)
+            .view()
+            .needs_contiguous()
+            .refuses("", given(x.clone()).and(x.with_sizes(&[4])));
+    }
 }

@@ -7,7 +7,6 @@
 //!   strides or an offset that larger elements do not divide.
 //! - Source: torch.Tensor.view, PyTorch 2.15.
 
-use crate::ops::kinds::complex;
 use crate::ops::prelude::*;
 
 operator! {
@@ -18,76 +17,6 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define(ViewDtype).kind(&kind::VIEW).on_every_backend(view_dtype).non_differentiable();
-}
-
-pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(ViewDtype, complex::NO_MARK);
-    let inputs = |dtype| match dtype {
-        DType::I32 => {
-            let to = |sizes: &[i64], dtype| given(make::numbers(DType::I32, sizes, 0)).and(dtype);
-            vec![
-                to(&[2, 4], DType::I32),
-                to(&[2, 2], DType::I16),
-                to(&[2, 4], DType::I64),
-                to(&[3, 0], DType::U8),
-                to(&[], DType::I32),
-            ]
-        }
-        _ => Vec::new(),
-    };
-    let x = make::numbers(DType::I32, &[3], 0);
-    samples
-        .of(ViewDtype, &[DType::I32], inputs, reference)
-        .view()
-        .needs_contiguous()
-        .refuses("divisible by 2", given(x).and(DType::I64))
-        .refuses("without dimensions", given(Plain::number(DType::I32, 1)).and(DType::U8));
-    samples.differs(
-        ViewDtype,
-        Difference {
-            id: "bits-of-nan",
-            what: "conversions of NaN to shorter floats have other bits in torch and here, and other ones in its vectors, which \
-                   shows when they are looked at as another dtype",
-            why: "every NaN is NaN",
-            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| {
-                let has_nan = |input: &Operand| input.elements.iter().any(|element| element.is_nan());
-                seen.tensor("self").is_some_and(has_nan) && !seen.elements.is_empty()
-            },
-            directed: None,
-        },
-    );
-    samples.differs(
-        ViewDtype,
-        Difference {
-            id: "bytes-of-bools-are-kept",
-            what: "torch makes ones of all bytes but zero when it copies bools; here copies have the same bytes, which shows when \
-                   they are looked at as another dtype",
-            why: "a copy is a copy",
-            test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| {
-                seen.tensor("self").is_some_and(|input| input.dtype == DType::Bool) && !seen.elements.is_empty()
-            },
-            directed: None,
-        },
-    );
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, dtype): (_, DType) = (it.tensor("self")?, it.value("dtype")?);
-    let bytes: Vec<u8> =
-        x.elements().iter().flat_map(|element| (number::whole(*element) as i32).to_le_bytes()).collect();
-    let whole = |bytes: &[u8]| {
-        let sign = if bytes.last().is_some_and(|byte| byte >> 7 == 1) { u64::MAX } else { 0 };
-        bytes.iter().rev().fold(sign, |number, byte| number << 8 | u64::from(*byte)) as i64
-    };
-    let size = dtype.size_in_bytes();
-    let elements: Vec<i64> = bytes.chunks_exact(size).map(whole).collect();
-    let mut sizes = x.sizes().to_vec();
-    if let Some(last) = sizes.last_mut() {
-        *last = *last * 4 / size as i64;
-    }
-    Ok(Plain::of(dtype, &sizes, &elements).into())
 }
 
 fn view_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
@@ -136,4 +65,81 @@ fn view_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
     let geometry = Geometry::strided(&sizes, &strides.ok_or_else(too_many)?, offset)?;
     let view = input.view_with(TensorSpec::new(geometry, dtype, spec.device()))?;
     Ok(view.reinterpreted_from(input))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::ops::kinds::complex;
+    use crate::samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(ViewDtype, complex::samples::NO_MARK);
+        let inputs = |dtype| match dtype {
+            DType::I32 => {
+                let to = |sizes: &[i64], dtype| given(make::numbers(DType::I32, sizes, 0)).and(dtype);
+                vec![
+                    to(&[2, 4], DType::I32),
+                    to(&[2, 2], DType::I16),
+                    to(&[2, 4], DType::I64),
+                    to(&[3, 0], DType::U8),
+                    to(&[], DType::I32),
+                ]
+            }
+            _ => Vec::new(),
+        };
+        let x = make::numbers(DType::I32, &[3], 0);
+        samples
+            .of(ViewDtype, &[DType::I32], inputs, reference)
+            .view()
+            .needs_contiguous()
+            .refuses("divisible by 2", given(x).and(DType::I64))
+            .refuses("without dimensions", given(Plain::number(DType::I32, 1)).and(DType::U8));
+        samples.differs(
+            ViewDtype,
+            Difference {
+                id: "bits-of-nan",
+                what: "conversions of NaN to shorter floats have other bits in torch and here, and other ones in its vectors, which \
+                       shows when they are looked at as another dtype",
+                why: "every NaN is NaN",
+                test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                when: |seen| {
+                    let has_nan = |input: &Operand| input.elements.iter().any(|element| element.is_nan());
+                    seen.tensor("self").is_some_and(has_nan) && !seen.elements.is_empty()
+                },
+                directed: None,
+            },
+        );
+        samples.differs(
+            ViewDtype,
+            Difference {
+                id: "bytes-of-bools-are-kept",
+                what: "torch makes ones of all bytes but zero when it copies bools; here copies have the same bytes, which shows when \
+                       they are looked at as another dtype",
+                why: "a copy is a copy",
+                test: ("opgrid-tensor/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                when: |seen| {
+                    seen.tensor("self").is_some_and(|input| input.dtype == DType::Bool) && !seen.elements.is_empty()
+                },
+                directed: None,
+            },
+        );
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, dtype): (_, DType) = (it.tensor("self")?, it.value("dtype")?);
+        let bytes: Vec<u8> =
+            x.elements().iter().flat_map(|element| (number::whole(*element) as i32).to_le_bytes()).collect();
+        let whole = |bytes: &[u8]| {
+            let sign = if bytes.last().is_some_and(|byte| byte >> 7 == 1) { u64::MAX } else { 0 };
+            bytes.iter().rev().fold(sign, |number, byte| number << 8 | u64::from(*byte)) as i64
+        };
+        let size = dtype.size_in_bytes();
+        let elements: Vec<i64> = bytes.chunks_exact(size).map(whole).collect();
+        let mut sizes = x.sizes().to_vec();
+        if let Some(last) = sizes.last_mut() {
+            *last = *last * 4 / size as i64;
+        }
+        Ok(Plain::of(dtype, &sizes, &elements).into())
+    }
 }

@@ -9,7 +9,6 @@ use opgrid_tensor::ops::{
     RepeatInterleaveSelfTensor, Roll, ScaledDotProductFlashAttentionForCpu, TensorSplitIndices, TriuIndices,
     UniqueDim, UnsafeIndexTensor, UpsampleBilinear2dAa, UpsampleNearest1d,
 };
-use opgrid_tensor::samples::Plain;
 
 use super::*;
 
@@ -105,7 +104,7 @@ fn places_in_volumes_are_those_of_images() {
         // Of the numbers that the dtype has beside 19/40: in 16 bits the place would round to the next element.
         let grid: Vec<f64> = (-60..60).map(|step| f64::from(step) / 64.0).collect();
         let grid: Vec<f64> = grid.into_iter().flat_map(|x| [x, 0.0, 0.0]).collect();
-        let grid = Plain::of(dtype, &[1, 1, 1, 120, 3], &grid).to_tensor().unwrap();
+        let grid = to(&Tensor::from_slice(&grid, &[1, 1, 1, 120, 3]).unwrap(), dtype);
         let found = elements(&GridSampler.call(&image, &grid, 1, 0, false).unwrap());
         let nearest = |x: f64| (((x + 1.0) * 40.0 - 1.0) / 2.0).round_ties_even();
         let expected: Vec<f64> = (-60..60).map(|step| nearest(f64::from(step) / 64.0)).collect();
