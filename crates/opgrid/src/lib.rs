@@ -41,9 +41,11 @@ pub mod profile;
 pub use opgrid_core::*;
 // `Element` is that of tensors here; that of lists and dicts is `value_type::ValueType`.
 pub use opgrid_tensor::kernels::{num_threads, set_num_threads};
+#[cfg(feature = "samples")]
+pub use opgrid_tensor::samples;
 pub use opgrid_tensor::{
     Array, Bool, Complex, Dims, Element, Geometry, Storage, Tensor, TensorSpec, bf16, devices, dlpack, f16,
-    families, files, home, kernels, layers, manual_seed, ops, register, samples, with_dtype,
+    families, files, home, kernels, layers, manual_seed, ops, register, with_dtype,
 };
 
 /// Operators, hooks, layers and backends in libraries of their own: `dispatcher.load(path)`.
