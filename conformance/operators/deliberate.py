@@ -69,7 +69,7 @@ RULES: tuple[Rule, ...] = (
             "torch writes averages of complex numbers to real outputs, which lose the imaginary parts; here that is refused, because "
             "nothing is lost silently"
         ),
-        test="opgrid-tensor/tests/all/differences/computed.rs averages_of_complex_numbers_are_complex",
+        test="opgrid-operators/tests/all/differences/computed.rs averages_of_complex_numbers_are_complex",
         explains=lambda call, outcome, difference: (
             difference.kind == "refuses"
             and call.overload.startswith("mean.")
@@ -82,7 +82,7 @@ RULES: tuple[Rule, ...] = (
             "torch writes logsumexp of complex numbers to real outputs, which lose the imaginary parts; here that is refused, because "
             "nothing is lost silently"
         ),
-        test="opgrid-tensor/tests/all/differences/numbers.rs logarithms_of_complex_sums_are_complex",
+        test="opgrid-operators/tests/all/differences/numbers.rs logarithms_of_complex_sums_are_complex",
         explains=lambda call, outcome, difference: (
             difference.kind == "refuses"
             and call.overload == "logsumexp.out"
@@ -95,7 +95,7 @@ RULES: tuple[Rule, ...] = (
             "torch has no variance of 16-bit floats of all elements if the output is wider, though it has it over some dimensions; here "
             "an output can be wider wherever results can be converted"
         ),
-        test="opgrid-tensor/tests/all/differences/outputs.rs spreads_of_halves_are_written_to_wider_outputs",
+        test="opgrid-operators/tests/all/differences/outputs.rs spreads_of_halves_are_written_to_wider_outputs",
         explains=lambda call, outcome, difference: (
             difference.kind == "accepts"
             and call.overload in ("var.out", "var.correction_out", "std.out", "std.correction_out")
@@ -108,7 +108,7 @@ RULES: tuple[Rule, ...] = (
             "torch says nothing of where equal elements come from if it is not asked for a stable order; here they keep their order, so "
             "that results depend on the elements only"
         ),
-        test="opgrid-tensor/tests/all/differences/numbers.rs equal_elements_keep_their_order",
+        test="opgrid-operators/tests/all/differences/numbers.rs equal_elements_keep_their_order",
         explains=lambda call, outcome, difference: (
             difference.kind in ("value", "argument")
             and call.overload in PLACES
@@ -121,7 +121,7 @@ RULES: tuple[Rule, ...] = (
             "torch promotes complex numbers beside 16-bit floats to a complex dtype of 16 bits, whose range results leave; here they are "
             "complex64"
         ),
-        test="opgrid-tensor/tests/promotion.rs every_category_under_every_default",
+        test="opgrid-operators/tests/promotion.rs every_category_under_every_default",
         explains=lambda call, outcome, difference: (
             difference.kind in ("dtype", "argument") and "complex32, opgrid complex64" in difference.text
         ),
@@ -132,7 +132,7 @@ RULES: tuple[Rule, ...] = (
             "torch writes averages of images with depth to the wrong places of an output that does not lie in rows; here to the output's "
             "elements, because elements must not be lost"
         ),
-        test="opgrid-tensor/tests/all/images.rs averages_are_written_to_outputs_of_any_strides",
+        test="opgrid-operators/tests/all/images.rs averages_are_written_to_outputs_of_any_strides",
         explains=lambda call, outcome, difference: (
             call.overload == "avg_pool3d.out" and difference.kind in ("value", "argument")
         ),
@@ -143,7 +143,7 @@ RULES: tuple[Rule, ...] = (
             "torch gives an output without elements its shape before it looks at the inputs, of which it may be one, and refuses it; "
             "here they are looked at first, and what has no elements shares none"
         ),
-        test="opgrid-tensor/tests/all/differences/outputs.rs what_has_no_elements_shares_none",
+        test="opgrid-operators/tests/all/differences/outputs.rs what_has_no_elements_shares_none",
         explains=lambda call, outcome, difference: (
             difference.kind == "accepts"
             and call.overload in ("cat.out", "stack.out")
@@ -157,7 +157,7 @@ RULES: tuple[Rule, ...] = (
             "torch gives outputs of matmul and linear other strides, or refuses them, by the path that a product takes; an output of the right shape "
             "can hold the result, and is written where it lies"
         ),
-        test="opgrid-tensor/tests/all/differences/outputs.rs products_into_their_own_factors",
+        test="opgrid-operators/tests/all/differences/outputs.rs products_into_their_own_factors",
         explains=lambda call, outcome, difference: (
             call.overload in ("matmul.out", "linear.out")
             and (
@@ -173,7 +173,7 @@ RULES: tuple[Rule, ...] = (
             "torch's addbmm_ gives self the shape of the product if self is stretched to it; here that is refused, as torch's addmm_, "
             "addmv_ and baddbmm_ do, because nothing in place changes a shape"
         ),
-        test="opgrid-tensor/tests/all/differences/outputs.rs sums_of_products_in_place_keep_their_shape",
+        test="opgrid-operators/tests/all/differences/outputs.rs sums_of_products_in_place_keep_their_shape",
         explains=lambda call, outcome, difference: (
             call.overload == "addbmm_" and difference.kind == "refuses" and "which doesn't match the result's shape" in difference.text
         ),
@@ -184,7 +184,7 @@ RULES: tuple[Rule, ...] = (
             "torch looks at the last of the offsets that include it only for some sums and averages; elsewhere, and where it counts the "
             "elements of bags, it takes all indices that are left. Here it ends the last bag everywhere"
         ),
-        test="opgrid-tensor/tests/all/differences/numbers.rs the_last_offset_ends_a_bag",
+        test="opgrid-operators/tests/all/differences/numbers.rs the_last_offset_ends_a_bag",
         explains=lambda call, outcome, difference: (
             call.overload in ("_embedding_bag", "_embedding_bag_forward_only", "embedding_bag")
             and difference.kind == "value"
@@ -208,7 +208,7 @@ RULES: tuple[Rule, ...] = (
             "torch leaves an output without elements empty if the means are one number for all, and refuses it otherwise; here it gets the "
             "shape of the result, as with all other operators, and in torch where the deviations are a tensor"
         ),
-        test="opgrid-tensor/tests/all/differences/outputs.rs an_output_that_gets_a_shape_gets_memory",
+        test="opgrid-operators/tests/all/differences/outputs.rs an_output_that_gets_a_shape_gets_memory",
         explains=lambda call, outcome, difference: (
             call.overload == "normal.Tensor_float_out"
             and (
@@ -222,13 +222,13 @@ RULES: tuple[Rule, ...] = (
         reason=(
             "torch gives a view with a mark of a complex tensor, of which each operator has to ask; here a new tensor has the conjugates"
         ),
-        test="opgrid-tensor/tests/all/differences/computed.rs conjugates_are_computed",
+        test="opgrid-operators/tests/all/differences/computed.rs conjugates_are_computed",
         explains=lambda call, outcome, difference: call.overload in ("conj", "_conj", "mH", "adjoint", "matrix_H") and difference.kind == "alias",
     ),
     Rule(
         name="no-complex-numbers-of-16-bits",
         reason="torch has complex dtypes of two 16-bit floats, of which few operators take any; here there are none",
-        test="opgrid-tensor/tests/all/differences/refused.rs no_complex_numbers_have_parts_of_16_bits",
+        test="opgrid-operators/tests/all/differences/refused.rs no_complex_numbers_have_parts_of_16_bits",
         explains=lambda call, outcome, difference: (
             call.overload == "view_as_complex" and difference.kind == "refuses" and "complex32" in difference.text
         ),

@@ -3,6 +3,7 @@
 use std::f64::consts::LN_2;
 
 use opgrid_core::{DType, Device, Dispatcher, Result, strict};
+use opgrid_operators as _;
 use opgrid_tensor::layers::{autocast, autograd, vmap};
 use opgrid_tensor::{Tensor, ops};
 

@@ -1,6 +1,7 @@
 //! Tensors of the new dtype: made, printed, converted, joined, refused by arithmetic, written to a file and read again.
 
 use opgrid_core::{DType, Dispatcher, Result};
+use opgrid_operators as _;
 use opgrid_tensor::dlpack::{Loan, Versioned};
 use opgrid_tensor::tensor::{F8E5M2Fnuz, finfo, promote_types};
 use opgrid_tensor::{Element, Tensor, ops};

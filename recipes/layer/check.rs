@@ -1,6 +1,7 @@
 //! The layer has the rule of kinds, and the operator's own.
 
 use opgrid_core::{DType, Device, Dispatcher, Result};
+use opgrid_operators as _;
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::cost;
 

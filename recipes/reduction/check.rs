@@ -1,6 +1,7 @@
 //! The new operator over dimensions, into an output, on meta tensors, in batches, with a gradient, under autocast.
 
 use opgrid_core::{DType, Device, Dispatcher, Result, strict};
+use opgrid_operators as _;
 use opgrid_tensor::layers::{autocast, autograd, vmap};
 use opgrid_tensor::{Tensor, ops};
 

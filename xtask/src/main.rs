@@ -6,7 +6,9 @@
 
 mod asan;
 mod bench;
+mod budgets;
 mod conformance;
+mod dependencies;
 mod extensions;
 mod failure;
 mod fuzz;
@@ -39,7 +41,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "test",
         arguments: "[STEP…]",
-        about: "everything that must pass: fmt, clippy, test, python, doc, tidy; or only the steps named",
+        about: "everything that must pass: fmt, clippy, test, budgets, python, doc, tidy; or only the steps named",
         run: test::run,
     },
     Command {
@@ -65,6 +67,12 @@ const COMMANDS: &[Command] = &[
         arguments: "dispatch|kernels|operators|plugins|python|train|build [--against torch] [--all] [--cold] [--json FILE] [--rounds N] [--only BEGINNING]",
         about: "times, memory and instructions, beside those of PyTorch measured in the same run; what builds take",
         run: bench::run,
+    },
+    Command {
+        name: "budgets",
+        arguments: "[--write]",
+        about: "how much there is to build, packages and code of each crate, beside what bench/budgets.json allows; or writes that",
+        run: budgets::run,
     },
     Command {
         name: "conformance",
@@ -185,6 +193,7 @@ mod tests {
             "package opgrid",
             "fuzz all",
             "asan all",
+            "budgets all",
             "header now",
         ];
         for line in lines {

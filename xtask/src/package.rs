@@ -68,7 +68,9 @@ pub fn faults(package: &Value) -> Vec<String> {
         .map(|field| format!("{name} has no `{}`, state it in its manifest", field.replace('_', "-")))
         .collect();
     let dependencies = package["dependencies"].as_array().into_iter().flatten();
-    let without_version = dependencies.filter(|it| it["path"].is_string() && it["req"] == "*");
+    // Cargo leaves dependencies of tests without a version out of packages.
+    let without_version =
+        dependencies.filter(|it| it["path"].is_string() && it["req"] == "*" && it["kind"] != "dev");
     faults.extend(without_version.filter_map(|it| it["name"].as_str()).map(|dependency| {
         format!("{name}: its dependency {dependency} has a path and no version, state both in the workspace's manifest")
     }));
@@ -113,6 +115,13 @@ mod tests {
         check(
             |package| package["dependencies"][0]["req"] = json!("*"),
             &["opgrid-core has a path and no version"],
+        );
+        check(
+            |package| {
+                package["dependencies"][0]["req"] = json!("*");
+                package["dependencies"][0]["kind"] = json!("dev");
+            },
+            &[],
         );
     }
 

@@ -4,6 +4,7 @@
 //! packages that the tests in Python import, once.
 //! Example crates are members of the workspace (`tidy` checks that), so the steps cover them like any other crate.
 
+use crate::budgets;
 use crate::failure::Failure;
 use crate::python::Package;
 use crate::tidy;
@@ -22,6 +23,7 @@ const STEPS: &[Step] = &[
     Step { name: "fmt", about: "the sources are formatted", run: fmt },
     Step { name: "clippy", about: "no warning in any crate or target", run: clippy },
     Step { name: "test", about: "unit, integration and documentation tests", run: tests },
+    Step { name: "budgets", about: "no crate has more to build than it may have", run: budgets::check },
     Step { name: "python", about: "the Python package", run: python },
     Step { name: "doc", about: "the documentation builds without a warning", run: doc },
     Step { name: "tidy", about: "the rules of the code base", run: tidy::check },
@@ -61,16 +63,19 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Step>, Failure> {
     Ok(STEPS.iter().filter(|step| names.is_empty() || names.iter().any(|name| name == step.name)).collect())
 }
 
-/// The modules in this folder are declared by a macro, where rustfmt does not find them.
-const DECLARED_BY_MACRO: &str = "crates/opgrid-tensor/src/ops/";
+/// The modules in these folders, and in folders below, are declared by macros, where rustfmt does not find them.
+const DECLARED_BY_MACROS: [&str; 2] = ["crates/opgrid-tensor/src/ops/", "crates/opgrid-operators-"];
 
 fn fmt(workspace: &Workspace) -> Result<(), Failure> {
     let mut command = workspace.cargo();
     command.args(["fmt", "--all", "--check", "--"]);
-    let is_declared = |path: &String| path.starts_with(DECLARED_BY_MACRO) && path.ends_with(".rs");
+    let is_declared = |path: &String| {
+        DECLARED_BY_MACROS.iter().any(|start| path.starts_with(start)) && path.ends_with(".rs")
+    };
     command.args(workspace.files()?.into_iter().filter(is_declared));
     passes(command.current_dir(workspace.root())).map_err(|_| {
-        let remedy = format!("run `cargo fmt --all -- {DECLARED_BY_MACRO}*/*.rs`");
+        let [declarations, crates] = DECLARED_BY_MACROS;
+        let remedy = format!("run `cargo fmt --all -- {declarations}*.rs {crates}*/src/*/*.rs`");
         Failure::new(format!("rustfmt would write some lines otherwise, {remedy}"))
     })
 }
@@ -113,7 +118,7 @@ mod tests {
 
     #[test]
     fn without_names_every_step_runs() {
-        assert_eq!(names(&[]), ["fmt", "clippy", "test", "python", "doc", "tidy"]);
+        assert_eq!(names(&[]), ["fmt", "clippy", "test", "budgets", "python", "doc", "tidy"]);
     }
 
     #[test]
@@ -127,7 +132,7 @@ mod tests {
         assert!(failure.is_usage());
         assert_eq!(
             failure.to_string(),
-            "unknown step `bench`; steps are: fmt, clippy, test, python, doc, tidy"
+            "unknown step `bench`; steps are: fmt, clippy, test, budgets, python, doc, tidy"
         );
     }
 }

@@ -89,7 +89,7 @@ const RUST_RULES: &[RustRule] = &[
     form::size,
     form::marks,
     unsafety::listed_files_only,
-    folders::import_downwards,
+    unsafety::say_who_guarantees,
     purity::no_operator_names,
     purity::no_locks_on_the_call_path,
 ];
@@ -157,6 +157,7 @@ fn violations(files: &[TextFile]) -> Vec<Violation> {
     let mut violations = operators::every_file_is_listed(files);
     violations.extend(test_modules::are_declared(files));
     violations.extend(unit_tests::are_compiled(files));
+    violations.extend(folders::import_downwards(files));
     for file in files {
         violations.extend(form::machine_paths(file));
         if file.path.ends_with(".rs") {

@@ -163,7 +163,7 @@ impl Call {
     }
 }
 
-pub use opgrid_tensor::samples::differences::family;
+pub use opgrid_samples::differences::family;
 
 impl Case {
     /// The line that the other side reads.

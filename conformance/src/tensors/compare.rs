@@ -9,7 +9,7 @@ use super::hex;
 use super::ours::Ours;
 use super::tolerance::{self, Rounding};
 
-pub use opgrid_tensor::samples::Part;
+pub use opgrid_samples::Part;
 
 /// Something that differs.
 #[derive(Clone, Debug)]

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use opgrid_core::Scalar;
-use opgrid_tensor::samples::differences::{self, Argument, Operand, Seen};
-use opgrid_tensor::{Geometry, ops};
+use opgrid_samples::departures;
+use opgrid_samples::differences::{Argument, Operand, Seen};
+use opgrid_tensor::Geometry;
 
-pub use opgrid_tensor::samples::Difference as Decided;
+pub use opgrid_samples::Difference as Decided;
 
 use super::answer::Answer;
 use super::case::{Arg, Call, Case, family};
@@ -30,10 +31,10 @@ pub struct Differences {
 impl Differences {
     /// Reads them.
     pub fn new() -> Self {
-        let samples = ops::samples();
+        let samples = opgrid_operators::samples();
         let own =
             samples.differences().map(|(family, difference)| (family.to_owned(), *difference)).collect();
-        Self { own, general: differences::general() }
+        Self { own, general: departures::general() }
     }
 
     /// Each with the families that it belongs to, none where it belongs to all; in the order of their names.

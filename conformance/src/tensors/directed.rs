@@ -1,7 +1,7 @@
 //! The calls that show differences which random ones seldom meet.
 
 use opgrid_core::{Complex64, DType, Scalar};
-use opgrid_tensor::samples::{Argument, Directed, Operand};
+use opgrid_samples::{Argument, Directed, Operand};
 use opgrid_tensor::tensor::Number;
 use opgrid_tensor::{Element, Tensor, with_dtype};
 

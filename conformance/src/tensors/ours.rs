@@ -3,7 +3,7 @@
 use opgrid_core::{
     AnyTensor, Device, Dispatcher, Forms, Kind, List, OperatorHandle, Registration, Result, Scalar, Value,
 };
-use opgrid_tensor::samples::{OperatorSamples, Roundings, Samples};
+use opgrid_samples::{OperatorSamples, Roundings, Samples};
 use opgrid_tensor::tensor::{Dims, set_default_dtype};
 use opgrid_tensor::{Array, Geometry, Storage, Tensor, TensorSpec, manual_seed};
 
@@ -34,7 +34,7 @@ impl Ours {
     pub fn new() -> Result<Self> {
         let dispatcher = Dispatcher::new();
         let registration = opgrid_tensor::register(&dispatcher)?;
-        Ok(Self { dispatcher, samples: opgrid_tensor::ops::samples(), _registration: registration })
+        Ok(Self { dispatcher, samples: opgrid_operators::samples(), _registration: registration })
     }
 
     /// How far results of an overload may lie from torch's.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use opgrid_core::schema::FunctionSchema;
 use opgrid_core::{Device, OperatorHandle};
-use opgrid_tensor::samples::OperatorSamples;
+use opgrid_samples::OperatorSamples;
 use serde_json::{Value as Json, json};
 
 use super::answer::Answer;

@@ -4,7 +4,7 @@ use opgrid_core::{Complex64, DType};
 use opgrid_tensor::families::kind;
 use opgrid_tensor::tensor::{FloatLimits, finfo};
 
-pub use opgrid_tensor::samples::Rounding;
+pub use opgrid_samples::Rounding;
 
 use super::case::{Arg, Call, Case};
 use super::hex;

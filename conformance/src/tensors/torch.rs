@@ -26,7 +26,7 @@ struct Running {
 const DIES: &str = "died";
 
 /// What a dead process leaves instead of an answer.
-pub use opgrid_tensor::samples::differences::DIED;
+pub use opgrid_samples::differences::DIED;
 
 impl Torch {
     /// The program that `python` runs; it starts with the first question.

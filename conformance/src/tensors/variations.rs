@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use opgrid_core::schema::{Argument, FunctionSchema};
 use opgrid_core::{Complex64, DType, List, Value};
-use opgrid_tensor::samples::{Given, Plain, Sample};
+use opgrid_samples::{Given, Plain, Sample};
 
 use super::build::Builder;
 use super::case::{Arg, Call, Case};

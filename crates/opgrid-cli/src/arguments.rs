@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 
 use crate::file::is_standard_input;
-use crate::literal::is_negative_number;
+use crate::numbers::is_negative_number;
 
 /// What no argument contains that somebody typed.
 const MARK: char = '\u{1}';

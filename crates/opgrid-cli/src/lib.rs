@@ -18,6 +18,7 @@ mod grammar;
 mod html;
 mod json;
 mod literal;
+mod numbers;
 mod progress;
 mod style;
 mod suggest;

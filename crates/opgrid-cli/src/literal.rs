@@ -15,9 +15,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use opgrid::schema::{Argument, Type};
-use opgrid::{Complex64, DType, Device, Error, ErrorKind, Layout, List, MemoryFormat, Result, Value};
+use opgrid::{DType, Device, Error, ErrorKind, Layout, List, MemoryFormat, Result, Value};
 
 use crate::grammar::Literal;
+use crate::numbers::{Number, complex, float, too_large, truth};
 use crate::tensor_literal;
 
 /// The value of an argument's text.
@@ -82,83 +83,6 @@ fn of_word(word: &str, declared: &Type) -> Result<Option<Value>> {
 /// A value that has a name, before which torch's module may stand.
 fn named<T: FromStr<Err = Error>>(word: &str) -> Result<T> {
     word.strip_prefix("torch.").unwrap_or(word).parse()
-}
-
-/// A number with a point or an exponent, `inf`, `nan`, or an integer.
-fn float(word: &str) -> Option<f64> {
-    word.parse().ok()
-}
-
-fn truth(word: &str) -> Option<bool> {
-    match word {
-        "true" | "True" => Some(true),
-        "false" | "False" => Some(false),
-        _ => None,
-    }
-}
-
-fn complex(word: &str) -> Option<Complex64> {
-    word.parse().ok()
-}
-
-/// A number or truth value as it is written, before a type or a dtype decides what it becomes.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Number {
-    Int(i64),
-    /// An integer beyond `i64`, as it is written.
-    Large(String),
-    Float(f64),
-    Bool(bool),
-    Complex(Complex64),
-}
-
-impl Number {
-    /// The number that a word is.
-    pub(crate) fn read(word: &str) -> Option<Self> {
-        let digits = word.strip_prefix(['+', '-']).unwrap_or(word);
-        if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Some(word.parse().map_or_else(|_| Self::Large(word.to_owned()), Self::Int));
-        }
-        let other = || float(word).map(Self::Float).or_else(|| complex(word).map(Self::Complex));
-        truth(word).map(Self::Bool).or_else(other)
-    }
-
-    /// The number as a value of its own type.
-    ///
-    /// # Errors
-    ///
-    /// An integer that no value holds.
-    pub(crate) fn into_value(self) -> Result<Value> {
-        Ok(match self {
-            Self::Int(number) => Value::Int(number),
-            Self::Large(text) => return Err(too_large(&text)),
-            Self::Float(number) => Value::Float(number),
-            Self::Bool(truth) => Value::Bool(truth),
-            Self::Complex(number) => Value::Complex(Arc::new(number)),
-        })
-    }
-}
-
-/// Whether a text that begins with `-` is a number, which may have a dtype behind it, and no option.
-pub(crate) fn is_negative_number(text: &str) -> bool {
-    let number = match text.rsplit_once(':') {
-        Some((number, dtype)) if dtype.parse::<DType>().is_ok() => number,
-        _ => text,
-    };
-    // The imaginary unit alone is a letter, as options are.
-    let says_number = number.bytes().any(|byte| byte.is_ascii_digit()) || float(number).is_some();
-    number.starts_with('-') && says_number && Number::read(number).is_some()
-}
-
-#[cold]
-pub(crate) fn too_large(text: &str) -> Error {
-    let message = format!(
-        "found {text}, which does not fit an integer of 64 bits (from {} to {}); write {text}. for a float, or {text}:f64 \
-         for a tensor of floats",
-        i64::MIN,
-        i64::MAX
-    );
-    Error::new(ErrorKind::Value, message)
 }
 
 /// The value where any type is welcome: what the literal looks like.
@@ -231,6 +155,7 @@ pub(crate) fn takes_tensors(declared: &Type) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numbers::is_negative_number;
     use opgrid::schema::FunctionSchema;
 
     fn check(declared: &str, text: &str, expected: &str) {

@@ -9,7 +9,7 @@ use opgrid::{Array, DType, Element, Error, ErrorKind, Number, Result, Tensor, Va
 
 use crate::file;
 use crate::grammar::Literal;
-use crate::literal;
+use crate::numbers;
 
 /// The tensor of a literal.
 ///
@@ -41,10 +41,10 @@ pub(crate) fn array(literal: &Literal) -> Result<Array> {
 /// A file, or one number, which may have a dtype behind it.
 fn of_word(word: &str) -> Result<Array> {
     let (text, dtype) = match word.rsplit_once(':') {
-        Some((text, dtype)) if literal::Number::read(text).is_some() => (text, Some(dtype.parse()?)),
+        Some((text, dtype)) if numbers::Number::read(text).is_some() => (text, Some(dtype.parse()?)),
         _ => (word, None),
     };
-    match literal::Number::read(text) {
+    match numbers::Number::read(text) {
         Some(number) => Elements { numbers: vec![number], sizes: Vec::new() }.into_array(dtype),
         None => file::read(word)?.ok_or_else(|| no_tensor(&format!("`{word}`"))),
     }
@@ -61,7 +61,7 @@ fn no_tensor(found: &str) -> Error {
 /// Numbers in row-major order, and the sizes found so far.
 #[derive(Default)]
 struct Elements {
-    numbers: Vec<literal::Number>,
+    numbers: Vec<numbers::Number>,
     sizes: Vec<i64>,
 }
 
@@ -76,7 +76,7 @@ impl Elements {
             match item {
                 Literal::List(inner, None) => self.add_list(inner, dim + 1)?,
                 Literal::Word(word) if self.sizes.len() == dim + 1 => {
-                    let number = literal::Number::read(word);
+                    let number = numbers::Number::read(word);
                     let found = || Error::new(ErrorKind::Value, format!("found `{word}`, expected a number"));
                     self.numbers.push(number.ok_or_else(found)?);
                 }
@@ -107,14 +107,14 @@ impl Elements {
     ///
     /// Where an integer is beyond `int64`, which nobody means to become a float without saying so.
     fn dtype(&self) -> Result<DType> {
-        use literal::Number::{Complex, Float, Int, Large};
-        let any = |sort: fn(&literal::Number) -> bool| self.numbers.iter().any(sort);
+        use numbers::Number::{Complex, Float, Int, Large};
+        let any = |sort: fn(&numbers::Number) -> bool| self.numbers.iter().any(sort);
         Ok(if any(|number| matches!(number, Complex(_))) {
             DType::Complex64
         } else if self.numbers.is_empty() || any(|number| matches!(number, Float(_))) {
             DType::F32
         } else if let Some(Large(text)) = self.numbers.iter().find(|number| matches!(number, Large(_))) {
-            return Err(literal::too_large(text));
+            return Err(numbers::too_large(text));
         } else if any(|number| matches!(number, Int(_))) {
             DType::I64
         } else {
@@ -124,13 +124,13 @@ impl Elements {
 }
 
 /// A number as an element of `T`, which has to hold it.
-fn element<T: Element>(number: &literal::Number) -> Result<T> {
+fn element<T: Element>(number: &numbers::Number) -> Result<T> {
     let number = match number {
-        literal::Number::Int(number) => Number::I64(*number),
-        literal::Number::Large(text) => large::<T>(text)?,
-        literal::Number::Bool(truth) => Number::Bool(*truth),
-        literal::Number::Float(number) => Number::F64(*number),
-        literal::Number::Complex(number) => Number::Complex128(*number),
+        numbers::Number::Int(number) => Number::I64(*number),
+        numbers::Number::Large(text) => large::<T>(text)?,
+        numbers::Number::Bool(truth) => Number::Bool(*truth),
+        numbers::Number::Float(number) => Number::F64(*number),
+        numbers::Number::Complex(number) => Number::Complex128(*number),
     };
     let element = T::from_number(number);
     let fits = match number {
@@ -146,7 +146,7 @@ fn element<T: Element>(number: &literal::Number) -> Result<T> {
 /// An integer beyond `i64`, for elements that are floats or that hold it.
 fn large<T: Element>(text: &str) -> Result<Number> {
     if !T::DTYPE.is_integral() {
-        return text.parse().map(Number::F64).map_err(|_| literal::too_large(text));
+        return text.parse().map(Number::F64).map_err(|_| numbers::too_large(text));
     }
     match text.parse() {
         Ok(number) if T::DTYPE == DType::U64 => Ok(Number::U64(number)),

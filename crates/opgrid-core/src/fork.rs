@@ -85,7 +85,8 @@ impl Held {
         find: impl Fn(&S) -> &RwLock<T>,
     ) {
         let kept = Arc::clone(owner);
-        // SAFETY: as in `lock_of`.
+        // SAFETY: the lock lies in what `kept` leads to, or in something of any longer lifetime; `owners` keeps `kept`
+        // until every guard was dropped (`Drop`).
         let shared: &'static RwLock<T> = unsafe { &*std::ptr::from_ref(find(&kept)) };
         self.owners.push(Box::new(kept));
         self.write(shared);

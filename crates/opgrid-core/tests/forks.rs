@@ -31,9 +31,9 @@ fn in_child(body: impl FnOnce() -> bool) -> bool {
         // SAFETY: the child is this process's own, and `status` is here.
         match unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } {
             0 if Instant::now() > end => {
-                // SAFETY: as above; it was not waited for yet.
+                // SAFETY: the child is this process's own, and was not waited for yet.
                 unsafe { libc::kill(child, libc::SIGKILL) };
-                // SAFETY: as above.
+                // SAFETY: the child is this process's own, and `status` is here.
                 unsafe { libc::waitpid(child, &raw mut status, 0) };
                 return false;
             }

@@ -4,10 +4,10 @@ use opgrid_schema::{FunctionSchema, OperatorName};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
-use crate::expand::parse_schema;
 use crate::forms::{self, FormOf};
 use crate::items::{Alias, Attribute, Error, Item, Result};
 use crate::literal::string_value;
+use crate::schemas::parse_schema;
 
 /// Another name, with what follows from the overload that it stands behind.
 pub(crate) struct AliasOf {

@@ -2,17 +2,17 @@
 
 use std::collections::HashSet;
 
-use opgrid_schema::{Argument, FunctionSchema, ParseOptions};
+use opgrid_schema::{Argument, FunctionSchema};
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 
 use crate::aliases;
 use crate::forms::{self, FormOf};
 use crate::items::{Error, Home, Input, Item, Register, Result};
-use crate::literal::string_value;
 use crate::methods;
 use crate::parameters::{parameters, rust_name};
 use crate::returns::returns;
+use crate::schemas::{at_schema, parse_schema};
 use crate::types::Types;
 
 /// Expands the whole input; every mistake becomes a compile error beside the items that are right.
@@ -170,33 +170,6 @@ fn expand(
             }
         }
     })
-}
-
-fn at_schema(item: &Item, message: String) -> Error {
-    Error::new(item.schema.span(), message)
-}
-
-pub(crate) fn parse_schema(item: &Item) -> Result<FunctionSchema> {
-    let Some(text) = string_value(&item.schema) else {
-        let message = format!("expected the schema as a string but found `{}`", item.schema);
-        return Err(at_schema(item, message));
-    };
-    let options = ParseOptions { allow_type_variables: false, strict: true, ..ParseOptions::default() };
-    let schema = FunctionSchema::parse_with(&text, &options)
-        .map_err(|error| at_schema(item, format!("this is no valid schema: {error}")))?;
-    if schema.name.namespace().is_none() {
-        let message = format!(
-            "the operator `{}` has no namespace, and without one nothing can be registered for it; write it as \
-             `myops::{}`, with the namespace of its library",
-            schema.name, schema.name
-        );
-        return Err(at_schema(item, message));
-    }
-    if schema.is_vararg || schema.is_varret {
-        let message = "an operator with `...` has no fixed signature; register it boxed, by its schema text";
-        return Err(at_schema(item, message.to_owned()));
-    }
-    Ok(schema)
 }
 
 /// The documentation of the type, unless the user wrote one.

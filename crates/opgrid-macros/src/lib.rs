@@ -152,6 +152,7 @@ mod literal;
 mod methods;
 mod parameters;
 mod returns;
+mod schemas;
 mod types;
 
 /// Turns `(core crate) attributes visibility Name = "schema"; …` into typed overloads; see the crate's

@@ -30,7 +30,7 @@ pub fn total_norm(tensors: &[Tensor], order: f64) -> Result<Tensor> {
 ///
 /// ```
 /// use opgrid_nn::clip_grad_norm_;
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let x = Tensor::from_slice(&[1.5f64, 2.0], &[2])?;
 /// x.requires_grad_(true)?;

@@ -16,7 +16,7 @@
 //! ```
 //! use opgrid_core::Result;
 //! use opgrid_nn::{Dropout, Linear, Module, Parts, loss, optim::AdamW};
-//! use opgrid_tensor::Tensor;
+//! use opgrid::Tensor;
 //!
 //! struct Classifier {
 //!     hidden: Linear,
@@ -40,7 +40,7 @@
 //!     }
 //! }
 //!
-//! opgrid_tensor::manual_seed(0);
+//! opgrid::manual_seed(0);
 //! let x = Tensor::from_nested(&[[0.0f32, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])?;
 //! let y = Tensor::from_nested(&[0i64, 1, 1, 0])?;
 //! let model = Classifier::new()?;

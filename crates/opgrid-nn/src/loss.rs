@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use opgrid_nn::loss::{self, CrossEntropy};
-//! use opgrid_tensor::Tensor;
+//! use opgrid::Tensor;
 //!
 //! let scores = Tensor::from_nested(&[[2.0f64, 0.0, 0.0], [0.0, 0.0, 0.0]])?;
 //! let classes = Tensor::from_nested(&[0i64, 2])?;

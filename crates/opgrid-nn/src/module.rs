@@ -23,7 +23,7 @@ use crate::state::StateDict;
 /// ```
 /// use opgrid_core::{DType, Device, Result};
 /// use opgrid_nn::{LayerNorm, Linear, Module, Parts};
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// struct Scaled {
 ///     scale: Tensor,
@@ -196,7 +196,7 @@ pub trait Module {
 /// ```
 /// use opgrid_core::Result;
 /// use opgrid_nn::{Forward, Linear, Module, Parts, ReLU, Sequential};
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// /// What goes in is added to what comes out.
 /// struct Residual(Sequential);

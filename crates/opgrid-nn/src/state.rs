@@ -11,7 +11,7 @@ use opgrid_tensor::{Tensor, files::safetensors};
 ///
 /// ```
 /// use opgrid_nn::{Linear, Module, StateDict};
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let layer = Linear::new(2, 1)?;
 /// let mut state = StateDict::new();

@@ -2,13 +2,13 @@
 //!
 //! The default generator belongs to the whole process, so this test has one of its own.
 
+use opgrid::Tensor;
 use opgrid_core::Result;
 use opgrid_nn::{Conv2d, Embedding, Linear, Module, MultiheadAttention, TransformerEncoderLayer};
-use opgrid_tensor::Tensor;
 
 /// The sum of the parameters' sizes after `manual_seed(0)`, and the last element of the first parameter.
 fn check_first(name: &str, made: &dyn Fn() -> Result<Box<dyn Module>>, expected: [f64; 2]) -> Result<()> {
-    opgrid_tensor::manual_seed(0);
+    opgrid::manual_seed(0);
     let parameters = made()?.parameters();
     let size = |parameter: &Tensor| parameter.abs()?.sum()?.item()?.to_f64();
     let sizes = parameters.iter().map(size).collect::<Result<Vec<_>>>()?;

@@ -142,7 +142,7 @@ impl<'c> BoxedCall<'c> {
     /// As [`redispatch`](Self::redispatch); arguments that do not fit the schema.
     pub fn redispatch_with(&mut self, keys: DispatchKeySet, args: &[ValueRef<'_>]) -> Result<()> {
         let api = host::api()?;
-        // SAFETY: as for `below_with`.
+        // SAFETY: the results are those of the call; the arguments live. A slice has an address, also an empty one.
         self.ask(|results, error| unsafe {
             (api.redispatch_below)(results, keys.0, args.as_ptr().cast(), args.len(), error)
         })
@@ -249,7 +249,8 @@ impl<'n, S: Signature> Next<'n, S> {
         // no arguments.
         let mut call = unsafe { BoxedCall::new(self.operator, self.keys, ptr::null(), 0, self.results) };
         let output = on(&mut call).and_then(|()| S::Return::pop(Results::Left(&call)));
-        // SAFETY: as above. What the kernel below left was read, and the layer leaves its own.
+        // SAFETY: the results are those of the call that this came from, which nobody uses meanwhile. What the kernel
+        // below left was read, and the layer leaves its own.
         unsafe { (host::api()?.clear_results)(self.results) };
         output
     }

@@ -80,7 +80,7 @@ pub struct Error {
 
 // SAFETY: the host lets its errors be used on any thread.
 unsafe impl Send for Error {}
-// SAFETY: as above.
+// SAFETY: the host lets its errors be used by several threads at a time.
 unsafe impl Sync for Error {}
 
 impl Error {

@@ -132,7 +132,8 @@ pub unsafe fn initialize(
     if major != OPGRID_ABI_MAJOR || size < size_of::<OpgridApi>() {
         return OPGRID_ERROR_REGISTRATION;
     }
-    // SAFETY: as above, it has every function of this type, and lives as long as the process.
+    // SAFETY: guaranteed by the caller, see `# Safety`: it is the host's table, which lives as long as the process. Its
+    // size, compared above, says that it has every function of this type.
     let table = unsafe { &*api };
     API.get_or_init(|| table);
     LIBRARY.store(library, Ordering::Release);
@@ -230,7 +231,7 @@ macro_rules! plugin {
             #[used]
             pub static opgrid_plugin_manifest: [u8; TEXT.len() + 1] = $crate::__private::bytes(TEXT);
 
-            // SAFETY: as above.
+            // SAFETY: a library states one plugin, so that nothing else has the name.
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn opgrid_plugin_init(
                 api: *const $crate::abi::OpgridApi,

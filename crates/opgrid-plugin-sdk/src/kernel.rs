@@ -237,7 +237,7 @@ unsafe extern "C" fn holds(
         let (context, args) = unsafe { (&*context.cast::<Context>(), ValueRef::slice(arguments, count)) };
         let asks = |condition: &Condition| running(context.library, || condition(args));
         let holds = context.condition.as_ref().map_or(Ok(true), asks)?;
-        // SAFETY: as above.
+        // SAFETY: the host gives an address that may be written, as the interface says of a condition.
         unsafe { out.write(i32::from(holds)) };
         Ok(())
     })

@@ -37,7 +37,7 @@ pub struct OperatorHandle(*mut OpgridOperator);
 
 // SAFETY: the host lets its operators be used on any thread.
 unsafe impl Send for OperatorHandle {}
-// SAFETY: as above.
+// SAFETY: the host lets its operators be used by several threads at a time.
 unsafe impl Sync for OperatorHandle {}
 
 impl OperatorHandle {

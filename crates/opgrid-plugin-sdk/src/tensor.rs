@@ -59,7 +59,7 @@ pub struct Tensor(NonNull<OpgridTensor>);
 
 // SAFETY: the host lets its tensors be used on any thread.
 unsafe impl Send for Tensor {}
-// SAFETY: as above.
+// SAFETY: the host lets its tensors be used by several threads at a time.
 unsafe impl Sync for Tensor {}
 
 impl Clone for Tensor {
@@ -164,7 +164,7 @@ impl Tensor {
     /// As [`sizes`](Self::sizes).
     pub fn strides(&self) -> &[i64] {
         let info = self.info();
-        // SAFETY: as above.
+        // SAFETY: the host says that there are as many strides as dimensions, as long as the tensor is held.
         if info.dims == 0 { &[] } else { unsafe { std::slice::from_raw_parts(info.strides, info.dims) } }
     }
 
@@ -419,7 +419,7 @@ struct Guard<T> {
 // SAFETY: the host takes guards back on any thread. What one leads to is read through shared references and written through
 // exclusive ones, as a slice of `T`.
 unsafe impl<T: Send> Send for Guard<T> {}
-// SAFETY: as above.
+// SAFETY: a shared reference only reads what the guard leads to, as a slice of `T`, which is `Sync`.
 unsafe impl<T: Sync> Sync for Guard<T> {}
 
 impl<T> Guard<T> {
@@ -493,7 +493,8 @@ impl<T> Deref for ElementsMut<'_, T> {
 impl<T> DerefMut for ElementsMut<'_, T> {
     fn deref_mut(&mut self) -> &mut [T] {
         let count = self.guard.count();
-        // SAFETY: as above; this value is borrowed exclusively.
+        // SAFETY: the invariant: so many elements lie one after another, initialised, and the guard is for writing.
+        // This value is borrowed exclusively.
         if count == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(self.guard.start, count) } }
     }
 }

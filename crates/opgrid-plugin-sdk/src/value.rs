@@ -232,7 +232,7 @@ impl fmt::Debug for Value {
 
 // SAFETY: the host lets its values be used on any thread.
 unsafe impl Send for Value {}
-// SAFETY: as above; looking at a value changes nothing.
+// SAFETY: the host lets its values be used by several threads at a time; looking at one changes nothing.
 unsafe impl Sync for Value {}
 
 impl Drop for Value {
@@ -385,7 +385,7 @@ impl ValueType for f64 {
         match value.0.tag {
             // SAFETY: the invariant of `ValueRef`: the tag says which field of the payload it is.
             OPGRID_FLOAT => Ok(unsafe { value.0.payload.float_value }),
-            // SAFETY: as above.
+            // SAFETY: the invariant of `ValueRef`: the tag says which field of the payload it is.
             OPGRID_INT => Ok(unsafe { value.0.payload.int_value } as f64),
             _ => Err(mismatch("a number", value)),
         }

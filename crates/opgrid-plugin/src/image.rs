@@ -5,11 +5,13 @@
 //! number in it is checked before it is used.
 
 use std::ops::Range;
+use std::path::Path;
 
 use opgrid_abi::{CORE_MARKER_SYMBOL, INIT_SYMBOL, MANIFEST_SYMBOL};
 use opgrid_core::{Error, ErrorKind, Result};
 
 use crate::manifest::{LONGEST, Manifest};
+use crate::search;
 
 /// The kinds of sections that matter here.
 const DYNAMIC_SYMBOLS: u32 = 11;
@@ -18,6 +20,19 @@ const NO_BITS: u32 = 8;
 /// The bytes of a section header and of a symbol.
 const HEADER: usize = 64;
 const SYMBOL: usize = 24;
+
+impl Manifest {
+    /// Reads the manifest of a plugin, found as [`find`](crate::find) does, without running anything of it.
+    ///
+    /// # Errors
+    ///
+    /// There is no such file; it is no plugin.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = search::find(path.as_ref())?;
+        let bytes = search::bytes_of(&path)?;
+        Image::new(&bytes).and_then(|image| image.plugin()).map_err(|error| error.within(path.display()))
+    }
+}
 
 /// A shared library's bytes.
 pub(crate) struct Image<'a> {

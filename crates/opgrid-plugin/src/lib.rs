@@ -16,6 +16,10 @@ mod loader;
 mod manifest;
 mod search;
 
+// What operators compute, for unit tests to link.
+#[cfg(test)]
+use opgrid_operators as _;
+
 pub use abi::{Level, Message, on_message};
 pub use loader::{Load, Plugin, load};
 pub use manifest::Manifest;

@@ -8,7 +8,6 @@
 use std::ffi::CString;
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use libloading::os::unix::{Library as Code, RTLD_LOCAL, RTLD_NOW};
@@ -148,9 +147,4 @@ impl fmt::Debug for Plugin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Plugin({} {} at {})", self.manifest.name, self.manifest.version, self.path.display())
     }
-}
-
-/// The text of a path, as places of registrations name it.
-pub(crate) fn shown(path: &Path) -> String {
-    String::from_utf8_lossy(path.as_os_str().as_bytes()).into_owned()
 }

@@ -13,13 +13,9 @@
 //! come and passed over. A zero byte or the end of the symbol ends the text.
 
 use std::fmt;
-use std::path::Path;
 
 use opgrid_abi::{MANIFEST_MAGIC, OPGRID_ABI_MAJOR, OPGRID_ABI_MINOR};
 use opgrid_core::{Error, ErrorKind, Result};
-
-use crate::image::Image;
-use crate::search;
 
 /// The longest text that is read, in bytes.
 pub(crate) const LONGEST: usize = 1 << 16;
@@ -56,17 +52,6 @@ fn refused(message: impl Into<String>) -> Error {
 }
 
 impl Manifest {
-    /// Reads the manifest of a plugin, found as [`find`](crate::find) does, without running anything of it.
-    ///
-    /// # Errors
-    ///
-    /// There is no such file; it is no plugin.
-    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
-        let path = search::find(path.as_ref())?;
-        let bytes = search::bytes_of(&path)?;
-        Image::new(&bytes).and_then(|image| image.plugin()).map_err(|error| error.within(path.display()))
-    }
-
     /// Reads the text of a manifest.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Where plugins are looked for.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -68,4 +69,9 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Error {
         ErrorKind::File,
         format!("{}: {error}; give the path of a library that can be read", path.display()),
     )
+}
+
+/// The text of a path, as places of registrations name it.
+pub(crate) fn shown(path: &Path) -> String {
+    String::from_utf8_lossy(path.as_os_str().as_bytes()).into_owned()
 }

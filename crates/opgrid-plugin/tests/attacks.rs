@@ -1,6 +1,8 @@
 //! Plugins that attack their host where it can notice: each attack is an error, and the host goes on.
 #![allow(unsafe_code)]
 
+use opgrid_operators as _;
+
 mod common;
 
 use std::ffi::{CString, c_int};

@@ -1,6 +1,8 @@
 //! Whatever is thrown at what reads files and descriptions, the host answers with an error and goes on.
 #![allow(unsafe_code)]
 
+use opgrid_operators as _;
+
 mod common;
 
 use std::ffi::{CString, c_char, c_void};

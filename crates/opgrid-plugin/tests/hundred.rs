@@ -2,6 +2,8 @@
 //! process.
 #![allow(unsafe_code)]
 
+use opgrid_operators as _;
+
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,5 +1,7 @@
 //! Plugins in C and C++: what they define, implement, hook, call and throw.
 
+use opgrid_operators as _;
+
 mod common;
 
 use std::sync::{Arc, Mutex};

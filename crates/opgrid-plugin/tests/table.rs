@@ -2,6 +2,8 @@
 //! goes.
 #![allow(unsafe_code)]
 
+use opgrid_operators as _;
+
 mod common;
 
 use std::cell::Cell;
@@ -168,7 +170,7 @@ fn what_cannot_be_lent_is_an_error() {
     assert_eq!(take_error(error.addr()).unwrap().message(), "a tensor is null, expected one");
     // Nowhere to write to: what was made is deleted.
     let x = Tensor::from_slice(&[1.0f32], &[1]).unwrap();
-    // SAFETY: as above.
+    // SAFETY: the tensor is here; null is refused as the place of a result, and is none for an error.
     let status = unsafe { (api().tensor_to_dlpack)(raw(&x), ptr::null_mut(), ptr::null_mut()) };
     assert_ne!(status, 0);
     assert_eq!(x.as_any().handle_count(), 1);

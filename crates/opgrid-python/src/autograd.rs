@@ -510,18 +510,6 @@ fn tensors_in<'a>(args: &'a [ValueRef<'a>]) -> Vec<&'a Tensor> {
     found
 }
 
-/// # Errors
-///
-/// A tensor that requires a gradient, on a thread that records: what is done to the memory would not be recorded.
-pub(crate) fn check_detached(tensor: &Tensor, what: &str) -> PyResult<()> {
-    match tensor.requires_grad() && autograd::is_grad_enabled() {
-        true => Err(PyRuntimeError::new_err(format!(
-            "Can't call {what} on a tensor that requires grad. Use tensor.detach().{what} instead"
-        ))),
-        false => Ok(()),
-    }
-}
-
 /// The key that marks tensors which gradients lead to.
 #[pyfunction]
 pub(crate) fn _requires_grad_key(py: Python<'_>) -> PyResult<crate::keys::Key> {

@@ -32,6 +32,7 @@
 #![forbid(unsafe_code)]
 
 mod alias;
+mod aliasing;
 mod binding;
 mod compatibility;
 mod constant;
@@ -46,7 +47,8 @@ mod signature;
 mod type_parser;
 mod types;
 
-pub use alias::{AliasInfo, SchemaValue, UnknownArgument, WILDCARD};
+pub use alias::{AliasInfo, WILDCARD};
+pub use aliasing::{SchemaValue, UnknownArgument};
 pub use binding::{BindError, BindErrorKind, TypedValue};
 pub use compatibility::{Difference, Incompatibility, Reason};
 pub use constant::{Constant, print_float};

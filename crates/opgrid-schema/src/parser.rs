@@ -16,14 +16,76 @@ use crate::{ParseOptions, Type};
 
 pub(crate) type Result<T> = std::result::Result<T, ParseError>;
 
-pub(crate) fn parse_declaration(text: &str, options: &ParseOptions<'_>) -> Result<Declaration> {
+impl Type {
+    /// Reads a type from schema text; type variables and any well-formed custom class are accepted.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not exactly one type without alias annotations.
+    pub fn parse(text: &str) -> Result<Type> {
+        parse_type(text, &ParseOptions::default())
+    }
+}
+
+impl OperatorName {
+    /// Reads `ns::name.overload`, where namespace and overload may be missing.
+    ///
+    /// # Errors
+    ///
+    /// When the text is no name, has more after it, or the overload is one that operators may not have.
+    pub fn parse(text: &str) -> Result<Self> {
+        parse_name(text)
+    }
+}
+
+impl FunctionSchema {
+    /// Reads a whole schema, with type variables and any custom class allowed.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not exactly one schema.
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::parse_with(text, &ParseOptions::default())
+    }
+
+    /// Reads a whole schema.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not exactly one schema, or the options refuse it.
+    pub fn parse_with(text: &str, options: &ParseOptions<'_>) -> Result<Self> {
+        parse_schema(text, options)
+    }
+}
+
+impl Declaration {
+    /// Reads a name or a whole schema, with type variables and any custom class allowed.
+    ///
+    /// # Errors
+    ///
+    /// When the text is neither.
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::parse_with(text, &ParseOptions::default())
+    }
+
+    /// Reads a name or a whole schema.
+    ///
+    /// # Errors
+    ///
+    /// When the text is neither, or the options refuse it.
+    pub fn parse_with(text: &str, options: &ParseOptions<'_>) -> Result<Self> {
+        parse_declaration(text, options)
+    }
+}
+
+fn parse_declaration(text: &str, options: &ParseOptions<'_>) -> Result<Declaration> {
     let mut parser = Parser::new(text, options);
     let declaration = parser.declaration()?;
     parser.end()?;
     Ok(declaration)
 }
 
-pub(crate) fn parse_schema(text: &str, options: &ParseOptions<'_>) -> Result<FunctionSchema> {
+fn parse_schema(text: &str, options: &ParseOptions<'_>) -> Result<FunctionSchema> {
     match parse_declaration(text, options)? {
         Declaration::Schema(schema) => Ok(schema),
         Declaration::Name(_) => {
@@ -34,7 +96,7 @@ pub(crate) fn parse_schema(text: &str, options: &ParseOptions<'_>) -> Result<Fun
     }
 }
 
-pub(crate) fn parse_name(text: &str) -> Result<OperatorName> {
+fn parse_name(text: &str) -> Result<OperatorName> {
     if let Some(name) = plain_name(text) {
         return Ok(name);
     }
@@ -57,7 +119,7 @@ fn plain_name(text: &str) -> Option<OperatorName> {
     is_plain.then(|| OperatorName::new(name, overload))
 }
 
-pub(crate) fn parse_type(text: &str, options: &ParseOptions<'_>) -> Result<Type> {
+fn parse_type(text: &str, options: &ParseOptions<'_>) -> Result<Type> {
     let mut parser = Parser::new(text, options);
     let start = parser.current.start;
     let annotated = parser.annotated_type(0)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{AliasInfo, Constant, ParseError, Type, parser};
+use crate::{AliasInfo, Constant, ParseError, Type};
 
 /// What to accept when reading schema text.
 #[derive(Clone, Copy)]
@@ -54,15 +54,6 @@ impl OperatorName {
     /// Puts a name together without checking it.
     pub fn new(name: impl Into<String>, overload: impl Into<String>) -> Self {
         OperatorName { name: name.into(), overload: overload.into() }
-    }
-
-    /// Reads `ns::name.overload`, where namespace and overload may be missing.
-    ///
-    /// # Errors
-    ///
-    /// When the text is no name, has more after it, or the overload is one that operators may not have.
-    pub fn parse(text: &str) -> Result<Self, ParseError> {
-        parser::parse_name(text)
     }
 
     /// The namespace, if there is one.
@@ -213,24 +204,6 @@ impl FunctionSchema {
         FunctionSchema { name, arguments, returns, is_vararg: false, is_varret: false, alias_analysis: None }
     }
 
-    /// Reads a whole schema, with type variables and any custom class allowed.
-    ///
-    /// # Errors
-    ///
-    /// When the text is not exactly one schema.
-    pub fn parse(text: &str) -> Result<Self, ParseError> {
-        Self::parse_with(text, &ParseOptions::default())
-    }
-
-    /// Reads a whole schema.
-    ///
-    /// # Errors
-    ///
-    /// When the text is not exactly one schema, or the options refuse it.
-    pub fn parse_with(text: &str, options: &ParseOptions<'_>) -> Result<Self, ParseError> {
-        parser::parse_schema(text, options)
-    }
-
     /// The schema under another name.
     #[must_use]
     pub fn with_name(self, name: OperatorName) -> Self {
@@ -299,24 +272,6 @@ pub enum Declaration {
 }
 
 impl Declaration {
-    /// Reads a name or a whole schema, with type variables and any custom class allowed.
-    ///
-    /// # Errors
-    ///
-    /// When the text is neither.
-    pub fn parse(text: &str) -> Result<Self, ParseError> {
-        Self::parse_with(text, &ParseOptions::default())
-    }
-
-    /// Reads a name or a whole schema.
-    ///
-    /// # Errors
-    ///
-    /// When the text is neither, or the options refuse it.
-    pub fn parse_with(text: &str, options: &ParseOptions<'_>) -> Result<Self, ParseError> {
-        parser::parse_declaration(text, options)
-    }
-
     /// The name declared.
     pub fn name(&self) -> &OperatorName {
         match self {

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{ParseError, ParseOptions};
+use crate::ParseError;
 
 /// A type of the schema language.
 ///
@@ -94,15 +94,6 @@ pub enum Type {
 }
 
 impl Type {
-    /// Reads a type from schema text; type variables and any well-formed custom class are accepted.
-    ///
-    /// # Errors
-    ///
-    /// When the text is not exactly one type without alias annotations.
-    pub fn parse(text: &str) -> Result<Type, ParseError> {
-        crate::parser::parse_type(text, &ParseOptions::default())
-    }
-
     /// The word of a type that is written as one word; the enclosing types and names give `None`.
     fn word(&self) -> Option<&'static str> {
         Some(match self {

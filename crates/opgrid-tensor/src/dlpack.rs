@@ -13,8 +13,8 @@
 //! # Examples
 //!
 //! ```
-//! use opgrid_tensor::Tensor;
-//! use opgrid_tensor::dlpack::{Loan, Versioned};
+//! use opgrid::Tensor;
+//! use opgrid::dlpack::{Loan, Versioned};
 //!
 //! let x = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
 //! let loan = Loan::<Versioned>::of(&x, false)?;
@@ -289,17 +289,17 @@ impl Form for Versioned {
     }
 
     unsafe fn context(managed: NonNull<Self>) -> *mut c_void {
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller, see `# Safety`; DLPack guarantees that every version begins so.
         unsafe { (*managed.as_ptr()).context }
     }
 
     unsafe fn read(managed: NonNull<Self>) -> Result<(DlTensor, u64)> {
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller, see `# Safety`; DLPack guarantees that every version begins so.
         let (major, minor) = unsafe { ((*managed.as_ptr()).major, (*managed.as_ptr()).minor) };
         if major != 1 {
             return Err(argument(format!("found DLPack version {major}.{minor}, expected 1")));
         }
-        // SAFETY: as above, of version 1.
+        // SAFETY: guaranteed by the caller, see `# Safety`; the version says that this is the structure.
         Ok(unsafe { ((*managed.as_ptr()).tensor, (*managed.as_ptr()).flags) })
     }
 }
@@ -353,7 +353,7 @@ pub struct Loan<F: Form> {
 
 // SAFETY: DLPack guarantees that a deleter may be called on any thread, and that nobody changes the structure.
 unsafe impl<F: Form> Send for Loan<F> {}
-// SAFETY: as above; a shared reference only reads.
+// SAFETY: DLPack guarantees that nobody changes the structure; a shared reference only reads.
 unsafe impl<F: Form> Sync for Loan<F> {}
 
 impl<F: Form> Loan<F> {
@@ -522,7 +522,7 @@ unsafe fn copied(spec: &TensorSpec, start: NonNull<u8>) -> Result<Tensor> {
         let offset: i64 = index.iter().zip(spec.strides()).map(|(index, stride)| index * stride).sum();
         // SAFETY: guaranteed by the caller, see `# Safety`: the index is one of the elements'.
         let found = unsafe { start.add(offset as usize * size) };
-        // SAFETY: as above, `size` bytes; those of the new array are its own.
+        // SAFETY: guaranteed by the caller, see `# Safety`: the element has `size` bytes there; those of the new array are its own.
         unsafe { ptr::copy_nonoverlapping(found.as_ptr(), element.as_mut_ptr(), size) };
         for (place, length) in index.iter_mut().zip(spec.sizes()).rev() {
             *place += 1;

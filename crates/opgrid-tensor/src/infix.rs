@@ -6,7 +6,7 @@
 //! # Examples
 //!
 //! ```
-//! use opgrid_tensor::Tensor;
+//! use opgrid::Tensor;
 //!
 //! let x = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
 //! let y = ((1 - &x)? * 2.5)?;

@@ -1,8 +1,9 @@
-//! Dense tensors and their operators: geometry, memory, loops over elements, printing and files.
+//! Dense tensors, the declarations of their operators, and what operators are made of: families and layers.
 //!
-//! [`Array`] is the data half of a tensor: a [`TensorSpec`] (sizes, strides, dtype, device) and the shared
-//! [`Storage`] that it addresses. [`kernels`] loops over arrays, [`files`] reads and writes them. [`Tensor`] is an
-//! array behind the dispatcher's handle; [`ops`] holds the operators on tensors, one file for each family.
+//! [`Tensor`] is an [`Array`] behind the dispatcher's handle. [`ops`] declares the operators on tensors: their schemas, and methods.
+//! What they compute stands in crates above, the sum of which is `opgrid-operators`; a program that calls operators needs that crate, by
+//! `use opgrid_operators as _;` or through `opgrid`, or does not link. [`families`] say how an operator is put together, and
+//! [`layers`] work on all of them.
 //!
 //! The global dispatcher has the operators from the first typed call on, without the feature `all-operators` those of the files
 //! whose operators were called, and all from [`home`] on; [`register`] gives them to another.
@@ -11,33 +12,30 @@
 //!
 //! ```
 //! use opgrid_core::{Dispatcher, Scalar};
-//! use opgrid_tensor::{Tensor, ops::AddTensor};
+//! use opgrid::{Tensor, ops::AddTensor};
 //!
 //! let x = Tensor::from_slice(&[1i64, 2], &[2])?;
 //! assert_eq!(x.add(&x, 2)?.to_vec::<i64>()?, [3, 6]);
 //!
 //! let own = Dispatcher::new();
-//! let _registration = opgrid_tensor::register(&own)?;
+//! let _registration = opgrid::register(&own)?;
 //! let sum = own.call(AddTensor, (&x, &x, Scalar::Int(1)))?;
 //! assert_eq!(sum.to_string(), "tensor([2, 4])");
 //! # Ok::<(), opgrid_core::Error>(())
 //! ```
 
 #![deny(unsafe_code)]
-// Unit tests are compiled without the operators, which use most of what stands below them.
+// Unit tests are compiled without what calls operators, and that uses most of what stands below.
 #![cfg_attr(test, allow(dead_code, unused_imports))]
 
 pub mod devices;
-mod error;
 pub mod files;
+#[cfg(not(test))]
 mod forking;
-pub mod kernels;
-#[cfg(feature = "samples")]
-pub mod samples;
 pub mod tensor;
 
-// Unit tests are of what stands below the operators, and are compiled without them, in a tenth of the time. Tests that call
-// operators stand in `tests/`.
+// What calls operators does not link in a program of unit tests, because their implementations stand above this crate. Tests that
+// call operators stand in `opgrid-operators`.
 #[cfg(not(test))]
 pub mod dlpack;
 #[cfg(not(test))]
@@ -49,21 +47,14 @@ pub mod layers;
 #[cfg(not(test))]
 pub mod ops;
 
-pub use devices::manual_seed;
-pub use half::{bf16, f16};
-pub use num_complex::Complex;
-#[cfg(not(test))]
-pub(crate) use ops::home_of;
+pub use opgrid_array::{
+    Array, Bool, Complex, Dims, Element, Geometry, Storage, TensorSpec, bf16, f16, manual_seed, with_dtype,
+};
 #[cfg(not(test))]
 pub use ops::{home, register};
-pub use tensor::{Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec};
+pub use tensor::Tensor;
 
-#[doc(hidden)]
-pub mod __private {
-    pub use half::{bf16, f16};
-    pub use num_complex::Complex;
-    pub use opgrid_core::DType;
-}
+use opgrid_array::error;
 
 /// The examples of README.
 #[cfg(doctest)]

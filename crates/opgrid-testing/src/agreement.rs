@@ -1,11 +1,12 @@
 //! When a result is as good as the expected one: shape, dtype, and elements up to a tolerance.
 
 use opgrid_core::{DType, Result, Scalar, Value};
-use opgrid_tensor::samples::{Expected, Plain};
+use opgrid_samples::{Expected, Plain};
 use opgrid_tensor::tensor::finfo;
 use opgrid_tensor::{Complex, Tensor};
 
-use crate::checks::Fault;
+use crate::draws;
+use crate::fault::Fault;
 use crate::subject::tensors;
 use crate::target::Target;
 
@@ -32,7 +33,7 @@ pub(crate) fn check(
         ([Value::Tensor(tensor)], Expected::Random(sizes, dtype, distribution)) => {
             let tensor = Tensor::try_from(tensor.clone()).map_err(Fault::error)?;
             shape(&tensor, sizes, *dtype)?;
-            crate::checks::random::check(&target.read(&tensor)?, distribution)
+            draws::check(&target.read(&tensor)?, distribution)
         }
         (_, Expected::Several(expected)) => match tensors(found) {
             Some(found) if found.len() == expected.len() => {

@@ -1,7 +1,7 @@
 //! How the elements of a tensor can lie in memory: the layouts that every input is tried in.
 
 use opgrid_core::Scalar;
-use opgrid_tensor::samples::{Plain, naive};
+use opgrid_samples::{Plain, naive};
 
 /// The order and the gaps of elements in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

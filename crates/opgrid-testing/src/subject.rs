@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use opgrid_core::schema::{Argument, FunctionSchema};
 use opgrid_core::{DType, Device, List, OperatorHandle, Result, Value, ValueRef};
+use opgrid_samples::{Expected, Given, Inputs, OperatorSamples, Plain, Sample};
 use opgrid_tensor::Tensor;
-use opgrid_tensor::samples::{Expected, Given, Inputs, OperatorSamples, Plain, Sample};
 
-use crate::checks::{Fault, random};
+use crate::draws;
+use crate::fault::Fault;
 use crate::memory::Memory;
 use crate::target::{Target, guarded};
 use crate::variants::Variants;
@@ -36,7 +37,7 @@ impl<'a> Subject<'a> {
     /// Whether it draws random numbers, as samples of one dtype show.
     pub(crate) fn is_random(&self) -> bool {
         let mut samples = self.samples.dtypes().iter().take(1).flat_map(|&dtype| self.samples.samples(dtype));
-        samples.any(|sample| self.expected(&sample).is_ok_and(|expected| random::is_random(&expected)))
+        samples.any(|sample| self.expected(&sample).is_ok_and(|expected| draws::is_random(&expected)))
     }
 
     /// The names of the overloads that are called.
@@ -172,7 +173,7 @@ impl<'a> Subject<'a> {
 }
 
 /// A sample of an operator.
-pub(crate) struct Case<'a> {
+pub struct Case<'a> {
     pub(crate) subject: &'a Subject<'a>,
     pub(crate) dtype: DType,
     /// Which one of those for the dtype.

@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use opgrid_core::{DType, Device, DeviceType, Dispatcher, ThreadContext};
-use opgrid_tensor::samples::{OperatorSamples, Samples};
+use opgrid_samples::{OperatorSamples, Samples};
 
-use crate::checks::{Check, Fault, random};
+use crate::checks::Check;
+use crate::draws;
+use crate::fault::Fault;
 use crate::report::{Failure, Report};
 use crate::subject::{Case, Subject};
 use crate::target::Target;
@@ -26,7 +28,7 @@ pub struct Suite {
 impl Suite {
     /// All checks of these samples, on the CPU, with every dtype.
     pub fn new(samples: Samples) -> Self {
-        let dtypes = opgrid_tensor::samples::STORED.to_vec();
+        let dtypes = opgrid_samples::STORED.to_vec();
         Self { samples, device: Device::CPU, dtypes, checks: Check::ALL.to_vec() }
     }
 
@@ -108,7 +110,7 @@ impl Suite {
             return report.note_skip(samples.name(), self.first_check(), reason);
         }
         let draws = subject.is_random();
-        let _alone = draws.then(random::alone);
+        let _alone = draws.then(draws::alone);
         for check in &self.checks {
             for (text, verdict) in check.on_subject(subject, &self.dtypes) {
                 self.record(report, samples, *check, &text, verdict);
@@ -120,7 +122,7 @@ impl Suite {
                 match subject.expected(&sample) {
                     Ok(expected) => {
                         // Samples of another dtype may draw where those that were looked at do not.
-                        let _alone = (!draws && random::is_random(&expected)).then(random::alone);
+                        let _alone = (!draws && draws::is_random(&expected)).then(draws::alone);
                         let case = Case { subject, dtype, number, sample, expected };
                         for check in &self.checks {
                             for verdict in check.on_case(&case) {

@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use opgrid_core::{
     DType, Device, Dispatcher, Error, ErrorKind, List, OperatorHandle, Result, Scalar, TensorType, Value,
 };
-use opgrid_tensor::samples::{Given, Plain};
+use opgrid_samples::{Given, Plain};
 use opgrid_tensor::{Tensor, ops};
 
-use crate::checks::Fault;
+use crate::fault::Fault;
 use crate::memory::Memory;
 
 /// Where a suite runs.

@@ -1,8 +1,12 @@
 //! Every operator on the CPU: all samples, dtypes and checks, and none left out.
+//!
+//! For work on one operator: `OPERATORS=aten::mul cargo test -p opgrid-testing --test cpu`, on some `OPERATORS=aten::mul,aten::div`;
+//! all whose names begin so. Derivatives alone: `… --test cpu gradients -- --nocapture`.
 
 use std::collections::BTreeSet;
 
 use opgrid_core::{Dispatcher, Kind, OperatorHandle, Registration};
+use opgrid_samples::Samples;
 use opgrid_tensor::families::kind;
 use opgrid_tensor::layers::autograd;
 use opgrid_testing::{Check, Suite};
@@ -14,12 +18,30 @@ fn operators() -> (Dispatcher, Registration) {
     (dispatcher, registration)
 }
 
+/// The operators that `OPERATORS` names; without it all.
+fn wanted() -> Option<String> {
+    std::env::var("OPERATORS").ok().filter(|names| !names.is_empty())
+}
+
+/// The samples of those.
+fn wanted_samples() -> Samples {
+    let samples = opgrid_operators::samples();
+    match wanted() {
+        Some(wanted) => samples.only(|name| wanted.split(',').any(|start| name.starts_with(start))),
+        None => samples,
+    }
+}
+
 #[test]
 fn every_operator_passes_every_check() {
     let (dispatcher, _operators) = operators();
-    let report = Suite::new(opgrid_tensor::ops::samples()).run(&dispatcher);
+    let report = Suite::new(wanted_samples()).run(&dispatcher);
     println!("{report}");
     assert!(report.passed(), "{report}");
+    assert!(report.total() > 0, "there is a sample of what `OPERATORS` names");
+    if wanted().is_some() {
+        return;
+    }
     let checked: BTreeSet<Check> = report.counts().map(|(_, check, _)| check).collect();
     assert_eq!(checked, Check::ALL.iter().copied().collect(), "every check had something to check");
 }
@@ -28,7 +50,7 @@ fn every_operator_passes_every_check() {
 #[test]
 fn every_overload_has_samples_or_is_checked_with_another_one() {
     let (dispatcher, _operators) = operators();
-    let samples = opgrid_tensor::ops::samples();
+    let samples = opgrid_operators::samples();
     let reached = Suite::new(samples).overloads(&dispatcher);
     // What steps of optimizers give is what they write: `tests/optimizers.rs` of the tensors compares them with their formulas.
     let is_step = |operator: &OperatorHandle| {
@@ -41,16 +63,12 @@ fn every_overload_has_samples_or_is_checked_with_another_one() {
     assert!(left_out.is_empty(), "{left_out:?}");
 }
 
-/// For work on derivatives: `cargo test -p opgrid-testing --test cpu gradients -- --nocapture`, of some operators with
-/// `OPERATORS=aten::mul,aten::div`.
 #[test]
 fn gradients_of_every_operator_are_those_of_differences() {
     let (dispatcher, _operators) = operators();
-    let wanted = std::env::var("OPERATORS").unwrap_or_default();
-    let samples =
-        opgrid_tensor::ops::samples().only(|name| wanted.split(',').any(|part| name.starts_with(part)));
     let dtypes = [opgrid_core::DType::F64, opgrid_core::DType::Complex128];
-    let suite = Suite::new(samples).dtypes(&dtypes).checks(&[Check::Gradients, Check::SecondGradients]);
+    let suite =
+        Suite::new(wanted_samples()).dtypes(&dtypes).checks(&[Check::Gradients, Check::SecondGradients]);
     let report = suite.run(&dispatcher);
     println!("{report}");
     assert!(report.passed(), "{report}");

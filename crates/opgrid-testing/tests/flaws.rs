@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use opgrid_core::{DType, DispatchKey, Dispatcher, Error, ErrorKind, Registration, Result, Scalar, operator};
+use opgrid_samples::{DTypeRule, Distribution, Expected, REAL, Sample, Samples, given, make, number};
 use opgrid_tensor::families::{DefineFamily, kind};
-use opgrid_tensor::samples::{DTypeRule, Distribution, Expected, REAL, Sample, Samples, given, make, number};
 use opgrid_tensor::{Geometry, Tensor, ops};
 use opgrid_testing::{Check, Suite};
 

@@ -1,8 +1,8 @@
 //! Tensors large enough for loops to be split between threads, in every order in memory.
 
 use opgrid_core::{Complex64, DType, Dispatcher, Result, Scalar};
+use opgrid_samples::{DTypeRule, Expected, Inputs, Sample, Samples, given, make, number};
 use opgrid_tensor::ops;
-use opgrid_tensor::samples::{DTypeRule, Expected, Inputs, Sample, Samples, given, make, number};
 use opgrid_testing::{Check, Suite};
 
 const SIZES: &[i64] = &[380, 390];

@@ -60,7 +60,8 @@ macro_rules! functions {
                     },)*
                     raise: {
                         let symbol = library.symbol(c"aoti_torch_check")?;
-                        // SAFETY: as above; it may throw, which "C-unwind" allows.
+                        // SAFETY: the headers of torch, which keeps this interface stable, declare the
+                        // symbol with this type; it may throw, which "C-unwind" allows.
                         unsafe {
                             transmute::<
                                 NonNull<c_void>,
@@ -301,7 +302,8 @@ pub(crate) struct TorchTensor(NonNull<Opaque>);
 
 // SAFETY: torch counts references atomically, and its tensors may be used and freed on any thread.
 unsafe impl Send for TorchTensor {}
-// SAFETY: as above; what is asked of a shared handle only reads.
+// SAFETY: torch's tensors may be used by several threads at a time as long as they only read, and what is asked of a shared
+// handle only reads.
 unsafe impl Sync for TorchTensor {}
 
 impl Drop for TorchTensor {
@@ -392,7 +394,8 @@ impl TorchTensor {
         // SAFETY: torch keeps so many numbers there as long as the tensor, which the handle keeps; who changes the sizes of a
         // tensor while an operator runs on it breaks torch's own rule. What is lent ends before this crate has torch do so.
         let sizes = unsafe { std::slice::from_raw_parts(sizes, dims) };
-        // SAFETY: as above.
+        // SAFETY: torch keeps as many strides as sizes, as long as the tensor, which the handle keeps; who changes
+        // them while an operator runs on it breaks torch's own rule.
         let strides = unsafe { std::slice::from_raw_parts(strides, dims) };
         Ok(Described { sizes, strides, dtype, device, layout })
     }
@@ -529,7 +532,7 @@ pub(crate) unsafe fn take_optional(torch: &Torch, word: u64) -> Option<u64> {
     let place = NonNull::new(ptr::with_exposed_provenance_mut::<u64>(word as usize))?;
     // SAFETY: guaranteed by the caller, see `# Safety`.
     let inner = unsafe { place.read() };
-    // SAFETY: as above; it is not used again.
+    // SAFETY: guaranteed by the caller, see `# Safety`: torch allocated the word, and it is given away; it is not used again.
     unsafe { (torch.word_delete)(place.as_ptr()) };
     Some(inner)
 }

@@ -16,12 +16,12 @@
 
 use opgrid::schema::Type;
 use opgrid::{
-    DType, Device, DeviceType, Error, ErrorKind, Layout, List, MemoryFormat, Result, Tensor, TensorType,
-    Value, ValueRef, ValueView,
+    Error, ErrorKind, Layout, List, MemoryFormat, Result, Tensor, TensorType, Value, ValueRef, ValueView,
 };
 use smallvec::SmallVec;
 
 use crate::abi::{self, Torch, TorchTensor};
+use crate::numbers::{device_number, device_of, dtype_of};
 use crate::tensors::{Given, Inputs};
 
 /// How a type of a schema is passed.
@@ -92,19 +92,19 @@ impl Kind {
         match self {
             // SAFETY: guaranteed by the caller, see `# Safety`.
             Self::Tensor => drop(unsafe { TorchTensor::of_word(word) }),
-            // SAFETY: as above.
+            // SAFETY: guaranteed by the caller, see `# Safety`: the word holds a value of this kind, and is given away.
             Self::Text => drop(unsafe { abi::take_text(torch, word) }),
-            // SAFETY: as above.
+            // SAFETY: guaranteed by the caller, see `# Safety`: the word holds a value of this kind, and is given away.
             Self::Generator => unsafe { abi::drop_generator(torch, word) },
             Self::Optional(inner) => {
-                // SAFETY: as above.
+                // SAFETY: guaranteed by the caller, see `# Safety`: the word holds a value of this kind, and is given away.
                 if let Some(word) = unsafe { abi::take_optional(torch, word) } {
                     // SAFETY: what was behind it is ours, and of that kind.
                     unsafe { inner.free(torch, word) }
                 }
             }
             Self::List(element, _) => {
-                // SAFETY: as above.
+                // SAFETY: guaranteed by the caller, see `# Safety`: the word holds a value of this kind, and is given away.
                 for word in unsafe { abi::take_list(torch, word) }.unwrap_or_default() {
                     // SAFETY: the items are ours, and of that kind.
                     unsafe { element.free(torch, word) }
@@ -270,7 +270,7 @@ unsafe fn decode(torch: &Torch, kind: &Kind, word: u64, inputs: &mut Inputs<'_>)
         Kind::Int => Value::Int(word as i64),
         Kind::Float => Value::Float(f64::from_bits(word)),
         Kind::Bool => Value::Bool(word as u8 != 0),
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller, see `# Safety`: the word holds a value of this kind, and is given away.
         Kind::Text => unsafe { abi::take_text(torch, word) }?.into(),
         Kind::DType => Value::DType(dtype_of(word as i32)?),
         Kind::Layout => {
@@ -285,14 +285,14 @@ unsafe fn decode(torch: &Torch, kind: &Kind, word: u64, inputs: &mut Inputs<'_>)
         }
         Kind::Device => Value::Device(device_of((word >> 32) as i32, word as i32)?),
         Kind::Generator => {
-            // SAFETY: as above.
+            // SAFETY: guaranteed by the caller, see `# Safety`: the word holds a value of this kind, and is given away.
             unsafe { abi::drop_generator(torch, word) };
             let message =
                 "a generator of torch cannot be used here; leave it out, or seed opgrid's with `manual_seed`";
             return Err(Error::new(ErrorKind::Value, message));
         }
         Kind::Optional(inner) => {
-            // SAFETY: as above.
+            // SAFETY: guaranteed by the caller, see `# Safety`: the word holds a value of this kind, and is given away.
             match unsafe { abi::take_optional(torch, word) } {
                 None => Value::None,
                 // SAFETY: what was behind it is ours, and of that kind.
@@ -300,7 +300,7 @@ unsafe fn decode(torch: &Torch, kind: &Kind, word: u64, inputs: &mut Inputs<'_>)
             }
         }
         Kind::List(element, declared) => {
-            // SAFETY: as above.
+            // SAFETY: guaranteed by the caller, see `# Safety`: the word holds a value of this kind, and is given away.
             let words = unsafe { abi::take_list(torch, word) }?;
             // SAFETY: the items are ours, and of that kind.
             let values = unsafe { Words::of(torch, Kinds::All(element), words) }.rest(inputs)?;
@@ -386,57 +386,4 @@ fn mismatch(kind: &Kind) -> Error {
 #[cold]
 fn unknown(what: &str, number: i64) -> Error {
     Error::new(ErrorKind::Value, format!("found {what} number {number} of torch, which opgrid does not have"))
-}
-
-/// The dtype of torch's number.
-///
-/// # Errors
-///
-/// A dtype that we do not have.
-pub(crate) fn dtype_of(number: i32) -> Result<DType> {
-    // Most tensors are of these.
-    match number {
-        6 => Ok(DType::F32),
-        7 => Ok(DType::F64),
-        4 => Ok(DType::I64),
-        _ => DType::from_number(number.into()).ok_or_else(|| {
-            let message = format!(
-                "found a dtype of torch (number {number}) that opgrid does not have; convert the tensor first"
-            );
-            Error::new(ErrorKind::Value, message)
-        }),
-    }
-}
-
-/// The device of torch's numbers.
-///
-/// # Errors
-///
-/// A kind of device that we do not have.
-pub(crate) fn device_of(kind: i32, index: i32) -> Result<Device> {
-    let kind = usize::try_from(kind).ok().and_then(|number| DeviceType::all().take(BUILT_IN).nth(number));
-    let kind =
-        kind.ok_or_else(|| Error::new(ErrorKind::Value, "found a kind of device that opgrid does not have"))?;
-    match usize::try_from(index) {
-        Ok(index) => Device::numbered(kind, index),
-        Err(_) => Ok(Device::of(kind)),
-    }
-}
-
-/// How many kinds of devices have torch's numbers; users' backends come behind them.
-const BUILT_IN: usize = 21;
-
-/// torch's number of a kind of device.
-///
-/// # Errors
-///
-/// The device of a user's backend.
-fn device_number(device: Device) -> Result<i32> {
-    let place = DeviceType::all().take(BUILT_IN).position(|kind| kind == device.kind());
-    place.map(|place| place as i32).ok_or_else(|| {
-        Error::new(
-            ErrorKind::Value,
-            format!("torch has no device {device}; copy the tensor to the cpu first"),
-        )
-    })
 }

@@ -26,6 +26,7 @@ mod encoding;
 mod export;
 mod exported;
 mod import;
+mod numbers;
 mod on_load;
 mod pool;
 mod tensors;

@@ -108,7 +108,8 @@ unsafe fn call(
     let count = arguments.max(results) as usize;
     // SAFETY: guaranteed by the caller, see `# Safety`.
     let words = unsafe { std::slice::from_raw_parts_mut(words, count) };
-    // SAFETY: as above: torch keeps to the schema under which `exported` was registered for this function.
+    // SAFETY: torch keeps to the schema under which `exported` was registered for this function, so that the words are
+    // what it takes.
     let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { exported.run(words) }));
     let message = match outcome {
         Ok(Ok(())) => return None,

@@ -19,7 +19,7 @@ use opgrid::{
 use smallvec::SmallVec;
 
 use crate::abi::{Torch, TorchTensor};
-use crate::encoding::dtype_of;
+use crate::numbers::{device_of, dtype_of};
 
 /// torch's numbers of the devices whose tensors cross.
 const CPU: i32 = 0;
@@ -98,7 +98,7 @@ impl<'t> Inputs<'t> {
             CPU => Device::CPU,
             META => Device::META,
             other => {
-                let device = crate::encoding::device_of(other, -1)?;
+                let device = device_of(other, -1)?;
                 let message =
                     format!("found a tensor on {device}, expected one on the cpu; call cpu() first");
                 return Err(Error::new(ErrorKind::Argument, message));

@@ -40,13 +40,18 @@ pub mod profile;
 
 pub use opgrid_core::*;
 // `Element` is that of tensors here; that of lists and dicts is `value_type::ValueType`.
-pub use opgrid_tensor::kernels::{num_threads, set_num_threads};
-#[cfg(feature = "samples")]
-pub use opgrid_tensor::samples;
+pub use opgrid_kernels::{num_threads, set_num_threads};
 pub use opgrid_tensor::{
     Array, Bool, Complex, Dims, Element, Geometry, Storage, Tensor, TensorSpec, bf16, devices, dlpack, f16,
-    families, files, home, kernels, layers, manual_seed, ops, register, with_dtype,
+    families, files, layers, manual_seed, with_dtype,
 };
+
+/// Kernels over arrays, and the loops that they are made of.
+pub use opgrid_kernels as kernels;
+pub use opgrid_operators::{home, ops, register};
+/// What operators are called with in tests.
+#[cfg(feature = "samples")]
+pub use opgrid_samples as samples;
 
 /// Operators, hooks, layers and backends in libraries of their own: `dispatcher.load(path)`.
 pub use opgrid_plugin as plugin;

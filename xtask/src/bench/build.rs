@@ -9,10 +9,12 @@ mod lines;
 
 use super::definition::Definition;
 use super::samples::Samples;
+use crate::dependencies::Dependencies;
 use crate::failure::Failure;
 use crate::workspace::{Workspace, output, shown};
-use copy::Copy;
+use copy::{Copy, Place};
 use cost::Cost;
+use lines::Lines;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -23,12 +25,34 @@ const MORE: usize = 300;
 /// The example that links the operators it names.
 const SMALL: &str = "few-operators";
 
-/// What is built after an edit, and the figure of its time.
-const AFTER_EDITS: [(&str, &[&str]); 3] = [
-    ("edit_build", &["build"]),
-    ("edit_release", &["build", "--release"]),
-    ("edit_tests", &["test", "--package", "opgrid-tensor", "--no-run"]),
+/// An edit, and what is built after it.
+struct Step {
+    /// The figure of its time.
+    name: &'static str,
+    place: Place,
+    arguments: &'static [&'static str],
+}
+
+const STEPS: [Step; 4] = [
+    Step { name: "edit_build", place: copy::OPERATOR, arguments: &["build"] },
+    Step { name: "edit_loop", place: copy::LOOP, arguments: &["build"] },
+    Step { name: "edit_release", place: copy::OPERATOR, arguments: &["build", "--release"] },
+    Step { name: "edit_tests", place: copy::OPERATOR, arguments: TESTS },
 ];
+
+/// What an author runs after an edit: every check on the samples of the operator, which [`OPERATORS`] names. It compiles the crate
+/// of the operator with its samples, and one program with all operators; what else tests operators is other programs.
+const TESTS: &[&str] = &["test", "--package", "opgrid-testing", "--test", "cpu"];
+
+/// The variable that names operators to the suite, and the one that is edited.
+const OPERATORS: [&str; 2] = ["OPERATORS", "aten::exp"];
+
+/// The crates whose lines are counted apart: macros run in the compiler, and generics of the core are compiled in other crates.
+const MACROS: &str = "opgrid-macros";
+const CORE: &str = "opgrid-core";
+
+/// The package of the command line.
+const PROGRAM: &str = "opgrid-cli";
 
 /// What was measured, and what people should know about it.
 pub struct Measured {
@@ -60,26 +84,31 @@ pub fn measure(
         session.weigh("small_binary", SMALL)?;
     }
     for (families, ending) in [(0, String::new()), (MORE, format!("_{MORE}"))] {
-        let steps = AFTER_EDITS.map(|(name, arguments)| (format!("{name}{ending}"), arguments));
-        let steps: Vec<_> = steps.into_iter().filter(|(name, _)| wants(name)).collect();
+        let is_wanted = |step: &&Step| {
+            wants(&format!("{}{ending}", step.name)) || wants(&format!("{}_growth", step.name))
+        };
+        let steps: Vec<&Step> = STEPS.iter().filter(is_wanted).collect();
         if steps.is_empty() {
             continue;
         }
         session.copy.add_families(families)?;
-        for (name, arguments) in steps {
-            session.cargo(arguments)?;
+        for step in steps {
+            session.cargo(step.arguments)?;
             for _ in 0..rounds {
-                session.copy.edit()?;
-                session.time(&name, arguments)?;
+                session.copy.edit(step.place)?;
+                let processor = session.time(&format!("{}{ending}", step.name), step.arguments)?;
+                let part = if families == 0 { "one" } else { "two" };
+                session.samples.add(&format!("{}_growth.{part}", step.name), processor);
             }
         }
-        session.copy.remove_families()?;
+        session.copy.remove_families(families)?;
     }
     if wants("llvm_lines") || wants("llvm_lines_core") {
-        session.count_lines()?;
+        session.count_lines(workspace)?;
     }
     if cold && wants("cold_test") {
         // Last, because everything that was built is built anew.
+        session.copy.take_edits_back()?;
         session.copy.empty_target()?;
         session.time("cold_test", &["xtask", "test"])?;
     }
@@ -110,6 +139,10 @@ impl Session {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.copy.cargo();
         command.args(arguments);
+        if arguments == TESTS {
+            let [variable, operator] = OPERATORS;
+            command.env(variable, operator);
+        }
         command
     }
 
@@ -125,13 +158,14 @@ impl Session {
         Err(Failure::new(format!("`{shown}` failed in a copy of the tree with {}:\n{said}", output.status)))
     }
 
-    fn time(&mut self, name: &str, arguments: &[&str]) -> Result<(), Failure> {
+    /// Measures both times of a command, and gives the processor's.
+    fn time(&mut self, name: &str, arguments: &[&str]) -> Result<f64, Failure> {
         println!("measuring {name}: cargo {}", arguments.join(" "));
         let cost = Cost::of(|| self.cargo(arguments))?;
         println!("  {:.1} s, {:.1} s of the processor", cost.wall, cost.processor);
         self.samples.add(name, cost.wall);
         self.samples.add(&cpu(name), cost.processor);
-        Ok(())
+        Ok(cost.processor)
     }
 
     /// Measures the size of a program without symbols.
@@ -143,7 +177,8 @@ impl Session {
         Ok(())
     }
 
-    fn count_lines(&mut self) -> Result<(), Failure> {
+    /// Counts what the compiler gives LLVM for all of our crates that the command line consists of.
+    fn count_lines(&mut self, workspace: &Workspace) -> Result<(), Failure> {
         let installed = self.command(&["llvm-lines", "--version"]).output();
         if !installed.is_ok_and(|output| output.status.success()) {
             self.notes.push(
@@ -151,18 +186,21 @@ impl Session {
             );
             return Ok(());
         }
-        println!("counting LLVM's lines");
-        let printed = output(&mut self.command(&[
-            "llvm-lines",
-            "--quiet",
-            "--release",
-            "--package",
-            "opgrid-tensor",
-            "--lib",
-        ]))?;
-        let lines = lines::Lines::read(&printed)?;
-        self.samples.add("llvm_lines", lines.all as f64 / 1e6);
-        self.samples.add("llvm_lines_core", 100.0 * lines.core as f64 / lines.all as f64);
+        let dependencies = Dependencies::of(workspace)?;
+        let crates: Vec<&str> = dependencies.ours_in(PROGRAM).filter(|name| *name != MACROS).collect();
+        let (mut all, mut above, mut core) = (0, 0, 0);
+        for name in crates {
+            println!("counting LLVM's lines of {name}");
+            let arguments = ["llvm-lines", "--quiet", "--release", "--package", name, "--lib"];
+            let lines = Lines::read(&output(&mut self.command(&arguments))?)?;
+            println!("  {} lines, {} of them of generics of the core", lines.all, lines.core);
+            all += lines.all;
+            if name != CORE {
+                (above, core) = (above + lines.all, core + lines.core);
+            }
+        }
+        self.samples.add("llvm_lines", all as f64 / 1e6);
+        self.samples.add("llvm_lines_core", 100.0 * core as f64 / above as f64);
         Ok(())
     }
 }
@@ -186,11 +224,10 @@ mod tests {
         let suite = Suite::parse(include_str!("../../../bench/build.json")).unwrap();
         let defined: BTreeSet<String> = suite.figures.into_iter().map(|figure| figure.name).collect();
         let mut timed = vec!["cold_demo".to_owned(), "cold_test".to_owned()];
-        for (name, _) in AFTER_EDITS {
-            timed.extend([name.to_owned(), format!("{name}_{MORE}")]);
-        }
+        timed.extend(STEPS.iter().flat_map(|Step { name, .. }| [name.to_string(), format!("{name}_{MORE}")]));
         let mut measured: BTreeSet<String> = timed.iter().map(|name| cpu(name)).collect();
         measured.extend(timed);
+        measured.extend(STEPS.iter().map(|Step { name, .. }| format!("{name}_growth")));
         measured.extend(["llvm_lines", "llvm_lines_core", "binary", "small_binary"].map(String::from));
         assert_eq!(defined, measured);
     }

@@ -1,35 +1,101 @@
-//! Every operator file is listed, so that none is silently left out of the registry.
+//! Every operator file is declared, listed and there, so that none is silently left out of the registry.
 
 use super::{TextFile, Violation};
 use crate::rust_source::{self, words};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The folder of the operators and the file that lists them.
-const FOLDER: &str = "crates/opgrid-tensor/src/ops/";
-const LIST: &str = "crates/opgrid-tensor/src/ops/mod.rs";
+/// The folder with the declarations, one file for each group.
+const DECLARATIONS: &str = "crates/opgrid-tensor/src/ops/";
+/// What the folders of the crates begin with that implement operators.
+const CRATES: &str = "crates/opgrid-operators-";
 
-/// Each group and each file of a group is named in the list, `pointwise { add }` in `operators!`; what is no group, as
-/// a module beside it: `mod kinds;`.
+/// Each file of a crate of operators is in the list of its `lib.rs`, `pointwise { add }` in `operators!`, or is no operator and a
+/// module there (`mod kinds;`). Each name in such a list is declared, `pointwise { add { … } }` in `declarations!`, and the reverse.
 pub(super) fn every_file_is_listed(files: &[TextFile]) -> Vec<Violation> {
-    let list = files.iter().find(|file| file.path == LIST);
-    let listed = list.map(|file| listed_modules(&file.text)).unwrap_or_default();
     let mut violations = Vec::new();
-    for file in files {
-        let Some(path) = file.path.strip_prefix(FOLDER).and_then(|path| path.strip_suffix(".rs")) else {
-            continue;
-        };
-        let mut parts = path.split('/');
-        let outer = parts.next().unwrap_or_default();
-        let module = match parts.next() {
-            Some(inner) if !listed.contains(outer) => format!("{outer}/{inner}"),
-            _ => outer.to_owned(),
-        };
-        if file.path != LIST && !listed.contains(&module) {
-            let what = format!("`{module}` is not listed in {LIST}, add a line for it");
-            violations.push(Violation { file: file.path.clone(), line: 1, rule: "operators", what });
+    let mut listed = BTreeMap::new();
+    for list in files.iter().filter(|file| is_list(&file.path)) {
+        let folder = list.path.trim_end_matches("lib.rs");
+        let modules = listed_modules(&list.text);
+        for file in files.iter().filter(|file| file.path != list.path) {
+            let Some(path) = file.path.strip_prefix(folder).and_then(|path| path.strip_suffix(".rs")) else {
+                continue;
+            };
+            let outer = path.split('/').next().unwrap_or_default();
+            if !modules.contains(outer) && !modules.contains(path) {
+                let what = format!("`{path}` is not listed in {}, add a line for it", list.path);
+                violations.push(violation(&file.path, what));
+            }
+        }
+        listed.extend(
+            modules.into_iter().filter(|module| module.contains('/')).map(|module| (module, &list.path)),
+        );
+    }
+    let groups =
+        files.iter().filter(|file| file.path.starts_with(DECLARATIONS) && !file.path.ends_with("/mod.rs"));
+    let declared: BTreeMap<String, &String> = groups
+        .flat_map(|file| declared_modules(&file.text).into_iter().map(|module| (module, &file.path)))
+        .collect();
+    for (module, path) in &listed {
+        if !declared.contains_key(module) {
+            let what = format!("`{module}` is listed and not declared, declare it below {DECLARATIONS}");
+            violations.push(violation(path, what));
+        }
+    }
+    for (module, path) in &declared {
+        if !listed.contains_key(module) {
+            let what = format!(
+                "`{module}` is declared and in no list of `operators!`, so that calls of it do not link"
+            );
+            violations.push(violation(path, what));
         }
     }
     violations
+}
+
+fn violation(file: &str, what: String) -> Violation {
+    Violation { file: file.to_owned(), line: 1, rule: "operators", what }
+}
+
+/// Whether this is the root of a crate that implements operators.
+fn is_list(path: &str) -> bool {
+    path.strip_prefix(CRATES)
+        .is_some_and(|rest| rest.split_once('/').is_some_and(|(_, file)| file == "src/lib.rs"))
+}
+
+/// `group/name` for the operator files that a text declares.
+fn declared_modules(text: &str) -> BTreeSet<String> {
+    let lines = rust_source::lines(text);
+    let code = lines.iter().map(|line| line.code.as_str()).collect::<Vec<_>>().join("\n");
+    let mut declared = BTreeSet::new();
+    for (start, found) in code.match_indices("declarations!") {
+        let (mut depth, mut group, mut begins) = (0, "", 0);
+        let rest = &code[start + found.len()..];
+        for (at, character) in rest.char_indices() {
+            // What a file defines by schema texts stands in parentheses behind its name.
+            let name = || words(&rest[begins..at]).next().unwrap_or_default();
+            match character {
+                '{' => {
+                    depth += 1;
+                    match depth {
+                        2 => group = name(),
+                        3 => drop(declared.insert(format!("{group}/{}", name()))),
+                        _ => {}
+                    }
+                    begins = at + 1;
+                }
+                '}' => {
+                    depth -= 1;
+                    begins = at + 1;
+                    if depth == 0 {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    declared
 }
 
 /// The names after `mod`, and `group/name` for those in the groups of `operators!`.
@@ -65,50 +131,66 @@ pub(super) fn listed_modules(text: &str) -> BTreeSet<String> {
 mod tests {
     use super::*;
 
-    /// Checks which of the files beside a list with this text are not listed.
-    fn check(list: &str, files: &[&str], expected: &[&str]) {
-        let file = |path: &str, text: &str| TextFile { path: format!("{FOLDER}{path}"), text: text.into() };
-        let mut all: Vec<TextFile> = files.iter().map(|path| file(path, "")).collect();
-        all.push(file("mod.rs", list));
+    const SRC: &str = "crates/opgrid-operators-some/src/";
+
+    /// Checks which files break the rule in a crate with this list and these files, and a file of these declarations.
+    fn check(list: &str, files: &[&str], declarations: &str, expected: &[&str]) {
+        let file = |path: String, text: &str| TextFile { path, text: text.into() };
+        let mut all: Vec<TextFile> = files.iter().map(|path| file(format!("{SRC}{path}"), "")).collect();
+        all.push(file(format!("{SRC}lib.rs"), list));
+        all.push(file(format!("{DECLARATIONS}sums.rs"), declarations));
         let found: Vec<String> =
             every_file_is_listed(&all).into_iter().map(|violation| violation.file).collect();
-        assert_eq!(
-            found,
-            expected.iter().map(|path| format!("{FOLDER}{path}")).collect::<Vec<_>>(),
-            "{list}"
-        );
+        let shown: Vec<&str> =
+            found.iter().map(|path| path.trim_start_matches(SRC).trim_start_matches(DECLARATIONS)).collect();
+        assert_eq!(shown, expected, "{list} {declarations}");
     }
 
     #[test]
-    fn a_file_that_is_not_listed_is_found() {
-        check("mod add;", &["add.rs", "mul.rs"], &["mul.rs"]);
+    fn what_is_declared_listed_and_there_passes() {
         check(
-            "operators! { sums { add, sub } }",
-            &["sums/add.rs", "sums/mul.rs", "sub.rs"],
-            &["sums/mul.rs", "sub.rs"],
-        );
-        check(
-            "operators! { sums { add } products { mul, } }\nfn f() { g { h } }",
-            &["sums/mul.rs", "products/mul.rs", "g/h.rs"],
-            &["sums/mul.rs", "g/h.rs"],
-        );
-        check("// mod mul;\nfn mul() {}", &["mul.rs"], &["mul.rs"]);
-        check("mod kinds;", &["kinds/pointwise.rs", "pool/max.rs"], &["pool/max.rs"]);
-    }
-
-    #[test]
-    fn listed_files_pass() {
-        check(
-            "pub mod prelude;\noperators! {\n    /// Some.\n    sums {\n        add,\n        mul,\n    }\n}",
-            &["sums/add.rs", "sums/mul.rs", "prelude.rs"],
+            "pub mod prelude;\nmod kinds;\noperators! {\n    /// Some.\n    sums {\n        add,\n        mul,\n    }\n}",
+            &["sums/add.rs", "sums/mul.rs", "prelude.rs", "kinds/mod.rs", "kinds/some.rs"],
+            "declarations! { sums { add { pub Add = \"a(b) { c }\", out; } mul (\"d\") { /// E.\n pub Mul = \"f\"; } } }\nimpl A { fn b() {} }",
             &[],
         );
     }
 
     #[test]
-    fn without_a_list_every_file_is_found() {
-        let files = [TextFile { path: format!("{FOLDER}add.rs"), text: String::new() }];
-        assert_eq!(every_file_is_listed(&files).len(), 1);
-        assert!(every_file_is_listed(&[]).is_empty());
+    fn a_file_that_is_not_listed_is_found() {
+        let declared = "declarations! { sums { add {} } }";
+        check(
+            "operators! { sums { add } }",
+            &["sums/add.rs", "sums/mul.rs", "sub.rs"],
+            declared,
+            &["sums/mul.rs", "sub.rs"],
+        );
+        check(
+            "// mod mul;\noperators! { sums { add } }\nfn f() { g { h } }",
+            &["mul.rs", "g/h.rs"],
+            declared,
+            &["mul.rs", "g/h.rs"],
+        );
+    }
+
+    #[test]
+    fn a_declaration_without_an_implementation_is_found() {
+        check("operators! { sums { add } }", &[], "declarations! { sums { add {} mul {} } }", &["sums.rs"]);
+    }
+
+    #[test]
+    fn an_implementation_without_a_declaration_is_found() {
+        check(
+            "operators! { sums { add, mul } products { add } }",
+            &[],
+            "declarations! { sums { add {} } }",
+            &["lib.rs", "lib.rs"],
+        );
+    }
+
+    #[test]
+    fn groups_are_those_of_their_own_braces() {
+        let listed = listed_modules("operators! { sums { add } products { mul, } }\nfn f() { g { h } }");
+        assert_eq!(listed.into_iter().collect::<Vec<_>>(), ["products/mul", "sums/add"]);
     }
 }

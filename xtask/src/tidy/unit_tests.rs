@@ -6,7 +6,7 @@ use crate::rust_source;
 /// Files whose unit tests are compiled in the program named.
 const ELSEWHERE: &[(&str, &str)] = &[(
     "crates/opgrid-tensor/src/layers/autograd/graph/layout.rs",
-    "crates/opgrid-tensor/tests/all/drawing.rs",
+    "crates/opgrid-operators/tests/all/drawing.rs",
 )];
 
 /// A module that `lib.rs` declares with `#[cfg(not(test))]` is not in the program of the crate's unit tests.

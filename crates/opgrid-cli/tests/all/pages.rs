@@ -125,7 +125,7 @@ fn the_grid_is_clicked_through() {
     assert_eq!(text("operator"), "aten::add.Tensor");
     assert!(text("key").starts_with("CPU ") && text("key").ends_with("own kernel"), "{seen}");
     assert_eq!(text("reason"), "A kernel was registered for CPU itself.");
-    assert!(text("detail").contains("ops/pointwise/add.rs:"), "{seen}");
+    assert!(text("detail").contains("/pointwise/add.rs:"), "{seen}");
     assert_eq!(text("address"), "#aten%3A%3Aadd.Tensor/CPU");
     assert!(text("fallback").contains("The fallback of Autograd"), "{seen}");
     assert_eq!(text("missing"), "Nothing is registered for CUDA: a call that comes here is an error.");
@@ -154,8 +154,7 @@ fn an_explained_call_is_a_page() {
     let path = folder.file("explained.html");
     prints(&["explain", "aten::add.Tensor", "cpu+grad", "cpu", "--html", &path]);
     let page = std::fs::read_to_string(&path).expect("the page was written");
-    for part in
-        ["aten::add.Tensor, explained", "<li>AutogradCPU</li>", "ops/pointwise/add.rs:", "Stepped over"]
+    for part in ["aten::add.Tensor, explained", "<li>AutogradCPU</li>", "/pointwise/add.rs:", "Stepped over"]
     {
         assert!(page.contains(part), "`{part}` is not in {page}");
     }

@@ -47,7 +47,7 @@ pub(crate) unsafe fn enter<S: Signature>(
     match unsafe { direct::<S>(kernel) } {
         Some(function) => S::apply(function, args),
         // The tuple is put together anew, so that the way above needs none in memory.
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller, see `# Safety`: the kernel is of the table.
         None => unsafe { enter_by_address::<S>(kernel, table, keys, S::shorten(args)) },
     }
 }

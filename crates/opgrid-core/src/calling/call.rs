@@ -286,7 +286,8 @@ fn run_typed(
     let _nested = thread.enter()?;
     // After the mark, as in `prepared`.
     let _dispatcher = OnDispatcher::switch(operator)?;
-    // SAFETY: as in `prepared`. It is made before the cell is looked at, because that publishes it there, too.
+    // SAFETY: `enlist` put the thread on the list or `count_if_ended` counts this call, and `enter` marked it, before the
+    // pointer is read here. The table is made before the cell is looked at, because that publishes it there, too.
     let present = unsafe { operator.present_table()? };
     // SAFETY: this pointer, too, is read after the mark.
     let (table, is_of_signature) = match unsafe { TableRef::new(target.cell().read()) } {

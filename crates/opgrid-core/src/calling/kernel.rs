@@ -146,7 +146,8 @@ pub(crate) struct KernelRecord {
 //   it is `Send + Sync`.
 // - The other fields are asserted to be below.
 unsafe impl Send for KernelRecord {}
-// SAFETY: as above.
+// SAFETY: function pointers may be shared, and the constructors of `Kernel` only take closures that are `Sync`; the other
+// fields are asserted to be below.
 unsafe impl Sync for KernelRecord {}
 
 const _: () = {

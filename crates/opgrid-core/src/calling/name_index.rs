@@ -92,7 +92,8 @@ impl NameLookup {
             // SAFETY: the invariant of `NameLookup`; `marked` marked the thread before the pointer is read here, so that limbo
             // keeps what it leads to until the mark ends.
             let slots = unsafe { self.slots.read().cast::<Slots>().as_ref() }?;
-            // SAFETY: the same for the entries: `OperatorRecords::remove` gives each to who puts it into limbo.
+            // SAFETY: `OperatorRecords::remove` gives each entry that it takes out to who puts it into limbo,
+            // which keeps it until the mark ends.
             let (_, entry) = unsafe { slots.find(hash, base, overload) }?;
             entry.is_found.load(Ordering::Acquire).then(|| {
                 let entry = NonNull::from(entry).as_ptr();

@@ -82,7 +82,7 @@ impl<S: Signature> OperatorCell<S> {
         keys: DispatchKeySet,
         args: S::Args<'_>,
     ) -> Result<S::Output> {
-        // SAFETY: as for `call`.
+        // SAFETY: the invariant of `OperatorCell`, whose type is invariant in `S`.
         unsafe { call::redispatch::<S>(&self.0, false, route, keys, args) }
     }
 }
@@ -513,7 +513,7 @@ impl<S: Signature> TypedHandle<S> {
     /// As [`call`](Self::call).
     #[inline]
     pub fn redispatch(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
-        // SAFETY: as for `call`.
+        // SAFETY: the invariants of `TypedHandle`, whose type is invariant in `S`, and of `SignatureCell`.
         unsafe { call::redispatch::<S>(&self.cell.table, self.cell.foreign, &*self.cell, keys, args) }
     }
 }

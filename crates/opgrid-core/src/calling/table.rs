@@ -537,7 +537,8 @@ impl<'t> TableRef<'t> {
 
     fn slot_number(self, number: Number) -> SlotRef<'t> {
         let (head, number) = (self.head(), usize::from(number));
-        // SAFETY: as in `kernel`.
+        // SAFETY: by the invariant of `Head` every number in a row is that of a kernel in the block, and `number_at`,
+        // which gave this one, reads rows; the table keeps its kernels alive.
         let kernel = unsafe { &*self.pointer_at(number) };
         let reason = match head.base.slots.get(number) {
             Some(slot) => slot.reason,

@@ -279,7 +279,7 @@ fn stack_floor() -> (usize, bool) {
     let (mut lowest, mut size) = (std::ptr::null_mut(), 0);
     // SAFETY: the call before filled the attributes in, as its result says.
     let found = unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), &mut lowest, &mut size) } == 0;
-    // SAFETY: as before; nothing below uses them.
+    // SAFETY: `pthread_getattr_np` filled the attributes in, as its result says; nothing below uses them.
     unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
     if found { (lowest.addr() + STACK_RESERVE.min(size / 2), size < USUAL_STACK) } else { (0, false) }
 }

@@ -79,7 +79,7 @@ impl OnDemand {
 }
 
 /// Groups as a library names them.
-pub(crate) type Groups = Arc<[&'static OnDemand]>;
+pub type Groups = Arc<[&'static OnDemand]>;
 
 /// The groups of one library.
 struct Catalogue {

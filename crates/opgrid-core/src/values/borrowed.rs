@@ -100,7 +100,7 @@ pub(crate) mod kind {
 // SAFETY: every variant is a number or a shared reference, slices are such references in parts, and what is referred to is
 // asserted to be `Sync` below.
 unsafe impl Send for ValueRef<'_> {}
-// SAFETY: as above.
+// SAFETY: what is referred to is asserted to be `Sync` below; the rest are numbers.
 unsafe impl Sync for ValueRef<'_> {}
 
 const _: () = {

@@ -113,7 +113,7 @@ pub struct AnyTensor(NonNull<Head>);
 // SAFETY: a handle gives shared access to atomics and to data that is `Send + Sync`; the last handle drops the
 // data on whatever thread it is, which `Send` allows.
 unsafe impl Send for AnyTensor {}
-// SAFETY: as above.
+// SAFETY: a handle gives shared access to atomics and to data that is `Sync`.
 unsafe impl Sync for AnyTensor {}
 
 impl AnyTensor {
@@ -137,7 +137,7 @@ impl AnyTensor {
         let memory = room.memory().as_ptr();
         // SAFETY: the memory is new, and was allocated for such a record.
         unsafe { (&raw mut (*memory).data).write(data()) };
-        // SAFETY: as above.
+        // SAFETY: the memory is new, and was allocated for such a record.
         unsafe { (&raw mut (*memory).head).write(head) };
         Self(room.filled().cast())
     }
@@ -343,7 +343,9 @@ pub unsafe trait TensorType: Clone + Send + Sync + 'static {
         }
         let tensor = ManuallyDrop::new(tensor);
         const { assert_transparent::<Self>() };
-        // SAFETY: as for `from_any_ref`; the original is in a `ManuallyDrop`, so the count stays right.
+        // SAFETY: promised by who implements the trait, see `# Safety`, and its size asserted above: `Self` is
+        // transparent over `AnyTensor`. `accepts` was asked above; the original is in a `ManuallyDrop`, so the count
+        // stays right.
         Ok(unsafe { std::mem::transmute_copy::<AnyTensor, Self>(&tensor) })
     }
 
@@ -351,7 +353,8 @@ pub unsafe trait TensorType: Clone + Send + Sync + 'static {
     #[inline]
     fn as_any(&self) -> &AnyTensor {
         const { assert_transparent::<Self>() };
-        // SAFETY: as for `from_any_ref`.
+        // SAFETY: promised by who implements the trait, see `# Safety`, and its size asserted above: `Self` is
+        // transparent over `AnyTensor`.
         unsafe { &*std::ptr::from_ref(self).cast::<AnyTensor>() }
     }
 
@@ -360,7 +363,8 @@ pub unsafe trait TensorType: Clone + Send + Sync + 'static {
     fn into_any(self) -> AnyTensor {
         const { assert_transparent::<Self>() };
         let this = ManuallyDrop::new(self);
-        // SAFETY: as for `from_any_ref`; the original is in a `ManuallyDrop`, so the count stays right.
+        // SAFETY: promised by who implements the trait, see `# Safety`, and its size asserted above: `Self` is
+        // transparent over `AnyTensor`. The original is in a `ManuallyDrop`, so the count stays right.
         unsafe { std::mem::transmute_copy::<Self, AnyTensor>(&this) }
     }
 
@@ -369,7 +373,8 @@ pub unsafe trait TensorType: Clone + Send + Sync + 'static {
     fn from_any_slice(tensors: &[AnyTensor]) -> Option<&[Self]> {
         let all = tensors.iter().all(Self::accepts);
         const { assert_transparent::<Self>() };
-        // SAFETY: as for `from_any_ref`, so the slices have one layout; every element was asked for above.
+        // SAFETY: promised by who implements the trait, see `# Safety`, and its size asserted above: `Self` is
+        // transparent over `AnyTensor`, so the slices have one layout. Every element was asked for above.
         all.then(|| unsafe { std::slice::from_raw_parts(tensors.as_ptr().cast::<Self>(), tensors.len()) })
     }
 
@@ -377,7 +382,8 @@ pub unsafe trait TensorType: Clone + Send + Sync + 'static {
     #[inline]
     fn as_any_slice(tensors: &[Self]) -> &[AnyTensor] {
         const { assert_transparent::<Self>() };
-        // SAFETY: as for `from_any_ref`, so the slices have one layout.
+        // SAFETY: promised by who implements the trait, see `# Safety`, and its size asserted above: `Self` is
+        // transparent over `AnyTensor`, so the slices have one layout.
         unsafe { std::slice::from_raw_parts(tensors.as_ptr().cast::<AnyTensor>(), tensors.len()) }
     }
 
@@ -386,8 +392,9 @@ pub unsafe trait TensorType: Clone + Send + Sync + 'static {
     fn from_any_optional_slice(tensors: &[Option<AnyTensor>]) -> Option<&[Option<Self>]> {
         let all = tensors.iter().flatten().all(Self::accepts);
         const { assert_transparent::<Self>() };
-        // SAFETY: as for `from_any_ref`; the null pointer stands for `None` in both, because `Self` is transparent over a
-        // `NonNull`. Every element was asked for above.
+        // SAFETY: promised by who implements the trait, see `# Safety`, and its size asserted above: `Self` is
+        // transparent over `AnyTensor`, which is a `NonNull`, so that null stands for `None` in both. Every element
+        // was asked for above.
         all.then(|| unsafe {
             std::slice::from_raw_parts(tensors.as_ptr().cast::<Option<Self>>(), tensors.len())
         })
@@ -397,8 +404,8 @@ pub unsafe trait TensorType: Clone + Send + Sync + 'static {
     #[inline]
     fn as_any_optional_slice(tensors: &[Option<Self>]) -> &[Option<AnyTensor>] {
         const { assert_transparent::<Self>() };
-        // SAFETY: as for `from_any_ref`; the null pointer stands for `None` in both, because `Self` is transparent over a
-        // `NonNull`.
+        // SAFETY: promised by who implements the trait, see `# Safety`, and its size asserted above: `Self` is
+        // transparent over `AnyTensor`, which is a `NonNull`, so that null stands for `None` in both.
         unsafe { std::slice::from_raw_parts(tensors.as_ptr().cast::<Option<AnyTensor>>(), tensors.len()) }
     }
 }

@@ -172,7 +172,7 @@ pub struct AtomicPtr<T> {
 
 // SAFETY: the pointers of the model are numbers.
 unsafe impl<T> Send for AtomicPtr<T> {}
-// SAFETY: as above.
+// SAFETY: the pointers of the model are numbers, and loom's atomics may be shared.
 unsafe impl<T> Sync for AtomicPtr<T> {}
 
 impl<T> AtomicPtr<T> {

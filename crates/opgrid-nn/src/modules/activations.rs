@@ -11,7 +11,7 @@ use crate::module::{Module, Parts, forward};
 ///
 /// ```
 /// use opgrid_nn::{Apply, Linear, Sequential};
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let model = Sequential::new().then(Linear::new(2, 3)?).then(Apply(|x| x.softmax(-1)));
 /// let y = model.forward(&Tensor::from_slice(&[1.0f32, 2.0], &[1, 2])?)?;

@@ -22,7 +22,7 @@ use crate::options::{ModuleOptions, learned};
 /// ```
 /// use opgrid_core::{DType, Device};
 /// use opgrid_nn::{AttentionMasks, MultiheadAttention};
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let attention = MultiheadAttention::new(8, 2)?.batch_first();
 /// let x = Tensor::ones(&[3, 5, 8], DType::F32, Device::CPU)?;

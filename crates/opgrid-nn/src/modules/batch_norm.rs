@@ -48,7 +48,7 @@ pub type BatchNorm1d = BatchNorm<1>;
 /// ```
 /// use opgrid_core::{DType, Device};
 /// use opgrid_nn::{BatchNorm2d, Module};
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let norm = BatchNorm2d::new(3)?;
 /// let x = Tensor::ones(&[2, 3, 4, 4], DType::F32, Device::CPU)?;

@@ -32,7 +32,7 @@ pub struct Conv<const N: usize> {
 /// ```
 /// use opgrid_core::{DType, Device};
 /// use opgrid_nn::Conv1d;
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let layer = Conv1d::new(4, 6, 3)?.stride(2).padding(1);
 /// let x = Tensor::ones(&[2, 4, 7], DType::F32, Device::CPU)?;
@@ -48,7 +48,7 @@ pub type Conv1d = Conv<1>;
 /// ```
 /// use opgrid_core::{DType, Device};
 /// use opgrid_nn::{Conv2d, ModuleOptions};
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let x = Tensor::ones(&[2, 4, 8, 8], DType::F32, Device::CPU)?;
 /// let layer = Conv2d::new(4, 16, 3)?.padding(1);

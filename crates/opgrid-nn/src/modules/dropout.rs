@@ -13,7 +13,7 @@ use crate::module::{Mode, Module, Parts, forward};
 /// ```
 /// use opgrid_core::{DType, Device};
 /// use opgrid_nn::{Dropout, Module};
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let dropout = Dropout::new(0.5)?;
 /// let x = Tensor::ones(&[100], DType::F32, Device::CPU)?;

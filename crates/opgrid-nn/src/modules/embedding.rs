@@ -17,7 +17,7 @@ use crate::options::{ModuleOptions, learned};
 ///
 /// ```
 /// use opgrid_nn::Embedding;
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let table = Embedding::new(10, 3)?.padding_idx(0)?;
 /// let found = table.forward(&Tensor::from_nested(&[[1i64, 2], [9, 0]])?)?;

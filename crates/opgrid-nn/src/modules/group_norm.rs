@@ -16,7 +16,7 @@ use crate::options::{ModuleOptions, learned};
 /// ```
 /// use opgrid_core::{DType, Device};
 /// use opgrid_nn::GroupNorm;
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let norm = GroupNorm::new(2, 4)?;
 /// let x = Tensor::ones(&[3, 4, 5], DType::F32, Device::CPU)?;

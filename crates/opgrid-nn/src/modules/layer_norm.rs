@@ -14,7 +14,7 @@ use crate::options::{ModuleOptions, Shape, learned};
 ///
 /// ```
 /// use opgrid_nn::LayerNorm;
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let norm = LayerNorm::new(2)?.eps(0.0);
 /// let x = Tensor::from_slice(&[1.0f32, 3.0], &[1, 2])?;

@@ -17,7 +17,7 @@ use crate::options::{ModuleOptions, learned};
 /// ```
 /// use opgrid_core::{DType, Device};
 /// use opgrid_nn::Linear;
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let layer = Linear::new(3, 4)?;
 /// let x = Tensor::ones(&[2, 5, 3], DType::F32, Device::CPU)?;

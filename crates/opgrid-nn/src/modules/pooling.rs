@@ -12,7 +12,7 @@ use crate::options::Sizes;
 ///
 /// ```
 /// use opgrid_nn::MaxPool2d;
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[1, 2, 2])?;
 /// assert_eq!(MaxPool2d::new(2).forward(&x)?.to_vec::<f32>()?, [4.0]);
@@ -60,7 +60,7 @@ impl MaxPool2d {
 ///
 /// ```
 /// use opgrid_nn::AvgPool2d;
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[1, 2, 2])?;
 /// assert_eq!(AvgPool2d::new([1, 2]).forward(&x)?.to_vec::<f32>()?, [1.5, 3.5]);
@@ -117,7 +117,7 @@ impl AvgPool2d {
 /// ```
 /// use opgrid_core::{DType, Device};
 /// use opgrid_nn::AdaptiveAvgPool2d;
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let x = Tensor::ones(&[2, 3, 7, 5], DType::F32, Device::CPU)?;
 /// assert_eq!(AdaptiveAvgPool2d::new(1).forward(&x)?.sizes(), [2, 3, 1, 1]);

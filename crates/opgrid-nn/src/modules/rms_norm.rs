@@ -14,7 +14,7 @@ use crate::options::{ModuleOptions, Shape, learned};
 ///
 /// ```
 /// use opgrid_nn::RMSNorm;
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let norm = RMSNorm::new(2)?.eps(0.0);
 /// let x = Tensor::from_slice(&[1.0f32, 7.0], &[2])?;

@@ -15,7 +15,7 @@ use crate::module::{Forward, Module, Parts, forward};
 /// ```
 /// use opgrid_core::{DType, Device};
 /// use opgrid_nn::{Conv2d, Flatten, Linear, MaxPool2d, Module, ReLU, Sequential};
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let model = Sequential::new()
 ///     .then(Conv2d::new(1, 4, 3)?.padding(1))

@@ -17,7 +17,7 @@ use crate::options::ModuleOptions;
 /// ```
 /// use opgrid_core::{DType, Device};
 /// use opgrid_nn::{AttentionMasks, Module, TransformerEncoderLayer};
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let layer = TransformerEncoderLayer::new(16, 4, 32)?.batch_first().norm_first().activation(|x| x.gelu("none"));
 /// let x = Tensor::ones(&[2, 5, 16], DType::F32, Device::CPU)?;
@@ -139,7 +139,7 @@ impl Module for TransformerEncoderLayer {
 /// ```
 /// use opgrid_core::{DType, Device};
 /// use opgrid_nn::{AttentionMasks, LayerNorm, TransformerEncoder, TransformerEncoderLayer};
-/// use opgrid_tensor::Tensor;
+/// use opgrid::Tensor;
 ///
 /// let layers = (0..2).map(|_| TransformerEncoderLayer::new(8, 2, 16)).collect::<Result<_, _>>()?;
 /// let encoder = TransformerEncoder { layers, norm: Some(LayerNorm::new(8)?) };

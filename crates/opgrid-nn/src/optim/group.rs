@@ -73,7 +73,7 @@ pub(super) trait Settings {
 
 /// The groups of an optimizer.
 #[derive(Debug)]
-pub(super) struct Groups<S> {
+pub struct Groups<S> {
     pub(super) list: Vec<Group<S>>,
 }
 

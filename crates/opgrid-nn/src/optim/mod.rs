@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use opgrid_nn::optim::{SGD, SGDOptions};
-//! use opgrid_tensor::Tensor;
+//! use opgrid::Tensor;
 //!
 //! let x = Tensor::from_slice(&[3.0f64, -2.0], &[2])?;
 //! x.requires_grad_(true)?;

@@ -1,9 +1,9 @@
 //! Modules that are converted to another dtype, and optimizers that hold their parameters.
 
+use opgrid::Tensor;
 use opgrid_core::{DType, Result};
 use opgrid_nn::optim::{Adam, Optimizer, SGD, SGDOptions};
 use opgrid_nn::{Linear, Module, Parts};
-use opgrid_tensor::Tensor;
 
 /// Two names of one weight, a bias and a counter.
 struct Tied {
@@ -62,7 +62,7 @@ fn optimizers_go_on() -> Result<()> {
     ];
     for new in optimizers {
         for dtype in [DType::F64, DType::BF16, DType::F32] {
-            opgrid_tensor::manual_seed(3);
+            opgrid::manual_seed(3);
             let model = Tied::new()?;
             let mut optimizer = new(model.parameters(), settings())?;
             let mut step = || {

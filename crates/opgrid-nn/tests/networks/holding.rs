@@ -1,8 +1,8 @@
 //! What modules hold: names, modes, state dicts, files and mistakes.
 
+use opgrid::Tensor;
 use opgrid_core::{DType, Device, Result};
 use opgrid_nn::*;
-use opgrid_tensor::Tensor;
 
 use crate::{message, ones};
 

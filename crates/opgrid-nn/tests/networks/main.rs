@@ -7,9 +7,9 @@ mod numbers;
 mod optimizers;
 mod schedules;
 
+use opgrid::Tensor;
 use opgrid_core::{DType, Device, Result};
 use opgrid_nn::ModuleOptions;
-use opgrid_tensor::Tensor;
 
 /// Parameters of float64.
 fn doubles() -> ModuleOptions {

@@ -1,10 +1,10 @@
 //! Results, gradients and initial values, by numbers of torch 2.15 on a CPU.
 
+use opgrid::Tensor;
+use opgrid::layers::autograd::no_grad;
 use opgrid_core::Result;
 use opgrid_nn::loss::{self, CrossEntropy};
 use opgrid_nn::*;
-use opgrid_tensor::Tensor;
-use opgrid_tensor::layers::autograd::no_grad;
 
 use crate::{check_close, doubles, number, ramp};
 

@@ -1,8 +1,8 @@
 //! Optimizers, by 20 steps of torch 2.15 on a CPU, by their state and by what they say of mistakes.
 
+use opgrid::Tensor;
 use opgrid_core::Result;
 use opgrid_nn::optim::{Adam, AdamOptions, AdamW, AdamWOptions, Optimizer, SGD, SGDOptions, Scheduler};
-use opgrid_tensor::Tensor;
 
 use crate::{check_close, message, number};
 

@@ -34,10 +34,10 @@ pub(super) unsafe extern "C" fn operator_find(
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let name = unsafe { text(name, "the name of an operator") }?;
         let operator = State::here(library)?.dispatcher.find(name)?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, Box::into_raw(Box::new(operator)).cast()) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -79,10 +79,10 @@ pub(super) unsafe extern "C" fn operator_schema(
     let body = || {
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let schema = unsafe { handle(operator) }?.schema()?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, give(Value::from(schema.to_string()))) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -108,7 +108,8 @@ unsafe fn hand_over(
     unsafe { write(count, found) }?;
     for index in 0..found {
         let value = give(returns.take(index).unwrap_or_default());
-        // SAFETY: as above; there are `found` places, see the test above.
+        // SAFETY: guaranteed by the caller, see `# Safety`: there are `capacity` places, and `found` are at most as
+        // many, as was tested above.
         unsafe { results.add(index).write(value) };
     }
     Ok(())
@@ -130,7 +131,7 @@ pub(super) unsafe extern "C" fn call(
         with_read(arguments, count, |values| operator.call_boxed(values, &mut returns))?;
         hand_over(operator, returns, results, capacity, result_count)
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -153,7 +154,7 @@ pub(super) unsafe extern "C" fn redispatch(
         })?;
         hand_over(operator, returns, results, capacity, result_count)
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -168,11 +169,12 @@ pub(super) unsafe extern "C" fn redispatch_below(
 ) -> i32 {
     let keys = keys_from(keys);
     if !arguments.is_null() {
-        // SAFETY: the plugin's word, as below.
+        // SAFETY: the plugin guarantees that its pointers are null or what their types say, payloads what their tags
+        // say, and that the results are those of its call.
         return unsafe { pass(results, Way::With(keys), arguments, count, error) };
     }
     // SAFETY: the plugin guarantees that the results are those of its call.
     let body = || unsafe { running(results) }?.redispatch(keys);
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }

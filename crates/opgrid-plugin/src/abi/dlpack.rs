@@ -20,13 +20,13 @@ pub(super) unsafe extern "C" fn tensor_to_dlpack(
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let loan = Loan::<Versioned>::of(unsafe { tensor(&held) }?, false)?;
         let managed = loan.into_raw();
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, managed.as_ptr().cast()) }.inspect_err(|_| {
             // SAFETY: `Loan::of` made it; the plugin did not get it.
             drop(unsafe { Loan::from_raw(managed) });
         })
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -43,6 +43,6 @@ pub(super) unsafe extern "C" fn tensor_from_dlpack(
         // SAFETY: the plugin guarantees that the address is null or can be written.
         unsafe { hand_over(out, give(made)) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }

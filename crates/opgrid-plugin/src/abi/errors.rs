@@ -134,7 +134,7 @@ pub(super) unsafe fn answer(out: *mut *mut OpgridError, body: impl FnOnce() -> R
         Ok(Ok(())) => OPGRID_OK,
         // SAFETY: guaranteed by the caller, see `# Safety`.
         Ok(Err(error)) => unsafe { report(out, error) },
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller, see `# Safety`, which is that of `report`.
         Err(panic) => unsafe { report(out, panicked(panic)) },
     }
 }
@@ -206,10 +206,10 @@ mod tests {
         // SAFETY: these take any number.
         let (kind, text) = unsafe { (error_kind(error), error_message(error)) };
         assert_eq!((kind, text.size), (9, 27));
-        // SAFETY: as above.
+        // SAFETY: it takes any number, also one whose error is gone.
         unsafe { (error_release(error), error_release(error)) };
         assert_eq!(count(), before);
-        // SAFETY: as above.
+        // SAFETY: these take any number.
         assert_eq!(unsafe { (error_kind(error), error_message(error).size) }, (0, 0));
         let found = outcome(9, error, || "a kernel".into()).unwrap_err();
         assert!(found.to_string().contains("left an error that is not there"), "{found}");

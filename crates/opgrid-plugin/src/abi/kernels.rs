@@ -132,7 +132,7 @@ pub(super) unsafe extern "C" fn push(
         call.push(value.to_value());
         Ok(())
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -152,17 +152,18 @@ pub(super) unsafe extern "C" fn below(
     error: *mut *mut OpgridError,
 ) -> i32 {
     if !arguments.is_null() {
-        // SAFETY: the plugin's word, as below.
+        // SAFETY: the plugin guarantees that its pointers are null or what their types say, payloads what their tags
+        // say, and that the results are those of its call.
         return unsafe { pass(results, Way::Below, arguments, count, error) };
     }
     // SAFETY: the plugin guarantees that the results are those of its call.
     let body = || unsafe { running(results) }?.below();
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
 /// Where a call goes on.
-pub(super) enum Way {
+pub enum Way {
     Below,
     With(DispatchKeySet),
 }
@@ -188,10 +189,10 @@ pub(super) unsafe fn pass(
             Way::Below => call.below_with(values),
             Way::With(keys) => call.redispatch_with(keys, values),
         };
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller, see `# Safety`: payloads are what their tags say.
         unsafe { with_read(arguments, count, pass) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -203,7 +204,7 @@ pub(super) unsafe extern "C" fn through_cpu(
         // SAFETY: the plugin guarantees that the results are those of its call.
         opgrid_tensor::families::through_cpu(unsafe { running(results) }?)
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -228,7 +229,7 @@ pub(super) unsafe extern "C" fn result(
         // SAFETY: the plugin guarantees that the address is null or can be written.
         unsafe { write(out, opened(value)) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use opgrid_abi::{OpgridBlock, OpgridLibrary};
 use opgrid_core::{Dispatcher, Error, ErrorKind, Library, Place, Registration, Result};
 
-use crate::loader::shown;
+use crate::search::shown;
 
 /// The low bits of a block's number are its place among those of its library, counted from 1.
 const BLOCK_BITS: u32 = 16;

@@ -206,7 +206,7 @@ unsafe fn optional_text<'a>(text: *const c_char, what: &str) -> Result<Option<&'
 unsafe fn texts<'a>(texts: *const *const c_char, count: usize, what: &str) -> Result<Vec<&'a str>> {
     // SAFETY: guaranteed by the caller, see `# Safety`.
     let pointers = unsafe { slice(texts, count, what) }?;
-    // SAFETY: as above.
+    // SAFETY: guaranteed by the caller, see `# Safety`: each pointer is one as `text` takes it.
     pointers.iter().map(|pointer| unsafe { text(*pointer, what) }).collect()
 }
 
@@ -319,9 +319,10 @@ unsafe fn described<T: Described>(pointer: *const T, what: &str) -> Result<T> {
 unsafe fn describe<T: Described>(out: *mut T, what: &str, fill: impl FnOnce(usize) -> T) -> Result<()> {
     // SAFETY: guaranteed by the caller, see `# Safety`.
     let known = unsafe { known_bytes(out.cast_const(), what) }?;
-    // SAFETY: as above: it begins with the number.
+    // SAFETY: guaranteed by the caller, see `# Safety`: it begins with the number, at an address that `known_bytes` has looked at.
     let described = fill(unsafe { out.cast::<usize>().read() });
-    // SAFETY: as above; a `T` has at least as many bytes, see `known_bytes`.
+    // SAFETY: guaranteed by the caller, see `# Safety`: so many bytes may be written; a `T` has at least as many, see
+    // `known_bytes`.
     unsafe { ptr::copy_nonoverlapping((&raw const described).cast::<u8>(), out.cast::<u8>(), known) };
     Ok(())
 }

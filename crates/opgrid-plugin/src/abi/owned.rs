@@ -13,7 +13,7 @@ pub(super) struct Owned {
 
 // SAFETY: the plugin guarantees that its context may be used and freed on any thread.
 unsafe impl Send for Owned {}
-// SAFETY: as above.
+// SAFETY: the plugin guarantees that its context may be used on several threads at a time.
 unsafe impl Sync for Owned {}
 
 impl Owned {

@@ -58,11 +58,9 @@ pub(super) unsafe extern "C" fn block_open(
     out: *mut *mut OpgridBlock,
     error: *mut *mut OpgridError,
 ) -> i32 {
-    // SAFETY, here and below: the plugin guarantees what the table says of its pointers: each is null or leads to what its
-    // type says.
     let body = || {
         let state = State::of(library)?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that texts are null or end in a zero byte.
         let (namespace, key) = unsafe { (text(namespace, "the namespace of a block")?, key_of(key)?) };
         let dispatcher: &Dispatcher = &state.dispatcher;
         let mut block = match (kind, key) {
@@ -81,16 +79,16 @@ pub(super) unsafe extern "C" fn block_open(
                 )));
             }
         };
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the name of a source file is null or a text.
         if let Err(error) = unsafe { stand(&mut block, &state, file, line) } {
             block.discard();
             return Err(error);
         }
         let block = state.add(library, block)?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, block) }
     };
-    // SAFETY: as above.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -116,7 +114,7 @@ pub(super) unsafe extern "C" fn define(
     let body = || {
         // SAFETY: the plugin guarantees that the definition is null or what its size says.
         let definition = unsafe { described(definition, "OpgridDefinition") }?;
-        // SAFETY: as above, of its texts.
+        // SAFETY: the plugin guarantees that texts are null or end in a zero byte, and that lists have as many as it says.
         let (schema, tags, kind, documentation) = unsafe {
             (
                 text(definition.schema, "the schema of a definition")?,
@@ -127,7 +125,7 @@ pub(super) unsafe extern "C" fn define(
         };
         with_block(block, |state, library| {
             let kind = kind.map(|kind| kind_named(&state.dispatcher, kind)).transpose()?;
-            // SAFETY: as above.
+            // SAFETY: the plugin guarantees that the name of a source file is null or a text.
             unsafe { stand(library, state, definition.file, definition.line) }?;
             let mut operator = library.define(schema);
             for tag in tags {
@@ -142,7 +140,7 @@ pub(super) unsafe extern "C" fn define(
             Ok(())
         })
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -239,16 +237,17 @@ pub(super) unsafe extern "C" fn implement(
     let body = || {
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let name = unsafe { text(name, "the name of an operator") }?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the description is null or as large as it says, with pointers that are
+        // null or what their types say.
         let (kernel, description) = unsafe { kernel_of(block, kernel, name) }?;
         with_block(block, |state, library| {
-            // SAFETY: as above.
+            // SAFETY: the plugin guarantees that the name of a source file is null or a text.
             unsafe { stand(library, state, description.file, description.line) }?;
             library.implement(name).add(kernel);
             Ok(())
         })
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -261,13 +260,13 @@ pub(super) unsafe extern "C" fn fallback(
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let (kernel, description) = unsafe { kernel_of(block, kernel, "a fallback") }?;
         with_block(block, |state, library| {
-            // SAFETY: as above.
+            // SAFETY: the plugin guarantees that the name of a source file is null or a text.
             unsafe { stand(library, state, description.file, description.line) }?;
             library.fallback(kernel);
             Ok(())
         })
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -293,7 +292,7 @@ pub(super) unsafe extern "C" fn order(
             Ok(())
         })
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -305,7 +304,7 @@ pub(super) unsafe extern "C" fn layer(
     let body = || {
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let layer = unsafe { described(layer, "OpgridLayer") }?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that texts are null or end in a zero byte, and that lists have as many as it says.
         let (name, above, below) = unsafe {
             (
                 text(layer.name, "the name of a layer")?,
@@ -324,10 +323,10 @@ pub(super) unsafe extern "C" fn layer(
             new = new.excludes_below(keys_from(layer.excludes_below));
         }
         let key = new.register()?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, keys_to(DispatchKeySet::from_key(key))) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -350,12 +349,12 @@ pub(super) unsafe extern "C" fn backend(
         let name = unsafe { text(name, "the name of a backend") }?;
         let backend = BackendComponent::register(name)?;
         let kind = device_of(backend).map_or(0, |device| u32::from(device.kind().number()));
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, keys_to(backend.key().key_set())) }?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the device is null or can be written.
         unsafe { write(device, OpgridDevice { kind, index: -1 }) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -374,9 +373,9 @@ pub(super) unsafe extern "C" fn keys_named(
                 format!("{key} stands for no keys of a call; name a key of the table"),
             )
         })?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, keys_to(keys)) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }

@@ -81,10 +81,10 @@ pub(super) unsafe extern "C" fn tensor_info(
         let (geometry, dtype) = (tensor.geometry(), tensor.dtype());
         let bytes = tensor.array().map_or(0, |array| array.storage().bytes());
         let fill = |size| info(size, tensor, geometry, dtype, bytes);
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the description is null or as large as it says, and can be written.
         unsafe { describe(out, "OpgridTensorInfo", fill) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -129,10 +129,10 @@ pub(super) unsafe extern "C" fn tensor_data(
             OPGRID_WRITE => drop(storage.write()?.bytes()),
             found => return Err(unknown_access(found)),
         }
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, first_element(array)) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -179,18 +179,18 @@ pub(super) unsafe extern "C" fn tensor_guard(
             found => return Err(unknown_access(found)),
         };
         let fill = |size| info(size, tensor, geometry, dtype, storage.bytes());
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the description is null or as large as it says, and can be written.
         unsafe { describe(like, "OpgridTensorInfo", fill) }?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, first_element(array)) }?;
         let guarded = Box::into_raw(Box::new(guarded));
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the guard is null or can be written.
         unsafe { write(guard, guarded.cast()) }.inspect_err(|_| {
             // SAFETY: the box was made above; the plugin did not get it.
             drop(unsafe { Box::from_raw(guarded) });
         })
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -215,7 +215,7 @@ unsafe fn geometry(dims: usize, sizes: *const i64, strides: *const i64, offset: 
         let geometry = Geometry::contiguous(sizes)?;
         return if offset == 0 { Ok(geometry) } else { Geometry::strided(sizes, geometry.strides(), offset) };
     }
-    // SAFETY: as above.
+    // SAFETY: guaranteed by the caller, see `# Safety`: strides that are not null are `dims` numbers.
     let strides = unsafe { slice(strides, dims, "the strides of a tensor") }?;
     Geometry::strided(sizes, strides, offset)
 }
@@ -252,10 +252,10 @@ pub(super) unsafe extern "C" fn tensor_make(
                 _ => return Err(refused("aten::empty_strided gave no tensor")),
             }
         };
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written; the handle was made here.
         unsafe { hand_over(out, made) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -281,10 +281,10 @@ pub(super) unsafe extern "C" fn tensor_view(
     let body = || {
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let view = unsafe { tensor(&held)?.view_as(geometry(dims, sizes, strides, offset)?) }?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written; the handle was made here.
         unsafe { hand_over(out, give(view)) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -313,10 +313,10 @@ pub(super) unsafe extern "C" fn tensor_from_memory(
         let memory = unsafe { Allocation::foreign(start, bytes, move || drop(owned)) };
         // SAFETY: the plugin guarantees that every byte is initialised.
         let storage = unsafe { Storage::of_written(memory) }?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written; the handle was made here.
         unsafe { hand_over(out, give(Tensor::from_array(Array::new(spec, storage)?)?)) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -357,7 +357,7 @@ impl DeviceMemory for Memory {
     fn write(&self, start: usize, bytes: &[u8]) -> Result<()> {
         self.check(start, bytes.len())?;
         let (context, mut error) = (self.owned.context(), ptr::null_mut());
-        // SAFETY: as above.
+        // SAFETY: the plugin gave the function of this type with the context; the range was checked above.
         let status = unsafe { (self.write)(context, start, bytes.as_ptr(), bytes.len(), &raw mut error) };
         outcome(status, error, || "writing a device's memory".into())
     }
@@ -397,15 +397,15 @@ pub(super) unsafe extern "C" fn tensor_on_device(
             return Err(refused("OpgridDeviceMemory lacks a function; give both `read` and `write`"));
         };
         let memory = Memory { owned, bytes: description.bytes, read, write };
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that sizes and strides are null or lead to so many numbers.
         let geometry = unsafe { geometry(dims, sizes, strides, 0) }?;
         let spec = TensorSpec::new(geometry, dtype_from(dtype.into())?, device_from(device)?);
         spec.check_storage(description.bytes)?;
         let storage = Storage::new(&Once(Some(memory).into()), description.bytes)?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written; the handle was made here.
         unsafe { hand_over(out, give(Tensor::from_array(Array::new(spec, storage)?)?)) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -429,10 +429,10 @@ pub(super) unsafe extern "C" fn tensor_on_cpu(
     let body = || {
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let copy = on_cpu(unsafe { tensor(&held) }?)?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written; the handle was made here.
         unsafe { hand_over(out, give(copy)) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -459,7 +459,7 @@ pub(super) unsafe extern "C" fn tensor_write_back(
         to.storage().mark_written();
         Ok(())
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use opgrid_abi::{OpgridError, OpgridRangeFn};
+use opgrid_array::loops;
 use opgrid_core::{Error, Result};
-use opgrid_tensor::kernels;
 
 use super::errors::{answer, outcome, quietly};
 use super::{libraries, refused};
@@ -46,7 +46,7 @@ pub(super) unsafe extern "C" fn parallel_for(
         // The threads of the pool run the plugin's code for the kernel that this one runs.
         let library = libraries::current();
         let (has_failed, first) = (AtomicBool::new(false), Mutex::new(None));
-        kernels::parallel_for(n, grain, &|range| {
+        loops::parallel_for(n, grain, &|range| {
             if has_failed.load(Ordering::Relaxed) {
                 return;
             }
@@ -76,5 +76,5 @@ fn keep_first(first: &Mutex<Option<Error>>, error: Error) {
 }
 
 pub(super) unsafe extern "C" fn num_threads() -> usize {
-    quietly(1, kernels::num_threads)
+    quietly(1, loops::num_threads)
 }

@@ -140,18 +140,18 @@ pub(super) unsafe fn read<'a>(value: &'a OpgridValue) -> Result<ValueRef<'a>> {
     let payload = &value.payload;
     // SAFETY, for every union field below: guaranteed by the caller, see `# Safety`. All bytes of a payload are initialised.
     match value.tag {
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller, see `# Safety`: by its tag the payload is a handle or null.
         OPGRID_TENSOR if unsafe { !payload.tensor.is_null() } => {
             let handle: *const AnyTensor = (&raw const payload.tensor).cast();
             // SAFETY: a handle is nothing but its pointer (`AnyTensor::into_raw`), which lies in the value.
             Ok(ValueRef::from(unsafe { &*handle }))
         }
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller, see `# Safety`: by its tag the payload is an integer.
         OPGRID_INT => Ok(ValueRef::from(unsafe { payload.int_value })),
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller, see `# Safety`: by its tag the payload is a float.
         OPGRID_FLOAT => Ok(ValueRef::from(unsafe { payload.float_value })),
         OPGRID_NONE => Ok(ValueRef::NONE),
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller, see `# Safety`, which is that of `read_other`.
         _ => unsafe { read_other(value) },
     }
 }
@@ -260,7 +260,7 @@ pub(super) unsafe fn with_read<X>(
         }
         None => {
             let each = values.iter().enumerate().map(|(index, value)| {
-                // SAFETY: as above.
+                // SAFETY: guaranteed by the caller, see `# Safety`, for every value.
                 unsafe { read(value) }.map_err(|error| at(error, index))
             });
             body(&each.collect::<Result<Vec<_>>>()?)
@@ -332,21 +332,22 @@ pub(super) unsafe extern "C" fn value_view(
         let value = unsafe { lent(value, "a value") }?;
         let view = match value.tag {
             OPGRID_OWNED => {
-                // SAFETY: as above.
+                // SAFETY: the plugin guarantees that payloads are what their tags say: here the address of an owned value, or null.
                 let owned = unsafe { lent(value.payload.other.cast::<Value>(), "an owned value") }?;
                 opened(owned)
             }
             OPGRID_OTHER => {
-                // SAFETY: as above.
+                // SAFETY: the plugin guarantees that payloads are what their tags say: here the address of a
+                // value that a call lends, or null.
                 let closed = unsafe { lent(value.payload.other.cast::<ValueRef<'_>>(), "a closed value") }?;
                 lend(closed)
             }
             _ => *value,
         };
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, view) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -385,10 +386,10 @@ pub(super) unsafe extern "C" fn value_element(
                 format!("element {index} of a value lies beyond its end; ask for fewer"),
             )
         })?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, give(element)) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }
 
@@ -401,9 +402,9 @@ pub(super) unsafe extern "C" fn value_text(
         // SAFETY: the plugin guarantees that its pointers are null or what their types say, and payloads what their tags
         // say.
         let value = unsafe { read(lent(value, "a value")?) }?;
-        // SAFETY: as above.
+        // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, give(Value::from(value.to_string()))) }
     };
-    // SAFETY: as above, of the address of the error.
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
     unsafe { answer(error, body) }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use opgrid_core::{Dispatcher, Registration};
+use opgrid_operators as _;
 
 /// The root of the workspace.
 #[allow(dead_code, reason = "not every test file compiles something")]
@@ -43,7 +44,7 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A dispatcher with the operators of `opgrid-tensor`.
+/// A dispatcher with the built-in operators.
 ///
 /// # Panics
 ///

@@ -80,14 +80,15 @@ unsafe extern "C" fn allocate(
     let made = spec.and_then(Tensor::allocate).and_then(|tensor| Loan::<Versioned>::of(&tensor, false));
     match made {
         Ok(loan) => {
-            // SAFETY: as above.
+            // SAFETY: guaranteed by the caller, see `# Safety`: `out` is a place for a pointer.
             unsafe { out.write(loan.into_raw().as_ptr()) };
             0
         }
         Err(error) => {
             let message = CString::new(error.message().replace('\0', " ")).unwrap_or_default();
             if let Some(set_error) = set_error {
-                // SAFETY: as above; both texts are there until it returns.
+                // SAFETY: guaranteed by the caller, see `# Safety`: the function takes `context`; both texts
+                // are there until it returns.
                 unsafe { set_error(context, c"BufferError".as_ptr(), message.as_ptr()) };
             }
             -1
@@ -105,7 +106,7 @@ unsafe extern "C" fn lend(object: *mut ffi::PyObject, out: *mut *mut Versioned) 
         // SAFETY: guaranteed by the caller, see `# Safety`.
         let object = unsafe { expect(py, object) }?;
         let loan = Loan::<Versioned>::of(tensor_in(&object)?, false).map_err(buffer_error)?;
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller, see `# Safety`: `out` is a place for a pointer.
         unsafe { out.write(loan.into_raw().as_ptr()) };
         Ok(())
     })
@@ -124,7 +125,7 @@ unsafe extern "C" fn borrow(managed: *mut Versioned, out: *mut *mut ffi::PyObjec
         let loan = unsafe { Loan::from_raw(managed) };
         let tensor = loan.and_then(Loan::into_tensor).or_raise(py)?;
         let object = of(py, tensor)?;
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller, see `# Safety`: `out` is a place for an object.
         unsafe { out.write(object.into_ptr()) };
         Ok(())
     })
@@ -140,7 +141,7 @@ unsafe extern "C" fn describe(object: *mut ffi::PyObject, out: *mut DlTensor) ->
         // SAFETY: guaranteed by the caller, see `# Safety`.
         let object = unsafe { expect(py, object) }?;
         let described = DlTensor::of(tensor_in(&object)?).map_err(buffer_error)?;
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller, see `# Safety`: `out` is a place for a description.
         unsafe { out.write(described) };
         Ok(())
     })

@@ -110,7 +110,7 @@ unsafe extern "C" fn end_capsule(capsule: *mut ffi::PyObject) {
         // SAFETY: `export` put it there, and the name says that nobody has taken it.
         drop(unsafe { Loan::<Unversioned>::from_raw(managed.cast()) });
     } else if let Some(managed) = held(NAME_VERSIONED) {
-        // SAFETY: as above.
+        // SAFETY: `export` put it there, with its version, and the name says that nobody has taken it.
         drop(unsafe { Loan::<Versioned>::from_raw(managed.cast()) });
     }
 }
@@ -151,7 +151,7 @@ fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Lent> {
         }
         // SAFETY: a capsule of this name.
         let managed = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr()) };
-        // SAFETY: as above; the new name is static.
+        // SAFETY: a capsule, as was asked above; the new name is static.
         match unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) } {
             0 => Ok(NonNull::new(managed)),
             _ => Err(PyErr::fetch(py)),
@@ -163,7 +163,8 @@ fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Lent> {
         return loan.map(Lent::Versioned).map_err(buffer_error);
     }
     if let Some(managed) = taken(NAME, USED)? {
-        // SAFETY: as above.
+        // SAFETY: DLPack guarantees that a capsule of this name leads to a structure without a version, and its new
+        // name gives it to us.
         let loan = unsafe { Loan::from_raw(managed.cast()) };
         return loan.map(Lent::Unversioned).map_err(buffer_error);
     }

@@ -15,7 +15,7 @@ const NAME: &CStr = c"opgrid_tensor";
 
 /// What a capsule keeps: a handle, which is nothing but its pointer.
 #[repr(transparent)]
-struct Kept(AnyTensor);
+pub struct Kept(AnyTensor);
 
 /// A capsule with a handle of a tensor, which it keeps.
 #[pyfunction]

@@ -1,12 +1,12 @@
 //! numpy's arrays: they are looked at through DLPack, and numpy is loaded only when somebody uses it.
 
 use opgrid::Tensor;
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyUserWarning, PyValueError};
+use opgrid::layers::autograd;
+use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use super::dlpack;
-use crate::autograd::check_detached;
 use crate::errors::OrRaise;
 use crate::once::{OncePlace, intern};
 use crate::tensor::object::{TensorBase, expect_tensor, of};
@@ -245,4 +245,16 @@ fn view<'py>(tensor: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         return Err(PyTypeError::new_err(message));
     }
     tensor.py().import("numpy")?.call_method1("from_dlpack", (tensor,))
+}
+
+/// # Errors
+///
+/// A tensor that requires a gradient, on a thread that records: what is done to the memory would not be recorded.
+fn check_detached(tensor: &Tensor, what: &str) -> PyResult<()> {
+    match tensor.requires_grad() && autograd::is_grad_enabled() {
+        true => Err(PyRuntimeError::new_err(format!(
+            "Can't call {what} on a tensor that requires grad. Use tensor.detach().{what} instead"
+        ))),
+        false => Ok(()),
+    }
 }

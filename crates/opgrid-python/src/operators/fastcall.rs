@@ -50,7 +50,7 @@ pub(super) fn bound<'py>(
 /// A definition of a function: one for each name and text, kept for as long as the process runs, because functions
 /// lead to it.
 fn definition(name: &str, doc: &str) -> PyResult<*mut ffi::PyMethodDef> {
-    struct Kept(*mut ffi::PyMethodDef);
+    pub struct Kept(*mut ffi::PyMethodDef);
     // SAFETY: what it leads to is never changed.
     unsafe impl Send for Kept {}
     static DEFINITIONS: Mutex<Option<HashMap<(CString, CString), Kept>>> = Mutex::new(None);

@@ -26,7 +26,8 @@ pub(super) fn known<'py>(py: Python<'py>, tensor: &Tensor) -> Option<Bound<'py, 
     if count == 0 {
         return None;
     }
-    // SAFETY: as above, and somebody holds a reference.
+    // SAFETY: `note` wrote the word, and the object calls `forget` before its memory is freed, which no other thread does
+    // while the token is held; by its count somebody holds a reference.
     Some(unsafe { Bound::from_borrowed_ptr(py, object) })
 }
 

@@ -176,7 +176,7 @@ pub(crate) fn can_cast(from_: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>) -> PyRes
 pub(crate) fn result_type(tensor1: &Bound<'_, PyAny>, tensor2: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = tensor1.py();
     let [one, other] = [read::operand(tensor1)?, read::operand(tensor2)?];
-    DTypeObject::of(py, tensor::promote::result_type(&[&one, &other]).or_raise(py)?)
+    DTypeObject::of(py, tensor::result_type(&[&one, &other]).or_raise(py)?)
 }
 
 /// The dtype of new tensors of floats, `float32` unless it was set.

@@ -12,9 +12,9 @@ use opgrid_core::{Column, Dispatcher, ErrorKind, Forms, OperatorHandle, Result};
 /// # Examples
 ///
 /// ```
-/// use opgrid_tensor::families::NumbersForTensors;
+/// use opgrid::families::NumbersForTensors;
 ///
-/// opgrid_tensor::home()?;
+/// opgrid::home()?;
 /// let dispatcher = opgrid_core::Dispatcher::global();
 /// assert!(NumbersForTensors::taken_by(dispatcher, &dispatcher.find("aten::add_.Tensor")?)?);
 /// assert!(!NumbersForTensors::taken_by(dispatcher, &dispatcher.find("aten::maximum")?)?);
@@ -45,9 +45,9 @@ impl NumbersForTensors {
 /// # Examples
 ///
 /// ```
-/// use opgrid_tensor::families::DeprecatedOrders;
+/// use opgrid::families::DeprecatedOrders;
 ///
-/// opgrid_tensor::home()?;
+/// opgrid::home()?;
 /// let dispatcher = opgrid_core::Dispatcher::global();
 /// let orders = DeprecatedOrders::of(dispatcher, &dispatcher.find("aten::add_.Tensor")?)?;
 /// assert_eq!(orders.unwrap().0, [["self", "alpha", "other"]]);
@@ -83,9 +83,9 @@ impl DeprecatedOrders {
 /// # Examples
 ///
 /// ```
-/// use opgrid_tensor::families::Switch;
+/// use opgrid::families::Switch;
 ///
-/// opgrid_tensor::home()?;
+/// opgrid::home()?;
 /// let nonzero = opgrid_core::Dispatcher::global().find("aten::nonzero")?;
 /// let switch = nonzero.column::<Switch>()?.unwrap();
 /// assert_eq!((switch.keyword, switch.operator), ("as_tuple", "aten::nonzero_numpy"));

@@ -11,7 +11,7 @@ mod define;
 pub mod forms;
 mod front_ends;
 pub mod kind;
-pub(crate) mod result;
+pub mod result;
 mod results;
 mod shape_rule;
 mod signature;
@@ -42,9 +42,9 @@ use forms::{OutRule, OutShape, Shape};
 ///
 /// ```
 /// use opgrid_core::{Dispatcher, Result, operator};
-/// use opgrid_tensor::families::{DefineFamily, Family, kind};
-/// use opgrid_tensor::kernels::elementwise;
-/// use opgrid_tensor::{Tensor, TensorSpec, with_dtype};
+/// use opgrid::families::{DefineFamily, Family, kind};
+/// use opgrid::kernels::elementwise;
+/// use opgrid::{Tensor, TensorSpec, with_dtype};
 ///
 /// operator! {
 ///     pub Twice = "docs::twice(Tensor self) -> Tensor", in_place, out;
@@ -71,9 +71,9 @@ use forms::{OutRule, OutShape, Shape};
 ///
 /// ```
 /// use opgrid_core::{Device, DType, Dispatcher, Result, operator};
-/// use opgrid_tensor::families::{DefineFamily, Family, kind};
-/// use opgrid_tensor::kernels::elementwise;
-/// use opgrid_tensor::Tensor;
+/// use opgrid::families::{DefineFamily, Family, kind};
+/// use opgrid::kernels::elementwise;
+/// use opgrid::Tensor;
 ///
 /// operator! {
 ///     pub Halves = "docs::halves(Tensor self) -> (Tensor half, Tensor rest)", out;

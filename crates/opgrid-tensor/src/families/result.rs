@@ -5,13 +5,14 @@ use opgrid_core::{DType, DeviceType, Error, Result};
 use smallvec::SmallVec;
 
 use crate::error::argument;
-use crate::kernels::access::{check_apart, check_written};
 use crate::ops::CopyInplace;
+use crate::tensor::check_apart;
 use crate::tensor::{Array, Tensor, TensorSpec, can_cast};
+use opgrid_array::loops::access::check_written;
 
 /// A new tensor of that spec, filled by `cpu` unless it is a meta tensor: for operators whose first argument is no
 /// tensor, or whose shape takes work that the loop needs too.
-pub(crate) fn made(spec: TensorSpec, cpu: impl FnOnce(&Tensor) -> Result<()>) -> Result<Tensor> {
+pub fn made(spec: TensorSpec, cpu: impl FnOnce(&Tensor) -> Result<()>) -> Result<Tensor> {
     let out = Tensor::allocate(spec)?;
     if out.device().kind() != DeviceType::Meta {
         cpu(&out)?;
@@ -21,18 +22,14 @@ pub(crate) fn made(spec: TensorSpec, cpu: impl FnOnce(&Tensor) -> Result<()>) ->
 }
 
 /// The same into an output, which gets the shape of `spec` if it has no elements.
-pub(crate) fn written(
-    out: &Tensor,
-    spec: &TensorSpec,
-    cpu: impl FnOnce(&Tensor) -> Result<()>,
-) -> Result<()> {
+pub fn written(out: &Tensor, spec: &TensorSpec, cpu: impl FnOnce(&Tensor) -> Result<()>) -> Result<()> {
     let outputs = [(out, spec)];
     check_outputs(outputs.into_iter(), None)?;
     filled(&outputs, |outputs| cpu(&outputs[0]))
 }
 
 /// The same into several outputs, which have the dtypes of the results.
-pub(crate) fn written_all(
+pub fn written_all(
     outputs: &[(&Tensor, &TensorSpec)],
     cpu: impl FnOnce(&[Tensor]) -> Result<()>,
 ) -> Result<()> {
@@ -55,7 +52,7 @@ fn filled(outputs: &[(&Tensor, &TensorSpec)], cpu: impl FnOnce(&[Tensor]) -> Res
 /// # Errors
 ///
 /// As [`converted`]; an output of another dtype.
-pub(crate) fn copied(out: &Tensor, result: &Tensor) -> Result<()> {
+pub fn copied(out: &Tensor, result: &Tensor) -> Result<()> {
     same_dtype(out, result.spec()?)?;
     converted(&[(out, result)])
 }
@@ -65,7 +62,7 @@ pub(crate) fn copied(out: &Tensor, result: &Tensor) -> Result<()> {
 /// # Errors
 ///
 /// An output of another shape, device, or lower kind of dtype; one that repeats elements or shares memory with another one.
-pub(crate) fn converted(outputs: &[(&Tensor, &Tensor)]) -> Result<()> {
+pub fn converted(outputs: &[(&Tensor, &Tensor)]) -> Result<()> {
     outputs.iter().try_for_each(|(_, made)| made.spec().map(drop))?;
     check_outputs(outputs.iter().map(|(out, made)| (*out, made.known_spec())), None)?;
     outputs.iter().try_for_each(|(out, made)| {
@@ -133,7 +130,7 @@ fn output_name(schema: Option<&str>, place: usize) -> String {
 /// # Errors
 ///
 /// `out` has another dtype than the result: for operators that move elements and convert none.
-pub(crate) fn same_dtype(out: &Tensor, spec: &TensorSpec) -> Result<()> {
+pub fn same_dtype(out: &Tensor, spec: &TensorSpec) -> Result<()> {
     let (found, expected) = (out.spec()?.dtype(), spec.dtype());
     if found != expected {
         return Err(argument(format!("argument `out` has dtype {found}, expected {expected} as the result")));
@@ -144,7 +141,7 @@ pub(crate) fn same_dtype(out: &Tensor, spec: &TensorSpec) -> Result<()> {
 /// # Errors
 ///
 /// `out` is on another device, repeats elements, or cannot hold results of the dtype.
-pub(crate) fn check_result(out: &Tensor, spec: &TensorSpec) -> Result<()> {
+pub fn check_result(out: &Tensor, spec: &TensorSpec) -> Result<()> {
     let found = out.spec()?;
     if found.device() != spec.device() {
         let message = format!("the output is on device {}, expected {}", found.device(), spec.device());
@@ -157,7 +154,7 @@ pub(crate) fn check_result(out: &Tensor, spec: &TensorSpec) -> Result<()> {
 /// # Errors
 ///
 /// Numbers of the one dtype cannot be written as those of the other.
-pub(crate) fn check_cast(from: DType, to: DType) -> Result<()> {
+pub fn check_cast(from: DType, to: DType) -> Result<()> {
     if !can_cast(from, to) {
         return Err(argument(format!("result type {from} can't be cast to the desired output type {to}")));
     }
@@ -169,7 +166,7 @@ pub(crate) fn check_cast(from: DType, to: DType) -> Result<()> {
 /// # Errors
 ///
 /// Elements, and another shape. Torch warns and resizes.
-pub(crate) fn give_shape(out: &Tensor, spec: &TensorSpec) -> Result<()> {
+pub fn give_shape(out: &Tensor, spec: &TensorSpec) -> Result<()> {
     if !takes_shape(out, spec) {
         return Err(wrong_shape("out", out, spec));
     }

@@ -10,9 +10,9 @@ use opgrid_core::{
 };
 
 use crate::devices;
-use crate::kernels::random;
 use crate::ops;
 use crate::tensor::{Array, Storage, Tensor, TensorSpec};
+use opgrid_array::random;
 
 /// The fallback of a backend: runs the operator's CPU kernel on copies of what lies in the device's memory, and counts
 /// each time as [`SlowPath::CPU_COPY`]. Tensors of no dimension that are on the CPU go along as they are.
@@ -28,10 +28,10 @@ use crate::tensor::{Array, Storage, Tensor, TensorSpec};
 ///
 /// ```
 /// use opgrid_core::{BackendComponent, Dispatcher, Kernel, SlowPath};
-/// use opgrid_tensor::families::through_cpu;
+/// use opgrid::families::through_cpu;
 ///
 /// let dispatcher = Dispatcher::new();
-/// let _operators = opgrid_tensor::register(&dispatcher)?;
+/// let _operators = opgrid::register(&dispatcher)?;
 /// let backend = BackendComponent::register("Abacus")?;
 /// let mut everything = dispatcher.implementations("_", backend.key());
 /// everything.fallback(Kernel::boxed(through_cpu));
@@ -39,7 +39,7 @@ use crate::tensor::{Array, Storage, Tensor, TensorSpec};
 ///
 /// let (size, device) = (&[2, 2][..], Some("abacus".parse()?));
 /// // Nothing can make memory of this device: the CPU has made the zeros, `empty` for the way back is missing.
-/// let error = dispatcher.call(opgrid_tensor::ops::Zeros, (size, None, None, device, None)).unwrap_err();
+/// let error = dispatcher.call(opgrid::ops::Zeros, (size, None, None, device, None)).unwrap_err();
 /// assert!(error.message().contains("through the CPU"), "{error}");
 /// assert!(dispatcher.stats().of(SlowPath::CPU_COPY, "aten::empty.memory_format") > 0);
 /// # Ok::<(), opgrid_core::Error>(())

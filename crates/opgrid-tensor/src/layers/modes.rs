@@ -9,7 +9,7 @@
 //! use std::sync::{Arc, Mutex};
 //!
 //! use opgrid_core::{BoxedCall, Dispatcher, Result};
-//! use opgrid_tensor::{Tensor, layers::modes};
+//! use opgrid::{Tensor, layers::modes};
 //!
 //! /// Writes down which operators are called.
 //! #[derive(Default)]
@@ -23,7 +23,7 @@
 //! }
 //!
 //! let dispatcher = Dispatcher::new();
-//! let _operators = opgrid_tensor::register(&dispatcher)?;
+//! let _operators = opgrid::register(&dispatcher)?;
 //! let _layer = modes::install(&dispatcher)?;
 //! let log = Arc::new(Log::default());
 //! dispatcher.within(|| {

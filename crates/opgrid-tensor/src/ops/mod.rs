@@ -1,11 +1,8 @@
-//! The operators, in groups, one file for each family; to add one, write its file and its line in the list below.
+//! The declarations of operators, in groups: schemas, doc comments and methods of [`Tensor`](crate::Tensor).
 //!
-//! A file declares overloads with [`operator!`](macro@opgrid_core::operator), registers their kernels and gives samples of them in its
-//! module `samples`, which is compiled with the feature of that name. Its header gives the formula, shapes, dtypes, aliasing, errors and source. The slope of an operator, where torch has an
-//! operator for it, has a file of its own: `sigmoid_backward`. What the operators of a kind share stands in `kinds/`.
-
-mod kinds;
-mod prelude;
+//! What an operator does stands in a crate above, in the file that its declaration names: `pointwise { add { … } }` is registered by
+//! `pointwise/add.rs` of `opgrid-operators-pointwise`. The linker brings both together, so that a program has the operators that
+//! it names, and layers and networks depend on declarations alone (design 0033).
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,537 +11,144 @@ use std::sync::{Mutex, PoisonError};
 use opgrid_core::schema::OperatorName;
 use opgrid_core::{Dispatcher, ErrorKind, OnDemand, Registration, Result};
 
-/// Declares the modules, re-exports their overloads and lists their registrations.
-///
-/// `operators! { pointwise { add, mul } }` expands to `pub mod pointwise { pub mod add; pub mod mul; }`, whose files are
-/// `pointwise/add.rs` and `pointwise/mul.rs`, to `pub use pointwise::add::*;` and the same for `mul`, to a list `GROUPS` of the
-/// [`OnDemand`] group of each file, and to a function `sample_all` that collects the samples of each, with the
-/// feature `samples`.
-macro_rules! operators {
-    ($($(#[$about:meta])* $group:ident { $($name:ident),* $(,)? })*) => {
-        $(
-            $(#[$about])*
-            pub mod $group {
-                $(pub mod $name;)*
-            }
-            $(pub use $group::$name::*;)*
-        )*
-
-        static GROUPS: &[&OnDemand] = &[$($(&$group::$name::OPERATORS,)*)*];
-
-        #[cfg(feature = "samples")]
-        fn sample_all(samples: &mut crate::samples::Samples) {
-            $($(samples.collect($group::$name::samples::collect);)*)*
-        }
+/// The linker symbol under which a crate above this one gives the registration of an operator file. It has the version, so that two
+/// versions of opgrid in one program keep apart, and a crate of another version is an error of the linker.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __registration_symbol {
+    ($group:ident, $name:ident) => {
+        concat!(
+            "opgrid-operators-",
+            env!("CARGO_PKG_VERSION"),
+            "::",
+            stringify!($group),
+            "::",
+            stringify!($name)
+        )
     };
 }
 
-operators! {
-    /// Computes each element from the elements at its place.
-    pointwise {
-        abs,
-        acos,
-        acosh,
-        add,
-        addcdiv,
-        addcmul,
-        asin,
-        asinh,
-        atan,
-        atan2,
-        atanh,
-        bitwise_and,
-        bitwise_left_shift,
-        bitwise_not,
-        bitwise_or,
-        bitwise_right_shift,
-        bitwise_xor,
-        ceil,
-        clamp,
-        clamp_max,
-        clamp_min,
-        copysign,
-        cos,
-        cosh,
-        deg2rad,
-        digamma,
-        div,
-        div_mode,
-        erf,
-        erfc,
-        erfinv,
-        exp,
-        exp2,
-        expm1,
-        float_power,
-        floor,
-        floor_divide,
-        fmax,
-        fmin,
-        fmod,
-        frac,
-        gcd,
-        heaviside,
-        hypot,
-        isfinite,
-        isinf,
-        isnan,
-        isneginf,
-        isposinf,
-        lcm,
-        ldexp,
-        lerp,
-        lgamma,
-        log,
-        log10,
-        log1p,
-        log2,
-        logaddexp,
-        logaddexp2,
-        logical_and,
-        logical_not,
-        logical_or,
-        logical_xor,
-        logit,
-        maximum,
-        minimum,
-        mul,
-        nan_to_num,
-        neg,
-        nextafter,
-        positive,
-        pow,
-        rad2deg,
-        reciprocal,
-        relu,
-        remainder,
-        round,
-        round_decimals,
-        rsqrt,
-        rsub,
-        sgn,
-        sigmoid,
-        sigmoid_backward,
-        sign,
-        signbit,
-        sin,
-        sinc,
-        sinh,
-        sqrt,
-        square,
-        sub,
-        tan,
-        tanh,
-        tanh_backward,
-        trunc,
-        where_self,
-        xlogy,
-    }
+/// Declares the overloads of a group: a module for each operator file, whose registration is linked from the crate above.
+///
+/// `declarations! { pointwise { add { pub AddTensor = "…", method; } } }` expands to `pub mod add` with the overloads and their
+/// group `OPERATORS`, whose `register` is the function that the list of the implementing crate, `operators! { pointwise { add } }`,
+/// exports; to `overloads`, a module of all of them; and to `GROUPS`. What `register` defines by schema texts is named behind
+/// the file, as in `sizes ("aten::sym_is_contiguous") { … }`.
+macro_rules! declarations {
+    ($group:ident { $($name:ident $(($($other:tt),+))? { $($operators:tt)* })* }) => {
+        $(
+            #[doc = concat!("The overloads of `", stringify!($group), "/", stringify!($name), ".rs`.")]
+            pub mod $name {
+                use opgrid_core::{Library, operator};
 
-    /// Compares elements, or whole tensors.
-    comparisons {
-        allclose,
-        eq,
-        equal,
-        ge,
-        gt,
-        isclose,
-        le,
-        lt,
-        ne,
-    }
+                use crate::tensor::Tensor;
 
-    /// Makes one element of many.
-    reductions {
-        all,
-        amax,
-        amin,
-        aminmax,
-        any,
-        argmax,
-        argmin,
-        count_nonzero,
-        cov,
-        linalg_vector_norm,
-        logsumexp,
-        max,
-        mean,
-        min,
-        nanmean,
-        nansum,
-        norm,
-        prod,
-        std,
-        std_mean,
-        sum,
-        var,
-        var_mean,
-    }
+                // SAFETY: `opgrid_kinds::operators!` alone exports a function under this name, with the version in it and this
+                // signature.
+                #[allow(unsafe_code)]
+                unsafe extern "Rust" {
+                    #[link_name = crate::__registration_symbol!($group, $name)]
+                    safe fn register(library: &mut Library);
+                }
 
-    /// Joins each element with all before it along a dimension.
-    scans {
-        cummax,
-        cummin,
-        cumprod,
-        cumsum,
-        diff,
-        logcumsumexp,
-    }
+                operator! {
+                    home = crate::ops::home_of(register $($(, $other)+)?);
+                    $($operators)*
+                }
+            }
+        )*
 
-    /// Divides exponentials by their sum.
-    softmaxes {
-        log_softmax,
-        softmax,
-    }
+        /// All overloads of the group.
+        pub(super) mod overloads {
+            $(pub use super::$name::*;)*
+        }
+        #[allow(unused_imports, reason = "methods name some")]
+        use overloads::*;
 
-    /// Puts elements in order, or looks for them where they are so.
-    sorting {
-        argsort,
-        bincount,
-        bucketize,
-        histc,
-        isin,
-        kthvalue,
-        median,
-        mode,
-        msort,
-        nanmedian,
-        nonzero,
-        searchsorted,
-        sort,
-        topk,
-        unique,
-        unique_consecutive,
-        unique_dim,
-    }
-
-    /// Multiplies matrices.
-    products {
-        addbmm,
-        addmm,
-        addmv,
-        addr,
-        baddbmm,
-        bilinear,
-        bmm,
-        dot,
-        einsum,
-        inner,
-        kron,
-        linalg_cross,
-        linalg_matmul,
-        linalg_multi_dot,
-        linear,
-        matmul,
-        matrix_power,
-        mm,
-        mv,
-        outer,
-        tensordot,
-    }
-
-    /// Gives other sizes and strides to the same memory.
-    views {
-        alias,
-        as_strided,
-        atleast,
-        broadcast_tensors,
-        diagonal,
-        expand,
-        flatten,
-        matrix_transpose,
-        meshgrid,
-        movedim,
-        narrow,
-        permute,
-        reshape,
-        resize,
-        select,
-        set,
-        slice,
-        split,
-        squeeze,
-        tensor_split,
-        transpose,
-        unbind,
-        unflatten,
-        unfold,
-        unsqueeze,
-        view,
-        view_dtype,
-    }
-
-    /// Makes tensors from sizes and options.
-    factories {
-        arange,
-        empty,
-        empty_like,
-        empty_strided,
-        eye,
-        full,
-        full_like,
-        linspace,
-        logspace,
-        new_empty,
-        new_full,
-        ones,
-        scalar_tensor,
-        tril_indices,
-        zeros,
-    }
-
-    /// Draws random numbers.
-    random {
-        bernoulli,
-        cauchy,
-        dropout,
-        exponential,
-        geometric,
-        log_normal,
-        multinomial,
-        normal,
-        normal_of_tensors,
-        rand,
-        rand_like,
-        randint,
-        randint_like,
-        randn,
-        randn_like,
-        random_integers,
-        randperm,
-        uniform,
-    }
-
-    /// Copies elements, between tensors or from and to numbers.
-    copies {
-        clone,
-        contiguous,
-        copy,
-        fill,
-        local_scalar_dense,
-        pin_memory,
-        to,
-        to_copy,
-    }
-
-    /// Reads or writes the elements that indices or masks choose.
-    indexing {
-        argwhere,
-        combinations,
-        diag,
-        flip,
-        gather,
-        index,
-        index_add,
-        index_copy,
-        index_fill,
-        index_put,
-        index_reduce,
-        index_select,
-        masked_fill,
-        masked_scatter,
-        masked_select,
-        one_hot,
-        put,
-        repeat,
-        repeat_interleave,
-        roll,
-        rot90,
-        scatter,
-        scatter_add,
-        scatter_reduce,
-        take,
-        take_along_dim,
-        trace,
-        tril,
-        view_scatter,
-    }
-
-    /// Puts tensors together.
-    joining {
-        block_diag,
-        cartesian_prod,
-        cat,
-        hstack,
-        stack,
-        vander,
-    }
-
-    /// Activation functions of networks, and their slopes.
-    activations {
-        celu,
-        elu,
-        elu_backward,
-        gelu,
-        gelu_backward,
-        glu,
-        hardshrink,
-        hardsigmoid,
-        hardswish,
-        hardtanh,
-        hardtanh_backward,
-        leaky_relu,
-        leaky_relu_backward,
-        log_sigmoid,
-        log_sigmoid_forward,
-        mish,
-        prelu,
-        relu6,
-        selu,
-        silu,
-        silu_backward,
-        softplus,
-        softplus_backward,
-        softshrink,
-        threshold,
-        threshold_backward,
-    }
-
-    /// Takes complex numbers apart and puts them together.
-    complex {
-        angle,
-        complex_tensor,
-        conj,
-        conj_physical,
-        conj_physical_kernel,
-        imag,
-        polar,
-        real,
-        resolve_conj,
-        view_as_complex,
-        view_as_real,
-    }
-
-    /// Says how far predictions are from what they should be.
-    losses {
-        binary_cross_entropy,
-        binary_cross_entropy_with_logits,
-        cosine_similarity,
-        cross_entropy_loss,
-        hinge_embedding_loss,
-        huber_loss,
-        kl_div,
-        l1_loss,
-        margin_ranking_loss,
-        mse_loss,
-        nll_loss,
-        poisson_nll_loss,
-        smooth_l1_loss,
-        soft_margin_loss,
-        triplet_margin_loss,
-    }
-
-    /// Asks what a tensor is like.
-    questions {
-        dtypes,
-        is_nonzero,
-        sizes,
-    }
-
-    /// Puts a frame around tensors.
-    padding {
-        constant,
-        pad,
-        reflection,
-        replication,
-    }
-
-    /// Sums products of filters with the patches of images.
-    convolutions {
-        conv,
-        conv_transpose,
-        convolution,
-        convolution_backward,
-    }
-
-    /// Measures how far points lie from each other.
-    distances {
-        cdist,
-        dist,
-        pairwise_distance,
-        pdist,
-    }
-
-    /// Transforms numbers to frequencies, and back.
-    fourier {
-        fft,
-        fft_c2c,
-        fftfreq,
-        fftn,
-        fftshift,
-        hfft,
-        hfftn,
-    }
-
-    /// Makes one element of those under a window that moves over images.
-    pooling {
-        adaptive_avg_pool,
-        adaptive_max_pool,
-        avg_pool,
-        max_pool,
-    }
-
-    /// Computes images of other sizes, or puts their elements elsewhere.
-    resampling {
-        affine_grid_generator,
-        grid_sampler,
-        im2col,
-        pixel_shuffle,
-        upsample_aa,
-        upsample_bicubic2d,
-        upsample_linear,
-        upsample_nearest,
-    }
-
-    /// Takes averages away from elements and divides by deviations.
-    normalisations {
-        batch_norm,
-        native_batch_norm,
-        native_group_norm,
-        native_group_norm_backward,
-        native_layer_norm,
-        native_layer_norm_backward,
-        rms_norm,
-    }
-
-    /// Adds up values by how well queries fit keys.
-    attention {
-        flash_attention,
-        safe_softmax,
-        scaled_dot_product_attention,
-    }
-
-    /// Goes through sequences step by step.
-    recurrent {
-        gru,
-        lstm,
-        rnn,
-    }
-
-    /// Looks up rows of tables.
-    embeddings {
-        embedding,
-        embedding_bag,
-        embedding_dense_backward,
-        embedding_renorm,
-    }
-    /// Updates parameters by their gradients.
-    optimizers {
-        foreach,
-        fused_adam,
-        fused_sgd,
-    }
+        /// What is registered when one of its operators is needed.
+        pub(super) static GROUPS: &[&opgrid_core::OnDemand] = &[$(&$name::OPERATORS),*];
+    };
 }
 
-/// The differences from torch that come of what operators share.
-#[cfg(feature = "samples")]
-pub(crate) const DIFFERENCES: [&[crate::samples::Difference]; 5] = [
-    crate::samples::departures::result::DIFFERENCES,
-    kinds::pointwise::samples::DIFFERENCES,
-    kinds::factory::samples::DIFFERENCES,
-    kinds::draws::samples::DIFFERENCES,
-    kinds::fourier::samples::DIFFERENCES,
-];
+/// Declares the files of declarations and re-exports their overloads.
+///
+/// `groups! { /// … pointwise, }` expands to `pub mod pointwise;`, to a module `overloads` of all overloads, which is re-exported,
+/// and to the list `GROUPS`.
+macro_rules! groups {
+    ($($(#[$about:meta])* $group:ident),* $(,)?) => {
+        $($(#[$about])* pub mod $group;)*
+
+        /// All overloads, without the modules that hold them: crates that implement operators have modules of the same names.
+        pub mod overloads {
+            $(pub use super::$group::overloads::*;)*
+        }
+        pub use overloads::*;
+
+        /// What is registered when one of its operators is needed: a list for each group.
+        static GROUPS: &[&[&OnDemand]] = &[$($group::GROUPS),*];
+    };
+}
+
+groups! {
+    /// Computes each element from the elements at its place.
+    pointwise,
+    /// Compares elements, or whole tensors.
+    comparisons,
+    /// Makes one element of many.
+    reductions,
+    /// Joins each element with all before it along a dimension.
+    scans,
+    /// Divides exponentials by their sum.
+    softmaxes,
+    /// Puts elements in order, or looks for them where they are so.
+    sorting,
+    /// Multiplies matrices.
+    products,
+    /// Gives other sizes and strides to the same memory.
+    views,
+    /// Makes tensors from sizes and options.
+    factories,
+    /// Draws random numbers.
+    random,
+    /// Copies elements, between tensors or from and to numbers.
+    copies,
+    /// Reads or writes the elements that indices or masks choose.
+    indexing,
+    /// Puts tensors together.
+    joining,
+    /// Activation functions of networks, and their slopes.
+    activations,
+    /// Takes complex numbers apart and puts them together.
+    complex,
+    /// Says how far predictions are from what they should be.
+    losses,
+    /// Asks what a tensor is like.
+    questions,
+    /// Puts a frame around tensors.
+    padding,
+    /// Sums products of filters with the patches of images.
+    convolutions,
+    /// Measures how far points lie from each other.
+    distances,
+    /// Transforms numbers to frequencies, and back.
+    fourier,
+    /// Makes one element of those under a window that moves over images.
+    pooling,
+    /// Computes images of other sizes, or puts their elements elsewhere.
+    resampling,
+    /// Takes averages away from elements and divides by deviations.
+    normalisations,
+    /// Adds up values by how well queries fit keys.
+    attention,
+    /// Goes through sequences step by step.
+    recurrent,
+    /// Looks up rows of tables.
+    embeddings,
+    /// Updates parameters by their gradients.
+    optimizers,
+}
+
+pub use copies::{Conversion, NonBlocking};
 
 /// Gives a dispatcher the operators of this crate, the namespace `aten`; dropping the registration takes them back. Those of a
 /// file are registered when one of them is needed.
@@ -554,16 +158,10 @@ pub(crate) const DIFFERENCES: [&[crate::samples::Difference]; 5] = [
 /// The namespace is taken.
 pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
     let mut library = dispatcher.library("aten");
-    library.on_demand(GROUPS);
+    for group in GROUPS {
+        library.on_demand(group);
+    }
     library.finish()
-}
-
-/// The samples of the operators of this crate, for the suite of `opgrid-testing`: with the feature `samples`.
-#[cfg(feature = "samples")]
-pub fn samples() -> crate::samples::Samples {
-    let mut samples = crate::samples::Samples::new();
-    sample_all(&mut samples);
-    samples
 }
 
 /// Gives the global dispatcher all operators, unless it has them.
@@ -579,7 +177,9 @@ pub fn home() -> Result<()> {
     layers()?;
     ALL.once(|| {
         let mut library = Dispatcher::global().fragment("aten");
-        library.on_demand(GROUPS);
+        for group in GROUPS {
+            library.on_demand(group);
+        }
         match library.finish() {
             Ok(registration) => registration.keep(),
             // Somebody has given them to the global dispatcher himself.

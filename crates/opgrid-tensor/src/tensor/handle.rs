@@ -26,7 +26,7 @@ use opgrid_core::{
 };
 
 use super::array::{Array, Elements, new_storage};
-use super::element::{Bool, Element};
+use super::element::Element;
 use super::geometry::Geometry;
 use super::metadata::Attachments;
 use super::requires_grad::Lineage;
@@ -45,7 +45,7 @@ tensor_type! {
     /// # Examples
     ///
     /// ```
-    /// use opgrid_tensor::Tensor;
+    /// use opgrid::Tensor;
     ///
     /// let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
     /// let y = x.add(&x, 1)?;
@@ -83,7 +83,7 @@ struct More {
 }
 
 /// Arrays by their specs and their storages, which they keep alive.
-type Kept = HashMap<(TensorSpec, usize), AtomicPtr<Array>>;
+pub type Kept = HashMap<(TensorSpec, usize), AtomicPtr<Array>>;
 
 enum Content {
     Array(Array),
@@ -227,22 +227,12 @@ impl Record {
         match (self.later(), &self.content) {
             (Some(array), _) | (None, Content::Array(array)) => Ok(array),
             (None, Content::Number(value)) => {
-                self.replace(ptr::null_mut(), array_of(*value)?);
+                self.replace(ptr::null_mut(), Array::from_number(*value)?);
                 Ok(self.later().expect("this thread or a faster one has put an array there"))
             }
             (None, Content::Wrapper(wrapper)) => Err(no_memory(&***wrapper)),
             (None, Content::Undefined) => Err(undefined()),
         }
-    }
-}
-
-/// The array of one element that a number stands for.
-fn array_of(value: Scalar) -> Result<Array> {
-    match value {
-        Scalar::Int(value) => Array::from_slice(&[value], &[]),
-        Scalar::Float(value) => Array::from_slice(&[value], &[]),
-        Scalar::Bool(value) => Array::from_slice(&[Bool::from(value)], &[]),
-        Scalar::Complex(value) => Array::from_slice(&[value], &[]),
     }
 }
 
@@ -345,10 +335,12 @@ impl Tensor {
     /// The same of a spec that is copied once, from where it lies to where it stays: what was just written in parts would be
     /// read as a whole to be moved, for which the processor waits.
     #[inline]
-    pub(crate) fn allocate_like(spec: &TensorSpec) -> Result<Self> {
+    pub fn allocate_like(spec: &TensorSpec) -> Result<Self> {
         let storage = new_storage(spec)?;
         let keys = keys_of(spec.dtype(), spec.device())?;
-        Ok(Self(AnyTensor::with(keys, || Record::new(Content::Array(Array::of(spec.clone(), storage))))))
+        // SAFETY: the storage was allocated for the spec above.
+        let array = || unsafe { Array::allocated(spec.clone(), storage) };
+        Ok(Self(AnyTensor::with(keys, || Record::new(Content::Array(array())))))
     }
 
     /// As [`allocate`](Self::allocate), row-major. Sizes and strides of a small CPU tensor are written where they stay, as
@@ -358,7 +350,7 @@ impl Tensor {
     ///
     /// As [`allocate`](Self::allocate); those of [`Geometry::contiguous`].
     #[inline]
-    pub(crate) fn allocate_contiguous(sizes: &[i64], dtype: DType, device: Device) -> Result<Self> {
+    pub fn allocate_contiguous(sizes: &[i64], dtype: DType, device: Device) -> Result<Self> {
         if device == Device::CPU
             && !dtype.is_quantized()
             && let Some(bytes) = Geometry::bytes_of_few(sizes, dtype.size_in_bytes())
@@ -367,11 +359,13 @@ impl Tensor {
             // On the CPU, as was just asked: a constant, which is written where it stays.
             let of_one = move || {
                 let spec = TensorSpec::of_one(dtype, Device::CPU);
-                Record::new(Content::Array(Array::of(spec, storage)))
+                // SAFETY: nobody reads it before it gets, in the lines below, the sizes that the storage was allocated for.
+                Record::new(Content::Array(unsafe { Array::allocated(spec, storage) }))
             };
             let mut new = Self(AnyTensor::with(cpu_keys(), of_one));
             if let Some(Record { content: Content::Array(array), .. }) = new.0.data_mut() {
-                array.become_contiguous(sizes)?;
+                // SAFETY: the storage was allocated with the bytes of these sizes, as `bytes_of_few` counted them.
+                unsafe { array.become_contiguous(sizes)? };
                 return Ok(new);
             }
         }
@@ -444,7 +438,7 @@ impl Tensor {
 
     /// Begins to count from here, for a result that a kernel has made and nobody else knows of.
     #[inline]
-    pub(crate) fn restart_version(&self) {
+    pub fn restart_version(&self) {
         if let Some(array) = self.first_array() {
             array.storage().restart_version();
         }
@@ -490,7 +484,7 @@ impl Tensor {
     /// # Errors
     ///
     /// As [`view_as`](Self::view_as).
-    pub(crate) fn bare_view(&self, geometry: Geometry) -> Result<Self> {
+    pub fn bare_view(&self, geometry: Geometry) -> Result<Self> {
         Ok(Self::new(self.unmarked_keys(), Content::Array(self.array()?.view(geometry)?)))
     }
 
@@ -499,7 +493,7 @@ impl Tensor {
     /// # Errors
     ///
     /// A spec that leads beyond the storage, or whose device is another kind; a tensor without a storage.
-    pub(crate) fn view_with(&self, spec: TensorSpec) -> Result<Self> {
+    pub fn view_with(&self, spec: TensorSpec) -> Result<Self> {
         let array = Array::new(spec, self.array()?.storage().clone())?;
         Ok(Self::new(self.unmarked_keys(), Content::Array(array)))
     }
@@ -530,7 +524,7 @@ impl Tensor {
 
     /// What this tensor is like, if it has elements and is no number in a tensor's place.
     #[inline]
-    pub(crate) fn array_spec(&self) -> Option<&TensorSpec> {
+    pub fn array_spec(&self) -> Option<&TensorSpec> {
         let record = self.record();
         matches!(record.content, Content::Array(_)).then(|| record.spec())
     }
@@ -552,7 +546,7 @@ impl Tensor {
 
     /// The value of a number that has no array yet. Once it has one, that may be written, and only it counts.
     #[inline]
-    pub(crate) fn bare_number(&self) -> Option<&Scalar> {
+    pub fn bare_number(&self) -> Option<&Scalar> {
         match &self.record().content {
             Content::Number(value) if self.record().later().is_none() => Some(value),
             _ => None,
@@ -581,7 +575,7 @@ impl Tensor {
 
     /// The same without a question; that of sizes `[0]` for an undefined tensor.
     #[inline]
-    pub(crate) fn known_spec(&self) -> &TensorSpec {
+    pub fn known_spec(&self) -> &TensorSpec {
         self.record().spec()
     }
 
@@ -651,7 +645,7 @@ impl Tensor {
     /// # Examples
     ///
     /// ```
-    /// use opgrid_tensor::Tensor;
+    /// use opgrid::Tensor;
     ///
     /// let x = Tensor::from_slice(&[3.0f32, 4.0], &[2])?;
     /// let norm: f32 = x.elements::<f32>()?.iter().map(|x| x * x).sum();

@@ -52,7 +52,7 @@ impl Tensor {
     /// ```
     /// use std::sync::Arc;
     ///
-    /// use opgrid_tensor::Tensor;
+    /// use opgrid::Tensor;
     ///
     /// struct Name(&'static str);
     ///
@@ -86,7 +86,7 @@ impl Tensor {
     /// # Examples
     ///
     /// ```
-    /// use opgrid_tensor::Tensor;
+    /// use opgrid::Tensor;
     ///
     /// struct Name(&'static str);
     ///
@@ -108,7 +108,7 @@ impl Tensor {
     }
 
     /// Whether somebody may keep something with this tensor.
-    pub(crate) fn may_have_metadata(&self) -> bool {
+    pub fn may_have_metadata(&self) -> bool {
         self.attachments().is_some()
     }
 }

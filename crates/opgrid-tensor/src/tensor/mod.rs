@@ -1,51 +1,27 @@
-//! What a tensor is made of: geometry, element type, memory; and how it is printed.
+//! The tensor that operators take and give, beside what [`opgrid_array`] makes it of.
 
-pub mod allocator;
-pub mod array;
-pub mod choose;
-pub mod element;
-mod float8;
-pub mod geometry;
-mod half_bits;
 pub mod handle;
-pub mod limits;
 mod metadata;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 pub mod nested;
-mod overlap;
-pub mod print;
-pub mod promote;
+mod operand;
 mod requires_grad;
-pub mod spec;
-pub mod storage;
-pub mod views;
+pub mod result_type;
 mod wrapper;
 
-/// What is held while the process forks.
-pub(crate) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
-    allocator::hold_at_fork(held);
-    storage::hold_at_fork(held);
-}
-
-pub use allocator::{Allocator, CountingAllocator, CpuAllocator, FailingAllocator};
-pub use array::{Array, Elements};
-pub use element::{Bool, Element, Math, Number};
-pub use float8::{F8E4M3, F8E5M2};
-pub use geometry::{Dims, Geometry, broadcast};
 pub use handle::Tensor;
-pub use limits::{FloatLimits, IntegerLimits, finfo, iinfo};
-pub use nested::Nested;
-pub use print::{PrintOptions, print_options, set_print_options, with_print_options};
-pub use promote::{
-    can_cast, complex_of, default_dtype, inexact, part_of, promote_types, result_type, set_default_dtype,
+pub use operand::{check_apart, check_beside};
+pub use opgrid_array::{
+    Allocation, Allocator, Array, Bool, Complex, CountingAllocator, CpuAllocator, DeviceMemory, Dims,
+    Element, Elements, F8E4M3, F8E5M2, FailingAllocator, FloatLimits, Geometry, IntegerLimits, Math, Nested,
+    Number, OwnedReadGuard, OwnedWriteGuard, PrintOptions, ReadGuard, Statistics, Storage, TensorSpec,
+    WriteGuard, allocator, array, bf16, broadcast, cache_statistics, can_cast, choose, complex_of,
+    default_dtype, element, f16, finfo, geometry, iinfo, inexact, limits, part_of, print, print_options,
+    promote, promote_types, set_cache_limit, set_default_dtype, set_print_options, spec, storage, trim,
+    views, with_print_options,
 };
 pub(crate) use requires_grad::Sharing;
 pub use requires_grad::requires_grad_key;
-pub use spec::TensorSpec;
-pub(crate) use storage::Thread;
-pub use storage::{
-    Allocation, DeviceMemory, OwnedReadGuard, OwnedWriteGuard, ReadGuard, Statistics, Storage, WriteGuard,
-    cache_statistics, set_cache_limit, trim,
-};
+pub use result_type::result_type;
 pub use wrapper::Wrapper;

@@ -47,7 +47,7 @@ impl Tensor {
     ///
     /// ```
     /// let columns = ndarray::arr2(&[[1.0f32, 2.0], [3.0, 4.0]]).reversed_axes();
-    /// let x = opgrid_tensor::Tensor::from_ndarray(&columns)?;
+    /// let x = opgrid::Tensor::from_ndarray(&columns)?;
     /// assert_eq!(x.to_vec::<f32>()?, [1.0, 3.0, 2.0, 4.0]);
     /// assert_eq!(x.to_ndarray::<f32>()?, columns.into_dyn());
     /// # Ok::<(), opgrid_core::Error>(())

@@ -143,7 +143,7 @@ impl Tensor {
 
     /// The same view, which knows what it was taken of.
     #[inline]
-    pub(crate) fn taken_of(self, base: &Self) -> Self {
+    pub fn taken_of(self, base: &Self) -> Self {
         if IS_IN_USE.load(Ordering::Relaxed) {
             self.remember_base(base, Sharing::Recorded);
         }
@@ -160,7 +160,7 @@ impl Tensor {
     }
 
     /// The same bytes as another dtype, which no gradient passes.
-    pub(crate) fn reinterpreted_from(self, base: &Self) -> Self {
+    pub fn reinterpreted_from(self, base: &Self) -> Self {
         if IS_IN_USE.load(Ordering::Relaxed) {
             self.remember_base(base, Sharing::Reinterpreted);
         }

@@ -19,7 +19,7 @@ use crate::error::argument;
 ///
 /// ```
 /// use opgrid_core::{DType, Device, DispatchKey};
-/// use opgrid_tensor::{Tensor, TensorSpec, tensor::Wrapper};
+/// use opgrid::{Tensor, TensorSpec, tensor::Wrapper};
 ///
 /// struct Twice(Tensor);
 ///

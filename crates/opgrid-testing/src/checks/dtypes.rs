@@ -1,9 +1,9 @@
 //! Dtypes that are not declared are refused.
 
 use opgrid_core::{DType, OperatorHandle};
-use opgrid_tensor::samples::{ANY, Sample};
+use opgrid_samples::{ANY, Sample};
 
-use super::{Fault, Verdict};
+use crate::fault::{Fault, Verdict};
 use crate::memory::Memory;
 use crate::subject::Subject;
 use crate::target::is_panic;

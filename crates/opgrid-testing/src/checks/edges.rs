@@ -1,9 +1,10 @@
 //! Tensors without elements and without dimensions.
 
 use opgrid_core::DType;
-use opgrid_tensor::samples::{Given, Plain, Sample};
+use opgrid_samples::{Given, Plain, Sample};
 
-use super::{Fault, Verdict, reference};
+use super::reference;
+use crate::fault::{Fault, Verdict};
 use crate::subject::{Case, Subject};
 
 /// Whether a tensor is of a kind.

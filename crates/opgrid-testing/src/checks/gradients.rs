@@ -5,14 +5,14 @@
 
 use opgrid_core::schema::Argument;
 use opgrid_core::{DType, Device, ErrorKind, List, Result, Scalar, TensorType, Value};
+use opgrid_samples::{Given, Plain, Sample};
 use opgrid_tensor::layers::autograd::{
     self, CheckOptions, Derivative, enable_grad, gradcheck, gradgradcheck,
 };
-use opgrid_tensor::samples::{Given, Plain, Sample};
 use opgrid_tensor::{Complex, Tensor, manual_seed, ops};
 
-use super::random::is_random;
-use super::{Fault, Verdict};
+use crate::draws::is_random;
+use crate::fault::{Fault, Verdict};
 use crate::memory::Memory;
 use crate::subject::{Case, tensors};
 use crate::target::guarded;

@@ -1,12 +1,12 @@
 //! The overload that writes its first argument writes there what the functional one gives, or refuses.
 
 use opgrid_core::{TensorType, Value};
+use opgrid_samples::{Expected, Given, Plain};
 use opgrid_tensor::Tensor;
-use opgrid_tensor::samples::{Expected, Given, Plain};
 use opgrid_tensor::tensor::can_cast;
 
-use super::{Fault, Verdict};
 use crate::agreement;
+use crate::fault::{Fault, Verdict};
 use crate::memory::Memory;
 use crate::subject::Case;
 use crate::target::is_panic;

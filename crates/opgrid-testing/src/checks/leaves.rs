@@ -2,12 +2,12 @@
 
 use opgrid_core::schema::Argument;
 use opgrid_core::{DType, Device, ErrorKind, Result};
+use opgrid_samples::{Given, Plain, Sample};
 use opgrid_tensor::layers::autograd::{self, BackwardOptions, enable_grad};
-use opgrid_tensor::samples::{Given, Plain, Sample};
 use opgrid_tensor::{Geometry, Tensor};
 
 use super::gradients::{call_with, has_gradients, with_leaves};
-use super::{Fault, Verdict};
+use crate::fault::{Fault, Verdict};
 use crate::memory::Memory;
 use crate::subject::Case;
 use crate::target::{guarded, is_panic};

@@ -3,7 +3,7 @@
 use opgrid_core::{Device, Value};
 use opgrid_tensor::Tensor;
 
-use super::{Fault, Verdict};
+use crate::fault::{Fault, Verdict};
 use crate::memory::Memory;
 use crate::subject::{Case, tensors};
 use crate::target::{Target, is_panic};

@@ -7,7 +7,7 @@ mod in_place;
 mod leaves;
 mod meta;
 mod output;
-pub(crate) mod random;
+mod random;
 mod reference;
 mod refusals;
 mod strides;
@@ -16,8 +16,9 @@ mod views;
 
 use std::fmt;
 
-use opgrid_core::{DType, Error};
+use opgrid_core::DType;
 
+use crate::fault::Verdict;
 use crate::subject::{Case, Subject};
 
 /// What is checked.
@@ -133,48 +134,5 @@ impl Check {
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-/// How a check went.
-pub(crate) type Verdict = Result<(), Fault>;
-
-/// Why a check was not passed.
-#[derive(Clone, Debug)]
-pub(crate) enum Fault {
-    /// Something else came out.
-    Wrong {
-        /// Which overload or layout, where it is not clear from the check.
-        subject: Option<String>,
-        found: String,
-        expected: String,
-    },
-    /// It could not be checked.
-    Skipped(String),
-}
-
-impl Fault {
-    pub(crate) fn wrong(found: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self::Wrong { subject: None, found: found.into(), expected: expected.into() }
-    }
-
-    /// A call that should have succeeded.
-    pub(crate) fn error(error: Error) -> Self {
-        Self::wrong(format!("the error \"{error}\""), "a result")
-    }
-
-    pub(crate) fn skipped(reason: impl Into<String>) -> Self {
-        Self::Skipped(reason.into())
-    }
-
-    /// The same with what it is about.
-    pub(crate) fn of(self, about: impl fmt::Display) -> Self {
-        match self {
-            Self::Wrong { subject, found, expected } => {
-                let subject = subject.map_or(about.to_string(), |inner| format!("{about}, {inner}"));
-                Self::Wrong { subject: Some(subject), found, expected }
-            }
-            skipped => skipped,
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! The result is that of the plain reference.
 
-use super::{Fault, Verdict};
 use crate::agreement;
+use crate::fault::{Fault, Verdict};
 use crate::memory::Memory;
 use crate::subject::Case;
 

@@ -1,9 +1,9 @@
 //! What the samples declare as an error is one, on meta tensors too, and says what is declared.
 
 use opgrid_core::Device;
-use opgrid_tensor::samples::Refusal;
+use opgrid_samples::Refusal;
 
-use super::{Fault, Verdict};
+use crate::fault::{Fault, Verdict};
 use crate::memory::Memory;
 use crate::subject::Subject;
 use crate::target::{Target, is_panic};

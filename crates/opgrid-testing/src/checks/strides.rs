@@ -1,9 +1,9 @@
 //! Inputs in another order in memory, with gaps, offsets and repeated elements, give the result of the reference.
 
-use opgrid_tensor::samples::Sample;
+use opgrid_samples::Sample;
 
-use super::{Fault, Verdict};
 use crate::agreement;
+use crate::fault::{Fault, Verdict};
 use crate::memory::Memory;
 use crate::subject::Case;
 

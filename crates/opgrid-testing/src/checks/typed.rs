@@ -1,11 +1,11 @@
 //! A typed call gives what a boxed one gives.
 
+use opgrid_samples::Expected;
 use opgrid_tensor::Tensor;
-use opgrid_tensor::samples::Expected;
 
-use super::random::is_random;
-use super::{Fault, Verdict};
 use crate::agreement;
+use crate::draws::is_random;
+use crate::fault::{Fault, Verdict};
 use crate::memory::Memory;
 use crate::subject::{Case, tensors};
 

@@ -1,12 +1,12 @@
 //! A view shares the memory of what it is a view of, and what is written to it is in the graph of that.
 
 use opgrid_core::{DType, Device, ErrorKind, Result, Scalar, TensorType, Value};
+use opgrid_samples::{Given, Plain};
 use opgrid_tensor::layers::autograd::{self, BackwardOptions, enable_grad};
-use opgrid_tensor::samples::{Given, Plain};
 use opgrid_tensor::{Complex, Storage, Tensor, ops};
 
 use super::gradients::{has_gradients, smooth};
-use super::{Fault, Verdict};
+use crate::fault::{Fault, Verdict};
 use crate::memory::Memory;
 use crate::subject::{Case, tensors};
 use crate::target::guarded;

@@ -1,21 +1,61 @@
-//! A copy of the tree that builds are measured in: edits one operator's loop, and adds families of operators.
+//! A copy of the tree that builds are measured in: edits an operator or a loop, and adds families of operators.
 
 use crate::failure::Failure;
 use crate::workspace::Workspace;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Where the group lies that families are added to, and the list of all.
-const GROUP: &str = "crates/opgrid-tensor/src/ops/pointwise";
-const LIST: &str = "crates/opgrid-tensor/src/ops/mod.rs";
-/// The beginning of the group in the list.
+/// The group that families are added to: its folder, the list of its crate, and its declarations.
+const GROUP: &str = "crates/opgrid-operators-pointwise/src/pointwise";
+const LIST: &str = "crates/opgrid-operators-pointwise/src/lib.rs";
+const DECLARATIONS: &str = "crates/opgrid-tensor/src/ops/pointwise.rs";
+/// The beginning of the group, in both.
 const BEGINNING: &str = "\n    pointwise {\n";
 
-/// The operator that is edited, and its loop as it stands there.
-const EDITED: &str = "crates/opgrid-tensor/src/ops/pointwise/exp.rs";
-const LOOP: &str = "unary_by::<T, T>(out, input, math::Exponential)";
-/// What edits compute before it, one after the other; so that no edit gives what the one before it gave.
-const BEFORE: [&str; 4] = ["sqrt", "log", "tanh", "exp"];
+/// What edits put behind an operand, once more each time: code that is new to the compiler, but computes the same, so that tests
+/// of an edited operator pass.
+const MORE: &str = ".minus(Math::<T>::ZERO)";
+/// How often at most; then edits begin anew.
+const MOST: usize = 4;
+
+/// A place that is edited.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    file: &'static str,
+    original: &'static str,
+    /// The original in pieces, between which [`MORE`] stands.
+    pieces: [&'static str; 2],
+}
+
+/// What one operator computes.
+pub const OPERATOR: Place = Place {
+    file: "crates/opgrid-operators-pointwise/src/pointwise/exp.rs",
+    original: "unary_by::<T, T>(out, input, math::Exponential)",
+    pieces: ["unary::<T, T>(out, input, |x| Inexact::exp(x", "))"],
+};
+
+/// A loop over arrays.
+pub const LOOP: Place = Place {
+    file: "crates/opgrid-kernels/src/softmax.rs",
+    original: "weight.over(sum)",
+    pieces: ["weight", ".over(sum)"],
+};
+
+impl Place {
+    /// What stands there after edit number `edit`.
+    fn after(&self, edit: usize) -> String {
+        let [before, behind] = self.pieces;
+        format!("{before}{}{behind}", MORE.repeat(edit % MOST + 1))
+    }
+
+    fn edited(&self, text: &str, edit: usize) -> Result<String, Failure> {
+        replaced(&self.unedited(text), self.file, self.original, &self.after(edit))
+    }
+
+    fn unedited(&self, text: &str) -> String {
+        (0..MOST).fold(text.to_owned(), |text, edit| text.replace(&self.after(edit), self.original))
+    }
+}
 
 /// A family that others are made after. Everything that names the operator is replaced.
 struct Model {
@@ -28,14 +68,14 @@ struct Model {
 }
 
 const UNARY: Model = Model {
-    file: "crates/opgrid-tensor/src/ops/pointwise/exp.rs",
+    file: OPERATOR.file,
     overload: "Exp",
-    shared: LOOP,
+    shared: OPERATOR.original,
     own: "unary::<T, T>(out, input, |x| Inexact::exp(x))",
 };
 
 const BINARY: Model = Model {
-    file: "crates/opgrid-tensor/src/ops/pointwise/maximum.rs",
+    file: "crates/opgrid-operators-pointwise/src/pointwise/maximum.rs",
     overload: "Maximum",
     shared: "Math::<T>::larger)",
     own: "|a, b| Math::<T>::larger(a, b))",
@@ -91,15 +131,14 @@ impl Copy {
         removed.map_err(|error| Failure::new(format!("cannot empty the target folder: {error}")))
     }
 
-    /// Lets the loop of one operator compute something else than before.
+    /// Lets a place say something else than before.
     ///
     /// # Errors
-    /// The operator's file is another one than this expects.
-    pub fn edit(&mut self) -> Result<(), Failure> {
-        let original = self.read(EDITED)?;
-        let edited = edited(&original, self.edits)?;
+    /// The file is another one than this expects.
+    pub fn edit(&mut self, place: Place) -> Result<(), Failure> {
+        let edited = place.edited(&self.read(place.file)?, self.edits)?;
         self.edits += 1;
-        self.write(EDITED, &edited)
+        self.write(place.file, &edited)
     }
 
     /// Adds as many families, two unary ones for each binary one.
@@ -107,30 +146,39 @@ impl Copy {
     /// # Errors
     /// The operators that they are made after are others than this expects.
     pub fn add_families(&self, count: usize) -> Result<(), Failure> {
-        let unary = self.original(&UNARY)?;
-        let binary = self.original(&BINARY)?;
+        let texts = [OPERATOR.unedited(&self.read(UNARY.file)?), self.read(BINARY.file)?];
         for number in 0..count {
-            let (model, text) = if number % 3 == 2 { (&BINARY, &binary) } else { (&UNARY, &unary) };
-            self.write(&format!("{GROUP}/{}.rs", name_of(number)), &family(model, text, number)?)?;
+            let text = family(model(number), &texts[usize::from(is_binary(number))], number)?;
+            self.write(&format!("{GROUP}/{}.rs", name_of(number)), &text)?;
         }
-        let list = self.read(LIST)?;
-        self.write(LIST, &listed(&list, count)?)
+        self.write(LIST, &listed(&self.read(LIST)?, count)?)?;
+        self.write(DECLARATIONS, &declared(&self.read(DECLARATIONS)?, count)?)
     }
 
-    /// Takes the families back out of the list.
+    /// Makes edited files what they were.
     ///
     /// # Errors
-    /// The list cannot be written.
-    pub fn remove_families(&self) -> Result<(), Failure> {
-        let list = self.read(LIST)?;
-        let kept = list.lines().filter(|line| !line.starts_with("        measured_"));
-        self.write(LIST, &(kept.collect::<Vec<_>>().join("\n") + "\n"))
+    /// A file cannot be written.
+    pub fn take_edits_back(&self) -> Result<(), Failure> {
+        [OPERATOR, LOOP].iter().try_for_each(|place| {
+            let text = self.read(place.file)?;
+            self.write(place.file, &place.unedited(&text))
+        })
     }
 
-    /// The text of a model as it was before edits.
-    fn original(&self, model: &Model) -> Result<String, Failure> {
-        let text = self.read(model.file)?;
-        Ok(if model.file == EDITED { unedited(&text) } else { text })
+    /// Takes the families away again.
+    ///
+    /// # Errors
+    /// A list cannot be written, or a file not be removed.
+    pub fn remove_families(&self, count: usize) -> Result<(), Failure> {
+        for number in 0..count {
+            let path = format!("{GROUP}/{}.rs", name_of(number));
+            std::fs::remove_file(self.tree().join(&path))
+                .map_err(|error| Failure::new(format!("cannot remove {path}: {error}")))?;
+        }
+        self.write(LIST, &self.read(LIST)?.replace(&lines(count), ""))?;
+        let text = self.read(DECLARATIONS)?;
+        self.write(DECLARATIONS, &text.replace(&declarations(&text, count)?, ""))
     }
 
     fn read(&self, path: &str) -> Result<String, Failure> {
@@ -153,26 +201,15 @@ impl Drop for Copy {
 
 /// The text with `from` replaced, which has to be there.
 fn replaced(text: &str, file: &str, from: &str, to: &str) -> Result<String, Failure> {
-    if !text.contains(from) {
-        let message = format!(
-            "{file} has no `{from}`, which the figures of builds replace; change xtask/src/bench/build"
-        );
-        return Err(Failure::new(message));
-    }
-    Ok(text.replace(from, to))
+    if text.contains(from) { Ok(text.replace(from, to)) } else { Err(changed(file, from)) }
 }
 
-/// The loop of edit number `edit`.
-fn loop_of(edit: usize) -> String {
-    format!("unary::<T, T>(out, input, |x| Inexact::exp(Inexact::{}(x)))", BEFORE[edit % BEFORE.len()])
-}
-
-fn edited(text: &str, edit: usize) -> Result<String, Failure> {
-    replaced(&unedited(text), EDITED, LOOP, &loop_of(edit))
-}
-
-fn unedited(text: &str) -> String {
-    (0..BEFORE.len()).fold(text.to_owned(), |text, edit| text.replace(&loop_of(edit), LOOP))
+/// The file is no longer what edits and families are made of.
+fn changed(file: &str, expected: &str) -> Failure {
+    Failure::new(format!(
+        "{file} has no `{}`, which the figures of builds replace; change xtask/src/bench/build",
+        expected.trim()
+    ))
 }
 
 /// The module and operator of family number `number`.
@@ -180,66 +217,120 @@ fn name_of(number: usize) -> String {
     format!("measured_{number}")
 }
 
+fn is_binary(number: usize) -> bool {
+    number % 3 == 2
+}
+
+/// What family number `number` is made after.
+fn model(number: usize) -> &'static Model {
+    if is_binary(number) { &BINARY } else { &UNARY }
+}
+
 /// The file of family number `number`, made after a model's text.
 fn family(model: &Model, text: &str, number: usize) -> Result<String, Failure> {
     let Model { file, overload, shared, own } = model;
     let (lower, upper, name) = (overload.to_lowercase(), overload.to_uppercase(), name_of(number));
     let text = replaced(text, file, shared, own)?;
+    let text = replaced(&text, file, &format!("pointwise::{lower}::"), &format!("pointwise::{name}::"))?;
     let text = replaced(&text, file, &format!("aten::{lower}"), &format!("aten::{name}"))?;
     let text = replaced(&text, file, overload, &format!("Measured{number}"))?;
     replaced(&text, file, &upper, &name.to_uppercase())
 }
 
-/// The list with `count` families at its beginning.
+/// The declaration of family number `number`, made after its model's.
+fn declaration(text: &str, number: usize) -> Result<String, Failure> {
+    let Model { overload, .. } = model(number);
+    let (lower, name) = (overload.to_lowercase(), name_of(number));
+    let start = format!("        {lower} {{\n");
+    let found = text.split_once(&start).and_then(|(_, behind)| behind.split_once("\n        }\n"));
+    let (body, _) = found.ok_or_else(|| changed(DECLARATIONS, &start))?;
+    let body = replaced(body, DECLARATIONS, &format!("aten::{lower}"), &format!("aten::{name}"))?;
+    let body = replaced(&body, DECLARATIONS, &format!("pub {overload}"), &format!("pub Measured{number}"))?;
+    Ok(format!("        {name} {{\n{body}\n        }}\n"))
+}
+
+/// The lines of `count` families in the list of their crate.
+fn lines(count: usize) -> String {
+    (0..count).map(|number| format!("        {},\n", name_of(number))).collect()
+}
+
+/// The declarations of `count` families.
+fn declarations(text: &str, count: usize) -> Result<String, Failure> {
+    (0..count).map(|number| declaration(text, number)).collect()
+}
+
+/// The list with `count` families at the beginning of the group.
 fn listed(list: &str, count: usize) -> Result<String, Failure> {
-    let names: String = (0..count).map(|number| format!("        {},\n", name_of(number))).collect();
-    replaced(list, LIST, BEGINNING, &format!("{BEGINNING}{names}"))
+    replaced(list, LIST, BEGINNING, &format!("{BEGINNING}{}", lines(count)))
+}
+
+/// The declarations with those of `count` families at the beginning.
+fn declared(text: &str, count: usize) -> Result<String, Failure> {
+    replaced(text, DECLARATIONS, BEGINNING, &format!("{BEGINNING}{}", declarations(text, count)?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const EXP: &str = include_str!("../../../../crates/opgrid-tensor/src/ops/pointwise/exp.rs");
-    const MAXIMUM: &str = include_str!("../../../../crates/opgrid-tensor/src/ops/pointwise/maximum.rs");
-    const MOD: &str = include_str!("../../../../crates/opgrid-tensor/src/ops/mod.rs");
+    const EXP: &str = include_str!("../../../../crates/opgrid-operators-pointwise/src/pointwise/exp.rs");
+    const MAXIMUM: &str =
+        include_str!("../../../../crates/opgrid-operators-pointwise/src/pointwise/maximum.rs");
+    const SOFTMAX: &str = include_str!("../../../../crates/opgrid-kernels/src/softmax.rs");
+    const LIB: &str = include_str!("../../../../crates/opgrid-operators-pointwise/src/lib.rs");
+    const DECLARED: &str = include_str!("../../../../crates/opgrid-tensor/src/ops/pointwise.rs");
 
     #[test]
     fn every_edit_differs_from_the_one_before_and_can_be_taken_back() {
-        let mut before = EXP.to_owned();
-        for edit in 0..9 {
-            let after = edited(&before, edit).unwrap();
-            assert_ne!(after, before);
-            assert_eq!(unedited(&after), EXP);
-            before = after;
+        for (place, text) in [(OPERATOR, EXP), (LOOP, SOFTMAX)] {
+            let mut before = text.to_owned();
+            for edit in 0..9 {
+                let after = place.edited(&before, edit).unwrap();
+                assert_ne!(after, before);
+                assert_eq!(place.unedited(&after), text);
+                before = after;
+            }
         }
     }
 
     #[test]
     fn a_family_has_names_and_a_loop_of_its_own() {
-        for (model, text, number) in [(&UNARY, EXP, 7), (&BINARY, MAXIMUM, 8)] {
+        for (text, number) in [(EXP, 7), (MAXIMUM, 8)] {
+            let model = model(number);
             let family = family(model, text, number).unwrap();
             let left = [model.overload.to_owned(), model.overload.to_uppercase(), model.shared.to_owned()];
             assert!(left.iter().all(|left| !family.contains(left.as_str())), "{family}");
-            for part in ["pub Measured", "\"aten::measured_", "MEASURED_"] {
+            for part in ["<Measured", "`aten::measured_", "ops::pointwise::measured_", "MEASURED_"] {
                 assert!(family.contains(&format!("{part}{number}")), "{part}: {family}");
             }
         }
     }
 
     #[test]
-    fn the_list_names_the_families_once() {
-        let list = listed(MOD, 2).unwrap();
+    fn a_declaration_is_that_of_the_model_under_another_name() {
+        let text = declaration(DECLARED, 8).unwrap();
+        assert!(
+            text.starts_with("        measured_8 {\n            /// ") && text.ends_with("\n        }\n")
+        );
+        assert!(text.contains("pub Measured8 = \"aten::measured_8(Tensor self, Tensor other)"), "{text}");
+        assert_eq!(text.matches("pub ").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn lists_and_declarations_name_the_families_once() {
+        let list = listed(LIB, 2).unwrap();
         assert_eq!(list.matches("measured_").count(), 2);
         assert!(list.contains("    pointwise {\n        measured_0,\n        measured_1,\n        abs,"));
+        assert_eq!(list.replace(&lines(2), ""), LIB);
+        let declared = declared(DECLARED, 2).unwrap();
+        assert_eq!(declared.matches(" = \"aten::measured_").count(), 2);
+        assert_eq!(declared.replace(&declarations(&declared, 2).unwrap(), ""), DECLARED);
     }
 
     #[test]
     fn an_operator_that_has_changed_is_named() {
-        let failure = edited("fn cpu() {}", 0).unwrap_err().to_string();
-        assert!(
-            failure.contains("ops/pointwise/exp.rs") && failure.contains("math::Exponential"),
-            "{failure}"
-        );
+        let failure = OPERATOR.edited("fn cpu() {}", 0).unwrap_err().to_string();
+        assert!(failure.contains("pointwise/exp.rs") && failure.contains("math::Exponential"), "{failure}");
+        assert!(declaration("", 0).unwrap_err().to_string().contains("ops/pointwise.rs"));
     }
 }

@@ -1,7 +1,7 @@
 //! Storages that belong to the thread that made them, until another one comes along.
 #![allow(unsafe_code)]
 
-#[path = "../../../../opgrid-tensor/src/tensor/storage/borrows.rs"]
+#[path = "../../../../opgrid-array/src/storage/borrows.rs"]
 mod borrows;
 mod sync;
 
@@ -42,7 +42,7 @@ impl Memory {
 
     fn clear(&self, me: Thread) -> Result<(), Refusal> {
         let word = self.borrows.clear(me)?;
-        // SAFETY: as above.
+        // SAFETY: a writer is counted; loom checks that it is alone.
         self.bytes.with_mut(|bytes| unsafe { *bytes = 0 });
         self.borrows.end_write(word);
         Ok(())

@@ -36,7 +36,7 @@ impl Default for CheckOptions {
 /// # Examples
 ///
 /// ```
-/// use opgrid_tensor::{Tensor, layers::autograd};
+/// use opgrid::{Tensor, layers::autograd};
 ///
 /// let x = Tensor::from_slice(&[0.5f64, 2.0], &[2])?;
 /// x.requires_grad_(true)?;

@@ -24,8 +24,8 @@ use super::saved::Saved;
 use super::variable::detached;
 use crate::devices;
 use crate::error::argument;
-use crate::kernels::random::{self, Random};
 use crate::tensor::{Dims, Tensor};
+use opgrid_array::random::{self, Random};
 
 /// What [`checkpoint`] keeps beside the inputs.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ impl Default for CheckpointOptions {
 /// # Examples
 ///
 /// ```
-/// use opgrid_tensor::{Tensor, layers::autograd};
+/// use opgrid::{Tensor, layers::autograd};
 ///
 /// let (x, w) = (Tensor::from_slice(&[0.5f64, 2.0], &[2])?, Tensor::from_slice(&[3.0f64, 4.0], &[2])?);
 /// w.requires_grad_(true)?;

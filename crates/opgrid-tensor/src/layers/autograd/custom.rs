@@ -67,7 +67,7 @@ impl From<(Vec<Tensor>, Vec<Tensor>)> for Forward {
 /// # Examples
 ///
 /// ```
-/// use opgrid_tensor::{Tensor, layers::autograd};
+/// use opgrid::{Tensor, layers::autograd};
 ///
 /// let x = Tensor::from_slice(&[1.0f64, -2.0], &[2])?;
 /// x.requires_grad_(true)?;
@@ -86,7 +86,7 @@ impl From<(Vec<Tensor>, Vec<Tensor>)> for Forward {
 /// A function that writes its argument says so:
 ///
 /// ```
-/// use opgrid_tensor::{Tensor, layers::autograd};
+/// use opgrid::{Tensor, layers::autograd};
 ///
 /// let leaf = Tensor::from_slice(&[1.0f64, -2.0], &[2])?;
 /// leaf.requires_grad_(true)?;

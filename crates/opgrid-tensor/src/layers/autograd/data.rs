@@ -22,7 +22,7 @@ impl Tensor {
     /// # Examples
     ///
     /// ```
-    /// use opgrid_tensor::Tensor;
+    /// use opgrid::Tensor;
     ///
     /// let weight = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
     /// weight.requires_grad_(true)?;
@@ -53,7 +53,7 @@ impl Tensor {
     /// # Examples
     ///
     /// ```
-    /// use opgrid_tensor::Tensor;
+    /// use opgrid::Tensor;
     ///
     /// let weight = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
     /// weight.requires_grad_(true)?;
@@ -124,7 +124,7 @@ pub fn replace_data(tensor: &Tensor, data: &Tensor) -> Result<()> {
 ///
 /// ```
 /// use opgrid_core::DType;
-/// use opgrid_tensor::{Tensor, layers::autograd};
+/// use opgrid::{Tensor, layers::autograd};
 ///
 /// let weight = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
 /// weight.requires_grad_(true)?;

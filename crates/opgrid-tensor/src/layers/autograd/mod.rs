@@ -27,10 +27,10 @@
 //!
 //! ```
 //! use opgrid_core::Dispatcher;
-//! use opgrid_tensor::{Tensor, layers::autograd};
+//! use opgrid::{Tensor, layers::autograd};
 //!
 //! let dispatcher = Dispatcher::new();
-//! let _operators = opgrid_tensor::register(&dispatcher)?;
+//! let _operators = opgrid::register(&dispatcher)?;
 //! let _layer = autograd::install(&dispatcher)?;
 //! let x = Tensor::from_slice(&[2.0f64, 5.0], &[2])?;
 //! x.requires_grad_(true)?;

@@ -30,7 +30,7 @@ pub fn set_grad_enabled(on: bool) -> Result<()> {
 /// # Examples
 ///
 /// ```
-/// use opgrid_tensor::{Tensor, layers::autograd::{self, GradMode}};
+/// use opgrid::{Tensor, layers::autograd::{self, GradMode}};
 ///
 /// let x = Tensor::from_slice(&[1.0f32], &[1])?;
 /// x.requires_grad_(true)?;

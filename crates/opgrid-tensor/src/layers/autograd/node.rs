@@ -342,7 +342,7 @@ pub(super) enum Subject {
 }
 
 /// Whether the formulas of a call are there still.
-pub(super) enum Kept {
+pub enum Kept {
     Owned(Formulas),
     /// They stay for another way back, while one or more are under way.
     Shared(Arc<Formulas>),

@@ -181,7 +181,7 @@ impl Tensor {
     /// # Examples
     ///
     /// ```
-    /// use opgrid_tensor::Tensor;
+    /// use opgrid::Tensor;
     ///
     /// let x = Tensor::from_slice(&[2.0f64, 5.0], &[2])?;
     /// x.requires_grad_(true)?;

@@ -32,7 +32,7 @@ impl Tensor {
     /// # Errors
     ///
     /// Another dtype or device; a tensor without a storage; another thread changes the tensor at the same time.
-    pub(crate) fn become_array(&self, array: Array) -> Result<()> {
+    pub fn become_array(&self, array: Array) -> Result<()> {
         let found = self.array()?.spec();
         if (found.dtype(), found.device()) != (array.dtype(), array.device()) {
             let message = format!(

@@ -43,7 +43,7 @@ pub(super) struct Layout {
 
 /// An edge: from a box to another one that comes later, and the number of the place where it arrives there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Way {
+pub struct Way {
     pub from: usize,
     pub to: usize,
     pub port: usize,

@@ -127,7 +127,7 @@ pub struct GraphTarget {
 /// # Examples
 ///
 /// ```
-/// use opgrid_tensor::{Tensor, layers::autograd::{self, GraphOptions}};
+/// use opgrid::{Tensor, layers::autograd::{self, GraphOptions}};
 ///
 /// let x = Tensor::from_slice(&[2.0f64, 5.0], &[2])?;
 /// x.requires_grad_(true)?;

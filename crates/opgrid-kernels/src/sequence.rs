@@ -1,0 +1,59 @@
+//! Writes elements that are a function of their number: ranges.
+
+use opgrid_core::Result;
+
+use opgrid_array::loops::access::Distinct;
+use opgrid_array::loops::copy;
+use opgrid_array::loops::iter::produce::Sequence;
+use opgrid_array::loops::iter::walk::Overlap;
+use opgrid_array::loops::iter::{Output, Target};
+use opgrid_array::{Array, Element, TensorSpec};
+
+/// `out[i] = f(i)`, with elements numbered in row-major order.
+///
+/// # Errors
+///
+/// An output that repeats elements, has no data, or is used by others; another dtype.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_array::Array;
+/// use opgrid_kernels::sequence;
+///
+/// let squares = Array::from_slice(&[0i64; 4], &[2, 2])?;
+/// sequence::numbered(&squares, |i| i * i)?;
+/// assert_eq!(squares.to_vec::<i64>()?, [0, 1, 4, 9]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn numbered<T: Element>(out: &Array, f: impl Fn(i64) -> T) -> Result<()> {
+    out.expect_dtype(T::DTYPE)?;
+    produced(out, |sequence| {
+        let n = sequence.rest();
+        sequence.extend_with(n, move |i| f(i as i64));
+        Ok(())
+    })
+}
+
+/// Lets `f` write the elements of `out` in row-major order.
+///
+/// # Errors
+///
+/// As [`numbered`]; that of `f`.
+pub fn produced<T: Element>(out: &Array, f: impl FnOnce(&mut Sequence<'_, T>) -> Result<()>) -> Result<()> {
+    let distinct = Distinct::new(out)?;
+    if out.geometry().is_contiguous() {
+        let mut writer = out.storage().write()?;
+        return Output::of(Target::new(&mut writer, distinct, Overlap::Apart))?.produce(f);
+    }
+    let row_major = Array::empty(TensorSpec::contiguous(out.sizes(), out.dtype(), out.device())?)?;
+    produced(&row_major, f)?;
+    copy::copy(out, &row_major)
+}
+
+/// A number below 2^51 as a float, by steps for which every processor has vector instructions.
+#[inline(always)]
+pub fn float(number: i64) -> f64 {
+    const STEP_OF_ONE: f64 = (1u64 << 52) as f64;
+    f64::from_bits(number as u64 | STEP_OF_ONE.to_bits()) - STEP_OF_ONE
+}

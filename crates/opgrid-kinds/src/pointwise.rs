@@ -1,0 +1,435 @@
+//! What element-wise operators share: the shape of the result and what arguments may be.
+
+use opgrid_core::{DType, Device, Result, Scalar};
+
+use opgrid_array::error::argument;
+use opgrid_array::with_dtype;
+use opgrid_kernels::arithmetic;
+use opgrid_tensor::tensor::choose::unsupported;
+use opgrid_tensor::tensor::{Tensor, TensorSpec, broadcast, part_of, result_type};
+
+/// What an element-wise operator on these arguments gives, in the promoted dtype.
+///
+/// # Errors
+///
+/// Undefined tensors, dtypes that do not promote, several devices, or a shape that does not broadcast with that of
+/// the first argument.
+pub fn promoted<const N: usize>(arguments: [(&str, &Tensor); N]) -> Result<TensorSpec> {
+    let dtype = result_type(&arguments.map(|(_, tensor)| tensor))?;
+    of_dtype(arguments, dtype)
+}
+
+/// The same for functions such as `exp`, which give the default dtype for integers and bools.
+///
+/// # Errors
+///
+/// As [`promoted`].
+pub fn inexact<const N: usize>(arguments: [(&str, &Tensor); N]) -> Result<TensorSpec> {
+    let dtype = result_type(&arguments.map(|(_, tensor)| tensor))?;
+    of_dtype(arguments, opgrid_tensor::tensor::inexact(dtype))
+}
+
+/// The same in a dtype that does not depend on the arguments, such as bool for comparisons.
+///
+/// # Errors
+///
+/// As [`promoted`].
+pub fn of_dtype<const N: usize>(arguments: [(&str, &Tensor); N], dtype: DType) -> Result<TensorSpec> {
+    if let Some(first) = alike(&arguments) {
+        return Ok(TensorSpec::new(first.geometry().at_start(), dtype, first.device()));
+    }
+    of_any(&arguments, dtype)
+}
+
+/// [`inexact`] of one tensor.
+pub fn inexact_unary(input: &Tensor) -> Result<TensorSpec> {
+    inexact([("self", input)])
+}
+
+/// The same in the dtype of the parts.
+pub fn inexact_part_unary(input: &Tensor) -> Result<TensorSpec> {
+    of_dtype([("self", input)], part_of(opgrid_tensor::tensor::inexact(input.spec()?.dtype())))
+}
+
+/// [`inexact_unary`] for a function that complex numbers do not have.
+pub fn inexact_real_unary(input: &Tensor) -> Result<TensorSpec> {
+    check_ordered(&[input])?;
+    inexact([("self", input)])
+}
+
+/// The same of two tensors.
+pub fn inexact_real_binary(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    check_ordered(&[input, other])?;
+    inexact([("self", input), ("other", other)])
+}
+
+/// What is of the dtype of the one tensor, which has integers or floats.
+pub fn real_unary(input: &Tensor) -> Result<TensorSpec> {
+    check_real(input.dtype())?;
+    promoted([("self", input)])
+}
+
+/// What is of the dtype of the one tensor, which has floats.
+pub fn float_unary(input: &Tensor) -> Result<TensorSpec> {
+    check_float(input.dtype())?;
+    promoted([("self", input)])
+}
+
+/// What is of the dtype of the one tensor, which has floats or complex numbers.
+pub fn only_inexact_unary(input: &Tensor) -> Result<TensorSpec> {
+    check_inexact(input.spec()?.dtype())?;
+    promoted([("self", input)])
+}
+
+/// What is of the dtype of the one tensor, whatever that is.
+pub fn unary(input: &Tensor) -> Result<TensorSpec> {
+    promoted([("self", input)])
+}
+
+/// What is of the dtype of the one tensor, whose elements have an order.
+pub fn ordered_unary(input: &Tensor) -> Result<TensorSpec> {
+    check_ordered(&[input])?;
+    unary(input)
+}
+
+/// Bools for the elements of one tensor.
+pub fn bool_unary(input: &Tensor) -> Result<TensorSpec> {
+    of_dtype([("self", input)], DType::Bool)
+}
+
+/// Bools for the elements of one tensor, which are not complex.
+pub fn bool_ordered_unary(input: &Tensor) -> Result<TensorSpec> {
+    check_ordered(&[input])?;
+    bool_unary(input)
+}
+
+/// Bools for the elements of two tensors.
+pub fn bool_binary(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    of_dtype([("self", input), ("other", other)], DType::Bool)
+}
+
+/// What the first argument is like, if the others are row-major tensors of the same shape on the same device, or
+/// numbers: so are most.
+#[inline]
+fn alike<'a, const N: usize>(arguments: &[(&str, &'a Tensor); N]) -> Option<&'a TensorSpec> {
+    let first = arguments[0].1.array_spec().filter(|first| first.geometry().is_row_major())?;
+    let fits = |other: &Tensor| match other.array_spec() {
+        Some(other) => {
+            let geometry = other.geometry();
+            other.device() == first.device()
+                && geometry.is_row_major()
+                && geometry.has_sizes_of(first.geometry())
+        }
+        None => other.is_number(),
+    };
+    arguments[1..].iter().all(|(_, other)| fits(other)).then_some(first)
+}
+
+/// The same for tensors of any kind.
+#[inline(never)]
+fn of_any<const N: usize>(arguments: &[(&str, &Tensor); N], dtype: DType) -> Result<TensorSpec> {
+    let Some(specs) = specs(arguments) else { return Err(undefined(arguments)) };
+    let device = common_device(&specs)?;
+    let geometries = specs.map(TensorSpec::geometry);
+    TensorSpec::elementwise(&geometries, dtype, device).map_err(|error| misfit(arguments).unwrap_or(error))
+}
+
+/// Whether a second argument is one number for all elements, which products and quotients of 16-bit floats take as
+/// float32: rounded first it could become zero or infinite.
+#[inline]
+pub fn keeps_digits(other: &Tensor, dtype: DType) -> bool {
+    other.is_number() || (other.dtype() != dtype && other.numel() == 1)
+}
+
+/// # Errors
+///
+/// The factor of an argument is of a higher kind than the result.
+pub fn check_factor(name: &str, factor: Scalar, dtype: DType) -> Result<()> {
+    let message = match factor {
+        Scalar::Bool(_) if dtype != DType::Bool => "is a bool, which is only for results of dtype bool",
+        Scalar::Float(_) if !dtype.is_floating_point() && !dtype.is_complex() => {
+            "must not be a floating-point number for integral inputs"
+        }
+        Scalar::Complex(_) if !dtype.is_complex() => "must not be a complex number for real inputs",
+        _ => return Ok(()),
+    };
+    Err(argument(format!("argument `{name}` {message}, found {factor} for a result of dtype {dtype}")))
+}
+
+/// # Errors
+///
+/// Bools, which have no difference.
+pub fn check_subtraction(arguments: &[(&str, &Tensor)]) -> Result<()> {
+    match arguments.iter().find(|(_, tensor)| tensor.is_defined() && tensor.dtype() == DType::Bool) {
+        Some((name, _)) => {
+            let message = format!(
+                "argument `{name}` is a bool tensor, which has no difference; compare by `ne`, or invert a mask by `logical_not`"
+            );
+            Err(argument(message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// # Errors
+///
+/// A bool or complex dtype.
+pub fn check_real(dtype: DType) -> Result<()> {
+    match dtype == DType::Bool || dtype.is_complex() {
+        true => Err(unsupported(dtype, "an integer or floating-point dtype")),
+        false => Ok(()),
+    }
+}
+
+/// # Errors
+///
+/// A bool dtype.
+pub fn check_numbers(dtype: DType) -> Result<()> {
+    match dtype {
+        DType::Bool => Err(unsupported(dtype, "a dtype of numbers")),
+        _ => Ok(()),
+    }
+}
+
+/// # Errors
+///
+/// A dtype other than the complex ones.
+pub fn check_complex(name: &str, dtype: DType) -> Result<()> {
+    match dtype.is_complex() {
+        true => Ok(()),
+        false => Err(argument(format!("argument `{name}` is {dtype}, expected a complex dtype"))),
+    }
+}
+
+/// # Errors
+///
+/// A dtype other than those of floats.
+pub fn check_float(dtype: DType) -> Result<()> {
+    match dtype.is_floating_point() && !dtype.is_float8() {
+        true => Ok(()),
+        false => Err(unsupported(dtype, "a floating-point dtype")),
+    }
+}
+
+/// # Errors
+///
+/// A dtype other than those of integers and bools, which have bits.
+pub fn check_integral(dtype: DType) -> Result<()> {
+    match dtype == DType::Bool || dtype.is_integral() {
+        true => Ok(()),
+        false => Err(unsupported(dtype, "a bool or integer dtype")),
+    }
+}
+
+/// What has integers or floats, computed with numbers.
+///
+/// # Errors
+///
+/// Another dtype; numbers beyond the range of the dtype.
+pub fn real_with_numbers(spec: TensorSpec, numbers: &[Scalar]) -> Result<TensorSpec> {
+    check_real(spec.dtype())?;
+    for number in numbers {
+        with_dtype!(spec.dtype(), T: Real => arithmetic::element::<T>(*number).map(drop))?;
+    }
+    Ok(spec)
+}
+
+/// # Errors
+///
+/// A dtype without fractions.
+pub fn check_inexact(dtype: DType) -> Result<()> {
+    match dtype.is_floating_point() || dtype.is_complex() {
+        true => Ok(()),
+        false => Err(unsupported(dtype, "a floating-point or complex dtype")),
+    }
+}
+
+/// # Errors
+///
+/// Two arguments of different dtypes, where none is converted.
+pub fn check_one_dtype((first, input): (&str, &Tensor), (name, other): (&str, &Tensor)) -> Result<()> {
+    let (expected, found) = (input.spec()?.dtype(), other.spec()?.dtype());
+    match found == expected {
+        true => Ok(()),
+        false => Err(argument(format!(
+            "argument `{name}` has dtype {found}, expected {expected} as `{first}`; convert one of them"
+        ))),
+    }
+}
+
+/// # Errors
+///
+/// Two arguments on different devices, where none is copied.
+pub fn check_one_device((first, input): (&str, &Tensor), (name, other): (&str, &Tensor)) -> Result<()> {
+    let (expected, found) = (input.spec()?.device(), other.spec()?.device());
+    match found == expected {
+        true => Ok(()),
+        false => Err(argument(format!(
+            "argument `{name}` is on {found}, expected {expected} as `{first}`; copy one of them"
+        ))),
+    }
+}
+
+/// # Errors
+///
+/// An output of another dtype than the result, where that is not converted.
+pub fn check_out_dtype(out: &Tensor, expected: DType) -> Result<()> {
+    match out.dtype() {
+        found if found == expected => Ok(()),
+        found => Err(argument(format!("argument `out` has dtype {found}, expected {expected}"))),
+    }
+}
+
+/// # Errors
+///
+/// Arguments that are compared as complex numbers, which have no order.
+pub fn check_ordered(arguments: &[&Tensor]) -> Result<()> {
+    let dtype = result_type(arguments)?;
+    match dtype.is_complex() {
+        true => Err(unsupported(dtype, "a dtype with an order")),
+        false => Ok(()),
+    }
+}
+
+/// The specs of all arguments, if they are defined.
+#[inline]
+fn specs<'a, const N: usize>(arguments: &[(&str, &'a Tensor); N]) -> Option<[&'a TensorSpec; N]> {
+    let all = arguments.iter().all(|(_, tensor)| tensor.is_defined());
+    all.then(|| arguments.map(|(_, tensor)| tensor.known_spec()))
+}
+
+#[cold]
+fn undefined(arguments: &[(&str, &Tensor)]) -> opgrid_core::Error {
+    let name = arguments.iter().find(|(_, tensor)| !tensor.is_defined()).map_or("self", |(name, _)| name);
+    argument(format!("argument `{name}` is an undefined tensor, expected one with elements"))
+}
+
+/// The device of all; one tensor without dimensions on the CPU fits any.
+///
+/// # Errors
+///
+/// Tensors on different devices.
+#[inline]
+fn common_device(specs: &[&TensorSpec]) -> Result<Device> {
+    match specs.split_first() {
+        Some((first, rest)) if rest.iter().all(|other| other.device() == first.device()) => {
+            Ok(first.device())
+        }
+        _ => device_of_several(specs),
+    }
+}
+
+/// # Errors
+///
+/// Undefined tensors, or tensors on different devices.
+pub fn same_device<const N: usize>(arguments: [(&str, &Tensor); N]) -> Result<Device> {
+    common_device(&specs(&arguments).ok_or_else(|| undefined(&arguments))?)
+}
+
+#[cold]
+fn device_of_several(specs: &[&TensorSpec]) -> Result<Device> {
+    let fits_any = |spec: &&&TensorSpec| spec.sizes().is_empty() && spec.device() == Device::CPU;
+    let mut bound = specs.iter().filter(|spec| !fits_any(spec)).map(|spec| spec.device());
+    let device = bound.next().unwrap_or_default();
+    match bound.find(|other| *other != device) {
+        Some(other) => {
+            let message = format!(
+                "expected all tensors to be on the same device, but found at least two, {device} and {other}"
+            );
+            Err(argument(message))
+        }
+        None => Ok(device),
+    }
+}
+
+/// The error for the first argument whose shape does not broadcast with that of the first.
+#[cold]
+fn misfit(arguments: &[(&str, &Tensor)]) -> Option<opgrid_core::Error> {
+    let ((first, input), rest) = arguments.split_first()?;
+    let (name, other) = rest.iter().find(|(_, other)| broadcast(&[input.sizes(), other.sizes()]).is_err())?;
+    let message = format!(
+        "argument `{name}` has shape {:?}, which does not broadcast with `{first}` of shape {:?}",
+        other.sizes(),
+        input.sizes()
+    );
+    Some(argument(message))
+}
+
+/// Samples of element-wise operators.
+#[cfg(feature = "samples")]
+pub mod samples {
+
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    /// That torch lays results in rows where they lie as their inputs here.
+    pub const fn lies_as_input(id: &'static str, what: &'static str) -> Difference {
+        Difference {
+            id,
+            what,
+            why: "one rule for all operators",
+            test: (
+                "opgrid-operators/tests/all/differences/layouts.rs",
+                "results_do_not_depend_on_the_layout",
+            ),
+            when: |seen| seen.lies_in_rows_there(),
+            directed: None,
+        }
+    }
+
+    /// The roundings of arithmetic that is exact for real numbers.
+    pub const COMPLEX_ARITHMETIC: Roundings = Roundings::all(Rounding::Exact).complex(Rounding::Result(4));
+
+    /// Those of elementary functions: polynomials or a system's library here, vector libraries there.
+    pub const ELEMENTARY: Roundings = Roundings::all(Rounding::Result(8)).complex(Rounding::Result(64));
+
+    /// Those of a sum, of which a part may be scaled.
+    pub const SCALED_SUM: Roundings = COMPLEX_ARITHMETIC.scaled(Rounding::Sum(2));
+
+    /// Of operators with numbers that are converted to the dtype of the result.
+    pub const NUMBER_IN_RANGE: Difference = Difference {
+        id: "numbers-beside-tensors-are-in-range",
+        what: "torch refuses numbers beyond the range of the dtype where there are elements on the CPU; here also \
+               on meta tensors and where there are none",
+        why: "whether a program is right must not depend on its data",
+        test: (
+            "opgrid-operators/tests/all/differences/refused.rs",
+            "what_is_refused_with_elements_is_refused_without",
+        ),
+        when: |seen| seen.we_refuse("without overflow"),
+        directed: Some(Directed {
+            operator: "aten::threshold",
+            arguments: || {
+                vec![
+                    ("self", Operand::rows(0, DType::F16, &[0], &[]).into()),
+                    ("threshold", Scalar::Float(1e10).into()),
+                    ("value", Scalar::Float(0.0).into()),
+                ]
+            },
+            needs: None,
+        }),
+    };
+
+    /// Of operators that look whether numbers are zero.
+    pub const TRUTH_OF_WHOLE: Difference = Difference {
+        id: "truth-of-whole-numbers",
+        what: "torch converts elements to a common dtype, which may make them zero, before it looks at them; \
+               here it is the number that is true",
+        why: "256 is true",
+        test: ("opgrid-operators/tests/all/differences/numbers.rs", "truth_is_that_of_the_whole_integer"),
+        when: |seen| {
+            let inputs = seen.inputs();
+            !seen.elements.is_empty() && inputs.iter().any(|input| input.dtype != inputs[0].dtype)
+        },
+        directed: Some(Directed {
+            operator: "aten::logical_xor",
+            arguments: || {
+                vec![
+                    ("self", Operand::rows(0, DType::I64, &[], &[256.0]).into()),
+                    ("other", Operand::rows(1, DType::U8, &[1], &[0.0]).into()),
+                ]
+            },
+            needs: None,
+        }),
+    };
+}

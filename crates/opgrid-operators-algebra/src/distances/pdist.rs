@@ -1,0 +1,123 @@
+//! `aten::pdist`: the distances of all pairs of rows of a matrix.
+//!
+//! `out[k]` is the `p`-norm of `self[i, :] - self[j, :]` for all `i < j`, those of the first row first
+//!
+//! - Shapes: `[n, m]` gives `[n * (n - 1) / 2]`.
+//! - Dtypes: float32 and float64.
+//! - Aliasing: `_pdist_forward.out` writes `out`, which must not overlap `self`.
+//! - Dispatch: a composite of `_pdist_forward`, which torch calls with rows that lie in one piece.
+//! - Errors: another number of dimensions; a negative `p` or none.
+//! - Source: torch.nn.functional.pdist, PyTorch 2.15.
+
+use super::cdist::check;
+use crate::kinds::distances::by_difference;
+use crate::prelude::*;
+use opgrid_kernels::distances::between_pairs;
+use opgrid_tensor::ops::{IndexAdd, SelectInt, TriuIndices};
+
+pub use opgrid_tensor::ops::distances::pdist::*;
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const PDIST_FORWARD: Family<PdistForward> =
+    Family::new(PdistForward, &kind::DISTANCE, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&PDIST_FORWARD)
+        .cpu(|input, p, out| {
+            let sizes = [input.sizes()[0] as usize, input.sizes()[1] as usize];
+            match input.dtype() {
+                DType::F32 => between_pairs::<f32>(out.array()?, input.array()?, sizes, p),
+                _ => between_pairs::<f64>(out.array()?, input.array()?, sizes, p),
+            }
+        })
+        .derivative(|d, (input, p)| {
+            d.by(input, [input, d.result(0)], move |grad, [input, out]| {
+                let rows = input.sizes()[0];
+                let pairs =
+                    TriuIndices.call(rows, rows, 1, Some(DType::I64), None, Some(input.device()), None)?;
+                let (left, right) = (SelectInt.call(&pairs, 0, 0)?, SelectInt.call(&pairs, 0, 1)?);
+                let apart = input.index_select(0, &left)?.sub(&input.index_select(0, &right)?, 1)?;
+                let of_pairs = by_difference(&grad.unsqueeze(1)?, &apart, &out.unsqueeze(1)?, p)?;
+                let sum = IndexAdd.call(
+                    &derivatives::zeros_of(input.sizes(), grad)?,
+                    0,
+                    &left,
+                    &of_pairs,
+                    1.into(),
+                )?;
+                IndexAdd.call(&sum, 0, &right, &of_pairs, (-1).into())
+            })
+        });
+    library.define(Pdist).kind(&kind::DISTANCE).implicit(|input, p| PdistForward.call(input, p));
+}
+
+fn shape(input: &Tensor, p: f64) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    check(spec.dtype(), p)?;
+    let &[rows, _] = spec.sizes() else {
+        return Err(argument(format!("argument `self` has shape {:?}, expected a matrix", spec.sizes())));
+    };
+    // One of two numbers that follow each other is even.
+    let (even, odd) = if rows % 2 == 0 { (rows / 2, rows - 1) } else { (rows, (rows - 1) / 2) };
+    match even.checked_mul(odd.max(0)) {
+        Some(pairs) => TensorSpec::contiguous(&[pairs], spec.dtype(), spec.device()),
+        None => Err(argument(format!("{rows} rows have more pairs than 64 bits count"))),
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::distances::cdist::TAKEN;
+    use crate::distances::cdist::samples::norm;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples.of(Pdist, TAKEN, inputs, reference).tolerance(64.0);
+        samples
+            .of(PdistForward, TAKEN, inputs, reference)
+            .tolerance(64.0)
+            .refuses("`p` is -1", given(x.clone()).and(-1.0))
+            .refuses("expected a matrix", given(x.with_sizes(&[6])));
+        samples.rounds(Pdist, Roundings::all(Rounding::Sum(64)));
+        samples.rounds(PdistForward, Roundings::all(Rounding::Sum(64)));
+        let checked = Difference {
+            id: "kernels-of-distances-are-checked",
+            what: "torch's kernel of `pdist` takes negative orders, every dtype where there are no columns, and only rows without gaps; here it checks \
+                   what `pdist` does, and takes any strides",
+            why: "a kernel that is called alone must not mislead",
+            test: (
+                "opgrid-operators/tests/all/differences/refused.rs",
+                "what_torch_does_not_check_is_refused",
+            ),
+            when: |seen| {
+                seen.we_refuse("argument `p`")
+                    || seen.we_refuse("expected float32 or float64")
+                        && seen.inputs().iter().any(|input| input.is_empty())
+                    || seen.torch_refuses("requires contiguous input")
+            },
+            directed: None,
+        };
+        samples.differs(PdistForward, checked);
+        samples.differs(Pdist, checked);
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let shapes: [&[i64]; 6] = [&[4, 3], &[5, 2], &[1, 3], &[0, 3], &[3, 0], &[3, 37]];
+        let one = |p: f64| shapes.map(|sizes| given(make::numbers(dtype, sizes, 1)).and(p)).to_vec();
+        [2.0, 1.0, 0.0, f64::INFINITY, 3.0, 0.5].into_iter().flat_map(one).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, p): (_, f64) = (it.tensor("self")?, it.value("p")?);
+        let (rows, columns) = (x.sizes()[0], x.sizes()[1]);
+        let at = |row: i64, column: i64| x.at(&[row, column]).to_complex().re;
+        let pairs = (0..rows).flat_map(|i| (i + 1..rows).map(move |j| (i, j)));
+        let distances: Vec<f64> = pairs
+            .map(|(i, j)| norm(&(0..columns).map(|k| at(i, k) - at(j, k)).collect::<Vec<_>>(), p))
+            .collect();
+        Ok(Plain::of(x.dtype(), &[distances.len() as i64], &distances).into())
+    }
+}

@@ -1,0 +1,75 @@
+//! Operators of opgrid for products of matrices, distances, Fourier transforms and random numbers: one file for each family; to add one, write its file, its line in the list below, and its declaration
+//! in `opgrid-tensor`.
+
+#![deny(unsafe_code)]
+
+mod kinds;
+mod prelude;
+
+opgrid_kinds::operators! {
+    /// Multiplies matrices.
+    products {
+        addbmm,
+        addmm,
+        addmv,
+        addr,
+        baddbmm,
+        bilinear,
+        bmm,
+        dot,
+        einsum,
+        inner,
+        kron,
+        linalg_cross,
+        linalg_matmul,
+        linalg_multi_dot,
+        linear,
+        matmul,
+        matrix_power,
+        mm,
+        mv,
+        outer,
+        tensordot,
+    }
+
+    /// Measures how far points lie from each other.
+    distances {
+        cdist,
+        dist,
+        pairwise_distance,
+        pdist,
+    }
+
+    /// Transforms numbers to frequencies, and back.
+    fourier {
+        fft,
+        fft_c2c,
+        fftfreq,
+        fftn,
+        fftshift,
+        hfft,
+        hfftn,
+    }
+
+    /// Draws random numbers.
+    random {
+        bernoulli,
+        cauchy,
+        dropout,
+        exponential,
+        geometric,
+        log_normal,
+        multinomial,
+        normal,
+        normal_of_tensors,
+        rand,
+        rand_like,
+        randint,
+        randint_like,
+        randn,
+        randn_like,
+        random_integers,
+        randperm,
+        uniform,
+    }
+}

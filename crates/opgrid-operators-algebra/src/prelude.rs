@@ -1,0 +1,3 @@
+//! The names that operator files use.
+
+pub(crate) use opgrid_kinds::prelude::*;

@@ -1,0 +1,149 @@
+//! `aten::linalg_matrix_power`, `aten::matrix_power`: the product of a matrix with itself, `n` times.
+//!
+//! `out = self @ self @ … @ self`, with `n` factors; the matrix of ones on the diagonal for `n` 0
+//!
+//! - Shapes: square matrices, or batches of them.
+//! - Dtypes: any; bools only for `n` below 2. Integers wrap around.
+//! - Order: squares of squares, multiplied by how `n` is written in binary, as in torch.
+//! - Dispatch: composites of `matmul`.
+//! - Aliasing: the `out` forms write `out`, converted for `n` below 2, and give it its shape if it has no elements.
+//! - Errors: other shapes; a negative `n`, for which there is no inverse here; an `out` of another dtype for `n` above 1.
+//! - Source: torch.linalg.matrix_power, PyTorch 2.15.
+
+use opgrid_core::{Error, ErrorKind};
+
+use crate::prelude::*;
+use opgrid_tensor::ops::{self, Expand, EyeM, Matmul};
+
+pub use opgrid_tensor::ops::products::matrix_power::*;
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(LinalgMatrixPower, &kind::PRODUCT).implicit(power);
+    library.implement(LinalgMatrixPowerOut).implicit(write);
+    library.define_with_forms(MatrixPower, &kind::PRODUCT).implicit(power);
+    library.implement(MatrixPowerOut).implicit(write);
+}
+
+fn write(input: &Tensor, n: i64, out: &Tensor) -> Result<()> {
+    let made = power(input, n)?;
+    // As in torch, whose last step is a copy here and a product elsewhere.
+    match n {
+        n if n < 2 || n > 3 && n.count_ones() == 1 => result::converted(&[(out, &made)]),
+        _ => result::copied(out, &made),
+    }
+}
+
+fn power(input: &Tensor, n: i64) -> Result<Tensor> {
+    let spec = input.spec()?;
+    let &[.., rows, columns] = spec.sizes() else {
+        let message = format!(
+            "argument `self` has shape {:?}, expected matrices, with 2 dimensions or more",
+            spec.sizes()
+        );
+        return Err(argument(message));
+    };
+    if rows != columns {
+        return Err(argument(format!(
+            "argument `self` has matrices of {rows} rows and {columns} columns, expected square ones"
+        )));
+    }
+    match n {
+        0 => {
+            let ones = EyeM.call(rows, rows, Some(spec.dtype()), None, Some(spec.device()), None)?;
+            ops::Clone.call(&Expand.call(&ones, spec.sizes(), false)?, Some(MemoryFormat::Contiguous))
+        }
+        1 => ops::Clone.call(input, Some(MemoryFormat::Contiguous)),
+        3 => Matmul.call(&Matmul.call(input, input)?, input),
+        n if n > 0 => by_squares(input, n),
+        n => {
+            let message =
+                format!("argument `n` is {n}, expected 0 or more: negative powers need the inverse");
+            Err(Error::new(ErrorKind::NotImplemented, message))
+        }
+    }
+}
+
+fn by_squares(input: &Tensor, n: i64) -> Result<Tensor> {
+    let (mut square, mut product, mut left) = (input.clone(), None, n);
+    loop {
+        if left % 2 == 1 {
+            product = Some(match product {
+                Some(product) => Matmul.call(&product, &square)?,
+                None => square.clone(),
+            });
+        }
+        left /= 2;
+        match product {
+            Some(product) if left == 0 => return Ok(product),
+            _ => square = Matmul.call(&square, &square)?,
+        }
+    }
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = make::numbers(DType::F32, &[2, 3], 0);
+        samples
+            .of(LinalgMatrixPower, NUMBERS, inputs, reference)
+            .tolerance(4096.0)
+            .refuses("square ones", given(x.clone()).and(2))
+            .refuses("2 dimensions or more", given(x.with_sizes(&[6])).and(2))
+            .refuses("need the inverse", given(make::numbers(DType::F32, &[2, 2], 0)).and(-1));
+        samples.of(MatrixPower, NUMBERS, inputs, reference).tolerance(4096.0);
+        for difference in products::samples::DIFFERENCES {
+            samples.differs(LinalgMatrixPower, *difference);
+            samples.differs(MatrixPower, *difference);
+        }
+        samples.rounds(LinalgMatrixPower, Roundings::all(Rounding::Sum(16)));
+        samples.rounds(MatrixPower, Roundings::all(Rounding::Sum(16)));
+        let difference = Difference {
+            id: "powers-of-inverses",
+            what: "torch inverts a matrix for its negative powers; here they are refused",
+            why: "there is no inverse of matrices here",
+            test: (
+                "opgrid-operators/tests/all/differences/refused.rs",
+                "what_torch_does_not_check_is_refused",
+            ),
+            when: |seen| seen.we_refuse("negative powers need the inverse"),
+            directed: None,
+        };
+        samples.differs(LinalgMatrixPower, difference);
+        samples.differs(MatrixPower, difference);
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        // Of one digit, so that products of several keep all digits in most dtypes.
+        let small = |sizes: &[i64]| {
+            Plain::of(dtype, sizes, &(0..18).map(|at| (at * 5 + 1) % 3).collect::<Vec<i64>>())
+        };
+        let cases: [(&[i64], &[i64]); 4] =
+            [(&[2, 2], &[0, 1, 2, 3, 5]), (&[2, 3, 3], &[0, 1, 3]), (&[0, 2, 2], &[2]), (&[0, 0], &[3])];
+        // Bools have no product, which only counts where there is one.
+        let counts = |sizes: &[i64], n: i64| dtype != DType::Bool || (n > 1 && !sizes.contains(&0));
+        let one = |(sizes, powers): (&'static [i64], &'static [i64])| {
+            powers.iter().filter(move |n| counts(sizes, **n)).map(move |n| given(small(sizes)).and(*n))
+        };
+        cases.into_iter().flat_map(one).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, n): (_, i64) = (it.tensor("self")?, it.value("n")?);
+        let rank = x.sizes().len();
+        let one =
+            Plain::from_fn(x.dtype(), x.sizes(), |at| Scalar::Int(i64::from(at[rank - 2] == at[rank - 1])));
+        let size = x.sizes()[rank - 1];
+        let times = |product: Plain, _| {
+            Plain::from_fn(x.dtype(), x.sizes(), |at| {
+                let (outer, cell) = at.split_at(rank - 2);
+                let element = |of: &Plain, row, column| of.at(&[outer, &[row, column]].concat());
+                let term = |k| number::times(element(&product, cell[0], k), element(x, k, cell[1]));
+                (0..size).map(term).reduce(number::plus).unwrap_or(Scalar::Int(0))
+            })
+        };
+        Ok((0..n).fold(one, times).into())
+    }
+}

@@ -1,0 +1,177 @@
+//! `aten::dropout`: zero instead of randomly chosen elements, and larger ones for the others.
+//!
+//! `out[i] = 0` with probability `p`, `input[i] / (1 - p)` otherwise
+//!
+//! - Shapes: that of `input`.
+//! - Dtypes: floating-point and complex ones where elements are chosen; any otherwise.
+//! - Aliasing: `dropout_` writes `self`. Where none is chosen, `dropout` gives `input` itself.
+//! - Random numbers: those of `bernoulli_`, so that a seed drops the elements that it drops in torch.
+//! - Dispatch: `dropout` is a composite of `bernoulli_` and arithmetic. `native_dropout` gives which elements stay
+//!   as a second result.
+//! - Errors: a `p` that is no probability, which `native_dropout` looks at only where elements are chosen; integers and
+//!   bools there.
+//! - Source: torch.nn.functional.dropout, PyTorch 2.15; N. Srivastava et al., Dropout (2014).
+
+use crate::prelude::*;
+use opgrid_kernels::access::check_written;
+use opgrid_tensor::ops::{
+    BernoulliInplaceFloat, DivScalar, EmptyLike, FillInplaceScalar, MulInplaceScalar, MulInplaceTensor,
+    MulScalar, MulTensor,
+};
+
+pub use opgrid_tensor::ops::random::dropout::*;
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Dropout).kind(&kind::RANDOM).implicit(dropout);
+    library.define(DropoutInplace).kind(&kind::RANDOM).implicit(dropout_);
+    library.define_with_forms(NativeDropout, &kind::RANDOM).on_every_backend(native_dropout).derivative(
+        |d, (input, p, train)| {
+            let factor = if train.unwrap_or(true) && p < 1.0 { 1.0 / (1.0 - p) } else { 1.0 };
+            d.differentiable(1);
+            d.by(input, [d.result(1)], move |grad, [stays]| (grad * stays)? * factor)
+        },
+    );
+    library.implement(NativeDropoutOut).on_every_backend(|input, p, train, out, mask| {
+        let (dropped, stays) = native_dropout(input, p, train)?;
+        result::converted(&[(out, &dropped), (mask, &stays)])
+    });
+}
+
+/// # Errors
+///
+/// No probability.
+fn check(p: f64) -> Result<()> {
+    match (0.0..=1.0).contains(&p) {
+        true => Ok(()),
+        false => Err(argument(format!("argument `p` is {p}, expected a probability between 0 and 1"))),
+    }
+}
+
+/// Where elements stay: one each, with probability `1 - p`. The draws are those of `bernoulli_`, as in torch.
+fn stays(input: &Tensor, p: f64, dtype: DType) -> Result<Tensor> {
+    let stays = EmptyLike.call(input, Some(dtype), None, None, None, None)?;
+    BernoulliInplaceFloat.call(&stays, 1.0 - p, None)?;
+    Ok(stays)
+}
+
+/// The factor of each element, in its dtype.
+fn factors(input: &Tensor, p: f64) -> Result<Tensor> {
+    pointwise::check_inexact(input.spec()?.dtype())?;
+    DivScalar.call(&stays(input, p, input.dtype())?, Scalar::Float(1.0 - p))
+}
+
+/// What is dropped is multiplied by: whatever the dtype is, the product has it.
+const NOTHING: Scalar = Scalar::Bool(false);
+
+fn dropout(input: &Tensor, p: f64, train: bool) -> Result<Tensor> {
+    check(p)?;
+    if p == 0.0 || !train || input.spec()?.numel() == 0 {
+        return Ok(input.clone());
+    }
+    match p == 1.0 {
+        true => MulScalar.call(input, NOTHING),
+        false => MulTensor.call(input, &factors(input, p)?),
+    }
+}
+
+fn dropout_(input: &Tensor, p: f64, train: bool) -> Result<()> {
+    check(p)?;
+    check_written(input.spec()?.geometry())?;
+    if p == 0.0 || !train || input.spec()?.numel() == 0 {
+        return Ok(());
+    }
+    match p == 1.0 {
+        true => MulInplaceScalar.call(input, NOTHING),
+        false => MulInplaceTensor.call(input, &factors(input, p)?),
+    }
+}
+
+fn native_dropout(input: &Tensor, p: f64, train: Option<bool>) -> Result<(Tensor, Tensor)> {
+    let is_training = train.unwrap_or(true) && input.spec()?.numel() > 0;
+    if is_training {
+        check(p)?;
+        pointwise::check_inexact(input.spec()?.dtype())?;
+    }
+    let is_chosen = is_training && p > 0.0;
+    if !is_chosen || p == 1.0 {
+        let mask = EmptyLike.call(input, Some(DType::Bool), None, None, None, None)?;
+        FillInplaceScalar.call(&mask, Scalar::Bool(!is_chosen))?;
+        let kept = match is_chosen {
+            true => MulScalar.call(input, Scalar::Int(0))?,
+            false => opgrid_tensor::ops::Clone.call(input, None)?,
+        };
+        return Ok((kept, mask));
+    }
+    let mask = stays(input, p, DType::Bool)?;
+    // The factors are rounded to the dtype, as in torch.
+    let factors = MulScalar.call(&mask.to_dtype(input.dtype())?, Scalar::Float(1.0 / (1.0 - p)))?;
+    Ok((MulTensor.call(input, &factors)?, mask))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let refused = || given(make::numbers(DType::F32, &[2], 0)).and(1.5).and(true);
+        samples
+            .of(Dropout, FLOATS, ones, |it| of_ones(it, "input"))
+            .tolerance(2.0)
+            .refuses("between 0 and 1", refused());
+        samples
+            .of(DropoutInplace, FLOATS, ones, |it| of_ones(it, "self"))
+            .tolerance(2.0)
+            .refuses("between 0 and 1", refused());
+        samples
+            .of(NativeDropout, FLOATS, ones, |it| {
+                let (x, p): (_, f64) = (it.tensor("input")?, it.value("p")?);
+                let is_chosen = it.option("train")?.unwrap_or(true) && p > 0.0;
+                let stays = match is_chosen && p < 1.0 && !x.elements().is_empty() {
+                    true => Expected::Random(x.sizes().to_vec(), DType::Bool, kept(p, 1.0)),
+                    false => Plain::of(DType::Bool, x.sizes(), &[!is_chosen]).into(),
+                };
+                Ok(Expected::Several(vec![of_ones(it, "input")?, stays]))
+            })
+            .tolerance(2.0)
+            .refuses("between 0 and 1", refused());
+    }
+
+    /// Ones, of which many, all, none or no elements are chosen.
+    fn ones(dtype: DType) -> Vec<Sample> {
+        let ones =
+            |sizes: &[i64], p: f64, train: bool| given(Plain::of(dtype, sizes, &[1])).and(p).and(train);
+        let chosen = [ones(&[2000], 0.25, true), ones(&[40, 50], 0.75, true), ones(&[3], 1.0, true)];
+        // Integers and bools are refused where elements are chosen.
+        let all = [
+            ones(&[2, 3], 0.5, false),
+            ones(&[2, 3], 0.0, true),
+            ones(&[0], 0.5, true),
+            ones(&[], 0.0, true),
+        ];
+        match FLOATS.contains(&dtype) {
+            true => chosen.into_iter().chain(all).collect(),
+            false if dtype.is_complex() => Vec::new(),
+            false => chosen[..2].to_vec(),
+        }
+    }
+
+    /// The distribution of what stays with probability `1 - p` and is `value` then, 0 otherwise.
+    fn kept(p: f64, value: f64) -> Distribution {
+        let mean = value * (1.0 - p);
+        Distribution { least: 0.0, most: value, mean, deviation: value * (p * (1.0 - p)).sqrt() }
+    }
+
+    fn of_ones(it: &Inputs, name: &str) -> Result<Expected> {
+        let (x, p): (_, f64) = (it.tensor(name)?, it.value("p")?);
+        if !it.option("train")?.unwrap_or(true) || p == 0.0 || x.elements().is_empty() {
+            return Ok(x.clone().into());
+        }
+        if p == 1.0 {
+            return Ok(Plain::of(x.dtype(), x.sizes(), &[0]).into());
+        }
+        // Rounded as the dtype does.
+        let value = naive::convert(Scalar::Float(1.0 / (1.0 - p)), x.dtype()).to_complex().re;
+        Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), kept(p, value)))
+    }
+}

@@ -1,0 +1,69 @@
+//! `aten::hardshrink`: zero instead of elements near it.
+//!
+//! `out[i] = 0 if -lambd <= self[i] <= lambd, self[i] otherwise`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point ones. NaN stays NaN.
+//! - Aliasing: `hardshrink.out` writes `out`, which has the dtype of `self`.
+//! - Errors: other dtypes.
+//! - Source: torch.nn.functional.hardshrink, PyTorch 2.15.
+
+use crate::prelude::*;
+use opgrid_tensor::tensor::Element;
+
+pub use opgrid_tensor::ops::activations::hardshrink::*;
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const HARDSHRINK: Family<Hardshrink> =
+    Family::new(Hardshrink, &kind::POINTWISE_UNARY, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&HARDSHRINK).cpu(cpu).derivative(|d, (input, lambd)| {
+        // No number is between a positive bound and a negative one.
+        let is_empty = lambd.to_f64()? < 0.0;
+        d.by(input, [d.result(0)], move |grad, [out]| match is_empty {
+            true => Ok(grad.clone()),
+            false => derivatives::where_true(&out.ne_scalar(0)?, grad),
+        })
+    });
+}
+
+fn shape(input: &Tensor, lambd: Scalar) -> Result<TensorSpec> {
+    let spec = pointwise::float_unary(input)?;
+    with_dtype!(spec.dtype(), T: Float => arithmetic::element::<T>(lambd).map(drop))?;
+    Ok(spec)
+}
+
+fn cpu(input: &Tensor, lambd: Scalar, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Float => {
+        let lambd = arithmetic::element::<T>(lambd)?.widen();
+        elementwise::unary::<T, T>(out, input, move |x| {
+            if (x >= -lambd) & (x <= lambd) { 0.0 } else { x }
+        })
+    })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(
+                Hardshrink,
+                FLOATS,
+                |dtype| activation::samples::with_numbers(dtype, &[&[], &[1.25]]),
+                |it| {
+                    let lambd = activation::samples::real(it, "lambd")?;
+                    let one = |x: f64| if -lambd <= x && x <= lambd { 0.0 } else { x };
+                    it.unary(DTypeRule::Promoted, |x| number::float_by(x, one))
+                },
+            )
+            .tolerance(2.0);
+        samples.differs_as(
+            Hardshrink,
+            &[departures::arithmetic::SIGN_OF_ZERO, pointwise::samples::NUMBER_IN_RANGE],
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! `aten::prelu`: slopes of their own for negative elements, one for all or one for each channel.
+//!
+//! `out[i] = self[i] if self[i] > 0, weight * self[i] otherwise`
+//!
+//! - Shapes: that of `self`; `weight` has one element or as many as `self` has channels, which are dimension 1.
+//! - Dtypes: one for both, a floating-point one.
+//! - Dispatch: a composite of `reshape` and `_prelu_kernel`, which broadcasts its arguments.
+//! - Errors: other dtypes, two dtypes; a `weight` of another size or of more than one dimension.
+//! - Source: torch.nn.functional.prelu, PyTorch 2.15; K. He et al., Delving Deep into Rectifiers (2015).
+
+use crate::prelude::*;
+use opgrid_tensor::ops::{Reshape, WhereSelf};
+
+pub use opgrid_tensor::ops::activations::prelu::*;
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const PRELU_KERNEL: Family<PreluKernel> = Family::new(PreluKernel, &kind::POINTWISE_BINARY, shape);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&PRELU_KERNEL).cpu(cpu).derivative(|d, (input, weight)| {
+        d.by(input, [input, weight], |grad, [x, weight]| {
+            WhereSelf.call(&x.gt_scalar(0)?, grad, &(grad * weight)?)
+        })?;
+        d.by(weight, [input], |grad, [x]| derivatives::where_false(&x.ge_scalar(0)?, &(grad * x)?))
+    });
+    library.define(Prelu).kind(&kind::GATE).implicit(prelu);
+}
+
+fn prelu(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
+    let (dims, count) = (input.spec()?.sizes().len(), weight.spec()?.numel());
+    if count != 1 {
+        let channels = match input.sizes() {
+            [] => {
+                return Err(argument(
+                    "argument `self` has no dimensions, expected channels for each of `weight`",
+                ));
+            }
+            [_] => 1,
+            [_, channels, ..] => *channels,
+        };
+        if channels != count {
+            let message = format!(
+                "argument `weight` has {count} elements, expected 1 or {channels} as `self` of shape {:?} has channels",
+                input.sizes()
+            );
+            return Err(argument(message));
+        }
+    }
+    if weight.dim() > 1 {
+        let message =
+            format!("argument `weight` has shape {:?}, expected no dimensions or one", weight.sizes());
+        return Err(argument(message));
+    }
+    if weight.dim() == dims {
+        return PreluKernel.call(input, weight);
+    }
+    let mut sizes = vec![1; dims];
+    if let Some(channel) = sizes.get_mut(1) {
+        *channel = count;
+    }
+    PreluKernel.call(input, &Reshape.call(weight, &sizes)?)
+}
+
+fn shape(input: &Tensor, weight: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_one_dtype(("self", input), ("weight", weight))?;
+    pointwise::check_float(input.dtype())?;
+    let spec = pointwise::promoted([("self", input), ("weight", weight)])?;
+    match spec.sizes() == input.sizes() {
+        // The result lies as the input, whatever the slopes do.
+        true => {
+            Ok(TensorSpec::new(input.geometry().like(MemoryFormat::Preserve)?, spec.dtype(), spec.device()))
+        }
+        false => Ok(spec),
+    }
+}
+
+fn cpu(input: &Tensor, weight: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Float => {
+        elementwise::binary::<T, T, T>(out, input, weight, |x, slope| if x > 0.0 { x } else { slope * x })
+    })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let cases: [(&[i64], &[i64]); 7] = [
+                (&[2, 3], &[3]),
+                (&[2, 3, 4], &[3]),
+                (&[4], &[1]),
+                (&[], &[]),
+                (&[0, 2], &[2]),
+                (&[2, 3], &[]),
+                (&[3, 37], &[1]),
+            ];
+            cases
+                .map(|(x, weight)| given(make::numbers(dtype, x, 1)).and(make::numbers(dtype, weight, 2)))
+                .to_vec()
+        };
+        let x = || given(make::numbers(DType::F32, &[2, 3], 0));
+        samples
+            .of(Prelu, FLOATS, inputs, |it| {
+                let (x, weight) = (it.tensor("self")?, it.tensor("weight")?);
+                let channel = if x.sizes().len() > 1 { 1 } else { 0 };
+                Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
+                    let slope = match weight.elements() {
+                        [one] => *one,
+                        all => all[position[channel] as usize],
+                    };
+                    leaky(x.at(position), slope)
+                })
+                .into())
+            })
+            .tolerance(2.0)
+            .refuses("channels", x().and(make::numbers(DType::F32, &[2], 0)))
+            .refuses("dimensions", x().and(make::numbers(DType::F32, &[1, 1], 0)));
+        let pairs = |dtype| make::of_one_dtype(make::pairs(dtype));
+        samples
+            .of(PreluKernel, FLOATS, pairs, |it| it.binary(DTypeRule::Promoted, leaky))
+            .tolerance(2.0)
+            .refuses("expected float32 as `self`", x().and(make::numbers(DType::F64, &[3], 0)));
+        samples.rounds(Prelu, Roundings::all(Rounding::Result(2)));
+        samples.rounds(PreluKernel, Roundings::all(Rounding::Result(2)));
+    }
+
+    fn leaky(x: Scalar, slope: Scalar) -> Scalar {
+        if x.to_complex().re > 0.0 { x } else { number::times(slope, x) }
+    }
+}

@@ -1,0 +1,46 @@
+//! `aten::conj`: complex numbers with the other sign of the imaginary part.
+//!
+//! `out[i]` is the conjugate of `self[i]`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: that of `self`; real numbers are their own conjugates.
+//! - Aliasing: real numbers give `self` itself, complex ones a new tensor.
+//! - Dispatch: a composite of `_conj_physical`.
+//! - Source: torch.conj, PyTorch 2.15.
+//!
+//! Conjugates are computed when they are asked for. torch marks a view with a bit instead, and a layer of its dispatcher
+//! computes the conjugate before any operator that does not know the bit. The bit saves a pass over memory in front of
+//! products of matrices, which can conjugate while they read; nothing here does so, and every other operator would have to
+//! ask for the bit or be kept from it. So `is_conj` and `is_neg` are false for every tensor, `resolve_conj` and
+//! `resolve_neg` give the tensor itself, and programs that are written for the bit get the same numbers. What differs is
+//! memory: writing to a conjugate does not write to what it is a conjugate of.
+
+use crate::prelude::*;
+
+pub use opgrid_tensor::ops::complex::conj::*;
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Conj).kind(&kind::POINTWISE_UNARY).implicit(complex::conjugate);
+    library
+        .define(ConjKernel)
+        .kind(&kind::POINTWISE_UNARY)
+        .on_every_backend(complex::conjugate)
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::conjugate(grad)));
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.unary(Conj, ANY, DTypeRule::Promoted, number::conjugate);
+        samples.unary(ConjKernel, ANY, DTypeRule::Promoted, number::conjugate);
+        samples.differs(Conj, complex::samples::COMPUTED);
+        let what = "torch's kernel of `conj` marks a view of complex numbers; here it computes new ones";
+        samples.differs(
+            ConjKernel,
+            Difference { id: "kernels-of-conjugates-compute", what, ..complex::samples::COMPUTED },
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! What operations on bits share: shape rule, dtypes and samples.
+
+use opgrid_core::Result;
+
+use opgrid_array::with_dtype;
+use opgrid_kinds::pointwise;
+use opgrid_tensor::tensor::{Tensor, TensorSpec};
+
+/// What has the promoted dtype of both, which are integers or bools.
+pub(crate) fn of_two(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    let spec = pointwise::promoted([("self", input), ("other", other)])?;
+    pointwise::check_integral(spec.dtype())?;
+    Ok(spec)
+}
+
+/// The spec of what two integers give.
+///
+/// # Errors
+///
+/// Shapes that do not broadcast; a promoted dtype of no integers.
+pub(crate) fn integers_of_two(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    let spec = of_two(input, other)?;
+    with_dtype!(spec.dtype(), _T: Integer => Ok(spec))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use opgrid_core::{DType, Operator, Scalar};
+
+    use opgrid_samples::prelude::*;
+
+    /// Samples of an operator of two tensors, of a tensor and a number, and of a number and a tensor; `function` is that of two
+    /// numbers of one kind.
+    pub(crate) fn collect<T: Operator, N: Operator, F: Operator>(
+        samples: &mut Samples,
+        (tensors, number, number_first): (T, N, F),
+        function: fn(Scalar, Scalar) -> Scalar,
+    ) {
+        let reference = move |it: &Inputs| it.binary(DTypeRule::Promoted, function);
+        samples.of_function(tensors, INTEGRAL, pairs, reference).refuses("does not broadcast", {
+            let x = make::numbers(DType::I32, &[2], 0);
+            given(x).and(make::numbers(DType::I32, &[3], 0))
+        });
+        samples.of_function(number, INTEGRAL, beside_number, reference);
+        samples.of_function(
+            number_first,
+            INTEGRAL,
+            |dtype| make::number_first(beside_number(dtype)),
+            reference,
+        );
+    }
+
+    /// Samples of overloads that write their first argument and are no form of another one, as `__iand__`; `function` is that of two
+    /// numbers of a dtype.
+    pub(crate) fn in_place_samples<T: Operator, N: Operator>(
+        samples: &mut Samples,
+        (tensors, number): (T, N),
+        dtypes: &[DType],
+        function: fn(Scalar, Scalar, DType) -> Scalar,
+    ) {
+        let reference = move |it: &Inputs| {
+            let (x, other) = (it.tensor("self")?, it.operand("other")?);
+            let one = |position: &[i64]| {
+                let convert = |number| naive::convert(number, x.dtype());
+                function(convert(x.at(position)), convert(other.at(position)), x.dtype())
+            };
+            Ok(Plain::from_fn(x.dtype(), x.sizes(), one).into())
+        };
+        let beside = |dtype| {
+            let shapes: [(&[i64], &[i64]); 4] =
+                [(&[2, 3], &[3]), (&[], &[]), (&[0], &[1]), (&[2, 37], &[2, 37])];
+            let pair =
+                |(a, b): (&[i64], &[i64])| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2));
+            shapes.map(pair).to_vec()
+        };
+        samples.of_function(tensors, dtypes, beside, reference);
+        let numbers = |dtype| {
+            let number = if dtype == DType::Bool { Scalar::Bool(true) } else { Scalar::Int(3) };
+            let shapes: [&[i64]; 3] = [&[2, 3], &[], &[0]];
+            shapes.map(|sizes| given(make::numbers(dtype, sizes, 1)).and(number)).to_vec()
+        };
+        samples.of_function(number, dtypes, numbers, reference);
+    }
+
+    /// Pairs of tensors of which the bits are those of the promoted dtype.
+    pub(crate) fn pairs(dtype: DType) -> Vec<Sample> {
+        make::computed_in(INTEGRAL, dtype, make::pairs(dtype))
+    }
+
+    /// The same with a number beside the tensor.
+    pub(crate) fn beside_number(dtype: DType) -> Vec<Sample> {
+        make::computed_in(INTEGRAL, dtype, make::with_scalar(dtype))
+    }
+
+    /// Samples of two integers, some of which are 0.
+    pub(crate) fn integer_pairs(dtype: DType) -> Vec<Sample> {
+        let zeros = given(Plain::of(dtype, &[4], &[0, 6, 0, 12])).and(Plain::of(dtype, &[4], &[4, 0, 0, 18]));
+        let pairs = make::pairs_to_divide(dtype).into_iter().chain([zeros]).collect();
+        make::computed_in(INTEGERS, dtype, pairs)
+    }
+}

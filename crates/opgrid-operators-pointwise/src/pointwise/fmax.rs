@@ -1,0 +1,57 @@
+//! `aten::fmax`: the larger one of two elements, where a number wins over NaN.
+//!
+//! `out[i] = max(self[i], other[i])`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted. NaN only of two NaN.
+//! - Aliasing: `fmax.out` writes `out`.
+//! - Derivative: equal elements count as the first.
+//! - Errors: complex numbers, which have no order.
+//! - Source: torch.fmax, PyTorch 2.15.
+
+use crate::prelude::*;
+use opgrid_kernels::arithmetic::Ordered;
+
+pub use opgrid_tensor::ops::pointwise::fmax::*;
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const FMAX: Family<Fmax> = Family::new(Fmax, &kind::POINTWISE_BINARY, extremum::of_two);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&FMAX).cpu(cpu).derivative(|d, (input, other)| {
+        d.by(input, [input, other], |grad, [a, b]| extremum::shared(grad, a, b, &is_second(a, b)?))?;
+        d.by(other, [input, other], |grad, [a, b]| extremum::shared(grad, b, a, &is_first(a, b)?))
+    });
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::larger_number))
+}
+
+/// Whether the second of two elements alone is chosen.
+fn is_second(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    b.gt(a)?.logical_or(&a.isnan()?.logical_and(&b.eq(b)?)?)
+}
+
+/// Whether the first of two elements alone is chosen, as it is of two NaN.
+fn is_first(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    a.gt(b)?.logical_or(&b.isnan()?)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .binary(Fmax, ORDERED, DTypeRule::Promoted, |a, b| match number::is_nan(a) {
+                true => b,
+                false if number::is_nan(b) => a,
+                false => number::chosen(a, b, |order| order.is_lt()),
+            })
+            .refuses("does not broadcast", make::misfits());
+        samples.differs(Fmax, departures::arithmetic::SIGN_OF_ZERO);
+    }
+}

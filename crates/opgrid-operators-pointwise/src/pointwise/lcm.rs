@@ -1,0 +1,44 @@
+//! `aten::lcm`: the smallest integer that both of two divide.
+//!
+//! `out[i]` is the smallest integer that both `self[i]` and `other[i]` divide; 0 where one is 0
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted; integers.
+//! - Values: they wrap around; the least number of a dtype, whose size it does not have, gives a negative one, as in torch.
+//! - Aliasing: `lcm_` writes `self`, `lcm.out` writes `out`.
+//! - Errors: bools, floating-point and complex numbers.
+//! - Source: torch.lcm, PyTorch 2.15.
+
+use crate::prelude::*;
+use opgrid_kernels::divisors::Divisors;
+
+pub use opgrid_tensor::ops::pointwise::lcm::*;
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LCM: Family<Lcm> = Family::new(Lcm, &kind::POINTWISE_BINARY, bits::integers_of_two);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&LCM).cpu(cpu);
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(result_type(&[input, other])?, T: Integer => {
+        elementwise::binary::<T, T, T>(out, input, other, T::common_multiple)
+    })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let multiple = |a: Scalar, b: Scalar| {
+            let [a, b] = [a, b].map(|x| number::whole(x).abs());
+            Scalar::Int((1..=a * b).find(|k| k % a == 0 && k % b == 0).unwrap_or(0))
+        };
+        samples.of_function(Lcm, INTEGERS, bits::samples::integer_pairs, move |it| {
+            it.binary(DTypeRule::Promoted, multiple)
+        });
+    }
+}

@@ -1,0 +1,35 @@
+//! `aten::logical_xor`: whether exactly one of two elements is other than zero.
+//!
+//! `out[i] = (self[i] != 0) != (other[i] != 0)`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: any, each converted to bool by itself; the result is bool. NaN is other than zero.
+//! - Aliasing: `logical_xor_` writes `self`, in its dtype; `logical_xor.out` writes `out`, of any dtype.
+//! - Source: torch.logical_xor, PyTorch 2.15.
+
+use crate::prelude::*;
+
+pub use opgrid_tensor::ops::pointwise::logical_xor::*;
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOGICAL_XOR: Family<LogicalXor> =
+    Family::new(LogicalXor, &kind::POINTWISE_BINARY, pointwise::bool_binary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&LOGICAL_XOR).cpu(cpu).non_differentiable();
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    elementwise::binary::<Bool, Bool, Bool>(out, input, other, |a, b| (a.is_true() ^ b.is_true()).into())
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.binary(LogicalXor, ANY, DTypeRule::Bool, |a, b| Scalar::Bool(a.to_bool() != b.to_bool()));
+        samples.differs(LogicalXor, pointwise::samples::TRUTH_OF_WHOLE);
+    }
+}

@@ -1,0 +1,68 @@
+//! `aten::xlogy`: elements times the logarithm of others.
+//!
+//! `out[i] = self[i] * ln(other[i])`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted; integers and bools give the default dtype.
+//! - Values: zero where `self` is, unless `other` is NaN.
+//! - Aliasing: `xlogy_` writes `self`, the `out` overloads write `out`.
+//! - Dispatch: overloads with numbers put them in a tensor's place.
+//! - Errors: complex numbers; `xlogy_` of integers and bools.
+//! - Source: torch.xlogy, PyTorch 2.15.
+
+use crate::prelude::*;
+
+pub use opgrid_tensor::ops::pointwise::xlogy::*;
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const XLOGY: Family<XlogyTensor> =
+    Family::new(XlogyTensor, &kind::POINTWISE_BINARY, pointwise::inexact_real_binary);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&XLOGY)
+        .cpu(cpu)
+        .derivative(|d, (input, other)| {
+            d.by(input, [input, other], |grad, [x, y]| {
+                let is_zero = x.eq_scalar(0)?.logical_and(&y.le_scalar(0)?)?;
+                derivatives::where_false(&is_zero, &XlogyTensor.call(grad, y)?)
+            })?;
+            d.by(other, [input, other], |grad, [x, y]| (grad * x)? / y)
+        })
+        .number(XlogyScalarOther, XlogyTensor)
+        .number(XlogyInplaceScalarOther, XlogyInplaceTensor)
+        .number(XlogyOutScalarOther, XlogyOutTensor)
+        .number_first(XlogyScalarSelf, XlogyTensor)
+        .number_first(XlogyOutScalarSelf, XlogyOutTensor);
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = inexact(result_type(&[input, other])?);
+    with_dtype!(dtype, T: Float => {
+        elementwise::binary::<T, T, T>(out, input, other, |a, b| {
+            if a == 0.0 && !b.is_nan() { 0.0 } else { a * Inexact::log(b) }
+        })
+    })
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let reference = |it: &Inputs| {
+            it.binary(DTypeRule::Inexact, |a, b| {
+                let (a, b) = (a.to_complex().re, b.to_complex().re);
+                Scalar::Float(if a == 0.0 && !b.is_nan() { 0.0 } else { a * b.ln() })
+            })
+        };
+        samples.of(XlogyTensor, ORDERED, make::pairs, reference).tolerance(8.0);
+        samples.of(XlogyScalarOther, ORDERED, make::with_scalar, reference).tolerance(8.0);
+        samples
+            .of(XlogyScalarSelf, ORDERED, |dtype| make::number_first(make::with_scalar(dtype)), reference)
+            .tolerance(8.0);
+        samples.differs(XlogyTensor, departures::arithmetic::SIGN_OF_ZERO);
+        samples.rounds(XlogyTensor, pointwise::samples::ELEMENTARY);
+    }
+}

@@ -1,0 +1,73 @@
+//! Operators of opgrid that reduce, accumulate and sort along dimensions: one file for each family; to add one, write its file, its line in the list below, and its declaration
+//! in `opgrid-tensor`.
+
+#![deny(unsafe_code)]
+
+mod kinds;
+mod prelude;
+
+opgrid_kinds::operators! {
+    /// Makes one element of many.
+    reductions {
+        all,
+        amax,
+        amin,
+        aminmax,
+        any,
+        argmax,
+        argmin,
+        count_nonzero,
+        cov,
+        linalg_vector_norm,
+        logsumexp,
+        max,
+        mean,
+        min,
+        nanmean,
+        nansum,
+        norm,
+        prod,
+        std,
+        std_mean,
+        sum,
+        var,
+        var_mean,
+    }
+
+    /// Joins each element with all before it along a dimension.
+    scans {
+        cummax,
+        cummin,
+        cumprod,
+        cumsum,
+        diff,
+        logcumsumexp,
+    }
+
+    /// Divides exponentials by their sum.
+    softmaxes {
+        log_softmax,
+        softmax,
+    }
+
+    /// Puts elements in order, or looks for them where they are so.
+    sorting {
+        argsort,
+        bincount,
+        bucketize,
+        histc,
+        isin,
+        kthvalue,
+        median,
+        mode,
+        msort,
+        nanmedian,
+        nonzero,
+        searchsorted,
+        sort,
+        topk,
+        unique,
+        unique_consecutive,
+        unique_dim,
+    }
+}

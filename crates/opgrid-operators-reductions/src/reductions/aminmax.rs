@@ -1,0 +1,110 @@
+//! `aten::aminmax`: the smallest and the largest element, of all or over a dimension.
+//!
+//! `min = min(self[0], self[1], …)`, `max = max(self[0], self[1], …)`
+//!
+//! - Shapes: without the dimension `dim`, or with size 1 for it with `keepdim`; no `dim` means all.
+//! - Dtypes: that of `self`. NaN wins over every number.
+//! - Aliasing: `aminmax.out` writes `min` and `max`.
+//! - Derivative: equal elements share the gradients.
+//! - Errors: complex numbers; nothing to choose from; a dimension out of range; an output of another dtype than `self`.
+//! - Source: torch.aminmax, PyTorch 2.15.
+
+use crate::prelude::*;
+use opgrid_kernels::choice;
+use opgrid_kinds::derivatives::Kept;
+
+pub use opgrid_tensor::ops::reductions::aminmax::*;
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const AMINMAX: Family<Aminmax> = Family::new(Aminmax, &kind::REDUCTION, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&AMINMAX)
+        .cpu(|input, dim, _, least, most| {
+            opgrid_kernels::indexing::check_apart(most.array()?, input.array()?)?;
+            choice::smallest(least, input, dim.as_slice())?;
+            choice::largest(most, input, dim.as_slice())
+        })
+        .derivative(|d, (input, dim, keepdim)| {
+            let kept = Kept::of(input, dim.as_ref().map(std::slice::from_ref), keepdim)?;
+            d.by_all(input, [input, d.result(0), d.result(1)], move |grads, [x, least, most]| {
+                let spread = |at: usize, out| {
+                    grads.of(at).map(|grad| extremum::spread(grad, x, out, &kept)).transpose()
+                };
+                derivatives::sum(spread(0, least)?, spread(1, most)?)
+            })
+        });
+}
+
+fn shape(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<(TensorSpec, TensorSpec)> {
+    let spec = extremum::over_dims(input, dim.as_slice(), keepdim)?;
+    Ok((spec.clone(), spec))
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            let named = |sample: Sample| match sample.positional.as_slice() {
+                [input, dim, keepdim] => {
+                    given(input.clone()).named("dim", dim.clone()).named("keepdim", keepdim.clone())
+                }
+                _ => sample,
+            };
+            let of_all = [
+                given(make::numbers(dtype, &[2, 3], 1)),
+                given(make::numbers(dtype, &[2, 3], 1)).named("keepdim", true),
+                given(make::extremes(dtype)),
+            ];
+            make::over_dim(dtype).into_iter().map(named).chain(of_all).collect()
+        };
+        samples
+            .of(Aminmax, ORDERED, inputs, reference)
+            .refuses("no elements", given(make::numbers(DType::F32, &[0], 0)))
+            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).named("dim", 2));
+        samples.differs_as(Aminmax, &[departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
+        samples.differs(
+            Aminmax,
+            Difference {
+                id: "extremes-into-their-own-input",
+                what: "torch gives an input without elements that is the output another shape before it looks at it, and reads \
+                       memory that is not the tensor's; here the shape is that of the input before",
+                why: "results would depend on what lies behind a tensor",
+                test: ("opgrid-operators/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
+                when: |seen| {
+                    let memory = |name| seen.tensor(name).map(|tensor| tensor.memory);
+                    let is_input = memory("self") == memory("min") || memory("self") == memory("max");
+                    matches!(seen.part, Part::Sizes | Part::Strides) && is_input
+                },
+                directed: Some(Directed {
+                    operator: "aten::aminmax.out",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::F32, &[5, 0], &[]).into()),
+                            ("dim", Scalar::Int(0).into()),
+                            ("min", Operand::rows(0, DType::F32, &[5, 0], &[]).into()),
+                            ("max", Operand::rows(1, DType::F32, &[0], &[]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, dim, keepdim) = (it.tensor("self")?, it.option::<i64>("dim")?, it.value("keepdim")?);
+        let chosen = |second: fn(std::cmp::Ordering) -> bool| {
+            let one = |elements: &[Scalar]| {
+                let all = elements.iter().copied().reduce(|a, b| number::chosen(a, b, second));
+                all.unwrap_or(Scalar::Int(0))
+            };
+            x.reduced(dim.as_ref().map(std::slice::from_ref), keepdim, x.dtype(), one)
+        };
+        Ok([chosen(|order| order.is_gt()), chosen(|order| order.is_lt())].into())
+    }
+}

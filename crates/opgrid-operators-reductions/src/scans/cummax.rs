@@ -1,0 +1,48 @@
+//! `aten::cummax`: the largest of all elements up to each one along a dimension, and where it is.
+//!
+//! `values[i] = max(self[0], self[1], …, self[i]) = self[indices[i]]`, with indices of dimension `dim`
+//!
+//! - Shapes: that of `self`; row-major.
+//! - Dtypes: that of `self`; indices are int64, of several largest elements that of the last. NaN wins over every number.
+//! - Aliasing: `cummax.out` writes `values` and `indices`.
+//! - Errors: complex numbers; a dimension out of range; an output of another dtype.
+//! - Source: torch.cummax, PyTorch 2.15.
+
+use crate::kinds::scans;
+use crate::prelude::*;
+use opgrid_kernels::scan;
+use opgrid_tensor::ops::ScatterAdd;
+
+pub use opgrid_tensor::ops::scans::cummax::*;
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const CUMMAX: Family<Cummax> = Family::new(Cummax, &kind::SCAN, scans::with_indices).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&CUMMAX)
+        .cpu(|input, dim, values, indices| {
+            let dim = scans::dimension(input, dim)?;
+            scan::extremes(values.array()?, indices.array()?, input.array()?, dim, false)
+        })
+        .derivative(|d, (input, dim)| {
+            let sizes = input.sizes().to_vec();
+            d.differentiable(1);
+            d.by(input, [d.result(1)], move |grad, [places]| {
+                let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
+                ScatterAdd.call(&zeros, dim, places, grad)
+            })
+        });
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::kinds::order;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(Cummax, order::samples::ONE_COMPLEX_NUMBER);
+        scans::samples::of_extreme(samples, Cummax, |order| !order.is_gt());
+    }
+}

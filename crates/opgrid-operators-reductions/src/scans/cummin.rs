@@ -1,0 +1,48 @@
+//! `aten::cummin`: the smallest of all elements up to each one along a dimension, and where it is.
+//!
+//! `values[i] = min(self[0], self[1], …, self[i]) = self[indices[i]]`, with indices of dimension `dim`
+//!
+//! - Shapes: that of `self`; row-major.
+//! - Dtypes: that of `self`; indices are int64, of several smallest elements that of the last. NaN wins over every number.
+//! - Aliasing: `cummin.out` writes `values` and `indices`.
+//! - Errors: complex numbers; a dimension out of range; an output of another dtype.
+//! - Source: torch.cummin, PyTorch 2.15.
+
+use crate::kinds::scans;
+use crate::prelude::*;
+use opgrid_kernels::scan;
+use opgrid_tensor::ops::ScatterAdd;
+
+pub use opgrid_tensor::ops::scans::cummin::*;
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const CUMMIN: Family<Cummin> = Family::new(Cummin, &kind::SCAN, scans::with_indices).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&CUMMIN)
+        .cpu(|input, dim, values, indices| {
+            let dim = scans::dimension(input, dim)?;
+            scan::extremes(values.array()?, indices.array()?, input.array()?, dim, true)
+        })
+        .derivative(|d, (input, dim)| {
+            let sizes = input.sizes().to_vec();
+            d.differentiable(1);
+            d.by(input, [d.result(1)], move |grad, [places]| {
+                let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
+                ScatterAdd.call(&zeros, dim, places, grad)
+            })
+        });
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::kinds::order;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.differs(Cummin, order::samples::ONE_COMPLEX_NUMBER);
+        scans::samples::of_extreme(samples, Cummin, |order| !order.is_lt());
+    }
+}

@@ -1,0 +1,46 @@
+//! `aten::contiguous`: the same elements in the order of a memory format.
+//!
+//! - Aliasing: a tensor that is in this order already is the result itself.
+//! - Dispatch: a composite of `empty` and `copy_`.
+//! - Errors: `preserve_format` for what does not lie in rows; a format for another number of dimensions.
+//! - Source: torch.Tensor.contiguous, PyTorch 2.15; there a copy is made by `clone`.
+
+use crate::prelude::*;
+use opgrid_tensor::ops::{CopyInplace, EmptyMemoryFormat};
+
+pub use opgrid_tensor::ops::copies::contiguous::*;
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Contiguous).kind(&kind::COPY).kernel(DispatchKey::CompositeImplicitAutograd, contiguous);
+}
+
+fn contiguous(input: &Tensor, memory_format: MemoryFormat) -> Result<Tensor> {
+    let spec = input.spec()?;
+    let geometry = spec.geometry();
+    if geometry.is_contiguous() && memory_format == MemoryFormat::Preserve
+        || memory_format != MemoryFormat::Preserve && geometry.is_in_format(memory_format)
+    {
+        return Ok(input.clone());
+    }
+    if memory_format == MemoryFormat::Preserve {
+        let message = "aten::contiguous: argument `memory_format` is preserve_format, expected the order that is asked for";
+        return Err(argument(message));
+    }
+    let (dtype, device) = (Some(spec.dtype()), Some(spec.device()));
+    let result = EmptyMemoryFormat.call(spec.sizes(), dtype, None, device, None, Some(memory_format))?;
+    CopyInplace.call(&result, input, false)?;
+    Ok(result)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples.of(Contiguous, STORED, make::unary, |it| Ok(it.tensor("self")?.clone().into())).refuses(
+            "channels_last",
+            given(make::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::ChannelsLast),
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! `aten::trace`: the sum of a matrix's diagonal.
+//!
+//! `out = Σ self[i, i]`
+//!
+//! - Shapes: a matrix gives a tensor without dimensions.
+//! - Dtypes: as [`Sum`]: integers give int64.
+//! - Aliasing: `trace.out` writes `out`, of the dtype of the result.
+//! - Dispatch: a composite of `diagonal` and `sum`.
+//! - Errors: other than two dimensions; bools.
+//! - Source: torch.trace, PyTorch 2.15.
+
+use crate::prelude::*;
+use opgrid_tensor::ops::{Diagonal, DiagonalScatter, Sum};
+
+pub use opgrid_tensor::ops::indexing::trace::*;
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(Trace, &kind::REDUCTION).on_every_backend(trace).derivative(|d, (input,)| {
+        let sizes = input.sizes().to_vec();
+        let length = sizes.iter().copied().min().unwrap_or(0);
+        d.by(input, [], move |grad, []| {
+            DiagonalScatter.call(&derivatives::zeros_of(&sizes, grad)?, &grad.expand(&[length])?, 0, 0, 1)
+        })
+    });
+    library.implement(TraceOut).on_every_backend(|input, out| result::copied(out, &trace(input)?));
+}
+
+fn trace(input: &Tensor) -> Result<Tensor> {
+    let spec = input.spec()?;
+    if spec.sizes().len() != 2 {
+        return Err(argument(format!("argument `self` has shape {:?}, expected a matrix", spec.sizes())));
+    }
+    pointwise::check_numbers(spec.dtype())?;
+    Sum.call(&Diagonal.call(input, 0, 0, 1)?, None)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let inputs = |dtype| {
+            [vec![2, 3], vec![3, 3], vec![0, 2], vec![1, 1], vec![4, 2]]
+                .map(|sizes| given(make::numbers(dtype, &sizes, 0)))
+                .to_vec()
+        };
+        samples
+            .of(Trace, NUMBERS, inputs, |it| {
+                let x = it.tensor("self")?;
+                let sides = x.sizes()[0].min(x.sizes()[1]);
+                let dtype = if x.dtype().is_integral() { DType::I64 } else { x.dtype() };
+                let sum = (0..sides).map(|i| x.at(&[i, i])).reduce(number::plus);
+                Ok(Plain::number(dtype, sum.unwrap_or(Scalar::Int(0))).into())
+            })
+            .tolerance(4.0)
+            .refuses("a matrix", given(make::numbers(DType::F32, &[3], 0)));
+        samples.rounds(Trace, Roundings::all(Rounding::Sum(2)));
+    }
+}

@@ -1,0 +1,44 @@
+//! `aten::reshape`, `aten::reshape_as`: the same elements in the same order under other sizes, copied where no view has them.
+//!
+//! - Shapes: `shape`, of which one may be -1; as many elements as `self`.
+//! - Aliasing: a view of `self` where strides can express it, otherwise a copy.
+//! - Dispatch: a composite of `view` and, where needed, `clone`.
+//! - Errors: sizes that do not fit.
+//! - Source: torch.reshape, PyTorch 2.15.
+
+use crate::prelude::*;
+use opgrid_tensor::ops::View;
+use opgrid_tensor::tensor::views::infer_sizes;
+
+pub use opgrid_tensor::ops::views::reshape::*;
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Reshape).kind(&kind::VIEW).implicit(reshape);
+    library
+        .define(ReshapeAs)
+        .kind(&kind::VIEW)
+        .implicit(|input, other| reshape(input, other.spec()?.sizes()));
+}
+
+fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {
+    let geometry = input.spec()?.geometry();
+    let sizes = infer_sizes(shape, geometry.numel())?;
+    if geometry.view(&sizes).is_ok() {
+        return View.call(input, &sizes);
+    }
+    View.call(&opgrid_tensor::ops::Clone.call(input, Some(MemoryFormat::Contiguous))?, &sizes)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        samples
+            .of(Reshape, STORED, make::other_sizes, |it| make::same_elements(it, "shape"))
+            .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()))
+            .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([-1, -1].to_vec()));
+        samples.of(ReshapeAs, STORED, make::beside_as_many, make::as_the_other);
+    }
+}

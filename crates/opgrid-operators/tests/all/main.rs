@@ -1,0 +1,33 @@
+//! The tests that need no process of their own, as one program, so that there is one to link.
+//!
+//! Whatever changes what holds for the process (the default dtype, seeds, options of printing), or counts what happens in
+//! it, has a program of its own beside this folder.
+
+use opgrid_operators as _;
+
+mod autograd;
+mod casts;
+mod device_memory;
+mod differences;
+mod dlpack;
+mod drawing;
+mod ends_of_ranges;
+mod engine;
+mod files;
+mod graph;
+mod handles;
+mod held;
+mod images;
+mod kernels;
+mod layers;
+mod losses;
+mod modes;
+mod networks;
+mod optimizers;
+mod ownership;
+mod products;
+mod safetensors;
+mod shared_memory;
+mod strides;
+mod tensor;
+mod views;

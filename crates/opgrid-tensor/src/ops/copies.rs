@@ -1,0 +1,211 @@
+//! Copies elements, between tensors or from and to numbers.
+
+use opgrid_core::{DType, Device, MemoryFormat, Result, Scalar};
+
+use crate::devices;
+use crate::tensor::Tensor;
+
+declarations! {
+    copies {
+        clone {
+            pub Clone = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", out;
+        }
+
+        contiguous {
+            pub Contiguous = "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)";
+        }
+
+        copy {
+            pub CopyInplace = "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)";
+            pub Copy = "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", out;
+        }
+
+        fill {
+            /// Sets every element to `value`.
+            pub FillInplaceScalar = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", method;
+            pub FillInplaceTensor = "aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)";
+            pub FillScalar = "aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", out;
+            pub FillTensor = "aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", out;
+        }
+
+        local_scalar_dense {
+            pub LocalScalarDense = "aten::_local_scalar_dense(Tensor self) -> Scalar";
+            pub Item = "aten::item(Tensor self) -> Scalar";
+        }
+
+        pin_memory {
+            pub IsPinned = "aten::is_pinned(Tensor self, Device? device=None) -> bool";
+            pub PinMemory = "aten::pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)";
+            pub PinMemoryCopy = "aten::_pin_memory(Tensor self, Device? device=None) -> Tensor";
+        }
+
+        to {
+            pub ToDtype = "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)";
+            pub ToDevice = "aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)";
+            pub ToDtypeLayout = "aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)";
+            pub ToOther = "aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)";
+            pub TypeAs = "aten::type_as(Tensor self, Tensor other) -> Tensor";
+        }
+
+        to_copy {
+            pub ToCopy = "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", out;
+        }
+    }
+}
+
+impl Tensor {
+    /// The same elements in row-major order: this very tensor, if they are.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Contiguous`].
+    pub fn contiguous(&self) -> Result<Self> {
+        Contiguous.call(self, MemoryFormat::Contiguous)
+    }
+}
+
+impl Tensor {
+    /// Writes the elements of `src` to this tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CopyInplace`].
+    pub fn copy_(&self, src: &Self) -> Result<&Self> {
+        CopyInplace.call(self, src, false).map(|()| self)
+    }
+
+    /// The same while the program goes on, where the backend of a device can: the copy is queued on the device's current
+    /// stream. Memory of the CPU that takes part counts as being read or written until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CopyInplace`]; what fails later is told by [`synchronize`](crate::devices::synchronize).
+    pub fn copy_non_blocking_(&self, src: &Self) -> Result<&Self> {
+        CopyInplace.call(self, src, true).map(|()| self)
+    }
+}
+
+impl Tensor {
+    /// The number in a tensor of one element.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Item`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::Scalar;
+    /// use opgrid::Tensor;
+    ///
+    /// assert_eq!(Tensor::from_slice(&[3i64], &[1])?.item()?, Scalar::Int(3));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn item(&self) -> Result<Scalar> {
+        Item.call(self)
+    }
+}
+
+impl Tensor {
+    /// The same elements in pinned memory, from which a device copies while the program goes on; a tensor that is pinned
+    /// is itself.
+    ///
+    /// # Errors
+    ///
+    /// A tensor that is not on the CPU; no device, or several types of devices, have pinned memory
+    /// ([`pinned_storage`](crate::devices::pinned_storage)).
+    pub fn pin_memory(&self) -> Result<Self> {
+        PinMemory.call(self, None)
+    }
+
+    /// Whether the tensor lies in pinned memory.
+    pub fn is_pinned(&self) -> bool {
+        devices::is_pinned(self, None).unwrap_or(false)
+    }
+}
+
+/// A device to which elements go while the program goes on, for [`Tensor::to`]: from pinned memory to a device, or from
+/// there to new pinned memory. The backend of the device decides which copies it queues; the others wait.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::Device;
+/// use opgrid::{Tensor, ops::NonBlocking};
+///
+/// let x = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
+/// assert!(x.to(NonBlocking(Device::CPU))?.is_same(&x), "it is there already");
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct NonBlocking(pub Device);
+
+/// What a tensor can be converted [to](Tensor::to): a dtype, a device, or both as another tensor has them.
+pub trait Conversion {
+    /// # Errors
+    ///
+    /// Those of the operator.
+    fn convert(self, input: &Tensor) -> Result<Tensor>;
+}
+
+impl Conversion for DType {
+    fn convert(self, input: &Tensor) -> Result<Tensor> {
+        ToDtype.call(input, self, false, false, None)
+    }
+}
+
+impl Conversion for Device {
+    fn convert(self, input: &Tensor) -> Result<Tensor> {
+        ToDtypeLayout.call(input, None, None, Some(self), None, false, false, None)
+    }
+}
+
+impl Conversion for NonBlocking {
+    fn convert(self, input: &Tensor) -> Result<Tensor> {
+        ToDtypeLayout.call(input, None, None, Some(self.0), None, true, false, None)
+    }
+}
+
+impl Conversion for &Tensor {
+    fn convert(self, input: &Tensor) -> Result<Tensor> {
+        ToOther.call(input, self, false, false, None)
+    }
+}
+
+impl Tensor {
+    /// The same elements in a dtype, on a device, or both as another tensor has them: the tensor itself if it is so
+    /// already, otherwise a new one, through which gradients flow.
+    ///
+    /// # Errors
+    ///
+    /// A dtype without a conversion, a device without memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{DType, Device};
+    /// use opgrid::Tensor;
+    ///
+    /// let x = Tensor::from_slice(&[1.5f32, -2.5], &[2])?;
+    /// assert_eq!(x.to(DType::I64)?.to_vec::<i64>()?, [1, -2]);
+    /// assert!(x.to(Device::CPU)?.is_same(&x));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn to(&self, to: impl Conversion) -> Result<Self> {
+        to.convert(self)
+    }
+}
+
+impl Tensor {
+    /// The same elements in another dtype; a tensor that has it already is itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ToCopy`].
+    pub fn to_dtype(&self, dtype: DType) -> Result<Self> {
+        match self.dtype() == dtype {
+            true => Ok(self.clone()),
+            false => ToCopy.call(self, Some(dtype), None, None, None, false, None),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Makes tensors from sizes and options.
+
+use opgrid_core::{DType, Device, Result, Scalar};
+
+use crate::tensor::Tensor;
+
+declarations! {
+    factories {
+        arange {
+            pub Arange = "aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub ArangeStart = "aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+            pub ArangeStartStep = "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out("start_out");
+        }
+
+        empty {
+            pub EmptyMemoryFormat = "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out("out");
+        }
+
+        empty_like {
+            pub EmptyLike = "aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+        }
+
+        empty_strided {
+            pub EmptyStrided = "aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        eye {
+            pub Eye = "aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub EyeM = "aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        full {
+            pub Full = "aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        full_like {
+            pub FullLike = "aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub ZerosLike = "aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub OnesLike = "aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+        }
+
+        linspace {
+            pub LinspaceTensorTensor = "aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub LinspaceTensorScalar = "aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub LinspaceScalarTensor = "aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub Linspace = "aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        logspace {
+            pub Logspace = "aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub LogspaceTensorTensor = "aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub LogspaceTensorScalar = "aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub LogspaceScalarTensor = "aten::logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        new_empty {
+            pub NewEmpty = "aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub NewEmptyStrided = "aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        new_full {
+            pub NewFull = "aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub NewZeros = "aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub NewOnes = "aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        ones {
+            pub Ones = "aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        scalar_tensor {
+            pub ScalarTensor = "aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        tril_indices {
+            pub TrilIndices = "aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub TriuIndices = "aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        zeros {
+            pub Zeros = "aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub ZeroInplace = "aten::zero_(Tensor(a!) self) -> Tensor(a!)";
+            pub Zero = "aten::zero(Tensor self) -> Tensor", out;
+        }
+    }
+}
+
+impl Tensor {
+    /// The numbers from `start` to before `end`; of integers an int64 tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ArangeStartStep`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid::Tensor;
+    ///
+    /// assert_eq!(Tensor::arange(1, 7, 2)?.to_string(), "tensor([1, 3, 5])");
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn arange(start: impl Into<Scalar>, end: impl Into<Scalar>, step: impl Into<Scalar>) -> Result<Self> {
+        ArangeStartStep.call(start.into(), end.into(), step.into(), None, None, None, None)
+    }
+}
+
+impl Tensor {
+    /// A new row-major tensor with any content.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`EmptyMemoryFormat`].
+    pub fn empty(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        EmptyMemoryFormat.call(size, Some(dtype), None, Some(device), None, None)
+    }
+}
+
+impl Tensor {
+    /// A matrix with ones on the diagonal and zeros elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`EyeM`].
+    pub fn eye(rows: i64, columns: i64, dtype: DType, device: Device) -> Result<Self> {
+        EyeM.call(rows, columns, Some(dtype), None, Some(device), None)
+    }
+}
+
+impl Tensor {
+    /// A new tensor with `value` everywhere; without a dtype it has that of the number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Full`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::Device;
+    /// use opgrid::Tensor;
+    ///
+    /// let x = Tensor::full(&[2], 7, None, Device::CPU)?;
+    /// assert_eq!(x.to_string(), "tensor([7, 7])");
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn full(
+        size: &[i64],
+        value: impl Into<Scalar>,
+        dtype: Option<DType>,
+        device: Device,
+    ) -> Result<Self> {
+        Full.call(size, value.into(), dtype, None, Some(device), None)
+    }
+}
+
+impl Tensor {
+    /// `steps` numbers from `start` to `end`, both included, in the default dtype.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Linspace`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid::Tensor;
+    ///
+    /// assert_eq!(Tensor::linspace(0, 1, 5)?.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn linspace(start: impl Into<Scalar>, end: impl Into<Scalar>, steps: i64) -> Result<Self> {
+        Linspace.call(start.into(), end.into(), steps, None, None, None, None)
+    }
+}
+
+impl Tensor {
+    /// A new tensor of ones.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ones`].
+    pub fn ones(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        Ones.call(size, Some(dtype), None, Some(device), None)
+    }
+}
+
+impl Tensor {
+    /// A new tensor of zeros.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Zeros`].
+    pub fn zeros(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        Zeros.call(size, Some(dtype), None, Some(device), None)
+    }
+}

@@ -1,0 +1,89 @@
+//! Says how far predictions are from what they should be.
+
+declarations! {
+    losses {
+        binary_cross_entropy {
+            /// How unlikely targets are under probabilities of two classes.
+            pub BinaryCrossEntropy = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", out;
+        }
+
+        binary_cross_entropy_with_logits {
+            /// How unlikely targets are under probabilities of two classes, of which the logits are given.
+            pub BinaryCrossEntropyWithLogits = "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", out;
+        }
+
+        cosine_similarity {
+            /// The cosine of the angle between vectors along a dimension.
+            pub CosineSimilarity = "aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor";
+            pub CosineEmbeddingLoss = "aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor";
+        }
+
+        cross_entropy_loss {
+            /// How unlikely classes, or distributions over classes, are under logits.
+            pub CrossEntropyLoss = "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor";
+        }
+
+        hinge_embedding_loss {
+            /// Distances of what is alike, and what those of others lack to a margin.
+            pub HingeEmbeddingLoss = "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor";
+        }
+
+        huber_loss {
+            /// Squares of small differences, sizes of large ones.
+            pub HuberLoss = "aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", out;
+        }
+
+        kl_div {
+            /// How far distributions are from others, of which the logarithms are given.
+            pub KlDiv = "aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor";
+        }
+
+        l1_loss {
+            /// The sizes of differences.
+            pub L1Loss = "aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor";
+        }
+
+        margin_ranking_loss {
+            /// What the difference of two inputs lacks to a margin, in the order that is wanted.
+            pub MarginRankingLoss = "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor";
+        }
+
+        mse_loss {
+            /// The squares of differences.
+            pub MseLoss = "aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", out;
+        }
+
+        nll_loss {
+            /// How unlikely classes are, of which the logarithms of probabilities are given.
+            pub NllLoss = "aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", out;
+            pub NllLossForward = "aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)";
+            pub NllLossForwardOutput = "aten::nll_loss_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *, Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))";
+            /// The same for any number of dimensions.
+            pub NllLossNd = "aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor";
+            /// The same for images.
+            pub NllLoss2d = "aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", out;
+            pub NllLoss2dForward = "aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)";
+            pub NllLoss2dForwardOutput = "aten::nll_loss2d_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *, Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))";
+        }
+
+        poisson_nll_loss {
+            /// How unlikely counts are under Poisson distributions.
+            pub PoissonNllLoss = "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor";
+        }
+
+        smooth_l1_loss {
+            /// Sizes of differences, squares of small ones.
+            pub SmoothL1Loss = "aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", out;
+        }
+
+        soft_margin_loss {
+            /// Logistic losses of two classes.
+            pub SoftMarginLoss = "aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", out;
+        }
+
+        triplet_margin_loss {
+            /// What the distance from something else lacks to that from what is alike, and a margin.
+            pub TripletMarginLoss = "aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor";
+        }
+    }
+}

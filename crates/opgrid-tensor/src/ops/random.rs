@@ -1,0 +1,131 @@
+//! Draws random numbers.
+
+use opgrid_core::{DType, Device, Result};
+
+use crate::tensor::Tensor;
+
+declarations! {
+    random {
+        bernoulli {
+            /// Ones with the probabilities that the elements are, and zeros.
+            pub Bernoulli = "aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", out;
+            pub BernoulliP = "aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor";
+            pub BernoulliInplaceFloat = "aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)";
+            pub BernoulliFloatOut = "aten::bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)";
+            pub BernoulliTensor = "aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", in_place, out;
+        }
+
+        cauchy {
+            pub Cauchy = "aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", in_place, out;
+        }
+
+        dropout {
+            /// Zero instead of randomly chosen elements, and larger ones for the others.
+            pub Dropout = "aten::dropout(Tensor input, float p, bool train) -> Tensor";
+            pub DropoutInplace = "aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)";
+            pub NativeDropout = "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", out;
+        }
+
+        exponential {
+            pub Exponential = "aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", in_place, out;
+        }
+
+        geometric {
+            pub Geometric = "aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", in_place, out;
+        }
+
+        log_normal {
+            pub LogNormal = "aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor", in_place, out;
+        }
+
+        multinomial {
+            pub Multinomial = "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", out;
+        }
+
+        normal {
+            pub NormalInplace = "aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)";
+        }
+
+        normal_of_tensors {
+            pub NormalTensorFloat = "aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", out;
+            pub NormalFloatTensor = "aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", out;
+            pub NormalTensorTensor = "aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", out;
+            pub NormalFloatFloat = "aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub NormalFunctional = "aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor";
+            pub NormalOut = "aten::normal.out(Tensor self, float mean=0., float std=1., *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)";
+        }
+
+        rand {
+            pub Rand = "aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub RandGenerator = "aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        rand_like {
+            pub RandLike = "aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub RandLikeGenerator = "aten::rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+        }
+
+        randint {
+            pub Randint = "aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub RandintGenerator = "aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub RandintLow = "aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub RandintLowGenerator = "aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        randint_like {
+            pub RandintLike = "aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub RandintLikeGenerator = "aten::randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub RandintLikeLowDtype = "aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub RandintLikeLowGeneratorDtype = "aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub RandintLikeTensor = "aten::randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub RandintLikeTensorGenerator = "aten::randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+        }
+
+        randn {
+            pub Randn = "aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub RandnGenerator = "aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        randn_like {
+            pub RandnLike = "aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub RandnLikeGenerator = "aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+        }
+
+        random_integers {
+            pub Random = "aten::random(Tensor self, *, Generator? generator=None) -> Tensor", in_place, out;
+            pub RandomFrom = "aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", in_place, out;
+            pub RandomTo = "aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", in_place, out;
+        }
+
+        randperm {
+            pub Randperm = "aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            pub RandpermGenerator = "aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        uniform {
+            pub Uniform = "aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", in_place, out;
+        }
+    }
+}
+
+impl Tensor {
+    /// A new row-major tensor of random numbers, evenly distributed from 0 to before 1.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Rand`].
+    pub fn rand(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        Rand.call(size, Some(dtype), None, Some(device), None)
+    }
+}
+
+impl Tensor {
+    /// A new row-major tensor of random numbers, normally distributed with mean 0 and deviation 1.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Randn`].
+    pub fn randn(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        Randn.call(size, Some(dtype), None, Some(device), None)
+    }
+}

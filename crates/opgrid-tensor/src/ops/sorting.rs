@@ -1,0 +1,92 @@
+//! Puts elements in order, or looks for them where they are so.
+
+declarations! {
+    sorting {
+        argsort {
+            /// Where the elements were that are in order along a dimension.
+            pub Argsort = "aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", method;
+            pub ArgsortStable = "aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", out;
+        }
+
+        bincount {
+            pub Bincount = "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", out;
+        }
+
+        bucketize {
+            pub BucketizeTensor = "aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", out;
+            pub BucketizeScalar = "aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", out;
+        }
+
+        histc {
+            pub Histc = "aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", out;
+        }
+
+        isin {
+            pub IsinTensorTensor = "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", out;
+            pub IsinTensorScalar = "aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", out;
+            pub IsinScalarTensor = "aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", out;
+        }
+
+        kthvalue {
+            /// The element of a rank along a dimension, and where it is.
+            pub Kthvalue = "aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", out("values"), method;
+        }
+
+        median {
+            pub Median = "aten::median(Tensor self) -> Tensor", out, method;
+            pub MedianDim = "aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out("dim_values"), method(median_dim);
+        }
+
+        mode {
+            /// The element that is there most often along a dimension, and where it is.
+            pub Mode = "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", out("values"), method;
+        }
+
+        msort {
+            /// The elements in order along the first dimension.
+            pub Msort = "aten::msort(Tensor self) -> Tensor", out, method;
+        }
+
+        nanmedian {
+            pub Nanmedian = "aten::nanmedian(Tensor self) -> Tensor", out, method;
+            pub NanmedianDim = "aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out("dim_values"), method(nanmedian_dim);
+        }
+
+        nonzero {
+            /// Where the elements are that are other than zero.
+            pub Nonzero = "aten::nonzero(Tensor self) -> Tensor", out, method;
+            /// The same for each dimension.
+            pub NonzeroNumpy = "aten::nonzero_numpy(Tensor self) -> Tensor[]", method;
+        }
+
+        searchsorted {
+            pub SearchsortedTensor = "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", out;
+            pub SearchsortedScalar = "aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", out;
+        }
+
+        sort {
+            /// The elements in order along a dimension, and where they were.
+            pub Sort = "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", out("values"), method;
+            pub SortStable = "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", out("values_stable");
+        }
+
+        topk {
+            /// The largest or the smallest elements along a dimension, and where they are.
+            pub Topk = "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", out("values"), method;
+        }
+
+        unique {
+            pub Unique2 = "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", out;
+            pub Unique = "aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", out;
+        }
+
+        unique_consecutive {
+            pub UniqueConsecutive = "aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)", out;
+        }
+
+        unique_dim {
+            pub UniqueDim = "aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", out;
+            pub UniqueDimConsecutive = "aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", out;
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Gives other sizes and strides to the same memory.
+
+use opgrid_core::Result;
+
+use crate::tensor::Tensor;
+
+declarations! {
+    views {
+        alias {
+            /// The same elements through another handle.
+            pub Alias = "aten::alias(Tensor(a) self) -> Tensor(a)";
+            /// The same elements without a derivative.
+            pub Detach = "aten::detach(Tensor(a) self) -> Tensor(a)", method;
+            pub DetachInplace = "aten::detach_(Tensor(a!) self) -> Tensor(a!)";
+            pub Lift = "aten::lift(Tensor self) -> Tensor", out;
+            pub LiftFresh = "aten::lift_fresh(Tensor(a) self) -> Tensor(a)";
+        }
+
+        as_strided {
+            pub AsStrided = "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)";
+            pub AsStridedInplace = "aten::as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)";
+        }
+
+        atleast {
+            pub Atleast1d = "aten::atleast_1d(Tensor self) -> Tensor";
+            pub Atleast2d = "aten::atleast_2d(Tensor self) -> Tensor";
+            pub Atleast3d = "aten::atleast_3d(Tensor self) -> Tensor";
+            pub Atleast1dSequence = "aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]";
+            pub Atleast2dSequence = "aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]";
+            pub Atleast3dSequence = "aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]";
+        }
+
+        broadcast_tensors {
+            pub BroadcastTensors = "aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]";
+        }
+
+        diagonal {
+            /// The diagonals of the matrices that two dimensions are.
+            pub Diagonal = "aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", method;
+        }
+
+        expand {
+            pub Expand = "aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)";
+            /// Stretched to the sizes of another tensor.
+            pub ExpandAs = "aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", method;
+            pub BroadcastTo = "aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", method;
+        }
+
+        flatten {
+            /// The dimensions from `start_dim` to `end_dim`, both included, as one.
+            pub FlattenUsingInts = "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", method;
+            /// All dimensions as one.
+            pub Ravel = "aten::ravel(Tensor(a) self) -> Tensor(a)", method;
+        }
+
+        matrix_transpose {
+            pub MT = "aten::mT(Tensor(a) self) -> Tensor(a)";
+            /// Matrices transposed, of conjugates.
+            pub MH = "aten::mH(Tensor(a) self) -> Tensor(a)";
+            /// Matrices transposed, of conjugates.
+            pub Adjoint = "aten::adjoint(Tensor(a) self) -> Tensor(a)";
+            /// One matrix transposed, of conjugates.
+            pub MatrixH = "aten::matrix_H(Tensor(a) self) -> Tensor(a)";
+            pub NumpyT = "aten::numpy_T(Tensor(a) self) -> Tensor(a)";
+        }
+
+        meshgrid {
+            pub Meshgrid = "aten::meshgrid(Tensor[] tensors) -> Tensor[]";
+            pub MeshgridIndexing = "aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]";
+        }
+
+        movedim {
+            /// Dimensions at other places; the others keep their order.
+            pub MovedimIntlist = "aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", method;
+            pub MovedimInt = "aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)";
+            pub MoveaxisIntlist = "aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)";
+            pub MoveaxisInt = "aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)";
+        }
+
+        narrow {
+            /// `length` indices of a dimension from `start` on.
+            pub Narrow = "aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", method;
+            pub NarrowTensor = "aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)";
+            pub NarrowCopy = "aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", out;
+        }
+
+        permute {
+            /// The dimensions in another order.
+            pub Permute = "aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", method;
+        }
+
+        reshape {
+            pub Reshape = "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)";
+            pub ReshapeAs = "aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)";
+        }
+
+        resize {
+            /// Gives the tensor other sizes, and more memory where they need it.
+            pub ResizeInplace = "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)";
+            pub ResizeAsInplace = "aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)";
+            pub Resize = "aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", out;
+        }
+
+        select {
+            /// One index of a dimension, which disappears.
+            pub SelectInt = "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", method;
+        }
+
+        set {
+            pub SetInplaceSourceTensor = "aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)";
+            pub SetInplaceSourceTensorStorageOffset = "aten::set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)";
+            pub SetInplace = "aten::set_(Tensor(a!) self) -> Tensor(a!)";
+        }
+
+        slice {
+            /// Every `step`-th index of a dimension from `start` to before `end`.
+            pub SliceTensor = "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", method;
+        }
+
+        split {
+            /// Parts of one size, the last one perhaps smaller.
+            pub SplitTensor = "aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", method(split);
+            pub SplitSizes = "aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]";
+            /// Parts of these sizes.
+            pub SplitWithSizes = "aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", method;
+            /// As many parts, or fewer, of equal sizes but for the last one.
+            pub Chunk = "aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", method;
+            pub UnsafeSplitTensor = "aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]";
+            pub UnsafeChunk = "aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]";
+        }
+
+        squeeze {
+            /// Without dimensions of size 1.
+            pub Squeeze = "aten::squeeze(Tensor(a) self) -> Tensor(a)", method;
+            /// Without one dimension, if its size is 1.
+            pub SqueezeDim = "aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", method(squeeze_dim);
+            pub SqueezeDims = "aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)";
+            pub SqueezeInplace = "aten::squeeze_(Tensor(a!) self) -> Tensor(a!)";
+            pub SqueezeInplaceDim = "aten::squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)";
+            pub SqueezeInplaceDims = "aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)";
+        }
+
+        tensor_split {
+            pub TensorSplitSections = "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]";
+            pub TensorSplitIndices = "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]";
+            pub TensorSplitTensorIndicesOrSections = "aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]";
+            pub HsplitInt = "aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]";
+            pub HsplitArray = "aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]";
+            pub VsplitInt = "aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]";
+            pub VsplitArray = "aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]";
+            pub DsplitInt = "aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]";
+            pub DsplitArray = "aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]";
+        }
+
+        transpose {
+            /// Two dimensions exchanged.
+            pub TransposeInt = "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", method;
+            pub TransposeInplace = "aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)";
+            pub T = "aten::t(Tensor(a) self) -> Tensor(a)";
+            pub TInplace = "aten::t_(Tensor(a!) self) -> Tensor(a!)";
+            pub Swapaxes = "aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)";
+            pub SwapaxesInplace = "aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)";
+            pub Swapdims = "aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)";
+            pub SwapdimsInplace = "aten::swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)";
+        }
+
+        unbind {
+            /// The slices of a dimension, which disappears.
+            pub UnbindInt = "aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", method(unbind);
+        }
+
+        unflatten {
+            /// One dimension as several, of which one size may be -1.
+            pub UnflattenInt = "aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", method;
+        }
+
+        unfold {
+            /// Windows of a dimension, `step` apart.
+            pub Unfold = "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", method;
+        }
+
+        unsqueeze {
+            /// With a dimension of size 1 before `dim`.
+            pub Unsqueeze = "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", method;
+            pub UnsqueezeInplace = "aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)";
+        }
+
+        view {
+            /// The same elements under other sizes, of which one may be -1.
+            pub View = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", method;
+            pub ViewAs = "aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)";
+            pub UnsafeView = "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", out;
+        }
+
+        view_dtype {
+            /// The same bytes as elements of another dtype.
+            pub ViewDtype = "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", method(view_dtype);
+        }
+    }
+}
+
+impl Tensor {
+    /// A view with any sizes and strides; without an offset it is that of this tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AsStrided`].
+    pub fn as_strided(&self, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Self> {
+        AsStrided.call(self, size, stride, storage_offset)
+    }
+}
+
+impl Tensor {
+    /// Stretched to other sizes by repeating elements; -1 keeps a size.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Expand`].
+    pub fn expand(&self, size: &[i64]) -> Result<Self> {
+        Expand.call(self, size, false)
+    }
+}
+
+impl Tensor {
+    /// The same elements under other sizes: a view where there is one, otherwise a copy.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Reshape`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
+    /// assert_eq!(x.t()?.reshape(&[-1])?.to_vec::<i64>()?, [0, 3, 1, 4, 2, 5]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn reshape(&self, shape: &[i64]) -> Result<Self> {
+        Reshape.call(self, shape)
+    }
+}
+
+impl Tensor {
+    /// The transposed matrix.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`T`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
+    /// assert_eq!(x.t()?.to_vec::<i64>()?, [0, 3, 1, 4, 2, 5]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn t(&self) -> Result<Self> {
+        T.call(self)
+    }
+}

@@ -1,4 +1,0 @@
-//! Where the boxes of a drawn graph lie: the unit tests of a file that needs nothing of its crate.
-
-#[path = "../../src/layers/autograd/graph/layout.rs"]
-mod layout;
