@@ -50,8 +50,8 @@ pub trait Return: sealed::Returned + 'static {
     /// How many values a boxed call leaves.
     const COUNT: usize;
 
-    /// The types of the results in schemas.
-    fn types() -> Vec<Type>;
+    /// What makes the types of the results in schemas: data, so that what is done with it is compiled once for all signatures.
+    const TYPES: &'static [fn() -> Type];
 
     /// Leaves the results of a typed kernel for a boxed caller.
     fn push(output: Self::Output, arguments: &[ValueRef<'_>], returns: &mut Returns);
@@ -82,9 +82,7 @@ macro_rules! single {
                 type Output = Self;
                 const COUNT: usize = 1;
 
-                fn types() -> Vec<Type> {
-                    vec![<Self as ValueType>::schema_type()]
-                }
+                const TYPES: &'static [fn() -> Type] = &[<Self as ValueType>::schema_type];
 
                 #[inline]
                 fn push(output: Self, _: &[ValueRef<'_>], returns: &mut Returns) {
@@ -128,9 +126,7 @@ impl Return for () {
     type Output = ();
     const COUNT: usize = 0;
 
-    fn types() -> Vec<Type> {
-        Vec::new()
-    }
+    const TYPES: &'static [fn() -> Type] = &[];
 
     #[inline]
     fn push((): (), _: &[ValueRef<'_>], _: &mut Returns) {}
@@ -147,9 +143,7 @@ impl Return for WritesFirst {
     type Output = ();
     const COUNT: usize = 1;
 
-    fn types() -> Vec<Type> {
-        vec![Type::Tensor]
-    }
+    const TYPES: &'static [fn() -> Type] = &[|| Type::Tensor];
 
     #[inline]
     fn push((): (), arguments: &[ValueRef<'_>], returns: &mut Returns) {
@@ -168,9 +162,7 @@ impl<const N: usize> Return for WritesLast<N> {
     type Output = ();
     const COUNT: usize = N;
 
-    fn types() -> Vec<Type> {
-        vec![Type::Tensor; N]
-    }
+    const TYPES: &'static [fn() -> Type] = &[tensor_type as fn() -> Type; N];
 
     #[inline]
     fn push((): (), arguments: &[ValueRef<'_>], returns: &mut Returns) {
@@ -195,9 +187,7 @@ macro_rules! several {
                 type Output = Self;
                 const COUNT: usize = [$($place),+].len();
 
-                fn types() -> Vec<Type> {
-                    vec![$($name::schema_type()),+]
-                }
+                const TYPES: &'static [fn() -> Type] = &[$($name::schema_type),+];
 
                 fn push(output: Self, _: &[ValueRef<'_>], returns: &mut Returns) {
                     $(returns.push(output.$place.into_value());)+
@@ -265,8 +255,8 @@ pub trait Signature: sealed::Sealed + Copy + Send + Sync + 'static {
     /// Whether an argument says on which device something is made.
     const NAMES_DEVICE: bool;
 
-    /// The types of the arguments in schemas.
-    fn argument_types() -> Vec<Type>;
+    /// What makes the types of the arguments in schemas.
+    const ARGUMENT_TYPES: &'static [fn() -> Type];
 
     /// The union of the arguments' keys.
     fn keys(args: Self::Args<'_>) -> DispatchKeySet;
@@ -330,14 +320,19 @@ pub trait Signature: sealed::Sealed + Copy + Send + Sync + 'static {
 
     /// The schema that can be inferred from the types: arguments `_0`, `_1`, … and returns of the same names.
     fn schema(name: OperatorName) -> FunctionSchema {
-        schema_of(name, Self::argument_types(), Self::Return::types())
+        schema_of(name, Self::ARGUMENT_TYPES, Self::Return::TYPES)
     }
 }
 
-fn schema_of(name: OperatorName, arguments: Vec<Type>, returns: Vec<Type>) -> FunctionSchema {
-    let numbered = |types: Vec<Type>| {
-        let one = |(place, kind)| SchemaArgument::new(format!("_{place}"), kind);
-        types.into_iter().enumerate().map(one).collect()
+/// What is written last is a tensor.
+fn tensor_type() -> Type {
+    Type::Tensor
+}
+
+fn schema_of(name: OperatorName, arguments: &[fn() -> Type], returns: &[fn() -> Type]) -> FunctionSchema {
+    let numbered = |types: &[fn() -> Type]| {
+        let one = |(place, make): (usize, &fn() -> Type)| SchemaArgument::new(format!("_{place}"), make());
+        types.iter().enumerate().map(one).collect()
     };
     FunctionSchema::new(name, numbered(arguments), numbered(returns))
 }
@@ -375,9 +370,7 @@ macro_rules! signatures {
 
                 const NAMES_DEVICE: bool = false $(|| $name::NAMES_DEVICE)*;
 
-                fn argument_types() -> Vec<Type> {
-                    vec![$($name::schema_type()),*]
-                }
+                const ARGUMENT_TYPES: &'static [fn() -> Type] = &[$($name::schema_type),*];
 
                 #[inline(always)]
                 fn keys(($($value,)*): Self::Args<'_>) -> DispatchKeySet {

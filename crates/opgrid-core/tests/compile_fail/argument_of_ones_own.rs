@@ -31,9 +31,7 @@ impl Return for Mine {
     type Output = i64;
     const COUNT: usize = 1;
 
-    fn types() -> Vec<Type> {
-        vec![Type::Int]
-    }
+    const TYPES: &'static [fn() -> Type] = &[|| Type::Int];
 
     fn push(output: i64, _: &[ValueRef<'_>], returns: &mut Returns) {
         returns.push(output);
