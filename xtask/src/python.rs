@@ -111,12 +111,13 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
     for entry in std::fs::read_dir(from).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let (path, target) = (entry.path(), to.join(entry.file_name()));
-        match path.is_dir() {
-            true if entry.file_name() == "__pycache__" => {}
-            true => copy_folder(&path, &target)?,
-            // The module of `maturin develop`, which would be found first.
-            false if path.extension().is_some_and(|end| end == "so") => {}
-            false => copy(&path, &target)?,
+        if path.is_dir() {
+            if entry.file_name() != "__pycache__" {
+                copy_folder(&path, &target)?;
+            }
+        } else if path.extension().is_none_or(|end| end != "so") {
+            // Without the module of `maturin develop`, which would be found first.
+            copy(&path, &target)?;
         }
     }
     Ok(())

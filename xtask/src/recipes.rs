@@ -63,9 +63,10 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let mut failures = Vec::new();
     for recipe in chosen {
         println!("\n==> {}: {}", recipe.name, recipe.about);
-        let result = match options.is_empty() {
-            true => in_a_copy(&workspace, &folder, recipe),
-            false => here(&workspace, recipe),
+        let result = if options.is_empty() {
+            in_a_copy(&workspace, &folder, recipe)
+        } else {
+            here(&workspace, recipe)
         };
         match result {
             Ok(touched) => println!(

@@ -117,9 +117,10 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     run::cases(&setting, &mut torch, CHAINS, seeds(PER_CHAIN), &mut report, |_, _, _| ())?;
     run::cases(&setting, &mut torch, CALLS, seeds(1), &mut report, |_, _, _| ())?;
     run::cases(&setting, &mut torch, VARIATIONS, seeds(PER_VARIATION), &mut report, |_, _, _| ())?;
-    let unmet = match arguments.count >= SEEDS && setting.is_about_all() {
-        true => run::directed(&setting, &mut torch, &mut report)?,
-        false => run::Unmet::default(),
+    let unmet = if arguments.count >= SEEDS && setting.is_about_all() {
+        run::directed(&setting, &mut torch, &mut report)?
+    } else {
+        run::Unmet::default()
     };
     for text in report.tally().shown() {
         println!("{text}");

@@ -71,10 +71,12 @@ fn call_inside((name, overload): &Name, tensors: &[Option<DispatchKeySet>], dept
     let around = RUNNING.with_borrow_mut(|running| running.ran.take());
     let seen = keys_of(&operator, &args).and_then(|keys| {
         let way = Way::of(&operator, keys)?;
-        let otherwise = match way.is_left_alone {
-            true => "fallback",
-            false if operator.call_boxed(&args, &mut Returns::new()).is_ok() => "nothing",
-            false => "error",
+        let otherwise = if way.is_left_alone {
+            "fallback"
+        } else if operator.call_boxed(&args, &mut Returns::new()).is_ok() {
+            "nothing"
+        } else {
+            "error"
         };
         Ok((keys, way.lines, otherwise))
     });

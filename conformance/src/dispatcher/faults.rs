@@ -225,10 +225,8 @@ fn building_block(draft: &mut Draft<'_>) {
     let is_fallback = draft.random.chance(50);
     let mut block = draft.block(Kind::Implementations, if is_fallback { "_" } else { &operator.namespace });
     block.is_transient = true;
-    let (what, text) = match is_fallback {
-        true => (What::Fallback, String::new()),
-        false => (What::Implement, operator.short()),
-    };
+    let (what, text) =
+        if is_fallback { (What::Fallback, String::new()) } else { (What::Implement, operator.short()) };
     draft.faulty(block, what, text, Some((Sort::Boxed, Some(key))));
 }
 

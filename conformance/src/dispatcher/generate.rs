@@ -370,9 +370,10 @@ impl<'m> Draft<'m> {
             }
         }
         let is_inferred = kernels.iter().any(|kernel| kernel.sort != Sort::Boxed) && self.random.chance(40);
-        let text = match is_inferred {
-            true => operator.qualified(),
-            false => schema_of(&operator.qualified(), &SIGNATURES[operator.signature], &mut self.random),
+        let text = if is_inferred {
+            operator.qualified()
+        } else {
+            schema_of(&operator.qualified(), &SIGNATURES[operator.signature], &mut self.random)
         };
         let (text, schema) = if self.random.chance(50) { (Some(text), None) } else { (None, Some(text)) };
         let alias = self.random.chance(30).then_some(AliasAnalysis::PureFunction);

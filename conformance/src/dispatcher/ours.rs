@@ -158,9 +158,12 @@ impl Ours {
                 fields.push("fallback".to_owned());
                 return Ok(fields);
             }
-            let (result, ran, inner) = outermost(&call.tensors, || match call.is_plain {
-                true => operator.call_boxed(&args, &mut returns),
-                false => operator.redispatch_boxed(keys, &args, &mut returns),
+            let (result, ran, inner) = outermost(&call.tensors, || {
+                if call.is_plain {
+                    operator.call_boxed(&args, &mut returns)
+                } else {
+                    operator.redispatch_boxed(keys, &args, &mut returns)
+                }
             });
             match (result, ran) {
                 (_, Some((number, keys))) => {

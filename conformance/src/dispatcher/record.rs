@@ -43,9 +43,8 @@ impl Recorder {
                 _ => runs.push((number, number)),
             }
         }
-        let run = |(start, end): &(usize, usize)| match start == end {
-            true => start.to_string(),
-            false => format!("{start}-{end}"),
+        let run = |(start, end): &(usize, usize)| {
+            if start == end { start.to_string() } else { format!("{start}-{end}") }
         };
         format!("#{}", runs.iter().map(run).collect::<Vec<_>>().join(" "))
     }

@@ -354,9 +354,10 @@ fn part_of_dimension(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
             let kind = Kind::of_input(&mut b.random);
             let dtype = if b.random.chance(95) { DType::I64 } else { *b.random.pick(&DTYPES) };
             let count = b.random.below(4) as i64;
-            match b.random.chance(50) {
-                true => b.tensor(&[], dtype, Style::Below(5), kind),
-                false => b.tensor(&[count], dtype, Style::Index(size + 1), kind),
+            if b.random.chance(50) {
+                b.tensor(&[], dtype, Style::Below(5), kind)
+            } else {
+                b.tensor(&[count], dtype, Style::Index(size + 1), kind)
             }
         }
         _ => return None,

@@ -53,9 +53,12 @@ pub fn prepare(b: &mut Builder<'_>) {
         _ => groups * (b.random.below(2) as i64 + 1),
     };
     let batch = if b.random.chance(5) { 0 } else { b.random.below(2) as i64 + 1 };
-    let size = |b: &mut Builder<'_>, window: i64| match name.contains("pixel_unshuffle") {
-        true => 2 * (b.random.below(3) as i64 + 1),
-        false => window + b.random.below(5) as i64,
+    let size = |b: &mut Builder<'_>, window: i64| {
+        if name.contains("pixel_unshuffle") {
+            2 * (b.random.below(3) as i64 + 1)
+        } else {
+            window + b.random.below(5) as i64
+        }
     };
     let sizes: Vec<i64> = images.window.iter().map(|window| size(b, *window)).collect();
     b.shape = [&[batch, channels], &sizes[..]].concat();
@@ -85,11 +88,10 @@ pub fn argument(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
             tensor(b, if is_one { &shape[1..] } else { &shape })
         }
         "weight" => {
-            let sizes = match images.transposed {
-                true => [&[shape[1], images.filters], &images.window[..]].concat(),
-                false => {
-                    [&[images.groups * images.filters, shape[1] / images.groups], &images.window[..]].concat()
-                }
+            let sizes = if images.transposed {
+                [&[shape[1], images.filters], &images.window[..]].concat()
+            } else {
+                [&[images.groups * images.filters, shape[1] / images.groups], &images.window[..]].concat()
             };
             tensor(b, &sizes)
         }
@@ -177,10 +179,12 @@ pub fn prepare_transform(b: &mut Builder<'_>) {
     b.style = Style::tame(&mut b.random);
     let name = b.operator();
     let real = name.contains("r2c") || name.contains("rfft") || name.contains("ihfft");
-    let dtypes: &[DType] = match name.contains("_fft_c2") {
-        true => &[DType::Complex64, DType::Complex128],
-        false if real && !name.contains("irfft") => &[DType::F32, DType::F64],
-        false => &[DType::F32, DType::F64, DType::Complex64, DType::I64],
+    let dtypes: &[DType] = if name.contains("_fft_c2") {
+        &[DType::Complex64, DType::Complex128]
+    } else if real && !name.contains("irfft") {
+        &[DType::F32, DType::F64]
+    } else {
+        &[DType::F32, DType::F64, DType::Complex64, DType::I64]
     };
     b.dtype = *b.random.pick(dtypes);
 }

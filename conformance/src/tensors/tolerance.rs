@@ -96,9 +96,12 @@ fn factors(call: &Call) -> f64 {
 /// Two numbers that are compared: an infinity of one of them counts as the end of the range, for what is rounded to
 /// infinity on one side may lie just below on the other.
 pub fn beside_infinity(one: Complex64, other: Complex64, end: f64) -> (Complex64, Complex64) {
-    let parts = |one: f64, other: f64| match one.is_infinite() != other.is_infinite() {
-        true => (one.clamp(-end, end), other.clamp(-end, end)),
-        false => (one, other),
+    let parts = |one: f64, other: f64| {
+        if one.is_infinite() != other.is_infinite() {
+            (one.clamp(-end, end), other.clamp(-end, end))
+        } else {
+            (one, other)
+        }
     };
     let ((re, other_re), (im, other_im)) = (parts(one.re, other.re), parts(one.im, other.im));
     (Complex64::new(re, im), Complex64::new(other_re, other_im))

@@ -114,9 +114,10 @@ impl<'a> Variation<'a> {
         let dtype = if random.chance(96) { tensor.dtype() } else { *random.pick(&DTYPES) };
         let count = sizes.iter().product::<i64>() as usize;
         let is_same = sizes == tensor.sizes() && random.below(100) >= self.other_elements;
-        let elements: Vec<Complex64> = match is_same {
-            true => tensor.elements().iter().map(|element| element.to_complex()).collect(),
-            false => (0..count).map(|_| self.element(tensor)).collect(),
+        let elements: Vec<Complex64> = if is_same {
+            tensor.elements().iter().map(|element| element.to_complex()).collect()
+        } else {
+            (0..count).map(|_| self.element(tensor)).collect()
         };
         let random = &mut self.builder.random;
         let kind = if argument.is_write() { Kind::of_output(random) } else { Kind::of_input(random) };

@@ -161,15 +161,12 @@ impl Array {
         result.try_reserve_exact(self.spec.numel() as usize).map_err(|error| {
             argument(format!("no memory for a list of {} elements", self.spec.numel())).caused_by(error)
         })?;
-        match self.spec.numel() > 0 && self.geometry().is_contiguous() {
-            true => {
-                let start = self.geometry().offset() as usize;
-                result.extend_from_slice(&elements[start..start + self.spec.numel() as usize]);
-            }
-            false => {
-                for at in positions(self.geometry()) {
-                    result.push(elements[at]);
-                }
+        if self.spec.numel() > 0 && self.geometry().is_contiguous() {
+            let start = self.geometry().offset() as usize;
+            result.extend_from_slice(&elements[start..start + self.spec.numel() as usize]);
+        } else {
+            for at in positions(self.geometry()) {
+                result.push(elements[at]);
             }
         }
         Ok(result)

@@ -337,9 +337,10 @@ impl Geometry {
             return Err(argument(message));
         }
         let (mut sizes, mut strides) = self.lists();
-        let (moved, size) = match offset < 0 {
-            true => (row, sizes[row].saturating_add(offset).min(sizes[column])),
-            false => (column, sizes[column].saturating_sub(offset).min(sizes[row])),
+        let (moved, size) = if offset < 0 {
+            (row, sizes[row].saturating_add(offset).min(sizes[column]))
+        } else {
+            (column, sizes[column].saturating_sub(offset).min(sizes[row]))
         };
         let mut start = self.offset();
         if size > 0 {

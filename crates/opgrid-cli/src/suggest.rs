@@ -42,10 +42,8 @@ pub(crate) fn operator(dispatcher: &Dispatcher, name: &str) -> Result<OperatorHa
 /// As [`operator`].
 pub(crate) fn overloads(dispatcher: &Dispatcher, name: &str) -> Result<Vec<OperatorHandle>> {
     let name = name.trim();
-    let mut found = match name.contains("::") {
-        true => dispatcher.overloads(name),
-        false => in_one_namespace(dispatcher, name),
-    };
+    let mut found =
+        if name.contains("::") { dispatcher.overloads(name) } else { in_one_namespace(dispatcher, name) };
     if found.is_empty() {
         return Ok(vec![operator(dispatcher, name)?]);
     }

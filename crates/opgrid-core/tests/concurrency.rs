@@ -232,9 +232,10 @@ fn first_calls_come_together_while_a_kernel_is_overridden_and_comes_back() {
                     let x = cpu();
                     let operator = dispatcher.find("concurrency::busy").unwrap();
                     begin.wait();
-                    let found = match boxed {
-                        true => operator.call_values(vec![x.into()]).unwrap()[0].borrow().as_int().unwrap(),
-                        false => dispatcher.call(Busy, (&x,)).unwrap(),
+                    let found = if boxed {
+                        operator.call_values(vec![x.into()]).unwrap()[0].borrow().as_int().unwrap()
+                    } else {
+                        dispatcher.call(Busy, (&x,)).unwrap()
                     };
                     assert!([1, 2].contains(&found), "{found}");
                 });

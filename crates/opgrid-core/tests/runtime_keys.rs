@@ -187,9 +187,10 @@ fn a_backend_joins_the_aliases_as_private_use_1_does() {
     let joiner = backend("Joiner");
     for functionality in Functionality::all().filter(|it| it.has_instance_on(joiner)) {
         let ours = DispatchKey::runtime(functionality, joiner);
-        let theirs = match functionality.is_per_backend() {
-            true => DispatchKey::runtime(functionality, BackendComponent::PrivateUse1),
-            false => DispatchKey::of_functionality(functionality),
+        let theirs = if functionality.is_per_backend() {
+            DispatchKey::runtime(functionality, BackendComponent::PrivateUse1)
+        } else {
+            DispatchKey::of_functionality(functionality)
         };
         for alias in DispatchKey::aliases() {
             assert_eq!(ours.is_included_in(alias), theirs.is_included_in(alias), "{ours} in {alias}");

@@ -224,9 +224,10 @@ impl<M: Statistic + Ordered> Rows<'_, M> {
     /// How many of some keys a query sees, which are the first ones.
     #[inline(always)]
     fn seen(&self, query: usize, keys: &std::ops::Range<usize>) -> usize {
-        match self.attention.is_causal {
-            true => (query + 1).saturating_sub(keys.start).min(keys.len()),
-            false => keys.len(),
+        if self.attention.is_causal {
+            (query + 1).saturating_sub(keys.start).min(keys.len())
+        } else {
+            keys.len()
         }
     }
 }
@@ -285,13 +286,11 @@ impl<M: Statistic + Ordered> Weigh<'_, M> {
             // Of a query that has seen nothing all exponentials are zero.
             let most = if largest == lowest { M::ZERO } else { largest };
             // Nothing was summed before the first scores.
-            let factor = match known.largest == lowest {
-                true => M::ONE,
-                false => exp(known.largest.minus(most)),
-            };
-            match is_short {
-                true => scores.iter_mut().for_each(|score| *score = score.minus(most)),
-                false => scores.iter_mut().for_each(|score| *score = exp(score.minus(most))),
+            let factor = if known.largest == lowest { M::ONE } else { exp(known.largest.minus(most)) };
+            if is_short {
+                scores.iter_mut().for_each(|score| *score = score.minus(most));
+            } else {
+                scores.iter_mut().for_each(|score| *score = exp(score.minus(most)));
             }
             *known = Known { largest, sum: known.sum * factor.wide() };
             factors.push(factor);

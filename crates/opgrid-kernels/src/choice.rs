@@ -107,9 +107,12 @@ pub fn index_of_smallest(out: &impl Destination, input: &(impl Operand + Typed),
 /// An index or a dimension out of range; overlap of `out` with the others, tensors without data or used by others.
 pub fn chosen(out: &Array, input: &Array, dim: i64, indices: &Array) -> Result<()> {
     let dim = normalise_dim(dim, input.sizes().len())?;
-    let kept = |array: &Array| match array.sizes().len() == input.sizes().len() {
-        true => Ok(array.clone()),
-        false => array.view(array.geometry().unsqueeze(dim as i64)?),
+    let kept = |array: &Array| {
+        if array.sizes().len() == input.sizes().len() {
+            Ok(array.clone())
+        } else {
+            array.view(array.geometry().unsqueeze(dim as i64)?)
+        }
     };
     indexing::pick(&kept(out)?, input, dim, &kept(indices)?)
 }

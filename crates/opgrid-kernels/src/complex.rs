@@ -97,9 +97,10 @@ macro_rules! complex {
                     return Self::new(Functions::sinh(self.re), self.im);
                 }
                 let ((sin, cos), cosh) = (self.im.sin_cos(), Functions::cosh(self.re));
-                match self.re.is_finite() && cosh.is_infinite() {
-                    true => Self::new(self.grown(cos).copysign(cos * self.re), self.grown(sin)),
-                    false => Self::new(Functions::sinh(self.re) * cos, cosh * sin),
+                if self.re.is_finite() && cosh.is_infinite() {
+                    Self::new(self.grown(cos).copysign(cos * self.re), self.grown(sin))
+                } else {
+                    Self::new(Functions::sinh(self.re) * cos, cosh * sin)
                 }
             }
 
@@ -110,9 +111,10 @@ macro_rules! complex {
                     return Self::new(cosh, self.im * self.re.signum());
                 }
                 let (sin, cos) = self.im.sin_cos();
-                match self.re.is_finite() && cosh.is_infinite() {
-                    true => Self::new(self.grown(cos), self.grown(sin).copysign(sin * self.re)),
-                    false => Self::new(cosh * cos, Functions::sinh(self.re) * sin),
+                if self.re.is_finite() && cosh.is_infinite() {
+                    Self::new(self.grown(cos), self.grown(sin).copysign(sin * self.re))
+                } else {
+                    Self::new(cosh * cos, Functions::sinh(self.re) * sin)
                 }
             }
 

@@ -112,10 +112,7 @@ pub fn between_pairs<T: Distance>(
             let (mut row, mut end) = (0, rows);
             while end - row > 1 {
                 let middle = row.midpoint(end);
-                match first(middle) <= pair {
-                    true => row = middle,
-                    false => end = middle,
-                }
+                if first(middle) <= pair { row = middle } else { end = middle }
             }
             let other = pair - first(row) + row + 1;
             let of = |row: usize| &input[row * columns..][..columns];

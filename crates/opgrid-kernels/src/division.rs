@@ -223,9 +223,10 @@ fn correction(a: f64, b: f64, left: f64) -> f64 {
 ///
 /// A divisor that is zero, or is once it is converted to the integers that are divided.
 pub fn check_no_zero(divisor: Source<'_>, spec: &TensorSpec, dtype: DType) -> Result<()> {
-    let converted = match spec.dtype() == dtype {
-        true => None,
-        false => Some(Array::empty(TensorSpec::contiguous(spec.sizes(), dtype, spec.device())?)?),
+    let converted = if spec.dtype() == dtype {
+        None
+    } else {
+        Some(Array::empty(TensorSpec::contiguous(spec.sizes(), dtype, spec.device())?)?)
     };
     let all = Array::empty(TensorSpec::contiguous(&[], DType::Bool, spec.device())?)?;
     match &converted {

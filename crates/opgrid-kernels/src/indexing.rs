@@ -435,14 +435,13 @@ fn combine<T: Element>(
 ///
 /// No data, no memory.
 pub fn columns(mask: &Array) -> Result<Array> {
-    let rows = match mask.geometry().is_contiguous() {
-        true => mask.clone(),
-        false => {
-            let spec = TensorSpec::contiguous(mask.sizes(), mask.dtype(), mask.device())?;
-            let rows = Array::empty(spec)?;
-            copy::copy(&rows, mask)?;
-            rows
-        }
+    let rows = if mask.geometry().is_contiguous() {
+        mask.clone()
+    } else {
+        let spec = TensorSpec::contiguous(mask.sizes(), mask.dtype(), mask.device())?;
+        let rows = Array::empty(spec)?;
+        copy::copy(&rows, mask)?;
+        rows
     };
     let reader = rows.storage().read()?;
     let chosen = raw_elements::<u8>(&rows, &reader)?;

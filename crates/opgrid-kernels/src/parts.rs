@@ -28,10 +28,7 @@ pub(crate) fn read<T: Element, R>(
     let as_it_is = input.dtype() == T::DTYPE
         && input.geometry().is_contiguous()
         && !input.storage().is_same(out.storage());
-    let rows = match as_it_is {
-        true => Cow::Borrowed(input),
-        false => Cow::Owned(row_major::<T>(input)?),
-    };
+    let rows = if as_it_is { Cow::Borrowed(input) } else { Cow::Owned(row_major::<T>(input)?) };
     let guard = rows.storage().read()?;
     let (start, count) = (rows.geometry().start(), rows.geometry().numel() as usize);
     body(guard.slice::<T>()?.get(start..start + count).unwrap_or_default())

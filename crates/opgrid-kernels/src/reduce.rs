@@ -52,10 +52,10 @@ pub fn normalise_dims(dims: &[i64], count: usize) -> Result<SmallVec<[usize; 6]>
 /// As [`normalise_dims`].
 pub fn sizes(sizes: &[i64], dims: &[i64], keepdim: bool) -> Result<Dims> {
     let reduced = normalise_dims(dims, sizes.len())?;
-    let sized = sizes.iter().enumerate().filter_map(|(dim, &size)| match reduced.contains(&dim) {
-        true => keepdim.then_some(1),
-        false => Some(size),
-    });
+    let sized = sizes
+        .iter()
+        .enumerate()
+        .filter_map(|(dim, &size)| if reduced.contains(&dim) { keepdim.then_some(1) } else { Some(size) });
     Ok(sized.collect())
 }
 

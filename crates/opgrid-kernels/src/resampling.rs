@@ -212,10 +212,11 @@ pub fn choose<T: Element>(
 /// Other numbers of planes in the input and the output.
 pub(super) fn check_planes(input: usize, from: usize, out: &Array, to: usize) -> Result<()> {
     let written = out.spec().numel() as usize;
-    match written == 0 || (from > 0 && to > 0 && input / from == written / to) {
-        true => Ok(()),
-        false => Err(argument(format!(
+    if written == 0 || (from > 0 && to > 0 && input / from == written / to) {
+        Ok(())
+    } else {
+        Err(argument(format!(
             "found {input} elements in planes of {from} for {written} in planes of {to}, expected as many planes"
-        ))),
+        )))
     }
 }

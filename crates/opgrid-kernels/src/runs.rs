@@ -124,12 +124,11 @@ fn check(out: &Array, input: &Array, runs: &[Runs]) -> Result<()> {
             let counts = runs.iter().try_fold(0i64, |sum, run| sum.checked_add(run.count.max(0)));
             counts == Some(written) && runs.iter().all(|run| run.is_within(size))
         });
-    match fits || out.spec().numel() == 0 {
-        true => Ok(()),
-        false => {
-            let (found, from) = (out.sizes(), input.sizes());
-            Err(argument(format!("an output of shape {found:?} cannot be read from {from:?} along {runs:?}")))
-        }
+    if fits || out.spec().numel() == 0 {
+        Ok(())
+    } else {
+        let (found, from) = (out.sizes(), input.sizes());
+        Err(argument(format!("an output of shape {found:?} cannot be read from {from:?} along {runs:?}")))
     }
 }
 

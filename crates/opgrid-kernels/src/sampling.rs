@@ -68,9 +68,10 @@ impl Sampling {
     fn place<M: Coordinate>(&self, at: M, size: usize) -> M {
         let (size, at) = (M::of(size as f64), at.plus(M::ONE));
         let half = M::of(0.5);
-        match self.align_corners {
-            true => at.times(half).times(size.minus(M::ONE)),
-            false => at.times(size).minus(M::ONE).times(half),
+        if self.align_corners {
+            at.times(half).times(size.minus(M::ONE))
+        } else {
+            at.times(size).minus(M::ONE).times(half)
         }
     }
 

@@ -46,17 +46,21 @@ pub fn places(out: &Array, sequence: &Array, values: &Array, dtype: DType, right
         let find = move |sequence: &[T], value: T| {
             let value = value.widen();
             // NaN is behind everything.
-            let is_before = |x: &T| match right {
-                true => !value.is_below(x.widen()),
-                false => !value.is_at_most(x.widen()),
+            let is_before = |x: &T| {
+                if right {
+                    !value.is_below(x.widen())
+                } else {
+                    !value.is_at_most(x.widen())
+                }
             };
             sequence.partition_point(is_before) as i64
         };
         if sequence.sizes().len() == 1 {
             check_apart(out, sequence)?;
-            let sequence = match sequence.storage().is_same(out.storage()) {
-                true => copied(sequence, dtype)?,
-                false => row_major(sequence, dtype)?,
+            let sequence = if sequence.storage().is_same(out.storage()) {
+                copied(sequence, dtype)?
+            } else {
+                row_major(sequence, dtype)?
             };
             let reader = sequence.storage().read()?;
             let sequence = elements::<T>(&sequence, &reader)?;
@@ -161,16 +165,17 @@ pub fn unique(input: &Array, consecutive: bool, numbered: bool) -> Result<(Array
         let reader = rows.storage().read()?;
         let line = elements::<T>(&rows, &reader)?;
         let count = if numbered { line.len() } else { 0 };
-        let groups = match consecutive {
-            true => Groups::new(count, 0..line.len(), |a, b| line[a] == line[b]),
-            false => match Groups::counted(count, line) {
+        let groups = if consecutive {
+            Groups::new(count, 0..line.len(), |a, b| line[a] == line[b])
+        } else {
+            match Groups::counted(count, line) {
                 Some(groups) => groups,
                 None => {
                     let mut scratch = sorting::Scratch::new();
                     let places: Vec<usize> = scratch.places(line);
                     Groups::new(count, places.into_iter(), |a, b| line[a] == line[b])
                 }
-            },
+            }
         };
         let values: Vec<T> = groups.firsts.iter().map(|first| line[*first]).collect();
         Ok((Array::from_slice(&values, &[values.len() as i64])?, groups.inverse, groups.counts))

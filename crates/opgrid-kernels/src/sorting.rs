@@ -304,10 +304,7 @@ impl<P: Pair> Scratch<P> {
         for (at, block) in rest.chunks(BLOCK).enumerate() {
             let last = line[pairs[count - 1].place() as usize];
             #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "NaN comes before or after every number")]
-            let may_enter = |element: &T| match descending {
-                true => !(*element <= last),
-                false => !(*element >= last),
-            };
+            let may_enter = |element: &T| if descending { !(*element <= last) } else { !(*element >= last) };
             if !block.iter().fold(false, |any, element| any | may_enter(element)) {
                 continue;
             }

@@ -267,9 +267,10 @@ mod tests {
         let all = (-40..40).map(|i| f64::from(i) * 0.37).chain(ends);
         for (y, x) in all.clone().flat_map(|y| all.clone().map(move |x| (y, x))) {
             let exact = y.atan2(x);
-            let is_same = |found: f64, units: f64| match exact.is_nan() {
-                true => found.is_nan(),
-                false => {
+            let is_same = |found: f64, units: f64| {
+                if exact.is_nan() {
+                    found.is_nan()
+                } else {
                     found.is_sign_negative() == exact.is_sign_negative()
                         && (found - exact).abs() <= units * exact.abs()
                 }

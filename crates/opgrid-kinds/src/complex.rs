@@ -19,10 +19,11 @@ pub const PARTS: &[DType] = &[DType::F16, DType::F32, DType::F64];
 ///
 /// A dtype of which no complex numbers have parts.
 pub(crate) fn check_part(name: &str, dtype: DType) -> Result<()> {
-    match PARTS.contains(&dtype) {
-        true => Ok(()),
-        false => Err(unsupported(dtype, "float16, float32 or float64, of which complex numbers are made")
-            .within(format!("argument `{name}`"))),
+    if PARTS.contains(&dtype) {
+        Ok(())
+    } else {
+        Err(unsupported(dtype, "float16, float32 or float64, of which complex numbers are made")
+            .within(format!("argument `{name}`")))
     }
 }
 
@@ -65,10 +66,7 @@ pub fn distance_into(input: &Tensor, out: &Tensor) -> Result<TensorSpec> {
 ///
 /// Those of the operator; an undefined tensor.
 pub fn conjugate(input: &Tensor) -> Result<Tensor> {
-    match input.spec()?.dtype().is_complex() {
-        true => ConjPhysicalKernel.call(input),
-        false => Ok(input.clone()),
-    }
+    if input.spec()?.dtype().is_complex() { ConjPhysicalKernel.call(input) } else { Ok(input.clone()) }
 }
 
 /// Conjugates into memory of that dtype.

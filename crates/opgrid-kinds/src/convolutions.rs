@@ -72,10 +72,7 @@ impl Plan {
                 dilation: dilation[dim],
                 output_padding: output_padding[dim],
             };
-            let result = match transposed {
-                true => one.spread(dim)?,
-                false => one.places(dim)?,
-            };
+            let result = if transposed { one.spread(dim)? } else { one.places(dim)? };
             sizes.push(result);
             let at = 3 - dims + dim;
             let (image, places) = if transposed { (result, size) } else { (size, result) };
@@ -246,9 +243,10 @@ pub fn format_of(dtype: DType, tensors: [&Geometry; 2]) -> Result<MemoryFormat> 
         None => return Ok(MemoryFormat::Contiguous),
     };
     for tensor in tensors {
-        let converted = match tensor.is_in_format(format) {
-            true => tensor.clone(),
-            false => Geometry::in_format(tensor.sizes(), format)?,
+        let converted = if tensor.is_in_format(format) {
+            tensor.clone()
+        } else {
+            Geometry::in_format(tensor.sizes(), format)?
         };
         if converted.suggested_format() == format {
             return Ok(format);
@@ -380,10 +378,8 @@ pub mod samples {
     ) -> Result<()> {
         let Plan { windows, sizes } = Plan::new(input, weight, movement)?;
         let dims = sizes.len() - 2;
-        let (images, places) = match movement.transposed {
-            true => (&sizes[2..], &input[2..]),
-            false => (&input[2..], &sizes[2..]),
-        };
+        let (images, places) =
+            if movement.transposed { (&sizes[2..], &input[2..]) } else { (&input[2..], &sizes[2..]) };
         let (channels, filters) = (windows.channels as i64, windows.filters as i64);
         let last = |list: [usize; 3]| list[3 - dims..].iter().map(|size| *size as i64).collect::<Vec<_>>();
         let [window, step, dilation, padding] =
@@ -402,9 +398,10 @@ pub mod samples {
                     let (element, place) =
                         ([&[image, from], &at[..]].concat(), [&[image, to], &place[..]].concat());
                     let weight = [&[to, channel], &tap[..]].concat();
-                    match movement.transposed {
-                        true => visit(&element, &place, &weight),
-                        false => visit(&place, &element, &weight),
+                    if movement.transposed {
+                        visit(&element, &place, &weight)
+                    } else {
+                        visit(&place, &element, &weight)
                     }
                 }
             }

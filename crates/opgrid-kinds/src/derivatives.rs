@@ -124,9 +124,10 @@ pub fn of_chosen(d: &Recorder<'_>, input: &Tensor, dim: i64, has_dim: bool) -> R
     d.differentiable(1);
     d.by(input, [d.result(1)], move |grad, [places]| {
         let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
-        match has_dim {
-            true => ScatterSrc.call(&zeros, dim, places, grad),
-            false => ScatterSrc.call(&zeros, dim, &places.unsqueeze(dim)?, &grad.unsqueeze(dim)?),
+        if has_dim {
+            ScatterSrc.call(&zeros, dim, places, grad)
+        } else {
+            ScatterSrc.call(&zeros, dim, &places.unsqueeze(dim)?, &grad.unsqueeze(dim)?)
         }
     })
 }

@@ -13,10 +13,7 @@ pub const FLOATS: &[DType] = &[DType::F16, DType::BF16, DType::F32, DType::F64];
 ///
 /// A dtype of none of the [`FLOATS`].
 pub fn check_float(dtype: DType) -> Result<()> {
-    match FLOATS.contains(&dtype) {
-        true => Ok(()),
-        false => Err(unsupported(dtype, "a floating-point dtype")),
-    }
+    if FLOATS.contains(&dtype) { Ok(()) } else { Err(unsupported(dtype, "a floating-point dtype")) }
 }
 
 /// A list with one number for all dimensions or one for each.

@@ -175,9 +175,10 @@ pub fn check_subtraction(arguments: &[(&str, &Tensor)]) -> Result<()> {
 ///
 /// A bool or complex dtype.
 pub fn check_real(dtype: DType) -> Result<()> {
-    match dtype == DType::Bool || dtype.is_complex() {
-        true => Err(unsupported(dtype, "an integer or floating-point dtype")),
-        false => Ok(()),
+    if dtype == DType::Bool || dtype.is_complex() {
+        Err(unsupported(dtype, "an integer or floating-point dtype"))
+    } else {
+        Ok(())
     }
 }
 
@@ -195,9 +196,10 @@ pub fn check_numbers(dtype: DType) -> Result<()> {
 ///
 /// A dtype other than the complex ones.
 pub fn check_complex(name: &str, dtype: DType) -> Result<()> {
-    match dtype.is_complex() {
-        true => Ok(()),
-        false => Err(argument(format!("argument `{name}` is {dtype}, expected a complex dtype"))),
+    if dtype.is_complex() {
+        Ok(())
+    } else {
+        Err(argument(format!("argument `{name}` is {dtype}, expected a complex dtype")))
     }
 }
 
@@ -205,9 +207,10 @@ pub fn check_complex(name: &str, dtype: DType) -> Result<()> {
 ///
 /// A dtype other than those of floats.
 pub fn check_float(dtype: DType) -> Result<()> {
-    match dtype.is_floating_point() && !dtype.is_float8() {
-        true => Ok(()),
-        false => Err(unsupported(dtype, "a floating-point dtype")),
+    if dtype.is_floating_point() && !dtype.is_float8() {
+        Ok(())
+    } else {
+        Err(unsupported(dtype, "a floating-point dtype"))
     }
 }
 
@@ -215,9 +218,10 @@ pub fn check_float(dtype: DType) -> Result<()> {
 ///
 /// A dtype other than those of integers and bools, which have bits.
 pub fn check_integral(dtype: DType) -> Result<()> {
-    match dtype == DType::Bool || dtype.is_integral() {
-        true => Ok(()),
-        false => Err(unsupported(dtype, "a bool or integer dtype")),
+    if dtype == DType::Bool || dtype.is_integral() {
+        Ok(())
+    } else {
+        Err(unsupported(dtype, "a bool or integer dtype"))
     }
 }
 
@@ -238,9 +242,10 @@ pub fn real_with_numbers(spec: TensorSpec, numbers: &[Scalar]) -> Result<TensorS
 ///
 /// A dtype without fractions.
 pub fn check_inexact(dtype: DType) -> Result<()> {
-    match dtype.is_floating_point() || dtype.is_complex() {
-        true => Ok(()),
-        false => Err(unsupported(dtype, "a floating-point or complex dtype")),
+    if dtype.is_floating_point() || dtype.is_complex() {
+        Ok(())
+    } else {
+        Err(unsupported(dtype, "a floating-point or complex dtype"))
     }
 }
 
@@ -249,11 +254,12 @@ pub fn check_inexact(dtype: DType) -> Result<()> {
 /// Two arguments of different dtypes, where none is converted.
 pub fn check_one_dtype((first, input): (&str, &Tensor), (name, other): (&str, &Tensor)) -> Result<()> {
     let (expected, found) = (input.spec()?.dtype(), other.spec()?.dtype());
-    match found == expected {
-        true => Ok(()),
-        false => Err(argument(format!(
+    if found == expected {
+        Ok(())
+    } else {
+        Err(argument(format!(
             "argument `{name}` has dtype {found}, expected {expected} as `{first}`; convert one of them"
-        ))),
+        )))
     }
 }
 
@@ -262,11 +268,12 @@ pub fn check_one_dtype((first, input): (&str, &Tensor), (name, other): (&str, &T
 /// Two arguments on different devices, where none is copied.
 pub fn check_one_device((first, input): (&str, &Tensor), (name, other): (&str, &Tensor)) -> Result<()> {
     let (expected, found) = (input.spec()?.device(), other.spec()?.device());
-    match found == expected {
-        true => Ok(()),
-        false => Err(argument(format!(
+    if found == expected {
+        Ok(())
+    } else {
+        Err(argument(format!(
             "argument `{name}` is on {found}, expected {expected} as `{first}`; copy one of them"
-        ))),
+        )))
     }
 }
 
@@ -285,10 +292,7 @@ pub fn check_out_dtype(out: &Tensor, expected: DType) -> Result<()> {
 /// Arguments that are compared as complex numbers, which have no order.
 pub fn check_ordered(arguments: &[&Tensor]) -> Result<()> {
     let dtype = result_type(arguments)?;
-    match dtype.is_complex() {
-        true => Err(unsupported(dtype, "a dtype with an order")),
-        false => Ok(()),
-    }
+    if dtype.is_complex() { Err(unsupported(dtype, "a dtype with an order")) } else { Ok(()) }
 }
 
 /// The specs of all arguments, if they are defined.

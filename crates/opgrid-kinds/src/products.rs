@@ -112,9 +112,10 @@ fn weighed(input: &Tensor, beta: Scalar, out: &Tensor) -> Result<()> {
 ///
 /// Those of the loop.
 pub fn write_product(target: &Array, a: &Array, b: &Array) -> Result<()> {
-    match a.spec().numel() == 0 || b.spec().numel() == 0 {
-        true => elementwise::fill(target, Scalar::Int(0)),
-        false => multiply(target, a, b),
+    if a.spec().numel() == 0 || b.spec().numel() == 0 {
+        elementwise::fill(target, Scalar::Int(0))
+    } else {
+        multiply(target, a, b)
     }
 }
 
@@ -167,9 +168,10 @@ pub fn is_transposed(factor: &Tensor) -> bool {
 ///
 /// Those of the product.
 pub fn of_left(grad: &Tensor, right: &Tensor, is_transposed: bool) -> Result<Tensor> {
-    match is_transposed {
-        true => exchanged(&Matmul.call(&right.conj()?, &exchanged(grad)?)?),
-        false => Matmul.call(grad, &exchanged(right)?.conj()?),
+    if is_transposed {
+        exchanged(&Matmul.call(&right.conj()?, &exchanged(grad)?)?)
+    } else {
+        Matmul.call(grad, &exchanged(right)?.conj()?)
     }
 }
 
@@ -179,9 +181,10 @@ pub fn of_left(grad: &Tensor, right: &Tensor, is_transposed: bool) -> Result<Ten
 ///
 /// Those of the product.
 pub fn of_right(grad: &Tensor, left: &Tensor, is_transposed: bool) -> Result<Tensor> {
-    match is_transposed {
-        true => exchanged(&Matmul.call(&exchanged(grad)?, &left.conj()?)?),
-        false => Matmul.call(&exchanged(left)?.conj()?, grad),
+    if is_transposed {
+        exchanged(&Matmul.call(&exchanged(grad)?, &left.conj()?)?)
+    } else {
+        Matmul.call(&exchanged(left)?.conj()?, grad)
     }
 }
 

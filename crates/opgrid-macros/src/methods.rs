@@ -66,9 +66,10 @@ fn expand(
         let no_type = || at_method(format!("argument `{}` has no type in Rust", argument.name));
         let given = types.rust(&argument.real_type).ok_or_else(no_type)?.parameter;
         let own = Ident::new(&rust_name(&argument.name), types.span);
-        let (parameter, value) = match is_converted(&argument.real_type) {
-            true => (quote!(impl ::core::convert::Into<#given>), quote!(::core::convert::Into::into(#own))),
-            false => (given, quote!(#own)),
+        let (parameter, value) = if is_converted(&argument.real_type) {
+            (quote!(impl ::core::convert::Into<#given>), quote!(::core::convert::Into::into(#own)))
+        } else {
+            (given, quote!(#own))
         };
         parameters.push(quote!(#own: #parameter));
         arguments.push(value);
@@ -76,9 +77,10 @@ fn expand(
     let errors = format!("\n # Errors\n\n Those of [`{overload}`].");
     let returns = returns(schema, types).map_err(at_method)?;
     let (core, visibility) = (types.core, &item.visibility);
-    let (output, call) = match schema.arguments.first().is_some_and(Argument::is_write) {
-        true => (quote!(&Self), quote!(#overload.call(#(#arguments),*).map(|()| self))),
-        false => (returns.output, quote!(#overload.call(#(#arguments),*))),
+    let (output, call) = if schema.arguments.first().is_some_and(Argument::is_write) {
+        (quote!(&Self), quote!(#overload.call(#(#arguments),*).map(|()| self)))
+    } else {
+        (returns.output, quote!(#overload.call(#(#arguments),*)))
     };
     Ok(quote! {
         #documentation

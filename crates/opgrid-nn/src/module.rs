@@ -358,9 +358,10 @@ impl Parts {
             }
         }
         if !problems.is_empty() {
-            let remedy = match strict && !(missing.is_empty() && unexpected.is_empty()) {
-                true => "; `load_matching` leaves out missing and unexpected names",
-                false => "",
+            let remedy = if strict && !(missing.is_empty() && unexpected.is_empty()) {
+                "; `load_matching` leaves out missing and unexpected names"
+            } else {
+                ""
             };
             return Err(argument(format!(
                 "the state dict does not fit the module:\n  {}{remedy}",

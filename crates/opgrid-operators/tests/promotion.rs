@@ -31,12 +31,10 @@ fn every_pair_of_dtypes() {
     for (one, row) in dtypes(&file).iter().zip(file["promote"].as_array().unwrap()) {
         for (other, expected) in dtypes(&file).iter().zip(row.as_array().unwrap()) {
             let found = promote_types(*one, *other);
-            match expected.is_null() {
-                true => assert!(
-                    found.unwrap_err().to_string().contains("convert one of them"),
-                    "{one} and {other}"
-                ),
-                false => assert_eq!(found.unwrap(), dtype(expected), "{one} and {other}"),
+            if expected.is_null() {
+                assert!(found.unwrap_err().to_string().contains("convert one of them"), "{one} and {other}");
+            } else {
+                assert_eq!(found.unwrap(), dtype(expected), "{one} and {other}");
             }
         }
     }

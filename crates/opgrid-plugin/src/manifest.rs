@@ -100,9 +100,10 @@ impl Manifest {
         if major == OPGRID_ABI_MAJOR && !is_later {
             return Ok(());
         }
-        let remedy = match is_later {
-            true => "install a newer opgrid, or build the plugin with this one's header",
-            false => "build the plugin with this opgrid's header",
+        let remedy = if is_later {
+            "install a newer opgrid, or build the plugin with this one's header"
+        } else {
+            "build the plugin with this opgrid's header"
         };
         Err(refused(format!(
             "plugin `{}` was built for version {major}.{minor} of the plugin interface, found {OPGRID_ABI_MAJOR}.\

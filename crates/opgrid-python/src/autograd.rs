@@ -175,10 +175,8 @@ impl TensorBase {
         };
         #[expect(deprecated, reason = "what replaces it is unsafe")]
         let is_temporary = data.get_refcnt() <= TEMPORARY;
-        let done = match is_temporary {
-            true => autograd::replace_data(own(slf)?, new),
-            false => own(slf)?.set_data(new),
-        };
+        let done =
+            if is_temporary { autograd::replace_data(own(slf)?, new) } else { own(slf)?.set_data(new) };
         done.or_raise(slf.py())
     }
 

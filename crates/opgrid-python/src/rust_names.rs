@@ -25,8 +25,7 @@ pub(crate) fn in_python(message: &str) -> Cow<'_, str> {
     if !message.contains("::") {
         return message.into();
     }
-    NAMES.iter().fold(message.into(), |message: Cow<'_, str>, (rust, python)| match message.contains(rust) {
-        true => message.replace(rust, python).into(),
-        false => message,
+    NAMES.iter().fold(message.into(), |message: Cow<'_, str>, (rust, python)| {
+        if message.contains(rust) { message.replace(rust, python).into() } else { message }
     })
 }

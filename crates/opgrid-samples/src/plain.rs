@@ -193,9 +193,10 @@ pub fn convert(number: Scalar, dtype: DType) -> Scalar {
             };
             // The lowest bits, with the sign in the highest of them.
             let cut = 64 - 8 * dtype.size_in_bytes() as u32;
-            Scalar::Int(match dtype.is_signed() {
-                true => whole << cut >> cut,
-                false => ((whole as u64) << cut >> cut) as i64,
+            Scalar::Int(if dtype.is_signed() {
+                whole << cut >> cut
+            } else {
+                ((whole as u64) << cut >> cut) as i64
             })
         }
     }

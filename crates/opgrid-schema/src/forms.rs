@@ -130,12 +130,13 @@ impl FunctionSchema {
     fn check_functional(&self) -> Result<(), String> {
         let is_new = |argument: &Argument| argument.real_type == Type::Tensor && argument.alias.is_none();
         let is_plain = self.arguments.iter().all(|argument| argument.alias.is_none());
-        match !self.returns.is_empty() && is_plain && self.returns.iter().all(is_new) {
-            true => Ok(()),
-            false => Err(format!(
+        if !self.returns.is_empty() && is_plain && self.returns.iter().all(is_new) {
+            Ok(())
+        } else {
+            Err(format!(
                 "{}: only an operator that writes nothing and returns new tensors has forms that write; its schema is {self}",
                 self.name
-            )),
+            ))
         }
     }
 }

@@ -203,16 +203,18 @@ impl<'s, 'o> Parser<'s, 'o> {
     }
 
     pub(crate) fn expect(&mut self, byte: u8) -> Result<Token> {
-        match self.at(byte) {
-            true => Ok(self.advance()),
-            false => Err(self.unexpected(char::from(byte).encode_utf8(&mut [0; 4]))),
+        if self.at(byte) {
+            Ok(self.advance())
+        } else {
+            Err(self.unexpected(char::from(byte).encode_utf8(&mut [0; 4])))
         }
     }
 
     pub(crate) fn expect_kind(&mut self, kind: TokenKind) -> Result<Token> {
-        match self.current.kind == kind {
-            true => Ok(self.advance()),
-            false => Err(self.unexpected(kind.name().unwrap_or_default())),
+        if self.current.kind == kind {
+            Ok(self.advance())
+        } else {
+            Err(self.unexpected(kind.name().unwrap_or_default()))
         }
     }
 

@@ -123,9 +123,10 @@ impl Parser<'_, '_> {
             name.push('.');
             name.push_str(self.identifier()?);
         }
-        match self.is_variable(&name) {
-            true => Ok(Annotated { real_type: Type::Var(name), alias: self.alias()?, depth: 0 }),
-            false => Err(self.unknown_type(token)),
+        if self.is_variable(&name) {
+            Ok(Annotated { real_type: Type::Var(name), alias: self.alias()?, depth: 0 })
+        } else {
+            Err(self.unknown_type(token))
         }
     }
 
@@ -257,10 +258,7 @@ impl Parser<'_, '_> {
         }
         let before = self.alias_sets()?;
         let is_write = self.eat(b'!');
-        let after = match self.eat_kind(TokenKind::Arrow) {
-            true => self.alias_sets()?,
-            false => before.clone(),
-        };
+        let after = if self.eat_kind(TokenKind::Arrow) { self.alias_sets()? } else { before.clone() };
         self.expect(b')')?;
         Ok(Some(AliasInfo { is_write, before, after, contained: Vec::new() }))
     }

@@ -59,12 +59,11 @@ pub(crate) fn check(
 }
 
 fn shape(found: &Tensor, sizes: &[i64], dtype: DType) -> Result<(), Fault> {
-    match found.sizes() == sizes && found.dtype() == dtype {
-        true => Ok(()),
-        false => {
-            let found = format!("{} {:?}", found.dtype(), found.sizes());
-            Err(Fault::wrong(found, format!("{dtype} {sizes:?}")))
-        }
+    if found.sizes() == sizes && found.dtype() == dtype {
+        Ok(())
+    } else {
+        let found = format!("{} {:?}", found.dtype(), found.sizes());
+        Err(Fault::wrong(found, format!("{dtype} {sizes:?}")))
     }
 }
 

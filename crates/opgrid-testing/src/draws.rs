@@ -45,12 +45,13 @@ pub(crate) fn check(found: &Plain, distribution: &Distribution) -> Verdict {
     let is_complex_normal = found.dtype().is_complex() && least.is_infinite();
     let deviation = if is_complex_normal { deviation * std::f64::consts::FRAC_1_SQRT_2 } else { deviation };
     let error = 5.0 * deviation / count.sqrt();
-    match (average - mean).abs() <= error && (spread - deviation).abs() <= error {
-        true => Ok(()),
-        false => Err(Fault::wrong(
+    if (average - mean).abs() <= error && (spread - deviation).abs() <= error {
+        Ok(())
+    } else {
+        Err(Fault::wrong(
             format!("mean {average}, deviation {spread}"),
             format!("mean {mean}, deviation {deviation}"),
-        )),
+        ))
     }
 }
 

@@ -68,10 +68,7 @@ impl Target<'_> {
     }
 
     fn there(&self, tensor: Tensor) -> Result<Tensor> {
-        match self.device == Device::CPU {
-            true => Ok(tensor),
-            false => self.copy(&tensor, self.device),
-        }
+        if self.device == Device::CPU { Ok(tensor) } else { self.copy(&tensor, self.device) }
     }
 
     fn copy(&self, tensor: &Tensor, device: Device) -> Result<Tensor> {
@@ -88,10 +85,8 @@ impl Target<'_> {
             let found = format!("a tensor on {}", tensor.device());
             return Err(Fault::wrong(found, format!("one on {}", self.device)));
         }
-        let here = match self.device == Device::CPU {
-            true => Ok(tensor.clone()),
-            false => self.copy(tensor, Device::CPU),
-        };
+        let here =
+            if self.device == Device::CPU { Ok(tensor.clone()) } else { self.copy(tensor, Device::CPU) };
         here.and_then(|here| Plain::from_tensor(&here)).map_err(Fault::error)
     }
 

@@ -175,10 +175,8 @@ fn another_result_in_an_output_is_found() {
 
 #[test]
 fn an_error_that_does_not_come_is_found() {
-    let careless = |input: &Tensor| match REAL.contains(&input.dtype()) {
-        true => input.add(input, 1),
-        false => double(input),
-    };
+    let careless =
+        |input: &Tensor| if REAL.contains(&input.dtype()) { input.add(input, 1) } else { double(input) };
     let kernels = Kernels { cpu: careless, meta: careless, ..Kernels::default() };
     check("five dimensions", kernels, &[Check::Refusals]);
     check("on meta only", Kernels { meta: careless, ..Kernels::default() }, &[Check::Refusals]);

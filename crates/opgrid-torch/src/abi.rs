@@ -191,10 +191,11 @@ impl Torch {
     fn error(&self, what: &str) -> Error {
         // SAFETY: takes nothing; gives a text of the thread, or null.
         let text = unsafe { (self.last_error)() };
-        let text = match text.is_null() {
-            true => format!("torch refused `{what}` without a word"),
+        let text = if text.is_null() {
+            format!("torch refused `{what}` without a word")
+        } else {
             // SAFETY: a text of torch ends with a zero byte and lives until the next error of the thread.
-            false => unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned(),
+            unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
         };
         Error::new(ErrorKind::Kernel, text)
     }

@@ -266,9 +266,10 @@ fn derivative(operator: &OperatorHandle, args: &[Value]) -> Result<Vec<Tensor>> 
         }
     }
     let wanted: Vec<&Tensor> = wanted.iter().collect();
-    let found = match reached.is_empty() {
-        true => vec![None; wanted.len()],
-        false => autograd::grad(&reached, &wanted, &from, BackwardOptions::default())?,
+    let found = if reached.is_empty() {
+        vec![None; wanted.len()]
+    } else {
+        autograd::grad(&reached, &wanted, &from, BackwardOptions::default())?
     };
     let dense = |(found, input): (Option<Tensor>, &&Tensor)| match found {
         Some(gradient) => gradient.contiguous(),

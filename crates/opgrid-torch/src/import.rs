@@ -49,9 +49,10 @@ pub fn import(dispatcher: &Dispatcher, schema: &str, name: &str) -> Result<Regis
     };
     let mut library = dispatcher.fragment(&namespace);
     let defined = library.define_schema(schema);
-    match takes_tensors {
-        true => defined.add(kernel(DispatchKey::Cpu)).add(kernel(DispatchKey::Meta)),
-        false => defined.add(kernel(DispatchKey::CompositeExplicitAutograd)),
+    if takes_tensors {
+        defined.add(kernel(DispatchKey::Cpu)).add(kernel(DispatchKey::Meta))
+    } else {
+        defined.add(kernel(DispatchKey::CompositeExplicitAutograd))
     };
     library.finish()
 }
@@ -201,9 +202,10 @@ enum Guard<'s> {
 fn guards(memory: &[(Storage, bool)]) -> Result<SmallVec<[Guard<'_>; 4]>> {
     let mut guards = SmallVec::new();
     for (storage, written) in memory {
-        guards.push(match written {
-            false => Guard::Reads { _guard: storage.read()? },
-            true => Guard::Writes { _guard: storage.write()? },
+        guards.push(if *written {
+            Guard::Writes { _guard: storage.write()? }
+        } else {
+            Guard::Reads { _guard: storage.read()? }
         });
     }
     Ok(guards)

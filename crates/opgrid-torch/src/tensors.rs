@@ -104,12 +104,11 @@ impl<'t> Inputs<'t> {
                 return Err(Error::new(ErrorKind::Argument, message));
             }
         };
-        let (offset, bytes) = match self.written {
-            true => {
-                let (offset, bytes) = origin.storage(torch)?;
-                (offset, usize::try_from(bytes).ok())
-            }
-            false => (0, None),
+        let (offset, bytes) = if self.written {
+            let (offset, bytes) = origin.storage(torch)?;
+            (offset, usize::try_from(bytes).ok())
+        } else {
+            (0, None)
         };
         let geometry = match Geometry::contiguous(described.sizes) {
             // As most are.

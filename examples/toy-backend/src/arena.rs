@@ -287,10 +287,7 @@ impl Drop for Block {
         until.extend(recorded.iter().map(Ticket::at_the_end));
         until.retain(|ticket| !ticket.is_done());
         let (mut session, taken) = (self.arena.lock(), self.taken.clone());
-        match until.is_empty() {
-            true => session.0.give(taken),
-            false => session.0.leaving.push((taken, until)),
-        }
+        if until.is_empty() { session.0.give(taken) } else { session.0.leaving.push((taken, until)) }
     }
 }
 

@@ -47,10 +47,13 @@ impl Figure {
         };
         match value {
             None => Verdict::Unknown,
-            Some(value) if self.definition.of == Of::Throughput => match value >= self.definition.budget {
-                true => Verdict::Holds,
-                false => Verdict::Missed,
-            },
+            Some(value) if self.definition.of == Of::Throughput => {
+                if value >= self.definition.budget {
+                    Verdict::Holds
+                } else {
+                    Verdict::Missed
+                }
+            }
             Some(value) if value <= self.definition.budget => Verdict::Holds,
             Some(value) if self.definition.must_hold.is_some_and(|bound| value > bound) => {
                 Verdict::MustHoldFails

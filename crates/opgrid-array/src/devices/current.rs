@@ -110,12 +110,13 @@ pub fn set_current_stream(stream: &Stream) -> Result<()> {
 
 fn is_registered(stream: &Stream) -> Result<()> {
     let kind = stream.device().kind();
-    match registry::find(kind).is_some_and(|entry| entry.number() == stream.registration()) {
-        true => Ok(()),
-        false => Err(argument(format!(
+    if registry::find(kind).is_some_and(|entry| entry.number() == stream.registration()) {
+        Ok(())
+    } else {
+        Err(argument(format!(
             "{stream:?}: found a stream of a runtime that was taken back, expected one of the runtime of `{kind}` that is \
              registered now; make a new stream"
-        ))),
+        )))
     }
 }
 

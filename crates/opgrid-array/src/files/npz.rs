@@ -83,9 +83,10 @@ pub fn contents(path: &Path) -> Result<Contents> {
             Err(error) => return Err(error),
         }
     }
-    match found.arrays.is_empty() {
-        true if !found.left_out.is_empty() => Err(found.left_out.remove(0).1),
-        _ => Ok(found),
+    if found.arrays.is_empty() && !found.left_out.is_empty() {
+        Err(found.left_out.remove(0).1)
+    } else {
+        Ok(found)
     }
 }
 
@@ -183,9 +184,10 @@ impl<R: Read + Seek> Archive<R> {
             None => {
                 let known: Vec<_> =
                     members.into_iter().filter(|it| it.is_array).map(|member| member.name).collect();
-                let expected = match known.is_empty() {
-                    true => "an archive that holds arrays".to_owned(),
-                    false => format!("one of {}", known.join(", ")),
+                let expected = if known.is_empty() {
+                    "an archive that holds arrays".to_owned()
+                } else {
+                    format!("one of {}", known.join(", "))
                 };
                 let message = format!("{}: no array `{name}`, expected {expected}", self.name.display());
                 Err(error::file(message))

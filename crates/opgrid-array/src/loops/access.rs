@@ -116,10 +116,7 @@ pub fn check_written(out: &Geometry) -> Result<()> {
 ///
 /// Elements of `input` lie where `out` has some, in a way that `aliasing` does not allow.
 pub fn check(out: &Array, input: &Array, aliasing: Aliasing) -> Result<()> {
-    match input.storage().is_same(out.storage()) {
-        true => overlap(out, input, aliasing).map(|_| ()),
-        false => Ok(()),
-    }
+    if input.storage().is_same(out.storage()) { overlap(out, input, aliasing).map(|_| ()) } else { Ok(()) }
 }
 
 /// How two arrays on one storage lie to each other.

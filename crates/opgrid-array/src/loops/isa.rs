@@ -137,10 +137,7 @@ fn caches() -> impl Iterator<Item = (u32, bool, usize)> {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
 
     let has_amd_leaf = __cpuid(0x8000_0000).eax >= 0x8000_001d && __cpuid(0x8000_0001).ecx >> 22 & 1 == 1;
-    let leaf = match has_amd_leaf {
-        true => Some(0x8000_001d),
-        false => (__cpuid(0).eax >= 4).then_some(4),
-    };
+    let leaf = if has_amd_leaf { Some(0x8000_001d) } else { (__cpuid(0).eax >= 4).then_some(4) };
     let parts = (0..8).map_while(move |number| leaf.map(|leaf| __cpuid_count(leaf, number)));
     parts.take_while(|part| part.eax & 0x1f != 0).map(|part| {
         let (kind, level) = (part.eax & 0x1f, part.eax >> 5 & 7);

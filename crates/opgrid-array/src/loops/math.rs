@@ -474,10 +474,7 @@ macro_rules! complex_directions {
         $(impl Direction for Complex<$part> {
             #[inline]
             fn direction(self) -> Self {
-                match self == Self::ZERO {
-                    true => Self::ZERO,
-                    false => self / self.norm(),
-                }
+                if self == Self::ZERO { Self::ZERO } else { self / self.norm() }
             }
         })*
     };

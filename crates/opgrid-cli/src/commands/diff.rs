@@ -45,10 +45,7 @@ impl Diff {
         }
         let mut text = String::new();
         for change in &changes {
-            let (sign, paint) = match change.breaks {
-                true => ("!", style::REMOVED),
-                false => (" ", style::ADDED),
-            };
+            let (sign, paint) = if change.breaks { ("!", style::REMOVED) } else { (" ", style::ADDED) };
             let kind = paint.of(format!("{sign} {}", change.kind));
             let _ = writeln!(text, "{kind}: {}: {}", style::HEADING.of(&change.operator), change.message);
         }

@@ -44,9 +44,12 @@ impl Explain {
         let overloads = overloads(&self.operator)?;
         let included = read_keys(&self.include).map_err(|error| error.within("--include"))?;
         let excluded = read_keys(&self.exclude).map_err(|error| error.within("--exclude"))?;
-        let explain = || match self.argspec.iter().any(|text| is_value(text)) {
-            true => self.explain_values(&overloads),
-            false => self.explain_described(overloads),
+        let explain = || {
+            if self.argspec.iter().any(|text| is_value(text)) {
+                self.explain_values(&overloads)
+            } else {
+                self.explain_described(overloads)
+            }
         };
         let explanation = including(included, || excluding(excluded, explain))?;
         if let Some(path) = &self.html {

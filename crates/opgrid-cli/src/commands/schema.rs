@@ -38,9 +38,12 @@ impl Schema {
             (Some(Comparison::Compare { new, old }), _) => compare(&*read(new)?, &*read(old)?, json),
             (None, declaration) => {
                 let declaration = declaration.as_deref().unwrap_or_default();
-                let said = |schema: &FunctionSchema, documentation: &str| match json {
-                    true => json::line(&describe(schema, documentation)),
-                    false => print(schema, documentation),
+                let said = |schema: &FunctionSchema, documentation: &str| {
+                    if json {
+                        json::line(&describe(schema, documentation))
+                    } else {
+                        print(schema, documentation)
+                    }
                 };
                 if declaration.contains('(') {
                     return Ok(said(&*parse(declaration)?, ""));

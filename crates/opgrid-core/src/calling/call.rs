@@ -247,10 +247,11 @@ impl<S: Signature> TypedCall for Pending<'_, S> {
         keys: DispatchKeySet,
         is_of_signature: bool,
     ) -> Result<()> {
-        let output = match is_of_signature {
+        let output = if is_of_signature {
             // SAFETY: guaranteed by the caller, see `# Safety`.
-            true => unsafe { enter::<S>(kernel, table, keys, self.args)? },
-            false => enter_boxed::<S>(kernel, table, keys, self.args)?,
+            unsafe { enter::<S>(kernel, table, keys, self.args)? }
+        } else {
+            enter_boxed::<S>(kernel, table, keys, self.args)?
         };
         self.output = Some(output);
         Ok(())
@@ -379,12 +380,11 @@ fn watch(
     let mut refused = Vec::new();
     let first = Settled::first(slot.kernel, slot.reason, keys);
     let mut asked = |condition: &Condition| call.holds(condition);
-    let settled = match first.is_settled() {
-        true => Ok(first),
-        false => {
-            let carried = thread.apply(call.keys()?);
-            settle(first, table, carried, &mut asked, &mut |provider| refused.push(Refusal::of(provider)))
-        }
+    let settled = if first.is_settled() {
+        Ok(first)
+    } else {
+        let carried = thread.apply(call.keys()?);
+        settle(first, table, carried, &mut asked, &mut |provider| refused.push(Refusal::of(provider)))
     };
     // Where nobody accepts, the step is told with the chain.
     let (kernel, reason, keys) = match &settled {

@@ -586,10 +586,11 @@ fn fallthrough_ran(_: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
 
 /// The boxed side of an engine for calls whose arguments carry a key.
 fn run_if_wanted(kernel: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
-    match call.keys().layers() <= 1 || kernel.is_for(call.carried()?) {
+    if call.keys().layers() <= 1 || kernel.is_for(call.carried()?) {
         // SAFETY: the record's own boxed side, which `engine_for` left there.
-        true => unsafe { (kernel.behind)(kernel, call) },
-        false => call.pass_by(),
+        unsafe { (kernel.behind)(kernel, call) }
+    } else {
+        call.pass_by()
     }
 }
 

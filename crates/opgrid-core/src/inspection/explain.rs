@@ -116,9 +116,8 @@ impl fmt::Display for Explanation {
         for (name, keys) in &self.arguments {
             write!(f, "  {name} {}", Braces(*keys))?;
         }
-        let beside = |set: DispatchKeySet, default: DispatchKeySet| match set == default {
-            true => "default".to_owned(),
-            false => Braces(set).to_string(),
+        let beside = |set: DispatchKeySet, default: DispatchKeySet| {
+            if set == default { "default".to_owned() } else { Braces(set).to_string() }
         };
         let included = beside(self.local.included, LocalKeys::DEFAULT.included);
         let excluded = beside(self.local.excluded, LocalKeys::DEFAULT.excluded);

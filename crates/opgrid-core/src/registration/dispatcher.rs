@@ -141,9 +141,12 @@ impl Dispatcher {
         let dispatcher = Self(DispatcherState::new(true, rules, Vec::new()));
         let exclude = |call: &mut BoxedCall<'_>| call.below();
         let passes_on = rules.has(Rule::PassingOn);
-        let pass_on = move || match passes_on {
-            true => Kernel::boxed(pass_on).for_fallback(),
-            false => Kernel::boxed(exclude).for_fallback(),
+        let pass_on = move || {
+            if passes_on {
+                Kernel::boxed(pass_on).for_fallback()
+            } else {
+                Kernel::boxed(exclude).for_fallback()
+            }
         };
         let one = |(key, falls_through): (DispatchKey, bool)| {
             let kernel = match (key, falls_through) {

@@ -95,9 +95,10 @@ pub(crate) struct Event {
 impl Event {
     fn tell(&self, listener: &dyn Listener) {
         let schema = &self.definition.schema;
-        match self.defined {
-            true => listener.defined(&self.operator, schema),
-            false => listener.dropped(&self.operator, schema),
+        if self.defined {
+            listener.defined(&self.operator, schema);
+        } else {
+            listener.dropped(&self.operator, schema);
         }
     }
 }

@@ -142,9 +142,10 @@ impl Dispatcher {
         let operators = self.overloads_of(operator)?;
         let known: Vec<String> = operators.iter().flat_map(OperatorHandle::providers).collect();
         if let Some(unknown) = providers.iter().find(|name| !known.iter().any(|known| known == *name)) {
-            let remedy = match known.is_empty() {
-                true => "its cells have one kernel each; give kernels names to make a choice".to_owned(),
-                false => format!("its providers are {}", known.join(", ")),
+            let remedy = if known.is_empty() {
+                "its cells have one kernel each; give kernels names to make a choice".to_owned()
+            } else {
+                format!("its providers are {}", known.join(", "))
             };
             let message = format!("{operator}: no cell has a provider `{unknown}`; {remedy}");
             return Err(Error::new(ErrorKind::Unknown, message));

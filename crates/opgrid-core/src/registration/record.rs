@@ -238,9 +238,10 @@ impl OperatorRecord {
 
     /// What a new cell for callers of that signature points to.
     fn pointer_for(&self, signature: &SignatureOf) -> *mut u8 {
-        match self.admits(signature) {
-            true => self.table.as_ref().map_or(std::ptr::null_mut(), Table::as_ptr),
-            false => std::ptr::null_mut(),
+        if self.admits(signature) {
+            self.table.as_ref().map_or(std::ptr::null_mut(), Table::as_ptr)
+        } else {
+            std::ptr::null_mut()
         }
     }
 

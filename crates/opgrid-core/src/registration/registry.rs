@@ -142,9 +142,10 @@ impl Registry {
     /// Builds the tables of everything that was touched, and publishes them. What nobody has needed has no table, and gets
     /// none here.
     pub(super) fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) {
-        let mut numbers: Vec<_> = match touched.all {
-            true => self.operators.iter().map(|record| record.handle.0.number).collect(),
-            false => touched.numbers.clone(),
+        let mut numbers: Vec<_> = if touched.all {
+            self.operators.iter().map(|record| record.handle.0.number).collect()
+        } else {
+            touched.numbers.clone()
         };
         numbers.sort_unstable();
         numbers.dedup();

@@ -490,9 +490,10 @@ proptest! {
         let set = DispatchKeySet::from_torch_bits(bits).unwrap();
         let key = set.highest_priority_key();
         // A placeholder has no column; the first instance's is picked.
-        let key = match key.is_placeholder() {
-            true => DispatchKey::runtime(key.functionality(), BackendComponent::Cpu),
-            false => key,
+        let key = if key.is_placeholder() {
+            DispatchKey::runtime(key.functionality(), BackendComponent::Cpu)
+        } else {
+            key
         };
         prop_assert_eq!(Some(set.torch_column()), key.torch_column());
     }

@@ -206,9 +206,10 @@ fn alias_backends_agree_with_membership() {
             let mask = alias_backends(alias, functionality);
             for position in 0..BackendComponent::COUNT as u32 {
                 let backend = BackendComponent::at(position).unwrap();
-                let key = match functionality.is_per_backend() {
-                    true => DispatchKey::runtime(functionality, backend),
-                    false => functionality.into(),
+                let key = if functionality.is_per_backend() {
+                    DispatchKey::runtime(functionality, backend)
+                } else {
+                    functionality.into()
                 };
                 assert_eq!(mask >> position & 1 != 0, key.is_included_in(alias), "{alias} {key}");
             }

@@ -99,9 +99,12 @@ fn r7_a_catch_all_kernel_is_called_for_any_key() {
 /// R8, R9: a kernel for a key can go and a catch-all one come, and the other way round.
 #[test]
 fn r8_r9_kernels_of_a_key_and_catch_all_kernels_follow_each_other() {
-    let kernel = |catch_all: bool| match catch_all {
-        true => LegacyOptions::new().catch_all(answer("catch-all")),
-        false => LegacyOptions::new().kernel(DispatchKey::Cpu, answer("cpu")),
+    let kernel = |catch_all: bool| {
+        if catch_all {
+            LegacyOptions::new().catch_all(answer("catch-all"))
+        } else {
+            LegacyOptions::new().kernel(DispatchKey::Cpu, answer("cpu"))
+        }
     };
     for dispatcher in dispatchers() {
         for catch_all_first in [false, true] {

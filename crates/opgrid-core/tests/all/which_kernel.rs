@@ -470,9 +470,12 @@ fn r111_r112_calls_are_passed_on_by_masking_keys() {
 fn r111_r112_layers_lead_the_same_way() {
     for dispatcher in dispatchers() {
         for boxed_layers in [false, true] {
-            let layer = |key: DispatchKey| match boxed_layers {
-                true => Kernel::boxed(|call| call.below()).at(key),
-                false => Kernel::layer::<Answering>(|next, args| next.call(args)).at(key),
+            let layer = |key: DispatchKey| {
+                if boxed_layers {
+                    Kernel::boxed(|call| call.below()).at(key)
+                } else {
+                    Kernel::layer::<Answering>(|next, args| next.call(args)).at(key)
+                }
             };
             let _defined = define(&dispatcher, SCHEMA).unwrap();
             let _tracer = implement(&dispatcher, "op", Key::Tracer, layer(Key::Tracer)).unwrap();

@@ -32,9 +32,10 @@ fn check(declared: &str, given: impl Into<Value>, expected: Option<Value>) {
     let (_registration, f) = define(&dispatcher, &format!("{declared} x"));
     let given = given.into();
     for named in [false, true] {
-        let (positional, keyword) = match named {
-            true => (vec![], vec![("x".to_owned(), given.clone())]),
-            false => (vec![given.clone()], vec![]),
+        let (positional, keyword) = if named {
+            (vec![], vec![("x".to_owned(), given.clone())])
+        } else {
+            (vec![given.clone()], vec![])
         };
         let bound = f.bind(positional, keyword);
         if let Err(error) = &bound {

@@ -275,9 +275,10 @@ impl Model {
     pub fn effective(&self, operator: &Operator, keys: DispatchKeySet) -> DispatchKeySet {
         let backend = keys.highest_backend().unwrap_or(opgrid_core::BackendComponent::Cpu);
         let falls_through = |layer: &opgrid_core::Functionality| {
-            let column = match layer.is_per_backend() {
-                true => Key::runtime(*layer, backend),
-                false => Key::of_functionality(*layer),
+            let column = if layer.is_per_backend() {
+                Key::runtime(*layer, backend)
+            } else {
+                Key::of_functionality(*layer)
             };
             self.falls_through(operator, column)
         };

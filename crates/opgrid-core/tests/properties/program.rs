@@ -165,12 +165,11 @@ impl Run {
             let claim = input.once_in(12).then_some(Item::Claim);
             let rest = (0..count).map(|_| {
                 let operator = input.below(OPERATORS);
-                match input.once_in(3) {
-                    true => Item::Define(operator),
-                    false => {
-                        let kernel = self.kernel(input);
-                        Item::Implement(operator, self.key(input), kernel)
-                    }
+                if input.once_in(3) {
+                    Item::Define(operator)
+                } else {
+                    let kernel = self.kernel(input);
+                    Item::Implement(operator, self.key(input), kernel)
                 }
             });
             claim.into_iter().chain(rest.collect::<Vec<_>>()).collect()

@@ -106,9 +106,12 @@ fn covered(subject: &Subject, key: DispatchKey, kernels: &[KernelInfo], report: 
 
 /// Kernels of layers only.
 fn nothing_below(subject: &Subject, report: &mut Report) {
-    let layers_only = subject.cells.iter().all(|(key, _)| match key.is_alias() {
-        true => *key == DispatchKey::Autograd || *key == DispatchKey::FuncTorchBatchedDecomposition,
-        false => *key != DispatchKey::Undefined && *key != DispatchKey::BackendSelect && !is_data_key(*key),
+    let layers_only = subject.cells.iter().all(|(key, _)| {
+        if key.is_alias() {
+            *key == DispatchKey::Autograd || *key == DispatchKey::FuncTorchBatchedDecomposition
+        } else {
+            *key != DispatchKey::Undefined && *key != DispatchKey::BackendSelect && !is_data_key(*key)
+        }
     });
     let computed = subject.data_slots().any(|slot| slot.kernel.is_some());
     if layers_only && !computed {

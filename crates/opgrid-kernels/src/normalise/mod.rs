@@ -147,10 +147,7 @@ fn reciprocal_deviation(variance: f64, eps: f64) -> f64 {
 
 /// The same of channels: zero where they do not vary and nothing is added, as in torch, so that they become zero.
 pub fn reciprocal_deviation_of_channel(variance: f64, eps: f64) -> f64 {
-    match variance == 0.0 && eps == 0.0 {
-        true => 0.0,
-        false => reciprocal_deviation(variance, eps),
-    }
+    if variance == 0.0 && eps == 0.0 { 0.0 } else { reciprocal_deviation(variance, eps) }
 }
 
 /// Numbers that threads find, each once.
@@ -191,12 +188,11 @@ impl Layout {
 
     /// Elements of a part for a thread: a plane, or some places of an image.
     fn part(&self) -> usize {
-        match self.channels_last {
-            false => self.inner,
-            true => {
-                let places = (1..=self.inner.min(64)).rev().find(|places| self.inner.is_multiple_of(*places));
-                self.channels * places.unwrap_or(1)
-            }
+        if self.channels_last {
+            let places = (1..=self.inner.min(64)).rev().find(|places| self.inner.is_multiple_of(*places));
+            self.channels * places.unwrap_or(1)
+        } else {
+            self.inner
         }
     }
 }
@@ -358,13 +354,12 @@ fn scale<T: Element<Math: Statistic>>(
     let parts_of = [0, 1, 2].map(|which| affine.iter().map(|of| of[which]).collect::<Vec<_>>());
     parts::produce::<T>(out, part, part, |at, y| {
         let x = &x[at * part..(at + 1) * part];
-        let channels = match channels_last {
-            false => at % affine.len()..at % affine.len() + 1,
-            true => {
-                let image = at * part / layout.image();
-                let start = image * channels % affine.len();
-                start..start + channels
-            }
+        let channels = if channels_last {
+            let image = at * part / layout.image();
+            let start = image * channels % affine.len();
+            start..start + channels
+        } else {
+            at % affine.len()..at % affine.len() + 1
         };
         let [away, factors, summands] = parts_of.each_ref().map(|of| &of[channels.clone()]);
         Scaled { x, y, away, factors, summands }.vectorised();

@@ -210,18 +210,20 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
         let rest = self.b.part(0..steps, split..self.columns());
         let columns = self.columns() - split;
         // Rows that are read once stay in one piece: as one panel, in which those of the tiles begin everywhere.
-        let (wide, next) = match self.is_streamed() {
-            true => (columns.next_multiple_of(width), kernel.width * kernel.depth),
-            false => (width, kernel.right(width).size(steps) * S::PARTS),
+        let (wide, next) = if self.is_streamed() {
+            (columns.next_multiple_of(width), kernel.width * kernel.depth)
+        } else {
+            (width, kernel.right(width).size(steps) * S::PARTS)
         };
         let all = match self.packed {
             Some(_) => 0,
             None => columns.div_ceil(wide.max(1)) * kernel.right(wide).size(steps),
         };
         let size = kernel.left(tallest).size(steps);
-        let together = match self.a.row == 1 && !self.reads_a() {
-            true => (ROWS_TOGETHER / kernel.tallest()).clamp(1, TOGETHER),
-            false => 1,
+        let together = if self.a.row == 1 && !self.reads_a() {
+            (ROWS_TOGETHER / kernel.tallest()).clamp(1, TOGETHER)
+        } else {
+            1
         };
         let (panels, left) = room.slices::<S::Packed>([all, together * size]);
         let panels = match self.packed {
@@ -248,13 +250,14 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
                     let several = self.a.part(row..row + full * tallest, 0..steps);
                     pack::<S>(left, kernel.left(tallest), several.transposed());
                 }
-                let work = match together > 1 && rows == tallest {
-                    true => self.work(
+                let work = if together > 1 && rows == tallest {
+                    self.work(
                         left[number * size..].as_ptr().cast(),
                         kernel.unit,
                         kernel.tallest() * kernel.unit,
-                    ),
-                    false => self.left(a, &mut left[..size]),
+                    )
+                } else {
+                    self.left(a, &mut left[..size])
                 };
                 self.tiles(&work, out.part(0..rows, 0..split), &read, &mut spare);
                 self.tiles(&work, out.part(0..rows, split..out.columns), &packed, &mut spare);

@@ -140,9 +140,10 @@ where
                 parts::read::<S::Element, _>(out, weight, |weight| {
                     let filters = Filters { weight, bias: bias.as_deref() };
                     check(&windows, [image.len(), weight.len()], None)?;
-                    parts::write::<S::Element>(out, |out| match windows.filters <= FEW_FILTERS {
-                        true => direct::correlate(&windows, out, image, filters),
-                        false => {
+                    parts::write::<S::Element>(out, |out| {
+                        if windows.filters <= FEW_FILTERS {
+                            direct::correlate(&windows, out, image, filters)
+                        } else {
                             Convolution { scheme, windows: &windows, narrow }.correlate(out, image, filters)
                         }
                     })
@@ -179,11 +180,12 @@ fn check(windows: &Windows, [image, weight]: [usize; 2], places: Option<usize>) 
     let Windows { batch, groups, channels, filters, .. } = *windows;
     let expected = [batch * groups * channels * windows.plane(), groups * filters * windows.taps()];
     let all = batch * groups * filters * windows.places_of_image();
-    match [image, weight] == expected && places.is_none_or(|places| places == all) {
-        true => Ok(()),
-        false => Err(argument(format!(
+    if [image, weight] == expected && places.is_none_or(|places| places == all) {
+        Ok(())
+    } else {
+        Err(argument(format!(
             "found {image} elements of images, {weight} of weights and {places:?} places, expected {expected:?} and {all}"
-        ))),
+        )))
     }
 }
 

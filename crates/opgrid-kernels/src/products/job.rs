@@ -378,16 +378,12 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
     /// The transposed product, if the result has few columns or they lie in one piece.
     fn turned(self) -> Self {
         let [_, rows, columns] = self.target.sizes();
-        let turn = match rows.min(columns) <= thin::FEW {
-            true => columns < rows,
-            false => self.target.has_columns(),
-        };
-        match turn {
-            true => {
-                let (a, b) = (self.b.transposed(), self.a.transposed());
-                Self { a, b, target: self.target.transposed(), ..self }
-            }
-            false => self,
+        let turn = if rows.min(columns) <= thin::FEW { columns < rows } else { self.target.has_columns() };
+        if turn {
+            let (a, b) = (self.b.transposed(), self.a.transposed());
+            Self { a, b, target: self.target.transposed(), ..self }
+        } else {
+            self
         }
     }
 

@@ -88,9 +88,10 @@ fn stacked_sizes(a: &[i64], b: &[i64]) -> Result<Dims> {
 /// Shapes that do not fit each other.
 fn check_sizes(out: &Geometry, a: &Geometry, b: &Geometry) -> Result<()> {
     let expected = stacked_sizes(a.sizes(), b.sizes())?;
-    match out.sizes() == expected.as_slice() {
-        true => Ok(()),
-        false => Err(argument(format!("the output has shape {:?}, expected {expected:?}", out.sizes()))),
+    if out.sizes() == expected.as_slice() {
+        Ok(())
+    } else {
+        Err(argument(format!("the output has shape {:?}, expected {expected:?}", out.sizes())))
     }
 }
 
@@ -247,9 +248,10 @@ fn direct<T: Arithmetic, S: Scheme<Element = T, Sum = T>>(
         for factor in [a, b] {
             access::check(out, factor, Aliasing::Never)?;
         }
-        match beta == T::ONE {
-            true => copy::copy(out, input)?,
-            false => elementwise::unary::<T, T>(out, input, move |added| beta.times(added))?,
+        if beta == T::ONE {
+            copy::copy(out, input)?
+        } else {
+            elementwise::unary::<T, T>(out, input, move |added| beta.times(added))?
         }
         // As in torch, factors without weight do not count, not even NaN.
         if alpha == T::ZERO {

@@ -71,9 +71,10 @@ impl Windows {
 
     /// The same windows with fewer dimensions, where each is one element: then the places of an image are a row.
     pub(super) fn simplified(self) -> Self {
-        match self.is_single() {
-            true => Self { image: [1, 1, self.plane()], places: [1, 1, self.plane()], ..self },
-            false => self,
+        if self.is_single() {
+            Self { image: [1, 1, self.plane()], places: [1, 1, self.plane()], ..self }
+        } else {
+            self
         }
     }
 

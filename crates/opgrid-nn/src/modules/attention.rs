@@ -118,13 +118,10 @@ impl MultiheadAttention {
             )));
         }
         let made = |rows, columns| options.empty(&[rows, columns]);
-        let projection = match key == embed_dim && value == embed_dim {
-            true => Projection::Packed(made(3 * embed_dim, embed_dim)?),
-            false => Projection::Apart([
-                made(embed_dim, embed_dim)?,
-                made(embed_dim, key)?,
-                made(embed_dim, value)?,
-            ]),
+        let projection = if key == embed_dim && value == embed_dim {
+            Projection::Packed(made(3 * embed_dim, embed_dim)?)
+        } else {
+            Projection::Apart([made(embed_dim, embed_dim)?, made(embed_dim, key)?, made(embed_dim, value)?])
         };
         let zeros = |size| options.full(&[size], 0);
         let in_proj_bias = options.has_bias().then(|| zeros(3 * embed_dim).and_then(learned)).transpose()?;
@@ -196,10 +193,7 @@ impl MultiheadAttention {
         let heads = self.heads(query, key, value, masks)?;
         let width = (self.embed_dim / self.num_heads) as f64;
         let scores = heads.query.mul_scalar((1.0 / width).sqrt())?.matmul(&heads.key.transpose(-2, -1)?)?;
-        let hidden = match heads.is_causal {
-            true => Some(causal(&scores)?),
-            false => heads.bias,
-        };
+        let hidden = if heads.is_causal { Some(causal(&scores)?) } else { heads.bias };
         let scores = hidden.map_or(Ok(scores.clone()), |bias| scores.add(&bias, 1))?;
         let weights = scores.softmax(-1)?;
         let found = match self.dropout.probability() {

@@ -64,9 +64,10 @@ impl Module for Dropout {
 }
 
 fn check_probability(module: &str, p: f64) -> Result<()> {
-    match (0.0..=1.0).contains(&p) {
-        true => Ok(()),
-        false => Err(argument(format!("{module}: found the probability {p}, expected one between 0 and 1"))),
+    if (0.0..=1.0).contains(&p) {
+        Ok(())
+    } else {
+        Err(argument(format!("{module}: found the probability {p}, expected one between 0 and 1")))
     }
 }
 

@@ -227,10 +227,7 @@ fn update_all(rule: Rule, slots: &mut [Slot]) -> Result<()> {
             )
         };
     }
-    match is_decoupled {
-        true => step!(ops::FusedAdamwInplace),
-        false => step!(ops::FusedAdamInplace),
-    }
+    if is_decoupled { step!(ops::FusedAdamwInplace) } else { step!(ops::FusedAdamInplace) }
 }
 
 fn zeros_like(tensor: &Tensor) -> Result<Tensor> {

@@ -48,10 +48,7 @@ impl Slot {
 
 /// The tensor, a complex one as pairs of real numbers on the same memory.
 pub(super) fn real(tensor: &Tensor) -> Result<Tensor> {
-    match tensor.dtype().is_complex() {
-        true => opgrid_tensor::ops::ViewAsReal.call(tensor),
-        false => Ok(tensor.clone()),
-    }
+    if tensor.dtype().is_complex() { opgrid_tensor::ops::ViewAsReal.call(tensor) } else { Ok(tensor.clone()) }
 }
 
 /// The settings of an optimizer's groups.
@@ -218,21 +215,23 @@ impl<'s> Reader<'s> {
                 "found {found} tensors, expected {expected}: the optimizer has fewer parameters, groups or settings"
             ));
         }
-        match self.problems.is_empty() {
-            true => Ok(()),
-            false => Err(argument(format!(
+        if self.problems.is_empty() {
+            Ok(())
+        } else {
+            Err(argument(format!(
                 "the state dict does not fit {optimizer}:\n  {}",
                 self.problems.join("\n  ")
-            ))),
+            )))
         }
     }
 }
 
 /// Refuses a setting that is out of range.
 pub(super) fn expect(holds: bool, optimizer: &str, name: &str, found: f64, expected: &str) -> Result<()> {
-    match holds {
-        true => Ok(()),
-        false => Err(argument(format!("{optimizer}: found {name} {found}, expected {expected}"))),
+    if holds {
+        Ok(())
+    } else {
+        Err(argument(format!("{optimizer}: found {name} {found}, expected {expected}")))
     }
 }
 

@@ -49,10 +49,7 @@ pub(super) fn check(dtype: DType, p: f64) -> Result<()> {
     if !TAKEN.contains(&dtype) {
         return Err(unsupported(dtype, "float32 or float64"));
     }
-    match p >= 0.0 {
-        true => Ok(()),
-        false => Err(argument(format!("argument `p` is {p}, expected 0 or more"))),
-    }
+    if p >= 0.0 { Ok(()) } else { Err(argument(format!("argument `p` is {p}, expected 0 or more"))) }
 }
 
 fn shape(x1: &Tensor, x2: &Tensor, p: f64, mode: Option<i64>) -> Result<TensorSpec> {

@@ -24,12 +24,11 @@ pub(super) fn register(library: &mut Library) {
             let (order, out) = (p.to_complex().re, d.result(0));
             let derivative = move |grad: &Tensor, input: &Tensor, other: &Tensor, out: &Tensor| {
                 let apart = input.sub(other, 1)?;
-                match order.is_infinite() {
-                    false => by_difference(grad, &apart, out, order),
-                    true => {
-                        let count = apart.abs()?.eq(out)?.to_dtype(out.dtype())?.sum()?;
-                        by_difference(&grad.div(&count)?, &apart, out, order)
-                    }
+                if order.is_infinite() {
+                    let count = apart.abs()?.eq(out)?.to_dtype(out.dtype())?.sum()?;
+                    by_difference(&grad.div(&count)?, &apart, out, order)
+                } else {
+                    by_difference(grad, &apart, out, order)
                 }
             };
             d.by(input, [input, other, out], move |grad, [input, other, out]| {

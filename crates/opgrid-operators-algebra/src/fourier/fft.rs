@@ -67,9 +67,10 @@ pub(super) fn write(out: &Tensor, result: &Tensor, in_rows: bool) -> Result<()> 
             "argument `out` has dtype {found}, expected one of the kind of {made}"
         )));
     }
-    match in_rows && out.numel() == 0 {
-        true => result::converted(&[(out, &result.contiguous()?)]),
-        false => result::converted(&[(out, result)]),
+    if in_rows && out.numel() == 0 {
+        result::converted(&[(out, &result.contiguous()?)])
+    } else {
+        result::converted(&[(out, result)])
     }
 }
 
@@ -85,9 +86,10 @@ fn of_numbers(
     let is_real = direction == Direction::Forward && !input.dtype().is_complex();
     let input = if is_real { as_real("fft_fft", input)? } else { as_complex(input)? };
     let input = resized(&input, dim, n.unwrap_or(input.sizes()[dim]))?;
-    match is_real {
-        true => FftR2c.call(&input, &[dim as i64], norm, false),
-        false => FftC2c.call(&input, &[dim as i64], norm, direction == Direction::Forward),
+    if is_real {
+        FftR2c.call(&input, &[dim as i64], norm, false)
+    } else {
+        FftC2c.call(&input, &[dim as i64], norm, direction == Direction::Forward)
     }
 }
 

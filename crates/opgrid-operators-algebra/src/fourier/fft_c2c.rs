@@ -114,10 +114,7 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, dim, normalization, onesided)| {
             let (dim, sizes) = (dim.to_vec(), input.sizes().to_vec());
             d.by(input, [], move |grad, []| {
-                let grad = match onesided {
-                    true => completed(grad, &dim, &sizes)?,
-                    false => grad.clone(),
-                };
+                let grad = if onesided { completed(grad, &dim, &sizes)? } else { grad.clone() };
                 Real.call(&FftC2c.call(&grad, &dim, normalization, false)?)
             })
         });

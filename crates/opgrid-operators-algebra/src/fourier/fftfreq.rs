@@ -113,10 +113,8 @@ pub(crate) mod samples {
     fn reference(it: &Inputs, half: bool) -> Result<Expected> {
         let (n, d): (i64, f64) = (it.value("n")?, it.value("d")?);
         let dtype: Option<DType> = it.value("dtype")?;
-        let all: Vec<i64> = match half {
-            true => (0..=n / 2).collect(),
-            false => (0..(n + 1) / 2).chain(-(n / 2)..0).collect(),
-        };
+        let all: Vec<i64> =
+            if half { (0..=n / 2).collect() } else { (0..(n + 1) / 2).chain(-(n / 2)..0).collect() };
         let frequencies: Vec<f64> = all.iter().map(|k| *k as f64 / (n as f64 * d)).collect();
         Ok(Plain::of(dtype.unwrap_or(default_dtype()), &[all.len() as i64], &frequencies).into())
     }

@@ -31,9 +31,10 @@ pub(crate) fn like_floats(input: &Tensor) -> Result<TensorSpec> {
 ///
 /// An argument that is not above zero.
 pub(crate) fn check_positive(name: &str, value: f64) -> Result<()> {
-    match value > 0.0 {
-        true => Ok(()),
-        false => Err(argument(format!("argument `{name}` is {value}, expected a number above zero"))),
+    if value > 0.0 {
+        Ok(())
+    } else {
+        Err(argument(format!("argument `{name}` is {value}, expected a number above zero")))
     }
 }
 

@@ -72,11 +72,12 @@ fn cpu(
     let column: Array = products::column(vec1.array()?)?;
     with_dtype!(common_dtype(input, vec1, vec2)?, T => {
         let [beta, alpha] = [arithmetic::element::<Math<T>>(beta)?, arithmetic::element::<Math<T>>(alpha)?];
-        match beta == Math::<T>::ZERO {
-            true => elementwise::binary::<T, T, T>(out, &column, vec2, move |a, b| alpha.times(a.times(b))),
-            false => elementwise::ternary::<T, T, T, T>(out, input, &column, vec2, move |x, a, b| {
+        if beta == Math::<T>::ZERO {
+            elementwise::binary::<T, T, T>(out, &column, vec2, move |a, b| alpha.times(a.times(b)))
+        } else {
+            elementwise::ternary::<T, T, T, T>(out, input, &column, vec2, move |x, a, b| {
                 beta.times(x).plus(alpha.times(a.times(b)))
-            }),
+            })
         }
     })
 }

@@ -30,9 +30,12 @@ pub(super) fn register(library: &mut Library) {
     );
     library
         .family(&VDOT)
-        .cpu(|input, other, out| match input.dtype().is_complex() {
-            true => write(out, &conjugated(input.array()?)?, other.array()?),
-            false => write(out, input.array()?, other.array()?),
+        .cpu(|input, other, out| {
+            if input.dtype().is_complex() {
+                write(out, &conjugated(input.array()?)?, other.array()?)
+            } else {
+                write(out, input.array()?, other.array()?)
+            }
         })
         .derivative(|d, (input, other)| {
             d.by(input, [other], |grad, [other]| grad.conj()?.mul(other))?;

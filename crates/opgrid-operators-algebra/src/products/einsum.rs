@@ -78,9 +78,10 @@ impl Equation {
         let output = match right {
             Some(right) => {
                 let (before, after) = split(right)?;
-                let middle: Vec<Label> = match after.is_some() {
-                    true => (0..unnamed).rev().map(Label::Unnamed).collect(),
-                    false => Vec::new(),
+                let middle: Vec<Label> = if after.is_some() {
+                    (0..unnamed).rev().map(Label::Unnamed).collect()
+                } else {
+                    Vec::new()
                 };
                 [before, middle, after.unwrap_or_default()].concat()
             }
@@ -117,11 +118,14 @@ impl Equation {
 /// Letters before `...` and behind it, if it is there.
 fn split(part: &str) -> Result<(Vec<Label>, Option<Vec<Label>>)> {
     let letters = |text: &str| -> Result<Vec<Label>> {
-        let label = |letter: char| match letter.is_ascii_alphabetic() {
-            true => Ok(Label::Letter(letter)),
-            false => Err(argument(format!(
-                "found `{letter}` in the equation, expected letters a-z and A-Z or `...`"
-            ))),
+        let label = |letter: char| {
+            if letter.is_ascii_alphabetic() {
+                Ok(Label::Letter(letter))
+            } else {
+                Err(argument(format!(
+                    "found `{letter}` in the equation, expected letters a-z and A-Z or `...`"
+                )))
+            }
         };
         text.chars().map(label).collect()
     };
@@ -229,9 +233,10 @@ impl Operand {
                 strides.push(geometry.strides()[dim]);
             }
         }
-        let tensor = match own.len() == labels.len() {
-            true => tensor.clone(),
-            false => AsStrided.call(tensor, &sizes, &strides, Some(geometry.offset()))?,
+        let tensor = if own.len() == labels.len() {
+            tensor.clone()
+        } else {
+            AsStrided.call(tensor, &sizes, &strides, Some(geometry.offset()))?
         };
         Ok(Self { tensor, labels: own })
     }
@@ -333,10 +338,8 @@ fn multiplied(a: Operand, b: Operand, later: &dyn Fn(&Label) -> bool, output: &[
         .chain(columns.iter().map(|label| right.size(label)))
         .collect();
     let [x, y] = [left.stack([&batch, &rows, &inner])?, right.stack([&batch, &inner, &columns])?];
-    let product = match batch.is_empty() {
-        true => Mm.call(&x.select(0, 0)?, &y.select(0, 0)?)?,
-        false => Bmm.call(&x, &y)?,
-    };
+    let product =
+        if batch.is_empty() { Mm.call(&x.select(0, 0)?, &y.select(0, 0)?)? } else { Bmm.call(&x, &y)? };
     Ok(Operand { tensor: Reshape.call(&product, &sizes)?, labels: [batch, rows, columns].concat() })
 }
 

@@ -19,9 +19,10 @@ pub use opgrid_tensor::ops::products::inner::*;
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Inner, &kind::PRODUCT).implicit(inner);
     library.implement(InnerOut).implicit(|input, other, out| {
-        match input.spec()?.sizes().is_empty() || other.spec()?.sizes().is_empty() {
-            true => MulOut.call(input, other, out),
-            false => result::copied(out, &inner(input, other)?),
+        if input.spec()?.sizes().is_empty() || other.spec()?.sizes().is_empty() {
+            MulOut.call(input, other, out)
+        } else {
+            result::copied(out, &inner(input, other)?)
         }
     });
 }

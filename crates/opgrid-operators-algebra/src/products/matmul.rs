@@ -129,10 +129,12 @@ fn view(tensor: &Tensor, geometry: &Geometry) -> Result<Tensor> {
 /// The elements of `tensor`, seen as `geometry`, under other sizes: a view if strides can express it.
 fn as_stack(tensor: &Tensor, geometry: &Geometry, sizes: &[i64]) -> Result<Tensor> {
     let seen = view(tensor, geometry)?;
-    match seen.sizes() == sizes {
-        true => Ok(seen),
-        false if geometry.view(sizes).is_ok() => View.call(&seen, sizes),
-        false => View.call(&Contiguous.call(&seen, MemoryFormat::Contiguous)?, sizes),
+    if seen.sizes() == sizes {
+        Ok(seen)
+    } else if geometry.view(sizes).is_ok() {
+        View.call(&seen, sizes)
+    } else {
+        View.call(&Contiguous.call(&seen, MemoryFormat::Contiguous)?, sizes)
     }
 }
 

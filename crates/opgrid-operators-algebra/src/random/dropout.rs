@@ -41,9 +41,10 @@ pub(super) fn register(library: &mut Library) {
 ///
 /// No probability.
 fn check(p: f64) -> Result<()> {
-    match (0.0..=1.0).contains(&p) {
-        true => Ok(()),
-        false => Err(argument(format!("argument `p` is {p}, expected a probability between 0 and 1"))),
+    if (0.0..=1.0).contains(&p) {
+        Ok(())
+    } else {
+        Err(argument(format!("argument `p` is {p}, expected a probability between 0 and 1")))
     }
 }
 
@@ -68,10 +69,7 @@ fn dropout(input: &Tensor, p: f64, train: bool) -> Result<Tensor> {
     if p == 0.0 || !train || input.spec()?.numel() == 0 {
         return Ok(input.clone());
     }
-    match p == 1.0 {
-        true => MulScalar.call(input, NOTHING),
-        false => MulTensor.call(input, &factors(input, p)?),
-    }
+    if p == 1.0 { MulScalar.call(input, NOTHING) } else { MulTensor.call(input, &factors(input, p)?) }
 }
 
 fn dropout_(input: &Tensor, p: f64, train: bool) -> Result<()> {
@@ -80,9 +78,10 @@ fn dropout_(input: &Tensor, p: f64, train: bool) -> Result<()> {
     if p == 0.0 || !train || input.spec()?.numel() == 0 {
         return Ok(());
     }
-    match p == 1.0 {
-        true => MulInplaceScalar.call(input, NOTHING),
-        false => MulInplaceTensor.call(input, &factors(input, p)?),
+    if p == 1.0 {
+        MulInplaceScalar.call(input, NOTHING)
+    } else {
+        MulInplaceTensor.call(input, &factors(input, p)?)
     }
 }
 
@@ -96,9 +95,10 @@ fn native_dropout(input: &Tensor, p: f64, train: Option<bool>) -> Result<(Tensor
     if !is_chosen || p == 1.0 {
         let mask = EmptyLike.call(input, Some(DType::Bool), None, None, None, None)?;
         FillInplaceScalar.call(&mask, Scalar::Bool(!is_chosen))?;
-        let kept = match is_chosen {
-            true => MulScalar.call(input, Scalar::Int(0))?,
-            false => opgrid_tensor::ops::Clone.call(input, None)?,
+        let kept = if is_chosen {
+            MulScalar.call(input, Scalar::Int(0))?
+        } else {
+            opgrid_tensor::ops::Clone.call(input, None)?
         };
         return Ok((kept, mask));
     }
@@ -127,9 +127,10 @@ pub(crate) mod samples {
             .of(NativeDropout, FLOATS, ones, |it| {
                 let (x, p): (_, f64) = (it.tensor("input")?, it.value("p")?);
                 let is_chosen = it.option("train")?.unwrap_or(true) && p > 0.0;
-                let stays = match is_chosen && p < 1.0 && !x.elements().is_empty() {
-                    true => Expected::Random(x.sizes().to_vec(), DType::Bool, kept(p, 1.0)),
-                    false => Plain::of(DType::Bool, x.sizes(), &[!is_chosen]).into(),
+                let stays = if is_chosen && p < 1.0 && !x.elements().is_empty() {
+                    Expected::Random(x.sizes().to_vec(), DType::Bool, kept(p, 1.0))
+                } else {
+                    Plain::of(DType::Bool, x.sizes(), &[!is_chosen]).into()
                 };
                 Ok(Expected::Several(vec![of_ones(it, "input")?, stays]))
             })
@@ -149,10 +150,12 @@ pub(crate) mod samples {
             ones(&[0], 0.5, true),
             ones(&[], 0.0, true),
         ];
-        match FLOATS.contains(&dtype) {
-            true => chosen.into_iter().chain(all).collect(),
-            false if dtype.is_complex() => Vec::new(),
-            false => chosen[..2].to_vec(),
+        if FLOATS.contains(&dtype) {
+            chosen.into_iter().chain(all).collect()
+        } else if dtype.is_complex() {
+            Vec::new()
+        } else {
+            chosen[..2].to_vec()
         }
     }
 

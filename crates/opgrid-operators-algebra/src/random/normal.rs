@@ -48,20 +48,17 @@ fn cpu(_input: &Tensor, mean: f64, std: f64, generator: Option<&Generator>, out:
         let numbers = numbers.as_slice();
         return sequence::numbered(out.array()?, move |i| numbers[i as usize] * std + mean);
     }
-    let numbers = match dtype.is_complex() {
-        true => {
-            let parts = random::draw(generator, |random| drawn(random, 2 * n, single, groups))?;
-            let numbers = parts.chunks_exact(2).map(|parts| {
-                let number = Complex::new(parts[0], parts[1]) * (std * FRAC_1_SQRT_2);
-                number + Complex::new(mean, mean)
-            });
-            Array::from_slice(&numbers.collect::<Vec<_>>(), &[out.numel()])?
-        }
-        false => {
-            let drawn = random::draw(generator, |random| drawn(random, n, single, groups))?;
-            let numbers = drawn.into_iter().map(|number| number * std + mean);
-            Array::from_slice(&numbers.collect::<Vec<_>>(), &[out.numel()])?
-        }
+    let numbers = if dtype.is_complex() {
+        let parts = random::draw(generator, |random| drawn(random, 2 * n, single, groups))?;
+        let numbers = parts.chunks_exact(2).map(|parts| {
+            let number = Complex::new(parts[0], parts[1]) * (std * FRAC_1_SQRT_2);
+            number + Complex::new(mean, mean)
+        });
+        Array::from_slice(&numbers.collect::<Vec<_>>(), &[out.numel()])?
+    } else {
+        let drawn = random::draw(generator, |random| drawn(random, n, single, groups))?;
+        let numbers = drawn.into_iter().map(|number| number * std + mean);
+        Array::from_slice(&numbers.collect::<Vec<_>>(), &[out.numel()])?
     };
     elementwise::copy(out, &numbers.view(random::order(out.spec()?)?)?)
 }
@@ -84,14 +81,14 @@ fn drawn(random: &mut Random, n: usize, single: bool, groups: Groups) -> Vec<f64
         Groups::All => n,
         Groups::None => 0,
     };
-    match single {
-        _ if first < 16 => (0..n).map(|_| random.normal()).collect(),
-        true => drawn_single(random, n, first).into_iter().map(f64::from).collect(),
-        false => {
-            let mut numbers = vec![0.0; n];
-            random.fill_normal(&mut numbers, first);
-            numbers
-        }
+    if first < 16 {
+        (0..n).map(|_| random.normal()).collect()
+    } else if single {
+        drawn_single(random, n, first).into_iter().map(f64::from).collect()
+    } else {
+        let mut numbers = vec![0.0; n];
+        random.fill_normal(&mut numbers, first);
+        numbers
     }
 }
 

@@ -86,11 +86,10 @@ fn check_deviations(std: &Tensor) -> Result<()> {
         return Ok(());
     }
     let least = Item.call(&Amin.call(std, &[], false)?)?.to_f64()?;
-    match least < 0.0 {
-        true => {
-            Err(argument(format!("argument `std` has the negative element {least}, expected zero or more")))
-        }
-        false => Ok(()),
+    if least < 0.0 {
+        Err(argument(format!("argument `std` has the negative element {least}, expected zero or more")))
+    } else {
+        Ok(())
     }
 }
 

@@ -102,15 +102,14 @@ fn check_mask(mask: &TensorSpec, query: &TensorSpec, sizes: [i64; 4]) -> Result<
         );
         return Err(argument(message));
     }
-    match ![2, 4].contains(&mask.sizes().len()) || mask.geometry().expand(&sizes).is_err() {
-        true => {
-            let message = format!(
-                "argument `attn_mask` has shape {:?}, expected two or four dimensions that broadcast to {sizes:?}",
-                mask.sizes()
-            );
-            Err(argument(message))
-        }
-        false => Ok(()),
+    if ![2, 4].contains(&mask.sizes().len()) || mask.geometry().expand(&sizes).is_err() {
+        let message = format!(
+            "argument `attn_mask` has shape {:?}, expected two or four dimensions that broadcast to {sizes:?}",
+            mask.sizes()
+        );
+        Err(argument(message))
+    } else {
+        Ok(())
     }
 }
 
@@ -205,18 +204,20 @@ impl Attended<'_> {
     fn repeated(&self, heads: &Tensor) -> Result<Tensor> {
         let heads = loss::wide(heads)?;
         let (&[b, own, s, e], &[_, all, ..]) = (heads.sizes(), self.query.sizes()) else { return Ok(heads) };
-        match own == all {
-            true => Ok(heads),
-            false => heads.unsqueeze(2)?.expand(&[b, own, all / own, s, e])?.reshape(&[b, all, s, e]),
+        if own == all {
+            Ok(heads)
+        } else {
+            heads.unsqueeze(2)?.expand(&[b, own, all / own, s, e])?.reshape(&[b, all, s, e])
         }
     }
 
     /// The gradients of repeated heads, added up.
     fn summed(&self, grad: &Tensor) -> Result<Tensor> {
         let (own, &[b, all, s, e]) = (self.key.sizes()[1], grad.sizes()) else { return Ok(grad.clone()) };
-        match own == all {
-            true => Ok(grad.clone()),
-            false => grad.reshape(&[b, own, all / own, s, e])?.sum_dim(&[2], false),
+        if own == all {
+            Ok(grad.clone())
+        } else {
+            grad.reshape(&[b, own, all / own, s, e])?.sum_dim(&[2], false)
         }
     }
 }
@@ -350,9 +351,10 @@ pub(crate) mod samples {
         let [b, h, l, _] = [0, 1, 2, 3].map(|dim| q.sizes()[dim]);
         let logs = |scores: &[f64]| {
             let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            match largest == f64::NEG_INFINITY {
-                true => 0.0,
-                false => largest + scores.iter().map(|score| (score - largest).exp()).sum::<f64>().ln(),
+            if largest == f64::NEG_INFINITY {
+                0.0
+            } else {
+                largest + scores.iter().map(|score| (score - largest).exp()).sum::<f64>().ln()
             }
         };
         let dtype = if q.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
@@ -376,10 +378,13 @@ pub(crate) mod samples {
             let product: f64 =
                 (0..e).map(|at| real(query.at(&[b, h, i, at])) * real(key.at(&[b, own, j, at]))).sum();
             let added = match mask {
-                Some(mask) if mask.dtype() == DType::Bool => match mask.at(&[b, h, i, j]).to_bool() {
-                    true => 0.0,
-                    false => f64::NEG_INFINITY,
-                },
+                Some(mask) if mask.dtype() == DType::Bool => {
+                    if mask.at(&[b, h, i, j]).to_bool() {
+                        0.0
+                    } else {
+                        f64::NEG_INFINITY
+                    }
+                }
                 Some(mask) => real(mask.at(&[b, h, i, j])),
                 None => 0.0,
             };

@@ -38,9 +38,12 @@ fn safe_softmax(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor
     normalise_dim(dim, spec.sizes().len())?;
     with_dtype!(dtype, T: Float => Ok(size_of::<T>()))?;
     result::check_cast(spec.dtype(), dtype)?;
-    let to = |tensor: &Tensor, dtype: DType| match tensor.dtype() == dtype {
-        true => Ok(tensor.clone()),
-        false => ToCopy.call(tensor, Some(dtype), None, None, None, false, None),
+    let to = |tensor: &Tensor, dtype: DType| {
+        if tensor.dtype() == dtype {
+            Ok(tensor.clone())
+        } else {
+            ToCopy.call(tensor, Some(dtype), None, None, None, false, None)
+        }
     };
     let rows = input.contiguous()?;
     if spec.numel() == 0 {

@@ -101,10 +101,7 @@ fn attention(
     };
     let mask = hidden.as_ref().or(attn_mask);
     let is_image = [q, k, v].iter().all(|spec| spec.sizes().len() == 3);
-    let image = |of: &Tensor| match is_image && of.dim() == 3 {
-        true => of.unsqueeze(0),
-        false => Ok(of.clone()),
-    };
+    let image = |of: &Tensor| if is_image && of.dim() == 3 { of.unsqueeze(0) } else { Ok(of.clone()) };
     let (images, stretched) = ([image(query)?, image(key)?, image(value)?], mask.map(image).transpose()?);
     let [q, k, v] = &images;
     if is_fused([q.spec()?, k.spec()?, v.spec()?], stretched.as_ref(), dropout_p, enable_gqa)? {
@@ -150,11 +147,10 @@ fn is_fused(
 ///
 /// A number that is none.
 fn check_probability(dropout_p: f64) -> Result<()> {
-    match (0.0..=1.0).contains(&dropout_p) {
-        true => Ok(()),
-        false => {
-            Err(argument(format!("argument `dropout_p` is {dropout_p}, expected a probability, 0 to 1")))
-        }
+    if (0.0..=1.0).contains(&dropout_p) {
+        Ok(())
+    } else {
+        Err(argument(format!("argument `dropout_p` is {dropout_p}, expected a probability, 0 to 1")))
     }
 }
 
@@ -180,9 +176,10 @@ fn math(
             spec.sizes()
         )));
     };
-    let [key, value] = match enable_gqa {
-        true => [grouped(query, key)?, grouped(query, value)?],
-        false => [key.clone(), value.clone()],
+    let [key, value] = if enable_gqa {
+        [grouped(query, key)?, grouped(query, value)?]
+    } else {
+        [key.clone(), value.clone()]
     };
     // Half of it on each side, as in torch.
     let scale = scale.unwrap_or(1.0 / (e as f64).sqrt());
@@ -203,9 +200,10 @@ fn math(
         result::check_cast(mask.spec()?.dtype(), scores.dtype())?;
         scores = AddTensor.call(&scores, mask, 1.into())?;
     }
-    let scores = match scores.dtype() == spec.dtype() {
-        true => scores,
-        false => ToCopy.call(&scores, Some(spec.dtype()), None, None, None, false, None)?,
+    let scores = if scores.dtype() == spec.dtype() {
+        scores
+    } else {
+        ToCopy.call(&scores, Some(spec.dtype()), None, None, None, false, None)?
     };
     let mut weights = SafeSoftmax.call(&scores, -1, None)?;
     if drop.p > 0.0 {
@@ -366,9 +364,10 @@ pub(crate) mod samples {
         let [[l, e], [s, _], [_, columns]] = [last(q), last(k), last(v)];
         let scale = it.option::<f64>("scale")?.unwrap_or(1.0 / (e as f64).sqrt());
         let is_grouped: bool = it.value("enable_gqa")?;
-        let before = match is_grouped {
-            true => front(q),
-            false => naive::broadcast([&front(q)[..], &front(k), &front(v)].into_iter())?,
+        let before = if is_grouped {
+            front(q)
+        } else {
+            naive::broadcast([&front(q)[..], &front(k), &front(v)].into_iter())?
         };
         let real = |x: Scalar| x.to_complex().re;
         // The place of a head of keys that serves a head of queries.
@@ -415,10 +414,8 @@ pub(crate) mod samples {
             Scalar::Float((0..s).map(term).sum())
         });
         // Weights do not know of the dimensions in front that only values have.
-        let scored = match is_grouped {
-            true => before,
-            false => naive::broadcast([&front(q)[..], &front(k)].into_iter())?,
-        };
+        let scored =
+            if is_grouped { before } else { naive::broadcast([&front(q)[..], &front(k)].into_iter())? };
         let weights =
             Plain::from_fn(q.dtype(), &[&scored[..], &[l, s]].concat(), |position| weights.at(position));
         Ok((out, weights))

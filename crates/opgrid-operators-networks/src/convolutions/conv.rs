@@ -128,9 +128,10 @@ fn convolve_by_word(
         for (dim, _) in all.iter().enumerate().filter(|(_, all)| *all % 2 == 1) {
             result = SliceTensor.call(&result, dim as i64 + 2, Some(1), None, 1)?;
         }
-        match all.iter().any(|all| all % 2 == 1) {
-            true => opgrid_tensor::ops::Clone.call(&result, Some(format)),
-            false => Contiguous.call(&result, format),
+        if all.iter().any(|all| all % 2 == 1) {
+            opgrid_tensor::ops::Clone.call(&result, Some(format))
+        } else {
+            Contiguous.call(&result, format)
         }
     })
 }

@@ -73,9 +73,10 @@ fn cpu(
     let movement = Movement { stride, padding, dilation, transposed, output_padding, groups };
     let Plan { windows, .. } = Plan::new(input.sizes(), weight.sizes(), movement)?;
     let bias = bias.map(Tensor::array).transpose()?;
-    match transposed {
-        true => spread(&windows, out.array()?, input.array()?, weight.array()?, bias),
-        false => correlate(&windows, out.array()?, input.array()?, weight.array()?, bias),
+    if transposed {
+        spread(&windows, out.array()?, input.array()?, weight.array()?, bias)
+    } else {
+        correlate(&windows, out.array()?, input.array()?, weight.array()?, bias)
     }
 }
 

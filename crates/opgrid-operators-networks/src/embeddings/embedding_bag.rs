@@ -339,9 +339,10 @@ fn derivative(
                 grad.index_select(0, &bags)?.masked_fill(&is_none, 0)?
             }
         };
-        let of_samples = match needs[1] {
-            true => Some(of_places.mul(&weight.index_select(0, indices)?)?.sum_dim(&[1], false)?),
-            false => None,
+        let of_samples = if needs[1] {
+            Some(of_places.mul(&weight.index_select(0, indices)?)?.sum_dim(&[1], false)?)
+        } else {
+            None
         };
         let weighed = match samples {
             Some(samples) => of_places.mul(&samples.unsqueeze(1)?)?,
@@ -508,10 +509,7 @@ pub(crate) mod samples {
         let one = |(offsets, last, mode, padding, weighted): (&[i64], bool, i64, i64, bool)| {
             let sample = table(dtype, offsets).named("mode", mode).named("include_last_offset", last);
             let sample = if padding < 0 { sample } else { sample.named("padding_idx", padding) };
-            match weighted {
-                true => sample.named("per_sample_weights", make::numbers(dtype, &[6], 2)),
-                false => sample,
-            }
+            if weighted { sample.named("per_sample_weights", make::numbers(dtype, &[6], 2)) } else { sample }
         };
         CASES.into_iter().map(one).collect()
     }
@@ -519,10 +517,8 @@ pub(crate) mod samples {
     fn with_padding(dtype: DType) -> Vec<Sample> {
         let one = |(offsets, last, mode, padding, weighted): (&[i64], bool, i64, i64, bool)| {
             let sample = table(dtype, offsets).and(false).and(mode).and(false);
-            let sample = match weighted {
-                true => sample.and(make::numbers(dtype, &[6], 2)),
-                false => sample.and(Value::None),
-            };
+            let sample =
+                if weighted { sample.and(make::numbers(dtype, &[6], 2)) } else { sample.and(Value::None) };
             let sample = sample.and(last);
             if padding < 0 { sample.and(Value::None) } else { sample.and(padding - 5) }
         };

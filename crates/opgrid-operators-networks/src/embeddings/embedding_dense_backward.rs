@@ -83,9 +83,12 @@ fn cpu(
     let indices: Vec<i64> = normalise::numbers(indices.array()?)?;
     let (out, grad) = (out.array()?, grad.array()?);
     with_dtype!(grad.dtype(), T => {
-        embedding::add_rows::<T>(out, grad, &indices, padding_idx, |count| match scale_grad_by_freq {
-            true => opgrid_tensor::Element::cast(1.0 / count as f64),
-            false => Math::<T>::ONE,
+        embedding::add_rows::<T>(out, grad, &indices, padding_idx, |count| {
+            if scale_grad_by_freq {
+                opgrid_tensor::Element::cast(1.0 / count as f64)
+            } else {
+                Math::<T>::ONE
+            }
         })
     })
 }

@@ -66,11 +66,12 @@ pub(crate) fn of_each(grad: &Tensor, reduction: i64, count: i64) -> Result<Tenso
 ///
 /// Weights that require gradients, which losses do not give.
 pub(crate) fn check_constant(d: &Recorder<'_>, name: &str, weight: Option<&Tensor>) -> Result<()> {
-    match d.needs(weight) {
-        true => Err(argument(format!(
+    if d.needs(weight) {
+        Err(argument(format!(
             "argument `{name}` requires a gradient, but the loss is not differentiable with respect to it; detach it"
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
@@ -148,10 +149,7 @@ pub(crate) fn wide(x: &Tensor) -> Result<Tensor> {
 ///
 /// Those of the conversion.
 pub(crate) fn narrow(x: Tensor, dtype: DType) -> Result<Tensor> {
-    match x.dtype() == dtype {
-        true => Ok(x),
-        false => ToCopy.call(&x, Some(dtype), None, None, None, false, None),
-    }
+    if x.dtype() == dtype { Ok(x) } else { ToCopy.call(&x, Some(dtype), None, None, None, false, None) }
 }
 
 #[cfg(feature = "samples")]

@@ -69,16 +69,15 @@ pub(crate) fn check_sizes<const N: usize>(parameters: Parameters<'_, N>, expecte
 pub(crate) fn check_gradient(grad: &Tensor, input: &TensorSpec) -> Result<()> {
     check_sizes([("grad_out", Some(grad))], input.sizes())?;
     statistics_dtype(input, [("grad_out", Some(grad))])?;
-    match grad.dtype() == input.dtype() {
-        true => Ok(()),
-        false => {
-            let message = format!(
-                "argument `grad_out` has dtype {}, expected {} as the input",
-                grad.dtype(),
-                input.dtype()
-            );
-            Err(argument(message))
-        }
+    if grad.dtype() == input.dtype() {
+        Ok(())
+    } else {
+        let message = format!(
+            "argument `grad_out` has dtype {}, expected {} as the input",
+            grad.dtype(),
+            input.dtype()
+        );
+        Err(argument(message))
     }
 }
 
@@ -158,9 +157,8 @@ pub(crate) fn images(out: &Array, input: &Array) -> Result<(Array, Array, Layout
         channels_last: inner == 1 || geometry.suggested_format() != MemoryFormat::Contiguous,
     };
     let order: Vec<i64> = [0].into_iter().chain(2..geometry.dims() as i64).chain([1]).collect();
-    let turned = |array: &Array| match layout.channels_last {
-        true => array.view(array.geometry().permute(&order)?),
-        false => Ok(array.clone()),
+    let turned = |array: &Array| {
+        if layout.channels_last { array.view(array.geometry().permute(&order)?) } else { Ok(array.clone()) }
     };
     Ok((turned(out)?, turned(input)?, layout))
 }
@@ -417,9 +415,12 @@ pub(crate) mod samples {
             // A variance of 16 bits beside a number that is taken from it.
             let is_root_of_less =
                 |torch: &Complex64| eps < 0.0 && of_average > limits.eps && !torch.is_finite();
-            let is_near = |(_, ours, torch): &Pair| match distance.is_finite() {
-                true => (ours - torch).norm() <= distance || is_root_of_less(torch),
-                false => !ours.is_finite() && !torch.is_finite(),
+            let is_near = |(_, ours, torch): &Pair| {
+                if distance.is_finite() {
+                    (ours - torch).norm() <= distance || is_root_of_less(torch)
+                } else {
+                    !ours.is_finite() && !torch.is_finite()
+                }
             };
             matches!(seen.part, Part::Values | Part::Written) && seen.each(is_near)
         },

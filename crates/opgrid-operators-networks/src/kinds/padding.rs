@@ -118,9 +118,8 @@ impl Mode {
 fn all_runs(mode: Mode, sizes: &[i64], padding: &[i64], spatial: usize) -> Result<Vec<Runs>> {
     let pairs = pairs(padding, sizes.len());
     let outer = sizes.len().saturating_sub(spatial);
-    let one = |(dim, (&size, &pair)): (usize, (&i64, &(i64, i64)))| match dim < outer {
-        true => Ok(Runs::from_iter([Run::forwards(0, size)])),
-        false => mode.runs(size, pair),
+    let one = |(dim, (&size, &pair)): (usize, (&i64, &(i64, i64)))| {
+        if dim < outer { Ok(Runs::from_iter([Run::forwards(0, size)])) } else { mode.runs(size, pair) }
     };
     sizes.iter().zip(&pairs).enumerate().map(one).collect()
 }

@@ -118,9 +118,10 @@ impl Cell {
     ///
     /// Those of the operators that it is made of.
     pub(crate) fn step(self, input: &Tensor, state: &State, weights: &Weights<'_>) -> Result<State> {
-        let hidden = match self.adds_gates() {
-            true => Addmm.call(input, &state.hidden, &T.call(weights.hidden)?, 1.into(), 1.into())?,
-            false => Linear.call(&state.hidden, weights.hidden, weights.hidden_bias)?,
+        let hidden = if self.adds_gates() {
+            Addmm.call(input, &state.hidden, &T.call(weights.hidden)?, 1.into(), 1.into())?
+        } else {
+            Linear.call(&state.hidden, weights.hidden, weights.hidden_bias)?
         };
         let size = hidden.sizes().last().copied().unwrap_or(0) / self.gates();
         let gates =
@@ -246,10 +247,7 @@ impl Network {
             return Err(argument(format!("argument `hx` has {} states, expected {expected}", states.len())));
         }
         let per_layer = self.check(input, states, parameters, directions)?;
-        let mut sequence = match self.batch_first {
-            true => TransposeInt.call(input, 0, 1)?,
-            false => input.clone(),
-        };
+        let mut sequence = if self.batch_first { TransposeInt.call(input, 0, 1)? } else { input.clone() };
         let mut last = Vec::new();
         for layer in 0..self.num_layers {
             if self.train && self.dropout != 0.0 && layer > 0 {
@@ -387,35 +385,32 @@ impl Network {
         let is_projected = states.get(1).is_some_and(|cell| cell.sizes()[2] != states[0].sizes()[2]);
         let per_layer = if self.has_biases { 4 } else { 2 } + usize::from(is_projected);
         let expected = count.and_then(|count| count.checked_mul(per_layer as i64));
-        match expected == Some(parameters.len() as i64) {
-            true => {
-                let size = states[states.len() - 1].sizes()[2];
-                let rows = size.checked_mul(self.cell.gates());
-                for layer in parameters.chunks_exact(per_layer) {
-                    for weight in &layer[..2] {
-                        if weight.spec()?.sizes().first().copied() != rows {
-                            let message = format!(
-                                "a weight has shape {:?}, expected [{} * {size}, any]",
-                                weight.sizes(),
-                                self.cell.gates()
-                            );
-                            return Err(argument(message));
-                        }
-                    }
-                    if self.has_biases {
-                        layer[2..4].iter().try_for_each(|bias| check_bias(bias, spec.dtype()))?;
+        if expected == Some(parameters.len() as i64) {
+            let size = states[states.len() - 1].sizes()[2];
+            let rows = size.checked_mul(self.cell.gates());
+            for layer in parameters.chunks_exact(per_layer) {
+                for weight in &layer[..2] {
+                    if weight.spec()?.sizes().first().copied() != rows {
+                        let message = format!(
+                            "a weight has shape {:?}, expected [{} * {size}, any]",
+                            weight.sizes(),
+                            self.cell.gates()
+                        );
+                        return Err(argument(message));
                     }
                 }
-                Ok(per_layer)
+                if self.has_biases {
+                    layer[2..4].iter().try_for_each(|bias| check_bias(bias, spec.dtype()))?;
+                }
             }
-            false => {
-                let found = parameters.len();
-                let message = format!(
-                    "argument `params` has {found} tensors, expected {per_layer} for each of {} * {directions} layers",
-                    self.num_layers
-                );
-                Err(argument(message))
-            }
+            Ok(per_layer)
+        } else {
+            let found = parameters.len();
+            let message = format!(
+                "argument `params` has {found} tensors, expected {per_layer} for each of {} * {directions} layers",
+                self.num_layers
+            );
+            Err(argument(message))
         }
     }
 }
@@ -472,9 +467,8 @@ pub(crate) mod samples {
     /// Small numbers, of integers 0 and few times 1, so that sums of sums stay in the range of all dtypes.
     pub(crate) fn small(dtype: DType, sizes: &[i64], seed: i64) -> Plain {
         let elements: Vec<f64> = (0..23).map(|at| ((at * 7 + seed * 5) % 9 - 4) as f64).collect();
-        let scaled = elements.iter().map(|x| match dtype.is_floating_point() || dtype.is_complex() {
-            true => x / 8.0,
-            false => (x / 4.0).trunc().abs(),
+        let scaled = elements.iter().map(|x| {
+            if dtype.is_floating_point() || dtype.is_complex() { x / 8.0 } else { (x / 4.0).trunc().abs() }
         });
         Plain::of(dtype, sizes, &scaled.collect::<Vec<_>>())
     }
@@ -529,9 +523,10 @@ pub(crate) mod samples {
             };
             let sample = given(small(dtype, &[batch, 3], 0)).and(states);
             let sample = sample.and(small(dtype, &[rows, 3], 1)).and(small(dtype, &[rows, 2], 2));
-            match biases {
-                true => sample.and(small(dtype, &[rows], 3)).and(small(dtype, &[rows], 4)),
-                false => sample.and(Value::None),
+            if biases {
+                sample.and(small(dtype, &[rows], 3)).and(small(dtype, &[rows], 4))
+            } else {
+                sample.and(Value::None)
             }
         };
         vec![one(2, true), one(1, false), one(0, true)]

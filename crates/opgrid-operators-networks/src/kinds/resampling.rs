@@ -20,9 +20,10 @@ pub(crate) const BYTES_AND_FLOATS: &[DType] = &[DType::U8, DType::F16, DType::BF
 ///
 /// A dtype other than [`BYTES_AND_FLOATS`].
 pub(crate) fn check_image(dtype: DType) -> Result<()> {
-    match BYTES_AND_FLOATS.contains(&dtype) {
-        true => Ok(()),
-        false => Err(unsupported(dtype, "uint8 or a floating-point dtype")),
+    if BYTES_AND_FLOATS.contains(&dtype) {
+        Ok(())
+    } else {
+        Err(unsupported(dtype, "uint8 or a floating-point dtype"))
     }
 }
 
@@ -80,11 +81,10 @@ pub(crate) fn output_sizes(
             let sized = |(size, scale): (&i64, &f64)| {
                 let size = *size as f64 * scale;
                 // The ends of the range are powers of two, which floats have exactly.
-                match size > -(2f64.powi(63)) && size < 2f64.powi(63) {
-                    true => Ok(size as i64),
-                    false => Err(argument(format!(
-                        "a size of {size} by `scale_factors` {scales:?} is beyond 64 bits"
-                    ))),
+                if size > -(2f64.powi(63)) && size < 2f64.powi(63) {
+                    Ok(size as i64)
+                } else {
+                    Err(argument(format!("a size of {size} by `scale_factors` {scales:?} is beyond 64 bits")))
                 }
             };
             input[first..].iter().zip(scales).map(sized).collect()
@@ -135,12 +135,11 @@ impl Resized {
     /// Where a place lies, in elements from the middle of the first one.
     fn place<M: Coordinate>(&self, place: usize) -> M {
         let (step, place) = (self.step::<M>(), M::of(place as f64));
-        match self.align_corners {
-            true => step.times(place),
-            false => {
-                let half = M::of(0.5);
-                step.times(place.plus(half)).minus(half)
-            }
+        if self.align_corners {
+            step.times(place)
+        } else {
+            let half = M::of(0.5);
+            step.times(place.plus(half)).minus(half)
         }
     }
 
@@ -287,12 +286,11 @@ pub(crate) fn spread(grad: &Tensor, dim: i64, line: &Line<f64>) -> Result<Tensor
         let elements =
             on_device(&Tensor::from_slice(&elements, &[elements.len() as i64])?, DType::I64, grad)?;
         let weights: Vec<f64> = taps.iter().map(|(_, weight)| *weight).collect();
-        let share = match weights.iter().all(|weight| *weight == 1.0) {
-            true => grad.clone(),
-            false => {
-                let weights = Tensor::from_slice(&weights, &[weights.len() as i64])?;
-                grad.mul(&on_device(&weights, grad.dtype(), grad)?.reshape(&along)?)?
-            }
+        let share = if weights.iter().all(|weight| *weight == 1.0) {
+            grad.clone()
+        } else {
+            let weights = Tensor::from_slice(&weights, &[weights.len() as i64])?;
+            grad.mul(&on_device(&weights, grad.dtype(), grad)?.reshape(&along)?)?
         };
         sum = IndexAdd.call(&sum, dim, &elements, &share, 1.into())?;
     }
@@ -300,9 +298,10 @@ pub(crate) fn spread(grad: &Tensor, dim: i64, line: &Line<f64>) -> Result<Tensor
 }
 
 fn on_device(list: &Tensor, dtype: DType, like: &Tensor) -> Result<Tensor> {
-    match (list.dtype(), list.device()) == (dtype, like.device()) {
-        true => Ok(list.clone()),
-        false => ToCopy.call(list, Some(dtype), None, Some(like.device()), None, false, None),
+    if (list.dtype(), list.device()) == (dtype, like.device()) {
+        Ok(list.clone())
+    } else {
+        ToCopy.call(list, Some(dtype), None, Some(like.device()), None, false, None)
     }
 }
 
@@ -404,9 +403,8 @@ pub(crate) mod samples {
             let mut sizes = image.sizes()[first..].to_vec();
             sizes[dim] = output[dim];
             let (weights, one) = in_16_bits((0..output[dim]).map(|place| taps(dim, place)));
-            let image = naive_floats(&image, &sizes, |at, place| match at == dim {
-                true => weights[place as usize].clone(),
-                false => vec![(place, 1.0)],
+            let image = naive_floats(&image, &sizes, |at, place| {
+                if at == dim { weights[place as usize].clone() } else { vec![(place, 1.0)] }
             });
             let byte =
                 |position: &[i64]| (image.at(position).to_complex().re / one + 0.5).floor().clamp(0.0, 255.0);
@@ -457,10 +455,12 @@ pub(crate) mod samples {
         align_corners: bool,
         place: i64,
     ) -> f64 {
-        match align_corners {
-            true if to > 1 => (from - 1) as f64 * place as f64 / (to - 1) as f64,
-            true => 0.0,
-            false => (place as f64 + 0.5) * scale.map_or(from as f64 / to as f64, |scale| 1.0 / scale) - 0.5,
+        if !align_corners {
+            (place as f64 + 0.5) * scale.map_or(from as f64 / to as f64, |scale| 1.0 / scale) - 0.5
+        } else if to > 1 {
+            (from - 1) as f64 * place as f64 / (to - 1) as f64
+        } else {
+            0.0
         }
     }
 

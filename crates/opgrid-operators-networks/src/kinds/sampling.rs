@@ -71,22 +71,19 @@ impl Sampled<'_> {
         }
         let by_input = needs[0].then(|| by_input.reshape(sizes)).transpose()?;
         let by_numbers: Vec<Tensor> = by_numbers.into_iter().flatten().rev().collect();
-        let by_grid = match needs[1] {
-            true => Some(Stack.call(&by_numbers, -1)?.reshape(self.grid.sizes())?),
-            false => None,
-        };
+        let by_grid =
+            if needs[1] { Some(Stack.call(&by_numbers, -1)?.reshape(self.grid.sizes())?) } else { None };
         Ok([by_input, by_grid])
     }
 
     /// The taps of a dimension by the numbers that the grid has for it.
     fn taps(&self, numbers: &Tensor, size: i64) -> Result<Vec<Tap>> {
         let last = size as f64 - 1.0;
-        let (at, step) = match self.sampling.align_corners {
-            true => (numbers.add_scalar(1, 1)?.mul_scalar(last / 2.0)?, last / 2.0),
-            false => {
-                let at = numbers.add_scalar(1, 1)?.mul_scalar(size)?.sub_scalar(1, 1)?.mul_scalar(0.5)?;
-                (at, size as f64 / 2.0)
-            }
+        let (at, step) = if self.sampling.align_corners {
+            (numbers.add_scalar(1, 1)?.mul_scalar(last / 2.0)?, last / 2.0)
+        } else {
+            let at = numbers.add_scalar(1, 1)?.mul_scalar(size)?.sub_scalar(1, 1)?.mul_scalar(0.5)?;
+            (at, size as f64 / 2.0)
         };
         match self.sampling.interpolation {
             Interpolation::Nearest => {

@@ -86,11 +86,12 @@ fn check_probabilities(name: &str, tensor: &Tensor, remedy: &str) -> Result<()> 
     }
     let (zero, one) = (Scalar::Int(0), Scalar::Int(1));
     let inside = LogicalAnd.call(&GeScalar.call(tensor, zero)?, &LeScalar.call(tensor, one)?)?;
-    match LocalScalarDense.call(&All.call(&inside)?)?.to_bool() {
-        true => Ok(()),
-        false => Err(argument(format!(
+    if LocalScalarDense.call(&All.call(&inside)?)?.to_bool() {
+        Ok(())
+    } else {
+        Err(argument(format!(
             "argument `{name}` has elements that are no probabilities, expected all between 0 and 1; {remedy}"
-        ))),
+        )))
     }
 }
 

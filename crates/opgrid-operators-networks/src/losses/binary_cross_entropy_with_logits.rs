@@ -74,11 +74,12 @@ fn with_logits(
 /// Logits and targets that are not element for element.
 fn check_shapes(input: &Tensor, target: &Tensor) -> Result<()> {
     let (wanted, found) = (input.spec()?.sizes(), target.spec()?.sizes());
-    match wanted == found {
-        true => Ok(()),
-        false => Err(argument(format!(
+    if wanted == found {
+        Ok(())
+    } else {
+        Err(argument(format!(
             "argument `target` has shape {found:?}, expected {wanted:?}, that of `self`; expand one of them to the other's"
-        ))),
+        )))
     }
 }
 

@@ -99,12 +99,11 @@ fn of_parts(
     }
     let dim = i64::from(log.dim() > 1);
     let count = log.sizes()[dim as usize];
-    let target = match label_smoothing > 0.0 {
-        true => {
-            let plain = MulScalar.call(target, Scalar::Float(1.0 - label_smoothing))?;
-            plain.add_scalar(Scalar::Float(label_smoothing / count as f64), 1)?
-        }
-        false => target.clone(),
+    let target = if label_smoothing > 0.0 {
+        let plain = MulScalar.call(target, Scalar::Float(1.0 - label_smoothing))?;
+        plain.add_scalar(Scalar::Float(label_smoothing / count as f64), 1)?
+    } else {
+        target.clone()
     };
     let terms = weighted(&MulTensor.call(log, &target)?, weight)?;
     match loss::Reduction::numbered(reduction)? {
@@ -252,9 +251,10 @@ pub(crate) mod samples {
             }
             let total: f64 = (0..count).map(|class| at(x, position, class).exp()).sum();
             let term = |one: i64| {
-                let part = match is_part {
-                    true => at(target, position, one),
-                    false => f64::from(u8::from(class(position) == one)),
+                let part = if is_part {
+                    at(target, position, one)
+                } else {
+                    f64::from(u8::from(class(position) == one))
                 };
                 let part = part * (1.0 - smoothing) + smoothing / count as f64;
                 -factor(one) * part * (at(x, position, one) - total.ln())
@@ -262,14 +262,12 @@ pub(crate) mod samples {
             Scalar::Float((0..count).map(term).sum())
         });
         let sum: f64 = losses.elements().iter().map(|loss| loss.to_complex().re).sum();
-        let counted: f64 = match is_part {
-            true => losses.elements().len() as f64,
-            false => {
-                let kept = naive::positions(&others)
-                    .map(|position| class(&position))
-                    .filter(|class| *class != ignored);
-                kept.map(factor).sum()
-            }
+        let counted: f64 = if is_part {
+            losses.elements().len() as f64
+        } else {
+            let kept =
+                naive::positions(&others).map(|position| class(&position)).filter(|class| *class != ignored);
+            kept.map(factor).sum()
         };
         Ok(match reduction {
             0 => losses.to(x.dtype()).into(),

@@ -24,9 +24,10 @@ fn kl_div(input: &Tensor, target: &Tensor, reduction: i64, log_target: bool) -> 
         pointwise::check_float(tensor.spec()?.dtype())?;
     }
     const ONE: Scalar = Scalar::Int(1);
-    let losses = match log_target {
-        true => MulTensor.call(&Exp.call(target)?, &SubTensor.call(target, input, ONE)?)?,
-        false => SubTensor.call(&XlogyTensor.call(target, target)?, &MulTensor.call(target, input)?, ONE)?,
+    let losses = if log_target {
+        MulTensor.call(&Exp.call(target)?, &SubTensor.call(target, input, ONE)?)?
+    } else {
+        SubTensor.call(&XlogyTensor.call(target, target)?, &MulTensor.call(target, input)?, ONE)?
     };
     loss::reduced(losses, reduction)
 }
@@ -41,10 +42,14 @@ pub(crate) mod samples {
         samples
             .of(KlDiv, FLOATS, inputs, |it| {
                 let log_target: bool = it.value("log_target")?;
-                loss::samples::of_two(it, ["self", "target"], |x, target| match log_target {
-                    true => target.exp() * (target - x),
-                    false if target == 0.0 => 0.0,
-                    false => target * (target.ln() - x),
+                loss::samples::of_two(it, ["self", "target"], |x, target| {
+                    if log_target {
+                        target.exp() * (target - x)
+                    } else if target == 0.0 {
+                        0.0
+                    } else {
+                        target * (target.ln() - x)
+                    }
                 })
             })
             .tolerance(loss::samples::TOLERANCE);

@@ -28,10 +28,13 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let inputs = |dtype: DType| match dtype.is_floating_point() || dtype.is_complex() {
-            true => loss::samples::pairs(dtype),
-            // Others have no mean, and other dtypes where they are summed.
-            false => loss::samples::pairs(dtype).into_iter().step_by(3).collect(),
+        let inputs = |dtype: DType| {
+            if dtype.is_floating_point() || dtype.is_complex() {
+                loss::samples::pairs(dtype)
+            } else {
+                // Others have no mean, and other dtypes where they are summed.
+                loss::samples::pairs(dtype).into_iter().step_by(3).collect()
+            }
         };
         samples
             .of(L1Loss, NUMBERS, inputs, |it| {

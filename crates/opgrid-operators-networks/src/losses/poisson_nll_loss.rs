@@ -31,12 +31,11 @@ fn poisson_nll_loss(
     reduction: i64,
 ) -> Result<Tensor> {
     const ONE: Scalar = Scalar::Int(1);
-    let plain = match log_input {
-        true => SubTensor.call(&Exp.call(input)?, &MulTensor.call(target, input)?, ONE)?,
-        false => {
-            let log = Log.call(&AddScalar.call(input, Scalar::Float(eps), ONE)?)?;
-            SubTensor.call(input, &MulTensor.call(target, &log)?, ONE)?
-        }
+    let plain = if log_input {
+        SubTensor.call(&Exp.call(input)?, &MulTensor.call(target, input)?, ONE)?
+    } else {
+        let log = Log.call(&AddScalar.call(input, Scalar::Float(eps), ONE)?)?;
+        SubTensor.call(input, &MulTensor.call(target, &log)?, ONE)?
     };
     if !full {
         return loss::reduced(plain, reduction);

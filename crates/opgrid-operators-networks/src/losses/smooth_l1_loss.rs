@@ -17,9 +17,8 @@ pub use opgrid_tensor::ops::losses::smooth_l1_loss::*;
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(SmoothL1Loss, &kind::LOSS).on_every_backend(smooth_l1_loss).derivative(
         |d, (input, target, reduction, beta)| {
-            loss::of_difference(d, [input, target], reduction, move |x| match beta == 0.0 {
-                true => x.sgn(),
-                false => (x / beta)?.clamp(Some((-1).into()), Some(1.into())),
+            loss::of_difference(d, [input, target], reduction, move |x| {
+                if beta == 0.0 { x.sgn() } else { (x / beta)?.clamp(Some((-1).into()), Some(1.into())) }
             })
         },
     );

@@ -530,10 +530,8 @@ pub(crate) mod samples {
             let scaled = normal * weight.map_or(1.0, |weight| real(weight, c));
             Scalar::Float(scaled + bias.map_or(0.0, |bias| real(bias, c)))
         });
-        let saved = |of: &Plain| match training {
-            true => of.to(parameters),
-            false => Plain::of::<i64>(parameters, &[0], &[]),
-        };
+        let saved =
+            |of: &Plain| if training { of.to(parameters) } else { Plain::of::<i64>(parameters, &[0], &[]) };
         Ok([out, saved(&means), saved(&rstds)].into())
     }
 }

@@ -92,14 +92,13 @@ pub(super) fn check(input: &TensorSpec, [n, c, inner, group]: [i64; 4]) -> Resul
         return Err(argument(format!("argument `HxW` is {inner}, expected at least 1")));
     }
     let all = n.checked_mul(c).and_then(|images| images.checked_mul(inner));
-    match all == Some(input.numel()) && n >= 0 {
-        true => Ok(()),
-        false => {
-            let found = input.numel();
-            Err(argument(format!(
-                "argument `input` has {found} elements, expected N * C * HxW, {n} * {c} * {inner}"
-            )))
-        }
+    if all == Some(input.numel()) && n >= 0 {
+        Ok(())
+    } else {
+        let found = input.numel();
+        Err(argument(format!(
+            "argument `input` has {found} elements, expected N * C * HxW, {n} * {c} * {inner}"
+        )))
     }
 }
 
@@ -128,14 +127,13 @@ fn cpu(
         return Ok(());
     }
     let [weight, bias] = [normalisations::array(weight)?, normalisations::array(bias)?];
-    let (target, source, layout) = match input.sizes().starts_with(&[n, c]) {
-        true => normalisations::images(out.array()?, input.array()?)?,
+    let (target, source, layout) = if input.sizes().starts_with(&[n, c]) {
+        normalisations::images(out.array()?, input.array()?)?
+    } else {
         // Other dimensions, of as many elements.
-        false => {
-            let [count, channels, inner] = [n, c, inner].map(|size| size as usize);
-            let layout = Layout { count, channels, inner, channels_last: false };
-            (out.array()?.clone(), input.array()?.clone(), layout)
-        }
+        let [count, channels, inner] = [n, c, inner].map(|size| size as usize);
+        let layout = Layout { count, channels, inner, channels_last: false };
+        (out.array()?.clone(), input.array()?.clone(), layout)
     };
     let (means, rstds) = with_dtype!(input.dtype(), T: Float => {
         let affine = Affine::<Math<T>>::new(weight, bias)?;
@@ -198,9 +196,8 @@ pub(crate) mod samples {
 
     /// Weight and bias of a case, in this dtype.
     fn parameters((sizes, _, weight, bias): (&[i64], i64, bool, bool), dtype: DType) -> [Given; 2] {
-        [(weight, 2), (bias, 3)].map(|(is_there, seed)| match is_there {
-            true => make::numbers(dtype, &sizes[1..2], seed).into(),
-            false => Value::None.into(),
+        [(weight, 2), (bias, 3)].map(|(is_there, seed)| {
+            if is_there { make::numbers(dtype, &sizes[1..2], seed).into() } else { Value::None.into() }
         })
     }
 

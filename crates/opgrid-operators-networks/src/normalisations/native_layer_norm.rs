@@ -148,9 +148,12 @@ pub(crate) mod samples {
         ];
         let one = |(sizes, row_dims, weight, bias): (&[i64], usize, bool, bool), parameters: DType| {
             let row = &sizes[sizes.len() - row_dims..];
-            let parameter = |is_there: bool, seed| match is_there {
-                true => Given::from(make::numbers(parameters, row, seed)),
-                false => Given::from(Value::None),
+            let parameter = |is_there: bool, seed| {
+                if is_there {
+                    Given::from(make::numbers(parameters, row, seed))
+                } else {
+                    Given::from(Value::None)
+                }
             };
             let sample = given(make::numbers(dtype, sizes, 1)).and(row.to_vec());
             let sample = sample.and(parameter(weight, 2)).and(parameter(bias, 3));

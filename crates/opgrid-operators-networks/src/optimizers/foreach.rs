@@ -63,9 +63,10 @@ fn pairs(tensors: &[Tensor], others: &[Tensor], f: impl Fn(&Tensor, &Tensor) -> 
 }
 
 fn check_some(tensors: &[Tensor]) -> Result<()> {
-    match tensors.is_empty() {
-        true => Err(argument("argument `self` is an empty list, expected at least one tensor")),
-        false => Ok(()),
+    if tensors.is_empty() {
+        Err(argument("argument `self` is an empty list, expected at least one tensor"))
+    } else {
+        Ok(())
     }
 }
 

@@ -96,22 +96,22 @@ where
         });
     };
     let (keep, new) = (number(settings.momentum)?, number(1.0 - settings.dampening)?);
-    match settings.is_first_step {
+    if settings.is_first_step {
         // What is in the buffer counts for nothing, were it NaN.
-        true => elementwise::binary::<T, T, T>(buffer, grad, parameter, move |g, p| {
+        elementwise::binary::<T, T, T>(buffer, grad, parameter, move |g, p| {
             g.times(sign).plus(p.times(decay))
-        })?,
-        false => elementwise::ternary::<T, T, T, T>(buffer, buffer, grad, parameter, move |v, g, p| {
+        })?
+    } else {
+        elementwise::ternary::<T, T, T, T>(buffer, buffer, grad, parameter, move |v, g, p| {
             v.times(keep).plus(g.times(sign).plus(p.times(decay)).times(new))
-        })?,
+        })?
     }
-    match settings.nesterov {
-        true => elementwise::ternary::<T, T, T, T>(parameter, parameter, grad, buffer, move |p, g, v| {
+    if settings.nesterov {
+        elementwise::ternary::<T, T, T, T>(parameter, parameter, grad, buffer, move |p, g, v| {
             p.minus(g.times(sign).plus(p.times(decay)).plus(v.times(keep)).times(lr))
-        }),
-        false => {
-            elementwise::binary::<T, T, T>(parameter, parameter, buffer, move |p, v| p.minus(v.times(lr)))
-        }
+        })
+    } else {
+        elementwise::binary::<T, T, T>(parameter, parameter, buffer, move |p, v| p.minus(v.times(lr)))
     }
 }
 

@@ -90,9 +90,10 @@ fn circular(input: &Tensor, pad: &[i64]) -> Result<Tensor> {
         let parts = Mode::Circular.runs(sizes[dim], pair)?.iter().map(part).collect::<Result<Vec<_>>>()?;
         result = Cat.call(&parts, dim as i64)?;
     }
-    match result.is_same(input) {
-        true => opgrid_tensor::ops::Clone.call(input, Some(MemoryFormat::Contiguous)),
-        false => result.contiguous(),
+    if result.is_same(input) {
+        opgrid_tensor::ops::Clone.call(input, Some(MemoryFormat::Contiguous))
+    } else {
+        result.contiguous()
     }
 }
 

@@ -47,15 +47,21 @@ pub const ADAPTIVE_AVG_POOL3D_BACKWARD: Family<AdaptiveAvgPool3dBackward> =
 
 pub(super) fn register(library: &mut Library) {
     library.family(&ADAPTIVE_AVG_POOL2D).cpu(cpu).derivative(|d, (input, _)| {
-        d.by(input, [input], |grad, [x]| match grad.numel() == 0 && x.numel() > 0 {
-            true => derivatives::zeros_of(x.sizes(), grad),
-            false => AdaptiveAvgPool2dBackward.call(grad, x),
+        d.by(input, [input], |grad, [x]| {
+            if grad.numel() == 0 && x.numel() > 0 {
+                derivatives::zeros_of(x.sizes(), grad)
+            } else {
+                AdaptiveAvgPool2dBackward.call(grad, x)
+            }
         })
     });
     library.family(&ADAPTIVE_AVG_POOL3D).cpu(cpu).derivative(|d, (input, _)| {
-        d.by(input, [input], |grad, [x]| match grad.numel() == 0 && x.numel() > 0 {
-            true => derivatives::zeros_of(x.sizes(), grad),
-            false => AdaptiveAvgPool3dBackward.call(grad, x),
+        d.by(input, [input], |grad, [x]| {
+            if grad.numel() == 0 && x.numel() > 0 {
+                derivatives::zeros_of(x.sizes(), grad)
+            } else {
+                AdaptiveAvgPool3dBackward.call(grad, x)
+            }
         })
     });
     library
@@ -310,10 +316,7 @@ pub(crate) mod samples {
             given(make::numbers(dtype, &[outer, &[2, 3, 4][3 - DIMS..]].concat(), 1)).and(vec![1; DIMS])
         };
         let means = vec![one(&[2, 3]), one(&[2]), one(&[0, 2])];
-        match dtype.is_complex() {
-            true => means,
-            false => means.into_iter().chain(inputs(dtype, DIMS)).collect(),
-        }
+        if dtype.is_complex() { means } else { means.into_iter().chain(inputs(dtype, DIMS)).collect() }
     }
 
     fn average_of(elements: &[(i64, Scalar)]) -> Scalar {

@@ -135,10 +135,7 @@ fn check(dtype: DType, divisor: Option<i64>) -> Result<()> {
     if divisor == Some(0) {
         return Err(argument("argument `divisor_override` is 0, expected another number"));
     }
-    match TAKEN.contains(&dtype) {
-        true => Ok(()),
-        false => Err(unsupported(dtype, "a floating-point dtype or int64")),
-    }
+    if TAKEN.contains(&dtype) { Ok(()) } else { Err(unsupported(dtype, "a floating-point dtype or int64")) }
 }
 
 fn shape(input: &Tensor, movement: Movement<'_>, divisor: Option<i64>) -> Result<TensorSpec> {
@@ -185,14 +182,16 @@ fn by_dtype(
     }
     let (windows, out, from) = (plan.windows(), out.array()?, from.array()?);
     if dtype == DType::I64 {
-        return match is_backward {
-            true => average_backward::<i64>(out, from, &windows, divisor),
-            false => average::<i64>(out, from, &windows, divisor),
+        return if is_backward {
+            average_backward::<i64>(out, from, &windows, divisor)
+        } else {
+            average::<i64>(out, from, &windows, divisor)
         };
     }
-    with_dtype!(dtype, T: Float => match is_backward {
-        true => average_backward::<T>(out, from, &windows, divisor),
-        false => average::<T>(out, from, &windows, divisor),
+    with_dtype!(dtype, T: Float => if is_backward {
+        average_backward::<T>(out, from, &windows, divisor)
+    } else {
+        average::<T>(out, from, &windows, divisor)
     })
 }
 

@@ -100,10 +100,7 @@ pub(super) fn register(library: &mut Library) {
 ///
 /// Bools and complex numbers.
 fn check(dtype: DType) -> Result<()> {
-    match REAL.contains(&dtype) {
-        true => Ok(()),
-        false => Err(unsupported(dtype, "an integer or floating-point dtype")),
-    }
+    if REAL.contains(&dtype) { Ok(()) } else { Err(unsupported(dtype, "an integer or floating-point dtype")) }
 }
 
 fn shape(input: &Tensor, movement: Movement<'_>) -> Result<(TensorSpec, TensorSpec)> {
@@ -111,15 +108,15 @@ fn shape(input: &Tensor, movement: Movement<'_>) -> Result<(TensorSpec, TensorSp
     check(spec.dtype())?;
     let plan = Plan::new(spec.sizes(), movement)?;
     let is_single = spec.sizes().len() == movement.dims + 1;
-    let out = match is_single {
-        false => in_format_of(spec, &plan.sizes, movement.dims == 3)?,
+    let out = if !is_single {
+        in_format_of(spec, &plan.sizes, movement.dims == 3)?
+    } else if movement.dims == 3 && is_channels_last(&spec.geometry().unsqueeze(0)?) {
         // A single image with depth lies as one of a batch does, where that has no gaps.
-        true if movement.dims == 3 && is_channels_last(&spec.geometry().unsqueeze(0)?) => {
-            let batch = [&[1], plan.sizes.as_slice()].concat();
-            let batch = Geometry::in_format(&batch, MemoryFormat::ChannelsLast3d)?;
-            TensorSpec::new(batch.squeeze(0)?, spec.dtype(), spec.device())
-        }
-        true => TensorSpec::contiguous(&plan.sizes, spec.dtype(), spec.device())?,
+        let batch = [&[1], plan.sizes.as_slice()].concat();
+        let batch = Geometry::in_format(&batch, MemoryFormat::ChannelsLast3d)?;
+        TensorSpec::new(batch.squeeze(0)?, spec.dtype(), spec.device())
+    } else {
+        TensorSpec::contiguous(&plan.sizes, spec.dtype(), spec.device())?
     };
     let indices = TensorSpec::new(out.geometry().clone(), DType::I64, spec.device());
     Ok((out, indices))

@@ -81,10 +81,12 @@ fn repeated(size: &[i64], align_corners: bool, dtype: DType, device: Device) -> 
     };
     let mut columns = Vec::with_capacity(dims + 1);
     for (dim, &size) in images.iter().enumerate().rev() {
-        let end = match align_corners {
-            _ if size <= 1 => 0.0,
-            true => 1.0,
-            false => (size - 1) as f64 / size as f64,
+        let end = if size <= 1 {
+            0.0
+        } else if align_corners {
+            1.0
+        } else {
+            (size - 1) as f64 / size as f64
         };
         let mut along = vec![1; dims];
         along[dim] = size;

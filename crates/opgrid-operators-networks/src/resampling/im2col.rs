@@ -108,9 +108,10 @@ const TAKEN: &[DType] =
 ///
 /// A dtype that is not taken.
 fn check(dtype: DType) -> Result<()> {
-    match TAKEN.contains(&dtype) {
-        true => Ok(()),
-        false => Err(unsupported(dtype, "a floating-point or complex dtype, or bool")),
+    if TAKEN.contains(&dtype) {
+        Ok(())
+    } else {
+        Err(unsupported(dtype, "a floating-point or complex dtype, or bool"))
     }
 }
 

@@ -166,10 +166,12 @@ pub(crate) mod samples {
         let align_corners: bool = it.value("align_corners")?;
         Ok(resampling::samples::naive(x, &output, |dim, place| {
             let (from, to) = (x.sizes()[dim + 2], output[dim]);
-            let step = match align_corners {
-                true if to > 1 => (from - 1) as f64 / (to - 1) as f64,
-                true => 0.0,
-                false => scales[dim].map_or(from as f64 / to as f64, |scale| 1.0 / scale),
+            let step = if !align_corners {
+                scales[dim].map_or(from as f64 / to as f64, |scale| 1.0 / scale)
+            } else if to > 1 {
+                (from - 1) as f64 / (to - 1) as f64
+            } else {
+                0.0
             };
             let middle = step * (place as f64 + 0.5);
             let wide = step.max(1.0);

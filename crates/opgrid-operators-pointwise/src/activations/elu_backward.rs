@@ -25,9 +25,10 @@ pub(super) fn register(library: &mut Library) {
             })?;
             d.by(x, [grad_output, x], move |grad, [before, x]| {
                 let product = ((grad * before)? * input_scale)?;
-                let curved = match is_result {
-                    true => product,
-                    false => EluBackward.call(&product, alpha, scale, input_scale, false, x)?,
+                let curved = if is_result {
+                    product
+                } else {
+                    EluBackward.call(&product, alpha, scale, input_scale, false, x)?
                 };
                 derivatives::where_true(&x.lt_scalar(0)?, &curved)
             })
@@ -68,14 +69,15 @@ fn cpu(
         let [alpha, scale, input_scale] = [alpha, scale, input_scale].map(arithmetic::element::<Math<T>>);
         let (alpha, scale, input_scale) = (alpha?, scale?, input_scale?);
         let factor = alpha * scale;
-        match is_result {
-            true => elementwise::binary::<T, T, T>(out, grad, input, move |grad, result| {
+        if is_result {
+            elementwise::binary::<T, T, T>(out, grad, input, move |grad, result| {
                 if result <= 0.0 { grad * input_scale * (result + factor) } else { grad * scale }
-            }),
-            false => elementwise::binary::<T, T, T>(out, grad, input, move |grad, x| {
+            })
+        } else {
+            elementwise::binary::<T, T, T>(out, grad, input, move |grad, x| {
                 let below = grad * input_scale * factor * Inexact::exp(x * input_scale);
                 if x <= 0.0 { below } else { grad * scale }
-            }),
+            })
         }
     })
 }
@@ -105,10 +107,14 @@ pub(crate) mod samples {
             .of(EluBackward, FLOATS, slopes, |it| {
                 let [alpha, scale, input_scale] = activation::samples::elu_numbers(it)?;
                 let is_result: bool = it.value("is_result")?;
-                activation::samples::of_two(it, ["grad_output", "self_or_result"], |grad, x| match x > 0.0 {
-                    true => grad * scale,
-                    false if is_result => grad * input_scale * (x + alpha * scale),
-                    false => grad * input_scale * alpha * scale * (x * input_scale).exp(),
+                activation::samples::of_two(it, ["grad_output", "self_or_result"], |grad, x| {
+                    if x > 0.0 {
+                        grad * scale
+                    } else if is_result {
+                        grad * input_scale * (x + alpha * scale)
+                    } else {
+                        grad * input_scale * alpha * scale * (x * input_scale).exp()
+                    }
                 })
             })
             .tolerance(8.0)

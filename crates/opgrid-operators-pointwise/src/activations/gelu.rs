@@ -32,9 +32,10 @@ fn shape(input: &Tensor, approximate: &str) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, approximate: &str, out: &Tensor) -> Result<()> {
     let is_exact = activation::is_exact(approximate)?;
-    with_dtype!(input.dtype(), T: Float => match is_exact {
-        true => elementwise::unary_by::<T, T>(out, input, Exact),
-        false => elementwise::unary_by::<T, T>(out, input, GeluByTanh),
+    with_dtype!(input.dtype(), T: Float => if is_exact {
+        elementwise::unary_by::<T, T>(out, input, Exact)
+    } else {
+        elementwise::unary_by::<T, T>(out, input, GeluByTanh)
     })
 }
 

@@ -34,9 +34,10 @@ fn shape(grad: &Tensor, input: &Tensor, approximate: &str) -> Result<TensorSpec>
 
 fn cpu(grad: &Tensor, input: &Tensor, approximate: &str, out: &Tensor) -> Result<()> {
     let is_exact = activation::is_exact(approximate)?;
-    with_dtype!(result_type(&[grad, input])?, T: Float => match is_exact {
-        true => elementwise::binary_by::<T, T, T>(out, grad, input, GeluSlope),
-        false => elementwise::binary_by::<T, T, T>(out, grad, input, GeluByTanhSlope),
+    with_dtype!(result_type(&[grad, input])?, T: Float => if is_exact {
+        elementwise::binary_by::<T, T, T>(out, grad, input, GeluSlope)
+    } else {
+        elementwise::binary_by::<T, T, T>(out, grad, input, GeluByTanhSlope)
     })
 }
 

@@ -21,9 +21,8 @@ pub(super) fn register(library: &mut Library) {
     library.family(&HARDSHRINK).cpu(cpu).derivative(|d, (input, lambd)| {
         // No number is between a positive bound and a negative one.
         let is_empty = lambd.to_f64()? < 0.0;
-        d.by(input, [d.result(0)], move |grad, [out]| match is_empty {
-            true => Ok(grad.clone()),
-            false => derivatives::where_true(&out.ne_scalar(0)?, grad),
+        d.by(input, [d.result(0)], move |grad, [out]| {
+            if is_empty { Ok(grad.clone()) } else { derivatives::where_true(&out.ne_scalar(0)?, grad) }
         })
     });
 }

@@ -65,12 +65,11 @@ fn shape(input: &Tensor, weight: &Tensor) -> Result<TensorSpec> {
     pointwise::check_one_dtype(("self", input), ("weight", weight))?;
     pointwise::check_float(input.dtype())?;
     let spec = pointwise::promoted([("self", input), ("weight", weight)])?;
-    match spec.sizes() == input.sizes() {
+    if spec.sizes() == input.sizes() {
         // The result lies as the input, whatever the slopes do.
-        true => {
-            Ok(TensorSpec::new(input.geometry().like(MemoryFormat::Preserve)?, spec.dtype(), spec.device()))
-        }
-        false => Ok(spec),
+        Ok(TensorSpec::new(input.geometry().like(MemoryFormat::Preserve)?, spec.dtype(), spec.device()))
+    } else {
+        Ok(spec)
     }
 }
 

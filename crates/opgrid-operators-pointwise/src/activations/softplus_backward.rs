@@ -57,10 +57,7 @@ pub(crate) mod samples {
                 let [beta, threshold] =
                     [activation::samples::real(it, "beta")?, activation::samples::real(it, "threshold")?];
                 activation::samples::of_two(it, ["grad_output", "self"], |grad, x| {
-                    match beta * x > threshold {
-                        true => grad,
-                        false => grad / (1.0 + (-beta * x).exp()),
-                    }
+                    if beta * x > threshold { grad } else { grad / (1.0 + (-beta * x).exp()) }
                 })
             })
             .tolerance(8.0);

@@ -19,9 +19,12 @@ pub(super) fn register(library: &mut Library) {
     library.implement(ConjPhysicalOut).on_cpu_and_meta(complex::conjugate_into);
     library
         .implement(ConjPhysicalInplace)
-        .on_cpu_and_meta(|input| match input.dtype().is_complex() {
-            true => complex::conjugate_into(input, input),
-            false => check_written(input.geometry()),
+        .on_cpu_and_meta(|input| {
+            if input.dtype().is_complex() {
+                complex::conjugate_into(input, input)
+            } else {
+                check_written(input.geometry())
+            }
         })
         .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::conjugate(grad)));
 }

@@ -14,9 +14,12 @@ use opgrid_tensor::ops::{SelectInt, ViewAsReal};
 pub use opgrid_tensor::ops::complex::real::*;
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Real).kind(&kind::VIEW).implicit(|input| match input.spec()?.dtype().is_complex() {
-        true => SelectInt.call(&ViewAsReal.call(input)?, -1, 0),
-        false => Ok(input.clone()),
+    library.define(Real).kind(&kind::VIEW).implicit(|input| {
+        if input.spec()?.dtype().is_complex() {
+            SelectInt.call(&ViewAsReal.call(input)?, -1, 0)
+        } else {
+            Ok(input.clone())
+        }
     });
 }
 

@@ -17,10 +17,13 @@ pub use opgrid_tensor::ops::complex::view_as_complex::*;
 pub(super) fn register(library: &mut Library) {
     library.define(ViewAsComplex).kind(&kind::VIEW).on_every_backend(view_as_complex).derivative(
         |d, (input,)| {
-            d.by(input, [], |grad, []| match grad.dtype().is_complex() {
-                true => ViewAsReal.call(grad),
-                // The imaginary parts of a real gradient are zero.
-                false => Stack.call(&[grad.clone(), derivatives::zeros(grad)?], -1),
+            d.by(input, [], |grad, []| {
+                if grad.dtype().is_complex() {
+                    ViewAsReal.call(grad)
+                } else {
+                    // The imaginary parts of a real gradient are zero.
+                    Stack.call(&[grad.clone(), derivatives::zeros(grad)?], -1)
+                }
             })
         },
     );

@@ -141,9 +141,10 @@ pub(crate) mod samples {
     /// As [`is_exact`].
     pub(crate) fn gelu(it: &Inputs) -> Result<fn(f64) -> f64> {
         use std::f64::consts::{PI, SQRT_2};
-        Ok(match is_exact(&it.value::<String>("approximate")?)? {
-            true => |x| 0.5 * x.max(-40.0) * libm::erfc(-x / SQRT_2),
-            false => |x| 0.5 * x * (1.0 + ((2.0 / PI).sqrt() * (x + 0.044715 * x.powi(3))).tanh()),
+        Ok(if is_exact(&it.value::<String>("approximate")?)? {
+            |x| 0.5 * x.max(-40.0) * libm::erfc(-x / SQRT_2)
+        } else {
+            |x| 0.5 * x * (1.0 + ((2.0 / PI).sqrt() * (x + 0.044715 * x.powi(3))).tanh())
         })
     }
 

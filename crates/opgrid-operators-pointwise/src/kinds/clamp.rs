@@ -29,9 +29,10 @@ pub(crate) fn dtype_by_numbers(input: &Tensor, low: Option<Scalar>, high: Option
     let numbers: Vec<Tensor> = low.into_iter().chain(high).map(Tensor::number).collect();
     let operands: Vec<&Tensor> = [input].into_iter().chain(&numbers).collect();
     let dtype = result_type(&operands)?;
-    match dtype.is_complex() {
-        true => Err(unsupported(dtype, "a dtype with an order")),
-        false => Ok(if own.is_floating_point() { own } else { dtype }),
+    if dtype.is_complex() {
+        Err(unsupported(dtype, "a dtype with an order"))
+    } else {
+        Ok(if own.is_floating_point() { own } else { dtype })
     }
 }
 
@@ -48,10 +49,7 @@ pub(crate) fn by_tensors(input: &Tensor, low: Option<&Tensor>, high: Option<&Ten
         (None, Some(high)) => pointwise::promoted([("self", input), ("max", high)])?,
         (None, None) => pointwise::promoted([("self", input)])?,
     };
-    match spec.dtype().is_complex() {
-        true => Err(unsupported(spec.dtype(), "a dtype with an order")),
-        false => Ok(spec),
-    }
+    if spec.dtype().is_complex() { Err(unsupported(spec.dtype(), "a dtype with an order")) } else { Ok(spec) }
 }
 
 /// The dtype in which tensors are limited by others.
@@ -120,9 +118,10 @@ pub(crate) fn slopes(
 }
 
 fn check_given(is_given: bool) -> Result<()> {
-    match is_given {
-        true => Ok(()),
-        false => Err(argument("arguments `min` and `max` are both None, expected at least one bound")),
+    if is_given {
+        Ok(())
+    } else {
+        Err(argument("arguments `min` and `max` are both None, expected at least one bound"))
     }
 }
 
@@ -153,9 +152,10 @@ pub(crate) mod samples {
                 .filter(|(_, bound)| bound.is_some())
                 .map(|(name, _)| name)
                 .collect();
-            let dtype = match x.dtype().is_floating_point() {
-                true => x.dtype(),
-                false => it.common_dtype(&[&["self"], &numbers[..]].concat())?,
+            let dtype = if x.dtype().is_floating_point() {
+                x.dtype()
+            } else {
+                it.common_dtype(&[&["self"], &numbers[..]].concat())?
             };
             let number = |number: Scalar| naive::convert(number, dtype);
             let one = |position: &[i64]| limited(number(x.at(position)), low.map(number), high.map(number));

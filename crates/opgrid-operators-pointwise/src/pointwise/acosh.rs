@@ -19,10 +19,13 @@ pub const ACOSH: Family<Acosh> = Family::new(Acosh, &kind::POINTWISE_UNARY, poin
 
 pub(super) fn register(library: &mut Library) {
     library.family(&ACOSH).cpu(cpu).derivative(|d, (input,)| {
-        d.by(input, [input], |grad, [x]| match x.dtype().is_complex() {
-            // The root of a product has another cut than the product of roots.
-            true => derivatives::chained(grad, &((x + 1)?.rsqrt()? * (x - 1)?.rsqrt()?)?),
-            false => grad * ((x * x)? - 1)?.rsqrt()?,
+        d.by(input, [input], |grad, [x]| {
+            if x.dtype().is_complex() {
+                // The root of a product has another cut than the product of roots.
+                derivatives::chained(grad, &((x + 1)?.rsqrt()? * (x - 1)?.rsqrt()?)?)
+            } else {
+                grad * ((x * x)? - 1)?.rsqrt()?
+            }
         })
     });
 }

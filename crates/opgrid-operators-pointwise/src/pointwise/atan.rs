@@ -39,9 +39,6 @@ pub(crate) mod samples {
 
     /// On the real axis the result is real, that of NaN too.
     fn complex(x: Complex64) -> Complex64 {
-        match x.re.is_nan() && x.im == 0.0 {
-            true => x,
-            false => number::off_cuts(x).atan(),
-        }
+        if x.re.is_nan() && x.im == 0.0 { x } else { number::off_cuts(x).atan() }
     }
 }

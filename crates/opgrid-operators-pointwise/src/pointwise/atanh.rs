@@ -40,9 +40,10 @@ pub(crate) mod samples {
 
     /// At the poles the real part is infinite.
     fn complex(x: Complex64) -> Complex64 {
-        match x.re.abs() == 1.0 && x.im == 0.0 {
-            true => Complex64::new(x.re * f64::INFINITY, x.im),
-            false => number::off_cuts(x).atanh(),
+        if x.re.abs() == 1.0 && x.im == 0.0 {
+            Complex64::new(x.re * f64::INFINITY, x.im)
+        } else {
+            number::off_cuts(x).atanh()
         }
     }
 }

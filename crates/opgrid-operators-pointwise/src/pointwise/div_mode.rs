@@ -120,9 +120,12 @@ pub(crate) mod samples {
                     "quotients_are_cut_before_they_are_rounded",
                 ),
                 when: |seen| {
-                    let step = |torch: &Complex64| match seen.meets_dtype(&[DType::BF16]) {
-                        true => torch.norm() / 128.0,
-                        false => torch.norm() / 1024.0,
+                    let step = |torch: &Complex64| {
+                        if seen.meets_dtype(&[DType::BF16]) {
+                            torch.norm() / 128.0
+                        } else {
+                            torch.norm() / 1024.0
+                        }
                     };
                     let is_next = |(_, ours, torch): &(DType, Complex64, Complex64)| {
                         (ours - torch).norm() <= step(torch).max(1.0)

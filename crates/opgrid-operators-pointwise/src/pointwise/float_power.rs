@@ -67,9 +67,10 @@ fn of(operands: &[&Tensor]) -> Result<DType> {
 }
 
 fn wide(input: &Tensor, dtype: DType) -> Result<Tensor> {
-    match input.dtype() == dtype {
-        true => Ok(input.clone()),
-        false => ToCopy.call(input, Some(dtype), None, None, None, false, None),
+    if input.dtype() == dtype {
+        Ok(input.clone())
+    } else {
+        ToCopy.call(input, Some(dtype), None, None, None, false, None)
     }
 }
 
@@ -85,12 +86,13 @@ fn fractional(number: Scalar) -> Scalar {
 ///
 /// What is written has another dtype than the powers.
 fn check(name: &str, written: &Tensor, dtype: DType) -> Result<()> {
-    match written.spec()?.dtype() == dtype {
-        true => Ok(()),
-        false => Err(argument(format!(
+    if written.spec()?.dtype() == dtype {
+        Ok(())
+    } else {
+        Err(argument(format!(
             "argument `{name}` has dtype {}, expected {dtype}, which powers are computed in; convert it first",
             written.dtype()
-        ))),
+        )))
     }
 }
 

@@ -46,10 +46,14 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .binary(Fmax, ORDERED, DTypeRule::Promoted, |a, b| match number::is_nan(a) {
-                true => b,
-                false if number::is_nan(b) => a,
-                false => number::chosen(a, b, |order| order.is_lt()),
+            .binary(Fmax, ORDERED, DTypeRule::Promoted, |a, b| {
+                if number::is_nan(a) {
+                    b
+                } else if number::is_nan(b) {
+                    a
+                } else {
+                    number::chosen(a, b, |order| order.is_lt())
+                }
             })
             .refuses("does not broadcast", make::misfits());
         samples.differs(Fmax, departures::arithmetic::SIGN_OF_ZERO);

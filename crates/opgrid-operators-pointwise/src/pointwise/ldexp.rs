@@ -24,9 +24,12 @@ pub use opgrid_tensor::ops::pointwise::ldexp::*;
 pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(LdexpTensor, &kind::POINTWISE_BINARY)
-        .on_every_backend(|input, other| match is_by_wholes(input, other)? {
-            true => scaled(input, other),
-            false => MulTensor.call(input, &power_beside(input, other)?),
+        .on_every_backend(|input, other| {
+            if is_by_wholes(input, other)? {
+                scaled(input, other)
+            } else {
+                MulTensor.call(input, &power_beside(input, other)?)
+            }
         })
         .derivative(|d, (input, other)| {
             d.by(input, [input, other], |grad, [input, other]| {
@@ -34,21 +37,23 @@ pub(super) fn register(library: &mut Library) {
             })?;
             d.by(other, [d.result(0)], |grad, [out]| derivatives::chained(grad, &(out * LN_2)?))
         });
-    library.implement(LdexpInplace).on_every_backend(|input, other| match is_by_wholes(input, other)? {
-        true => {
+    library.implement(LdexpInplace).on_every_backend(|input, other| {
+        if is_by_wholes(input, other)? {
             check_beside(input, &[other])?;
             let wide = ToCopy.call(input, Some(DType::F64), None, None, None, false, None)?;
             powers(other)?.iter().try_for_each(|power| MulInplaceTensor.call(&wide, power))?;
             CopyInplace.call(input, &wide, false)
+        } else {
+            MulInplaceTensor.call(input, &power_beside(input, other)?)
         }
-        false => MulInplaceTensor.call(input, &power_beside(input, other)?),
     });
-    library.implement(LdexpOut).on_every_backend(|input, other, out| match is_by_wholes(input, other)? {
-        true => {
+    library.implement(LdexpOut).on_every_backend(|input, other, out| {
+        if is_by_wholes(input, other)? {
             check_beside(out, &[input, other])?;
             result::converted(&[(out, &scaled(input, other)?)])
+        } else {
+            MulOut.call(input, &power_beside(input, other)?, out)
         }
-        false => MulOut.call(input, &power_beside(input, other)?, out),
     });
 }
 

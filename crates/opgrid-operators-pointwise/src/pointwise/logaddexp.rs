@@ -49,10 +49,11 @@ pub(crate) mod samples {
     fn reference(a: Scalar, b: Scalar) -> Scalar {
         let (a, b) = (a.to_complex(), b.to_complex());
         let (large, small) = if a.re < b.re { (b, a) } else { (a, b) };
-        let sum = match large == small {
+        let sum = if large == small {
             // Infinite ones have no difference.
-            true => large + std::f64::consts::LN_2,
-            false => large + ((small - large).exp() + 1.0).ln(),
+            large + std::f64::consts::LN_2
+        } else {
+            large + ((small - large).exp() + 1.0).ln()
         };
         Scalar::Complex(sum)
     }

@@ -149,9 +149,10 @@ fn is_one(value: Scalar) -> bool {
 
 /// The gradient of an exponent. Powers of zero do not depend on it as far as it is no negative number.
 fn by_exponent(grad: &Tensor, base: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<Tensor> {
-    let is_constant = match exponent.dtype().is_complex() {
-        true => exponent.imag()?.eq_scalar(0)?.logical_and(&exponent.real()?.ge_scalar(0)?)?,
-        false => exponent.ge_scalar(0)?,
+    let is_constant = if exponent.dtype().is_complex() {
+        exponent.imag()?.eq_scalar(0)?.logical_and(&exponent.real()?.ge_scalar(0)?)?
+    } else {
+        exponent.ge_scalar(0)?
     };
     let is_constant = is_constant.logical_and(&base.eq_scalar(0)?)?;
     // A number counts as little as in the power itself.

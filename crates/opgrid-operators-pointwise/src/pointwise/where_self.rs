@@ -75,9 +75,12 @@ fn shape(condition: &Tensor, input: &Tensor, other: &Tensor) -> Result<TensorSpe
         return Ok(spec);
     }
     // The result lies as torch lays it out, which converts both first.
-    let converted = |tensor: &Tensor| match tensor.dtype() == dtype {
-        true => Ok(tensor.geometry().clone()),
-        false => tensor.geometry().like(MemoryFormat::Preserve),
+    let converted = |tensor: &Tensor| {
+        if tensor.dtype() == dtype {
+            Ok(tensor.geometry().clone())
+        } else {
+            tensor.geometry().like(MemoryFormat::Preserve)
+        }
     };
     let geometries = [&condition.geometry().clone(), &converted(input)?, &converted(other)?];
     TensorSpec::elementwise(&geometries, dtype, spec.device())

@@ -86,9 +86,10 @@ pub(crate) fn fill_one(
     let (input, dim) = (input.array()?, dimension(input, dim)?);
     let kept = |out: &Tensor| {
         let out = out.array()?;
-        match out.sizes().len() == input.sizes().len() {
-            true => Ok(out.clone()),
-            false => out.view(out.geometry().unsqueeze(dim as i64)?),
+        if out.sizes().len() == input.sizes().len() {
+            Ok(out.clone())
+        } else {
+            out.view(out.geometry().unsqueeze(dim as i64)?)
         }
     };
     sorting::ranked(&kept(values)?, &kept(indices)?, input, dim, rank)

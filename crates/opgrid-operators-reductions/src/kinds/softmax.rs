@@ -48,10 +48,7 @@ pub(crate) fn backward(grad: &Tensor, output: &Tensor, dim: i64, input_dtype: DT
 }
 
 fn check_float(dtype: DType) -> Result<()> {
-    match FLOATS.contains(&dtype) {
-        true => Ok(()),
-        false => Err(unsupported(dtype, "a floating-point dtype")),
-    }
+    if FLOATS.contains(&dtype) { Ok(()) } else { Err(unsupported(dtype, "a floating-point dtype")) }
 }
 
 /// The dimension of a call that the shape rule has let through.

@@ -87,10 +87,7 @@ fn is_meta(tensor: &Tensor) -> bool {
 ///
 /// A dtype that counts nothing.
 fn check_counts(dtype: DType) -> Result<()> {
-    match dtype.is_integral() {
-        true => Ok(()),
-        false => Err(unsupported(dtype, "an integer dtype")),
-    }
+    if dtype.is_integral() { Ok(()) } else { Err(unsupported(dtype, "an integer dtype")) }
 }
 
 /// # Errors
@@ -121,9 +118,10 @@ fn corrcoef(input: &Tensor) -> Result<Tensor> {
     let rows = DivTensor.call(&together, &Reshape.call(&apart, &[-1, 1])?)?;
     let both = DivTensor.call(&rows, &Reshape.call(&apart, &[1, -1])?)?;
     let cut = |part: &Tensor| Clip.call(part, Some(Scalar::Int(-1)), Some(Scalar::Int(1)));
-    match both.dtype().is_complex() {
-        true => ComplexParts.call(&cut(&Real.call(&both)?)?, &cut(&Imag.call(&both)?)?),
-        false => cut(&both),
+    if both.dtype().is_complex() {
+        ComplexParts.call(&cut(&Real.call(&both)?)?, &cut(&Imag.call(&both)?)?)
+    } else {
+        cut(&both)
     }
 }
 
@@ -255,9 +253,10 @@ pub(crate) mod samples {
             Scalar::Complex((0..count).map(term).sum::<Complex64>() / (all - corrected).max(0.0))
         });
         let together = if variables == 1 { together.with_sizes(&[]) } else { together };
-        Ok(match x.dtype().is_complex() {
-            true => together.to(x.dtype()),
-            false => fourier::samples::real(&together).to(inexact(x.dtype())),
+        Ok(if x.dtype().is_complex() {
+            together.to(x.dtype())
+        } else {
+            fourier::samples::real(&together).to(inexact(x.dtype()))
         })
     }
 
@@ -274,10 +273,7 @@ pub(crate) mod samples {
         let coefficient =
             |at: &[i64]| Scalar::Complex(together.at(at).to_complex() / (own(at[0]) * own(at[1])).sqrt());
         let all = Plain::from_fn(DType::Complex128, together.sizes(), coefficient);
-        Ok(match together.dtype().is_complex() {
-            true => all.to(together.dtype()),
-            false => fourier::samples::real(&all).to(together.dtype()),
-        }
-        .into())
+        let all = if together.dtype().is_complex() { all } else { fourier::samples::real(&all) };
+        Ok(all.to(together.dtype()).into())
     }
 }

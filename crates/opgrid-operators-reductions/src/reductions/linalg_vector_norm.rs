@@ -116,12 +116,11 @@ fn slope(order: f64, grad: &Tensor, x: &Tensor, norm: &Tensor, kept: &Kept) -> R
         return derivatives::where_false(&norm.eq_scalar(0)?, &(x / &norm)?)? * whole;
     }
     // Small orders have steep slopes around zero, where they count as none.
-    let powers = match order < 2.0 {
-        true => {
-            let powers = (x.sgn()? * x.abs()?.pow_scalar(order - 1.0)?)?;
-            derivatives::where_false(&x.eq_scalar(0)?, &powers)?
-        }
-        false => (x * x.abs()?.pow_scalar(order - 2.0)?)?,
+    let powers = if order < 2.0 {
+        let powers = (x.sgn()? * x.abs()?.pow_scalar(order - 1.0)?)?;
+        derivatives::where_false(&x.eq_scalar(0)?, &powers)?
+    } else {
+        (x * x.abs()?.pow_scalar(order - 2.0)?)?
     };
     let scale = (whole / norm.pow_scalar(order - 1.0)?)?;
     powers * derivatives::where_false(&norm.eq_scalar(0)?, &scale)?

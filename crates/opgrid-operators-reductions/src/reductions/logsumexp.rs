@@ -92,11 +92,10 @@ pub(crate) mod samples {
         let dtype = inexact(x.dtype());
         let log = |elements: &[Scalar]| {
             let sum: Complex64 = elements.iter().map(|element| element.to_complex().exp()).sum();
-            match dtype.is_complex() {
-                true => {
-                    Scalar::Complex(if sum == Complex64::ZERO { f64::NEG_INFINITY.into() } else { sum.ln() })
-                }
-                false => Scalar::Float(sum.re.ln()),
+            if dtype.is_complex() {
+                Scalar::Complex(if sum == Complex64::ZERO { f64::NEG_INFINITY.into() } else { sum.ln() })
+            } else {
+                Scalar::Float(sum.re.ln())
             }
         };
         Ok(x.to(dtype).reduced(Some(&dims), it.value("keepdim")?, dtype, log).into())

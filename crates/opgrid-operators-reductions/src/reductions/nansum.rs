@@ -62,13 +62,13 @@ fn cpu(
     out: &Tensor,
 ) -> Result<()> {
     let dims = dim.unwrap_or(&[]);
-    match input.dtype().is_floating_point() {
+    if !input.dtype().is_floating_point() {
+        reduce::sum(out, input, dims, out.dtype())
+    } else if out.dtype() == DType::Bool {
         // What is no number would be true.
-        true if out.dtype() == DType::Bool => {
-            reduce::sum(out, &NanToNum.call(input, Some(0.0), None, None)?, dims, DType::Bool)
-        }
-        true => reduce::sum_of_numbers(out, input, dims, out.dtype()),
-        false => reduce::sum(out, input, dims, out.dtype()),
+        reduce::sum(out, &NanToNum.call(input, Some(0.0), None, None)?, dims, DType::Bool)
+    } else {
+        reduce::sum_of_numbers(out, input, dims, out.dtype())
     }
 }
 

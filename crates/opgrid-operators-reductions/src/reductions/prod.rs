@@ -111,9 +111,12 @@ pub(crate) mod samples {
                         let is_there = matches!(dtype, DType::F16 | DType::BF16) || result < smallest;
                         is_there && lines.iter().any(|(_, least)| *least < smallest)
                     };
-                    seen.each(|(dtype, ours, torch)| match ours.is_finite() && torch.is_finite() {
-                        true => vanishes(*dtype, ours.norm().max(torch.norm())),
-                        false => leaves(*dtype, ours.is_nan() || torch.is_nan()),
+                    seen.each(|(dtype, ours, torch)| {
+                        if ours.is_finite() && torch.is_finite() {
+                            vanishes(*dtype, ours.norm().max(torch.norm()))
+                        } else {
+                            leaves(*dtype, ours.is_nan() || torch.is_nan())
+                        }
                     })
                 },
                 directed: Some(Directed { operator: "aten::prod", arguments: || vec![("self", Operand::rows(0, DType::F16, &[3], &[256.0, 256.0, 0.0]).into())], needs: None }),

@@ -35,9 +35,10 @@ pub(super) fn register(library: &mut Library) {
             let Some((input, true)) = call.tensor(0) else { return call.one_by_one() };
             let dims: Vec<i64> = (1..input.dim() as i64).collect();
             // No dimensions would mean all.
-            let sum = match dims.is_empty() {
-                true => SumDim.call(&input.unsqueeze(1)?, Some(&[1]), false, dtype)?,
-                false => SumDim.call(&input, Some(&dims), false, dtype)?,
+            let sum = if dims.is_empty() {
+                SumDim.call(&input.unsqueeze(1)?, Some(&[1]), false, dtype)?
+            } else {
+                SumDim.call(&input, Some(&dims), false, dtype)?
             };
             call.push(sum.into())
         });

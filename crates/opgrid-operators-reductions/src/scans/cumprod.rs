@@ -45,9 +45,10 @@ fn slope(grad: &Tensor, x: &Tensor, out: &Tensor, dim: i64) -> Result<Tensor> {
     let is_zero = x.eq_scalar(0)?;
     // Where nobody can look at numbers, as on Meta, there may be zeros.
     let has_zeros = || Any.call(&is_zero)?.item().map(Scalar::to_bool);
-    match is_grad_enabled() && has_zeros().unwrap_or(true) {
-        true => recorded_slope(grad, &x, dim),
-        false => slope_by_first_zero(grad, &x, &is_zero, out, dim),
+    if is_grad_enabled() && has_zeros().unwrap_or(true) {
+        recorded_slope(grad, &x, dim)
+    } else {
+        slope_by_first_zero(grad, &x, &is_zero, out, dim)
     }
 }
 

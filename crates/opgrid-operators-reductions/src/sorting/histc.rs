@@ -42,11 +42,12 @@ fn shape(input: &Tensor, bins: i64, min: Scalar, max: Scalar) -> Result<TensorSp
 }
 
 fn check_finite(least: f64, most: f64) -> Result<()> {
-    match least.is_finite() && most.is_finite() {
-        true => Ok(()),
-        false => Err(argument(format!(
+    if least.is_finite() && most.is_finite() {
+        Ok(())
+    } else {
+        Err(argument(format!(
             "the range is [{least}, {most}], expected finite numbers; give `min` and `max`"
-        ))),
+        )))
     }
 }
 

@@ -22,9 +22,8 @@ pub use opgrid_tensor::ops::copies::pin_memory::*;
 
 pub(super) fn register(library: &mut Library) {
     library.define(IsPinned).kind(&kind::QUESTION).on_every_backend(is_pinned);
-    library.define(PinMemory).kind(&kind::COPY).implicit(|input, device| match is_pinned(input, device)? {
-        true => Ok(input.clone()),
-        false => PinMemoryCopy.call(input, device),
+    library.define(PinMemory).kind(&kind::COPY).implicit(|input, device| {
+        if is_pinned(input, device)? { Ok(input.clone()) } else { PinMemoryCopy.call(input, device) }
     });
     library
         .define(PinMemoryCopy)

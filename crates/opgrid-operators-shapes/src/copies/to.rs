@@ -60,12 +60,11 @@ impl Wanted {
             && self.layout.is_none_or(|layout| layout == Layout::Strided)
             && self.device.is_none_or(|device| devices::are_same(device, spec.device()))
             && (format == MemoryFormat::Preserve || spec.geometry().is_in_format(format));
-        match is_such && !copy {
-            true => Ok(input.clone()),
-            false => {
-                let Self { dtype, layout, device, pin_memory, .. } = self;
-                ToCopy.call(input, dtype, layout, device, pin_memory, non_blocking, Some(format))
-            }
+        if is_such && !copy {
+            Ok(input.clone())
+        } else {
+            let Self { dtype, layout, device, pin_memory, .. } = self;
+            ToCopy.call(input, dtype, layout, device, pin_memory, non_blocking, Some(format))
         }
     }
 }

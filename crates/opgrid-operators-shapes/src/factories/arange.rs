@@ -55,13 +55,17 @@ fn arange(
 fn arange_out(start: Scalar, end: Scalar, step: Scalar, out: &Tensor) -> Result<()> {
     let found = out.spec()?;
     let length = length([start, end, step], found.dtype())?;
-    let spec = match found.numel() == length {
-        true => found.clone(),
-        false => TensorSpec::contiguous(&[length], found.dtype(), found.device())?,
+    let spec = if found.numel() == length {
+        found.clone()
+    } else {
+        TensorSpec::contiguous(&[length], found.dtype(), found.device())?
     };
-    written(out, &spec, |out| match out.dtype().is_floating_point() {
-        true => floats(start.to_f64()?, step.to_f64()?, out),
-        false => integers(arithmetic::element(start)?, arithmetic::element(step)?, out),
+    written(out, &spec, |out| {
+        if out.dtype().is_floating_point() {
+            floats(start.to_f64()?, step.to_f64()?, out)
+        } else {
+            integers(arithmetic::element(start)?, arithmetic::element(step)?, out)
+        }
     })
 }
 

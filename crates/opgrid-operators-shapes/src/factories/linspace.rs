@@ -115,10 +115,7 @@ pub(super) fn bound(tensor: &Tensor, device: Option<Device>) -> Result<Scalar> {
     let spec = tensor.spec()?;
     match spec.sizes() {
         [] if spec.device() == Device::META && device == Some(Device::META) => {
-            Ok(match spec.dtype().is_complex() {
-                true => Scalar::Complex(Complex64::ZERO),
-                false => Scalar::Int(0),
-            })
+            Ok(if spec.dtype().is_complex() { Scalar::Complex(Complex64::ZERO) } else { Scalar::Int(0) })
         }
         [] => Item.call(tensor),
         sizes => Err(argument(format!("a bound has shape {sizes:?}, expected a tensor without dimensions"))),
@@ -133,9 +130,10 @@ pub(super) fn default_of(start: Scalar, end: Scalar) -> DType {
 /// What an output becomes: one with as many elements keeps its shape.
 pub(super) fn result_spec(out: &Tensor, steps: i64) -> Result<TensorSpec> {
     let found = out.spec()?;
-    match found.numel() == steps {
-        true => Ok(found.clone()),
-        false => TensorSpec::contiguous(&[steps], found.dtype(), found.device()),
+    if found.numel() == steps {
+        Ok(found.clone())
+    } else {
+        TensorSpec::contiguous(&[steps], found.dtype(), found.device())
     }
 }
 

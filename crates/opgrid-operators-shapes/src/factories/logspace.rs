@@ -87,13 +87,14 @@ fn logspace_out(start: Scalar, end: Scalar, steps: i64, base: f64, out: &Tensor)
             _ if i == 0 || i < steps / 2 => start + step * sequence::float(i),
             _ => end - step * sequence::float(steps - 1 - i),
         };
-        match out.dtype().is_complex() {
-            true => with_dtype!(out.dtype(), T: Complex => sequence::numbered(out.array()?, move |i| {
+        if out.dtype().is_complex() {
+            with_dtype!(out.dtype(), T: Complex => sequence::numbered(out.array()?, move |i| {
                 T::from_number(Number::Complex128(Complex64::new(base, 0.0).powc(exponent(i))))
-            })),
-            false => with_dtype!(out.dtype(), T: Real => sequence::numbered(out.array()?, move |i| {
+            }))
+        } else {
+            with_dtype!(out.dtype(), T: Real => sequence::numbered(out.array()?, move |i| {
                 T::from_number(Number::F64(base.powf(exponent(i).re)))
-            })),
+            }))
         }
     })
 }

@@ -124,9 +124,10 @@ impl Part {
 ///
 /// A dtype that indices do not have.
 fn check(dtype: DType) -> Result<()> {
-    match DTYPES.contains(&dtype) {
-        true => Ok(()),
-        false => Err(opgrid_tensor::tensor::choose::unsupported(dtype, "int32 or int64")),
+    if DTYPES.contains(&dtype) {
+        Ok(())
+    } else {
+        Err(opgrid_tensor::tensor::choose::unsupported(dtype, "int32 or int64"))
     }
 }
 

@@ -35,9 +35,10 @@ pub(super) fn register(library: &mut Library) {
             d.by_values(&[input, values], &keep, move |grads, kept| {
                 let Some(grad) = grads.of(0) else { return Ok(vec![None, None]) };
                 let indices = scatter::with_gaps(&places, kept);
-                let by_input = match accumulate {
-                    true => grad.clone(),
-                    false => IndexPut.call(grad, &indices, &derivatives::zeros_of(&[], grad)?, false)?,
+                let by_input = if accumulate {
+                    grad.clone()
+                } else {
+                    IndexPut.call(grad, &indices, &derivatives::zeros_of(&[], grad)?, false)?
                 };
                 Ok(vec![Some(by_input), Some(grad.index(&indices)?)])
             })

@@ -118,9 +118,12 @@ pub(crate) mod samples {
         let (x, mask, source) = (it.tensor("self")?, it.tensor("mask")?, it.tensor("source")?);
         let sizes = naive::broadcast([x.sizes(), mask.sizes()].into_iter())?;
         let mut rest = source.elements().iter();
-        let next = |position: Vec<i64>| match mask.at(&position).to_bool() {
-            true => rest.next().copied().unwrap_or(Scalar::Int(0)),
-            false => x.at(&position),
+        let next = |position: Vec<i64>| {
+            if mask.at(&position).to_bool() {
+                rest.next().copied().unwrap_or(Scalar::Int(0))
+            } else {
+                x.at(&position)
+            }
         };
         let elements: Vec<Scalar> = naive::positions(&sizes).map(next).collect();
         Ok(Plain::of(x.dtype(), &sizes, &elements).into())

@@ -42,10 +42,7 @@ fn stretched(input: &Tensor, mask: &Tensor) -> Result<(Tensor, Tensor)> {
     let (input, mask) = (Expand.call(input, &sizes, false)?, Expand.call(mask, &sizes, false)?);
     // One list for all elements, where that takes no copy: their places are one number each.
     let is_list = [&input, &mask].iter().all(|tensor| tensor.geometry().is_contiguous());
-    match is_list {
-        true => Ok((Reshape.call(&input, &[-1])?, Reshape.call(&mask, &[-1])?)),
-        false => Ok((input, mask)),
-    }
+    if is_list { Ok((Reshape.call(&input, &[-1])?, Reshape.call(&mask, &[-1])?)) } else { Ok((input, mask)) }
 }
 
 #[cfg(feature = "samples")]

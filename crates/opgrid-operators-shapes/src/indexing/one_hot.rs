@@ -26,11 +26,10 @@ fn one_hot(input: &Tensor, num_classes: i64) -> Result<Tensor> {
         Zeros.call(&[spec.sizes(), &[classes]].concat(), Some(DType::I64), None, Some(spec.device()), None)
     };
     if spec.numel() == 0 {
-        return match num_classes > 0 {
-            true => zeros(num_classes),
-            false => Err(argument(
-                "argument `self` has no elements to find the number of classes; give `num_classes`",
-            )),
+        return if num_classes > 0 {
+            zeros(num_classes)
+        } else {
+            Err(argument("argument `self` has no elements to find the number of classes; give `num_classes`"))
         };
     }
     if num_classes < -1 {

@@ -25,9 +25,12 @@ pub const PUT: Family<Put> = Family::new(Put, &kind::INDEXING, shape).same_dtype
 pub(super) fn register(library: &mut Library) {
     library.family(&PUT).cpu(cpu).derivative(|d, (input, index, source, accumulate)| {
         let sizes = source.sizes().to_vec();
-        d.by(input, [index], move |grad, [index]| match accumulate {
-            true => Ok(grad.clone()),
-            false => Put.call(grad, index, &derivatives::zeros_of(index.sizes(), grad)?, false),
+        d.by(input, [index], move |grad, [index]| {
+            if accumulate {
+                Ok(grad.clone())
+            } else {
+                Put.call(grad, index, &derivatives::zeros_of(index.sizes(), grad)?, false)
+            }
         })?;
         d.by(source, [index], move |grad, [index]| grad.take(index)?.reshape(&sizes))
     });
@@ -63,14 +66,12 @@ fn cpu(input: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool, out: &
     let rows = copy::rows(to)?;
     let flat = rows.view(rows.geometry().view(&[rows.spec().numel()])?)?;
     let lookup = Lookup::new(flat.geometry(), 0..1, offsets)?;
-    match accumulate {
-        true => indexing::accumulate(&flat, values, &lookup)?,
-        false => indexing::write(&flat, values, &lookup)?,
+    if accumulate {
+        indexing::accumulate(&flat, values, &lookup)?
+    } else {
+        indexing::write(&flat, values, &lookup)?
     }
-    match rows.storage().is_same(to.storage()) {
-        true => Ok(()),
-        false => copy::copy(to, &rows),
-    }
+    if rows.storage().is_same(to.storage()) { Ok(()) } else { copy::copy(to, &rows) }
 }
 
 #[cfg(feature = "samples")]

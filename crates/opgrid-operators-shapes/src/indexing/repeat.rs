@@ -23,9 +23,8 @@ pub(super) fn register(library: &mut Library) {
         let sizes = std::iter::repeat_n(1, missing).chain(input.sizes().iter().copied());
         let split: Vec<i64> = repeats.iter().zip(sizes).flat_map(|(count, size)| [*count, size]).collect();
         let copies: Vec<i64> = (0..repeats.len() as i64).map(|dim| 2 * dim).collect();
-        d.by(input, [], move |grad, []| match copies.is_empty() {
-            true => Ok(grad.clone()),
-            false => grad.reshape(&split)?.sum_dim(&copies, false),
+        d.by(input, [], move |grad, []| {
+            if copies.is_empty() { Ok(grad.clone()) } else { grad.reshape(&split)?.sum_dim(&copies, false) }
         })
     });
     library.define(Tile).kind(&kind::INDEXING).implicit(|input, dims| {

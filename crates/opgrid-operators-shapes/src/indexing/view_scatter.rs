@@ -81,9 +81,10 @@ pub(super) fn register(library: &mut Library) {
 /// How a copy of a tensor lies in which places are written, from the beginning of its memory; and the place in the tensor's memory
 /// that this is. As in torch, elements that lie in one place are copied one by one.
 fn lies(geometry: &Geometry) -> Result<(Geometry, i64)> {
-    match geometry.repeats() {
-        true => Ok((geometry.like(MemoryFormat::Preserve)?, 0)),
-        false => Ok((geometry.at_offset(0)?, geometry.offset())),
+    if geometry.repeats() {
+        Ok((geometry.like(MemoryFormat::Preserve)?, 0))
+    } else {
+        Ok((geometry.at_offset(0)?, geometry.offset()))
     }
 }
 

@@ -135,13 +135,14 @@ pub(crate) fn shape_of_joined_slices(
     source: &Tensor,
 ) -> Result<TensorSpec> {
     let spec = shape_of_slices(input, dim, index, source)?;
-    match source.sizes().len() == input.sizes().len() {
-        true => Ok(spec),
-        false => Err(argument(format!(
+    if source.sizes().len() == input.sizes().len() {
+        Ok(spec)
+    } else {
+        Err(argument(format!(
             "argument `source` has shape {:?}, expected as many dimensions as `self` of shape {:?}",
             source.sizes(),
             input.sizes()
-        ))),
+        )))
     }
 }
 
@@ -339,9 +340,10 @@ impl Named {
                 let read = if read.dim() == 0 && sizes.len() == 1 { read.unsqueeze(0)? } else { read };
                 let missing = sizes.iter().zip(read.sizes()).rev();
                 let missing: Vec<i64> = missing.flat_map(|(size, read)| [0, size - read]).collect();
-                match missing.iter().all(|count| *count == 0) {
-                    true => Ok(read),
-                    false => ConstantPadNd.call(&read, &missing, 0.into()),
+                if missing.iter().all(|count| *count == 0) {
+                    Ok(read)
+                } else {
+                    ConstantPadNd.call(&read, &missing, 0.into())
                 }
             }
         }
@@ -395,10 +397,11 @@ pub(crate) fn reduction_derivative(
 ) -> Result<()> {
     let (name, sizes) = (reduce.to_owned(), source.sizes().to_vec());
     if name == "sum" {
-        d.by(input, [index], move |grad, [index]| match with_own {
-            true => Ok(grad.clone()),
-            false => named.cleared(grad, dim, index),
-        })?;
+        d.by(
+            input,
+            [index],
+            move |grad, [index]| if with_own { Ok(grad.clone()) } else { named.cleared(grad, dim, index) },
+        )?;
         return d.by(source, [index], move |grad, [index]| named.read(grad, dim, index, &sizes));
     }
     let keep = [Some(input), Some(source), Some(index), Some(d.result(0))];

@@ -35,10 +35,12 @@ pub(crate) fn joined(d: &Recorder<'_>, input: &Tensor, dim: i64, is_unbound: boo
             None => Tensor::zeros(sizes, dtype, device),
         });
         let parts = parts.collect::<Result<Vec<_>>>()?;
-        let whole = match parts.is_empty() {
-            true => Tensor::zeros(&sizes, dtype, device),
-            false if is_unbound => Tensor::stack(&parts, dim),
-            false => Tensor::cat(&parts, dim),
+        let whole = if parts.is_empty() {
+            Tensor::zeros(&sizes, dtype, device)
+        } else if is_unbound {
+            Tensor::stack(&parts, dim)
+        } else {
+            Tensor::cat(&parts, dim)
         };
         whole.map(Some)
     })

@@ -88,9 +88,6 @@ pub(crate) mod samples {
     }
 
     fn with_more(x: &Plain, more: fn(&[i64]) -> Vec<i64>) -> Plain {
-        match x.sizes().len() >= more(&[]).len() {
-            true => x.clone(),
-            false => x.with_sizes(&more(x.sizes())),
-        }
+        if x.sizes().len() >= more(&[]).len() { x.clone() } else { x.with_sizes(&more(x.sizes())) }
     }
 }

@@ -16,9 +16,8 @@ pub(super) fn register(library: &mut Library) {
     library.define(BroadcastTensors).kind(&kind::VIEW).implicit(|tensors| {
         let shapes = tensors.iter().map(|tensor| Ok(tensor.spec()?.sizes())).collect::<Result<Vec<_>>>()?;
         let sizes = broadcast(&shapes)?;
-        let stretched = |tensor: &Tensor| match tensor.sizes() == &sizes[..] {
-            true => Ok(tensor.clone()),
-            false => Expand.call(tensor, &sizes, false),
+        let stretched = |tensor: &Tensor| {
+            if tensor.sizes() == &sizes[..] { Ok(tensor.clone()) } else { Expand.call(tensor, &sizes, false) }
         };
         tensors.iter().map(stretched).collect()
     });

@@ -39,9 +39,10 @@ fn resize(input: &Tensor, size: &[i64], memory_format: Option<MemoryFormat>) -> 
     }
     let geometry = Geometry::in_format(size, format)?.at_offset(array.geometry().offset())?;
     let spec = array.spec().with_geometry(geometry);
-    let storage = match spec.bytes()? <= array.storage().bytes() {
-        true => array.storage().clone(),
-        false => grown(array, spec.bytes()?)?,
+    let storage = if spec.bytes()? <= array.storage().bytes() {
+        array.storage().clone()
+    } else {
+        grown(array, spec.bytes()?)?
     };
     input.become_array(Array::new(spec, storage)?)
 }

@@ -71,9 +71,10 @@ fn every_pair_of_dtypes() {
         let input = array(from, numbers(2));
         let out = Array::empty(TensorSpec::contiguous(input.sizes(), to, Device::CPU).unwrap()).unwrap();
         copy::copy(&out, &input).unwrap();
-        let expected = match to.is_integral() && !from.is_integral() {
-            true => elements(&nearest(to, &input)),
-            false => elements(&array(to, numbers(3))),
+        let expected = if to.is_integral() && !from.is_integral() {
+            elements(&nearest(to, &input))
+        } else {
+            elements(&array(to, numbers(3)))
         };
         assert_eq!(elements(&out), expected, "{from} to {to}");
     }

@@ -83,13 +83,14 @@ fn adam_follows_its_formula() {
             let [parameters, grads, means, all_squares, all_largest] = &lists;
             let arguments = (parameters, grads, means, all_squares, all_largest);
             let (a, b, c, d, e) = arguments;
-            match is_decoupled {
-                false => FusedAdamInplace
-                    .call(a, b, c, d, e, &steps, lr, beta1, beta2, decay, eps, amsgrad, false, None, None),
-                true => FusedAdamwInplace
-                    .call(a, b, c, d, e, &steps, lr, beta1, beta2, decay, eps, amsgrad, false, None, None),
-            }
-            .unwrap();
+            let done = if is_decoupled {
+                FusedAdamwInplace
+                    .call(a, b, c, d, e, &steps, lr, beta1, beta2, decay, eps, amsgrad, false, None, None)
+            } else {
+                FusedAdamInplace
+                    .call(a, b, c, d, e, &steps, lr, beta1, beta2, decay, eps, amsgrad, false, None, None)
+            };
+            done.unwrap();
             for ([p, m, v, most], g) in expected.iter_mut().zip(values(&grad)) {
                 let g = if is_decoupled { g } else { g + decay * *p };
                 *m = beta1 * *m + (1.0 - beta1) * g;

@@ -178,10 +178,12 @@ fn tensor(pool: &[Tensor], input: &mut Input<'_>) -> Option<Tensor> {
         // Integers are small mostly, so that many are indices and numbers of elements.
         let is_small = matches!(dtype, DType::I16 | DType::I32 | DType::I64) && !input.once_in(8);
         for (at, byte) in guard.bytes().iter_mut().enumerate() {
-            *byte = match is_small {
-                true if at % size == 0 => ((at as u8).wrapping_mul(step) as i8 >> 4) as u8,
-                true => ((((at - at % size) as u8).wrapping_mul(step) as i8) >> 7) as u8,
-                false => (at as u8).wrapping_mul(step),
+            *byte = if !is_small {
+                (at as u8).wrapping_mul(step)
+            } else if at % size == 0 {
+                ((at as u8).wrapping_mul(step) as i8 >> 4) as u8
+            } else {
+                ((((at - at % size) as u8).wrapping_mul(step) as i8) >> 7) as u8
             };
         }
     }

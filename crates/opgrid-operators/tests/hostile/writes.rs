@@ -69,9 +69,12 @@ fn argument(name: &str, argument: &str, kind: &str) -> Value {
 fn arguments(operator: &OperatorHandle, written: &Tensor) -> Vec<Value> {
     let schema = operator.schema().unwrap();
     let name = schema.name.name.to_string();
-    let values = schema.arguments.iter().map(|given| match given.is_write() {
-        true => written.clone().into_any().into(),
-        false => argument(&name, &given.name, &given.real_type.to_string()),
+    let values = schema.arguments.iter().map(|given| {
+        if given.is_write() {
+            written.clone().into_any().into()
+        } else {
+            argument(&name, &given.name, &given.real_type.to_string())
+        }
     });
     values.collect()
 }

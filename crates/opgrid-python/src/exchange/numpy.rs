@@ -38,9 +38,8 @@ pub(crate) fn array_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
 /// elements that are no multiple of their size (`ValueError`).
 fn lend(array: &Bound<'_, PyAny>) -> PyResult<dlpack::Lent> {
     let py = array.py();
-    dlpack::ask(array).map_err(|raised| match raised.is_instance_of::<PyBufferError>(py) {
-        true => why_not(array).unwrap_or(raised),
-        false => raised,
+    dlpack::ask(array).map_err(|raised| {
+        if raised.is_instance_of::<PyBufferError>(py) { why_not(array).unwrap_or(raised) } else { raised }
     })
 }
 
@@ -251,10 +250,11 @@ fn view<'py>(tensor: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 ///
 /// A tensor that requires a gradient, on a thread that records: what is done to the memory would not be recorded.
 fn check_detached(tensor: &Tensor, what: &str) -> PyResult<()> {
-    match tensor.requires_grad() && autograd::is_grad_enabled() {
-        true => Err(PyRuntimeError::new_err(format!(
+    if tensor.requires_grad() && autograd::is_grad_enabled() {
+        Err(PyRuntimeError::new_err(format!(
             "Can't call {what} on a tensor that requires grad. Use tensor.detach().{what} instead"
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }

@@ -34,14 +34,13 @@ fn tensor_of(bytes: &[u8], dtype: DType, device: Device, sizes: &[i64], strides:
     array.storage().write()?.bytes()[..bytes.len()].copy_from_slice(bytes);
     let whole = Tensor::from_array(array)?;
     let geometry = Geometry::strided(sizes, strides, 0)?;
-    let whole = match geometry.is_contiguous() || geometry.overlaps_itself() != Some(false) {
-        true => whole,
-        false => {
-            let laid =
-                opgrid::ops::EmptyStrided.call(sizes, strides, Some(dtype), None, Some(Device::CPU), None)?;
-            laid.copy_(&whole)?;
-            laid
-        }
+    let whole = if geometry.is_contiguous() || geometry.overlaps_itself() != Some(false) {
+        whole
+    } else {
+        let laid =
+            opgrid::ops::EmptyStrided.call(sizes, strides, Some(dtype), None, Some(Device::CPU), None)?;
+        laid.copy_(&whole)?;
+        laid
     };
     if device == Device::CPU {
         return Ok(whole);

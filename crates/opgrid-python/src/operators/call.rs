@@ -165,12 +165,11 @@ pub(super) fn make(
     way: impl FnOnce(&OperatorHandle, &[ValueRef<'_>], &mut Returns) -> opgrid::Result<()> + Send,
 ) -> PyResult<Py<PyAny>> {
     let mut returns = Returns::new();
-    let outcome = match work(args) < RELEASE_FROM {
-        true => way(handle, args, &mut returns),
-        false => {
-            let returns = &mut returns;
-            crate::collector::detached(py, || way(handle, args, returns))
-        }
+    let outcome = if work(args) < RELEASE_FROM {
+        way(handle, args, &mut returns)
+    } else {
+        let returns = &mut returns;
+        crate::collector::detached(py, || way(handle, args, returns))
     };
     match outcome {
         Ok(()) => results(py, &mut returns),

@@ -108,9 +108,10 @@ impl Caller {
 impl Caller {
     /// The function or method that calls it: pickles of functions in C ask the object behind them.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        match self.style.is_function() && name == self.name() {
-            true => self.function(py),
-            false => Err(PyAttributeError::new_err(format!("'Caller' object has no attribute '{name}'"))),
+        if self.style.is_function() && name == self.name() {
+            self.function(py)
+        } else {
+            Err(PyAttributeError::new_err(format!("'Caller' object has no attribute '{name}'")))
         }
     }
 

@@ -155,11 +155,12 @@ fn misplaced_text(
             let given = given.saturating_sub(own);
             let plural = if most == 1 { "argument" } else { "arguments" };
             let were = if given == 1 { "was" } else { "were" };
-            match least == most {
-                true => format!("{function}() takes {most} positional {plural} but {given} {were} given"),
-                false => format!(
+            if least == most {
+                format!("{function}() takes {most} positional {plural} but {given} {were} given")
+            } else {
+                format!(
                     "{function}() takes from {least} to {most} positional {plural} but {given} {were} given"
-                ),
+                )
             }
         }
         Misplaced::Unknown(name) => format!("{function}() got an unexpected keyword argument '{name}'"),

@@ -20,9 +20,10 @@ pub(super) fn signature<'py>(py: Python<'py>, overload: &Overload) -> PyResult<B
     for (index, argument) in overload.schema().arguments.iter().enumerate() {
         let kind = if argument.kwarg_only { "KEYWORD_ONLY" } else { "POSITIONAL_OR_KEYWORD" };
         // `from` is a parameter of `random_`, and no name in Python.
-        let name = match is_keyword.call1((&argument.name,))?.is_truthy()? {
-            true => format!("{}_", argument.name),
-            false => argument.name.clone(),
+        let name = if is_keyword.call1((&argument.name,))?.is_truthy()? {
+            format!("{}_", argument.name)
+        } else {
+            argument.name.clone()
         };
         let details = PyDict::new(py);
         details.set_item("annotation", argument.real_type.to_string())?;

@@ -120,9 +120,10 @@ fn as_tensor<'py>(number: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAn
 
 /// Calls an operator on a tensor and what stands on its left, in either order the same.
 fn swapped(special: &Special, tensor: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    match tensor_of(other).is_some() || is_number(other) {
-        true => binary(special, tensor, other),
-        false => beside_asked(special, other),
+    if tensor_of(other).is_some() || is_number(other) {
+        binary(special, tensor, other)
+    } else {
+        beside_asked(special, other)
     }
 }
 
@@ -134,9 +135,10 @@ impl<'py> FromPyObject<'_, 'py> for Operand<'py> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match tensor_of(&object).is_some() || is_number(&object) {
-            true => Ok(Self(object.to_owned())),
-            false => Err(PyTypeError::new_err("expected a tensor or a number")),
+        if tensor_of(&object).is_some() || is_number(&object) {
+            Ok(Self(object.to_owned()))
+        } else {
+            Err(PyTypeError::new_err("expected a tensor or a number"))
         }
     }
 }
@@ -198,10 +200,11 @@ impl TensorBase {
         static MUL: Special = Special::new("mul");
         if !is_number(other) {
             static DIV: Special = Special::new("div");
-            return match is_array(other)? {
+            return if is_array(other)? {
                 // As torch has it: numpy multiplies, and has the result wrapped.
-                true => Ok(unary(&RECIPROCAL, slf.as_any())?.bind(slf.py()).mul(other)?.unbind()),
-                false => beside_asked(&DIV, other),
+                Ok(unary(&RECIPROCAL, slf.as_any())?.bind(slf.py()).mul(other)?.unbind())
+            } else {
+                beside_asked(&DIV, other)
             };
         }
         let reciprocal = unary(&RECIPROCAL, slf.as_any())?;

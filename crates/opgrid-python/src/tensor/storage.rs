@@ -18,10 +18,7 @@ pub(crate) fn _replace_elements(
     temporary: bool,
 ) -> PyResult<()> {
     let (tensor, other) = (expect_tensor(tensor)?, expect_tensor(other)?);
-    let done = match temporary {
-        true => replace_data(tensor, other),
-        false => tensor.set_data(other),
-    };
+    let done = if temporary { replace_data(tensor, other) } else { tensor.set_data(other) };
     done.or_raise(py)
 }
 

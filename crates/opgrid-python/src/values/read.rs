@@ -42,10 +42,13 @@ pub(crate) fn value(declared: &Type, object: &Bound<'_, PyAny>, rules: Rules) ->
         Type::Tensor => tensor(object, rules)?.map(Value::Tensor),
         Type::Optional(_) if object.is_none() => Some(Value::None),
         Type::Optional(inner) => value(inner, object, rules)?,
-        Type::Int | Type::SymInt => match rules.as_functions && object.is_instance_of::<PyBool>() {
-            true => None,
-            false => integer(object, rules)?.map(Value::Int),
-        },
+        Type::Int | Type::SymInt => {
+            if rules.as_functions && object.is_instance_of::<PyBool>() {
+                None
+            } else {
+                integer(object, rules)?.map(Value::Int)
+            }
+        }
         Type::Float => real(object, rules)?,
         Type::Complex | Type::Scalar => number(object, rules)?,
         Type::Bool | Type::SymBool => truth(object, rules)?,

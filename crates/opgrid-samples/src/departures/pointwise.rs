@@ -27,9 +27,10 @@ fn is_order_of_copies(seen: &Seen<'_>) -> bool {
         |is_copied: &dyn Fn(usize, DType) -> bool, number: bool, reversed: bool| -> Option<String> {
             let mut geometries = Vec::new();
             for (place, input) in inputs.iter().enumerate() {
-                geometries.push(match is_copied(place, input.dtype) {
-                    true => input.geometry.like(MemoryFormat::Preserve).ok()?,
-                    false => input.geometry.clone(),
+                geometries.push(if is_copied(place, input.dtype) {
+                    input.geometry.like(MemoryFormat::Preserve).ok()?
+                } else {
+                    input.geometry.clone()
                 });
             }
             if number {

@@ -97,13 +97,12 @@ pub(super) fn stand_in(
     spec: &TensorSpec,
     allocate: impl FnOnce(TensorSpec) -> Result<Array>,
 ) -> Result<Tensor> {
-    match out.sizes() == spec.sizes() {
-        true => Ok(out.clone()),
-        false => {
-            // New memory begins with it, also where the result is a view.
-            let geometry = spec.geometry().clone().at_offset(0)?;
-            Tensor::from_array(allocate(TensorSpec::new(geometry, out.dtype(), out.device()))?)
-        }
+    if out.sizes() == spec.sizes() {
+        Ok(out.clone())
+    } else {
+        // New memory begins with it, also where the result is a view.
+        let geometry = spec.geometry().clone().at_offset(0)?;
+        Tensor::from_array(allocate(TensorSpec::new(geometry, out.dtype(), out.device()))?)
     }
 }
 

@@ -133,12 +133,13 @@ impl ViewRule {
     /// The view of such a tensor says nothing of how to view another one.
     pub fn check_base(&self, base: &Tensor) -> Result<()> {
         let geometry = base.geometry();
-        match !self.is_absolute || geometry.is_row_major() && geometry.offset() == 0 {
-            true => Ok(()),
-            false => Err(argument(
+        if !self.is_absolute || geometry.is_row_major() && geometry.offset() == 0 {
+            Ok(())
+        } else {
+            Err(argument(
                 "the view is one of the memory and not of the tensor in it, so that it cannot be taken of another tensor; view \
                  a contiguous one, or use slice, select or transpose",
-            )),
+            ))
         }
     }
 
@@ -160,9 +161,10 @@ impl ViewRule {
             }
         }
         let mut views = (self.geometry)(&args)?;
-        match index < views.len() {
-            true => Tensor::of(base, views.swap_remove(index)),
-            false => Err(argument(format!("there are {} views, expected one at index {index}", views.len()))),
+        if index < views.len() {
+            Tensor::of(base, views.swap_remove(index))
+        } else {
+            Err(argument(format!("there are {} views, expected one at index {index}", views.len())))
         }
     }
 

@@ -203,9 +203,10 @@ impl Tensor {
     ///
     /// Those of [`ToCopy`].
     pub fn to_dtype(&self, dtype: DType) -> Result<Self> {
-        match self.dtype() == dtype {
-            true => Ok(self.clone()),
-            false => ToCopy.call(self, Some(dtype), None, None, None, false, None),
+        if self.dtype() == dtype {
+            Ok(self.clone())
+        } else {
+            ToCopy.call(self, Some(dtype), None, None, None, false, None)
         }
     }
 }

@@ -30,9 +30,10 @@ pub(super) fn on_subject(subject: &Subject<'_>, dtypes: &[DType]) -> Vec<(String
 }
 
 pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
-    match KINDS.iter().any(|(_, wanted)| any(&case.sample, *wanted)) {
-        true => vec![reference::on_case(case)],
-        false => Vec::new(),
+    if KINDS.iter().any(|(_, wanted)| any(&case.sample, *wanted)) {
+        vec![reference::on_case(case)]
+    } else {
+        Vec::new()
     }
 }
 

@@ -87,9 +87,10 @@ fn checked(case: &Case<'_>, range: (f64, f64), most: usize, second: bool) -> Res
                 return Ok(false);
             }
             let options = CheckOptions::default();
-            match second {
-                false => gradcheck(function, &inputs, options)?,
-                true => gradgradcheck(function, &inputs, CheckOptions { atol: 1e-4, ..options })?,
+            if second {
+                gradgradcheck(function, &inputs, CheckOptions { atol: 1e-4, ..options })?
+            } else {
+                gradcheck(function, &inputs, options)?
             }
             Ok(true)
         })
@@ -133,10 +134,10 @@ pub(super) fn call_with(case: &Case<'_>, arguments: &[Value], inputs: &[Tensor])
         manual_seed(7);
     }
     let writes = subject.schema.arguments.first().is_some_and(Argument::is_write);
-    let mut given = inputs.iter().enumerate().map(|(at, input)| match at == 0 && writes {
-        true => ops::Clone.call(input, None),
-        false => Ok(input.clone()),
-    });
+    let mut given = inputs
+        .iter()
+        .enumerate()
+        .map(|(at, input)| if at == 0 && writes { ops::Clone.call(input, None) } else { Ok(input.clone()) });
     let arguments = arguments.iter().map(|argument| with_tensors(argument, &mut given));
     let arguments = arguments.collect::<Result<Vec<_>>>()?;
     Ok(tensors(&subject.target.call(&subject.operator, &arguments)?).unwrap_or_default())

@@ -156,9 +156,10 @@ fn misfits(sample: &Sample) -> Vec<(String, Sample)> {
     let count = sample.positional.len() + sample.keyword.len();
     let mut all = Vec::new();
     for at in 0..count {
-        let given = match at < sample.positional.len() {
-            true => &sample.positional[at],
-            false => &sample.keyword[at - sample.positional.len()].1,
+        let given = if at < sample.positional.len() {
+            &sample.positional[at]
+        } else {
+            &sample.keyword[at - sample.positional.len()].1
         };
         let Given::Tensor(plain) = given else { continue };
         for sizes in other_sizes(plain.sizes()) {
@@ -166,9 +167,10 @@ fn misfits(sample: &Sample) -> Vec<(String, Sample)> {
             let about = format!("argument {at} of shape {sizes:?} in place of {:?}", plain.sizes());
             let changed = Given::Tensor(Plain::of(plain.dtype(), &sizes, elements));
             let mut other = sample.clone();
-            match at < sample.positional.len() {
-                true => other.positional[at] = changed,
-                false => other.keyword[at - sample.positional.len()].1 = changed,
+            if at < sample.positional.len() {
+                other.positional[at] = changed;
+            } else {
+                other.keyword[at - sample.positional.len()].1 = changed;
             }
             all.push((about, other));
         }

@@ -38,17 +38,15 @@ fn compare(case: &Case<'_>, meta: &Target<'_>, memory: Memory) -> Verdict {
     let here = subject.call(meta, &case.sample, memory).map_err(Fault::error)?;
     let (Some(expected), Some(found)) = (tensors(&there), tensors(&here)) else {
         // Answers that are no tensors are the same.
-        return match here == there {
-            true => Ok(()),
-            false => Err(Fault::wrong(texts(&here), texts(&there))),
-        };
+        return if here == there { Ok(()) } else { Err(Fault::wrong(texts(&here), texts(&there))) };
     };
     if let Some(elsewhere) = found.iter().find(|tensor| tensor.device() != Device::META) {
         return Err(Fault::wrong(format!("a result on {}", elsewhere.device()), "one on meta"));
     }
-    match describe(&found) == describe(&expected) {
-        true => Ok(()),
-        false => Err(Fault::wrong(describe(&found), describe(&expected))),
+    if describe(&found) == describe(&expected) {
+        Ok(())
+    } else {
+        Err(Fault::wrong(describe(&found), describe(&expected)))
     }
 }
 

@@ -11,10 +11,7 @@ use crate::memory::Memory;
 use crate::subject::{Case, tensors};
 
 pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
-    match is_random(&case.expected) {
-        true => vec![repeats(case)],
-        false => Vec::new(),
-    }
+    if is_random(&case.expected) { vec![repeats(case)] } else { Vec::new() }
 }
 
 fn repeats(case: &Case<'_>) -> Verdict {

@@ -16,9 +16,10 @@ pub(super) fn on_subject(subject: &Subject<'_>) -> Vec<(String, Verdict)> {
 fn on_refusal(subject: &Subject<'_>, refusal: &Refusal) -> Verdict {
     refused(subject, &subject.target, refusal)?;
     let meta = Target { device: Device::META, ..subject.target };
-    match refusal.by_data || !subject.samples.is_on_meta() {
-        true => Ok(()),
-        false => refused(subject, &meta, refusal).map_err(|fault| fault.of("on meta tensors")),
+    if refusal.by_data || !subject.samples.is_on_meta() {
+        Ok(())
+    } else {
+        refused(subject, &meta, refusal).map_err(|fault| fault.of("on meta tensors"))
     }
 }
 

@@ -66,9 +66,10 @@ fn written(case: &Case<'_>, taken: Taken) -> Verdict {
         ops::MulInplaceScalar.call(view, Scalar::Int(3))?;
         let after = Plain::from_tensor(&base.detach()?)?;
         // The parts of complex numbers have gradients of their own.
-        let one = match base.dtype().is_complex() {
-            true => Scalar::Complex(Complex::new(1.0, 1.0)),
-            false => Scalar::Float(1.0),
+        let one = if base.dtype().is_complex() {
+            Scalar::Complex(Complex::new(1.0, 1.0))
+        } else {
+            Scalar::Float(1.0)
         };
         let one = Plain::of(base.dtype(), &[], &[one]).to_tensor()?;
         autograd::backward(&[&base.sum()?], &[Some(one)], None, BackwardOptions::default())?;

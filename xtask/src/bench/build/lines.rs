@@ -35,9 +35,10 @@ impl Lines {
 fn row(line: &str) -> Option<(u64, &str)> {
     let (count, rest) = line.trim_start().split_once(' ')?;
     let count = count.parse().ok()?;
-    let function = match rest.trim_start().starts_with('(') {
-        true => rest.splitn(3, ") ").nth(2)?,
-        false => rest.trim_start().split_once(' ')?.1,
+    let function = if rest.trim_start().starts_with('(') {
+        rest.splitn(3, ") ").nth(2)?
+    } else {
+        rest.trim_start().split_once(' ')?.1
     };
     Some((count, function.trim()))
 }

@@ -151,10 +151,7 @@ fn each<A: Element, O: Element>(to: &mut [MaybeUninit<O>], from: &[A]) {
     // Dtypes that are only stored do not need a copy of the loop for each processor.
     let is_only_stored = |dtype: DType| dtype.is_wide_unsigned() || dtype.is_float8();
     let convert = Each { to, from };
-    match is_only_stored(A::DTYPE) || is_only_stored(O::DTYPE) {
-        true => convert.run(),
-        false => convert.vectorised(),
-    }
+    if is_only_stored(A::DTYPE) || is_only_stored(O::DTYPE) { convert.run() } else { convert.vectorised() }
 }
 
 /// What [`each`] is called with, as a loop.

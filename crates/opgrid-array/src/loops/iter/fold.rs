@@ -220,9 +220,10 @@ pub(super) unsafe fn fold(
 ) -> Result<()> {
     let (dtype, input, out) = (source.dtype(), source.geometry(), target.geometry());
     let size = dtype.size_in_bytes();
-    let cast = match dtype == reduction.input() {
-        true => None,
-        false => Some(cast(dtype, reduction.input()).ok_or_else(|| unsupported(dtype, "another dtype"))?),
+    let cast = if dtype == reduction.input() {
+        None
+    } else {
+        Some(cast(dtype, reduction.input()).ok_or_else(|| unsupported(dtype, "another dtype"))?)
     };
     if out.numel() == 0 {
         return Ok(());

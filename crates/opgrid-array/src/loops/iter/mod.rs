@@ -443,9 +443,8 @@ pub fn fold(out: &Array, input: &Array, dims: &[usize], reduction: &dyn fold::Fo
 fn is_reduced(out: &[i64], input: &[i64], reduced: &[usize]) -> bool {
     let keeps = out.len() == input.len();
     let mut rest = out.iter();
-    let all = input.iter().enumerate().all(|(dim, size)| match reduced.contains(&dim) {
-        true => !keeps || rest.next() == Some(&1),
-        false => rest.next() == Some(size),
+    let all = input.iter().enumerate().all(|(dim, size)| {
+        if reduced.contains(&dim) { !keeps || rest.next() == Some(&1) } else { rest.next() == Some(size) }
     });
     all && rest.next().is_none() && reduced.last().is_none_or(|last| *last < input.len())
 }

@@ -123,9 +123,10 @@ pub(super) fn withdraw(work: *const ()) {
     let mut queue = POOL.lock();
     let mut at = 0;
     while at < queue.entries.len() {
-        match std::ptr::eq(Arc::as_ptr(&queue.entries[at]).cast::<()>(), work) {
-            true => left.extend(queue.entries.remove(at)),
-            false => at += 1,
+        if std::ptr::eq(Arc::as_ptr(&queue.entries[at]).cast::<()>(), work) {
+            left.extend(queue.entries.remove(at));
+        } else {
+            at += 1;
         }
     }
     POOL.count(&queue);

@@ -712,10 +712,8 @@ impl<'a> Walk<'a> {
                 };
             }
             let direct = flat[0] && !self.in_place;
-            let to = match direct {
-                true => self.starts.get(0).wrapping_add(first * self.sizes[0]),
-                false => blocks.start(0),
-            };
+            let to =
+                if direct { self.starts.get(0).wrapping_add(first * self.sizes[0]) } else { blocks.start(0) };
             match self.work {
                 // SAFETY: blocks of `n` elements as the kernel takes them, or such elements where they lie.
                 Work::Call(kernel) => unsafe { kernel.run(&Rows::one(to, inputs, n)) },

@@ -543,13 +543,14 @@ fn check_same(grad: &Tensor, other: &Tensor) -> Result<()> {
     let described = |it: &Tensor| format!("shape {:?}, {} on {}", it.sizes(), it.dtype(), it.device());
     let is_same =
         grad.sizes() == other.sizes() && grad.dtype() == other.dtype() && grad.device() == other.device();
-    match is_same {
-        true => Ok(()),
-        false => Err(argument(format!(
+    if is_same {
+        Ok(())
+    } else {
+        Err(argument(format!(
             "the hook returned a gradient of {}, expected {}, as it was called with",
             described(other),
             described(grad)
-        ))),
+        )))
     }
 }
 
@@ -589,10 +590,7 @@ pub fn sum_to(grad: &Tensor, sizes: &[i64]) -> Result<Tensor> {
     }
     let stretched = |at: &usize| *at < more || sizes[at - more] == 1 && found[*at] != 1;
     let dims: Vec<i64> = (0..found.len()).filter(stretched).map(|at| at as i64).collect();
-    let sum = match dims.is_empty() {
-        true => grad.clone(),
-        false => SumDim.call(grad, Some(&dims), true, None)?,
-    };
+    let sum = if dims.is_empty() { grad.clone() } else { SumDim.call(grad, Some(&dims), true, None)? };
     if sum.sizes() == sizes { Ok(sum) } else { View.call(&sum, sizes) }
 }
 
@@ -616,14 +614,21 @@ fn is_unshared(tensor: &Tensor) -> bool {
 
 /// Adds a gradient to that of a leaf, which gets memory of its own: whoever has the gradient that came may go on to write it.
 fn accumulate(sink: &Sink, grad: Tensor, create_graph: bool) -> Result<()> {
-    let own = |grad: Tensor| match create_graph {
-        true => CloneOperator.call(&grad, Some(MemoryFormat::Preserve)),
-        false if is_unshared(&grad) => Ok(grad),
-        false => CloneOperator.call(&detached(&grad), Some(MemoryFormat::Preserve)),
+    let own = |grad: Tensor| {
+        if create_graph {
+            CloneOperator.call(&grad, Some(MemoryFormat::Preserve))
+        } else if is_unshared(&grad) {
+            Ok(grad)
+        } else {
+            CloneOperator.call(&detached(&grad), Some(MemoryFormat::Preserve))
+        }
     };
-    sink.add(grad, own, |before, grad| match create_graph {
-        true => AddTensor.call(before, grad, Scalar::Int(1)),
-        false => AddInplaceTensor.call(before, grad, Scalar::Int(1)).map(|()| before.clone()),
+    sink.add(grad, own, |before, grad| {
+        if create_graph {
+            AddTensor.call(before, grad, Scalar::Int(1))
+        } else {
+            AddInplaceTensor.call(before, grad, Scalar::Int(1)).map(|()| before.clone())
+        }
     })
 }
 

@@ -209,13 +209,12 @@ fn parts(tensor: &Tensor) -> Result<Vec<f64>> {
 
 /// The opposite of [`parts`], for a tensor like another one.
 fn of_parts(parts: &[f64], like: &Tensor) -> Result<Tensor> {
-    let flat = match like.dtype().is_complex() {
-        false => Tensor::from_slice(parts, &[parts.len() as i64])?,
-        true => {
-            let elements: Vec<Complex64> =
-                parts.chunks_exact(2).map(|part| Complex64::new(part[0], part[1])).collect();
-            Tensor::from_slice(&elements, &[elements.len() as i64])?
-        }
+    let flat = if like.dtype().is_complex() {
+        let elements: Vec<Complex64> =
+            parts.chunks_exact(2).map(|part| Complex64::new(part[0], part[1])).collect();
+        Tensor::from_slice(&elements, &[elements.len() as i64])?
+    } else {
+        Tensor::from_slice(parts, &[parts.len() as i64])?
     };
     no_grad(|| Reshape.call(&flat.to_dtype(like.dtype())?, like.sizes()))
 }

@@ -136,15 +136,17 @@ fn record<F: Into<Forward>>(
 ) -> Result<Vec<Tensor>> {
     let is_recording = is_grad_enabled();
     // Asked before the function runs: what it keeps may share the memory of an argument.
-    let alone: SmallVec<[bool; 4]> = match is_recording {
-        true => arguments.iter().map(|argument| history::is_alone(argument)).collect(),
-        false => SmallVec::new(),
+    let alone: SmallVec<[bool; 4]> = if is_recording {
+        arguments.iter().map(|argument| history::is_alone(argument)).collect()
+    } else {
+        SmallVec::new()
     };
     let Forward { mut results, kept, written } = super::no_grad(forward)?.into();
     let written = Written::of(name, arguments, &results, written)?;
-    let wanted: Vec<Option<Edge>> = match is_recording {
-        true => arguments.iter().map(|argument| edge_of(argument)).collect::<Result<_>>()?,
-        false => Vec::new(),
+    let wanted: Vec<Option<Edge>> = if is_recording {
+        arguments.iter().map(|argument| edge_of(argument)).collect::<Result<_>>()?
+    } else {
+        Vec::new()
     };
     if wanted.iter().all(Option::is_none) {
         for result in &mut results {

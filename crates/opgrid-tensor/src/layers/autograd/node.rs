@@ -116,10 +116,7 @@ pub(super) fn formula_of(
     fn of<F: Sized>(_: &F) -> bool {
         std::mem::needs_drop::<F>()
     }
-    match of(&formula) {
-        true => formula_with((), formula),
-        false => Box::new(formula),
-    }
+    if of(&formula) { formula_with((), formula) } else { Box::new(formula) }
 }
 
 /// Where a gradient goes: a result of a recorded call, or a leaf.

@@ -308,9 +308,10 @@ impl<'r> Recorder<'r> {
         if let Some(output) = self.results.iter().position(|result| result.is_same(tensor)) {
             return Ok(Saved::result(tensor, output));
         }
-        match self.written.is_some_and(|written| written.is_same(tensor)) {
-            true => Saved::copied(tensor),
-            false => Saved::argument(tensor, self.name_of(tensor)),
+        if self.written.is_some_and(|written| written.is_same(tensor)) {
+            Saved::copied(tensor)
+        } else {
+            Saved::argument(tensor, self.name_of(tensor))
         }
     }
 
@@ -366,11 +367,12 @@ pub(super) fn formula_of_values(
 ///
 /// A formula that gave more or fewer gradients than there are arguments.
 pub(super) fn check_count(found: usize, expected: usize) -> Result<()> {
-    match found == expected {
-        true => Ok(()),
-        false => Err(refused(format!(
+    if found == expected {
+        Ok(())
+    } else {
+        Err(refused(format!(
             "the formula gave {found} gradients, expected {expected}, one for each argument; give `None` for those without one"
-        ))),
+        )))
     }
 }
 

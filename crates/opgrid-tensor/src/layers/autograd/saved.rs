@@ -33,12 +33,13 @@ enum Content {
 
 impl Content {
     fn of(tensor: &Tensor) -> Self {
-        let (tensor, version) = match checkpoint::is_active() {
-            false => (detached(tensor), tensor.version()),
-            true => match checkpoint::save(tensor) {
+        let (tensor, version) = if checkpoint::is_active() {
+            match checkpoint::save(tensor) {
                 How::Kept(handle) => (handle, tensor.version()),
                 How::Recomputed(slot) => return Self::Recomputed(Box::new(slot)),
-            },
+            }
+        } else {
+            (detached(tensor), tensor.version())
         };
         Self::Kept { tensor, version }
     }

@@ -38,10 +38,7 @@ impl Variable {
 
     /// The call whose result the tensor is.
     fn origin(&self) -> Option<Edge> {
-        match self.has_origin.load(Ordering::Acquire) {
-            true => self.lock().origin.clone(),
-            false => None,
-        }
+        if self.has_origin.load(Ordering::Acquire) { self.lock().origin.clone() } else { None }
     }
 
     /// Has gradients come from another call, or from none. A tensor that retains its gradient does so at the new call.
@@ -338,11 +335,12 @@ pub(super) fn origin_of(tensor: &Tensor) -> Result<Option<Edge>> {
 }
 
 fn check_requires(tensor: &Tensor, what: &str) -> Result<()> {
-    match tensor.requires_grad() {
-        true => Ok(()),
-        false => Err(argument(format!(
+    if tensor.requires_grad() {
+        Ok(())
+    } else {
+        Err(argument(format!(
             "{what}: the tensor requires no gradient; ask for it by `requires_grad_` before it is used"
-        ))),
+        )))
     }
 }
 

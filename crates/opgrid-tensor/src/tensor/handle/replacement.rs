@@ -84,10 +84,7 @@ impl Tensor {
             )));
         }
         let version = self.version();
-        let storage = match is_last {
-            true => other.storage().clone(),
-            false => other.storage().alias(version)?,
-        };
+        let storage = if is_last { other.storage().clone() } else { other.storage().alias(version)? };
         let array = Array::new(other.spec().clone(), storage)?;
         let record = self.record();
         if record.replace(record.latest.load(Ordering::Acquire), array) {

@@ -193,9 +193,10 @@ fn order(items: &[Item], rows: &mut Vec<Vec<usize>>) {
             let row = &mut rows[if is_down { step } else { count - 1 - step }];
             let wanted = |item: usize| {
                 let near = if is_down { &items[item].above } else { &items[item].below };
-                match near.is_empty() {
-                    true => place[item] as f64,
-                    false => near.iter().map(|other| place[*other] as f64).sum::<f64>() / near.len() as f64,
+                if near.is_empty() {
+                    place[item] as f64
+                } else {
+                    near.iter().map(|other| place[*other] as f64).sum::<f64>() / near.len() as f64
                 }
             };
             let mut keyed: Vec<(f64, usize)> = row.iter().map(|item| (wanted(*item), *item)).collect();
@@ -308,9 +309,10 @@ fn move_row<'i>(
             pull += of_other;
         }
         // Without anything to be near to it stays, but gives way. Long edges are kept straight.
-        let (wanted, weight) = match pull > 0.0 {
-            false => (middles[*item], 0.01),
-            true => (sum / pull, if items[*item].is_point { 6.0 } else { pull }),
+        let (wanted, weight) = if pull > 0.0 {
+            (sum / pull, if items[*item].is_point { 6.0 } else { pull })
+        } else {
+            (middles[*item], 0.01)
         };
         let mut block = Block { weight, wanted: wanted - offset, count: 1 };
         while let Some(last) = blocks.pop_if(|last| last.wanted > block.wanted) {

@@ -125,16 +125,18 @@ fn size(lines: &[String]) -> Size {
 
 /// The lines that stand in a box.
 fn shown(lines: &[String]) -> Vec<String> {
-    let short = |line: &String| match line.chars().count() > MOST_CHARACTERS {
-        true => line.chars().take(MOST_CHARACTERS - 1).chain(['…']).collect(),
-        false => line.clone(),
-    };
-    match lines.len() > MOST_LINES {
-        true => {
-            let more = format!("and {} more", lines.len() + 1 - MOST_LINES);
-            lines.iter().take(MOST_LINES - 1).map(short).chain([more]).collect()
+    let short = |line: &String| {
+        if line.chars().count() > MOST_CHARACTERS {
+            line.chars().take(MOST_CHARACTERS - 1).chain(['…']).collect()
+        } else {
+            line.clone()
         }
-        false => lines.iter().map(short).collect(),
+    };
+    if lines.len() > MOST_LINES {
+        let more = format!("and {} more", lines.len() + 1 - MOST_LINES);
+        lines.iter().take(MOST_LINES - 1).map(short).chain([more]).collect()
+    } else {
+        lines.iter().map(short).collect()
     }
 }
 
