@@ -13,6 +13,13 @@ pub(crate) fn of_two(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     Ok(spec)
 }
 
+/// What has the promoted dtype of both, which are integers.
+pub(crate) fn of_two_numbers(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    let spec = of_two(input, other)?;
+    pointwise::check_numbers(spec.dtype())?;
+    Ok(spec)
+}
+
 /// The spec of what two integers give.
 ///
 /// # Errors
@@ -56,7 +63,7 @@ pub(crate) mod samples {
         samples: &mut Samples,
         (tensors, number): (T, N),
         dtypes: &[DType],
-        function: fn(Scalar, Scalar, DType) -> Scalar,
+        function: impl Fn(Scalar, Scalar, DType) -> Scalar + Copy + Send + Sync + 'static,
     ) {
         let reference = move |it: &Inputs| {
             let (x, other) = (it.tensor("self")?, it.operand("other")?);
@@ -80,6 +87,33 @@ pub(crate) mod samples {
             shapes.map(|sizes| given(make::numbers(dtype, sizes, 1)).and(number)).to_vec()
         };
         samples.of_function(number, dtypes, numbers, reference);
+    }
+
+    /// Samples of a shift: of the overloads of [`collect`], and of those of [`in_place_samples`]. `moved` moves a number by as many
+    /// places; a count that is negative or beyond the width is 64.
+    pub(crate) fn of_shift<T: Operator, N: Operator, F: Operator>(
+        samples: &mut Samples,
+        (tensors, number, number_first): (T, N, F),
+        in_place: (impl Operator, impl Operator),
+        moved: fn(i64, i64) -> i64,
+    ) {
+        let of_numbers = move |a, b, dtype: DType| {
+            let (value, count) = (number::whole(a), number::whole(b));
+            let bits = 8 * dtype.size_in_bytes() as i64;
+            Scalar::Int(moved(value, if (0..bits).contains(&count) { count } else { 64 }))
+        };
+        let reference = move |it: &Inputs| {
+            let dtype = it.common_dtype(&["self", "other"])?;
+            it.binary(DTypeRule::Promoted, |a, b| of_numbers(a, b, dtype))
+        };
+        let pairs = |dtype| make::computed_in(INTEGERS, dtype, make::pairs(dtype));
+        samples.of_function(tensors, INTEGERS, pairs, reference);
+        let numbers = |dtype| make::computed_in(INTEGERS, dtype, make::with_scalar(dtype));
+        samples.of_function(number, INTEGERS, numbers, reference);
+        let numbers_first =
+            |dtype| make::computed_in(INTEGERS, dtype, make::number_first(make::with_scalar(dtype)));
+        samples.of_function(number_first, INTEGERS, numbers_first, reference);
+        in_place_samples(samples, in_place, INTEGERS, of_numbers);
     }
 
     /// Pairs of tensors of which the bits are those of the promoted dtype.
