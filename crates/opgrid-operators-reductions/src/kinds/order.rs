@@ -1,10 +1,12 @@
-//! What operators share that put elements in order or select them by rank: shape rules and samples.
+//! What operators share that put elements in order or select them by rank: shape rules, kernels, derivatives and samples.
 
 use opgrid_core::{DType, Result};
 
 use opgrid_array::error::argument;
 use opgrid_kernels::sorting;
-use opgrid_kinds::pointwise;
+use opgrid_kinds::derivatives::Kept;
+use opgrid_kinds::{extremum, pointwise};
+use opgrid_tensor::layers::autograd::Recorder;
 use opgrid_tensor::tensor::choose::unsupported;
 use opgrid_tensor::tensor::views::normalise_dim;
 use opgrid_tensor::tensor::{Tensor, TensorSpec};
@@ -21,6 +23,18 @@ pub(crate) fn middle(input: &Tensor) -> Result<TensorSpec> {
         )));
     }
     TensorSpec::contiguous(&[], spec.dtype(), spec.device())
+}
+
+/// The element in the middle along a dimension, and where it was.
+pub(crate) fn middle_of_lines(input: &Tensor, dim: i64, keepdim: bool) -> Result<(TensorSpec, TensorSpec)> {
+    pointwise::check_real(input.spec()?.dtype())?;
+    one(input, dim, keepdim)
+}
+
+/// States the derivative of the element in the middle of all: equal ones share the gradient.
+pub(crate) fn derivative_of_middle(d: &Recorder<'_>, input: &Tensor) -> Result<()> {
+    let kept = Kept::of(input, None, false)?;
+    d.by(input, [input, d.result(0)], move |grad, [x, out]| extremum::spread(grad, x, out, &kept))
 }
 
 /// All elements in order along a dimension, and where they were. Values and indices lie as the input does.
@@ -164,7 +178,7 @@ pub(crate) mod samples {
         dtypes: &[DType],
         inputs: fn(DType) -> Vec<Sample>,
         [size_zero, out_of_range]: [Sample; 2],
-        chosen: fn(&Inputs, &[Scalar]) -> usize,
+        chosen: impl Fn(&Inputs, &[Scalar]) -> usize + Send + Sync + 'static,
     ) -> &'a mut OperatorSamples {
         let reference = move |it: &Inputs| -> Result<Expected> {
             let (x, dim, keepdim): (_, i64, bool) =
@@ -181,6 +195,27 @@ pub(crate) mod samples {
             .of_function(operator, dtypes, inputs, reference)
             .refuses("size 0", size_zero)
             .refuses("range", out_of_range)
+    }
+
+    /// Samples of operators that give the element in the middle of all, and along a dimension, at the place that `chosen` says.
+    pub(crate) fn of_middle(
+        samples: &mut Samples,
+        (all, lines): (impl Operator, impl Operator),
+        chosen: fn(&[Scalar]) -> usize,
+    ) {
+        let reference = move |it: &Inputs| {
+            let x = it.tensor("self")?;
+            let value = |line: &[Scalar]| line.get(chosen(line)).copied().unwrap_or(Scalar::Float(f64::NAN));
+            Ok(x.reduced(None, false, x.dtype(), value).into())
+        };
+        samples
+            .of_function(all, REAL, unary_filled, reference)
+            .refuses("no elements", given(make::numbers(DType::I64, &[0], 0)));
+        let refused = [
+            given(make::numbers(DType::F32, &[0], 0)).and(0),
+            given(make::numbers(DType::F32, &[2], 0)).and(1),
+        ];
+        of_one(samples, lines, REAL, filled_lines, refused, move |_, line| chosen(line));
     }
 
     /// Of operators that ask for an order.

@@ -1,11 +1,13 @@
-//! What cumulative sums, products and extremes share: shape rules and samples.
+//! What cumulative sums, products and extremes share: shape rules, kernels, derivatives and samples.
 
 use opgrid_core::{DType, Result};
 
 use crate::kinds::total;
 use opgrid_array::error::argument;
-use opgrid_kernels::reduce;
+use opgrid_kernels::{reduce, scan};
 use opgrid_kinds::pointwise;
+use opgrid_tensor::layers::autograd::Recorder;
+use opgrid_tensor::ops::ScatterAdd;
 use opgrid_tensor::tensor::choose::unsupported;
 use opgrid_tensor::tensor::views::normalise_dim;
 use opgrid_tensor::tensor::{Tensor, TensorSpec};
@@ -49,6 +51,28 @@ pub(crate) fn with_indices(input: &Tensor, dim: i64) -> Result<(TensorSpec, Tens
     pointwise::check_ordered(&[input])?;
     let of = |dtype| TensorSpec::contiguous(spec.sizes(), dtype, spec.device());
     Ok((of(spec.dtype())?, of(DType::I64)?))
+}
+
+/// Fills outputs of the largest elements so far along a dimension, or the smallest, and where they are.
+pub(crate) fn fill_extremes(
+    input: &Tensor,
+    dim: i64,
+    smallest: bool,
+    values: &Tensor,
+    indices: &Tensor,
+) -> Result<()> {
+    let dim = dimension(input, dim)?;
+    scan::extremes(values.array()?, indices.array()?, input.array()?, dim, smallest)
+}
+
+/// States the derivative of the chosen elements: each element has the gradients of all places that it is chosen for.
+pub(crate) fn derivative_of_extremes(d: &Recorder<'_>, input: &Tensor, dim: i64) -> Result<()> {
+    let sizes = input.sizes().to_vec();
+    d.differentiable(1);
+    d.by(input, [d.result(1)], move |grad, [places]| {
+        let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
+        ScatterAdd.call(&zeros, dim, places, grad)
+    })
 }
 
 /// The dimension of a call.

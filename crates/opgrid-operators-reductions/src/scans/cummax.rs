@@ -10,8 +10,6 @@
 
 use crate::kinds::scans;
 use crate::prelude::*;
-use opgrid_kernels::scan;
-use opgrid_tensor::ops::ScatterAdd;
 
 pub use opgrid_tensor::ops::scans::cummax::*;
 
@@ -21,18 +19,8 @@ pub const CUMMAX: Family<Cummax> = Family::new(Cummax, &kind::SCAN, scans::with_
 pub(super) fn register(library: &mut Library) {
     library
         .family(&CUMMAX)
-        .cpu(|input, dim, values, indices| {
-            let dim = scans::dimension(input, dim)?;
-            scan::extremes(values.array()?, indices.array()?, input.array()?, dim, false)
-        })
-        .derivative(|d, (input, dim)| {
-            let sizes = input.sizes().to_vec();
-            d.differentiable(1);
-            d.by(input, [d.result(1)], move |grad, [places]| {
-                let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
-                ScatterAdd.call(&zeros, dim, places, grad)
-            })
-        });
+        .cpu(|input, dim, values, indices| scans::fill_extremes(input, dim, false, values, indices))
+        .derivative(|d, (input, dim)| scans::derivative_of_extremes(d, input, dim));
 }
 
 #[cfg(feature = "samples")]

@@ -13,7 +13,6 @@
 use crate::kinds::order;
 use crate::prelude::*;
 use opgrid_kernels::sorting::{self, Rank};
-use opgrid_kinds::derivatives::Kept;
 
 pub use opgrid_tensor::ops::sorting::nanmedian::*;
 
@@ -23,20 +22,13 @@ pub const NANMEDIAN: Family<Nanmedian> =
 
 /// Over a dimension.
 pub const NANMEDIAN_DIM: Family<NanmedianDim> =
-    Family::new(NanmedianDim, &kind::SORTING, |input, dim, keepdim| {
-        pointwise::check_real(input.spec()?.dtype())?;
-        order::one(input, dim, keepdim)
-    })
-    .same_dtype_out();
+    Family::new(NanmedianDim, &kind::SORTING, order::middle_of_lines).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library
         .family(&NANMEDIAN)
         .cpu(|input, out| sorting::of_all(out.array()?, input.array()?, Rank::NanMedian))
-        .derivative(|d, (input,)| {
-            let kept = Kept::of(input, None, false)?;
-            d.by(input, [input, d.result(0)], move |grad, [x, out]| extremum::spread(grad, x, out, &kept))
-        });
+        .derivative(|d, (input,)| order::derivative_of_middle(d, input));
     library
         .family(&NANMEDIAN_DIM)
         .cpu(|input, dim, _, values, indices| order::fill_one(input, dim, Rank::NanMedian, values, indices))
@@ -49,26 +41,7 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples
-            .of(Nanmedian, REAL, order::samples::unary_filled, |it| {
-                let x = it.tensor("self")?;
-                let value =
-                    |line: &[Scalar]| line.get(chosen(line)).copied().unwrap_or(Scalar::Float(f64::NAN));
-                Ok(x.reduced(None, false, x.dtype(), value).into())
-            })
-            .refuses("no elements", given(make::numbers(DType::I64, &[0], 0)));
-        let refused = [
-            given(make::numbers(DType::F32, &[0], 0)).and(0),
-            given(make::numbers(DType::F32, &[2], 0)).and(1),
-        ];
-        order::samples::of_one(
-            samples,
-            NanmedianDim,
-            REAL,
-            order::samples::filled_lines,
-            refused,
-            |_, line| chosen(line),
-        );
+        order::samples::of_middle(samples, (Nanmedian, NanmedianDim), chosen);
         samples.differs_as(
             Nanmedian,
             &[
