@@ -19,6 +19,7 @@
 //! - Source: torch.nn.functional.embedding_bag, PyTorch 2.15.
 
 use opgrid_core::DeviceType;
+use opgrid_core::operator::ArgsOf;
 
 use crate::prelude::*;
 use opgrid_array::error::out_of_range;
@@ -52,29 +53,11 @@ pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(EmbeddingBagTraining, &kind::INDEXING)
         .on_cpu_and_meta(made::<false>)
-        .derivative(
-        |d, (weight, indices, offsets, scale_grad_by_freq, mode, _, per_sample_weights, _, padding_idx)| {
-            derivative(
-                d,
-                [weight, indices, offsets],
-                per_sample_weights,
-                (mode, padding_idx, scale_grad_by_freq),
-            )
-        },
-    );
+        .derivative(derivative);
     library
         .define_with_forms(EmbeddingBagForwardOnly, &kind::INDEXING)
         .on_cpu_and_meta(made::<true>)
-        .derivative(
-        |d, (weight, indices, offsets, scale_grad_by_freq, mode, _, per_sample_weights, _, padding_idx)| {
-            derivative(
-                d,
-                [weight, indices, offsets],
-                per_sample_weights,
-                (mode, padding_idx, scale_grad_by_freq),
-            )
-        },
-    );
+        .derivative(derivative);
     library.implement(EmbeddingBagTrainingOut).on_cpu_and_meta(written::<false>);
     library.implement(EmbeddingBagForwardOnlyOut).on_cpu_and_meta(written::<true>);
     library.define(EmbeddingBag).kind(&kind::INDEXING).implicit(
@@ -300,12 +283,8 @@ impl Arguments<'_> {
 }
 
 /// The derivative: each index passes the gradient of its bag on to its row, or the largest elements do.
-fn derivative(
-    d: &Recorder<'_>,
-    [weight, indices, offsets]: [&Tensor; 3],
-    per_sample_weights: Option<&Tensor>,
-    (mode, padding_idx, scale_grad_by_freq): (i64, i64, bool),
-) -> Result<()> {
+fn derivative(d: &Recorder<'_>, args: ArgsOf<'_, EmbeddingBagTraining>) -> Result<()> {
+    let (weight, indices, offsets, scale_grad_by_freq, mode, _, per_sample_weights, _, padding_idx) = args;
     let sizes = weight.sizes().to_vec();
     if mode == 2 {
         let keep = [d.result(2), d.result(3)];

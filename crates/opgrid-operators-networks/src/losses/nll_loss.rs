@@ -16,6 +16,8 @@
 //!   class; another `reduction`.
 //! - Source: torch.nn.functional.nll_loss, PyTorch 2.15.
 
+use opgrid_core::operator::ArgsOf;
+
 use crate::prelude::*;
 use opgrid_tensor::layers::autograd::Recorder;
 use opgrid_tensor::ops::{
@@ -27,26 +29,16 @@ use opgrid_tensor::tensor::Dims;
 pub use opgrid_tensor::ops::losses::nll_loss::*;
 
 pub(super) fn register(library: &mut Library) {
-    library.define(NllLossForward).kind(&kind::LOSS).on_every_backend(forward).derivative(
-        |d, (input, target, weight, reduction, ignore_index)| {
-            derivative(d, input, target, weight, reduction, ignore_index)
-        },
-    );
+    library.define(NllLossForward).kind(&kind::LOSS).on_every_backend(forward).derivative(derivative);
     library.define(NllLossForwardOutput).kind(&kind::LOSS).on_every_backend(
         |input, target, weight, reduction, ignore_index, out, total| {
-            let (losses, weights) = forward(input, target, weight, reduction, ignore_index)?;
-            result::converted(&[(out, &losses), (total, &weights)])
+            write(&forward(input, target, weight, reduction, ignore_index)?, out, total)
         },
     );
-    library.define(NllLoss2dForward).kind(&kind::LOSS).on_every_backend(forward_2d).derivative(
-        |d, (input, target, weight, reduction, ignore_index)| {
-            derivative(d, input, target, weight, reduction, ignore_index)
-        },
-    );
+    library.define(NllLoss2dForward).kind(&kind::LOSS).on_every_backend(forward_2d).derivative(derivative);
     library.define(NllLoss2dForwardOutput).kind(&kind::LOSS).on_every_backend(
         |input, target, weight, reduction, ignore_index, out, total| {
-            let (losses, weights) = forward_2d(input, target, weight, reduction, ignore_index)?;
-            result::converted(&[(out, &losses), (total, &weights)])
+            write(&forward_2d(input, target, weight, reduction, ignore_index)?, out, total)
         },
     );
     library.define_with_forms(NllLoss, &kind::LOSS).implicit(
@@ -94,6 +86,10 @@ fn forward_2d(
         4 => of_classes(input, target, weight, reduction, ignore_index),
         dims => Err(argument(format!("argument `self` has {dims} dimensions, expected four dimensions"))),
     }
+}
+
+fn write((losses, weights): &(Tensor, Tensor), out: &Tensor, total: &Tensor) -> Result<()> {
+    result::converted(&[(out, losses), (total, weights)])
 }
 
 /// The losses and the sum of the weights, for any number of dimensions.
@@ -169,11 +165,7 @@ fn weights_of(weight: &Tensor, counts: &Tensor, classes: &Tensor) -> Result<Tens
 /// States the derivative: each chosen element has its weight, over the sum of the weights for a mean.
 fn derivative(
     d: &Recorder<'_>,
-    input: &Tensor,
-    target: &Tensor,
-    weight: Option<&Tensor>,
-    reduction: i64,
-    ignore_index: i64,
+    (input, target, weight, reduction, ignore_index): ArgsOf<'_, NllLossForward>,
 ) -> Result<()> {
     loss::check_constant(d, "weight", weight)?;
     let is_mean = loss::Reduction::numbered(reduction)? == loss::Reduction::Mean;

@@ -14,10 +14,13 @@
 //!   a divisor of 0.
 //! - Source: torch.nn.functional.avg_pool2d, PyTorch 2.15.
 
+use opgrid_core::operator::{self, ArgsOf, Operator};
+
 use crate::kinds::pooling::{self, Movement, Plan};
 use crate::prelude::*;
 use opgrid_kernels::pooling::{Divisor, average, average_backward};
 use opgrid_kinds::images::in_format_of;
+use opgrid_tensor::layers::autograd::Recorder;
 use opgrid_tensor::ops::{SqueezeDim, Unsqueeze};
 use opgrid_tensor::tensor::choose::unsupported;
 
@@ -61,53 +64,27 @@ pub(super) fn register(library: &mut Library) {
         .cpu(|x, kernel, stride, padding, ceil, with_padding, divisor, out| {
             cpu(x, moved(2, kernel, stride, padding, ceil), divisor_of(with_padding, divisor), out)
         })
-        .derivative(|d, (x, kernel, stride, padding, ceil, with_padding, divisor)| {
-            let [kernel, stride, padding] = [kernel, stride, padding].map(<[i64]>::to_vec);
-            d.by(x, [x], move |grad, [x]| {
-                AvgPool2dBackward.call(grad, x, &kernel, &stride, &padding, ceil, with_padding, divisor)
-            })
-        });
+        .derivative(|d, args| derivative(d, args, AvgPool2dBackward));
     library
         .family(&AVG_POOL3D)
         .cpu(|x, kernel, stride, padding, ceil, with_padding, divisor, out| {
             cpu(x, moved(3, kernel, stride, padding, ceil), divisor_of(with_padding, divisor), out)
         })
-        .derivative(|d, (x, kernel, stride, padding, ceil, with_padding, divisor)| {
-            let [kernel, stride, padding] = [kernel, stride, padding].map(<[i64]>::to_vec);
-            d.by(x, [x], move |grad, [x]| {
-                AvgPool3dBackward.call(grad, x, &kernel, &stride, &padding, ceil, with_padding, divisor)
-            })
-        });
+        .derivative(|d, args| derivative(d, args, AvgPool3dBackward));
     library
         .family(&AVG_POOL2D_BACKWARD)
         .cpu(|grad, x, kernel, stride, padding, ceil, with_padding, divisor, out| {
-            let plan = Plan::new(x.sizes(), moved(2, kernel, stride, padding, ceil))?;
-            let divisor = divisor_of(with_padding, divisor);
-            by_dtype(x.dtype(), &plan, divisor, [out, grad], true)
+            let movement = moved(2, kernel, stride, padding, ceil);
+            backward_cpu(grad, x, movement, divisor_of(with_padding, divisor), out)
         })
-        .derivative(|d, (grad, x, kernel, stride, padding, ceil, with_padding, divisor)| {
-            let sizes = x.sizes().to_vec();
-            let [kernel, stride, padding] = [kernel, stride, padding].map(<[i64]>::to_vec);
-            d.by(grad, [], move |grad, []| {
-                AvgPool2d.call(grad, &kernel, &stride, &padding, ceil, with_padding, divisor)
-            })?;
-            d.by(x, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
-        });
+        .derivative(|d, args| backward_derivative(d, args, AvgPool2d));
     library
         .family(&AVG_POOL3D_BACKWARD)
         .cpu(|grad, x, kernel, stride, padding, ceil, with_padding, divisor, out| {
-            let plan = Plan::new(x.sizes(), moved(3, kernel, stride, padding, ceil))?;
-            let divisor = divisor_of(with_padding, divisor);
-            by_dtype(x.dtype(), &plan, divisor, [out, grad], true)
+            let movement = moved(3, kernel, stride, padding, ceil);
+            backward_cpu(grad, x, movement, divisor_of(with_padding, divisor), out)
         })
-        .derivative(|d, (grad, x, kernel, stride, padding, ceil, with_padding, divisor)| {
-            let sizes = x.sizes().to_vec();
-            let [kernel, stride, padding] = [kernel, stride, padding].map(<[i64]>::to_vec);
-            d.by(grad, [], move |grad, []| {
-                AvgPool3d.call(grad, &kernel, &stride, &padding, ceil, with_padding, divisor)
-            })?;
-            d.by(x, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
-        });
+        .derivative(|d, args| backward_derivative(d, args, AvgPool3d));
 }
 
 fn moved<'a>(
@@ -167,6 +144,49 @@ fn backward_shape(
 fn cpu(input: &Tensor, movement: Movement<'_>, divisor: Divisor, out: &Tensor) -> Result<()> {
     let plan = Plan::new(input.sizes(), movement)?;
     by_dtype(input.dtype(), &plan, divisor, [out, input], false)
+}
+
+fn backward_cpu(
+    grad: &Tensor,
+    input: &Tensor,
+    movement: Movement<'_>,
+    divisor: Divisor,
+    out: &Tensor,
+) -> Result<()> {
+    let plan = Plan::new(input.sizes(), movement)?;
+    by_dtype(input.dtype(), &plan, divisor, [out, grad], true)
+}
+
+/// States the derivative of averages, which the operator `backward` computes.
+fn derivative<O>(
+    d: &Recorder<'_>,
+    (x, kernel, stride, padding, ceil, with_padding, divisor): ArgsOf<'_, AvgPool2d>,
+    backward: O,
+) -> Result<()>
+where
+    O: Operator<Signature = <AvgPool2dBackward as Operator>::Signature>,
+{
+    let [kernel, stride, padding] = [kernel, stride, padding].map(<[i64]>::to_vec);
+    d.by(x, [x], move |grad, [x]| {
+        operator::call(backward, (grad, x, &kernel, &stride, &padding, ceil, with_padding, divisor))
+    })
+}
+
+/// States the derivative of the gradient, which is the average of the operator `average`.
+fn backward_derivative<O>(
+    d: &Recorder<'_>,
+    (grad, x, kernel, stride, padding, ceil, with_padding, divisor): ArgsOf<'_, AvgPool2dBackward>,
+    average: O,
+) -> Result<()>
+where
+    O: Operator<Signature = <AvgPool2d as Operator>::Signature>,
+{
+    let sizes = x.sizes().to_vec();
+    let [kernel, stride, padding] = [kernel, stride, padding].map(<[i64]>::to_vec);
+    d.by(grad, [], move |grad, []| {
+        operator::call(average, (grad, &kernel, &stride, &padding, ceil, with_padding, divisor))
+    })?;
+    d.by(x, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
 }
 
 fn by_dtype(
