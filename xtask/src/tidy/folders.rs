@@ -480,7 +480,7 @@ mod tests {
             "//! A.\nuse crate::keys::set::DispatchKeySet;\nuse crate::registration::library::Library;\n";
         let others = [("keys/set.rs", ""), ("registration/library.rs", "")];
         let with = |path| [(path, text), others[0], others[1]];
-        check("opgrid-core", &with("calling/call.rs"), &[("calling/call.rs", 3)]);
+        check("opgrid-core", &with("calling/call/mod.rs"), &[("calling/call/mod.rs", 3)]);
         check("opgrid-core", &with("inspection/dump.rs"), &[]);
         check("opgrid-core", &with("error.rs"), &[("error.rs", 2), ("error.rs", 3)]);
     }
@@ -517,8 +517,8 @@ mod tests {
         let root = ("lib.rs", "mod keys;\npub use values::Value;\npub fn a() {}");
         check(
             "opgrid-core",
-            &[root, ("values.rs", ""), ("calling/call.rs", "use crate::Value;")],
-            &[("calling/call.rs", 1)],
+            &[root, ("values.rs", ""), ("calling/call/mod.rs", "use crate::Value;")],
+            &[("calling/call/mod.rs", 1)],
         );
     }
 

@@ -1,7 +1,9 @@
-//! What every file looks like: a header, a bounded size, nothing unfinished, no path of a machine.
+//! What every file looks like and where it lies: a header, a bounded size, nothing unfinished, no path of a machine, modules in
+//! their folders.
 
 use super::{RustFile, TextFile, Violation};
 use crate::rust_source::{has_word, words};
+use std::collections::HashSet;
 
 /// The most lines that a file has, without comments and tests.
 const MOST_LINES: usize = 800;
@@ -36,6 +38,27 @@ pub(super) fn size(file: &RustFile) -> Vec<Violation> {
          split the file or enter it with a reason in LONGER_FILES of tidy"
     );
     vec![file.violation(MOST_LINES + 1, "size", what)]
+}
+
+/// A module with modules of its own is the `mod.rs` of their folder, so that it lies with them.
+pub(super) fn modules_are_in_their_folders(files: &[TextFile]) -> Vec<Violation> {
+    let modules = || files.iter().filter_map(|file| file.path.strip_suffix(".rs"));
+    let folders: HashSet<&str> =
+        modules().flat_map(|path| path.match_indices('/').map(|(end, _)| &path[..end])).collect();
+    let beside = modules().filter(|path| folders.contains(path) && !is_test_program(path));
+    let violation = |path: &str| Violation {
+        file: format!("{path}.rs"),
+        line: 1,
+        rule: "module-files",
+        what: format!("the module has a folder beside it, move it to `{path}/mod.rs`"),
+    };
+    beside.map(violation).collect()
+}
+
+/// Whether this is `tests/<program>`, a crate of its own, which may read what lies in a folder of that name.
+fn is_test_program(path: &str) -> bool {
+    path.rsplit_once("/tests/")
+        .is_some_and(|(package, program)| !package.contains("/src") && !program.contains('/'))
 }
 
 /// Nothing is unfinished, switched off or left over from looking for a mistake.
@@ -125,6 +148,33 @@ mod tests {
     #[test]
     fn every_exception_to_the_size_has_a_reason() {
         assert!(LONGER_FILES.iter().all(|(path, reason)| path.ends_with(".rs") && reason.len() > 20));
+    }
+
+    #[test]
+    fn a_module_beside_its_folder_is_found() {
+        let paths = [
+            "crates/a/src/lib.rs",
+            "crates/a/src/keys/mod.rs",
+            "crates/a/src/keys/set.rs",
+            "crates/a/src/calls.rs",
+            "crates/a/src/calls/deep/inner.rs",
+            "crates/a/src/read/tests.rs",
+            "crates/a/src/read/tests/cases.rs",
+            "crates/a/src/page.rs",
+            "crates/a/src/page/page.css",
+            "crates/a/tests/refused.rs",
+            "crates/a/tests/refused/case.rs",
+            "crates/a/tests/all/main.rs",
+            "crates/a/tests/all/numbers.rs",
+            "crates/a/tests/all/numbers/floats.rs",
+        ];
+        let files = paths.map(|path| TextFile { path: path.into(), text: String::new() });
+        let found: Vec<String> =
+            modules_are_in_their_folders(&files).into_iter().map(|violation| violation.file).collect();
+        assert_eq!(
+            found,
+            ["crates/a/src/calls.rs", "crates/a/src/read/tests.rs", "crates/a/tests/all/numbers.rs"]
+        );
     }
 
     #[test]

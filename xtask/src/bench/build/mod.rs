@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn every_figure_is_defined_and_measured() {
-        let suite = Suite::parse(include_str!("../../../bench/build.json")).unwrap();
+        let suite = Suite::parse(include_str!("../../../../bench/build.json")).unwrap();
         let defined: BTreeSet<String> = suite.figures.into_iter().map(|figure| figure.name).collect();
         let mut timed = vec!["cold_demo".to_owned(), "cold_test".to_owned()];
         timed.extend(STEPS.iter().flat_map(|Step { name, .. }| [name.to_string(), format!("{name}_{MORE}")]));

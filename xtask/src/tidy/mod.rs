@@ -158,6 +158,7 @@ fn violations(files: &[TextFile]) -> Vec<Violation> {
     violations.extend(test_modules::are_declared(files));
     violations.extend(unit_tests::are_compiled(files));
     violations.extend(folders::import_downwards(files));
+    violations.extend(form::modules_are_in_their_folders(files));
     for file in files {
         violations.extend(form::machine_paths(file));
         if file.path.ends_with(".rs") {
