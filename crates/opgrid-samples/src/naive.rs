@@ -333,6 +333,21 @@ impl Plain {
     }
 }
 
+/// The positions of elements other than zero, in row-major order.
+pub fn places_other_than_zero(x: &Plain) -> Vec<Vec<i64>> {
+    positions(x.sizes()).filter(|position| x.at(position).to_bool()).collect()
+}
+
+/// The indices of elements other than zero: a list for each dimension, as `nonzero_numpy` gives them.
+pub fn columns_of_places(x: &Plain) -> Result<Expected> {
+    let there = places_other_than_zero(x);
+    let column = |dim: usize| {
+        let column: Vec<i64> = there.iter().map(|place| place.get(dim).copied().unwrap_or(0)).collect();
+        Plain::of(DType::I64, &[column.len() as i64], &column).into()
+    };
+    Ok(Expected::Several((0..x.sizes().len().max(1)).map(column).collect()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -386,19 +401,4 @@ mod tests {
         }
         Ok(())
     }
-}
-
-/// The positions of elements other than zero, in row-major order.
-pub fn places_other_than_zero(x: &Plain) -> Vec<Vec<i64>> {
-    positions(x.sizes()).filter(|position| x.at(position).to_bool()).collect()
-}
-
-/// The indices of elements other than zero: a list for each dimension, as `nonzero_numpy` gives them.
-pub fn columns_of_places(x: &Plain) -> Result<Expected> {
-    let there = places_other_than_zero(x);
-    let column = |dim: usize| {
-        let column: Vec<i64> = there.iter().map(|place| place.get(dim).copied().unwrap_or(0)).collect();
-        Plain::of(DType::I64, &[column.len() as i64], &column).into()
-    };
-    Ok(Expected::Several((0..x.sizes().len().max(1)).map(column).collect()))
 }

@@ -125,6 +125,7 @@ impl<'a> Indices<'a> {
     }
 
     /// How many there are.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(self) -> usize {
         self.indices.len()
     }
