@@ -116,15 +116,8 @@ impl Found {
     /// Builds the libraries as for tests, and counts their code.
     fn add_code(&mut self, workspace: &Workspace) -> Result<(), Failure> {
         let mut build = workspace.cargo();
-        // With these, features are those of `cargo test --workspace`, whose libraries are taken over then.
-        build.args([
-            "test",
-            "--workspace",
-            "--lib",
-            "--no-run",
-            "--message-format",
-            "json-render-diagnostics",
-        ]);
+        // What `cargo xtask test` has built by now: with another selection features would be others, and all compiled anew.
+        build.args(["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
         let messages = output(build.env(INCREMENTAL, "0"))?;
         self.made_by = Some(Maker::current()?);
         for (name, file) in messages.lines().filter_map(library) {
