@@ -56,7 +56,7 @@ pub use opgrid_array::loops::{
 };
 pub use opgrid_array::random;
 
-/// The instructions in use, for people: the level of [`isa`], and AMX where [`products::uses_amx`].
+/// The instructions in use, for people: the level of [`isa()`], and AMX where [`products::uses_amx`].
 ///
 /// # Examples
 ///

@@ -31,7 +31,7 @@ pub fn over(out: &impl Destination, input: &impl Operand, dims: &[i64], dtype: D
 ///
 /// # Errors
 ///
-/// As [`lines::map`]; a dtype without fractions.
+/// As `lines::map`; a dtype without fractions.
 pub fn scan(out: &Array, input: &Array, dim: usize) -> Result<()> {
     with_dtype!(input.dtype(), T: Inexact => {
         lines::map(out, input, dim, || (), |(): &mut (), x: &[T], y: &mut [T]| {

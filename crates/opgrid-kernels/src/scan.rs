@@ -15,7 +15,7 @@ use opgrid_array::{Array, Element, Math};
 ///
 /// # Errors
 ///
-/// As [`lines::map`]; a dtype without sums.
+/// As `lines::map`; a dtype without sums.
 pub fn sums(out: &Array, input: &Array, dim: usize, dtype: DType) -> Result<()> {
     with_dtype!(dtype, T: Number => {
         scan::<T>(out, input, dim, <Math<T> as Summed>::Wide::default(), Math::<T>::add)
@@ -171,7 +171,7 @@ fn join_block<T: Element<Math: Summed>>(
 ///
 /// # Errors
 ///
-/// As [`lines::map`]; a dtype without an order.
+/// As `lines::map`; a dtype without an order.
 pub fn extremes(values: &Array, indices: &Array, input: &Array, dim: usize, is_smallest: bool) -> Result<()> {
     with_dtype!(input.dtype(), T: Ordered => {
         let line = |(): &mut (), x: &[T], values: &mut [T], indices: &mut [i64]| {

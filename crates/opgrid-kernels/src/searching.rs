@@ -39,7 +39,7 @@ fn copied(input: &Array, dtype: DType) -> Result<Array> {
 ///
 /// # Errors
 ///
-/// As [`lines::map`]; a dtype without an order.
+/// As `lines::map`; a dtype without an order.
 pub fn places(out: &Array, sequence: &Array, values: &Array, dtype: DType, right: bool) -> Result<()> {
     let last = values.sizes().len().saturating_sub(1);
     with_dtype!(dtype, T: Real => {
@@ -78,7 +78,7 @@ pub fn places(out: &Array, sequence: &Array, values: &Array, dtype: DType, right
 ///
 /// # Errors
 ///
-/// An index out of range; as [`lines::map`].
+/// An index out of range; as `lines::map`.
 pub fn reordered(sequence: &Array, sorter: &Array, dtype: DType) -> Result<Array> {
     let last = sequence.sizes().len().saturating_sub(1);
     let length = sequence.sizes().get(last).copied().unwrap_or(1);
@@ -106,7 +106,7 @@ pub fn reordered(sequence: &Array, sorter: &Array, dtype: DType) -> Result<Array
 ///
 /// # Errors
 ///
-/// As [`lines::map`]; a dtype without an order.
+/// As `lines::map`; a dtype without an order.
 pub fn is_in(out: &Array, input: &Array, set: &Array, dtype: DType, invert: bool) -> Result<()> {
     let last = input.sizes().len().saturating_sub(1);
     with_dtype!(dtype, T: Sortable => {

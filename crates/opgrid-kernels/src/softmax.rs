@@ -25,7 +25,7 @@ impl<M: Inexact + Bounded + Summed> Weighed for M {}
 ///
 /// # Errors
 ///
-/// As [`lines::map`]; a dtype that is no floating-point one.
+/// As `lines::map`; a dtype that is no floating-point one.
 pub fn softmax(out: &Array, input: &Array, dim: usize, is_log: bool) -> Result<()> {
     with_dtype!(input.dtype(), T: Float => {
         let line = move |weights: &mut Vec<Math<T>>, x: &[T], y: &mut [T]| Weigh { x, y, weights, is_log }.vectorised();
@@ -37,7 +37,7 @@ pub fn softmax(out: &Array, input: &Array, dim: usize, is_log: bool) -> Result<(
 ///
 /// # Errors
 ///
-/// As [`lines::map`]; a dtype that is no floating-point one.
+/// As `lines::map`; a dtype that is no floating-point one.
 pub fn backward(out: &Array, grad: &Array, output: &Array, dim: usize, is_log: bool) -> Result<()> {
     with_dtype!(grad.dtype(), T: Float => {
         let line = move |grad: &[T], output: &[T], x: &mut [T]| Backward { grad, output, x, is_log }.vectorised();

@@ -373,7 +373,7 @@ pub fn check_length(length: i64) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`lines::map`]; a dtype without an order.
+/// As `lines::map`; a dtype without an order.
 pub fn sort(values: &Array, indices: &Array, input: &Array, dim: usize, descending: bool) -> Result<()> {
     with_dtype!(input.dtype(), T: Sortable => {
         let line = |scratch: &mut Scratch<<T as Sortable>::Pair>, x: &[T], values: &mut [T], indices: &mut [i64]| {

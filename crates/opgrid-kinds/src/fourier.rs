@@ -114,7 +114,7 @@ pub(crate) fn promoted(dtype: DType) -> Result<DType> {
 ///
 /// # Errors
 ///
-/// Complex numbers; as [`promoted`].
+/// Complex numbers; as `promoted`.
 pub fn as_real(name: &str, input: &Tensor) -> Result<Tensor> {
     let dtype = promoted(input.spec()?.dtype())?;
     if dtype.is_complex() {
@@ -129,7 +129,7 @@ pub fn as_real(name: &str, input: &Tensor) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// As [`promoted`].
+/// As `promoted`.
 pub fn as_complex(input: &Tensor) -> Result<Tensor> {
     let dtype = promoted(input.spec()?.dtype())?;
     converted(input, if dtype.is_complex() { dtype } else { complex_of(dtype) })

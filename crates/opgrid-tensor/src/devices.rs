@@ -34,7 +34,7 @@ impl Tensor {
     /// Notes that work on `stream` uses this tensor's memory which the backend does not know of, such as work that a
     /// program has queued there itself: when the memory is dropped, its bytes are nobody else's until all that was queued
     /// there has ended. Memory of the CPU needs no note: who queues work on it holds a guard
-    /// ([`Storage::read_owned`]).
+    /// ([`Storage::read_owned`](crate::Storage::read_owned)).
     ///
     /// # Errors
     ///

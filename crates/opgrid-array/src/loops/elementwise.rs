@@ -35,7 +35,7 @@
 //! - Without branches: `if` chooses between two numbers, which become one instruction. `exp`, `ln`, `sin` and `powf` of the
 //!   standard library are calls, one for each element; those of [`math`](super::math) are vector code.
 //! - What is longer than some lines is a type, because the compiler inlines short closures only: see
-//!   [`Function`] and [`unary_by`]. Reductions are types as well: see [`reduce::Reduction`](super::reduce::Reduction).
+//!   [`Function`] and [`unary_by`]. Reductions are types as well: see [`iter::reduction::Reduction`].
 
 use opgrid_core::{DType, Result, Scalar};
 

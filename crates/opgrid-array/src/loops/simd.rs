@@ -55,7 +55,7 @@ pub trait VectorLoop: Sized {
 
     /// # Safety
     ///
-    /// [`has_v4`] says yes.
+    /// `has_v4` says yes.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(
         enable = "avx,avx2,avx512bw,avx512cd,avx512dq,avx512f,avx512vl,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt"
@@ -66,7 +66,7 @@ pub trait VectorLoop: Sized {
 
     /// # Safety
     ///
-    /// [`has_v3`] says yes.
+    /// `has_v3` says yes.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]
     unsafe fn run_v3(self) -> Self::Output {

@@ -1,7 +1,7 @@
 //! Takes averages away from elements and divides by deviations: over rows, groups of channels and channels.
 //!
 //! Averages come first and squares of distances from them second, so that nothing cancels. Both are summed in the precision
-//! that kernels compute in, and joined in double precision every [`BLOCK`] terms. Sums are joined in an order that does not
+//! that kernels compute in, and joined in double precision every `BLOCK` terms. Sums are joined in an order that does not
 //! depend on the number of threads.
 
 mod rows;

@@ -151,7 +151,7 @@ pub unsafe trait Folding {
     ///
     /// # Safety
     ///
-    /// `way` was made by [`fold`] for this reduction, and what that asks for holds.
+    /// `way` was made by `fold` for this reduction, and what that asks for holds.
     unsafe fn run(&self, way: &Way);
 }
 

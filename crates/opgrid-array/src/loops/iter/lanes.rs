@@ -57,7 +57,7 @@ pub(in crate::loops) fn join_lanes<S: Copy, const N: usize>(lanes: &[S; N], join
     lanes[0]
 }
 
-/// [`join_lanes`] in the vectors that the lanes are in, down to four of them.
+/// `join_lanes` in the vectors that the lanes are in, down to four of them.
 ///
 /// Those go by way of memory, for the same reason; that costs less than a call, and the compiler takes whole vectors there.
 #[inline(always)]

@@ -136,7 +136,7 @@ unsafe fn run<const N: usize>(
 pub enum Way {
     /// All are arrays, and none lies in the output's storage.
     Apart,
-    /// Some input is a number, or lies in the output's storage; there are not more than [`FEW`] elements.
+    /// Some input is a number, or lies in the output's storage; there are not more than `FEW` elements.
     Few,
     /// Other operands, or more elements.
     Any,

@@ -84,7 +84,7 @@ impl<'a, T: Element> Parts<'a, T> {
 ///
 /// # Errors
 ///
-/// As [`Parts::new`].
+/// As `Parts::new`.
 pub fn produce<T: Element>(
     out: Output<'_, T>,
     size: usize,
@@ -99,7 +99,7 @@ pub fn produce<T: Element>(
 ///
 /// # Errors
 ///
-/// As [`Parts::new`]; other numbers of parts.
+/// As `Parts::new`; other numbers of parts.
 pub fn produce_two<A: Element, B: Element>(
     (first, second): (Output<'_, A>, Output<'_, B>),
     size: usize,
@@ -120,7 +120,7 @@ pub fn produce_two<A: Element, B: Element>(
 ///
 /// # Errors
 ///
-/// As [`Parts::new`].
+/// As `Parts::new`.
 pub fn produce_with<A: Element, B: Element, S>(
     (first, second): (Output<'_, A>, Option<Output<'_, B>>),
     sizes: [usize; 2],

@@ -127,6 +127,20 @@ pub struct Target<'a> {
 impl<'a> Target<'a> {
     /// An output whose storage is being written. Memory that was never written is cleared, unless all of it will be
     /// written and, as `overlap` says, nothing of it is read.
+    ///
+    /// It has the guard to itself, so that no two outputs of one storage are there at a time:
+    ///
+    /// ```compile_fail,E0499
+    /// use opgrid_array::Array;
+    /// use opgrid_array::loops::access::Distinct;
+    /// use opgrid_array::loops::iter::{Target, walk::Overlap};
+    ///
+    /// let x = Array::from_slice(&[1.0f32], &[1]).unwrap();
+    /// let mut guard = x.storage().write().unwrap();
+    /// let one = Target::new(&mut guard, Distinct::new(&x).unwrap(), Overlap::Apart);
+    /// let other = Target::new(&mut guard, Distinct::new(&x).unwrap(), Overlap::Apart);
+    /// drop(one);
+    /// ```
     #[inline(always)]
     pub fn new(guard: &'a mut WriteGuard<'_>, out: Distinct<'a>, overlap: Overlap) -> Self {
         Self::shared(guard, out, overlap)

@@ -145,7 +145,7 @@ pub(super) unsafe fn scatter(to: *mut u8, stride: usize, from: *const u8, n: usi
 ///
 /// # Safety
 ///
-/// As [`gather`].
+/// As `gather`.
 pub unsafe fn transpose(
     to: *mut u8,
     from: *const u8,
