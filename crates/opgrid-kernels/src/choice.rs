@@ -123,7 +123,7 @@ pub fn chosen(out: &Array, input: &Array, dim: i64, indices: &Array) -> Result<(
 ///
 /// As [`reduce::fold`].
 pub fn any(out: &impl Destination, input: &impl Operand, dims: &[i64]) -> Result<()> {
-    reduce::fold(out, input, dims, &Truth { all: false })
+    reduce::fold(out, input, dims, &Truth::<false>)
 }
 
 /// Whether every element over `dims` (all if empty) is other than zero.
@@ -132,7 +132,7 @@ pub fn any(out: &impl Destination, input: &impl Operand, dims: &[i64]) -> Result
 ///
 /// As [`reduce::fold`].
 pub fn all(out: &impl Destination, input: &impl Operand, dims: &[i64]) -> Result<()> {
-    reduce::fold(out, input, dims, &Truth { all: true })
+    reduce::fold(out, input, dims, &Truth::<true>)
 }
 
 /// The end of the order at which an extreme is looked for.
@@ -350,18 +350,17 @@ impl<T: Element<Math: Bounded>, E: End<Math<T>>> Reduction for IndexOf<E, T> {
     }
 }
 
-struct Truth {
-    all: bool,
-}
+/// Whether some element is true, or `ALL` are. A constant, so that the loop has one operation and becomes vector code in whichever crate.
+struct Truth<const ALL: bool>;
 
-impl Reduction for Truth {
+impl<const ALL: bool> Reduction for Truth<ALL> {
     type In = Bool;
     type Out = Bool;
     type State = bool;
 
     #[inline(always)]
     fn start(&self) -> bool {
-        self.all
+        ALL
     }
 
     #[inline(always)]
@@ -371,7 +370,7 @@ impl Reduction for Truth {
 
     #[inline(always)]
     fn join(&self, one: bool, other: bool) -> bool {
-        if self.all { one & other } else { one | other }
+        if ALL { one & other } else { one | other }
     }
 
     #[inline(always)]

@@ -321,11 +321,13 @@ impl Storage {
     }
 
     /// The number of bytes.
+    #[inline]
     pub fn bytes(&self) -> usize {
         self.shared().bytes
     }
 
     /// Whether there is memory behind it.
+    #[inline]
     pub fn has_data(&self) -> bool {
         self.shared().start.is_some() || self.device_memory().is_some()
     }
@@ -374,11 +376,13 @@ impl Storage {
     }
 
     /// What no other storage has as long as this one lives.
+    #[inline]
     pub fn identity(&self) -> usize {
         self.original().head.addr().get()
     }
 
     /// Whether both are the same memory.
+    #[inline]
     pub fn is_same(&self, other: &Self) -> bool {
         self.head == other.head || self.original().head == other.original().head
     }
@@ -635,11 +639,13 @@ impl ReadGuard<'_> {
     }
 
     /// The first byte, for reads up to the storage's size while the guard lives.
+    #[inline]
     pub(crate) fn start(&self) -> NonNull<u8> {
         self.start
     }
 
     /// The storage that is read.
+    #[inline]
     pub fn storage(&self) -> &Storage {
         self.storage
     }
@@ -687,6 +693,7 @@ impl WriteGuard<'_> {
     }
 
     /// Whether every byte has had a value.
+    #[inline]
     pub(crate) fn is_written(&self) -> bool {
         self.storage.original().shared().written.load(Ordering::Relaxed)
     }
@@ -702,11 +709,13 @@ impl WriteGuard<'_> {
 
     /// The first byte. Access up to the storage's size is allowed while the guard lives; reads only of bytes that
     /// have been written.
+    #[inline]
     pub(crate) fn start(&self) -> NonNull<u8> {
         self.start
     }
 
     /// The storage that is written.
+    #[inline]
     pub fn storage(&self) -> &Storage {
         self.storage
     }

@@ -338,9 +338,10 @@ impl Tensor {
     pub fn allocate_like(spec: &TensorSpec) -> Result<Self> {
         let storage = new_storage(spec)?;
         let keys = keys_of(spec.dtype(), spec.device())?;
-        // SAFETY: the storage was allocated for the spec above.
-        let array = || unsafe { Array::allocated(spec.clone(), storage) };
-        Ok(Self(AnyTensor::with(keys, || Record::new(Content::Array(array())))))
+        Ok(Self(AnyTensor::with(keys, || {
+            // SAFETY: the storage was allocated for the spec above.
+            Record::new(Content::Array(unsafe { Array::allocated(spec.clone(), storage) }))
+        })))
     }
 
     /// As [`allocate`](Self::allocate), row-major. Sizes and strides of a small CPU tensor are written where they stay, as
