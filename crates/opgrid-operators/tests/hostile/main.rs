@@ -11,6 +11,7 @@ mod geometry;
 mod graphs;
 mod guards;
 mod in_place;
+mod loops;
 mod neighbours;
 mod numbers;
 mod outputs;
