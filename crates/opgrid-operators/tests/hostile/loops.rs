@@ -112,7 +112,7 @@ fn outputs_are_of_their_dtype_and_parts_fill_them() {
     let elsewhere = floats(&[6]);
     let mut guard = elsewhere.storage().write().unwrap();
     let foreign = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        drop(Target::new(&mut guard, Distinct::new(&x).unwrap(), Overlap::Apart));
+        let _target = Target::new(&mut guard, Distinct::new(&x).unwrap(), Overlap::Apart);
     }));
     assert!(foreign.is_err(), "a guard is one of its own storage");
 }
@@ -133,6 +133,7 @@ fn what_is_lent_together_does_not_overlap() {
 fn indices_that_nobody_checked_are_refused() {
     assert!(Indices::below(3, &[0, 1, 3]).is_none());
     assert!(Indices::below(3, &[-1]).is_none() && Indices::below(0, &[0]).is_none());
+    assert!(Indices::below(usize::MAX, &[i64::MIN]).is_none(), "a negative index is below no bound");
     let x = floats(&[6]);
     for wild in [6, -1, i64::MAX, i64::MIN] {
         let read = || {

@@ -118,14 +118,15 @@ pub struct Indices<'a> {
 impl<'a> Indices<'a> {
     /// Indices below `bound`; `None` if one of them is not.
     pub fn below(bound: usize, indices: &'a [i64]) -> Option<Self> {
-        let end = bound as u64;
+        // As unsigned numbers negative ones are above every bound of signed ones.
+        let end = bound.min(i64::MAX as usize) as u64;
         let all_fit =
             vectorised(move || indices.iter().fold(true, |fit, index| fit & ((*index as u64) < end)));
         all_fit.then_some(Self { indices, bound })
     }
 
     /// How many there are.
-    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[allow(clippy::len_without_is_empty, reason = "callers compare lengths")]
     pub fn len(self) -> usize {
         self.indices.len()
     }
