@@ -1,12 +1,16 @@
 //! Holds the process's locks while it forks, so that the child finds none of them taken and nothing half-changed.
 //!
 //! The child of a fork has one thread: the one that forked. A lock that another thread held at that moment stays taken
-//! for ever, and what it guards is in the middle of a change. So before a fork the forking thread takes every lock that
-//! was named by [`at_fork`], waits for those who have them, and releases them afterwards in both processes. The child then
+//! for ever, and what it guards is in the middle of a change. So before a fork the forking thread takes the locks of every
+//! [`Locks`] that is in use, waits for those who have them, and releases them afterwards in both processes. The child then
 //! forgets the threads that it does not have ([`AtFork::in_child`]).
 //!
 //! Locks are taken in the [`Order`] in which code takes them that holds several. No code of users runs while one of them
 //! is held, so that a fork waits for short work only.
+//!
+//! The standard library has locks that cannot be taken from outside. A thread that it started takes one as it starts and as it
+//! ends, so that a fork at that moment leaves a child that can start no such threads. The same holds for a `OnceLock` that
+//! another thread is filling.
 //!
 //! `posix_spawn` and `vfork` do not share memory with a process that goes on, and do none of this.
 #![allow(unsafe_code)]
@@ -14,7 +18,10 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
-use std::sync::{Arc, Mutex, Once, PoisonError, RwLock};
+#[cfg(target_os = "linux")]
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::sync::lock;
 
@@ -102,34 +109,87 @@ impl Drop for Held {
     }
 }
 
-type Parts = Vec<(Order, &'static dyn AtFork)>;
+/// One that only has locks, which this function takes.
+pub struct Holding(pub fn(&mut Held));
+
+impl AtFork for Holding {
+    fn hold(&self, held: &mut Held) {
+        (self.0)(held);
+    }
+}
+
+type Part = (Order, &'static dyn AtFork);
+
+/// The locks of one crate, held while the process forks from [`prepare`](Self::prepare) on.
+pub struct Locks {
+    parts: &'static [Part],
+    is_known: AtomicBool,
+}
+
+impl Locks {
+    /// Names the locks; those of one order are taken from first to last.
+    pub const fn new(parts: &'static [Part]) -> Self {
+        Self { parts, is_known: AtomicBool::new(false) }
+    }
+
+    /// Has the locks held at forks from here on. Called before the first of them is taken, by a thread that holds none.
+    #[inline]
+    pub fn prepare(&'static self) {
+        if !self.is_known.load(Ordering::Acquire) {
+            self.make_known();
+        }
+    }
+
+    #[cold]
+    fn make_known(&'static self) {
+        // First, so that no fork comes between the changes below.
+        register_handlers();
+        let mut parts = lock(&PARTS);
+        if self.is_known.load(Ordering::Acquire) {
+            return;
+        }
+        for part in self.parts {
+            let place = parts.partition_point(|(known, _)| *known <= part.0);
+            parts.insert(place, *part);
+        }
+        self.is_known.store(true, Ordering::Release);
+    }
+}
 
 /// In the order in which they take their locks.
-static PARTS: Mutex<Parts> = Mutex::new(Vec::new());
+static PARTS: Mutex<Vec<Part>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// What this thread holds while it forks. Never dropped, so that destructors of thread-locals may fork; it is empty
-    /// otherwise.
+    /// What this thread holds while it forks, one for each time that the handlers are registered. Never dropped, so that
+    /// destructors of thread-locals may fork; it is empty otherwise.
     static HELD: ManuallyDrop<RefCell<Vec<Held>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
-/// Has the locks of `part` held while the process forks, from here on. Whoever calls this does so once, before the locks
-/// are first taken, and holds none of them.
-pub fn at_fork(order: Order, part: &'static dyn AtFork) {
-    static HANDLERS: Once = Once::new();
-    let mut parts = lock(&PARTS);
-    let place = parts.partition_point(|(known, _)| *known <= order);
-    parts.insert(place, (order, part));
-    drop(parts);
-    // Where there is no memory for handlers, forks are as they are without them.
-    HANDLERS.call_once(register_handlers);
-}
-
+/// Registers the handlers of forks. A `Once` would do if no fork could come meanwhile: its child would wait for ever for a
+/// thread that it does not have. Here it registers them itself, perhaps for a second time, which does nothing.
 #[cfg(target_os = "linux")]
 fn register_handlers() {
+    /// The process that registers them, or one of these.
+    static STATE: AtomicU32 = AtomicU32::new(NOBODY);
+    const NOBODY: u32 = 0;
+    const DONE: u32 = u32::MAX;
+    let own = std::process::id();
+    loop {
+        match STATE.load(Ordering::Acquire) {
+            DONE => return,
+            state if state == own => std::thread::yield_now(),
+            state => {
+                if STATE.compare_exchange(state, own, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                    break;
+                }
+            }
+        }
+    }
+    // Where there is no memory for handlers, forks are as they are without them.
     // SAFETY: the three are functions of this program that unwind nowhere. They stay as long as the process: a library that
     // brings a dispatcher is not unloaded, because its threads have destructors in it.
     unsafe { libc::pthread_atfork(Some(before), Some(after_in_parent), Some(after_in_child)) };
+    STATE.store(DONE, Ordering::Release);
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -138,20 +198,23 @@ fn register_handlers() {}
 #[cfg(target_os = "linux")]
 extern "C" fn before() {
     let mut held = Held::default();
-    let parts = lock(&PARTS);
-    let list: Parts = parts.clone();
-    held.keep(parts);
-    for (_, part) in list {
-        part.hold(&mut held);
+    if HELD.with(|all| all.borrow().is_empty()) {
+        let parts = lock(&PARTS);
+        let list = parts.clone();
+        held.keep(parts);
+        for (_, part) in list {
+            part.hold(&mut held);
+        }
     }
     HELD.with(|all| all.borrow_mut().push(held));
 }
 
-/// Releases what [`before`] took.
+/// Releases what [`before`] took; whether nothing is held any longer.
 #[cfg(target_os = "linux")]
-fn release() {
-    let mut all = HELD.with(|all| std::mem::take(&mut *all.borrow_mut()));
-    drop(all.pop());
+fn release() -> bool {
+    let last = HELD.with(|all| all.borrow_mut().pop());
+    drop(last);
+    HELD.with(|all| all.borrow().is_empty())
 }
 
 #[cfg(target_os = "linux")]
@@ -161,7 +224,9 @@ extern "C" fn after_in_parent() {
 
 #[cfg(target_os = "linux")]
 extern "C" fn after_in_child() {
-    release();
+    if !release() {
+        return;
+    }
     let parts = lock(&PARTS).clone();
     for (_, part) in parts {
         part.in_child();

@@ -57,7 +57,7 @@ impl Load for Dispatcher {
 ///
 /// As [`Load::load`].
 pub fn load(dispatcher: &Dispatcher, path: &Path) -> Result<Plugin> {
-    crate::forking::prepare();
+    crate::forking::LOCKS.prepare();
     let path = search::find(path)?;
     open(dispatcher, &path).map_err(|error| error.within(path.display()))
 }

@@ -51,7 +51,7 @@ pub(crate) struct DispatcherState {
 impl DispatcherState {
     /// A dispatcher without operators, whose calls step over the given columns.
     pub(crate) fn new(foreign: bool, rules: Rules, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
-        forking::prepare();
+        forking::LOCKS.prepare();
         crate::calling::observe::trace_if_asked();
         let state = Arc::new_cyclic(|me: &Weak<Self>| {
             let registry = Registry::new(foreign, me.clone(), rules, stepped_over);

@@ -1,9 +1,9 @@
 //! The locks of the dispatcher, in the order in which they are held while the process forks; see [`fork`](crate::fork).
 
-use std::sync::{Arc, Mutex, MutexGuard, Once, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use crate::calling::{context, inferred, observe, retirement, slow_path_counts, strict};
-use crate::fork::{AtFork, Held, Order, at_fork};
+use crate::fork::{AtFork, Held, Holding, Locks, Order};
 use crate::keys::user_keys;
 use crate::place;
 use crate::registration::dispatcher_state::DispatcherState;
@@ -29,15 +29,6 @@ impl AtFork for Registries {
     }
 }
 
-/// Locks that a function takes.
-struct Holding(fn(&mut Held));
-
-impl AtFork for Holding {
-    fn hold(&self, held: &mut Held) {
-        (self.0)(held);
-    }
-}
-
 struct Threads;
 
 impl AtFork for Threads {
@@ -50,34 +41,27 @@ impl AtFork for Threads {
     }
 }
 
-/// Has the locks of the dispatcher held at forks. Called before the first dispatcher is made.
-pub(crate) fn prepare() {
-    static PREPARED: Once = Once::new();
-    PREPARED.call_once(|| {
-        at_fork(Order::Registering, &Holding(|held| held.lock(&FIRST_USE)));
-        at_fork(Order::Keys, &Holding(user_keys::hold_at_fork));
-        at_fork(Order::Registries, &Registries);
-        at_fork(Order::Watching, &Holding(observe::hold_at_fork));
-        for hold in [
-            strict::hold_at_fork,
-            context::hold_at_fork,
-            inferred::hold_at_fork,
-            place::hold_at_fork,
-            weak::hold_at_fork,
-            slow_path_counts::hold_at_fork,
-        ] {
-            at_fork(Order::Leaves, Box::leak(Box::new(Holding(hold))));
-        }
-        at_fork(Order::Threads, &Threads);
-    });
-}
+/// Prepared before the first dispatcher is made.
+pub(crate) static LOCKS: Locks = Locks::new(&[
+    (Order::Registering, &Holding(|held| held.lock(&FIRST_USE))),
+    (Order::Keys, &Holding(user_keys::hold_at_fork)),
+    (Order::Registries, &Registries),
+    (Order::Watching, &Holding(observe::hold_at_fork)),
+    (Order::Leaves, &Holding(strict::hold_at_fork)),
+    (Order::Leaves, &Holding(context::hold_at_fork)),
+    (Order::Leaves, &Holding(inferred::hold_at_fork)),
+    (Order::Leaves, &Holding(place::hold_at_fork)),
+    (Order::Leaves, &Holding(weak::hold_at_fork)),
+    (Order::Leaves, &Holding(slow_path_counts::hold_at_fork)),
+    (Order::Threads, &Threads),
+]);
 
 /// Under what the global dispatcher is made.
 static FIRST_USE: Mutex<()> = Mutex::new(());
 
 /// Keeps other threads from making the global dispatcher, and the process from forking meanwhile.
 pub(crate) fn first_use() -> MutexGuard<'static, ()> {
-    prepare();
+    LOCKS.prepare();
     lock(&FIRST_USE)
 }
 

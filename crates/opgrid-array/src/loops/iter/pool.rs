@@ -38,6 +38,8 @@ struct Pool {
     /// Helpers that are awake and without work.
     awake: AtomicUsize,
     wake: Condvar,
+    /// Helpers that have begun to run.
+    begun: AtomicUsize,
     /// When the last short loop began, in nanoseconds from [`now`]'s start.
     short: AtomicU64,
 }
@@ -55,6 +57,7 @@ static POOL: Pool = Pool {
     entries: AtomicUsize::new(0),
     awake: AtomicUsize::new(0),
     wake: Condvar::new(),
+    begun: AtomicUsize::new(0),
     short: AtomicU64::new(0),
 };
 
@@ -98,9 +101,14 @@ pub(super) fn ask(work: &Arc<dyn Work>, count: usize) {
     }
 }
 
-/// What is held while the process forks.
+/// What is held while the process forks. A thread that is just starting holds locks of the standard library that cannot be
+/// taken here, so that this waits until every helper has begun.
 pub(crate) fn hold_helpers_at_fork(held: &mut opgrid_core::fork::Held) {
-    held.keep(POOL.lock());
+    let queue = POOL.lock();
+    while POOL.begun.load(Ordering::Acquire) < queue.started {
+        std::thread::yield_now();
+    }
+    held.keep(queue);
 }
 
 /// Forgets the helpers, which the child of a fork does not have: it starts its own. Loops of other threads never end there,
@@ -110,6 +118,7 @@ pub(crate) fn forget_helpers() {
     // The entries lead to stacks of threads that are gone.
     queue.entries.drain(..).for_each(std::mem::forget);
     (queue.started, queue.asleep) = (0, 0);
+    POOL.begun.store(0, Ordering::Relaxed);
     POOL.count(&queue);
     POOL.awake.store(0, Ordering::Relaxed);
 }
@@ -178,6 +187,7 @@ impl Pool {
 
 /// What a thread of the pool does.
 fn helper() {
+    POOL.begun.fetch_add(1, Ordering::Release);
     loop {
         POOL.awake.fetch_add(1, Ordering::Relaxed);
         let found = POOL.look();
