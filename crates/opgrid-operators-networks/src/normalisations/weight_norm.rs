@@ -102,7 +102,7 @@ pub(crate) mod samples {
     fn norms(v: &Plain, dim: i64) -> impl Fn(&[i64]) -> f64 + '_ {
         move |position| {
             let is_meant = |other: &Vec<i64>| dim == -1 || other[dim as usize] == position[dim as usize];
-            let all = positions(v.sizes()).filter(is_meant);
+            let all = naive::positions(v.sizes()).filter(is_meant);
             all.map(|other| real(v.at(&other)).powi(2)).sum::<f64>().sqrt()
         }
     }
