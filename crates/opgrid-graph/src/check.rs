@@ -1,9 +1,10 @@
 //! What is wrong with a graph.
 
-use opgrid_core::{Dispatcher, Error, Result};
+use opgrid_core::{Dispatcher, Error, OperatorHandle, Result};
 
 use crate::graph::Graph;
 use crate::program::compile::compile;
+use crate::program::target::{Target, resolve};
 
 /// Everything that is wrong with a graph, in the order of its nodes; nothing where it can run.
 ///
@@ -32,4 +33,30 @@ use crate::program::compile::compile;
 pub fn check(graph: &Graph) -> Result<Vec<Error>> {
     opgrid_tensor::home()?;
     Ok(compile(graph, &Dispatcher::current()).1)
+}
+
+/// The operator that a node's target names; `None` for functions of numbers and higher-order operators, which the interpreter runs
+/// itself.
+///
+/// # Errors
+///
+/// There is nothing of that name, with the one that was probably meant.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_graph::find_target;
+///
+/// assert_eq!(find_target("aten::relu")?.unwrap().name().to_string(), "aten::relu");
+/// assert!(find_target("math.sqrt")?.is_none());
+/// assert!(find_target("aten::rellu").is_err());
+/// # use opgrid as _;
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn find_target(target: &str) -> Result<Option<OperatorHandle>> {
+    opgrid_tensor::home()?;
+    Ok(match resolve(&Dispatcher::current(), target)? {
+        Target::Operator(operator) => Some(operator),
+        Target::Number(_) | Target::Higher(_) => None,
+    })
 }

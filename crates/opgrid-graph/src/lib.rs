@@ -68,7 +68,7 @@ mod program;
 mod text;
 
 pub use archive::{Archive, read, read_graph};
-pub use check::check;
+pub use check::{check, find_target};
 pub use graph::expression::Expression;
 pub use graph::tree::Tree;
 pub use graph::types::{Range, Size, TensorType, ValueType};

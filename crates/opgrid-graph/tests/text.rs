@@ -91,9 +91,9 @@ fn mistakes_have_a_place() {
         (wrap("aten::neg(9223372036854775808)"), ["line 5", "64 bits"]),
         (wrap("aten::neg(device \"gpu9\")"), ["gpu9", "device"]),
         (wrap("= 3"), ["line 5, column 3", "a node such as"]),
-        (wrap(&format!("f({}{})", "[".repeat(100_000), "]".repeat(100_000))), ["line 5", "64 levels"]),
-        (format!("graph() gives {} {{return}}", "(".repeat(100_000)), ["line 1", "64 levels"]),
-        (format!("graph(%x: int({}1) = input)", "(".repeat(100_000)), ["line 1", "64 levels"]),
+        (wrap(&format!("f({}{})", "[".repeat(100_000), "]".repeat(100_000))), ["line 5", "128 levels"]),
+        (format!("graph() gives {} {{return}}", "(".repeat(100_000)), ["line 1", "128 levels"]),
+        (format!("graph(%x: int({}1) = input)", "(".repeat(100_000)), ["line 1", "128 levels"]),
     ] {
         let error = text.parse::<Graph>().unwrap_err();
         let message = error.message();

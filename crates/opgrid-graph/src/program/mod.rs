@@ -5,7 +5,7 @@ mod inputs;
 pub(crate) mod numbers;
 mod plan;
 mod run;
-mod target;
+pub(crate) mod target;
 
 use std::collections::BTreeMap;
 use std::path::Path;

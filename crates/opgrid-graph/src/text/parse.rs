@@ -12,7 +12,7 @@ use crate::graph::types::{Range, Size, TensorType, ValueType};
 use crate::graph::{Argument, Block, Graph, InputKind, Node, Outcome, OutputKind, Source, Variable};
 
 /// How deep anything may be nested.
-const DEEPEST: usize = 64;
+const DEEPEST: usize = 128;
 
 impl FromStr for Graph {
     type Err = Error;

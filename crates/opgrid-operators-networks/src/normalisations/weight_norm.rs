@@ -43,7 +43,7 @@ pub(crate) mod samples {
         let float = [DType::F32, DType::F64];
         samples
             .of(WeightNorm, &float, pairs, |it| {
-                let (v, g, dim) = (it.tensor("v")?, it.tensor("g")?, it.value("dim")?.borrow().as_int().unwrap_or(0));
+                let (v, g, dim) = (it.tensor("v")?, it.tensor("g")?, it.value::<i64>("dim")?);
                 let norm = norms(v, dim);
                 let at = |position: &[i64]| {
                     let kept = kept(position, dim);
@@ -54,7 +54,7 @@ pub(crate) mod samples {
             .tolerance(16.0);
         samples
             .of(NormExceptDim, &float, vectors, |it| {
-                let (v, dim) = (it.tensor("v")?, it.value("dim")?.borrow().as_int().unwrap_or(0));
+                let (v, dim) = (it.tensor("v")?, it.value::<i64>("dim")?);
                 let norm = norms(v, dim);
                 let sizes = kept_sizes(v.sizes(), dim);
                 Ok(Plain::from_fn(v.dtype(), &sizes, |position| norm(position).into()).into())
