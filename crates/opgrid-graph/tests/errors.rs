@@ -52,14 +52,19 @@ fn errors_of_operators_say_the_node() {
 
 /// A graph of one input with these lines.
 fn faults(lines: &str) -> Vec<String> {
-    let text = format!("graph(%x: float32[2] = input, %n: int(s) = input) where s in 1..9 gives * {{ {lines} return %x }}");
+    let text = format!(
+        "graph(%x: float32[2] = input, %n: int(s) = input) where s in 1..9 gives * {{ {lines} return %x }}"
+    );
     let graph: Graph = text.parse().unwrap();
     check(&graph).unwrap().iter().map(|error| error.message().to_owned()).collect()
 }
 
 #[test]
 fn the_checker_finds_every_fault() {
-    assert_eq!(faults("%y: float32[2] = aten::add.Tensor(%x, 1) %z: float32[2] = aten::mul.Scalar(%y, %n)"), [""; 0]);
+    assert_eq!(
+        faults("%y: float32[2] = aten::add.Tensor(%x, 1) %z: float32[2] = aten::mul.Scalar(%y, %n)"),
+        [""; 0]
+    );
     let all = faults(
         "%a: float32[2] = aten::reluu(%x)
          %b: float32[2] = aten::relu(%a)
@@ -94,13 +99,23 @@ fn blocks_are_checked() {
     assert_eq!(cond(fine, "%y: float32[2]"), "");
     assert!(cond(fine, "%y: float32[2], %z: float32[2]").contains("2 results are named, expected 1"));
     let outer = "block a(%z: float32[2]) { return %x }, block b(%x: float32[2]) { return %x }";
-    assert!(cond(outer, "%y: float32[2]").contains("`%x` is not defined in this block"), "{}", cond(outer, "%y: float32[2]"));
+    assert!(
+        cond(outer, "%y: float32[2]").contains("`%x` is not defined in this block"),
+        "{}",
+        cond(outer, "%y: float32[2]")
+    );
     let fewer = "block a() { return 1 }, block b(%x: float32[2]) { return %x }";
     assert!(cond(fewer, "%y: float32[2]").contains("a block of 0 parameters is given 1 values"));
-    assert!(faults("%y: any = higher_order::cond(true)").join("").contains("expected arguments (condition, block"));
+    assert!(
+        faults("%y: any = higher_order::cond(true)")
+            .join("")
+            .contains("expected arguments (condition, block")
+    );
     let mut deep = String::from("return %x");
     for _ in 0..40 {
-        deep = format!("%y: any = higher_order::cond(true, block a(%x: float32[2]) {{ {deep} }}, block b(%x: float32[2]) {{ return %x }}, [%x]) return %y");
+        deep = format!(
+            "%y: any = higher_order::cond(true, block a(%x: float32[2]) {{ {deep} }}, block b(%x: float32[2]) {{ return %x }}, [%x]) return %y"
+        );
     }
     let text = format!("graph(%x: float32[2] = input) {{ {deep} }}");
     let errors = check(&text.parse().unwrap()).unwrap();
@@ -121,7 +136,10 @@ fn tensors_of_a_program_are_those_of_its_graph() {
 
 #[test]
 fn results_that_are_no_tensors_are_values() {
-    let graph: Graph = "graph(%n: int(s) = input) where s in 1..9 gives * { %m: int = _operator.mul(%n, 2) return %m }".parse().unwrap();
+    let graph: Graph =
+        "graph(%n: int(s) = input) where s in 1..9 gives * { %m: int = _operator.mul(%n, 2) return %m }"
+            .parse()
+            .unwrap();
     let program = Program::new(graph, BTreeMap::new()).unwrap();
     assert_eq!(program.run_values(vec![4.into()]).unwrap(), [Value::from(8)]);
     assert!(program.run_values(vec![10.into()]).unwrap_err().message().contains("1..9"));
@@ -132,7 +150,10 @@ fn results_that_are_no_tensors_are_values() {
     }"
     .parse()
     .unwrap();
-    assert_eq!(Program::new(endless, BTreeMap::new()).unwrap().run_values(vec![0.into()]).unwrap(), [Value::from(3)]);
+    assert_eq!(
+        Program::new(endless, BTreeMap::new()).unwrap().run_values(vec![0.into()]).unwrap(),
+        [Value::from(3)]
+    );
 }
 
 #[test]

@@ -122,7 +122,11 @@ fn archives_of_other_kinds_are_refused_by_name() {
         let members = names.iter().map(|name| ((*name).to_owned(), b"x".to_vec())).collect();
         Members(members).zipped(CompressionMethod::Stored)
     };
-    refused("torchscript", &only(&["data.pkl", "constants.pkl", "code/a.py"]), &["TorchScript", "torch.export.save"]);
+    refused(
+        "torchscript",
+        &only(&["data.pkl", "constants.pkl", "code/a.py"]),
+        &["TorchScript", "torch.export.save"],
+    );
     refused("pickle", &only(&["data.pkl", "data/0"]), &["torch.save", "torch.export.save"]);
     refused("inductor", &only(&["archive_format", "data/aotinductor/model/x.so"]), &["AOTInductor"]);
     refused("old", &only(&["serialized_exported_program.json", "version"]), &["torch before 2.8"]);
@@ -134,17 +138,30 @@ fn archives_of_other_kinds_are_refused_by_name() {
 
 #[test]
 fn damaged_members_are_refused() {
-    changed("missing-weight", |it| it.0.retain(|(name, _)| name != "data/weights/weight_1"), &["weight_1", "incomplete"]);
-    changed("short-weight", |it| it.bytes("data/weights/weight_0").truncate(100), &["`0.weight`", "weight_0", "100"]);
+    changed(
+        "missing-weight",
+        |it| it.0.retain(|(name, _)| name != "data/weights/weight_1"),
+        &["weight_1", "incomplete"],
+    );
+    changed(
+        "short-weight",
+        |it| it.bytes("data/weights/weight_0").truncate(100),
+        &["`0.weight`", "weight_0", "100"],
+    );
     changed("empty-json", |it| it.bytes(MODEL).clear(), &[MODEL, "expected JSON"]);
     changed("cut-json", |it| it.bytes(MODEL).truncate(1000), &[MODEL, "expected JSON"]);
     changed("no-text", |it| it.bytes(MODEL)[0] = 0xff, &[MODEL, "UTF-8"]);
-    changed("deep-json", |it| *it.bytes(MODEL) = "[".repeat(1_000_000).into_bytes(), &[MODEL, "recursion limit"]);
+    changed(
+        "deep-json",
+        |it| *it.bytes(MODEL) = "[".repeat(1_000_000).into_bytes(),
+        &[MODEL, "recursion limit"],
+    );
     changed("byteorder", |it| it.put("byteorder", b"middle"), &["byteorder", "`middle`"]);
     let packed = Members::of("mlp.pt2").zipped(CompressionMethod::Deflated);
     refused("packed", &packed, &["compressed by", "expected it stored"]);
     let mut flipped = Members::of("mlp.pt2").zipped(CompressionMethod::Stored);
-    let weights = Members::of("mlp.pt2").0.into_iter().find(|(name, _)| name == "data/weights/weight_0").unwrap().1;
+    let weights =
+        Members::of("mlp.pt2").0.into_iter().find(|(name, _)| name == "data/weights/weight_0").unwrap().1;
     let at = flipped.windows(16).position(|window| *window == weights[..16]).unwrap();
     flipped[at] ^= 1;
     refused("flipped", &flipped, &["weight_0", "damaged"]);
@@ -152,7 +169,11 @@ fn damaged_members_are_refused() {
 
 #[test]
 fn sizes_beyond_the_file_are_refused() {
-    changed("huge", meta_of("0.weight", |meta| meta["sizes"][0] = json!({"as_int": 1i64 << 40})), &["`0.weight`"]);
+    changed(
+        "huge",
+        meta_of("0.weight", |meta| meta["sizes"][0] = json!({"as_int": 1i64 << 40})),
+        &["`0.weight`"],
+    );
     changed(
         "overflow",
         meta_of("0.weight", |meta| {
@@ -160,21 +181,51 @@ fn sizes_beyond_the_file_are_refused() {
         }),
         &["`0.weight`"],
     );
-    changed("negative", meta_of("0.weight", |meta| meta["sizes"][0] = json!({"as_int": -1})), &["`0.weight`"]);
+    changed(
+        "negative",
+        meta_of("0.weight", |meta| meta["sizes"][0] = json!({"as_int": -1})),
+        &["`0.weight`"],
+    );
     changed("offset", meta_of("0.bias", |meta| meta["storage_offset"] = json!({"as_int": 1})), &["`0.bias`"]);
-    changed("offset-below", meta_of("0.bias", |meta| meta["storage_offset"] = json!({"as_int": -1})), &["`0.bias`"]);
-    changed("strides", meta_of("0.weight", |meta| meta["strides"][0] = json!({"as_int": i64::MAX})), &["`0.weight`"]);
-    changed("float-size", meta_of("0.weight", |meta| meta["sizes"][0] = json!({"as_int": 1.5})), &["found `1.5`"]);
+    changed(
+        "offset-below",
+        meta_of("0.bias", |meta| meta["storage_offset"] = json!({"as_int": -1})),
+        &["`0.bias`"],
+    );
+    changed(
+        "strides",
+        meta_of("0.weight", |meta| meta["strides"][0] = json!({"as_int": i64::MAX})),
+        &["`0.weight`"],
+    );
+    changed(
+        "float-size",
+        meta_of("0.weight", |meta| meta["sizes"][0] = json!({"as_int": 1.5})),
+        &["found `1.5`"],
+    );
     changed("missing-strides", meta_of("0.weight", |meta| meta["strides"] = json!([])), &["`0.weight`"]);
     changed("no-dtype", meta_of("0.weight", |meta| meta["dtype"] = json!(99)), &["99", "dtype"]);
     changed("other-dtype", meta_of("0.weight", |meta| meta["dtype"] = json!(32)), &["float8_e5m2fnuz"]);
     changed("sparse", meta_of("0.weight", |meta| meta["layout"] = json!(1)), &["sparse", "to_dense"]);
-    changed("pickled", entry_of("0.weight", |entry| entry["use_pickle"] = json!(true)), &["`0.weight`", "pickle"]);
-    changed("object", entry_of("0.weight", |entry| entry["tensor_meta"] = json!(null)), &["`0.weight`", "custom class"]);
-    changed("outside", entry_of("0.weight", |entry| entry["path_name"] = json!("../../../etc/passwd")), &["no member"]);
-    changed("wrong-shape", meta_of("0.weight", |meta| meta["sizes"] = json!([{"as_int": 8}, {"as_int": 16}])), &[
-        "`0.weight` is float32[8, 16], expected float32[16, 8]",
-    ]);
+    changed(
+        "pickled",
+        entry_of("0.weight", |entry| entry["use_pickle"] = json!(true)),
+        &["`0.weight`", "pickle"],
+    );
+    changed(
+        "object",
+        entry_of("0.weight", |entry| entry["tensor_meta"] = json!(null)),
+        &["`0.weight`", "custom class"],
+    );
+    changed(
+        "outside",
+        entry_of("0.weight", |entry| entry["path_name"] = json!("../../../etc/passwd")),
+        &["no member"],
+    );
+    changed(
+        "wrong-shape",
+        meta_of("0.weight", |meta| meta["sizes"] = json!([{"as_int": 8}, {"as_int": 16}])),
+        &["`0.weight` is float32[8, 16], expected float32[16, 8]"],
+    );
 }
 
 /// Members that lie over each other are larger together than the file, however small it is.
@@ -224,78 +275,168 @@ fn meta_of(member: &'static str, change: fn(&mut Json)) -> impl FnOnce(&mut Memb
 #[test]
 fn models_of_other_versions_and_unknown_kinds_are_refused_by_name() {
     let model = |change: fn(&mut Json)| move |it: &mut Members| it.json(MODEL, change);
-    changed("major", model(|it| it["schema_version"]["major"] = json!(9)), &["version 9", "expected version 8", "2.15"]);
-    changed("no-version", model(|it| drop(it.as_object_mut().unwrap().remove("schema_version"))), &["schema_version"]);
+    changed(
+        "major",
+        model(|it| it["schema_version"]["major"] = json!(9)),
+        &["version 9", "expected version 8", "2.15"],
+    );
+    changed(
+        "no-version",
+        model(|it| drop(it.as_object_mut().unwrap().remove("schema_version"))),
+        &["schema_version"],
+    );
     changed("list", model(|it| *it = json!([])), &["schema_version"]);
-    changed("no-graph", model(|it| drop(it["graph_module"].as_object_mut().unwrap().remove("graph"))), &["no field `graph`"]);
-    changed("kind", model(|it| graph(it)["nodes"][0]["inputs"][0]["arg"] = json!({"as_future": 1})), &[
-        "node 0 `linear`",
-        "`as_future`",
-    ]);
-    changed("two-kinds", model(|it| graph(it)["nodes"][0]["inputs"][0]["arg"] = json!({"as_int": 1, "as_bool": true})), &[
-        "an object with one field",
-    ]);
-    changed("custom", model(|it| graph(it)["nodes"][0]["inputs"][0]["arg"] = json!({"as_custom_obj": {"name": "a", "class_fqn": "C"}})), &[
-        "custom class `C`",
-    ]);
-    changed("input-kind", model(|it| it["graph_module"]["signature"]["input_specs"][0] = json!({"token": {}})), &[
-        "input 0",
-        "`token`",
-    ]);
-    changed("output-kind", model(|it| it["graph_module"]["signature"]["output_specs"][0] = json!({"token": {}})), &[
-        "output 0",
-        "`token`",
-    ]);
-    changed("fewer-specs", model(|it| drop(it["graph_module"]["signature"]["input_specs"].as_array_mut().unwrap().pop())), &[
-        "inputs, expected",
-    ]);
-    changed("no-meta", model(|it| drop(graph(it)["tensor_values"].as_object_mut().unwrap().remove("relu"))), &[
-        "`relu` has no entry in `tensor_values`",
-    ]);
-    changed("expression", model(|it| graph(it)["tensor_values"]["relu"]["sizes"][0] = json!({"as_expr": {"expr_str": "__import__('os')"}})), &[
-        "value `relu`",
-        "size expression",
-    ]);
-    changed("tree", model(|it| it["graph_module"]["module_call_graph"][0]["signature"]["in_spec"] = json!("[2, {}]")), &[
-        "version 2",
-    ]);
-    changed("deep-tree", |it| it.json(MODEL, |it| {
-        it["graph_module"]["module_call_graph"][0]["signature"]["in_spec"] = json!("[".repeat(100_000));
-    }), &["tree of values", "recursion limit"]);
-    changed("unknown-weight", model(|it| {
-        it["graph_module"]["signature"]["input_specs"][0]["parameter"]["parameter_name"] = json!("other");
-    }), &["tensor `other` is missing"]);
+    changed(
+        "no-graph",
+        model(|it| drop(it["graph_module"].as_object_mut().unwrap().remove("graph"))),
+        &["no field `graph`"],
+    );
+    changed(
+        "kind",
+        model(|it| graph(it)["nodes"][0]["inputs"][0]["arg"] = json!({"as_future": 1})),
+        &["node 0 `linear`", "`as_future`"],
+    );
+    changed(
+        "two-kinds",
+        model(|it| graph(it)["nodes"][0]["inputs"][0]["arg"] = json!({"as_int": 1, "as_bool": true})),
+        &["an object with one field"],
+    );
+    changed(
+        "custom",
+        model(|it| {
+            graph(it)["nodes"][0]["inputs"][0]["arg"] =
+                json!({"as_custom_obj": {"name": "a", "class_fqn": "C"}})
+        }),
+        &["custom class `C`"],
+    );
+    changed(
+        "input-kind",
+        model(|it| it["graph_module"]["signature"]["input_specs"][0] = json!({"token": {}})),
+        &["input 0", "`token`"],
+    );
+    changed(
+        "output-kind",
+        model(|it| it["graph_module"]["signature"]["output_specs"][0] = json!({"token": {}})),
+        &["output 0", "`token`"],
+    );
+    changed(
+        "fewer-specs",
+        model(|it| drop(it["graph_module"]["signature"]["input_specs"].as_array_mut().unwrap().pop())),
+        &["inputs, expected"],
+    );
+    changed(
+        "no-meta",
+        model(|it| drop(graph(it)["tensor_values"].as_object_mut().unwrap().remove("relu"))),
+        &["`relu` has no entry in `tensor_values`"],
+    );
+    changed(
+        "expression",
+        model(|it| {
+            graph(it)["tensor_values"]["relu"]["sizes"][0] =
+                json!({"as_expr": {"expr_str": "__import__('os')"}})
+        }),
+        &["value `relu`", "size expression"],
+    );
+    changed(
+        "tree",
+        model(|it| it["graph_module"]["module_call_graph"][0]["signature"]["in_spec"] = json!("[2, {}]")),
+        &["version 2"],
+    );
+    changed(
+        "deep-tree",
+        |it| {
+            it.json(MODEL, |it| {
+                it["graph_module"]["module_call_graph"][0]["signature"]["in_spec"] =
+                    json!("[".repeat(100_000));
+            })
+        },
+        &["tree of values", "recursion limit"],
+    );
+    changed(
+        "unknown-weight",
+        model(|it| {
+            it["graph_module"]["signature"]["input_specs"][0]["parameter"]["parameter_name"] = json!("other");
+        }),
+        &["tensor `other` is missing"],
+    );
 }
 
 #[test]
 fn graphs_that_cannot_run_are_refused() {
-    let node = |change: fn(&mut Json)| move |it: &mut Members| it.json(MODEL, |it| change(&mut graph(it)["nodes"][1]));
-    changed("operator", node(|it| it["target"] = json!("torch.ops.aten.rellu.default")), &["node 1 `%relu`", "aten::relu"]);
-    changed("function", node(|it| it["target"] = json!("_operator.matmul")), &["_operator.matmul", "`_operator.add`"]);
-    changed("higher", node(|it| it["target"] = json!("torch.ops.higher_order.scan")), &["higher_order::scan", "`higher_order::cond`"]);
+    let node = |change: fn(&mut Json)| {
+        move |it: &mut Members| it.json(MODEL, |it| change(&mut graph(it)["nodes"][1]))
+    };
+    changed(
+        "operator",
+        node(|it| it["target"] = json!("torch.ops.aten.rellu.default")),
+        &["node 1 `%relu`", "aten::relu"],
+    );
+    changed(
+        "function",
+        node(|it| it["target"] = json!("_operator.matmul")),
+        &["_operator.matmul", "`_operator.add`"],
+    );
+    changed(
+        "higher",
+        node(|it| it["target"] = json!("torch.ops.higher_order.scan")),
+        &["higher_order::scan", "`higher_order::cond`"],
+    );
     changed("path", node(|it| it["target"] = json!("os.system")), &["os.system"]);
-    changed("undefined", node(|it| it["inputs"][0]["arg"]["as_tensor"]["name"] = json!("nobody")), &["`%nobody` is not defined"]);
-    changed("itself", node(|it| it["inputs"][0]["arg"]["as_tensor"]["name"] = json!("relu")), &["`%relu` is used before"]);
-    changed("later", node(|it| it["inputs"][0]["arg"]["as_tensor"]["name"] = json!("softmax")), &["`%softmax` is used before"]);
-    changed("twice", node(|it| it["outputs"][0]["as_tensor"]["name"] = json!("linear")), &["`%linear` is defined twice"]);
-    changed("argument-kind", node(|it| it["inputs"][0]["arg"] = json!({"as_string": "x"})), &["aten::relu", "`self`", "Tensor"]);
-    changed("argument-name", node(|it| {
-        it["inputs"][0]["kind"] = json!(2);
-        it["inputs"][0]["name"] = json!("x");
-    }), &["no argument is named `x`"]);
-    changed("too-many", node(|it| {
-        let first = it["inputs"][0].clone();
-        it["inputs"].as_array_mut().unwrap().push(first);
-    }), &["at most 1 arguments"]);
+    changed(
+        "undefined",
+        node(|it| it["inputs"][0]["arg"]["as_tensor"]["name"] = json!("nobody")),
+        &["`%nobody` is not defined"],
+    );
+    changed(
+        "itself",
+        node(|it| it["inputs"][0]["arg"]["as_tensor"]["name"] = json!("relu")),
+        &["`%relu` is used before"],
+    );
+    changed(
+        "later",
+        node(|it| it["inputs"][0]["arg"]["as_tensor"]["name"] = json!("softmax")),
+        &["`%softmax` is used before"],
+    );
+    changed(
+        "twice",
+        node(|it| it["outputs"][0]["as_tensor"]["name"] = json!("linear")),
+        &["`%linear` is defined twice"],
+    );
+    changed(
+        "argument-kind",
+        node(|it| it["inputs"][0]["arg"] = json!({"as_string": "x"})),
+        &["aten::relu", "`self`", "Tensor"],
+    );
+    changed(
+        "argument-name",
+        node(|it| {
+            it["inputs"][0]["kind"] = json!(2);
+            it["inputs"][0]["name"] = json!("x");
+        }),
+        &["no argument is named `x`"],
+    );
+    changed(
+        "too-many",
+        node(|it| {
+            let first = it["inputs"][0].clone();
+            it["inputs"].as_array_mut().unwrap().push(first);
+        }),
+        &["at most 1 arguments"],
+    );
     changed("too-few", node(|it| it["inputs"] = json!([])), &["`self` is missing"]);
-    changed("results", node(|it| {
-        let first = it["outputs"][0].clone();
-        it["outputs"] = json!([{"as_tensors": [first["as_tensor"]]}]);
-    }), &["result 0 is Tensor, found a list of names"]);
-    changed("returns-nothing", |it| it.json(MODEL, |it| graph(it)["outputs"][0]["as_tensor"]["name"] = json!("nobody")), &[
-        "result 0",
-        "`%nobody`",
-    ]);
+    changed(
+        "results",
+        node(|it| {
+            let first = it["outputs"][0].clone();
+            it["outputs"] = json!([{"as_tensors": [first["as_tensor"]]}]);
+        }),
+        &["result 0 is Tensor, found a list of names"],
+    );
+    changed(
+        "returns-nothing",
+        |it| it.json(MODEL, |it| graph(it)["outputs"][0]["as_tensor"]["name"] = json!("nobody")),
+        &["result 0", "`%nobody`"],
+    );
 }
 
 #[test]

@@ -50,7 +50,12 @@ fn difference(results: &[Value], expected: &[Tensor]) -> f64 {
         };
         assert_eq!(result.sizes(), expected.sizes(), "sizes of result {index}");
         let is_half = matches!(result.dtype(), DType::BF16 | DType::F16);
-        assert!(result.dtype() == expected.dtype() || is_half, "result {index}: {} {}", result.dtype(), expected.dtype());
+        assert!(
+            result.dtype() == expected.dtype() || is_half,
+            "result {index}: {} {}",
+            result.dtype(),
+            expected.dtype()
+        );
         let (found, wanted) = (wide(&result).unwrap(), wide(expected).unwrap());
         let scale = wanted.iter().fold(1e-30, |scale: f64, value| scale.max(value.abs()));
         for (found, wanted) in found.iter().zip(&wanted) {
@@ -64,7 +69,8 @@ fn difference(results: &[Value], expected: &[Tensor]) -> f64 {
 
 /// Runs a program on its inputs and compares.
 fn check(name: &str, tolerance: f64) {
-    let program = Program::load(folder().join(format!("{name}.pt2"))).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let program =
+        Program::load(folder().join(format!("{name}.pt2"))).unwrap_or_else(|error| panic!("{name}: {error}"));
     let kinds: Vec<_> = program.graph().user_inputs().map(|input| input.kind.clone()).collect();
     let inputs = arrays(name, "in");
     assert_eq!(inputs.len(), kinds.len(), "{name}: inputs");
@@ -138,7 +144,9 @@ fn other_sizes_within_the_ranges_run() {
     let program = Program::load(folder().join("mlp.pt2")).unwrap();
     let row = arrays("mlp", "in").remove(0);
     let expected = wide(&program.run(&[&row]).unwrap()[0]).unwrap();
-    let twice = Tensor::from_slice(&[row.to_vec::<f32>().unwrap(), row.to_vec::<f32>().unwrap()].concat(), &[6, 8]).unwrap();
+    let twice =
+        Tensor::from_slice(&[row.to_vec::<f32>().unwrap(), row.to_vec::<f32>().unwrap()].concat(), &[6, 8])
+            .unwrap();
     let found = wide(&program.run(&[&twice]).unwrap()[0]).unwrap();
     for (index, value) in found.iter().enumerate() {
         assert!((value - expected[index % 12]).abs() < 1e-6);

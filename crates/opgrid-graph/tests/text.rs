@@ -19,7 +19,8 @@ fn every_program_is_printed_and_parsed_to_a_fixed_point() {
     for path in models() {
         let graph = read_graph(&path).unwrap();
         let text = graph.to_string();
-        let parsed: Graph = text.parse().unwrap_or_else(|error| panic!("{}: {error}\n{text}", path.display()));
+        let parsed: Graph =
+            text.parse().unwrap_or_else(|error| panic!("{}: {error}\n{text}", path.display()));
         assert_eq!(parsed, graph, "{}", path.display());
         assert_eq!(parsed.to_string(), text, "{}", path.display());
         let errors = check(&parsed).unwrap();
@@ -65,7 +66,9 @@ fn everything_of_the_grammar_is_printed_as_it_was_written() {
 
 #[test]
 fn space_comments_and_last_commas_are_free() {
-    let graph: Graph = "graph(%x:float32[]=input)gives * # a comment\n{%y:float32[]=aten::neg(%x,)return %y}".parse().unwrap();
+    let graph: Graph = "graph(%x:float32[]=input)gives * # a comment\n{%y:float32[]=aten::neg(%x,)return %y}"
+        .parse()
+        .unwrap();
     assert_eq!(graph.block.nodes.len(), 1);
     assert!(check(&graph).unwrap().is_empty());
 }
@@ -77,7 +80,10 @@ fn mistakes_have_a_place() {
         (String::new(), ["line 1, column 1", "found the end, expected `graph`"]),
         ("graph(%x: float32[2])".into(), ["column 21", "expected `=`"]),
         ("graph(%x: float33[2] = input)".into(), ["column 18", "not float33"]),
-        ("graph(%x: float32[2] = inputs)".into(), ["column 24", "parameter, buffer, constant, input or fixed"]),
+        (
+            "graph(%x: float32[2] = inputs)".into(),
+            ["column 24", "parameter, buffer, constant, input or fixed"],
+        ),
         ("graph(%x: int(99999999999999999999) = input)".into(), ["line 1", "64 bits"]),
         ("graph() where n in 1-2 {return}".into(), ["column 21", "expected `..`"]),
         ("graph() takes ? {return}".into(), ["column 15", "how values are nested"]),

@@ -52,7 +52,11 @@ const TESTING: (&str, &[&str]) = ("opgrid-testing", &["opgrid-gpu"]);
 const TESTS_ABOVE: &[(&str, &str, &str)] = &[
     ("opgrid-tensor", "opgrid", "the examples of methods call operators, whose implementations stand above"),
     ("opgrid-nn", "opgrid", "the examples and tests of modules compute, so that they need implementations"),
-    ("opgrid-graph", "opgrid", "the examples and tests of programs run them, so that they need implementations"),
+    (
+        "opgrid-graph",
+        "opgrid",
+        "the examples and tests of programs run them, so that they need implementations",
+    ),
     (
         "opgrid-plugin",
         "opgrid-operators",

@@ -55,7 +55,9 @@ impl Graph {
 
 /// Whether a file is an archive; everything else is taken for the text of a graph.
 fn is_archive(path: &Path) -> Result<bool> {
-    let failed = |error: std::io::Error| Error::new(ErrorKind::File, format!("{}: {error}", path.display())).caused_by(error);
+    let failed = |error: std::io::Error| {
+        Error::new(ErrorKind::File, format!("{}: {error}", path.display())).caused_by(error)
+    };
     let mut start = Vec::new();
     std::fs::File::open(path).and_then(|file| file.take(2).read_to_end(&mut start)).map_err(failed)?;
     Ok(start == b"PK" || path.extension().is_some_and(|ending| ending == "pt2"))
@@ -66,8 +68,9 @@ fn read(path: &Path) -> Result<opgrid_graph::Graph> {
     if is_archive(path)? {
         return read_graph(path);
     }
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Error::new(ErrorKind::File, format!("{}: {error}", path.display())).caused_by(error))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::new(ErrorKind::File, format!("{}: {error}", path.display())).caused_by(error)
+    })?;
     text.parse().map_err(|error: Error| error.within(path.display()))
 }
 

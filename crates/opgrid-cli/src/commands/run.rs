@@ -40,7 +40,8 @@ impl Run {
         let waiting = Waiting::start(self.model.display());
         let program = graph::program(&self.model)?;
         let inputs = self.given(&program)?;
-        let results = program.run_named(inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect());
+        let results =
+            program.run_named(inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect());
         drop(waiting);
         let results = results.map_err(|error| error.within(self.model.display()))?;
         if let Some(target) = &target {
@@ -54,7 +55,11 @@ impl Run {
             }
             return Ok(json::line(&description));
         }
-        Ok(if target.is_some() { String::new() } else { results.iter().map(|result| format!("{result}\n")).collect() })
+        Ok(if target.is_some() {
+            String::new()
+        } else {
+            results.iter().map(|result| format!("{result}\n")).collect()
+        })
     }
 
     /// The inputs with their names.
@@ -64,14 +69,23 @@ impl Run {
     /// More inputs than the program has, inputs by position behind those by name, files and literals that cannot be read.
     fn given(&self, program: &Program) -> Result<Vec<(String, Value)>> {
         let inputs: Vec<&Variable> = program.graph().user_inputs().collect();
-        let known = || inputs.iter().map(|input| format!("{}: {}", input.name, input.kind)).collect::<Vec<_>>().join(", ");
+        let known = || {
+            inputs
+                .iter()
+                .map(|input| format!("{}: {}", input.name, input.kind))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let mut given: Vec<(String, Value)> = Vec::new();
         let mut place = 0;
         let mut next = |text: &str| -> Result<&Variable> {
             place += 1;
             inputs.get(place - 1).copied().ok_or_else(|| {
                 let expected = inputs.len();
-                refused(format!("found `{text}` as input number {place}, expected {expected} inputs: {}", known()))
+                refused(format!(
+                    "found `{text}` as input number {place}, expected {expected} inputs: {}",
+                    known()
+                ))
             })
         };
         let mut by_name = false;
@@ -85,7 +99,9 @@ impl Run {
                 continue;
             }
             if by_name {
-                return Err(refused(format!("found `{text}` behind inputs by name, expected it before them")));
+                return Err(refused(format!(
+                    "found `{text}` behind inputs by name, expected it before them"
+                )));
             }
             let set = Spec::read(text).filter(|spec| spec.names.is_none() && spec.kind != Kind::Npy);
             let Some(set) = set else {
@@ -96,7 +112,11 @@ impl Run {
             let arrays = arrays(&set)?;
             let are_named = arrays.iter().any(|(name, _)| inputs.iter().any(|input| input.name == *name));
             for (name, tensor) in arrays {
-                let input = if are_named { inputs.iter().find(|input| input.name == name).copied() } else { Some(next(text)?) };
+                let input = if are_named {
+                    inputs.iter().find(|input| input.name == name).copied()
+                } else {
+                    Some(next(text)?)
+                };
                 // A set may hold more than the inputs, such as the expected results.
                 if let Some(input) = input {
                     given.push((input.name.clone(), converted(input, tensor)?));
@@ -141,7 +161,9 @@ fn converted(input: &Variable, tensor: Tensor) -> Result<Value> {
     if matches!(input.kind, ValueType::Tensor(_)) {
         return Ok(Value::from(&tensor));
     }
-    let number = opgrid::ops::Item.call(&tensor).map_err(|error| error.within(format_args!("input `{}`", input.name)))?;
+    let number = opgrid::ops::Item
+        .call(&tensor)
+        .map_err(|error| error.within(format_args!("input `{}`", input.name)))?;
     Ok(Value::from(number))
 }
 

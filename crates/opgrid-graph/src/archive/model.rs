@@ -27,7 +27,8 @@ pub(super) struct Model {
 /// Reads `models/NAME.json`.
 pub(super) fn parse(json: &Json) -> Result<Model> {
     let version = field(json, "schema_version")?;
-    let torch_version = optional(json, "torch_version").and_then(Json::as_str).unwrap_or("unknown").to_owned();
+    let torch_version =
+        optional(json, "torch_version").and_then(Json::as_str).unwrap_or("unknown").to_owned();
     let major = json::integer(field(version, "major")?)?;
     if major != MAJOR {
         return Err(error::unsupported(format!(
@@ -46,20 +47,23 @@ fn graph(json: &Json, module: &Json) -> Result<Graph> {
     let body = field(module, "graph")?;
     let mut block = Reader::new(body)?.block(body, input_specs)?;
     // What the caller cannot vary is known, but has no name where it is used.
-    let kinds = input_specs.iter().enumerate().map(|(index, spec)| {
-        input_kind(spec).map_err(|error| error.within(format_args!("input {index}")))
-    });
+    let kinds = input_specs
+        .iter()
+        .enumerate()
+        .map(|(index, spec)| input_kind(spec).map_err(|error| error.within(format_args!("input {index}"))));
     let inputs = kinds.collect::<Result<Vec<_>>>()?;
-    let outputs = output_specs.iter().enumerate().map(|(index, spec)| {
-        output_kind(spec).map_err(|error| error.within(format_args!("output {index}")))
-    });
+    let outputs = output_specs
+        .iter()
+        .enumerate()
+        .map(|(index, spec)| output_kind(spec).map_err(|error| error.within(format_args!("output {index}"))));
     let outputs = outputs.collect::<Result<Vec<_>>>()?;
-    for (what, found, expected) in [
-        ("inputs", inputs.len(), block.parameters.len()),
-        ("outputs", outputs.len(), block.results.len()),
-    ] {
+    for (what, found, expected) in
+        [("inputs", inputs.len(), block.parameters.len()), ("outputs", outputs.len(), block.results.len())]
+    {
         if found != expected {
-            return Err(error::file(format!("the signature has {found} {what}, expected {expected} as the graph has")));
+            return Err(error::file(format!(
+                "the signature has {found} {what}, expected {expected} as the graph has"
+            )));
         }
     }
     for (variable, kind) in block.parameters.iter_mut().zip(&inputs) {
@@ -86,7 +90,8 @@ fn symbols(json: &Json) -> Result<BTreeMap<String, Range>> {
     for (name, range) in json::entries(field(json, "range_constraints")?)? {
         let end = |end: &str| optional(range, end).map(json::integer).transpose();
         let read = || Ok(Range { min: end("min_val")?, max: end("max_val")? });
-        let range = read().map_err(|error: opgrid_core::Error| error.within(format_args!("range of `{name}`")))?;
+        let range =
+            read().map_err(|error: opgrid_core::Error| error.within(format_args!("range of `{name}`")))?;
         if is_identifier(name) {
             symbols.insert(name.clone(), range);
         }
@@ -102,14 +107,18 @@ fn trees(module: &Json, inputs: &[InputKind], outputs: &[OutputKind]) -> Result<
         let given = inputs.iter().filter(|kind| kind.stored_name().is_none()).count();
         let returned = outputs.iter().filter(|kind| kind.is_returned()).count();
         let arguments = Tree::Tuple(vec![Tree::Leaf; given]);
-        return Ok((Tree::Tuple(vec![arguments, Tree::Dict(Vec::new())]), Tree::Tuple(vec![Tree::Leaf; returned])));
+        return Ok((
+            Tree::Tuple(vec![arguments, Tree::Dict(Vec::new())]),
+            Tree::Tuple(vec![Tree::Leaf; returned]),
+        ));
     };
     let fields = |kind: &str| -> Option<Vec<String>> {
         let names = module.get("treespec_namedtuple_fields")?.get(kind)?.get("field_names")?.as_array()?;
         names.iter().map(|name| name.as_str().map(str::to_owned)).collect()
     };
     let tree = |name: &str| {
-        Tree::from_treespec(text(signature, name)?, fields).map_err(|error| error.within(format_args!("field `{name}`")))
+        Tree::from_treespec(text(signature, name)?, fields)
+            .map_err(|error| error.within(format_args!("field `{name}`")))
     };
     Ok((tree("in_spec")?, tree("out_spec")?))
 }
@@ -163,7 +172,10 @@ struct Reader<'j> {
 
 impl<'j> Reader<'j> {
     fn new(graph: &'j Json) -> Result<Self> {
-        Ok(Self { tensors: json::entries(field(graph, "tensor_values")?)?, integers: graph.get("sym_int_values") })
+        Ok(Self {
+            tensors: json::entries(field(graph, "tensor_values")?)?,
+            integers: graph.get("sym_int_values"),
+        })
     }
 
     fn block(&self, graph: &Json, specs: &[Json]) -> Result<Block> {
@@ -174,7 +186,8 @@ impl<'j> Reader<'j> {
         }
         for (index, node) in list(graph, "nodes")?.iter().enumerate() {
             let name = optional(node, "name").and_then(Json::as_str).unwrap_or_default();
-            let node = self.node(node).map_err(|error| error.within(format_args!("node {index} `{name}`")))?;
+            let node =
+                self.node(node).map_err(|error| error.within(format_args!("node {index} `{name}`")))?;
             block.nodes.push(node);
         }
         for (index, output) in list(graph, "outputs")?.iter().enumerate() {
@@ -247,7 +260,8 @@ impl<'j> Reader<'j> {
             "as_tensor" => self.tensor(text(content, "name")?).map(Some),
             "as_sym_int" => {
                 let name = optional(content, "as_name").and_then(Json::as_str).unwrap_or_default();
-                let known = self.integers.and_then(|integers| optional(integers, name)).map(size).transpose()?;
+                let known =
+                    self.integers.and_then(|integers| optional(integers, name)).map(size).transpose()?;
                 named(ValueType::Int(known))
             }
             "as_sym_float" => named(ValueType::Float),
@@ -258,7 +272,9 @@ impl<'j> Reader<'j> {
 
     fn tensor(&self, name: &str) -> Result<Variable> {
         let Some(meta) = self.tensors.get(name) else {
-            return Err(error::file(format!("value `{name}` has no entry in `tensor_values`, expected its dtype and sizes")));
+            return Err(error::file(format!(
+                "value `{name}` has no entry in `tensor_values`, expected its dtype and sizes"
+            )));
         };
         let read = || -> Result<ValueType> {
             let dtype = dtype(field(meta, "dtype")?)?;
@@ -303,7 +319,9 @@ fn argument(value: &Json) -> Result<Argument> {
     match kind {
         "as_tensor" => reference(content),
         "as_tensors" => each(reference),
-        "as_nested_tensors" => each(|inner| json::items(inner)?.iter().map(reference).collect::<Result<_>>().map(Argument::List)),
+        "as_nested_tensors" => {
+            each(|inner| json::items(inner)?.iter().map(reference).collect::<Result<_>>().map(Argument::List))
+        }
         "as_optional_tensor" => optional_tensor(content),
         "as_optional_tensors" => each(optional_tensor),
         "as_sym_int" | "as_sym_float" | "as_sym_bool" => symbolic(content),
@@ -317,7 +335,9 @@ fn argument(value: &Json) -> Result<Argument> {
         }
         "as_custom_obj" => {
             let class = text(content, "class_fqn").unwrap_or_default();
-            Err(error::unsupported(format!("an object of the custom class `{class}`, expected tensors and numbers")))
+            Err(error::unsupported(format!(
+                "an object of the custom class `{class}`, expected tensors and numbers"
+            )))
         }
         kind => constant(kind, content),
     }
@@ -329,7 +349,8 @@ fn constant(kind: &str, content: &Json) -> Result<Argument> {
         json::items(content)?.iter().map(one).collect::<Result<_>>().map(Argument::List)
     };
     let nested = |one: fn(&Json) -> Result<Argument>| -> Result<Argument> {
-        let inner = |list: &Json| json::items(list)?.iter().map(one).collect::<Result<_>>().map(Argument::List);
+        let inner =
+            |list: &Json| json::items(list)?.iter().map(one).collect::<Result<_>>().map(Argument::List);
         json::items(content)?.iter().map(inner).collect::<Result<_>>().map(Argument::List)
     };
     let int = |value: &Json| json::integer(value).map(|value| Argument::Number(Scalar::Int(value)));
@@ -397,7 +418,9 @@ fn size(value: &Json) -> Result<Size> {
 /// A dtype by its number in torch.export's schema, which is not that of torch itself.
 pub(super) fn dtype(value: &Json) -> Result<DType> {
     let number = json::integer(value)?;
-    let lacking = |name: &str| error::unsupported(format!("dtype {name}, which opgrid does not have; convert it first"));
+    let lacking = |name: &str| {
+        error::unsupported(format!("dtype {name}, which opgrid does not have; convert it first"))
+    };
     Ok(match number {
         1 => DType::U8,
         2 => DType::I8,
@@ -420,7 +443,9 @@ pub(super) fn dtype(value: &Json) -> Result<DType> {
         31 => return Err(lacking("float8_e4m3fnuz")),
         32 => return Err(lacking("float8_e5m2fnuz")),
         33 => return Err(lacking("float8_e8m0fnu")),
-        other => return Err(error::file(format!("{other} is the number of no dtype in torch.export's schema"))),
+        other => {
+            return Err(error::file(format!("{other} is the number of no dtype in torch.export's schema")));
+        }
     })
 }
 
@@ -433,7 +458,9 @@ fn layout(value: &Json) -> Result<Layout> {
         5 => Layout::SparseBsc,
         6 => Layout::Mkldnn,
         7 => Layout::Strided,
-        other => return Err(error::file(format!("{other} is the number of no layout in torch.export's schema"))),
+        other => {
+            return Err(error::file(format!("{other} is the number of no layout in torch.export's schema")));
+        }
     })
 }
 
@@ -443,7 +470,11 @@ fn memory_format(value: &Json) -> Result<MemoryFormat> {
         2 => MemoryFormat::ChannelsLast,
         3 => MemoryFormat::ChannelsLast3d,
         4 => MemoryFormat::Preserve,
-        other => return Err(error::file(format!("{other} is the number of no memory format in torch.export's schema"))),
+        other => {
+            return Err(error::file(format!(
+                "{other} is the number of no memory format in torch.export's schema"
+            )));
+        }
     })
 }
 
@@ -452,7 +483,8 @@ fn device(value: &Json) -> Result<Device> {
     match optional(value, "index").map(json::integer).transpose()? {
         None => Ok(Device::of(kind)),
         Some(index) => {
-            let index = usize::try_from(index).map_err(|_| error::file(format!("device number {index}, expected 0 or more")))?;
+            let index = usize::try_from(index)
+                .map_err(|_| error::file(format!("device number {index}, expected 0 or more")))?;
             Device::numbered(kind, index)
         }
     }
@@ -460,5 +492,7 @@ fn device(value: &Json) -> Result<Device> {
 
 #[cold]
 fn unknown(what: &str, kind: &str) -> opgrid_core::Error {
-    error::unsupported(format!("a {what} of kind `{kind}`, which opgrid does not know; report it with the program"))
+    error::unsupported(format!(
+        "a {what} of kind `{kind}`, which opgrid does not know; report it with the program"
+    ))
 }

@@ -14,17 +14,7 @@ use crate::error;
 
 /// Reads weights and constants.
 pub(super) fn load(zipped: &mut Zipped, model: &str) -> Result<BTreeMap<String, Tensor>> {
-    let is_big = match zipped.has("byteorder") {
-        true => match zipped.text("byteorder")?.trim() {
-            "little" => false,
-            "big" => true,
-            other => {
-                let shown: String = other.chars().take(40).collect();
-                return Err(error::file(format!("member `byteorder`: found `{shown}`, expected `little` or `big`")));
-            }
-        },
-        false => false,
-    };
+    let is_big = is_big_endian(zipped)?;
     let mut tensors = BTreeMap::new();
     for folder in ["weights", "constants"] {
         let config = format!("data/{folder}/{model}_{folder}_config.json");
@@ -36,6 +26,21 @@ pub(super) fn load(zipped: &mut Zipped, model: &str) -> Result<BTreeMap<String, 
             .map_err(|error| error.within(format_args!("member `{config}`")))?;
     }
     Ok(tensors)
+}
+
+/// Whether the bytes of elements stand in the order of large machines.
+fn is_big_endian(zipped: &mut Zipped) -> Result<bool> {
+    if !zipped.has("byteorder") {
+        return Ok(false);
+    }
+    match zipped.text("byteorder")?.trim() {
+        "little" => Ok(false),
+        "big" => Ok(true),
+        other => {
+            let shown: String = other.chars().take(40).collect();
+            Err(error::file(format!("member `byteorder`: found `{shown}`, expected `little` or `big`")))
+        }
+    }
 }
 
 fn load_folder(
@@ -70,11 +75,15 @@ fn one(
         return Err(error::unsupported(message));
     }
     let Some(meta) = json::optional(entry, "tensor_meta") else {
-        return Err(error::unsupported("it is an object of a custom class, expected a tensor; remove it from the module"));
+        return Err(error::unsupported(
+            "it is an object of a custom class, expected a tensor; remove it from the module",
+        ));
     };
     let dtype = model::dtype(json::field(meta, "dtype")?)?;
     if let 1..=6 = json::integer(json::field(meta, "layout")?)? {
-        return Err(error::unsupported("its layout is sparse or of another library, expected strided; call to_dense()"));
+        return Err(error::unsupported(
+            "its layout is sparse or of another library, expected strided; call to_dense()",
+        ));
     }
     let numbers = |name: &str| -> Result<Vec<i64>> {
         let known = |size: &Json| match json::union(size)? {
@@ -90,7 +99,10 @@ fn one(
 
     let path = json::text(entry, "path_name")?;
     if !storages.contains_key(path) {
-        storages.insert(path.to_owned(), (storage(zipped, &format!("data/{folder}/{path}"), dtype, is_big)?, dtype));
+        storages.insert(
+            path.to_owned(),
+            (storage(zipped, &format!("data/{folder}/{path}"), dtype, is_big)?, dtype),
+        );
     }
     let (storage, read_as) = &storages[path];
     if *read_as != dtype && (is_big || dtype == DType::Bool) {
@@ -99,7 +111,8 @@ fn one(
         )));
     }
     let available = storage.bytes();
-    spec.check_storage(available).map_err(|error| error.within(format_args!("member `{path}` of {available} bytes")))?;
+    spec.check_storage(available)
+        .map_err(|error| error.within(format_args!("member `{path}` of {available} bytes")))?;
     Tensor::from_array(Array::new(spec, storage.clone())?)
 }
 

@@ -29,7 +29,11 @@ const OTHERS: [(&str, &str, &str); 4] = [
         "load it there and save it with torch.export.save of torch 2.8 or later",
     ),
     ("constants.pkl", "TorchScript", "export the module with torch.export.export and torch.export.save"),
-    ("data.pkl", "a pickle of torch.save", "export the module with torch.export.export and torch.export.save"),
+    (
+        "data.pkl",
+        "a pickle of torch.save",
+        "export the module with torch.export.export and torch.export.save",
+    ),
     (
         "data/aotinductor/",
         "compiled by AOTInductor",
@@ -40,17 +44,20 @@ const OTHERS: [(&str, &str, &str); 4] = [
 impl Zipped {
     /// Opens an archive and makes sure that it is one of `torch.export.save`.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let failed = |error: std::io::Error| error::file(format!("{}: {error}", path.display())).caused_by(error);
+        let failed =
+            |error: std::io::Error| error::file(format!("{}: {error}", path.display())).caused_by(error);
         let file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_dir() {
             return Err(error::file(format!("{}: it is a folder, expected a file", path.display())));
         }
         let zip = ZipArchive::new(BufReader::new(file)).map_err(|cause| {
-            let message = format!("{}: {cause}, expected a zip as torch.export.save writes it", path.display());
+            let message =
+                format!("{}: {cause}, expected a zip as torch.export.save writes it", path.display());
             error::file(message).caused_by(cause)
         })?;
-        let names: Result<Vec<String>, _> = zip.file_names().map(|name| name.map(|name| name.into_owned())).collect();
+        let names: Result<Vec<String>, _> =
+            zip.file_names().map(|name| name.map(|name| name.into_owned())).collect();
         let members = names.map_err(|cause: zip::result::ZipError| {
             let message = format!("{}: name of a member: {cause}, expected names in UTF-8", path.display());
             error::file(message).caused_by(cause)
@@ -62,36 +69,39 @@ impl Zipped {
 
     fn find_root(&mut self) -> Result<()> {
         let first = self.members.first();
-        self.root = first.and_then(|first| first.split_once('/')).map_or_else(String::new, |(root, _)| format!("{root}/"));
+        self.root = first
+            .and_then(|first| first.split_once('/'))
+            .map_or_else(String::new, |(root, _)| format!("{root}/"));
         let has_models = self.names("models/").next().is_some();
         for (sign, what, remedy) in OTHERS {
-            let is_there = match sign.ends_with('/') {
-                true => self.names(sign).next().is_some(),
-                false => self.has(sign),
-            };
+            let is_there =
+                if sign.ends_with('/') { self.names(sign).next().is_some() } else { self.has(sign) };
             if is_there && !has_models {
                 return Err(error::unsupported(format!("the archive is {what}; {remedy}")));
             }
         }
-        let format = match self.has("archive_format") {
-            true => self.text("archive_format")?,
-            false => {
-                let message = "no member `archive_format`, expected a program as torch.export.save writes it";
-                return Err(error::file(message));
-            }
-        };
+        if !self.has("archive_format") {
+            let message = "no member `archive_format`, expected a program as torch.export.save writes it";
+            return Err(error::file(message));
+        }
+        let format = self.text("archive_format")?;
         if format.trim() == "pt2" {
             return Ok(());
         }
         let shown: String = format.trim().chars().take(40).collect();
-        Err(error::unsupported(format!("the archive's format is `{shown}`, expected `pt2`; save it with torch.export.save")))
+        Err(error::unsupported(format!(
+            "the archive's format is `{shown}`, expected `pt2`; save it with torch.export.save"
+        )))
     }
 
     /// The names of the members below a folder, without it.
     pub(super) fn names(&self, folder: &str) -> impl Iterator<Item = &str> {
         let folder = format!("{}{folder}", self.root);
         let inside = move |name: &'_ String| name.strip_prefix(folder.as_str()).map(str::len);
-        let ends = self.members.iter().filter_map(move |name| inside(name).map(|length| &name[name.len() - length..]));
+        let ends = self
+            .members
+            .iter()
+            .filter_map(move |name| inside(name).map(|length| &name[name.len() - length..]));
         ends.filter(|name| !name.is_empty())
     }
 
@@ -101,7 +111,8 @@ impl Zipped {
 
     /// The name of the only model.
     pub(super) fn model(&self) -> Result<String> {
-        let mut models: Vec<_> = self.names("models/").filter_map(|name| name.strip_suffix(".json")).collect();
+        let mut models: Vec<_> =
+            self.names("models/").filter_map(|name| name.strip_suffix(".json")).collect();
         models.sort_unstable();
         match models.as_slice() {
             [only] => Ok((*only).to_owned()),
@@ -178,9 +189,9 @@ impl Zipped {
     ) -> Result<X> {
         let full = format!("{}{name}", self.root);
         let failed = |cause: zip::result::ZipError| match cause {
-            zip::result::ZipError::FileNotFound => {
-                error::file(format!("no member `{name}`, which the archive needs; it is incomplete, save it anew"))
-            }
+            zip::result::ZipError::FileNotFound => error::file(format!(
+                "no member `{name}`, which the archive needs; it is incomplete, save it anew"
+            )),
             cause => broken(name, &cause).caused_by(cause),
         };
         let mut member = self.zip.by_name(&full).map_err(failed)?;

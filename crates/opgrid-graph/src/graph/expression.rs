@@ -53,7 +53,8 @@ impl Expression {
 
     /// The value, where every symbol has one and every function is known; nothing overflows.
     pub fn evaluate(&self, symbols: &BTreeMap<String, i64>) -> Option<i64> {
-        let all = |items: &[Self]| items.iter().map(|item| item.evaluate(symbols)).collect::<Option<Vec<_>>>();
+        let all =
+            |items: &[Self]| items.iter().map(|item| item.evaluate(symbols)).collect::<Option<Vec<_>>>();
         match self {
             Self::Integer(value) => Some(*value),
             Self::Symbol(name) => symbols.get(name).copied(),
@@ -201,7 +202,9 @@ impl<'t> Sympy<'t> {
     fn unexpected(&self, expected: &str) -> opgrid_core::Error {
         let at = self.text.len() - self.rest.len();
         let shown: String = self.text.chars().take(80).collect();
-        error::value(format!("size expression `{shown}`: expected {expected} at byte {at}, as sympy's srepr writes it"))
+        error::value(format!(
+            "size expression `{shown}`: expected {expected} at byte {at}, as sympy's srepr writes it"
+        ))
     }
 }
 
@@ -232,9 +235,15 @@ mod tests {
 
     #[test]
     fn broken_expressions_are_refused() {
-        for text in
-            ["", "Integer(x)", "Integer(99999999999999999999)", "Symbol(s0)", "Add(Integer(1)", "Integer(1) 2", "1"]
-        {
+        for text in [
+            "",
+            "Integer(x)",
+            "Integer(99999999999999999999)",
+            "Symbol(s0)",
+            "Add(Integer(1)",
+            "Integer(1) 2",
+            "1",
+        ] {
             assert!(Expression::from_sympy(text).is_err(), "{text}");
         }
         let deep = format!("{}Integer(1){}", "f(".repeat(10_000), ")".repeat(10_000));

@@ -48,7 +48,9 @@ impl Tree {
             Self::Leaf => 1,
             Self::None => 0,
             Self::Tuple(items) | Self::List(items) => items.iter().map(Self::leaves).sum(),
-            Self::Dict(entries) | Self::Named(_, entries) => entries.iter().map(|(_, tree)| tree.leaves()).sum(),
+            Self::Dict(entries) | Self::Named(_, entries) => {
+                entries.iter().map(|(_, tree)| tree.leaves()).sum()
+            }
         }
     }
 
@@ -58,17 +60,21 @@ impl Tree {
     ///
     /// Another text or version of it; kinds of nodes other than those of [`Tree`], by name.
     pub(crate) fn from_treespec(text: &str, fields: impl Fn(&str) -> Option<Vec<String>>) -> Result<Self> {
-        let spec: Json = serde_json::from_str(text)
-            .map_err(|cause| error::file(format!("tree of values: {cause}, expected JSON")).caused_by(cause))?;
+        let spec: Json = serde_json::from_str(text).map_err(|cause| {
+            error::file(format!("tree of values: {cause}, expected JSON")).caused_by(cause)
+        })?;
         match &spec[0] {
             Json::Number(version) if version.as_i64() == Some(1) => read(&spec[1], &fields),
-            version => Err(error::unsupported(format!("tree of values: found version {version}, expected 1"))),
+            version => {
+                Err(error::unsupported(format!("tree of values: found version {version}, expected 1")))
+            }
         }
     }
 }
 
 fn read(spec: &Json, fields: &impl Fn(&str) -> Option<Vec<String>>) -> Result<Tree> {
-    let malformed = |what: &str| error::file(format!("tree of values: {what}, expected what treespec_dumps writes"));
+    let malformed =
+        |what: &str| error::file(format!("tree of values: {what}, expected what treespec_dumps writes"));
     let children = spec["children_spec"].as_array().ok_or_else(|| malformed("no list `children_spec`"))?;
     let children = children.iter().map(|child| read(child, fields)).collect::<Result<Vec<_>>>()?;
     let Some(kind) = spec["type"].as_str() else {
@@ -90,7 +96,8 @@ fn read(spec: &Json, fields: &impl Fn(&str) -> Option<Vec<String>>) -> Result<Tr
         "builtins.list" | "collections.deque" => Ok(Tree::List(children)),
         "builtins.NoneType" => Ok(Tree::None),
         "builtins.dict" | "collections.OrderedDict" | "collections.defaultdict" => {
-            named(keys(&context()?).ok_or_else(|| malformed("keys that are no texts"))?, children).map(Tree::Dict)
+            named(keys(&context()?).ok_or_else(|| malformed("keys that are no texts"))?, children)
+                .map(Tree::Dict)
         }
         "collections.namedtuple" => {
             let context = context()?;

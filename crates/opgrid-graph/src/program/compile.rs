@@ -3,13 +3,13 @@
 //! Names are looked up here and nowhere else: operators become handles, values become numbered slots, constants become what the
 //! schemas want. Everything that is wrong is collected, so that a checker can say all of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use opgrid_core::schema::Type;
 use opgrid_core::{Binder, Dispatcher, Error, OperatorHandle, Result, Scalar, Value};
 use opgrid_tensor::Tensor;
 
-use super::plan::{Action, Operand, Plan, Place, Step, last_uses};
+use super::plan::{Action, Operand, Place, Plan, Step, last_uses};
 use super::target::{self, HigherOrder, Target};
 use crate::error;
 use crate::graph::types::ValueType;
@@ -28,7 +28,9 @@ pub(crate) fn compile(graph: &Graph, dispatcher: &Dispatcher) -> (Plan, Vec<Erro
         ("outputs", graph.outputs.len(), graph.block.results.len()),
     ] {
         if count != expected {
-            errors.push(error::value(format!("the graph says what {count} {what} are, expected {expected} as its block has")));
+            errors.push(error::value(format!(
+                "the graph says what {count} {what} are, expected {expected} as its block has"
+            )));
         }
     }
     (plan, errors)
@@ -40,11 +42,10 @@ struct Compiler<'d> {
 }
 
 /// The values that a block has so far.
-#[derive(Default)]
 struct Scope<'g> {
     slots: HashMap<&'g str, (usize, &'g ValueType)>,
     /// All names of the block, those that come later too.
-    later: Vec<&'g str>,
+    later: HashSet<&'g str>,
 }
 
 impl<'g> Scope<'g> {
@@ -52,7 +53,8 @@ impl<'g> Scope<'g> {
     fn define(&mut self, variable: &'g Variable) -> Result<usize> {
         let slot = self.slots.len();
         if self.slots.insert(&variable.name, (slot, &variable.kind)).is_some() {
-            let message = format!("value `%{}` is defined twice, expected a name of its own for each", variable.name);
+            let message =
+                format!("value `%{}` is defined twice, expected a name of its own for each", variable.name);
             return Err(error::value(message));
         }
         Ok(slot)
@@ -60,7 +62,7 @@ impl<'g> Scope<'g> {
 
     fn find(&self, name: &str) -> Result<(usize, &'g ValueType)> {
         self.slots.get(name).copied().ok_or_else(|| {
-            error::value(if self.later.contains(&name) {
+            error::value(if self.later.contains(name) {
                 format!("value `%{name}` is used before it is defined; move the node that gives it up")
             } else {
                 format!("value `%{name}` is not defined in this block; blocks see only their parameters and own values")
@@ -71,8 +73,8 @@ impl<'g> Scope<'g> {
 
 impl Compiler<'_> {
     fn block(&mut self, block: &Block, depth: usize) -> Plan {
-        let mut scope = Scope::default();
-        scope.later = block.nodes.iter().flat_map(Node::variables).map(|variable| variable.name.as_str()).collect();
+        let later = block.nodes.iter().flat_map(Node::variables).map(|variable| variable.name.as_str());
+        let mut scope = Scope { slots: HashMap::new(), later: later.collect() };
         for parameter in &block.parameters {
             if let Err(error) = scope.define(parameter) {
                 self.errors.push(error.within("parameter"));
@@ -123,9 +125,9 @@ impl Compiler<'_> {
             results.push(match outcome {
                 Outcome::Unused => Place::Nowhere,
                 Outcome::One(variable) => Place::Slot(scope.define(variable)?),
-                Outcome::List(variables) => {
-                    Place::Slots(variables.iter().map(|variable| scope.define(variable)).collect::<Result<_>>()?)
-                }
+                Outcome::List(variables) => Place::Slots(
+                    variables.iter().map(|variable| scope.define(variable)).collect::<Result<_>>()?,
+                ),
             });
         }
         // Blocks give their results one by one, also where they stand in a list.
@@ -162,7 +164,9 @@ impl Compiler<'_> {
                 [condition, Argument::Block(_, yes), Argument::Block(_, no), Argument::List(operands)],
             ) => {
                 let mut read = vec![read(condition)?];
-                read.extend(operands.iter().map(|it| operand(it, None, scope, 0)).collect::<Result<Vec<_>>>()?);
+                read.extend(
+                    operands.iter().map(|it| operand(it, None, scope, 0)).collect::<Result<Vec<_>>>()?,
+                );
                 let branches = [yes, no].map(|block| self.block_for(block, operands.len(), depth));
                 let [yes, no] = branches;
                 let branches = Box::new([yes?, no?]);
@@ -194,7 +198,10 @@ impl Compiler<'_> {
                     return Err(error::value(message));
                 }
                 let truth = self.dispatcher.find("aten::is_nonzero")?;
-                Ok((Action::Loop { truth, blocks: Box::new([condition, body]), carried: carried.len() }, operands))
+                Ok((
+                    Action::Loop { truth, blocks: Box::new([condition, body]), carried: carried.len() },
+                    operands,
+                ))
             }
             (
                 HigherOrder::SetGradEnabled,
@@ -219,7 +226,8 @@ impl Compiler<'_> {
                 let block = self.block_for(block, operands.len(), depth)?;
                 self.expect_results(node, block.results.len())?;
                 let operands = operands.iter().map(read).collect::<Result<_>>()?;
-                let lower = if let Argument::DType(dtype) = dtype { *dtype } else { opgrid_core::DType::BF16 };
+                let lower =
+                    if let Argument::DType(dtype) = dtype { *dtype } else { opgrid_core::DType::BF16 };
                 // Autocast for another device does nothing to tensors on the CPU.
                 let on = (device == "cpu").then_some(*on);
                 Ok((Action::Autocast { on, lower, block: Box::new(block) }, operands))
@@ -232,24 +240,34 @@ impl Compiler<'_> {
     fn block_for(&mut self, block: &Block, count: usize, depth: usize) -> Result<Plan> {
         if block.parameters.len() != count {
             let parameters = block.parameters.len();
-            return Err(error::value(format!("a block of {parameters} parameters is given {count} values, expected as many")));
+            return Err(error::value(format!(
+                "a block of {parameters} parameters is given {count} values, expected as many"
+            )));
         }
         Ok(self.block(block, depth))
     }
 
     fn expect_results(&self, node: &Node, count: usize) -> Result<()> {
-        let found: usize = node.results.iter().map(|outcome| if let Outcome::List(all) = outcome { all.len() } else { 1 }).sum();
+        let found: usize = node
+            .results
+            .iter()
+            .map(|outcome| if let Outcome::List(all) = outcome { all.len() } else { 1 })
+            .sum();
         if found == count {
             return Ok(());
         }
-        Err(error::value(format!("{}: {found} results are named, expected {count} as its block gives", node.target)))
+        Err(error::value(format!(
+            "{}: {found} results are named, expected {count} as its block gives",
+            node.target
+        )))
     }
 }
 
 /// How the node is called in errors: its number, what it gives, and where it stood.
 fn subject(index: usize, node: &Node) -> String {
     let name = node.variables().next().map_or_else(String::new, |variable| format!(" `%{}`", variable.name));
-    let place = if node.source.place.is_empty() { String::new() } else { format!(" ({})", node.source.place) };
+    let place =
+        if node.source.place.is_empty() { String::new() } else { format!(" ({})", node.source.place) };
     format!("node {index}{name}{place}")
 }
 
@@ -265,7 +283,8 @@ fn call(operator: OperatorHandle, node: &Node, scope: &Scope<'_>) -> Result<(Act
     for (index, source) in sources.into_iter().enumerate() {
         let argument = &binder.schema().arguments[index];
         let declared = &argument.real_type;
-        let within = |error: Error| error.within(format_args!("{}: argument `{}`", node.target, argument.name));
+        let within =
+            |error: Error| error.within(format_args!("{}: argument `{}`", node.target, argument.name));
         operands.push(match source {
             None => Operand::Constant(binder.default(index).clone()),
             Some(source) => match operand(source, Some(declared), scope, 0).map_err(within)? {
@@ -299,7 +318,8 @@ fn expect_outcomes(node: &Node, binder: &Binder) -> Result<()> {
         };
         if is_wrong {
             let found = if is_list { "one name" } else { "a list of names" };
-            let message = format!("{}: result {index} is {}, found {found} for it", node.target, given.real_type);
+            let message =
+                format!("{}: result {index} is {}, found {found} for it", node.target, given.real_type);
             return Err(error::value(message));
         }
     }
@@ -326,7 +346,10 @@ fn operand(argument: &Argument, declared: Option<&Type>, scope: &Scope<'_>, dept
         Argument::Value(name) => {
             let (slot, found) = scope.find(name)?;
             if let Some(declared) = declared.filter(|declared| !may_be(declared, found)) {
-                return Err(error::value(format!("found `%{name}`, which is {found}, expected {}", declared.python_name())));
+                return Err(error::value(format!(
+                    "found `%{name}`, which is {found}, expected {}",
+                    declared.python_name()
+                )));
             }
             Operand::Slot(slot)
         }
@@ -337,14 +360,18 @@ fn operand(argument: &Argument, declared: Option<&Type>, scope: &Scope<'_>, dept
             };
             let items: Vec<_> =
                 items.iter().map(|item| operand(item, element, scope, depth + 1)).collect::<Result<_>>()?;
-            let constants = items.iter().map(|item| if let Operand::Constant(value) = item { Some(value.clone()) } else { None });
+            let constants = items
+                .iter()
+                .map(|item| if let Operand::Constant(value) = item { Some(value.clone()) } else { None });
             match constants.collect::<Option<Vec<_>>>() {
                 Some(constants) => Operand::Constant(list(element, constants)?),
                 None => Operand::List(element.cloned().unwrap_or(Type::Any), items),
             }
         }
         Argument::Block(name, _) => {
-            return Err(error::value(format!("found the block `{name}`, expected a value; blocks go to higher-order operators only")));
+            return Err(error::value(format!(
+                "found the block `{name}`, expected a value; blocks go to higher-order operators only"
+            )));
         }
         Argument::None => Operand::Constant(Value::None),
         Argument::Number(number) => Operand::Constant(Value::from(*number)),
@@ -362,7 +389,9 @@ pub(super) fn list(element: Option<&Type>, values: Vec<Value>) -> Result<Value> 
     let typed = element.map(|element| List::of(element.without_symint(), values.clone()));
     match typed {
         Some(Ok(list)) => Ok(Value::from(list)),
-        _ if values.iter().all(|value| matches!(value, Value::Int(_))) => List::of(Type::Int, values).map(Value::from),
+        _ if values.iter().all(|value| matches!(value, Value::Int(_))) => {
+            List::of(Type::Int, values).map(Value::from)
+        }
         _ => Ok(Value::from(List::Values(Type::Any, values.into()))),
     }
 }

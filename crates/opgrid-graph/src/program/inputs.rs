@@ -26,7 +26,9 @@ pub(super) fn check(graph: &Graph, values: &[Value]) -> Result<()> {
         symbols.learn(input, value).map_err(|error| error.within(format_args!("input `{}`", input.name)))?;
     }
     for (input, value) in inputs.iter().zip(values) {
-        symbols.compare(input, value).map_err(|error| error.within(format_args!("input `{}`", input.name)))?;
+        symbols
+            .compare(input, value)
+            .map_err(|error| error.within(format_args!("input `{}`", input.name)))?;
     }
     Ok(())
 }
@@ -46,7 +48,9 @@ impl Symbols<'_> {
                 let tensor = Tensor::try_from(tensor.clone())?;
                 if tensor.dtype() != expected.dtype {
                     let (found, expected) = (tensor.dtype(), expected.dtype);
-                    return Err(error::argument(format!("found dtype {found}, expected {expected}; convert it")));
+                    return Err(error::argument(format!(
+                        "found dtype {found}, expected {expected}; convert it"
+                    )));
                 }
                 if tensor.dim() != expected.sizes.len() {
                     return Err(wrong_sizes(&tensor, expected, ""));
@@ -63,7 +67,10 @@ impl Symbols<'_> {
             (ValueType::Unknown, _) => Ok(()),
             (expected, found) => {
                 let found = found.borrow().value_type();
-                Err(error::argument(format!("found a value of type {}, expected {expected}", found.python_name())))
+                Err(error::argument(format!(
+                    "found a value of type {}, expected {expected}",
+                    found.python_name()
+                )))
             }
         }
     }
@@ -72,7 +79,9 @@ impl Symbols<'_> {
         let Size::Varying(expression) = size else { return Ok(()) };
         let Some(symbol) = expression.as_symbol() else { return Ok(()) };
         if let Some(range) = self.ranges.get(symbol).filter(|range| !range.contains(found)) {
-            return Err(error::argument(format!("found {found} for the size `{symbol}`, expected one in {range}")));
+            return Err(error::argument(format!(
+                "found {found} for the size `{symbol}`, expected one in {range}"
+            )));
         }
         self.known.entry(symbol.to_owned()).or_insert(found);
         Ok(())
@@ -89,7 +98,11 @@ impl Symbols<'_> {
                 let tensor = Tensor::try_from(tensor.clone())?;
                 for (dim, (&found, size)) in tensor.sizes().iter().zip(&kind.sizes).enumerate() {
                     if let Some(expected) = expected(size).filter(|expected| *expected != found) {
-                        let varying = if matches!(size, Size::Varying(_)) { format!(" as `{size}`") } else { String::new() };
+                        let varying = if matches!(size, Size::Varying(_)) {
+                            format!(" as `{size}`")
+                        } else {
+                            String::new()
+                        };
                         let dim = format!("; dimension {dim} is {found}, expected {expected}{varying}");
                         return Err(wrong_sizes(&tensor, kind, &dim));
                     }
@@ -97,9 +110,9 @@ impl Symbols<'_> {
                 Ok(())
             }
             (ValueType::Int(Some(size)), Value::Int(found)) => match expected(size) {
-                Some(expected) if expected != *found => {
-                    Err(error::argument(format!("found {found}, expected {expected}; the program was exported for it")))
-                }
+                Some(expected) if expected != *found => Err(error::argument(format!(
+                    "found {found}, expected {expected}; the program was exported for it"
+                ))),
                 _ => Ok(()),
             },
             _ => Ok(()),
@@ -109,6 +122,9 @@ impl Symbols<'_> {
 
 #[cold]
 fn wrong_sizes(tensor: &Tensor, expected: &TensorType, detail: &str) -> opgrid_core::Error {
-    let found = TensorType { dtype: tensor.dtype(), sizes: tensor.sizes().iter().map(|size| Size::Known(*size)).collect() };
+    let found = TensorType {
+        dtype: tensor.dtype(),
+        sizes: tensor.sizes().iter().map(|size| Size::Known(*size)).collect(),
+    };
     error::argument(format!("found {found}, expected {expected}{detail}"))
 }

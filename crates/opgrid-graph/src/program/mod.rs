@@ -79,7 +79,8 @@ impl Program {
         let (plan, mut errors) = compile::compile(&graph, &dispatcher);
         if !errors.is_empty() {
             let first = errors.remove(0);
-            let more = if errors.is_empty() { String::new() } else { format!("; and {} more errors", errors.len()) };
+            let more =
+                if errors.is_empty() { String::new() } else { format!("; and {} more errors", errors.len()) };
             return Err(Error::new(first.kind(), format!("{}{more}", first.message())));
         }
         if graph.targets().contains_key("higher_order::wrap_with_autocast") {
@@ -111,7 +112,9 @@ impl Program {
             other => {
                 let found = other.borrow().value_type();
                 let found = found.python_name();
-                Err(error::argument(format!("result {index} is {found}, expected a tensor; call run_values for it")))
+                Err(error::argument(format!(
+                    "result {index} is {found}, expected a tensor; call run_values for it"
+                )))
             }
         };
         results.into_iter().enumerate().map(tensor).collect()
@@ -158,14 +161,18 @@ impl Program {
         let mut values: Vec<Option<Value>> = vec![None; names.len()];
         for (name, value) in inputs {
             let Some(place) = names.iter().position(|known| *known == name) else {
-                return Err(error::argument(format!("no input is named `{name}`, expected one of {}", error::quoted(names))));
+                return Err(error::argument(format!(
+                    "no input is named `{name}`, expected one of {}",
+                    error::quoted(names)
+                )));
             };
             if values[place].replace(value).is_some() {
                 return Err(error::argument(format!("input `{name}` is given twice, expected once")));
             }
         }
         let missing = |(value, name): (Option<Value>, &str)| {
-            value.ok_or_else(|| error::argument(format!("input `{name}` is missing, expected a value for it")))
+            value
+                .ok_or_else(|| error::argument(format!("input `{name}` is missing, expected a value for it")))
         };
         self.run_values(values.into_iter().zip(names).map(missing).collect::<Result<_>>()?)
     }
@@ -225,12 +232,17 @@ fn sources(graph: &Graph, tensors: &BTreeMap<String, Tensor>) -> Result<Vec<Sour
         }
         let Some(name) = kind.stored_name() else { return Ok(Source::Caller) };
         let Some(tensor) = tensors.get(name) else {
-            return Err(error::file(format!("tensor `{name}` is missing, which the graph needs as `%{}`", variable.name)));
+            return Err(error::file(format!(
+                "tensor `{name}` is missing, which the graph needs as `%{}`",
+                variable.name
+            )));
         };
         let expected = &variable.kind;
         let found = crate::graph::types::ValueType::of(tensor);
         if *expected != found {
-            return Err(error::file(format!("tensor `{name}` is {found}, expected {expected} as the graph says")));
+            return Err(error::file(format!(
+                "tensor `{name}` is {found}, expected {expected} as the graph says"
+            )));
         }
         Ok(Source::Program(Value::from(tensor)))
     };
@@ -248,9 +260,9 @@ fn fixed(argument: &Argument) -> Result<Value> {
         Argument::Layout(layout) => Ok(Value::Layout(*layout)),
         Argument::MemoryFormat(format) => Ok(Value::MemoryFormat(*format)),
         Argument::List(items) => compile::list(None, items.iter().map(fixed).collect::<Result<_>>()?),
-        Argument::Value(_) | Argument::Block(..) => {
-            Err(error::value("an input is fixed to a value of the graph, expected a number, a text or nothing"))
-        }
+        Argument::Value(_) | Argument::Block(..) => Err(error::value(
+            "an input is fixed to a value of the graph, expected a number, a text or nothing",
+        )),
     }
 }
 
@@ -258,12 +270,16 @@ fn fixed(argument: &Argument) -> Result<Value> {
 fn expect_mutated(graph: &Graph, tensors: &BTreeMap<String, Tensor>) -> Result<()> {
     for kind in &graph.outputs {
         let (is_there, name) = match kind {
-            OutputKind::BufferMutation(name) | OutputKind::ParameterMutation(name) => (tensors.contains_key(name), name),
+            OutputKind::BufferMutation(name) | OutputKind::ParameterMutation(name) => {
+                (tensors.contains_key(name), name)
+            }
             OutputKind::InputMutation(name) => (graph.user_inputs().any(|input| input.name == *name), name),
             _ => continue,
         };
         if !is_there {
-            return Err(error::file(format!("the program writes `{name}`, which it does not have; save it anew")));
+            return Err(error::file(format!(
+                "the program writes `{name}`, which it does not have; save it anew"
+            )));
         }
     }
     Ok(())

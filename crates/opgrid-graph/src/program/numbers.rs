@@ -160,7 +160,9 @@ fn real(args: &[Value], function: fn(f64) -> f64) -> Result<Value> {
 
 fn square_root(args: &[Value]) -> Result<Value> {
     match floats(args)? {
-        [a] if a < 0.0 => Err(error::value(format!("the square root of {a}, expected a number of at least 0"))),
+        [a] if a < 0.0 => {
+            Err(error::value(format!("the square root of {a}, expected a number of at least 0")))
+        }
         [a] => Ok(Value::Float(a.sqrt())),
     }
 }
@@ -248,7 +250,10 @@ mod tests {
         assert_eq!(call("round", &[Value::Float(2.5)]).unwrap(), Value::Int(2));
         assert_eq!(call("torch.sym_ite", &[true.into(), 1.into(), 2.into()]).unwrap(), Value::Int(1));
         assert_eq!(call("torch.sym_sum", &[vec![1i64, 2, 3].into()]).unwrap(), Value::Int(6));
-        assert_eq!(call("_operator.getitem", &[vec![1i64, 2, 3].into(), Value::Int(-1)]).unwrap(), Value::Int(3));
+        assert_eq!(
+            call("_operator.getitem", &[vec![1i64, 2, 3].into(), Value::Int(-1)]).unwrap(),
+            Value::Int(3)
+        );
     }
 
     #[test]

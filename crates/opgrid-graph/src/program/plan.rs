@@ -31,13 +31,30 @@ pub(super) struct Step {
 /// What a step does.
 #[derive(Debug)]
 pub(super) enum Action {
-    Call { operator: OperatorHandle, binder: Binder },
+    Call {
+        operator: OperatorHandle,
+        binder: Binder,
+    },
     Number(Function),
-    Cond { truth: OperatorHandle, branches: Box<[Plan; 2]> },
-    Loop { truth: OperatorHandle, blocks: Box<[Plan; 2]>, carried: usize },
-    SetGradEnabled { on: bool, block: Box<Plan> },
+    Cond {
+        truth: OperatorHandle,
+        branches: Box<[Plan; 2]>,
+    },
+    Loop {
+        truth: OperatorHandle,
+        blocks: Box<[Plan; 2]>,
+        carried: usize,
+    },
+    SetGradEnabled {
+        on: bool,
+        block: Box<Plan>,
+    },
     /// Autocast is switched, or left as it is where `on` says nothing.
-    Autocast { on: Option<bool>, lower: DType, block: Box<Plan> },
+    Autocast {
+        on: Option<bool>,
+        lower: DType,
+        block: Box<Plan>,
+    },
 }
 
 /// What a step is given.

@@ -13,7 +13,11 @@ const MOST_ROUNDS: usize = 1 << 24;
 /// Runs a plan with a value for each parameter.
 pub(super) fn run(plan: &Plan, inputs: Vec<Value>) -> Result<Vec<Value>> {
     if inputs.len() != plan.parameters {
-        return Err(error::argument(format!("found {} values for a block, expected {}", inputs.len(), plan.parameters)));
+        return Err(error::argument(format!(
+            "found {} values for a block, expected {}",
+            inputs.len(),
+            plan.parameters
+        )));
     }
     let mut slots = inputs;
     slots.resize(plan.slots, Value::None);
@@ -58,7 +62,9 @@ fn perform(step: &Step, slots: &mut [Value]) -> Result<()> {
                 let next = run(&blocks[1], args.clone())?;
                 args.splice(..*carried, next);
             }
-            Err(error::value(format!("the loop ran {MOST_ROUNDS} times, expected its condition to become false before")))
+            Err(error::value(format!(
+                "the loop ran {MOST_ROUNDS} times, expected its condition to become false before"
+            )))
         }
         Action::SetGradEnabled { on, block } => {
             let args = values(&step.operands, slots)?;
@@ -99,7 +105,9 @@ fn call(
         args.push(match (next.next_if(|(place, _)| *place == index), operand) {
             (Some((_, value)), _) | (None, Operand::Constant(value)) => value.borrow(),
             (None, Operand::Slot(slot)) => slots[*slot].borrow(),
-            (None, Operand::List(..)) => return Err(error::value("a list was not made, which is a defect of opgrid")),
+            (None, Operand::List(..)) => {
+                return Err(error::value("a list was not made, which is a defect of opgrid"));
+            }
         });
     }
     operator.call_boxed(&args, returns)

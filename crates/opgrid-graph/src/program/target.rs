@@ -43,7 +43,9 @@ pub(crate) fn resolve(dispatcher: &Dispatcher, target: &str) -> Result<Target> {
     }
     if target.starts_with("higher_order::") {
         let known = error::quoted(HIGHER_ORDER.iter().map(|(name, _)| name));
-        return Err(error::unsupported(format!("{target}: no such higher-order operator, expected one of {known}")));
+        return Err(error::unsupported(format!(
+            "{target}: no such higher-order operator, expected one of {known}"
+        )));
     }
     if target.contains("::") {
         return dispatcher.find(target).map(Target::Operator);
@@ -55,9 +57,10 @@ pub(crate) fn resolve(dispatcher: &Dispatcher, target: &str) -> Result<Target> {
 fn unknown_function(target: &str) -> Error {
     let module = target.rsplit_once('.').map_or("", |(module, _)| module);
     let near: Vec<_> = numbers::names().filter(|name| name.starts_with(&format!("{module}."))).collect();
-    let expected = match near.is_empty() {
-        true => "an operator such as `aten::add.Tensor`, or a function of `_operator`, `math` or `torch`".to_owned(),
-        false => format!("an operator such as `aten::add.Tensor`, or one of {}", error::quoted(near)),
+    let expected = if near.is_empty() {
+        "an operator such as `aten::add.Tensor`, or a function of `_operator`, `math` or `torch`".to_owned()
+    } else {
+        format!("an operator such as `aten::add.Tensor`, or one of {}", error::quoted(near))
     };
     error::unsupported(format!("{target}: no such function of numbers, expected {expected}"))
 }

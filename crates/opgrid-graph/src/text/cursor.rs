@@ -47,7 +47,7 @@ impl<'t> Cursor<'t> {
     pub(super) fn sees_word(&mut self, word: &str) -> bool {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let rest = self.rest().strip_prefix(word);
-        rest.is_some_and(|rest| !rest.as_bytes().first().is_some_and(|byte| is_part(byte)))
+        rest.is_some_and(|rest| !rest.as_bytes().first().is_some_and(is_part))
     }
 
     /// Passes over a word if it comes next.
@@ -78,7 +78,11 @@ impl<'t> Cursor<'t> {
 
     /// An identifier, or any text in quotes.
     pub(super) fn name(&mut self, expected: &str) -> Result<String> {
-        if self.rest().starts_with('"') { self.quoted(expected) } else { self.identifier(expected).map(str::to_owned) }
+        if self.rest().starts_with('"') {
+            self.quoted(expected)
+        } else {
+            self.identifier(expected).map(str::to_owned)
+        }
     }
 
     /// A text in quotes, with the escapes of JSON.
@@ -110,6 +114,8 @@ impl<'t> Cursor<'t> {
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         let found: String = rest.chars().take_while(|letter| *letter != '\n').take(24).collect();
         let found = if found.is_empty() { "the end".to_owned() } else { format!("`{found}`") };
-        error::value(format!("text of a graph: line {line}, column {column}: found {found}, expected {expected}"))
+        error::value(format!(
+            "text of a graph: line {line}, column {column}: found {found}, expected {expected}"
+        ))
     }
 }

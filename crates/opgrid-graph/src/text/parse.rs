@@ -21,7 +21,11 @@ impl FromStr for Graph {
     fn from_str(text: &str) -> Result<Self> {
         let mut parser = Parser { cursor: Cursor::new(text), depth: 0 };
         let graph = parser.graph()?;
-        if parser.cursor.rest().is_empty() { Ok(graph) } else { Err(parser.cursor.unexpected("the end of the graph")) }
+        if parser.cursor.rest().is_empty() {
+            Ok(graph)
+        } else {
+            Err(parser.cursor.unexpected("the end of the graph"))
+        }
     }
 }
 
@@ -127,7 +131,9 @@ impl Parser<'_> {
             "bool" if !self.cursor.rest().starts_with('[') => ValueType::Bool,
             "any" => ValueType::Unknown,
             name => {
-                let dtype = name.parse::<DType>().map_err(|_| self.cursor.unexpected(&format!("{expected}, not {name}")))?;
+                let dtype = name
+                    .parse::<DType>()
+                    .map_err(|_| self.cursor.unexpected(&format!("{expected}, not {name}")))?;
                 self.cursor.expect("[")?;
                 ValueType::Tensor(TensorType { dtype, sizes: self.separated("]", Self::size)? })
             }
@@ -175,7 +181,9 @@ impl Parser<'_> {
     fn integer(&mut self) -> Result<i64> {
         let sign = if self.cursor.takes("-") { "-" } else { "" };
         let digits = self.cursor.piece(|byte| byte.is_ascii_digit());
-        format!("{sign}{digits}").parse().map_err(|_| self.cursor.unexpected("an integer of 64 bits in front of this"))
+        format!("{sign}{digits}")
+            .parse()
+            .map_err(|_| self.cursor.unexpected("an integer of 64 bits in front of this"))
     }
 
     fn range(&mut self) -> Result<Range> {
@@ -256,7 +264,9 @@ impl Parser<'_> {
             self.cursor.piece(is_target_byte).to_owned()
         };
         if target.is_empty() {
-            return Err(self.cursor.unexpected("a node such as `%y: float32[2] = aten::neg(%x)`, or `return`"));
+            return Err(self
+                .cursor
+                .unexpected("a node such as `%y: float32[2] = aten::neg(%x)`, or `return`"));
         }
         self.cursor.expect("(")?;
         let (mut positional, mut named) = (Vec::new(), Vec::new());
@@ -264,7 +274,11 @@ impl Parser<'_> {
             match name {
                 Some(name) => named.push((name, value)),
                 None if named.is_empty() => positional.push(value),
-                None => return Err(self.cursor.unexpected("no argument by position behind one by name in front of this")),
+                None => {
+                    return Err(self
+                        .cursor
+                        .unexpected("no argument by position behind one by name in front of this"));
+                }
             }
         }
         let mut source = Source::default();
@@ -280,7 +294,8 @@ impl Parser<'_> {
         let rest = self.cursor.rest();
         let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         let is_named = rest.trim_start_matches(is_part).trim_start().starts_with('=');
-        let name = if is_named { Some(self.cursor.identifier("the name of an argument")?.to_owned()) } else { None };
+        let name =
+            if is_named { Some(self.cursor.identifier("the name of an argument")?.to_owned()) } else { None };
         if is_named {
             self.cursor.expect("=")?;
             return Ok((name, self.argument()?));
@@ -333,20 +348,25 @@ impl Parser<'_> {
             let format = || name.parse::<MemoryFormat>().map(Argument::MemoryFormat);
             let found = dtype.or_else(|_| layout()).or_else(|_| format());
             return found.map_err(|_| {
-                self.cursor.unexpected(&format!("a dtype, a layout or a memory format in front of this, not torch.{name}"))
+                self.cursor.unexpected(&format!(
+                    "a dtype, a layout or a memory format in front of this, not torch.{name}"
+                ))
             });
         }
         self.number().map(Argument::Number)
     }
 
     fn number(&mut self) -> Result<Scalar> {
-        const EXPECTED: &str = "a value: %name, a number, true, false, none, a text, a list, torch.name, device or block";
+        const EXPECTED: &str =
+            "a value: %name, a number, true, false, none, a text, a list, torch.name, device or block";
         let mut start = self.cursor.clone();
-        let text = self.cursor.piece(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+'));
+        let text =
+            self.cursor.piece(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+'));
         if let Ok(value) = text.parse::<i64>() {
             return Ok(Scalar::Int(value));
         }
-        let is_float = matches!(text, "inf" | "-inf" | "nan") || text.starts_with(|first: char| first.is_ascii_digit() || first == '-');
+        let is_float = matches!(text, "inf" | "-inf" | "nan")
+            || text.starts_with(|first: char| first.is_ascii_digit() || first == '-');
         let is_integer = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
         match text.parse::<f64>() {
             Ok(value) if is_float && !is_integer => Ok(Scalar::Float(value)),
@@ -388,7 +408,9 @@ impl Parser<'_> {
         if self.cursor.takes("{") {
             return self.separated("}", Self::entry).map(Tree::Dict);
         }
-        Err(self.cursor.unexpected("how values are nested: *, None, (…), […], {\"name\": …} or named \"type\" {…}"))
+        Err(self
+            .cursor
+            .unexpected("how values are nested: *, None, (…), […], {\"name\": …} or named \"type\" {…}"))
     }
 
     fn entry(&mut self) -> Result<(String, Tree)> {

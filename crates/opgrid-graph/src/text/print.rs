@@ -98,7 +98,11 @@ fn print_node(f: &mut Formatter<'_>, node: &Node, depth: usize) -> fmt::Result {
     if !node.results.is_empty() {
         f.write_str(" = ")?;
     }
-    if is_target(&node.target) { f.write_str(&node.target)? } else { write!(f, "{}", Quoted(&node.target))? }
+    if is_target(&node.target) {
+        f.write_str(&node.target)?
+    } else {
+        write!(f, "{}", Quoted(&node.target))?
+    }
     f.write_str("(")?;
     let mut between = "";
     for value in &node.positional {

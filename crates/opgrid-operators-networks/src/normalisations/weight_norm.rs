@@ -40,24 +40,28 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let float = [DType::F32, DType::F64];
         samples
-            .of(WeightNorm, &float, pairs, |it| {
+            .of(WeightNorm, INEXACT, pairs, |it| {
                 let (v, g, dim) = (it.tensor("v")?, it.tensor("g")?, it.value::<i64>("dim")?);
                 let norm = norms(v, dim);
                 let at = |position: &[i64]| {
                     let kept = kept(position, dim);
-                    real(v.at(position)) * real(g.at(&kept)) / norm(position)
+                    v.at(position).to_complex() * g.at(&kept).to_complex() / norm(position)
                 };
                 Ok(Plain::from_fn(v.dtype(), v.sizes(), |position| at(position).into()).into())
             })
             .tolerance(16.0);
         samples
-            .of(NormExceptDim, &float, vectors, |it| {
+            .of(NormExceptDim, INEXACT, vectors, |it| {
                 let (v, dim) = (it.tensor("v")?, it.value::<i64>("dim")?);
                 let norm = norms(v, dim);
                 let sizes = kept_sizes(v.sizes(), dim);
-                Ok(Plain::from_fn(v.dtype(), &sizes, |position| norm(position).into()).into())
+                let dtype = match v.dtype() {
+                    DType::Complex64 => DType::F32,
+                    DType::Complex128 => DType::F64,
+                    dtype => dtype,
+                };
+                Ok(Plain::from_fn(dtype, &sizes, |position| norm(position).into()).into())
             })
             .tolerance(16.0)
             .refuses("range", given(make::numbers(DType::F32, &[2, 3], 1)).and(2).and(5));
@@ -76,10 +80,6 @@ pub(crate) mod samples {
     fn vectors(dtype: DType) -> Vec<Sample> {
         let of = |sizes: &[i64], dim: i64| given(make::nonzero(dtype, sizes, 1)).and(2).and(dim);
         vec![of(&[2, 3], 0), of(&[2, 3], 1), of(&[2, 3, 2], 1), of(&[2, 3], -1)]
-    }
-
-    fn real(number: Scalar) -> f64 {
-        number.to_f64().unwrap_or(f64::NAN)
     }
 
     /// The sizes of the norm.
@@ -103,7 +103,7 @@ pub(crate) mod samples {
         move |position| {
             let is_meant = |other: &Vec<i64>| dim == -1 || other[dim as usize] == position[dim as usize];
             let all = naive::positions(v.sizes()).filter(is_meant);
-            all.map(|other| real(v.at(&other)).powi(2)).sum::<f64>().sqrt()
+            all.map(|other| v.at(&other).to_complex().norm_sqr()).sum::<f64>().sqrt()
         }
     }
 }

@@ -15,7 +15,10 @@ pub use opgrid_tensor::ops::questions::assertions::*;
 pub(super) fn register(library: &mut Library) {
     const SINGLE: &str = "expected a tensor whose only element is not zero, found zero";
     library.define(AssertTensorMetadata).kind(&kind::QUESTION).implicit(metadata);
-    library.define(AssertScalar).kind(&kind::QUESTION).implicit(|value, message| expect(value.to_bool(), message));
+    library
+        .define(AssertScalar)
+        .kind(&kind::QUESTION)
+        .implicit(|value, message| expect(value.to_bool(), message));
     library.define(AssertAsync).kind(&kind::QUESTION).implicit(|input| expect_true(input, SINGLE));
     library.define(AssertAsyncMsg).kind(&kind::QUESTION).implicit(expect_true);
     library
@@ -46,7 +49,9 @@ fn metadata(
 ) -> Result<()> {
     let spec = input.spec()?;
     let mismatch = |what: &str, found: String, expected: String| {
-        Err(argument(format!("argument `a` has {what} {found}, expected {expected} as when the program was exported")))
+        Err(argument(format!(
+            "argument `a` has {what} {found}, expected {expected} as when the program was exported"
+        )))
     };
     if let Some(size) = size.filter(|size| *size != spec.sizes()) {
         return mismatch("sizes", format!("{:?}", spec.sizes()), format!("{size:?}"));
@@ -84,7 +89,9 @@ fn constrain(value: Scalar, min: i64, max: Option<i64>) -> Result<()> {
 
 fn for_size(value: Scalar, min: Option<i64>, max: Option<i64>) -> Result<()> {
     if let Some(max) = max.filter(|max| *max <= 2) {
-        return Err(argument(format!("argument `max` is {max}, expected more than 2, as sizes of 0 and 1 are known by themselves")));
+        return Err(argument(format!(
+            "argument `max` is {max}, expected more than 2, as sizes of 0 and 1 are known by themselves"
+        )));
     }
     constrain(value, min.unwrap_or(0), max)
 }
@@ -98,10 +105,39 @@ pub(crate) mod samples {
         samples
             .of(AssertTensorMetadata, STORED, make::unary, |_| Ok(Expected::Several(Vec::new())))
             .refuses("[2], expected [3]", given(make::numbers(DType::F32, &[2], 0)).and(vec![3i64]));
-        let truths = |dtype| vec![given(Plain::of(dtype, &[1], &[1])), given(Plain::of(dtype, &[], &[1]))];
         samples
-            .of(AssertAsync, STORED, truths, |_| Ok(Expected::Several(Vec::new())))
-            .not_on_meta()
-            .refuses("found zero", given(Plain::of(DType::F32, &[], &[0])));
+            .of(AssertAsync, STORED, truths_of, |_| Ok(Expected::Several(Vec::new())))
+            .refuses_data("found zero", given(Plain::of(DType::F32, &[], &[0])))
+            .refuses_data("2 elements", given(make::numbers(DType::F32, &[2], 0)));
+        let with_message =
+            |dtype| truths_of(dtype).into_iter().map(|sample| sample.and("too small")).collect();
+        samples
+            .of(AssertAsyncMsg, STORED, with_message, |_| Ok(Expected::Several(Vec::new())))
+            .refuses_data("too small", given(Plain::of(DType::F32, &[], &[0])).and("too small"));
+        samples
+            .of(
+                AssertScalar,
+                STORED,
+                |_| vec![given(3).and("too small")],
+                |_| Ok(Expected::Several(Vec::new())),
+            )
+            .refuses("too small", given(0).and("too small"));
+        samples
+            .of(SymConstrainRange, STORED, |_| in_range(), |_| Ok(Expected::Several(Vec::new())))
+            .refuses("from 6 to", given(5).named("min", 6))
+            .refuses("to 4", given(5).named("max", 4))
+            .refuses("at least `min`", given(5).named("min", 7).named("max", 4));
+        samples
+            .of(SymConstrainRangeForSize, STORED, |_| in_range(), |_| Ok(Expected::Several(Vec::new())))
+            .refuses("from 0 to", given(-1))
+            .refuses("more than 2", given(1).named("max", 2));
+    }
+
+    fn truths_of(dtype: DType) -> Vec<Sample> {
+        vec![given(Plain::of(dtype, &[1], &[1])), given(Plain::of(dtype, &[], &[1]))]
+    }
+
+    fn in_range() -> Vec<Sample> {
+        vec![given(5), given(5).named("min", 5), given(5).named("min", 2).named("max", 9)]
     }
 }
