@@ -165,7 +165,7 @@ pub fn unary_by<O: Element, A: Element>(
     a: &impl Operand,
     f: impl Function<(A::Math,), Output = O::Math>,
 ) -> Result<()> {
-    iter::map1::<O, A, _>(out.destination()?, a.source()?, f)
+    iter::map1::<O, A>(out.destination()?, a.source()?, f)
 }
 
 /// `out[i] = sqrt(a[i])` of floats or complex numbers, with `a` stretched to the shape of `out`, which may be `a` itself. Roots of real
@@ -231,7 +231,7 @@ pub fn binary_by<O: Element, A: Element, B: Element>(
     b: &impl Operand,
     f: impl Function<(A::Math, B::Math), Output = O::Math>,
 ) -> Result<()> {
-    iter::map2::<O, A, B, _>(out.destination()?, &[a.source()?, b.source()?], f)
+    iter::map2::<O, A, B>(out.destination()?, &[a.source()?, b.source()?], f)
 }
 
 /// `out[i] = f(a[i], b[i], c[i])`, with the inputs stretched to the shape of `out`. Each may be `out` itself.

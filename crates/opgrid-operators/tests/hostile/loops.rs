@@ -1,5 +1,6 @@
 //! Loops over arrays, called from outside of their crates with what no operator would give them.
 
+use half::{bf16, f16};
 use opgrid_array::loops::access::{Access, Aliasing, Distinct};
 use opgrid_array::loops::iter::fold::Typed;
 use opgrid_array::loops::iter::parts::{produce, produce_two};
@@ -7,6 +8,7 @@ use opgrid_array::loops::iter::produce::Indices;
 use opgrid_array::loops::iter::reduction::Reduction;
 use opgrid_array::loops::iter::walk::Overlap;
 use opgrid_array::loops::iter::{self, Output, Target};
+use opgrid_array::loops::{Function, elementwise};
 use opgrid_array::{Array, Geometry};
 use opgrid_kernels::indexing::{self, Lookup};
 
@@ -32,6 +34,36 @@ impl Reduction for Sum {
 
     fn finish(&self, sum: f32, _: usize) -> f32 {
         sum
+    }
+}
+
+/// `x³`, which panics at [`PANICS_AT`].
+#[derive(Clone, Copy)]
+struct Cube;
+
+/// An element that [`Cube`] panics at.
+const PANICS_AT: f32 = 1000.0;
+
+impl Function<(f32,)> for Cube {
+    type Output = f32;
+    const IS_LONG: bool = true;
+
+    fn call(self, (x,): (f32,)) -> f32 {
+        assert!(x != PANICS_AT, "the function panics");
+        x * x * x
+    }
+}
+
+/// `x / 64 + 0.3`, as a function that is long.
+#[derive(Clone, Copy)]
+struct Scale;
+
+impl Function<(f32,)> for Scale {
+    type Output = f32;
+    const IS_LONG: bool = true;
+
+    fn call(self, (x,): (f32,)) -> f32 {
+        x / 64.0 + 0.3
     }
 }
 
@@ -146,4 +178,69 @@ fn indices_that_nobody_checked_are_refused() {
         assert!(ended.is_err() || matches!(ended, Ok((Err(_), _)) | Ok((_, Err(_)))), "offset {wild}");
     }
     assert_eq!(x.to_vec::<f32>().map(|all| all.len()).ok(), Some(6), "guards ended with the panic");
+}
+
+#[test]
+fn long_functions_of_16_bit_floats_round_once_and_refuse_overlap() {
+    for count in [0usize, 1, 63, 64, 65, 511, 513, 5000] {
+        let halves: Vec<f16> = (0..count).map(|i| f16::from_f32((i % 37) as f32 * 0.37 - 6.0)).collect();
+        let expected: Vec<f16> =
+            halves.iter().map(|x| f16::from_f32(x.to_f32() * x.to_f32() * x.to_f32())).collect();
+        let x = Array::from_slice(&halves, &[count as i64]).unwrap();
+        let brain_floats = Array::from_slice(&vec![bf16::ZERO; count], &[count as i64]).unwrap();
+        elementwise::unary_by::<bf16, f16>(&brain_floats, &x, Cube).unwrap();
+        elementwise::unary_by::<f16, f16>(&x, &x, Cube).unwrap();
+        assert_eq!(x.to_vec::<f16>().unwrap(), expected, "{count} in place");
+        let expected: Vec<bf16> =
+            halves.iter().map(|x| bf16::from_f32(x.to_f32() * x.to_f32() * x.to_f32())).collect();
+        assert_eq!(brain_floats.to_vec::<bf16>().unwrap(), expected, "{count} to another dtype");
+    }
+    let halves: Vec<f16> = (0..600).map(|i| f16::from_f32(i as f32 / 100.0)).collect();
+    let x = Array::from_slice(&halves, &[600]).unwrap();
+    let part = |size, stride, offset| x.view(Geometry::strided(&[size], &[stride], offset).unwrap()).unwrap();
+    let overlap = elementwise::unary_by::<f16, f16>(&part(500, 1, 0), &part(500, 1, 1), Cube).unwrap_err();
+    assert!(overlap.to_string().contains("single memory location"), "{overlap}");
+    let repeated = elementwise::unary_by::<f16, f16>(&part(4, 0, 0), &part(4, 1, 8), Cube).unwrap_err();
+    assert!(repeated.to_string().contains("single memory location"), "{repeated}");
+    // Every second element, from the one between them.
+    elementwise::unary_by::<f16, f16>(&part(300, 2, 0), &part(300, 2, 1), Cube).unwrap();
+    let after = x.to_vec::<f16>().unwrap();
+    for i in 0..300 {
+        let from = halves[2 * i + 1].to_f32();
+        assert_eq!((after[2 * i], after[2 * i + 1]), (f16::from_f32(from * from * from), halves[2 * i + 1]));
+    }
+    let far = x.view(Geometry::strided(&[0], &[i64::MAX], 1 << 62).unwrap()).unwrap();
+    elementwise::unary_by::<f16, f16>(&far, &far, Cube).unwrap();
+}
+
+#[test]
+fn operands_of_other_dtypes_are_rounded_to_16_bits_first() {
+    // 2049 is halfway between two neighbors of float16, 2048 and 2050.
+    let (wide, rounded) = (2049i32, f16::from_f32(2048.0));
+    for count in [1usize, 3, 64, 65, 1000] {
+        let sizes = [count as i64];
+        let ints = Array::from_slice(&vec![wide; count], &sizes).unwrap();
+        let out = Array::from_slice(&vec![f16::ZERO; count], &sizes).unwrap();
+        let scaled = |x: f16| f16::from_f32(x.to_f32() / 64.0 + 0.3);
+        elementwise::unary_by::<f16, f16>(&out, &ints, Scale).unwrap();
+        assert_eq!(out.to_vec::<f16>().unwrap(), vec![scaled(rounded); count], "{count} integers");
+        // A result has the dtype of the function before it has that of the output.
+        let floats = Array::from_slice(&vec![0.0f32; count], &sizes).unwrap();
+        let thirds = Array::from_slice(&vec![f16::from_f32(0.1); count], &sizes).unwrap();
+        elementwise::unary_by::<f16, f16>(&floats, &thirds, Scale).unwrap();
+        let expected = scaled(f16::from_f32(0.1)).to_f32();
+        assert_eq!(floats.to_vec::<f32>().unwrap(), vec![expected; count], "{count} results");
+    }
+}
+
+#[test]
+fn a_panic_in_a_function_of_16_bit_floats_gives_the_memory_back() {
+    let x = Array::from_slice(&[f16::from_f32(2.0), f16::from_f32(PANICS_AT)], &[2]).unwrap();
+    let out = Array::from_slice(&[f16::ONE; 2], &[2]).unwrap();
+    let call = || elementwise::unary_by::<f16, f16>(&out, &x, Cube);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err());
+    drop(out.storage().write().unwrap());
+    let after = out.to_vec::<f16>().unwrap();
+    assert!([f16::ONE, f16::from_f32(8.0)].contains(&after[0]), "as it was, or the result: {after:?}");
+    assert_eq!(after[1], f16::ONE, "there is no result for it");
 }

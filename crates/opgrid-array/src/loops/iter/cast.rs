@@ -3,10 +3,10 @@
 
 use std::mem::MaybeUninit;
 
-use opgrid_core::DType;
+use opgrid_core::{DType, Result};
 
 use crate::Element;
-use crate::choose::STORED;
+use crate::choose::{STORED, unsupported};
 use crate::loops::simd::{VectorLoop, narrow_to_f16};
 use crate::with_dtype;
 
@@ -32,9 +32,14 @@ const INDEX: [u8; 64] = {
 };
 
 /// The function that converts from one dtype to another.
-pub(super) fn cast(from: DType, to: DType) -> Option<Cast> {
-    let [from, to] = [from, to].map(|dtype| usize::from(INDEX[dtype as usize]));
-    Some(*TABLE.get(from)?.get(to)?)
+///
+/// # Errors
+///
+/// A dtype without data.
+pub(super) fn cast(from: DType, to: DType) -> Result<Cast> {
+    let [row, column] = [from, to].map(|dtype| usize::from(INDEX[dtype as usize]));
+    let row = TABLE.get(row).ok_or_else(|| unsupported(from, "another dtype"))?;
+    row.get(column).copied().ok_or_else(|| unsupported(to, "another dtype"))
 }
 
 /// A list of what a macro makes of the types of all dtypes with data, in the order of [`STORED`].

@@ -21,7 +21,6 @@ use super::plan::{Loop, OPERANDS, Odometer};
 use super::reduction::{COLUMNS, Reduction, STEPS};
 use super::span::Span;
 use super::strided::gather;
-use crate::choose::unsupported;
 use crate::loops::simd::VectorLoop;
 use crate::{Element, Geometry};
 
@@ -220,11 +219,7 @@ pub(super) unsafe fn fold(
 ) -> Result<()> {
     let (dtype, input, out) = (source.dtype(), source.geometry(), target.geometry());
     let size = dtype.size_in_bytes();
-    let cast = if dtype == reduction.input() {
-        None
-    } else {
-        Some(cast(dtype, reduction.input()).ok_or_else(|| unsupported(dtype, "another dtype"))?)
-    };
+    let cast = if dtype == reduction.input() { None } else { Some(cast(dtype, reduction.input())?) };
     if out.numel() == 0 {
         return Ok(());
     }

@@ -32,7 +32,7 @@ use super::arithmetic::number;
 use super::function::Function;
 use crate::error::argument;
 use crate::with_dtype;
-use crate::{Array, Element, Geometry, Math, ReadGuard, Storage, Thread};
+use crate::{Array, Element, Geometry, ReadGuard, Storage, Thread};
 
 pub use self::span::{Input, Output};
 pub use self::span::{Span, Target};
@@ -346,32 +346,17 @@ pub fn copy(out: &Array, input: Source<'_>) -> Result<()> {
     unsafe { run((out, out.dtype()), Inputs { sources: &[input], wanted: &[out.dtype()] }, Work::Copy) }
 }
 
-/// Whether a function computes so much that elements are converted by blocks to the type that it computes in, and results back:
-/// then the loop for 16-bit floats is that for `f32`.
-const fn is_widened_by_blocks<F: Function<Args>, Args>() -> bool {
-    F::IS_LONG || F::IS_PARTIAL
-}
-
-/// Whether kernels compute with elements of this type as elements of a wider one.
-const fn is_narrow<T: Element>() -> bool {
-    size_of::<T>() != size_of::<Math<T>>()
-}
-
 /// Writes `f` of every element of `a`, converted to `A` and stretched to the shape of `out`.
 ///
 /// # Errors
 ///
 /// An input that does not broadcast to `out`, overlap in part, an output that repeats elements, tensors without data
 /// or used by others.
-pub fn map1<O, A, F>(out: &Array, a: Source<'_>, f: F) -> Result<()>
-where
-    O: Element,
-    A: Element,
-    F: Function<(A::Math,), Output = O::Math>,
-{
-    if const { is_widened_by_blocks::<F, _>() && (is_narrow::<O>() || is_narrow::<A>()) } {
-        return map1::<Math<O>, Math<A>, F>(out, a, f);
-    }
+pub fn map1<O: Element, A: Element>(
+    out: &Array,
+    a: Source<'_>,
+    f: impl Function<(A::Math,), Output = O::Math>,
+) -> Result<()> {
     let kernel = typed::kernel::<_, (O, A)>(f);
     let inputs = Inputs { sources: &[a], wanted: const { &[A::DTYPE] } };
     // SAFETY: the kernel's dtypes are named in the order of its inputs.
@@ -394,17 +379,11 @@ pub fn square_roots(out: &Array, a: Source<'_>) -> Result<()> {
 /// # Errors
 ///
 /// As [`map1`].
-pub fn map2<O, A, B, F>(out: &Array, sources: &[Source<'_>; 2], f: F) -> Result<()>
-where
-    O: Element,
-    A: Element,
-    B: Element,
-    F: Function<(A::Math, B::Math), Output = O::Math>,
-{
-    if const { is_widened_by_blocks::<F, _>() && (is_narrow::<O>() || is_narrow::<A>() || is_narrow::<B>()) }
-    {
-        return map2::<Math<O>, Math<A>, Math<B>, F>(out, sources, f);
-    }
+pub fn map2<O: Element, A: Element, B: Element>(
+    out: &Array,
+    sources: &[Source<'_>; 2],
+    f: impl Function<(A::Math, B::Math), Output = O::Math>,
+) -> Result<()> {
     let kernel = typed::kernel::<_, (O, A, B)>(f);
     let inputs = Inputs { sources, wanted: const { &[A::DTYPE, B::DTYPE] } };
     // SAFETY: the kernel's dtypes are named in the order of its inputs.

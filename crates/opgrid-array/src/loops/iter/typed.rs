@@ -11,7 +11,10 @@ use super::places;
 use super::walk::{Block, Rows};
 use crate::Element;
 use crate::loops::function::Function;
-use crate::loops::simd::VectorLoop;
+use crate::loops::simd::{VectorLoop, narrow_row, widened};
+
+/// Elements that are widened, computed and narrowed in a loop each, where that are three types.
+const PART: usize = 64;
 
 /// Elements that are computed again where one of them is not covered.
 const PIECE: usize = 512;
@@ -20,15 +23,6 @@ const PIECE: usize = 512;
 #[inline(always)]
 fn larger(one: u32, other: u32) -> u32 {
     if one > other { one } else { other }
-}
-
-/// Keeps the compiler from unrolling the loop that calls it, and from making vector code of it.
-///
-/// Loops for x86-64 processors without AVX2 are compiled for size: every operator and dtype has one, and few
-/// processors run it.
-#[inline(always)]
-fn one_at_a_time() {
-    std::hint::black_box(());
 }
 
 /// The result of a function, where products and sums are fused or not. A function, because the compiler inlines all calls
@@ -134,9 +128,6 @@ macro_rules! kernels {
                         }
                         starts[0] = out;
                         for i in 0..n {
-                            if const { !FUSED } {
-                                one_at_a_time();
-                            }
                             $(
                                 // SAFETY: the rows are as `Block::run` asks; the element is initialised and aligned.
                                 let $input = unsafe { starts[$k].cast::<$type>().add(i).read() };
@@ -174,21 +165,33 @@ macro_rules! kernels {
                 let n = out.len();
                 // Of one length, so that nothing is checked in the loops.
                 $(assert!($input.len() == n);)*
-                // Decided before there is code, as below.
-                if const { !FUSED } {
-                    for i in 0..n {
-                        one_at_a_time();
-                        let args = ($($input[i].widen(),)*);
-                        let result = if const { F::IS_PARTIAL } {
-                            call_any::<F, _, FUSED>(f, args)
-                        } else {
-                            call::<F, _, FUSED>(f, args)
-                        };
-                        out[i] = MaybeUninit::new(Out::narrow(result));
-                    }
-                    return;
-                }
                 let mut whole = 0;
+                // Decided before there is code, so that only types whose results are narrowed have these loops. What is
+                // short is faster in one loop.
+                if const { size_of::<Out>() != size_of::<Out::Math>() && (F::IS_LONG || F::IS_PARTIAL) } {
+                    let (parts, _) = out.as_chunks_mut::<PART>();
+                    $(let ($input, _) = $input.as_chunks::<PART>();)*
+                    for (part, out) in parts.iter_mut().enumerate() {
+                        $(let narrow = &$input[part];
+                        let mut room = [const { MaybeUninit::uninit() }; PART];
+                        let $input = widened(&mut room, narrow);)*
+                        let mut results = [<Out::Math>::default(); PART];
+                        let mut distance = 0;
+                        for i in 0..PART {
+                            if const { F::IS_PARTIAL } {
+                                distance = larger(distance, f.distance(($($input[i],)*)));
+                            }
+                            results[i] = call::<F, _, FUSED>(f, ($($input[i],)*));
+                        }
+                        if const { F::IS_PARTIAL } && distance > F::REACH {
+                            for i in 0..PART {
+                                results[i] = call_any::<F, _, FUSED>(f, ($($input[i],)*));
+                            }
+                        }
+                        narrow_row(out, &results);
+                    }
+                    whole = n - n % PART;
+                }
                 // Decided before there is code, as above.
                 if const { F::IS_PARTIAL } {
                     while whole < n {

@@ -26,7 +26,6 @@ use super::plan::{Loop, OPERANDS, Odometer, Plan, Position, advance};
 use super::pool::Amount;
 use super::span::Span;
 use super::strided::{SLACK, gather, repeat, scatter, transpose};
-use crate::choose::unsupported;
 
 /// Bytes of a block on the stack.
 const BLOCK_BYTES: usize = 4096;
@@ -308,7 +307,7 @@ impl<'a> Walk<'a> {
             geometries[k] = (operand.span.geometry(), sizes[k]);
             if dtype != operand.wanted {
                 let (from, to) = if k == 0 { (operand.wanted, dtype) } else { (dtype, operand.wanted) };
-                casts[k] = Some(cast(from, to).ok_or_else(|| unsupported(dtype, "another dtype"))?);
+                casts[k] = Some(cast(from, to)?);
             }
         }
         let plan = Plan::new(&geometries[..operands.len()])?;
