@@ -35,6 +35,7 @@ opgrid_kinds::operators! {
         native_layer_norm,
         native_layer_norm_backward,
         rms_norm,
+        weight_norm,
     }
 
     /// Sums products of filters with the patches of images.

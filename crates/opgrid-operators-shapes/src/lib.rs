@@ -63,6 +63,7 @@ opgrid_kinds::operators! {
         contiguous,
         copy,
         fill,
+        lift_fresh_copy,
         local_scalar_dense,
         pin_memory,
         to,
@@ -81,6 +82,7 @@ opgrid_kinds::operators! {
 
     /// Asks what a tensor is like.
     questions {
+        assertions,
         dtypes,
         is_nonzero,
         sizes,

@@ -32,6 +32,7 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("opgrid-nn", &["opgrid-tensor"]),
+    ("opgrid-graph", &["opgrid-tensor"]),
     ("opgrid-abi", &[]),
     ("opgrid-plugin-sdk", &["opgrid-abi", "opgrid-macros"]),
     ("opgrid-plugin", &["opgrid-tensor", "opgrid-abi"]),
@@ -40,7 +41,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-inspect", &["opgrid-core"]),
     ("opgrid", &["opgrid-operators", "opgrid-nn", "opgrid-plugin"]),
     ("opgrid-torch", &["opgrid"]),
-    ("opgrid-cli", &["opgrid", "opgrid-inspect"]),
+    ("opgrid-cli", &["opgrid", "opgrid-graph", "opgrid-inspect"]),
     ("opgrid-python", &["opgrid", "opgrid-torch"]),
 ];
 
@@ -51,6 +52,11 @@ const TESTING: (&str, &[&str]) = ("opgrid-testing", &["opgrid-gpu"]);
 const TESTS_ABOVE: &[(&str, &str, &str)] = &[
     ("opgrid-tensor", "opgrid", "the examples of methods call operators, whose implementations stand above"),
     ("opgrid-nn", "opgrid", "the examples and tests of modules compute, so that they need implementations"),
+    (
+        "opgrid-graph",
+        "opgrid",
+        "the examples and tests of programs run them, so that they need implementations",
+    ),
     (
         "opgrid-plugin",
         "opgrid-operators",
@@ -81,6 +87,7 @@ const EXTERNAL: &[(&str, &[&str])] = &[
     ("opgrid-operators-algebra", &["num-complex", "smallvec"]),
     ("opgrid-operators", &[]),
     ("opgrid-nn", &[]),
+    ("opgrid-graph", &["serde_json", "zip"]),
 ];
 
 /// Checks the packages as `cargo metadata` prints them.

@@ -93,8 +93,14 @@ impl Call {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
         let overloads = overloads(&self.operator)?;
         let target = self.out.as_deref().map(Target::of).transpose()?;
-        if matches!(target, Some(Target::StandardOutput)) {
-            self.expect_free_output(json)?;
+        if let Some(target) = &target {
+            let others = [
+                ("--json", json),
+                ("--explain", self.explain),
+                ("--stats", self.stats),
+                ("--profile", self.profile.is_some()),
+            ];
+            target.expect_free_output(&others)?;
         }
         self.expect_distinct_files(target.as_ref())?;
         let Bound { operator, arguments, notes } = self.choose(&overloads)?;
@@ -185,22 +191,6 @@ impl Call {
         Ok(Bound { operator: operator.clone(), arguments, notes: notes.into_inner() })
     }
 
-    /// Bytes of a tensor are for programs, and nothing else may stand between them.
-    fn expect_free_output(&self, json: bool) -> Result<()> {
-        let others = [("--json", json), ("--explain", self.explain), ("--stats", self.stats)];
-        let other = others.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name);
-        let other = other.or(self.profile.is_some().then_some("--profile"));
-        let message = match other {
-            Some(other) => format!("--out - and {other}: both write to the standard output; write the tensor to a file"),
-            None if std::io::stdout().is_terminal() => {
-                "--out -: the standard output is a terminal, expected a pipe or a file; leave --out away to see the result"
-                    .to_owned()
-            }
-            None => return Ok(()),
-        };
-        Err(Error::new(ErrorKind::File, message))
-    }
-
     /// One of the two files would be lost.
     fn expect_distinct_files(&self, target: Option<&Target>) -> Result<()> {
         match (target, &self.profile) {
@@ -253,7 +243,7 @@ fn arguments<'t>(operator: &OperatorHandle, texts: &'t [String]) -> Result<Argum
 }
 
 /// The name and the text of `name=text`.
-fn split_keyword(text: &str) -> Option<(&str, &str)> {
+pub(super) fn split_keyword(text: &str) -> Option<(&str, &str)> {
     let (name, value) = text.split_once('=')?;
     let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     let is_name = starts_well && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -277,13 +267,13 @@ fn call(
 }
 
 /// Where results are written.
-enum Target {
+pub(super) enum Target {
     File(Spec),
     StandardOutput,
 }
 
 impl Target {
-    fn of(path: &Path) -> Result<Self> {
+    pub(super) fn of(path: &Path) -> Result<Self> {
         if path.to_str() == Some("-") {
             return Ok(Self::StandardOutput);
         }
@@ -299,7 +289,25 @@ impl Target {
         })
     }
 
-    fn write(&self, results: &[Value]) -> Result<()> {
+    /// Bytes of a tensor are for programs, and nothing else may stand between them: no option that writes there, too.
+    pub(super) fn expect_free_output(&self, others: &[(&str, bool)]) -> Result<()> {
+        if !matches!(self, Self::StandardOutput) {
+            return Ok(());
+        }
+        let message = match others.iter().find(|(_, is_given)| *is_given) {
+            Some((other, _)) => {
+                format!("--out - and {other}: both write to the standard output; write the tensor to a file")
+            }
+            None if std::io::stdout().is_terminal() => {
+                "--out -: the standard output is a terminal, expected a pipe or a file; leave --out away to see the result"
+                    .to_owned()
+            }
+            None => return Ok(()),
+        };
+        Err(Error::new(ErrorKind::File, message))
+    }
+
+    pub(super) fn write(&self, results: &[Value]) -> Result<()> {
         let mut tensors = Vec::new();
         for (place, result) in results.iter().enumerate() {
             add_tensors(place, result, &mut tensors)?;

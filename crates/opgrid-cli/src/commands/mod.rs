@@ -6,6 +6,7 @@ mod coverage;
 mod demo;
 mod diff;
 mod explain;
+mod graph;
 mod grid;
 mod keys;
 mod lint;
@@ -13,6 +14,7 @@ mod list;
 mod man;
 mod plugin;
 mod record;
+mod run;
 mod schema;
 mod table;
 
@@ -25,6 +27,8 @@ use crate::suggest;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Call(call::Call),
+    Run(run::Run),
+    Graph(graph::Graph),
     List(list::List),
     Schema(schema::Schema),
     Table(table::Table),
@@ -46,6 +50,8 @@ impl Command {
     pub(crate) fn run(&self, json: bool) -> Result<Answer> {
         match self {
             Self::Call(command) => command.run(json).map(Answer::from),
+            Self::Run(command) => command.run(json).map(Answer::from),
+            Self::Graph(command) => command.run(json),
             Self::List(command) => command.run(json),
             Self::Schema(command) => command.run(json).map(Answer::from),
             Self::Table(command) => command.run(json).map(Answer::from),

@@ -28,6 +28,11 @@ declarations! {
             pub FillTensor = "aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", out;
         }
 
+        lift_fresh_copy {
+            /// A copy of a constant of a program.
+            pub LiftFreshCopy = "aten::lift_fresh_copy(Tensor self) -> Tensor", out;
+        }
+
         local_scalar_dense {
             pub LocalScalarDense = "aten::_local_scalar_dense(Tensor self) -> Scalar";
             pub Item = "aten::item(Tensor self) -> Scalar";

@@ -37,5 +37,11 @@ declarations! {
             pub FusedRmsNorm = "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)";
             pub RmsNorm = "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor";
         }
+
+        weight_norm {
+            /// A weight as a direction and a length.
+            pub WeightNorm = "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor";
+            pub NormExceptDim = "aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor";
+        }
     }
 }

@@ -2,6 +2,19 @@
 
 declarations! {
     questions {
+        assertions {
+            /// Makes sure that a tensor is as it was when a program was exported.
+            pub AssertTensorMetadata = "aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()";
+            /// Makes sure that a number is not zero.
+            pub AssertScalar = "aten::_assert_scalar(Scalar self, str assert_msg) -> ()";
+            /// Makes sure that the only element is not zero.
+            pub AssertAsync = "aten::_assert_async(Tensor self) -> ()";
+            pub AssertAsyncMsg = "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()";
+            /// Makes sure that a number lies in a range.
+            pub SymConstrainRange = "aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()";
+            pub SymConstrainRangeForSize = "aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()";
+        }
+
         dtypes {
             /// Whether the elements are floats.
             pub IsFloatingPoint = "aten::is_floating_point(Tensor self) -> bool", method;

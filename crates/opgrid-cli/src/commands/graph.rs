@@ -1,0 +1,128 @@
+//! `opgrid graph`: what a program does, whether it can run, and which operators it needs.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use opgrid::{DispatchKey, Error, ErrorKind, OperatorHandle, Result};
+use opgrid_graph::{Program, check, find_target, read_graph};
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::columns::aligned;
+use crate::{json, style};
+
+/// Look at a program that torch.export.save wrote, or at the text of a graph.
+#[derive(clap::Args)]
+pub(crate) struct Graph {
+    #[command(subcommand)]
+    question: Question,
+}
+
+#[derive(clap::Subcommand)]
+enum Question {
+    /// Print the graph as text: inputs, weights, sizes that vary, nodes and results.
+    ///
+    /// `opgrid run` and `opgrid graph` read what is printed; the weights are not part of it.
+    Show {
+        /// A .pt2, or the text of a graph.
+        model: PathBuf,
+    },
+    /// Say what is wrong with a graph. Status 0: it can run; 1: something is wrong; 2: it could not be read.
+    Check {
+        /// A .pt2, or the text of a graph.
+        model: PathBuf,
+    },
+    /// List what a program calls, how often, and the kernel that runs on the CPU. Status 1: something of it is not there.
+    Ops {
+        /// A .pt2, or the text of a graph.
+        model: PathBuf,
+    },
+}
+
+impl Graph {
+    pub(crate) fn run(&self, json: bool) -> Result<Answer> {
+        match &self.question {
+            Question::Show { model } => {
+                let text = read(model)?.to_string();
+                Ok(if json { json::line(&json!({"graph": text})) } else { text }.into())
+            }
+            Question::Check { model } => faults(&read(model)?, json),
+            Question::Ops { model } => operators(&read(model)?, json),
+        }
+    }
+}
+
+/// Whether a file is an archive; everything else is taken for the text of a graph.
+fn is_archive(path: &Path) -> Result<bool> {
+    let failed = |error: std::io::Error| {
+        Error::new(ErrorKind::File, format!("{}: {error}", path.display())).caused_by(error)
+    };
+    let mut start = Vec::new();
+    std::fs::File::open(path).and_then(|file| file.take(2).read_to_end(&mut start)).map_err(failed)?;
+    Ok(start == b"PK" || path.extension().is_some_and(|ending| ending == "pt2"))
+}
+
+/// The graph of a file.
+fn read(path: &Path) -> Result<opgrid_graph::Graph> {
+    if is_archive(path)? {
+        return read_graph(path);
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::new(ErrorKind::File, format!("{}: {error}", path.display())).caused_by(error)
+    })?;
+    text.parse().map_err(|error: Error| error.within(path.display()))
+}
+
+/// The program of a file: with its weights, or one that needs none.
+pub(super) fn program(path: &Path) -> Result<Program> {
+    if is_archive(path)? {
+        return Program::load(path);
+    }
+    Program::new(read(path)?, BTreeMap::new()).map_err(|error| error.within(path.display()))
+}
+
+fn faults(graph: &opgrid_graph::Graph, json: bool) -> Result<Answer> {
+    let errors = check(graph)?;
+    let found = !errors.is_empty();
+    if json {
+        let errors: Vec<_> = errors.iter().map(Error::message).collect();
+        return Ok(Answer { text: json::line(&json!({"errors": errors})), found });
+    }
+    let nodes: usize = graph.targets().values().sum();
+    let mut text: String = errors.iter().map(|error| format!("{error}\n")).collect();
+    text.push_str(&match errors.len() {
+        0 => format!("{nodes} nodes: nothing found\n"),
+        1 => format!("{nodes} nodes: 1 error\n"),
+        many => format!("{nodes} nodes: {many} errors\n"),
+    });
+    Ok(Answer { text, found })
+}
+
+fn operators(graph: &opgrid_graph::Graph, json: bool) -> Result<Answer> {
+    let mut found = false;
+    let mut rows = vec![["calls", "operator", "kernel", "place"].map(|title| style::HEADING.of(title))];
+    let mut described = Vec::new();
+    for (target, count) in graph.targets() {
+        let (kernel, place) = match find_target(target) {
+            Ok(Some(operator)) => kernel(&operator)?,
+            Ok(None) => ("the interpreter".to_owned(), String::new()),
+            Err(error) => {
+                found = true;
+                ("missing".to_owned(), error.message().to_owned())
+            }
+        };
+        described.push(json!({"operator": target, "calls": count, "kernel": kernel, "place": place}));
+        rows.push([count.to_string(), target.to_owned(), kernel, style::QUIET.of(place)]);
+    }
+    Ok(Answer { text: if json { json::line(&described.into()) } else { aligned(&rows) }, found })
+}
+
+/// The kernel that an operator has on the CPU, and where it was registered.
+fn kernel(operator: &OperatorHandle) -> Result<(String, String)> {
+    let slot = operator.table()?.into_iter().find(|slot| slot.key == DispatchKey::Cpu);
+    Ok(match slot.and_then(|slot| slot.kernel) {
+        Some(kernel) => (kernel.title().to_owned(), kernel.place.clone()),
+        None => ("none on the CPU".to_owned(), String::new()),
+    })
+}

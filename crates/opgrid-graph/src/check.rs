@@ -1,0 +1,62 @@
+//! What is wrong with a graph.
+
+use opgrid_core::{Dispatcher, Error, OperatorHandle, Result};
+
+use crate::graph::Graph;
+use crate::program::compile::compile;
+use crate::program::target::{Target, resolve};
+
+/// Everything that is wrong with a graph, in the order of its nodes; nothing where it can run.
+///
+/// Operators are looked up in the dispatcher that is the thread's. Found are targets that do not exist, values that are used before
+/// they are defined or not defined at all, names that are defined twice, arguments that the schema does not have or whose kinds it
+/// does not take, and results and blocks in the wrong number.
+///
+/// # Errors
+///
+/// The operators could not be registered.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_graph::{Graph, check};
+///
+/// let graph: Graph = "graph(%x: float32[2] = input) gives * {
+///   %y: float32[2] = aten::add.Tensr(%x, %z)
+///   return %y
+/// }".parse()?;
+/// let errors = check(&graph)?;
+/// assert!(errors[0].message().contains("aten::add.Tensor"), "{}", errors[0]);
+/// # use opgrid as _;
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn check(graph: &Graph) -> Result<Vec<Error>> {
+    opgrid_tensor::home()?;
+    Ok(compile(graph, &Dispatcher::current()).1)
+}
+
+/// The operator that a node's target names; `None` for functions of numbers and higher-order operators, which the interpreter runs
+/// itself.
+///
+/// # Errors
+///
+/// There is nothing of that name, with the one that was probably meant.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_graph::find_target;
+///
+/// assert_eq!(find_target("aten::relu")?.unwrap().name().to_string(), "aten::relu");
+/// assert!(find_target("math.sqrt")?.is_none());
+/// assert!(find_target("aten::rellu").is_err());
+/// # use opgrid as _;
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn find_target(target: &str) -> Result<Option<OperatorHandle>> {
+    opgrid_tensor::home()?;
+    Ok(match resolve(&Dispatcher::current(), target)? {
+        Target::Operator(operator) => Some(operator),
+        Target::Number(_) | Target::Higher(_) => None,
+    })
+}

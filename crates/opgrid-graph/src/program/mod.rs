@@ -1,0 +1,286 @@
+//! Programs ready to run: a graph, its plan, and the tensors that belong to it.
+
+pub(crate) mod compile;
+mod inputs;
+pub(crate) mod numbers;
+mod plan;
+mod run;
+pub(crate) mod target;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use opgrid_core::{Dispatcher, Error, ErrorKind, OperatorHandle, Result, Value};
+use opgrid_tensor::Tensor;
+use opgrid_tensor::layers::autocast;
+
+use crate::archive::{self, Archive};
+use crate::error;
+use crate::graph::{Argument, Graph, InputKind, OutputKind};
+use plan::Plan;
+
+/// A program that can run: many threads may do so at once, with one set of weights.
+///
+/// Operators were looked up when the program was made, in the dispatcher that was the thread's then; each node is an ordinary call
+/// of one. Parameters do not require gradients until somebody asks them to, so that running records nothing.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid::Tensor;
+/// use opgrid_graph::Program;
+///
+/// let program = Program::load(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models/mlp.pt2"))?;
+/// let x = Tensor::zeros(&[5, 8], opgrid::DType::F32, opgrid::Device::CPU)?;
+/// let y = &program.run(&[&x])?[0];
+/// assert_eq!(y.sizes(), [5, 4]);
+/// assert_eq!(program.parameters()[0].0, "0.weight");
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Program {
+    graph: Graph,
+    plan: Plan,
+    tensors: BTreeMap<String, Tensor>,
+    /// What each parameter of the plan is.
+    sources: Vec<Source>,
+    /// What the results of the plan do besides being returned.
+    copy: OperatorHandle,
+}
+
+/// Where a parameter of the plan comes from.
+#[derive(Debug)]
+enum Source {
+    Caller,
+    Program(Value),
+}
+
+impl Program {
+    /// Reads and plans a file that `torch.export.save` wrote. The weights are copied into memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](crate::read()) and [`new`](Self::new).
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let Archive { graph, tensors, .. } = archive::read(path)?;
+        Self::new(graph, tensors).map_err(|error| error.within(path.display()))
+    }
+
+    /// Plans a graph. `tensors` are its parameters, buffers and constants by name.
+    ///
+    /// # Errors
+    ///
+    /// What [`check`](crate::check()) finds; a tensor that is missing, or whose dtype or sizes are not those of the graph.
+    pub fn new(graph: Graph, tensors: BTreeMap<String, Tensor>) -> Result<Self> {
+        opgrid_tensor::home()?;
+        let dispatcher = Dispatcher::current();
+        let (plan, mut errors) = compile::compile(&graph, &dispatcher);
+        if !errors.is_empty() {
+            let first = errors.remove(0);
+            let more =
+                if errors.is_empty() { String::new() } else { format!("; and {} more errors", errors.len()) };
+            return Err(Error::new(first.kind(), format!("{}{more}", first.message())));
+        }
+        if graph.targets().contains_key("higher_order::wrap_with_autocast") {
+            match autocast::install(&dispatcher) {
+                Ok(layer) => layer.keep(),
+                // Somebody else has installed it.
+                Err(error) if error.kind() == ErrorKind::Duplicate => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let sources = sources(&graph, &tensors)?;
+        expect_mutated(&graph, &tensors)?;
+        let copy = dispatcher.find("aten::copy_")?;
+        Ok(Self { graph, plan, tensors, sources, copy })
+    }
+
+    /// Runs the program on tensors: what the caller of the exported module gave, flattened, without what cannot vary.
+    ///
+    /// Buffers and inputs that the program writes are written.
+    ///
+    /// # Errors
+    ///
+    /// Inputs of other kinds, dtypes or sizes than the program was exported for; results that are no tensors, for which
+    /// [`run_values`](Self::run_values) is; those of the operators, behind the node's number, name and line.
+    pub fn run(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
+        let results = self.run_values(inputs.iter().map(|input| Value::from(*input)).collect())?;
+        let tensor = |(index, value): (usize, Value)| match value {
+            Value::Tensor(tensor) => Tensor::try_from(tensor),
+            other => {
+                let found = other.borrow().value_type();
+                let found = found.python_name();
+                Err(error::argument(format!(
+                    "result {index} is {found}, expected a tensor; call run_values for it"
+                )))
+            }
+        };
+        results.into_iter().enumerate().map(tensor).collect()
+    }
+
+    /// As [`run`](Self::run), with values of any kind.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn run_values(&self, inputs: Vec<Value>) -> Result<Vec<Value>> {
+        inputs::check(&self.graph, &inputs)?;
+        let mut given = inputs.iter();
+        let values = self.sources.iter().map(|source| match source {
+            Source::Caller => given.next().cloned().unwrap_or_default(),
+            Source::Program(value) => value.clone(),
+        });
+        let results = run::run(&self.plan, values.collect())?;
+        self.write_back(&inputs, &results)?;
+        let returned = results.into_iter().zip(&self.graph.outputs).filter(|(_, kind)| kind.is_returned());
+        Ok(returned.map(|(value, _)| value).collect())
+    }
+
+    /// As [`run_values`](Self::run_values), with each value under the name of its input, in any order.
+    ///
+    /// # Errors
+    ///
+    /// A name that no input has, or that is given twice or not at all; else as [`run`](Self::run).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid::Tensor;
+    /// use opgrid_graph::Program;
+    ///
+    /// let program = Program::load(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models/mlp.pt2"))?;
+    /// let x = Tensor::zeros(&[5, 8], opgrid::DType::F32, opgrid::Device::CPU)?;
+    /// assert_eq!(program.input_names(), ["input"]);
+    /// assert_eq!(program.run_named(vec![("input", (&x).into())])?.len(), 1);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn run_named(&self, inputs: Vec<(&str, Value)>) -> Result<Vec<Value>> {
+        let names = self.input_names();
+        let mut values: Vec<Option<Value>> = vec![None; names.len()];
+        for (name, value) in inputs {
+            let Some(place) = names.iter().position(|known| *known == name) else {
+                return Err(error::argument(format!(
+                    "no input is named `{name}`, expected one of {}",
+                    error::quoted(names)
+                )));
+            };
+            if values[place].replace(value).is_some() {
+                return Err(error::argument(format!("input `{name}` is given twice, expected once")));
+            }
+        }
+        let missing = |(value, name): (Option<Value>, &str)| {
+            value
+                .ok_or_else(|| error::argument(format!("input `{name}` is missing, expected a value for it")))
+        };
+        self.run_values(values.into_iter().zip(names).map(missing).collect::<Result<_>>()?)
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The names of the inputs that the caller gives, in their order.
+    pub fn input_names(&self) -> Vec<&str> {
+        self.graph.user_inputs().map(|input| input.name.as_str()).collect()
+    }
+
+    /// The parameters by name, in the order of the graph. They are those that the program uses: what is written to them counts.
+    pub fn parameters(&self) -> Vec<(String, Tensor)> {
+        self.stored(|kind| matches!(kind, InputKind::Parameter(_)))
+    }
+
+    /// The buffers by name, in the order of the graph.
+    pub fn buffers(&self) -> Vec<(String, Tensor)> {
+        self.stored(|kind| matches!(kind, InputKind::Buffer { .. }))
+    }
+
+    fn stored(&self, is_meant: impl Fn(&InputKind) -> bool) -> Vec<(String, Tensor)> {
+        let meant = self.graph.inputs.iter().filter(|kind| is_meant(kind)).filter_map(InputKind::stored_name);
+        meant.filter_map(|name| Some((name.to_owned(), self.tensors.get(name)?.clone()))).collect()
+    }
+
+    /// Writes new values of buffers, parameters and inputs to them.
+    fn write_back(&self, inputs: &[Value], results: &[Value]) -> Result<()> {
+        for (result, kind) in results.iter().zip(&self.graph.outputs) {
+            let target = match kind {
+                OutputKind::BufferMutation(name) | OutputKind::ParameterMutation(name) => {
+                    self.tensors.get(name).map(Value::from)
+                }
+                OutputKind::InputMutation(name) => {
+                    let place = self.graph.user_inputs().position(|input| input.name == *name);
+                    place.and_then(|place| inputs.get(place)).cloned()
+                }
+                _ => continue,
+            };
+            let target = target.unwrap_or_default();
+            if target != *result {
+                self.copy.call_values(vec![target, result.clone(), Value::Bool(false)])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Finds what each parameter of the block is given, and that the program's tensors are what the graph says.
+fn sources(graph: &Graph, tensors: &BTreeMap<String, Tensor>) -> Result<Vec<Source>> {
+    let one = |(variable, kind): (&crate::graph::Variable, &InputKind)| {
+        if let InputKind::Fixed(value) = kind {
+            return Ok(Source::Program(fixed(value)?));
+        }
+        let Some(name) = kind.stored_name() else { return Ok(Source::Caller) };
+        let Some(tensor) = tensors.get(name) else {
+            return Err(error::file(format!(
+                "tensor `{name}` is missing, which the graph needs as `%{}`",
+                variable.name
+            )));
+        };
+        let expected = &variable.kind;
+        let found = crate::graph::types::ValueType::of(tensor);
+        if *expected != found {
+            return Err(error::file(format!(
+                "tensor `{name}` is {found}, expected {expected} as the graph says"
+            )));
+        }
+        Ok(Source::Program(Value::from(tensor)))
+    };
+    graph.block.parameters.iter().zip(&graph.inputs).map(one).collect()
+}
+
+/// A value that the caller cannot vary.
+fn fixed(argument: &Argument) -> Result<Value> {
+    match argument {
+        Argument::None => Ok(Value::None),
+        Argument::Number(number) => Ok(Value::from(*number)),
+        Argument::Str(text) => Ok(Value::Str(Arc::new(text.clone()))),
+        Argument::DType(dtype) => Ok(Value::DType(*dtype)),
+        Argument::Device(device) => Ok(Value::Device(*device)),
+        Argument::Layout(layout) => Ok(Value::Layout(*layout)),
+        Argument::MemoryFormat(format) => Ok(Value::MemoryFormat(*format)),
+        Argument::List(items) => compile::list(None, items.iter().map(fixed).collect::<Result<_>>()?),
+        Argument::Value(_) | Argument::Block(..) => Err(error::value(
+            "an input is fixed to a value of the graph, expected a number, a text or nothing",
+        )),
+    }
+}
+
+/// Finds that what the program writes is there.
+fn expect_mutated(graph: &Graph, tensors: &BTreeMap<String, Tensor>) -> Result<()> {
+    for kind in &graph.outputs {
+        let (is_there, name) = match kind {
+            OutputKind::BufferMutation(name) | OutputKind::ParameterMutation(name) => {
+                (tensors.contains_key(name), name)
+            }
+            OutputKind::InputMutation(name) => (graph.user_inputs().any(|input| input.name == *name), name),
+            _ => continue,
+        };
+        if !is_there {
+            return Err(error::file(format!(
+                "the program writes `{name}`, which it does not have; save it anew"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,5 @@
+//! The text form of graphs: printed and parsed to a fixed point.
+
+mod cursor;
+mod parse;
+mod print;
