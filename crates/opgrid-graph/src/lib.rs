@@ -66,6 +66,7 @@ mod error;
 mod graph;
 mod program;
 mod text;
+mod trace;
 
 pub use archive::{Archive, read, read_graph};
 pub use check::{check, find_target};
@@ -74,6 +75,7 @@ pub use graph::tree::Tree;
 pub use graph::types::{Range, Size, TensorType, ValueType};
 pub use graph::{Argument, Block, Graph, InputKind, Node, Outcome, OutputKind, Source, Variable};
 pub use program::Program;
+pub use trace::{Scope, Trace, scope};
 
 /// Unit tests call operators.
 #[cfg(test)]

@@ -1,0 +1,240 @@
+//! The tracer: runs code once on tensors that write down what is called on them.
+//!
+//! A traced tensor is a wrapper around an ordinary one. While a trace runs, a layer sees every call of the thread, runs it on
+//! the tensors inside, so that views, writes and random numbers are what they always are, and writes a node down. The layer
+//! stands above autograd, where composite operators are still whole and a program that runs later records gradients itself;
+//! with [`Trace::with_gradients`] it stands below, where the steps of a backward pass are seen, too.
+//!
+//! Code in Rust and Python that asks a traced tensor for its sizes gets numbers. Which of these vary is found out by tracing
+//! with other sizes and comparing ([`Trace::vary`]), not by believing.
+
+mod record;
+mod vary;
+
+use std::collections::BTreeMap;
+
+use opgrid_core::{Dispatcher, MemoryFormat, Result};
+use opgrid_tensor::Tensor;
+
+use crate::error;
+use crate::graph::types::{Range, ValueType};
+use crate::graph::tree::Tree;
+use crate::graph::{Argument, Block, Graph, InputKind, OutputKind, Source, Variable};
+use crate::program::Program;
+use record::Session;
+use vary::{Failure, Run};
+
+pub use record::{Scope, scope};
+
+/// How code is traced: what its tensors are called, what it may do, which sizes vary.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid::{DType, Device, Tensor};
+/// use opgrid_graph::Trace;
+///
+/// let weight = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
+/// let x = Tensor::zeros(&[2, 3], DType::F32, Device::CPU)?;
+/// let trace = Trace::new().parameter("scale", &weight).input("x").vary(0, 0, "n", 1..=64);
+/// let program = trace.run(&[&x], |inputs| Ok(vec![inputs[0].mul(&weight)?.relu()?]))?;
+///
+/// assert_eq!(program.graph().block.nodes[0].target, "aten::mul.Tensor");
+/// let y = Tensor::ones(&[5, 3], DType::F32, Device::CPU)?;
+/// assert_eq!(program.run(&[&y])?[0].sizes(), [5, 3]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    stored: Vec<(InputKind, Tensor)>,
+    names: Vec<String>,
+    trees: Option<(Tree, Tree)>,
+    symbols: Vec<Symbol>,
+    sees_gradients: bool,
+    guards_reads: bool,
+}
+
+/// A size that varies.
+#[derive(Clone, Debug)]
+pub(crate) struct Symbol {
+    name: String,
+    range: Range,
+    /// The dimensions that have the size: input and dimension.
+    places: Vec<(usize, usize)>,
+}
+
+impl Trace {
+    /// A trace of code that names no tensors, whose sizes are those of the example.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Names a tensor that the code has, as a weight that is trained.
+    #[must_use]
+    pub fn parameter(mut self, name: impl Into<String>, tensor: &Tensor) -> Self {
+        self.stored.push((InputKind::Parameter(name.into()), tensor.clone()));
+        self
+    }
+
+    /// Names a tensor that the code has, as one that is saved and not trained.
+    #[must_use]
+    pub fn buffer(mut self, name: impl Into<String>, tensor: &Tensor) -> Self {
+        self.stored.push((InputKind::Buffer { name: name.into(), persistent: true }, tensor.clone()));
+        self
+    }
+
+    /// Names the next input; those without a name are `input_0`, `input_1` and so on.
+    #[must_use]
+    pub fn input(mut self, name: impl Into<String>) -> Self {
+        self.names.push(name.into());
+        self
+    }
+
+    /// How the inputs and the results are nested for whoever calls the program. Without it they are tuples, a single result
+    /// stands alone.
+    #[must_use]
+    pub fn trees(mut self, inputs: Tree, results: Tree) -> Self {
+        self.trees = Some((inputs, results));
+        self
+    }
+
+    /// Lets a dimension of an input vary within a range. Dimensions of one name have one size.
+    ///
+    /// The code is traced again with a few other sizes from the range. The elements of those inputs repeat those of the example.
+    #[must_use]
+    pub fn vary(
+        mut self,
+        input: usize,
+        dimension: usize,
+        name: impl Into<String>,
+        range: std::ops::RangeInclusive<i64>,
+    ) -> Self {
+        let name = name.into();
+        let range = Range { min: Some(*range.start()), max: Some(*range.end()).filter(|max| *max < i64::MAX) };
+        match self.symbols.iter_mut().find(|symbol| symbol.name == name) {
+            Some(symbol) => {
+                symbol.places.push((input, dimension));
+                symbol.range.min = symbol.range.min.max(range.min);
+                symbol.range.max = match (symbol.range.max, range.max) {
+                    (Some(a), Some(b)) => Some(a.min(b)),
+                    (a, b) => a.or(b),
+                };
+            }
+            None => self.symbols.push(Symbol { name, range, places: vec![(input, dimension)] }),
+        }
+        self
+    }
+
+    /// Traces below autograd: composite operators are taken apart, and the calls of a backward pass within the code are nodes.
+    #[must_use]
+    pub fn with_gradients(mut self) -> Self {
+        self.sees_gradients = true;
+        self
+    }
+
+    /// Lets the code read values from tensors, as by `item`. The program then checks that it reads the same ones.
+    #[must_use]
+    pub fn guard_reads(mut self) -> Self {
+        self.guards_reads = true;
+        self
+    }
+
+    /// Runs the code on copies of `inputs`, and gives what it did as a program. What the code writes to other tensors that it
+    /// has, such as running statistics, is written, as often as it runs.
+    ///
+    /// # Errors
+    ///
+    /// Those of the code; a value that it reads from a tensor, unless reads are guarded; a generator or an object among the
+    /// arguments of a call; sizes changed in place; with sizes that vary, code that does something else for other sizes.
+    pub fn run(
+        &self,
+        inputs: &[&Tensor],
+        mut body: impl FnMut(&[Tensor]) -> Result<Vec<Tensor>>,
+    ) -> Result<Program> {
+        let (graph, tensors) = self.graph(inputs, &mut body)?;
+        Program::new(graph, tensors)
+    }
+
+    fn graph(
+        &self,
+        inputs: &[&Tensor],
+        body: &mut dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>>,
+    ) -> Result<(Graph, BTreeMap<String, Tensor>)> {
+        opgrid_tensor::home()?;
+        let (graph, tensors) = self.once(inputs, body)?;
+        if self.symbols.is_empty() {
+            return Ok((graph, tensors));
+        }
+        let example = vary::sizes_of_example(&self.symbols, inputs)?;
+        let mut runs = vec![Run { graph, tensors, sizes: example.clone() }];
+        for more in [false, true] {
+            for sizes in vary::other_sizes(&self.symbols, &example, more)?.split_off(runs.len() - 1) {
+                let examples = vary::examples(&self.symbols, inputs, &sizes)?;
+                let (graph, tensors) = self.once(&examples.iter().collect::<Vec<_>>(), body)?;
+                runs.push(Run { graph, tensors, sizes });
+            }
+            match vary::unify(&runs, &self.symbols) {
+                Ok(graph) => return Ok((graph, runs.swap_remove(0).tensors)),
+                Err(Failure::Unknown(_)) if !more => {}
+                Err(Failure::Unknown(error) | Failure::Error(error)) => return Err(error),
+            }
+        }
+        Err(untraceable("the code depends on a size that varies"))
+    }
+
+    /// One run of the code.
+    fn once(
+        &self,
+        inputs: &[&Tensor],
+        body: &mut dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>>,
+    ) -> Result<(Graph, BTreeMap<String, Tensor>)> {
+        let session = Session::new(self, &Dispatcher::current())?;
+        let mut variables = Vec::with_capacity(inputs.len());
+        let mut stand_ins = Vec::with_capacity(inputs.len());
+        for (index, input) in inputs.iter().enumerate() {
+            let name = self.names.get(index).cloned().unwrap_or_else(|| format!("input_{index}"));
+            let name = session.unique(&name);
+            variables.push(Variable { name: name.clone(), kind: ValueType::of(input) });
+            let copy = opgrid_tensor::ops::Clone.call(&input.detach()?, Some(MemoryFormat::Preserve))?;
+            let stand_in = session.wrap(name, &copy)?;
+            if self.sees_gradients && input.requires_grad() {
+                stand_in.requires_grad_(true)?;
+            }
+            stand_ins.push(stand_in);
+        }
+        let results = session.within(|| body(&stand_ins))?;
+        let results: Vec<Argument> =
+            results.iter().map(|result| session.argument(result)).collect::<Result<_>>()?;
+        let recorded = session.finish();
+        let mut graph = Graph::default();
+        let mut tensors = BTreeMap::new();
+        for (variable, kind, tensor) in recorded.stored {
+            if let Some(name) = kind.stored_name() {
+                tensors.insert(name.to_owned(), tensor);
+            }
+            graph.block.parameters.push(variable);
+            graph.inputs.push(kind);
+        }
+        let leaves = |count: usize| Tree::Tuple(vec![Tree::Leaf; count]);
+        let single = if results.len() == 1 { Tree::Leaf } else { leaves(results.len()) };
+        (graph.input_tree, graph.output_tree) = self.trees.clone().unwrap_or_else(|| {
+            (Tree::Tuple(vec![leaves(inputs.len()), Tree::Dict(Vec::new())]), single)
+        });
+        graph.inputs.extend(variables.iter().map(|_| InputKind::User));
+        graph.outputs = vec![OutputKind::User; results.len()];
+        let parameters = std::mem::take(&mut graph.block.parameters).into_iter().chain(variables).collect();
+        graph.block = Block { parameters, nodes: recorded.nodes, results };
+        Ok((graph, tensors))
+    }
+}
+
+/// Where a node comes from, as the innermost [`scope`] says.
+pub(crate) fn current_source() -> Source {
+    Source { module: record::path(), place: String::new() }
+}
+
+/// The error of code that does what a program cannot.
+#[cold]
+pub(crate) fn untraceable(message: impl std::fmt::Display) -> opgrid_core::Error {
+    error::argument(format!("the trace cannot go on: {message}"))
+}

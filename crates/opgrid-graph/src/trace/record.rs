@@ -1,0 +1,593 @@
+//! Writing down: sessions, their tensors, and the layer that sees calls.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use opgrid_core::schema::{FunctionSchema, Type};
+use opgrid_core::{
+    AnyTensor, BoxedCall, DispatchKey, Dispatcher, Error, ErrorKind, IncludeGuard, Kernel, List, Reason,
+    Result, Returns, Scalar, TensorType, Value, ValueView,
+};
+use opgrid_tensor::layers::modes;
+use opgrid_tensor::tensor::Wrapper;
+use opgrid_tensor::{Tensor, TensorSpec};
+
+use super::{Trace, current_source, untraceable};
+use crate::graph::types::ValueType;
+use crate::graph::{Argument, InputKind, Node, Outcome, Variable};
+
+/// Operators whose results are elements of tensors as numbers.
+const READS: [&str; 5] =
+    ["aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal", "aten::allclose"];
+
+/// One run of code that is traced.
+#[derive(Clone)]
+pub(super) struct Session(Arc<State>);
+
+struct State {
+    recording: Mutex<Recording>,
+    dispatcher: Dispatcher,
+    key: DispatchKey,
+    guards_reads: bool,
+}
+
+/// What was written down.
+#[derive(Default)]
+pub(super) struct Recording {
+    pub(super) nodes: Vec<Node>,
+    /// The tensors that the code has: those that have names first, then others in the order of their first use.
+    pub(super) stored: Vec<(Variable, InputKind, Tensor)>,
+    names: BTreeSet<String>,
+}
+
+/// A tensor that a session knows.
+struct Traced {
+    inner: Tensor,
+    name: String,
+    session: Session,
+    spec: TensorSpec,
+}
+
+impl Wrapper for Traced {
+    fn layer(&self) -> &str {
+        "trace"
+    }
+
+    fn spec(&self) -> &TensorSpec {
+        &self.spec
+    }
+
+    fn version(&self) -> u64 {
+        self.inner.version()
+    }
+}
+
+thread_local! {
+    /// The sessions of this thread above autograd, the innermost last.
+    static SESSIONS: RefCell<Vec<Session>> = const { RefCell::new(Vec::new()) };
+    /// The names of the modules that run.
+    static SCOPES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A module's name on the nodes that are written down until this is dropped.
+#[derive(Debug)]
+pub struct Scope(std::marker::PhantomData<*const ()>);
+
+/// Says that a module of that name runs, below those that run already: nodes of a trace say so.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid::Tensor;
+/// use opgrid_graph::{Trace, scope};
+///
+/// let x = Tensor::from_slice(&[1.0f32], &[1])?;
+/// let program = Trace::new().run(&[&x], |inputs| {
+///     let _outer = scope("encoder");
+///     let _inner = scope("0");
+///     Ok(vec![inputs[0].exp()?])
+/// })?;
+/// assert_eq!(program.graph().block.nodes[0].source.module, "encoder.0");
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn scope(name: impl Into<String>) -> Scope {
+    SCOPES.with_borrow_mut(|scopes| scopes.push(name.into()));
+    Scope(std::marker::PhantomData)
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        let _ = SCOPES.try_with(|scopes| scopes.borrow_mut().pop());
+    }
+}
+
+/// The names of the modules that run, from the outermost.
+pub(super) fn path() -> String {
+    SCOPES.with_borrow(|scopes| scopes.join("."))
+}
+
+impl Session {
+    /// # Errors
+    ///
+    /// The dispatcher has another layer at the tracer's place; a name is given twice.
+    pub(super) fn new(trace: &Trace, dispatcher: &Dispatcher) -> Result<Self> {
+        let key = if trace.sees_gradients { modes::KEY } else { DispatchKey::Tracer };
+        if trace.sees_gradients {
+            if dispatcher.default_slot(key)?.reason != Reason::Fallback {
+                keep(modes::install(dispatcher))?;
+            }
+        } else if dispatcher.default_slot(key)?.reason != Reason::Fallback {
+            let mut everything = dispatcher.implementations("_", key);
+            everything.fallback(Kernel::engine(see).named("trace"));
+            keep(everything.finish())?;
+        }
+        let state = State {
+            recording: Mutex::default(),
+            dispatcher: dispatcher.clone(),
+            key,
+            guards_reads: trace.guards_reads,
+        };
+        let session = Self(Arc::new(state));
+        for (kind, tensor) in &trace.stored {
+            let name = kind.stored_name().unwrap_or_default();
+            let prefix = if matches!(kind, InputKind::Parameter(_)) { "p" } else { "b" };
+            let mut recording = session.recording();
+            if recording.stored.iter().any(|(_, known, _)| known.stored_name() == Some(name)) {
+                return Err(crate::error::argument(format!("two tensors are named `{name}`, expected one")));
+            }
+            recording.store(format!("{prefix}_{}", identifier(name)), kind.clone(), tensor);
+        }
+        Ok(session)
+    }
+
+    fn recording(&self) -> MutexGuard<'_, Recording> {
+        self.0.recording.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn finish(&self) -> Recording {
+        std::mem::take(&mut *self.recording())
+    }
+
+    /// A name that no value has.
+    pub(super) fn unique(&self, name: &str) -> String {
+        self.recording().unique(&identifier(name))
+    }
+
+    /// Runs the code with the layer seeing its calls.
+    pub(super) fn within<X>(&self, body: impl FnOnce() -> Result<X>) -> Result<X> {
+        let session = self.clone();
+        self.0.dispatcher.clone().within(move || {
+            if session.0.key == modes::KEY {
+                let _entered = modes::enter(Arc::new(Below(session)))?;
+                return body();
+            }
+            let _included = IncludeGuard::new(DispatchKey::Tracer);
+            SESSIONS.with_borrow_mut(|sessions| sessions.push(session));
+            let _left = Ended;
+            body()
+        })
+    }
+
+    /// A tensor that stands for the value of that name.
+    pub(super) fn wrap(&self, name: String, inner: &Tensor) -> Result<Tensor> {
+        let keys = inner.keys() | self.0.key.key_set();
+        let spec = inner.spec()?.clone();
+        Ok(Tensor::wrap(keys, Traced { inner: inner.clone(), name, session: self.clone(), spec }))
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The tensor as an argument of a node.
+    pub(super) fn argument(&self, tensor: &Tensor) -> Result<Argument> {
+        if let Some(traced) = tensor.wrapper::<Traced>() {
+            if self.is(&traced.session) {
+                return Ok(Argument::Value(traced.name.clone()));
+            }
+            return Err(untraceable("found a tensor of another trace, expected one of this trace"));
+        }
+        if !tensor.is_defined() {
+            return Ok(Argument::None);
+        }
+        if let Some(number) = tensor.bare_number() {
+            return Ok(Argument::Number(*number));
+        }
+        let mut recording = self.recording();
+        if let Some((variable, ..)) = recording.stored.iter().find(|(_, _, known)| known.is_same(tensor)) {
+            return Ok(Argument::Value(variable.name.clone()));
+        }
+        let constants = recording.stored.iter().filter(|(_, kind, _)| matches!(kind, InputKind::Constant(_)));
+        let name = format!("constant_{}", constants.count());
+        let name = recording.store(format!("c_{name}"), InputKind::Constant(name), tensor);
+        Ok(Argument::Value(name))
+    }
+
+    /// What the call is given inside.
+    fn inside(&self, value: Value) -> Value {
+        let one = |tensor: AnyTensor| match self.traced(&tensor) {
+            Some(traced) => traced.inner.as_any().clone(),
+            None => tensor,
+        };
+        match value {
+            Value::Tensor(tensor) => Value::Tensor(one(tensor)),
+            Value::List(list) => match &*list {
+                List::Tensors(tensors) => {
+                    Value::from(List::Tensors(tensors.iter().cloned().map(one).collect()))
+                }
+                List::OptionalTensors(tensors) => Value::from(List::OptionalTensors(
+                    tensors.iter().cloned().map(|tensor| tensor.map(one)).collect(),
+                )),
+                List::Values(element, values) => {
+                    let values: Vec<_> = values.iter().cloned().map(|value| self.inside(value)).collect();
+                    Value::from(List::Values(element.clone(), values.into()))
+                }
+                _ => Value::List(list),
+            },
+            value => value,
+        }
+    }
+
+    fn traced<'t>(&self, tensor: &'t AnyTensor) -> Option<&'t Traced> {
+        let traced = Tensor::from_any_ref(tensor)?.wrapper::<Traced>()?;
+        self.is(&traced.session).then_some(traced)
+    }
+
+    /// A value as an argument of a node.
+    fn value(&self, value: ValueView<'_>) -> Result<Argument> {
+        let tensor = |tensor: &AnyTensor| match Tensor::from_any_ref(tensor) {
+            Some(tensor) => self.argument(tensor),
+            None => Err(untraceable("found a tensor of another library, expected one of opgrid")),
+        };
+        let values = |values: &[Value]| {
+            values.iter().map(|value| self.value(value.borrow().view())).collect::<Result<_>>()
+        };
+        Ok(match value {
+            ValueView::None => Argument::None,
+            ValueView::Tensor(one) => tensor(one)?,
+            ValueView::Int(value) => value.into(),
+            ValueView::Float(value) => Argument::Number(Scalar::Float(value)),
+            ValueView::Complex(value) => Argument::Number(Scalar::Complex(value)),
+            ValueView::Bool(value) => Argument::Number(Scalar::Bool(value)),
+            ValueView::Str(text) => Argument::Str(text.to_owned()),
+            ValueView::DType(dtype) => Argument::DType(dtype),
+            ValueView::Layout(layout) => Argument::Layout(layout),
+            ValueView::MemoryFormat(format) => Argument::MemoryFormat(format),
+            ValueView::Device(device) => Argument::Device(device),
+            ValueView::Ints(values) => Argument::List(values.iter().map(|value| (*value).into()).collect()),
+            ValueView::Floats(values) => {
+                Argument::List(values.iter().map(|value| Argument::Number(Scalar::Float(*value))).collect())
+            }
+            ValueView::Bools(values) => {
+                Argument::List(values.iter().map(|value| Argument::Number(Scalar::Bool(*value))).collect())
+            }
+            ValueView::Tensors(tensors) => {
+                Argument::List(tensors.iter().map(tensor).collect::<Result<_>>()?)
+            }
+            ValueView::OptionalTensors(tensors) => Argument::List(
+                tensors
+                    .iter()
+                    .map(|one| one.as_ref().map_or(Ok(Argument::None), tensor))
+                    .collect::<Result<_>>()?,
+            ),
+            ValueView::List(_, items) => Argument::List(values(items)?),
+            ValueView::Generator(_) => {
+                return Err(untraceable(
+                    "found a generator of random numbers, which a program does not hold; use the default one",
+                ));
+            }
+            _ => {
+                let found = value_type(value);
+                return Err(untraceable(format_args!(
+                    "found {found} as an argument, expected tensors, numbers, texts and lists"
+                )));
+            }
+        })
+    }
+
+    /// Runs a call on the tensors inside and writes it down.
+    fn handle(&self, call: &mut BoxedCall<'_>) -> Result<()> {
+        let Some(schema) = call.schema() else {
+            let name = call.operator().name();
+            return Err(untraceable(format_args!("{name} has no schema, expected an operator that has one")));
+        };
+        let name = call.operator().name().to_string();
+        let subject = |error: Error| error.within(&name);
+        let is_seen = call.args().iter().any(|value| has_tensor(value.view()));
+        let returns_tensors = schema.returns.iter().any(|given| is_of_tensors(&given.real_type));
+        let writes = schema.arguments.iter().any(|argument| argument.is_write());
+        let is_check = schema.returns.is_empty();
+        let is_read = READS.contains(&name.as_str());
+        // Questions about sizes and the like have answers that the code holds as numbers.
+        let is_question = !returns_tensors && !writes && !is_check && !is_read;
+        let node = if is_question || (is_read && !is_seen) {
+            None
+        } else {
+            let (positional, named) = self.arguments(schema, call).map_err(subject)?;
+            Some(Node {
+                target: name.clone(),
+                positional,
+                named,
+                results: Vec::new(),
+                source: current_source(),
+            })
+        };
+        if is_read && node.is_some() && !self.0.guards_reads {
+            let place = path();
+            let place = if place.is_empty() { String::new() } else { format!(" in module `{place}`") };
+            return Err(untraceable(format_args!(
+                "{name}{place} reads a value from a tensor, which a program does not know beforehand; compute with the \
+                 tensor itself, or guard reads"
+            )));
+        }
+        let args: Vec<Value> = call.args().iter().map(|value| self.inside(value.to_value())).collect();
+        let borrowed: Vec<_> = args.iter().map(Value::borrow).collect();
+        let mut returns = Returns::new();
+        call.operator().call_boxed(&borrowed, &mut returns)?;
+        let results = returns.into_vec();
+        let Some(mut node) = node else {
+            results.into_iter().for_each(|result| call.push(result));
+            return Ok(());
+        };
+        if is_read {
+            self.guard(node, &results);
+            results.into_iter().for_each(|result| call.push(result));
+            return Ok(());
+        }
+        self.expect_sizes_kept(call).map_err(subject)?;
+        for (index, result) in results.into_iter().enumerate() {
+            // What was written is an argument, and stays the tensor that the caller has.
+            let written = schema.returns.get(index).and_then(|given| written_argument(schema, given));
+            if let Some(written) = written {
+                node.results.push(Outcome::Unused);
+                call.push(call.args()[written].to_value());
+                continue;
+            }
+            let (outcome, value) = self.result(&node.target, result).map_err(subject)?;
+            node.results.push(outcome);
+            call.push(value);
+        }
+        while node.results.last() == Some(&Outcome::Unused) {
+            node.results.pop();
+        }
+        self.recording().nodes.push(node);
+        Ok(())
+    }
+
+    /// The arguments of a node: those that are their defaults and may be left out are.
+    fn arguments(
+        &self,
+        schema: &FunctionSchema,
+        call: &BoxedCall<'_>,
+    ) -> Result<(Vec<Argument>, Vec<(String, Argument)>)> {
+        let binder = call.operator().binder()?;
+        let (mut positional, mut named) = (Vec::new(), Vec::new());
+        let mut needed = 0;
+        for (index, (value, argument)) in call.args().iter().zip(&schema.arguments).enumerate() {
+            let within = |error: Error| error.within(format_args!("argument `{}`", argument.name));
+            let given = self.value(value.view()).map_err(within)?;
+            let is_default = argument.default.is_some() && *binder.default(index) == value.to_value();
+            if !argument.kwarg_only {
+                positional.push(given);
+                if !is_default {
+                    needed = positional.len();
+                }
+            } else if !is_default {
+                named.push((argument.name.clone(), given));
+            }
+        }
+        positional.truncate(needed);
+        Ok((positional, named))
+    }
+
+    /// What a result is called, and what the code gets for it.
+    fn result(&self, target: &str, result: Value) -> Result<(Outcome, Value)> {
+        let wrap = |tensor: Tensor| -> Result<(Variable, Tensor)> {
+            let name = self.recording().unique(&value_name(target));
+            let variable = Variable { name: name.clone(), kind: ValueType::of(&tensor) };
+            Ok((variable, self.wrap(name, &tensor)?))
+        };
+        match result {
+            Value::Tensor(tensor) => {
+                let tensor = Tensor::try_from(tensor)?;
+                if !tensor.is_defined() {
+                    return Ok((Outcome::Unused, Value::from(&tensor)));
+                }
+                let (variable, wrapped) = wrap(tensor)?;
+                Ok((Outcome::One(variable), Value::from(&wrapped)))
+            }
+            Value::List(list) => {
+                let mut variables = Vec::new();
+                let mut tensors = Vec::new();
+                for item in list.values() {
+                    let (variable, wrapped) = wrap(Tensor::try_from(item)?)?;
+                    variables.push(variable);
+                    tensors.push(wrapped.as_any().clone());
+                }
+                Ok((Outcome::List(variables), Value::from(List::Tensors(tensors))))
+            }
+            value => Ok((Outcome::Unused, value)),
+        }
+    }
+
+    /// Writes down that a value is read, and that it is what it was.
+    fn guard(&self, mut node: Node, results: &[Value]) {
+        let Some(scalar) = results.first().and_then(|value| value.borrow().as_scalar()) else { return };
+        let mut recording = self.recording();
+        let kind = match scalar {
+            Scalar::Bool(_) => ValueType::Bool,
+            Scalar::Int(_) => ValueType::Int(None),
+            _ => ValueType::Float,
+        };
+        let read = recording.unique(&value_name(&node.target));
+        let same = recording.unique("is_same");
+        let source = node.source.clone();
+        let message = format!("{} read {scalar:?} when the program was traced", node.target);
+        node.results = vec![Outcome::One(Variable { name: read.clone(), kind })];
+        recording.nodes.push(node);
+        recording.nodes.push(Node {
+            target: "_operator.eq".to_owned(),
+            positional: vec![Argument::Value(read), Argument::Number(scalar)],
+            named: Vec::new(),
+            results: vec![Outcome::One(Variable { name: same.clone(), kind: ValueType::Bool })],
+            source: source.clone(),
+        });
+        recording.nodes.push(Node {
+            target: "aten::_assert_scalar".to_owned(),
+            positional: vec![Argument::Value(same), Argument::Str(message)],
+            named: Vec::new(),
+            results: Vec::new(),
+            source,
+        });
+    }
+
+    /// A handle shows the sizes that its tensor had when it was made.
+    fn expect_sizes_kept(&self, call: &BoxedCall<'_>) -> Result<()> {
+        let mut tensors = Vec::new();
+        for value in call.args() {
+            match value.view() {
+                ValueView::Tensor(tensor) => tensors.push(tensor),
+                ValueView::Tensors(list) => tensors.extend(list),
+                _ => {}
+            }
+        }
+        for traced in tensors.into_iter().filter_map(|tensor| self.traced(tensor)) {
+            if *traced.inner.spec()? != traced.spec {
+                return Err(untraceable(format_args!(
+                    "sizes or strides of `%{}` were changed in place, expected a call that gives a new tensor",
+                    traced.name
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Recording {
+    fn unique(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        let mut number = 0;
+        while !self.names.insert(name.clone()) {
+            number += 1;
+            name = format!("{wanted}_{number}");
+        }
+        name
+    }
+
+    /// Takes up a tensor that the code has, and gives the name of its value.
+    fn store(&mut self, name: String, kind: InputKind, tensor: &Tensor) -> String {
+        let name = self.unique(&name);
+        let variable = Variable { name: name.clone(), kind: ValueType::of(tensor) };
+        self.stored.push((variable, kind, tensor.clone()));
+        name
+    }
+}
+
+/// A session below autograd.
+struct Below(Session);
+
+impl modes::Mode for Below {
+    fn handle(&self, call: &mut BoxedCall<'_>) -> Result<()> {
+        self.0.handle(call)
+    }
+}
+
+/// Ends the innermost session above autograd.
+struct Ended;
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = SESSIONS.try_with(|sessions| sessions.borrow_mut().pop());
+    }
+}
+
+/// A session that does not see what it calls itself, until it is put back.
+struct Left(Option<Session>);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        let session = self.0.take();
+        let _ = SESSIONS.try_with(|sessions| sessions.borrow_mut().extend(session));
+    }
+}
+
+/// The layer's kernel above autograd, for every operator.
+fn see(call: &mut BoxedCall<'_>) -> Result<()> {
+    let session = SESSIONS.try_with(|sessions| sessions.borrow_mut().pop()).ok().flatten();
+    let left = Left(session);
+    match &left.0 {
+        Some(session) => session.handle(call),
+        None if call.args().iter().any(|value| is_traced(value.view())) => Err(untraceable(
+            "found a tensor of a trace that has ended or runs on another thread, expected one of a trace that runs here",
+        )),
+        None => call.below(),
+    }
+}
+
+fn is_traced(value: ValueView<'_>) -> bool {
+    let one = |tensor: &AnyTensor| {
+        Tensor::from_any_ref(tensor).is_some_and(|tensor| tensor.wrapper::<Traced>().is_some())
+    };
+    match value {
+        ValueView::Tensor(tensor) => one(tensor),
+        ValueView::Tensors(tensors) => tensors.iter().any(one),
+        ValueView::OptionalTensors(tensors) => tensors.iter().flatten().any(one),
+        _ => false,
+    }
+}
+
+fn has_tensor(value: ValueView<'_>) -> bool {
+    matches!(value, ValueView::Tensor(_) | ValueView::Tensors(_) | ValueView::OptionalTensors(_))
+}
+
+/// Keeps a registration for as long as the dispatcher lives. Where another thread was first, that one is kept.
+fn keep(registration: Result<opgrid_core::Registration>) -> Result<()> {
+    match registration {
+        Ok(registration) => registration.keep(),
+        Err(error) if error.kind() == ErrorKind::Duplicate => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// The place of the argument that a result is, where it is one that was written.
+fn written_argument(schema: &FunctionSchema, given: &opgrid_core::schema::Argument) -> Option<usize> {
+    let alias = given.alias.as_ref().filter(|_| given.is_write())?;
+    schema.arguments.iter().position(|argument| argument.alias.as_ref() == Some(alias))
+}
+
+/// How the result of an operator is called: `aten::add_.Tensor` gives `add`.
+fn value_name(target: &str) -> String {
+    let name = target.rsplit_once("::").map_or(target, |(_, name)| name);
+    let name = name.split('.').next().unwrap_or(name).trim_matches('_');
+    identifier(name)
+}
+
+/// The text with nothing but letters, digits and `_`.
+fn identifier(name: &str) -> String {
+    let letters = name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' });
+    let name: String = letters.collect();
+    if name.starts_with(|letter: char| letter.is_ascii_digit()) || name.is_empty() {
+        format!("_{name}")
+    } else {
+        name
+    }
+}
+
+fn is_of_tensors(declared: &Type) -> bool {
+    match declared.without_optional() {
+        Type::Tensor => true,
+        Type::List(element) => is_of_tensors(element),
+        _ => false,
+    }
+}
+
+fn value_type(value: ValueView<'_>) -> &'static str {
+    match value {
+        ValueView::SymInt(_) => "an integer that is not known yet",
+        ValueView::Tuple(_) => "a tuple",
+        ValueView::Dict(_) => "a dict",
+        _ => "an object",
+    }
+}

@@ -1,0 +1,539 @@
+//! Sizes that vary: a program is traced for several sizes, and what differs between the traces is a function of them.
+//!
+//! Whatever the traces have in common is the program. An integer that differs becomes an expression that gives it at every
+//! size that was tried: a symbol times a number plus a number, a product of symbols, or, after more sizes were tried, a
+//! quotient that is rounded down. Anything else that differs is code that depends on a size in a way that a program does not
+//! have, and an error.
+
+use std::collections::BTreeMap;
+
+use opgrid_core::{Result, Scalar};
+use opgrid_tensor::Tensor;
+
+use super::Symbol;
+use crate::error;
+use crate::graph::expression::{Expression, floor_div};
+use crate::graph::types::{Size, TensorType, ValueType};
+use crate::graph::{Argument, Graph, InputKind, Node, Outcome, Source, Variable};
+
+/// With how many sets of sizes that differ in all symbols code is traced at most.
+const AT_ONCE: usize = 8;
+/// The largest divisor of a quotient.
+const MOST_PARTS: i64 = 64;
+/// How many factors a product of symbols has at most.
+const MOST_FACTORS: usize = 3;
+
+/// The sizes of the symbols in the example.
+///
+/// # Errors
+///
+/// A dimension that is not there, or dimensions of one name with different sizes; a size outside the range, or one of 0 or 1,
+/// where operators do something else.
+pub(super) fn sizes_of_example(symbols: &[Symbol], inputs: &[&Tensor]) -> Result<Vec<i64>> {
+    let mut sizes = Vec::with_capacity(symbols.len());
+    for symbol in symbols {
+        let name = &symbol.name;
+        let mut size = None;
+        for &(input, dimension) in &symbol.places {
+            let found = inputs.get(input).and_then(|input| input.sizes().get(dimension)).copied();
+            let Some(found) = found else {
+                return Err(error::argument(format!(
+                    "size `{name}`: there is no dimension {dimension} of input {input}, expected one that varies"
+                )));
+            };
+            if size.replace(found).is_some_and(|before| before != found) {
+                return Err(error::argument(format!(
+                    "size `{name}`: its dimensions have different sizes in the example, expected one size"
+                )));
+            }
+        }
+        let size = size.unwrap_or_default();
+        if size < 2 {
+            return Err(error::argument(format!(
+                "size `{name}` is {size} in the example, expected at least 2; tensors of size 0 and 1 are treated \
+                 differently, so that nothing can be concluded from them"
+            )));
+        }
+        if !symbol.range.contains(size) {
+            return Err(error::argument(format!(
+                "size `{name}` is {size} in the example, expected one of its range {}",
+                symbol.range
+            )));
+        }
+        sizes.push(size);
+    }
+    Ok(sizes)
+}
+
+/// Other sizes to trace with. First each symbol changes alone, so that what depends on one is told from what depends on
+/// another, then all of them at once. `more` adds sizes that say how a quotient is rounded.
+///
+/// # Errors
+///
+/// A range with fewer than three sizes.
+pub(super) fn other_sizes(symbols: &[Symbol], example: &[i64], more: bool) -> Result<Vec<Vec<i64>>> {
+    let mut columns = Vec::with_capacity(symbols.len());
+    for (symbol, &size) in symbols.iter().zip(example) {
+        let near = (1..64).flat_map(|step| [size + step, size - step]);
+        let near = near.filter(|other| *other >= 2 && symbol.range.contains(*other));
+        let mut near: Vec<i64> = near.take(AT_ONCE + 2).collect();
+        if near.len() < 2 {
+            return Err(error::argument(format!(
+                "size `{}` has the range {}, expected at least three sizes of 2 or more; leave a size that does not vary as it is",
+                symbol.name, symbol.range
+            )));
+        }
+        // Sizes that are all larger come first, as they are on one side of whatever the code compares with.
+        near.sort_by_key(|other| (*other < size, (other - size).abs()));
+        columns.push(near);
+    }
+    let mut sets: Vec<Vec<i64>> = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        let mut set = example.to_vec();
+        set[place] = column[0];
+        sets.push(set);
+    }
+    for number in 0..if more { AT_ONCE } else { 1 } {
+        let set = columns.iter().enumerate().map(|(place, column)| column[(1 + place + number) % column.len()]);
+        sets.push(set.collect());
+    }
+    Ok(sets)
+}
+
+/// Inputs of other sizes. Their elements repeat those of the example, so that indices stay in bounds.
+///
+/// # Errors
+///
+/// No memory.
+pub(super) fn examples(symbols: &[Symbol], inputs: &[&Tensor], sizes: &[i64]) -> Result<Vec<Tensor>> {
+    let mut examples: Vec<Tensor> = inputs.iter().map(|input| (*input).clone()).collect();
+    for (symbol, &size) in symbols.iter().zip(sizes) {
+        for &(input, dimension) in &symbol.places {
+            let old = examples[input].sizes()[dimension];
+            let indices: Vec<i64> = (0..size).map(|index| index % old).collect();
+            let indices = Tensor::from_slice(&indices, &[size])?;
+            examples[input] = examples[input].index_select(dimension as i64, &indices)?;
+        }
+    }
+    Ok(examples)
+}
+
+/// The trace for one set of sizes.
+pub(super) struct Run {
+    pub(super) graph: Graph,
+    pub(super) tensors: BTreeMap<String, Tensor>,
+    pub(super) sizes: Vec<i64>,
+}
+
+/// What could not be brought together.
+pub(super) enum Failure {
+    /// An integer has no expression; more sizes may show that it is a quotient.
+    Unknown(opgrid_core::Error),
+    Error(opgrid_core::Error),
+}
+
+impl From<opgrid_core::Error> for Failure {
+    fn from(error: opgrid_core::Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+type Unified<T> = std::result::Result<T, Failure>;
+
+/// The program that all runs are instances of; the first of them is that of the example.
+pub(super) fn unify(runs: &[Run], symbols: &[Symbol]) -> Unified<Graph> {
+    let sources = symbols.iter().map(|symbol| {
+        let (input, dimension) = symbol.places[0];
+        let names = runs[0].graph.user_inputs().nth(input).map(|variable| variable.name.clone());
+        (names.unwrap_or_default(), dimension)
+    });
+    let mut unifier = Unifier {
+        runs,
+        symbols,
+        sources: sources.collect(),
+        nodes: Vec::new(),
+        known: BTreeMap::new(),
+        free: 0,
+        names: names(&runs[0].graph),
+    };
+    unifier.graph()
+}
+
+struct Unifier<'r> {
+    runs: &'r [Run],
+    symbols: &'r [Symbol],
+    /// From which input and dimension each symbol is read.
+    sources: Vec<(String, usize)>,
+    nodes: Vec<Node>,
+    /// The values that hold an expression, by its text.
+    known: BTreeMap<String, String>,
+    /// Symbols for sizes of results that have no expression.
+    free: usize,
+    names: std::collections::BTreeSet<String>,
+}
+
+impl Unifier<'_> {
+    fn graph(&mut self) -> Unified<Graph> {
+        let first = &self.runs[0].graph;
+        let mut graph = first.clone();
+        let counts = |graph: &Graph| (graph.block.nodes.len(), graph.block.parameters.len(), graph.outputs.len());
+        if let Some(other) = self.runs.iter().find(|run| counts(&run.graph) != counts(first)) {
+            return Err(depends(format_args!(
+                "it makes {} calls for the example and {} for sizes {}",
+                first.block.nodes.len(),
+                other.graph.block.nodes.len(),
+                self.describe(&other.sizes)
+            )));
+        }
+        self.expect_same_tensors()?;
+        for (index, variable) in graph.block.parameters.iter_mut().enumerate() {
+            let kinds: Vec<_> =
+                self.runs.iter().map(|run| &run.graph.block.parameters[index].kind).collect();
+            let is_stored = graph.inputs[index].stored_name().is_some();
+            if is_stored && kinds.iter().any(|kind| *kind != kinds[0]) {
+                return Err(depends(format_args!("the tensor `%{}` that it makes has other sizes", variable.name)));
+            }
+            variable.kind = self.kind(&kinds)?;
+            self.name_sizes(index, &mut variable.kind);
+        }
+        for (index, node) in first.block.nodes.iter().enumerate() {
+            let all: Vec<&Node> = self.runs.iter().map(|run| &run.graph.block.nodes[index]).collect();
+            let node = self.node(node, &all)?;
+            self.nodes.push(node);
+        }
+        for (index, result) in graph.block.results.iter_mut().enumerate() {
+            let all: Vec<_> = self.runs.iter().map(|run| &run.graph.block.results[index]).collect();
+            *result = self.argument(&all, "a result", &Source::default())?;
+        }
+        graph.block.nodes = std::mem::take(&mut self.nodes);
+        graph.symbols =
+            self.symbols.iter().map(|symbol| (symbol.name.clone(), symbol.range)).collect();
+        for number in 0..self.free {
+            graph.symbols.insert(format!("u{number}"), crate::graph::types::Range { min: Some(0), max: None });
+        }
+        Ok(graph)
+    }
+
+    /// The dimensions of an input that were said to vary have their symbols.
+    fn name_sizes(&self, parameter: usize, kind: &mut ValueType) {
+        let users = self.runs[0].graph.inputs.iter().take(parameter).filter(|kind| **kind == InputKind::User);
+        let input = users.count();
+        let ValueType::Tensor(tensor) = kind else { return };
+        if self.runs[0].graph.inputs[parameter] != InputKind::User {
+            return;
+        }
+        for symbol in self.symbols {
+            for (_, dimension) in symbol.places.iter().filter(|place| place.0 == input) {
+                tensor.sizes[*dimension] = Size::Varying(Expression::Symbol(symbol.name.clone()));
+            }
+        }
+    }
+
+    fn describe(&self, sizes: &[i64]) -> String {
+        let each = self.symbols.iter().zip(sizes).map(|(symbol, size)| format!("{} = {size}", symbol.name));
+        each.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Tensors that the code makes without a call of an operator are constants, whatever the sizes are.
+    fn expect_same_tensors(&self) -> Unified<()> {
+        for (name, tensor) in &self.runs[0].tensors {
+            for run in &self.runs[1..] {
+                let other = run.tensors.get(name);
+                let is_same = match other {
+                    Some(other) if other.is_same(tensor) => true,
+                    Some(other) => {
+                        other.sizes() == tensor.sizes()
+                            && other.dtype() == tensor.dtype()
+                            && tensor.equal(other).map_err(Failure::Error)?
+                    }
+                    None => false,
+                };
+                if !is_same {
+                    return Err(depends(format_args!("the tensor `{name}` that it makes is another one")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, node: &Node, all: &[&Node]) -> Unified<Node> {
+        let subject = node.target.clone();
+        if let Some(other) = all.iter().find(|other| other.target != node.target) {
+            return Err(depends(format_args!("it calls {} where it called {}", other.target, node.target)));
+        }
+        let shape = |node: &Node| {
+            let names: Vec<_> = node.named.iter().map(|(name, _)| name.clone()).collect();
+            (node.positional.len(), names, node.results.len())
+        };
+        if all.iter().any(|other| shape(other) != shape(node)) {
+            return Err(depends(format_args!("it gives {subject} other arguments")));
+        }
+        let mut made = node.clone();
+        for (index, argument) in made.positional.iter_mut().enumerate() {
+            let each: Vec<_> = all.iter().map(|node| &node.positional[index]).collect();
+            *argument = self.argument(&each, &subject, &node.source)?;
+        }
+        for (index, (_, argument)) in made.named.iter_mut().enumerate() {
+            let each: Vec<_> = all.iter().map(|node| &node.named[index].1).collect();
+            *argument = self.argument(&each, &subject, &node.source)?;
+        }
+        for (index, outcome) in made.results.iter_mut().enumerate() {
+            let counts = all.iter().map(|node| node.results[index].variables().len());
+            if counts.clone().any(|count| count != outcome.variables().len()) {
+                return Err(depends(format_args!("{subject} gives another number of tensors")));
+            }
+            let variables = match outcome {
+                Outcome::One(variable) => std::slice::from_mut(variable),
+                Outcome::List(variables) => variables.as_mut_slice(),
+                Outcome::Unused => continue,
+            };
+            for (place, variable) in variables.iter_mut().enumerate() {
+                let kinds: Vec<_> =
+                    all.iter().map(|node| &node.results[index].variables()[place].kind).collect();
+                variable.kind = self.kind(&kinds)?;
+            }
+        }
+        Ok(made)
+    }
+
+    fn argument(&mut self, all: &[&Argument], subject: &str, source: &Source) -> Unified<Argument> {
+        let first = all[0];
+        if all.iter().all(|other| *other == first) {
+            return Ok(first.clone());
+        }
+        if let Argument::List(items) = first {
+            let mut lists = Vec::with_capacity(all.len());
+            for other in all {
+                match other {
+                    Argument::List(others) if others.len() == items.len() => lists.push(others),
+                    _ => return Err(depends(format_args!("it gives {subject} a list of another length"))),
+                }
+            }
+            let items = (0..items.len()).map(|index| {
+                let each: Vec<_> = lists.iter().map(|list| &list[index]).collect();
+                self.argument(&each, subject, source)
+            });
+            return items.collect::<Unified<_>>().map(Argument::List);
+        }
+        let integers = all.iter().map(|argument| match argument {
+            Argument::Number(Scalar::Int(value)) => Some(*value),
+            _ => None,
+        });
+        match integers.collect::<Option<Vec<_>>>() {
+            Some(values) => {
+                let Some(expression) = self.find(&values) else {
+                    return Err(Failure::Unknown(depends_error(format_args!(
+                        "it gives {subject} the integers {values:?}, in which no rule was found"
+                    ))));
+                };
+                self.compute(&expression, source).map(Argument::Value)
+            }
+            None => Err(depends(format_args!("it gives {subject} something else: {first:?}"))),
+        }
+    }
+
+    fn kind(&mut self, all: &[&ValueType]) -> Unified<ValueType> {
+        let first = all[0];
+        if all.iter().all(|other| *other == first) {
+            return Ok(first.clone());
+        }
+        let mut tensors = Vec::with_capacity(all.len());
+        for kind in all {
+            match kind {
+                ValueType::Tensor(tensor) => tensors.push(tensor),
+                _ => return Ok(ValueType::Unknown),
+            }
+        }
+        let first = tensors[0];
+        if tensors.iter().any(|other| other.dtype != first.dtype || other.sizes.len() != first.sizes.len()) {
+            return Err(depends(format_args!("a result has another dtype or number of dimensions")));
+        }
+        let mut sizes = Vec::with_capacity(first.sizes.len());
+        for dimension in 0..first.sizes.len() {
+            let values = tensors.iter().map(|tensor| match tensor.sizes[dimension] {
+                Size::Known(value) => value,
+                Size::Varying(_) => -1,
+            });
+            let values: Vec<i64> = values.collect();
+            sizes.push(match self.find(&values) {
+                _ if values.iter().all(|value| *value == values[0]) => Size::Known(values[0]),
+                Some(expression) => Size::from(expression),
+                None => {
+                    self.free += 1;
+                    Size::Varying(Expression::Symbol(format!("u{}", self.free - 1)))
+                }
+            });
+        }
+        Ok(ValueType::Tensor(TensorType { dtype: first.dtype, sizes }))
+    }
+
+    /// An expression that has these values, one for each run.
+    fn find(&self, values: &[i64]) -> Option<Expression> {
+        let symbol = |place: usize| Expression::Symbol(self.symbols[place].name.clone());
+        let at = |place: usize| self.runs.iter().map(move |run| run.sizes[place]);
+        for place in 0..self.symbols.len() {
+            let sizes: Vec<i64> = at(place).collect();
+            if let Some((factor, offset)) = affine(&sizes, values) {
+                return Some(plus(times(factor, symbol(place)), offset));
+            }
+        }
+        for factors in self.products() {
+            let products: Option<Vec<i64>> = self
+                .runs
+                .iter()
+                .map(|run| factors.iter().try_fold(1i64, |all, place| all.checked_mul(run.sizes[*place])))
+                .collect();
+            let Some((factor, 0)) = products.and_then(|products| affine(&products, values)) else { continue };
+            let mut all: Vec<Expression> = factors.iter().map(|place| symbol(*place)).collect();
+            if factor != 1 {
+                all.insert(0, Expression::Integer(factor));
+            }
+            return Some(Expression::Product(all));
+        }
+        // From few sizes nothing can be said about how a quotient is rounded.
+        if self.runs.len() < AT_ONCE {
+            return None;
+        }
+        for place in 0..self.symbols.len() {
+            let sizes: Vec<i64> = at(place).collect();
+            if let Some((offset, parts)) = quotient(&sizes, values) {
+                let divided = plus(symbol(place), offset);
+                return Some(Expression::Function(
+                    "FloorDiv".to_owned(),
+                    vec![divided, Expression::Integer(parts)],
+                ));
+            }
+        }
+        None
+    }
+
+    /// Products of symbols, those of few factors first.
+    fn products(&self) -> Vec<Vec<usize>> {
+        let mut all: Vec<Vec<usize>> = Vec::new();
+        let mut last: Vec<Vec<usize>> = (0..self.symbols.len()).map(|place| vec![place]).collect();
+        for _ in 1..MOST_FACTORS {
+            let longer = |factors: &Vec<usize>| {
+                let from = factors.last().copied().unwrap_or_default();
+                (from..self.symbols.len()).map(|place| [factors.as_slice(), &[place]].concat()).collect::<Vec<_>>()
+            };
+            last = last.iter().flat_map(longer).collect();
+            all.extend(last.iter().cloned());
+        }
+        all
+    }
+
+    /// The name of a value that holds the expression, computed where there is none yet.
+    fn compute(&mut self, expression: &Expression, source: &Source) -> Unified<String> {
+        let text = expression.to_string();
+        if let Some(name) = self.known.get(&text) {
+            return Ok(name.clone());
+        }
+        let (target, positional) = match expression {
+            Expression::Symbol(name) => {
+                let place = self.symbols.iter().position(|symbol| symbol.name == *name).unwrap_or_default();
+                let (input, dimension) = self.sources[place].clone();
+                ("aten::sym_size.int", vec![Argument::Value(input), (dimension as i64).into()])
+            }
+            Expression::Integer(_) => return Err(depends(format_args!("an integer is no expression"))),
+            Expression::Sum(terms) => ("_operator.add", self.operands(terms, source)?),
+            Expression::Product(factors) => ("_operator.mul", self.operands(factors, source)?),
+            Expression::Function(_, arguments) => ("_operator.floordiv", self.operands(arguments, source)?),
+        };
+        let name = self.unique(if positional.len() == 2 && target.starts_with("aten") { "size" } else { "number" });
+        let kind = ValueType::Int(Some(Size::Varying(expression.clone())));
+        self.nodes.push(Node {
+            target: target.to_owned(),
+            positional,
+            named: Vec::new(),
+            results: vec![Outcome::One(Variable { name: name.clone(), kind })],
+            source: source.clone(),
+        });
+        self.known.insert(text, name.clone());
+        Ok(name)
+    }
+
+    /// Two operands: further ones are brought together first.
+    fn operands(&mut self, all: &[Expression], source: &Source) -> Unified<Vec<Argument>> {
+        let (last, rest) = match all {
+            [first, second] => (second, first.clone()),
+            [rest @ .., last] => (last, Expression::Product(rest.to_vec())),
+            [] => return Err(depends(format_args!("an expression without operands"))),
+        };
+        [&rest, last]
+            .into_iter()
+            .map(|operand| match operand {
+                Expression::Integer(value) => Ok((*value).into()),
+                operand => self.compute(operand, source).map(Argument::Value),
+            })
+            .collect()
+    }
+
+    fn unique(&mut self, wanted: &str) -> String {
+        let mut number = 0;
+        loop {
+            let name = format!("{wanted}_{number}");
+            if self.names.insert(name.clone()) {
+                return name;
+            }
+            number += 1;
+        }
+    }
+}
+
+/// Factor and offset with which each size gives its value.
+fn affine(sizes: &[i64], values: &[i64]) -> Option<(i64, i64)> {
+    let other = sizes.iter().position(|size| *size != sizes[0])?;
+    let (run, rise) = (sizes[other].checked_sub(sizes[0])?, values[other].checked_sub(values[0])?);
+    if rise == 0 || rise % run != 0 {
+        return None;
+    }
+    let factor = rise / run;
+    let offset = values[0].checked_sub(factor.checked_mul(sizes[0])?)?;
+    let fits = |(size, value): (&i64, &i64)| {
+        size.checked_mul(factor).and_then(|product| product.checked_add(offset)) == Some(*value)
+    };
+    sizes.iter().zip(values).all(fits).then_some((factor, offset))
+}
+
+/// What is added to each size, and into how many parts the sum is divided, to give its value rounded down.
+fn quotient(sizes: &[i64], values: &[i64]) -> Option<(i64, i64)> {
+    for parts in 2..=MOST_PARTS {
+        // The first value leaves as many offsets as there are parts.
+        let least = values[0].checked_mul(parts)?.checked_sub(sizes[0])?;
+        let fits = |offset: &i64| {
+            let both = sizes.iter().zip(values);
+            both.clone().all(|(size, value)| floor_div(size + offset, parts) == Some(*value))
+        };
+        let mut offsets = (least..least + parts).filter(fits);
+        if let Some(offset) = offsets.next() {
+            // With two answers the sizes that were tried are too few.
+            return offsets.next().is_none().then_some((offset, parts));
+        }
+    }
+    None
+}
+
+fn times(factor: i64, expression: Expression) -> Expression {
+    if factor == 1 { expression } else { Expression::Product(vec![Expression::Integer(factor), expression]) }
+}
+
+fn plus(expression: Expression, offset: i64) -> Expression {
+    if offset == 0 { expression } else { Expression::Sum(vec![expression, Expression::Integer(offset)]) }
+}
+
+fn names(graph: &Graph) -> std::collections::BTreeSet<String> {
+    let inner = graph.block.nodes.iter().flat_map(Node::variables);
+    graph.block.parameters.iter().chain(inner).map(|variable| variable.name.clone()).collect()
+}
+
+#[cold]
+fn depends_error(what: impl std::fmt::Display) -> opgrid_core::Error {
+    super::untraceable(format_args!(
+        "the code depends on a size that varies: {what}; compute with tensors, or let the size not vary"
+    ))
+}
+
+#[cold]
+fn depends(what: impl std::fmt::Display) -> Failure {
+    Failure::Error(depends_error(what))
+}

@@ -1,0 +1,221 @@
+//! What the tracer writes down, and that it runs to what the code gave.
+
+use opgrid::{DType, Device, Result, Tensor, ops};
+use opgrid_graph::{Graph, InputKind, Program, Trace};
+
+fn numbers(count: usize, sizes: &[i64]) -> Tensor {
+    let values: Vec<f32> = (0..count).map(|index| (index as f32 * 0.7).sin()).collect();
+    Tensor::from_slice(&values, sizes).unwrap()
+}
+
+fn elements(tensor: &Tensor) -> Vec<f32> {
+    tensor.contiguous().unwrap().to_vec().unwrap()
+}
+
+fn targets(program: &Program) -> Vec<&str> {
+    program.graph().block.nodes.iter().map(|node| node.target.as_str()).collect()
+}
+
+/// Traces and runs on other elements; both ways give the same.
+#[track_caller]
+fn agree(trace: &Trace, inputs: &[&Tensor], others: &[&Tensor], body: impl Fn(&[Tensor]) -> Result<Vec<Tensor>>) -> Program {
+    let program = trace.run(inputs, &body).unwrap();
+    let owned: Vec<Tensor> = others.iter().map(|other| other.detach().unwrap()).collect();
+    let expected = body(&owned).unwrap();
+    let found = program.run(others).unwrap();
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_eq!(found.sizes(), expected.sizes(), "{}", program.graph());
+        assert_eq!(elements(found), elements(expected), "{}", program.graph());
+    }
+    let text = program.graph().to_string();
+    assert_eq!(text.parse::<Graph>().unwrap().to_string(), text);
+    program
+}
+
+#[test]
+fn composites_stay_whole_above_autograd() {
+    let (weight, bias) = (numbers(12, &[4, 3]), numbers(4, &[4]));
+    let trace = Trace::new().parameter("fc.weight", &weight).parameter("fc.bias", &bias).input("x");
+    let (x, y) = (numbers(6, &[2, 3]), numbers(9, &[3, 3]).narrow(0, 0, 2).unwrap());
+    let body = |inputs: &[Tensor]| Ok(vec![ops::Linear.call(&inputs[0], &weight, Some(&bias))?.relu()?]);
+    let program = agree(&trace, &[&x], &[&y], body);
+    assert_eq!(targets(&program), ["aten::linear", "aten::relu"]);
+    assert_eq!(program.graph().inputs[0], InputKind::Parameter("fc.weight".to_owned()));
+    assert_eq!(program.parameters().len(), 2);
+}
+
+#[test]
+fn writes_and_views_stay_as_they_are() {
+    let x = numbers(6, &[2, 3]);
+    let body = |inputs: &[Tensor]| {
+        let y = inputs[0].mul_scalar(2)?;
+        ops::NegInplace.call(&y.select(0, 1)?)?;
+        Ok(vec![y.transpose(0, 1)?, y])
+    };
+    let program = agree(&Trace::new(), &[&x], &[&numbers(6, &[2, 3])], body);
+    assert_eq!(targets(&program)[..3], ["aten::mul.Scalar", "aten::select.int", "aten::neg_"]);
+}
+
+#[test]
+fn lists_come_and_go() {
+    let x = numbers(12, &[4, 3]);
+    let body = |inputs: &[Tensor]| {
+        let parts = inputs[0].split(2, 0)?;
+        Ok(vec![Tensor::cat(&[parts[1].clone(), parts[0].clone()], 0)?])
+    };
+    agree(&Trace::new(), &[&x], &[&numbers(12, &[4, 3])], body);
+}
+
+#[test]
+fn random_numbers_are_drawn_again() {
+    let x = numbers(64, &[64]);
+    let program = Trace::new().run(&[&x], |inputs| Ok(vec![ops::RandLike.call(&inputs[0], None, None, None, None, None)?])).unwrap();
+    let (a, b) = (program.run(&[&x]).unwrap(), program.run(&[&x]).unwrap());
+    assert_ne!(elements(&a[0]), elements(&b[0]));
+}
+
+#[test]
+fn a_value_that_is_read_is_an_error_or_a_guard() {
+    let x = numbers(3, &[3]);
+    let body = |inputs: &[Tensor]| {
+        let sum = inputs[0].sum()?.item()?;
+        Ok(vec![if sum.to_f64()? > 0.0 { inputs[0].exp()? } else { inputs[0].neg()? }])
+    };
+    let error = Trace::new().run(&[&x], body).unwrap_err();
+    assert!(error.message().contains("reads a value from a tensor"), "{error}");
+    let program = Trace::new().guard_reads().run(&[&x], body).unwrap();
+    assert_eq!(elements(&program.run(&[&x]).unwrap()[0]), elements(&x.exp().unwrap()));
+    let error = program.run(&[&x.neg().unwrap()]).unwrap_err();
+    assert!(error.message().contains("when the program was traced"), "{error}");
+    // Elements cannot be looked at past the layer.
+    let error = Trace::new().run(&[&x], |inputs| inputs[0].to_vec::<f32>().map(|_| vec![])).unwrap_err();
+    assert!(error.message().contains("trace"), "{error}");
+}
+
+#[test]
+fn sizes_vary() {
+    let x = numbers(24, &[2, 3, 4]);
+    let body = |inputs: &[Tensor]| {
+        let &[batch, length, width] = inputs[0].sizes() else { unreachable!() };
+        let flat = inputs[0].reshape(&[batch * length, width])?;
+        let half = inputs[0].narrow(1, 0, length / 2)?;
+        let positions = Tensor::arange(0, length + 1, 1)?;
+        let padded = Tensor::zeros(&[batch, 2 * length - 1], DType::F32, Device::CPU)?;
+        Ok(vec![flat, half.contiguous()?, positions.to(DType::F32)?, padded])
+    };
+    let trace = Trace::new().vary(0, 0, "batch", 1..=64).vary(0, 1, "length", 2..=i64::MAX);
+    let program = agree(&trace, &[&x], &[&numbers(5 * 7 * 4, &[5, 7, 4])], body);
+    let text = program.graph().to_string();
+    assert!(text.contains("batch*length"), "{text}");
+    let error = program.run(&[&numbers(65 * 2 * 4, &[65, 2, 4])]).unwrap_err();
+    assert!(error.message().contains("batch"), "{error}");
+}
+
+#[test]
+fn code_that_does_something_else_for_other_sizes_is_found() {
+    let x = numbers(8, &[2, 4]);
+    let trace = Trace::new().vary(0, 0, "n", 1..=64);
+    let chooses = |inputs: &[Tensor]| {
+        Ok(vec![if inputs[0].sizes()[0] > 2 { inputs[0].exp()? } else { inputs[0].neg()? }])
+    };
+    let error = trace.run(&[&x], chooses).unwrap_err();
+    assert!(error.message().contains("depends on a size that varies"), "{error}");
+    let scales = |inputs: &[Tensor]| Ok(vec![inputs[0].mul_scalar(1.0 / inputs[0].sizes()[0] as f64)?]);
+    let error = trace.run(&[&x], scales).unwrap_err();
+    assert!(error.message().contains("depends on a size that varies"), "{error}");
+    let unrolls = |inputs: &[Tensor]| {
+        let mut y = inputs[0].neg()?;
+        for _ in 0..inputs[0].sizes()[0] {
+            y = y.exp()?;
+        }
+        Ok(vec![y])
+    };
+    let error = trace.run(&[&x], unrolls).unwrap_err();
+    assert!(error.message().contains("depends on a size that varies"), "{error}");
+    let one = numbers(4, &[1, 4]);
+    let error = trace.run(&[&one], |inputs| Ok(vec![inputs[0].exp()?])).unwrap_err();
+    assert!(error.message().contains("expected at least 2"), "{error}");
+}
+
+#[test]
+fn a_training_step_is_one_program() {
+    let (weight, target) = (numbers(6, &[2, 3]), numbers(8, &[4, 2]));
+    weight.requires_grad_(true).unwrap();
+    let x = numbers(12, &[4, 3]);
+    let step = |inputs: &[Tensor]| {
+        let loss = ops::MseLoss.call(&ops::Linear.call(&inputs[0], &weight, None)?, &inputs[1], 1)?;
+        let gradient = opgrid::layers::autograd::grad(&[&loss], &[&weight], &[], Default::default())?.remove(0).unwrap();
+        Ok(vec![loss, gradient])
+    };
+    let program = Trace::new().parameter("weight", &weight).with_gradients().run(&[&x, &target], step).unwrap();
+    let (y, other) = (numbers(24, &[8, 3]).narrow(0, 2, 4).unwrap(), target.neg().unwrap());
+    let expected = step(&[y.clone(), other.clone()]).unwrap();
+    let found = program.run(&[&y, &other]).unwrap();
+    for (found, expected) in found.iter().zip(&expected) {
+        let (found, expected) = (elements(&found.detach().unwrap()), elements(&expected.detach().unwrap()));
+        assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?} {expected:?}");
+    }
+    assert_eq!(targets(&program).iter().filter(|target| **target == "aten::mm").count(), 2, "{}", program.graph());
+}
+
+#[test]
+fn a_traced_program_records_gradients() {
+    let x = numbers(3, &[3]);
+    let program = Trace::new().run(&[&x], |inputs| Ok(vec![inputs[0].mul(&inputs[0])?.sum()?])).unwrap();
+    x.requires_grad_(true).unwrap();
+    program.run(&[&x]).unwrap()[0].backward().unwrap();
+    assert_eq!(elements(&x.grad().unwrap()), elements(&x.detach().unwrap().mul_scalar(2).unwrap()));
+}
+
+#[test]
+fn traces_nest_and_end() {
+    let x = numbers(3, &[3]);
+    let mut leaked = None;
+    let program = Trace::new()
+        .run(&[&x], |inputs| {
+            leaked = Some(inputs[0].clone());
+            let inner = Trace::new().run(&[&x], |inputs| Ok(vec![inputs[0].exp()?]))?;
+            inner.run(&[&inputs[0]])
+        })
+        .unwrap();
+    assert_eq!(elements(&program.run(&[&x]).unwrap()[0]), elements(&x.exp().unwrap()));
+    let error = leaked.unwrap().exp().unwrap_err();
+    assert!(error.message().contains("has ended"), "{error}");
+    let error = Trace::new()
+        .run(&[&x], |outer| Trace::new().run(&[&x], |_| Ok(vec![outer[0].exp()?])).map(|_| vec![]))
+        .unwrap_err();
+    assert!(error.message().contains("another trace"), "{error}");
+}
+
+#[test]
+fn what_a_program_does_not_hold_is_refused() {
+    let x = numbers(6, &[2, 3]);
+    let error = Trace::new()
+        .run(&[&x], |inputs| {
+            let y = inputs[0].mul_scalar(1)?;
+            ops::UnsqueezeInplace.call(&y, 0)?;
+            Ok(vec![y])
+        })
+        .unwrap_err();
+    assert!(error.message().contains("changed in place"), "{error}");
+    let error = Trace::new()
+        .parameter("w", &x)
+        .buffer("w", &x)
+        .run(&[&x], |inputs| Ok(vec![inputs[0].clone()]))
+        .unwrap_err();
+    assert!(error.message().contains("two tensors are named `w`"), "{error}");
+}
+
+#[test]
+fn inputs_are_not_written_by_tracing() {
+    let x = numbers(3, &[3]);
+    let before = elements(&x);
+    let program = Trace::new().run(&[&x], |inputs| {
+        ops::NegInplace.call(&inputs[0])?;
+        Ok(vec![inputs[0].clone()])
+    }).unwrap();
+    assert_eq!(elements(&x), before);
+    program.run(&[&x]).unwrap();
+    assert_ne!(elements(&x), before);
+}
