@@ -165,7 +165,7 @@ e = 2.718281828459045
 newaxis = None
 
 _OWN = frozenset(_opgrid.function_names())
-_MODULES = frozenset(["autograd", "library", "nn", "optim", "return_types", "torch", "utils"])
+_MODULES = frozenset(["autograd", "export", "library", "nn", "optim", "return_types", "torch", "utils"])
 _LAZY = {
     name: module
     for module, names in {

@@ -64,6 +64,7 @@ mod archive;
 mod check;
 mod error;
 mod graph;
+pub mod passes;
 mod program;
 mod text;
 mod trace;

@@ -15,6 +15,7 @@ mod keys;
 mod modes;
 mod once;
 mod operators;
+mod programs;
 mod registration;
 mod rust_names;
 mod settings;
@@ -72,6 +73,8 @@ mod _opgrid {
     };
     #[pymodule_export]
     use crate::operators::schema::{Schema, SchemaArgument};
+    #[pymodule_export]
+    use crate::programs::{_trace, ProgramObject};
     #[pymodule_export]
     use crate::registration::held::{KernelFunction, held_kernel};
     #[pymodule_export]

@@ -76,7 +76,7 @@ pub struct Variable {
 }
 
 /// One call of an operator.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Node {
     /// What is called: an overload such as `aten::add.Tensor`, a function of numbers such as `_operator.mul`, or a higher-order
     /// operator such as `higher_order::cond`.
@@ -182,6 +182,16 @@ impl OutputKind {
     /// Whether the caller gets it among the results.
     pub fn is_returned(&self) -> bool {
         !matches!(self, Self::BufferMutation(_) | Self::ParameterMutation(_) | Self::InputMutation(_))
+    }
+}
+
+impl OutputKind {
+    /// The name of the program's tensor that gets the result as its new value, if it is one of these.
+    pub fn stored_name(&self) -> Option<&str> {
+        match self {
+            Self::BufferMutation(name) | Self::ParameterMutation(name) => Some(name),
+            _ => None,
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use opgrid_tensor::layers::autocast;
 
 use crate::archive::{self, Archive};
 use crate::error;
+use crate::graph::tree::Tree;
 use crate::graph::{Argument, Graph, InputKind, OutputKind};
 use plan::Plan;
 
@@ -177,6 +178,26 @@ impl Program {
         self.run_values(values.into_iter().zip(names).map(missing).collect::<Result<_>>()?)
     }
 
+    /// The same program with other trees: how the caller's arguments and the results are nested.
+    ///
+    /// # Errors
+    ///
+    /// A tree with another number of leaves than the program has inputs or results.
+    pub fn with_trees(mut self, inputs: Tree, results: Tree) -> Result<Self> {
+        let is_given = |kind: &&InputKind| matches!(kind, InputKind::User | InputKind::Fixed(_));
+        let counts = [
+            ("arguments", inputs.leaves(), self.graph.inputs.iter().filter(is_given).count()),
+            ("results", results.leaves(), self.graph.outputs.iter().filter(|kind| kind.is_returned()).count()),
+        ];
+        for (what, found, expected) in counts {
+            if found != expected {
+                return Err(error::argument(format!("the tree of {what} has {found} leaves, expected {expected}")));
+            }
+        }
+        (self.graph.input_tree, self.graph.output_tree) = (inputs, results);
+        Ok(self)
+    }
+
     /// The graph.
     pub fn graph(&self) -> &Graph {
         &self.graph
@@ -195,6 +216,11 @@ impl Program {
     /// The buffers by name, in the order of the graph.
     pub fn buffers(&self) -> Vec<(String, Tensor)> {
         self.stored(|kind| matches!(kind, InputKind::Buffer { .. }))
+    }
+
+    /// The constants by name, in the order of the graph.
+    pub fn constants(&self) -> Vec<(String, Tensor)> {
+        self.stored(|kind| matches!(kind, InputKind::Constant(_)))
     }
 
     fn stored(&self, is_meant: impl Fn(&InputKind) -> bool) -> Vec<(String, Tensor)> {

@@ -48,6 +48,7 @@ pub use record::{Scope, scope};
 pub struct Trace {
     stored: Vec<(InputKind, Tensor)>,
     names: Vec<String>,
+    fixed: Vec<(usize, String, Argument)>,
     trees: Option<(Tree, Tree)>,
     symbols: Vec<Symbol>,
     sees_gradients: bool,
@@ -87,6 +88,15 @@ impl Trace {
     #[must_use]
     pub fn input(mut self, name: impl Into<String>) -> Self {
         self.names.push(name.into());
+        self
+    }
+
+    /// Says that the caller gave a plain value, such as a number, as one of the flattened arguments: the one at that place,
+    /// counted with the tensors. It is fixed in the program.
+    #[must_use]
+    pub fn fixed(mut self, place: usize, name: impl Into<String>, value: Argument) -> Self {
+        self.fixed.push((place, name.into(), value));
+        self.fixed.sort_by_key(|(place, ..)| *place);
         self
     }
 
@@ -218,9 +228,16 @@ impl Trace {
         let leaves = |count: usize| Tree::Tuple(vec![Tree::Leaf; count]);
         let single = if results.len() == 1 { Tree::Leaf } else { leaves(results.len()) };
         (graph.input_tree, graph.output_tree) = self.trees.clone().unwrap_or_else(|| {
-            (Tree::Tuple(vec![leaves(inputs.len()), Tree::Dict(Vec::new())]), single)
+            (Tree::Tuple(vec![leaves(inputs.len() + self.fixed.len()), Tree::Dict(Vec::new())]), single)
         });
-        graph.inputs.extend(variables.iter().map(|_| InputKind::User));
+        let mut kinds = vec![InputKind::User; variables.len()];
+        for (place, name, value) in &self.fixed {
+            let place = (*place).min(variables.len());
+            let name = session.unique(name);
+            variables.insert(place, Variable { name, kind: ValueType::Unknown });
+            kinds.insert(place, InputKind::Fixed(value.clone()));
+        }
+        graph.inputs.extend(kinds);
         graph.outputs = vec![OutputKind::User; results.len()];
         let parameters = std::mem::take(&mut graph.block.parameters).into_iter().chain(variables).collect();
         graph.block = Block { parameters, nodes: recorded.nodes, results };

@@ -1,0 +1,123 @@
+//! Calls whose arguments are all known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use opgrid_core::{Dispatcher, Result, Value};
+use opgrid_tensor::Tensor;
+use opgrid_tensor::layers::autograd::no_grad;
+
+use super::Module;
+use super::effects::{effects, touched};
+use crate::graph::types::ValueType;
+use crate::graph::{Argument, Block, Graph, InputKind, Node, Outcome, OutputKind, Variable};
+use crate::program::Program;
+
+/// How many bytes more than its arguments a result may have: it is kept instead of being computed.
+const MOST_GROWTH: usize = 1 << 16;
+
+/// Makes calls whose arguments are constants, parameters and buffers now, and keeps their results as constants. What the program writes
+/// or gives back is computed when it runs.
+///
+/// # Errors
+///
+/// An operator that is not there, and those of the calls.
+pub fn fold_constants(module: &Module) -> Result<Module> {
+    opgrid_tensor::home()?;
+    let dispatcher = Dispatcher::current();
+    let mut module = module.clone();
+    let graph = &mut module.graph;
+    let mut untouchable = touched(&dispatcher, &graph.block)?;
+    aliases_of_results(&dispatcher, &graph.block, &mut untouchable)?;
+    let mut known: BTreeMap<String, Tensor> = BTreeMap::new();
+    for (variable, kind) in graph.block.parameters.iter().zip(&graph.inputs) {
+        let Some(name) = kind.stored_name() else { continue };
+        let is_written = graph.outputs.iter().any(|output| output.stored_name() == Some(name));
+        if let Some(tensor) = module.tensors.get(name).filter(|_| !is_written) {
+            known.insert(variable.name.clone(), tensor.clone());
+        }
+    }
+    let mut kept = Vec::with_capacity(graph.block.nodes.len());
+    let mut folded: Vec<Variable> = Vec::new();
+    for node in std::mem::take(&mut graph.block.nodes) {
+        let arguments: Vec<&str> = node.arguments().flat_map(|argument| argument.references()).collect();
+        let is_foldable = effects(&dispatcher, &node)?.is_pure
+            && node.target.contains("::")
+            && arguments.iter().all(|name| known.contains_key(*name) && !untouchable.contains(*name))
+            && node.results.iter().all(|outcome| matches!(outcome, Outcome::One(_)))
+            && node.variables().all(|variable| {
+                matches!(variable.kind, ValueType::Tensor(_)) && !untouchable.contains(&variable.name)
+            });
+        if !is_foldable {
+            kept.push(node);
+            continue;
+        }
+        let results = run(&node, &arguments, &known)?;
+        let given: usize = arguments.iter().map(|name| bytes(&known[*name])).sum();
+        if results.iter().map(bytes).sum::<usize>() > given.saturating_add(MOST_GROWTH) {
+            kept.push(node);
+            continue;
+        }
+        for (variable, result) in node.variables().zip(results) {
+            known.insert(variable.name.clone(), result);
+            folded.push(Variable { name: variable.name.clone(), kind: ValueType::of(&known[&variable.name]) });
+        }
+    }
+    graph.block.nodes = kept;
+    let mut used = BTreeSet::new();
+    super::each_reference(&graph.block, &mut |name| {
+        used.insert(name.to_owned());
+    });
+    for variable in folded.into_iter().filter(|variable| used.contains(&variable.name)) {
+        let mut name = format!("folded_{}", variable.name);
+        while module.tensors.contains_key(&name) {
+            name.push('_');
+        }
+        module.tensors.insert(name.clone(), known[&variable.name].clone());
+        // Before what the caller gives, as other tensors of the program.
+        let place = graph.inputs.iter().position(|kind| *kind == InputKind::User).unwrap_or(graph.inputs.len());
+        graph.inputs.insert(place, InputKind::Constant(name));
+        graph.block.parameters.insert(place, variable);
+    }
+    Ok(module)
+}
+
+/// Runs one call as a program of its own.
+fn run(node: &Node, arguments: &[&str], known: &BTreeMap<String, Tensor>) -> Result<Vec<Tensor>> {
+    let mut graph = Graph::default();
+    let mut inputs = Vec::new();
+    let mut names: Vec<&str> = arguments.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let tensor = &known[name];
+        graph.block.parameters.push(Variable { name: name.to_owned(), kind: ValueType::of(tensor) });
+        graph.inputs.push(InputKind::User);
+        inputs.push(tensor);
+    }
+    let results = node.variables().map(|variable| Argument::Value(variable.name.clone())).collect();
+    graph.block = Block { nodes: vec![node.clone()], results, ..graph.block };
+    graph.outputs = vec![OutputKind::User; graph.block.results.len()];
+    let program = Program::new(graph, BTreeMap::new())?;
+    let values = inputs.into_iter().map(Value::from).collect();
+    let results = no_grad(|| program.run_values(values))?;
+    results.into_iter().map(Tensor::try_from).collect()
+}
+
+/// Adds the values that results may share memory with: whoever gets one may write it.
+fn aliases_of_results(dispatcher: &Dispatcher, block: &Block, untouchable: &mut BTreeSet<String>) -> Result<()> {
+    let mut may_return: BTreeSet<String> =
+        block.results.iter().flat_map(|result| result.references()).map(str::to_owned).collect();
+    for node in block.nodes.iter().rev() {
+        let is_returned = node.variables().any(|variable| may_return.contains(&variable.name));
+        if is_returned && effects(dispatcher, node)?.may_alias {
+            let arguments = node.arguments().flat_map(|argument| argument.references());
+            may_return.extend(arguments.map(str::to_owned));
+        }
+    }
+    untouchable.extend(may_return);
+    Ok(())
+}
+
+fn bytes(tensor: &Tensor) -> usize {
+    usize::try_from(tensor.numel()).unwrap_or(usize::MAX).saturating_mul(tensor.dtype().size_in_bytes())
+}

@@ -1,0 +1,53 @@
+//! Calls that are made twice.
+
+use std::collections::BTreeMap;
+
+use opgrid_core::{Dispatcher, Result};
+
+use super::effects::{effects, touched};
+use super::replace;
+use crate::graph::{Graph, Node, Outcome};
+
+/// Makes calls of one operator with the same arguments once. Values that are written, or may share memory with such, are left alone, as
+/// are results of the program: whoever gets two of them may write one.
+///
+/// # Errors
+///
+/// An operator that is not there.
+pub fn share_repeats(graph: &Graph) -> Result<Graph> {
+    opgrid_tensor::home()?;
+    let dispatcher = Dispatcher::current();
+    let touched = touched(&dispatcher, &graph.block)?;
+    let mut graph = graph.clone();
+    let returned: Vec<String> =
+        graph.block.results.iter().flat_map(|result| result.references()).map(str::to_owned).collect();
+    let mut known: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut others: BTreeMap<String, String> = BTreeMap::new();
+    let mut kept = Vec::with_capacity(graph.block.nodes.len());
+    for mut node in std::mem::take(&mut graph.block.nodes) {
+        rename(&mut node, &others);
+        let results: Vec<String> = node.variables().map(|variable| variable.name.clone()).collect();
+        let is_shared = effects(&dispatcher, &node)?.is_pure
+            && !results.iter().any(|name| touched.contains(name) || returned.contains(name))
+            && !node.arguments().any(|given| given.references().iter().any(|name| touched.contains(*name)))
+            && !node.results.contains(&Outcome::Unused);
+        if is_shared {
+            let call = format!("{} {:?} {:?}", node.target, node.positional, node.named);
+            if let Some(first) = known.get(&call).filter(|first| first.len() == results.len()) {
+                others.extend(results.into_iter().zip(first.iter().cloned()));
+                continue;
+            }
+            known.insert(call, results);
+        }
+        kept.push(node);
+    }
+    graph.block.nodes = kept;
+    replace(&mut graph.block, &others);
+    Ok(graph)
+}
+
+fn rename(node: &mut Node, others: &BTreeMap<String, String>) {
+    let mut block = crate::graph::Block { nodes: vec![std::mem::take(node)], ..Default::default() };
+    replace(&mut block, others);
+    *node = block.nodes.remove(0);
+}
