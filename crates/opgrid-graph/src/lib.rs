@@ -52,7 +52,8 @@
 //! value    = "%" name | integer | float | "true" | "false" | "none" | string | "[" { value "," } "]" | "complex" "(" float "," float ")"
 //!          | "torch." ( dtype | layout | format ) | "device" string
 //!          | "block" name "(" { variable "," } ")" "{" { node } "return" [ value { "," value } ] "}"
-//! tree     = "*" | "None" | "(" { tree "," } ")" | "[" { tree "," } "]" | [ "named" string ] "{" { string ":" tree "," } "}"
+//! tree     = "*" | "None" | "(" { tree "," } ")" | "[" { tree "," } "]" | [ kind string ] "{" { string ":" tree "," } "}"
+//! kind     = "named" | "namedtuple" | "dataclass"
 //! name     = identifier | string              string = as in JSON
 //! ```
 //!

@@ -400,10 +400,14 @@ impl Parser<'_> {
         if self.cursor.takes("[") {
             return self.separated("]", Self::tree).map(Tree::List);
         }
-        if self.cursor.takes_word("named") {
-            let name = self.cursor.quoted("the name of a type")?;
-            self.cursor.expect("{")?;
-            return Ok(Tree::Named(name, self.separated("}", Self::entry)?));
+        let kinds: [(&str, fn(String, Vec<(String, Tree)>) -> Tree); 3] =
+            [("named", Tree::Named), ("namedtuple", Tree::NamedTuple), ("dataclass", Tree::Dataclass)];
+        for (word, kind) in kinds {
+            if self.cursor.takes_word(word) {
+                let name = self.cursor.quoted("the name of a type")?;
+                self.cursor.expect("{")?;
+                return Ok(kind(name, self.separated("}", Self::entry)?));
+            }
         }
         if self.cursor.takes("{") {
             return self.separated("}", Self::entry).map(Tree::Dict);
