@@ -400,13 +400,16 @@ impl Parser<'_> {
         if self.cursor.takes("[") {
             return self.separated("]", Self::tree).map(Tree::List);
         }
-        let kinds: [(&str, fn(String, Vec<(String, Tree)>) -> Tree); 3] =
-            [("named", Tree::Named), ("namedtuple", Tree::NamedTuple), ("dataclass", Tree::Dataclass)];
-        for (word, kind) in kinds {
+        for word in ["named", "namedtuple", "dataclass"] {
             if self.cursor.takes_word(word) {
                 let name = self.cursor.quoted("the name of a type")?;
                 self.cursor.expect("{")?;
-                return Ok(kind(name, self.separated("}", Self::entry)?));
+                let entries = self.separated("}", Self::entry)?;
+                return Ok(match word {
+                    "named" => Tree::Named(name, entries),
+                    "namedtuple" => Tree::NamedTuple(name, entries),
+                    _ => Tree::Dataclass(name, entries),
+                });
             }
         }
         if self.cursor.takes("{") {
