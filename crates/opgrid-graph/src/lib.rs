@@ -7,7 +7,7 @@
 //!
 //! [`Program::load`] reads such a file and runs it: no Python, no libtorch, and each node an ordinary call of the dispatcher, so that
 //! layers, hooks, profiles and gradients work on a program as on code. A [`Graph`] is what the program does, as plain data: [`read`]
-//! takes it from a file, [`check()`] says what is wrong with it, and it has a text form. [`Archive::write`] and [`Program::save`] write
+//! takes it from a file, [`check()`] says what is wrong with it, and it has a text form and [one in JSON](Graph::to_json). [`Archive::write`] and [`Program::save`] write
 //! files that torch loads and runs.
 //!
 //! # Examples
@@ -66,6 +66,7 @@ mod archive;
 mod check;
 mod error;
 mod graph;
+mod json;
 mod program;
 mod text;
 
