@@ -7,7 +7,8 @@
 //!
 //! [`Program::load`] reads such a file and runs it: no Python, no libtorch, and each node an ordinary call of the dispatcher, so that
 //! layers, hooks, profiles and gradients work on a program as on code. A [`Graph`] is what the program does, as plain data: [`read`]
-//! takes it from a file, [`check()`] says what is wrong with it, and it has a text form.
+//! takes it from a file, [`check()`] says what is wrong with it, and it has a text form and [one in JSON](Graph::to_json). [`Archive::write`] and [`Program::save`] write
+//! files that torch loads and runs.
 //!
 //! # Examples
 //!
@@ -52,7 +53,8 @@
 //! value    = "%" name | integer | float | "true" | "false" | "none" | string | "[" { value "," } "]" | "complex" "(" float "," float ")"
 //!          | "torch." ( dtype | layout | format ) | "device" string
 //!          | "block" name "(" { variable "," } ")" "{" { node } "return" [ value { "," value } ] "}"
-//! tree     = "*" | "None" | "(" { tree "," } ")" | "[" { tree "," } "]" | [ "named" string ] "{" { string ":" tree "," } "}"
+//! tree     = "*" | "None" | "(" { tree "," } ")" | "[" { tree "," } "]" | [ kind string ] "{" { string ":" tree "," } "}"
+//! kind     = "named" | "namedtuple" | "dataclass"
 //! name     = identifier | string              string = as in JSON
 //! ```
 //!
@@ -64,6 +66,7 @@ mod archive;
 mod check;
 mod error;
 mod graph;
+mod json;
 pub mod passes;
 mod program;
 mod text;

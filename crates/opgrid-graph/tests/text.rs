@@ -1,9 +1,10 @@
-//! The text form: what is printed is parsed to the same graph, and mistakes are errors with their place.
+//! The text form and JSON: what is printed is parsed to the same graph, and mistakes are errors with their place.
 
 use std::path::{Path, PathBuf};
 
 use opgrid as _;
 use opgrid_graph::{Argument, Graph, check, read_graph};
+use serde_json::{Value as Json, json};
 
 fn models() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
@@ -113,5 +114,85 @@ fn mistakes_have_a_place() {
 fn no_prefix_of_a_text_panics() {
     for (end, _) in EVERYTHING.trim_end().char_indices() {
         let _ = EVERYTHING[..end].parse::<Graph>().unwrap_err();
+    }
+}
+
+#[test]
+fn every_program_is_the_same_after_json() {
+    let programs = models().into_iter().map(|path| read_graph(&path).unwrap());
+    for graph in programs.chain([EVERYTHING.parse().unwrap(), Graph::default()]) {
+        let text = graph.to_json().to_string();
+        let again = Graph::from_json(&serde_json::from_str(&text).unwrap()).unwrap();
+        assert_eq!(again, graph, "{text}");
+        assert_eq!(again.to_string(), graph.to_string());
+    }
+}
+
+/// Changes the JSON of a small graph, and asserts that it is refused with all the parts.
+fn json_refused(change: impl FnOnce(&mut Json), parts: &[&str]) {
+    let text = "graph(%x: float32[2] = buffer \"b\") where n in 1..2 { %y: float32[2] = aten::mul.Tensor(%x, 2.0) return loss %y }";
+    let mut json = text.parse::<Graph>().unwrap().to_json();
+    change(&mut json);
+    let error = Graph::from_json(&json).unwrap_err();
+    let message = error.message();
+    println!("{message}");
+    assert!(parts.iter().all(|part| message.contains(part)), "expected {parts:?} in {message}");
+}
+
+#[test]
+fn mistakes_in_json_have_a_place() {
+    json_refused(|it| *it = json!([]), &["found `[]`", "an object with `format`"]);
+    json_refused(|it| it["format"] = json!("onnx"), &["field `format`", "`onnx`", "`opgrid.graph`"]);
+    json_refused(|it| it["version"] = json!(2), &["field `version`", "found 2, expected 1"]);
+    json_refused(|it| drop(it.as_object_mut().unwrap().remove("nodes")), &["no field `nodes`"]);
+    json_refused(|it| it["inputs"] = json!(3), &["field `inputs`", "found `3`", "a list"]);
+    json_refused(
+        |it| it["inputs"][0]["type"] = json!("float33[]"),
+        &["inputs 0", "type of `x`", "not float33"],
+    );
+    json_refused(
+        |it| it["inputs"][0]["kind"] = json!("weight"),
+        &["inputs 0", "field `kind`", "`\"weight\"`"],
+    );
+    json_refused(|it| it["inputs"][0]["persistent"] = json!(1), &["inputs 0", "true or false"]);
+    json_refused(|it| it["symbols"]["n"]["min"] = json!(0.5), &["field `min` of symbol `n`", "0.5"]);
+    json_refused(|it| it["output_tree"] = json!("("), &["field `output_tree`", "how values are nested"]);
+    json_refused(
+        |it| it["nodes"][0]["positional"][1] = json!({"number": 2}),
+        &["nodes 0", "positional 1", "says its kind"],
+    );
+    json_refused(
+        |it| it["nodes"][0]["positional"][1] = json!({}),
+        &["nodes 0", "positional 1", "says its kind"],
+    );
+    json_refused(|it| it["nodes"][0]["positional"][1] = json!(u64::MAX), &["positional 1", "64 bits"]);
+    json_refused(|it| it["nodes"][0]["positional"][1] = json!({"complex": [1]}), &["two floats"]);
+    json_refused(|it| it["nodes"][0]["positional"][1] = json!({"dtype": "float33"}), &["float33"]);
+    json_refused(
+        |it| it["nodes"][0]["positional"][1] = json!({"block": "b"}),
+        &["block `b`", "no field `parameters`"],
+    );
+    json_refused(|it| it["nodes"][0]["named"] = json!([["a"]]), &["named 0", "a name and a value"]);
+    json_refused(|it| it["nodes"][0]["results"] = json!([1]), &["results 0", "an object with `name`"]);
+    json_refused(|it| it["outputs"][0]["kind"] = json!("input"), &["outputs 0", "no field `of`"]);
+}
+
+#[test]
+fn floats_are_exact_in_json_and_archives() {
+    let mut bits = 1u64;
+    for _ in 0..2000 {
+        // The multiplier and the increment of Knuth's MMIX.
+        bits = bits.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let value = f64::from_bits(bits);
+        if !value.is_finite() {
+            continue;
+        }
+        let text = json!(value).to_string();
+        assert_eq!(serde_json::from_str::<f64>(&text).unwrap().to_bits(), value.to_bits(), "{text}");
+        assert_eq!(
+            serde_json::from_str::<Json>(&text).unwrap().as_f64().unwrap().to_bits(),
+            value.to_bits(),
+            "{text}"
+        );
     }
 }

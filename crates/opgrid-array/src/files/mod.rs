@@ -19,7 +19,8 @@ pub mod safetensors;
 mod whole;
 
 use std::fmt::Display;
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use opgrid_core::{Device, Error, Result};
@@ -43,6 +44,31 @@ pub fn is_spec(text: &str) -> bool {
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
     let failed = |error| whole::io_error(path, "cannot be written", error);
     whole::write(path, |file| file.write_all(text.as_bytes()).map_err(failed))
+}
+
+/// Creates or replaces a file with what `content` writes, whole or not at all: into a temporary file in the same folder, which then
+/// takes the name.
+///
+/// # Errors
+///
+/// Those of `content` and of the file system; the file at `path` is as it was.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::Write;
+///
+/// let path = std::env::temp_dir().join(format!("opgrid-write-with-{}.txt", std::process::id()));
+/// opgrid_array::files::write_with(&path, |file| {
+///     file.write_all(b"one").expect("there is room for three bytes");
+///     Ok(())
+/// })?;
+/// assert_eq!(std::fs::read(&path).unwrap(), b"one");
+/// # std::fs::remove_file(path).unwrap();
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn write_with(path: &Path, content: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
+    whole::write(path, content)
 }
 
 /// Reads `x.npy`, or the array `name` of a set as `set.npz:name` or `set.safetensors:name`.

@@ -5,18 +5,19 @@
 
 use std::collections::BTreeMap;
 
-use opgrid_core::{Complex64, DType, Device, DeviceType, Layout, MemoryFormat, Result, Scalar};
+use opgrid_core::{Complex64, Device, DeviceType, Result, Scalar};
 use serde_json::Value as Json;
 
 use super::json::{self, field, list, optional, text, union};
+use super::numbers::{dtype, layout, memory_format};
 use crate::error;
 use crate::graph::expression::{Expression, is_identifier};
 use crate::graph::tree::Tree;
 use crate::graph::types::{Range, Size, TensorType, ValueType};
 use crate::graph::{Argument, Block, Graph, InputKind, Node, Outcome, OutputKind, Source, Variable};
 
-/// The major version of the schema that is read.
-const MAJOR: i64 = 8;
+/// The major version of the schema that is read and written.
+pub(super) const MAJOR: i64 = 8;
 
 /// A graph, and who wrote it.
 pub(super) struct Model {
@@ -298,7 +299,7 @@ fn target(name: &str) -> String {
 }
 
 /// Where the node stood, from the texts that torch keeps for that: the innermost module and the innermost line.
-fn source(node: &Json) -> Source {
+pub(super) fn source(node: &Json) -> Source {
     let metadata = |name: &str| node.get("metadata").and_then(|all| all.get(name)).and_then(Json::as_str);
     let module = metadata("nn_module_stack").and_then(|stack| stack.rsplit(';').next()?.split(',').nth(1));
     let place = metadata("stack_trace").and_then(|stack| {
@@ -413,69 +414,6 @@ fn size(value: &Json) -> Result<Size> {
         ("as_expr", expression) => Expression::from_sympy(text(expression, "expr_str")?).map(Size::from),
         (other, _) => Err(unknown("size", other)),
     }
-}
-
-/// A dtype by its number in torch.export's schema, which is not that of torch itself.
-pub(super) fn dtype(value: &Json) -> Result<DType> {
-    let number = json::integer(value)?;
-    let lacking = |name: &str| {
-        error::unsupported(format!("dtype {name}, which opgrid does not have; convert it first"))
-    };
-    Ok(match number {
-        1 => DType::U8,
-        2 => DType::I8,
-        3 => DType::I16,
-        4 => DType::I32,
-        5 => DType::I64,
-        6 => DType::F16,
-        7 => DType::F32,
-        8 => DType::F64,
-        10 => DType::Complex64,
-        11 => DType::Complex128,
-        12 => DType::Bool,
-        13 => DType::BF16,
-        28 => DType::U16,
-        29 => DType::F8E4M3,
-        30 => DType::F8E5M2,
-        34 => DType::U32,
-        35 => DType::U64,
-        9 => return Err(lacking("complex32")),
-        31 => return Err(lacking("float8_e4m3fnuz")),
-        32 => return Err(lacking("float8_e5m2fnuz")),
-        33 => return Err(lacking("float8_e8m0fnu")),
-        other => {
-            return Err(error::file(format!("{other} is the number of no dtype in torch.export's schema")));
-        }
-    })
-}
-
-fn layout(value: &Json) -> Result<Layout> {
-    Ok(match json::integer(value)? {
-        1 => Layout::SparseCoo,
-        2 => Layout::SparseCsr,
-        3 => Layout::SparseCsc,
-        4 => Layout::SparseBsr,
-        5 => Layout::SparseBsc,
-        6 => Layout::Mkldnn,
-        7 => Layout::Strided,
-        other => {
-            return Err(error::file(format!("{other} is the number of no layout in torch.export's schema")));
-        }
-    })
-}
-
-fn memory_format(value: &Json) -> Result<MemoryFormat> {
-    Ok(match json::integer(value)? {
-        1 => MemoryFormat::Contiguous,
-        2 => MemoryFormat::ChannelsLast,
-        3 => MemoryFormat::ChannelsLast3d,
-        4 => MemoryFormat::Preserve,
-        other => {
-            return Err(error::file(format!(
-                "{other} is the number of no memory format in torch.export's schema"
-            )));
-        }
-    })
 }
 
 fn device(value: &Json) -> Result<Device> {

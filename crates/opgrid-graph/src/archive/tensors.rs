@@ -8,7 +8,7 @@ use opgrid_tensor::Tensor;
 use serde_json::Value as Json;
 
 use super::json;
-use super::model;
+use super::numbers;
 use super::zipped::Zipped;
 use crate::error;
 
@@ -79,7 +79,7 @@ fn one(
             "it is an object of a custom class, expected a tensor; remove it from the module",
         ));
     };
-    let dtype = model::dtype(json::field(meta, "dtype")?)?;
+    let dtype = numbers::dtype(json::field(meta, "dtype")?)?;
     if let 1..=6 = json::integer(json::field(meta, "layout")?)? {
         return Err(error::unsupported(
             "its layout is sparse or of another library, expected strided; call to_dense()",

@@ -21,6 +21,9 @@ use crate::graph::tree::Tree;
 use crate::graph::{Argument, Graph, InputKind, OutputKind};
 use plan::Plan;
 
+/// What a file says instead of the version of torch that wrote it.
+const WRITER: &str = concat!("opgrid ", env!("CARGO_PKG_VERSION"));
+
 /// A program that can run: many threads may do so at once, with one set of weights.
 ///
 /// Operators were looked up when the program was made, in the dispatcher that was the thread's then; each node is an ordinary call
@@ -96,6 +99,32 @@ impl Program {
         expect_mutated(&graph, &tensors)?;
         let copy = dispatcher.find("aten::copy_")?;
         Ok(Self { graph, plan, tensors, sources, copy })
+    }
+
+    /// Writes the program with the tensors that it has now to a file that `torch.export.load` and [`load`](Self::load) take. A file
+    /// at `path` is replaced, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::write`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_graph::Program;
+    ///
+    /// let program = Program::load(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models/mlp.pt2"))?;
+    /// program.parameters()[0].1.fill_(0.5)?;
+    /// let path = std::env::temp_dir().join(format!("opgrid-save-{}.pt2", std::process::id()));
+    /// program.save(&path)?;
+    /// let again = Program::load(&path)?;
+    /// assert_eq!(again.graph(), program.graph());
+    /// assert_eq!(again.parameters()[0].1.to_vec::<f32>()?, [0.5; 128]);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        archive::write::write(path.as_ref(), &self.graph, &self.tensors, WRITER)
     }
 
     /// Runs the program on tensors: what the caller of the exported module gave, flattened, without what cannot vary.

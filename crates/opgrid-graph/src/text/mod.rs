@@ -3,3 +3,5 @@
 mod cursor;
 mod parse;
 mod print;
+
+pub(crate) use parse::{parse_tree, parse_type};

@@ -29,6 +29,23 @@ impl FromStr for Graph {
     }
 }
 
+/// Reads a type, as in `float32[2, n]`.
+pub(crate) fn parse_type(text: &str) -> Result<ValueType> {
+    whole(text, |parser| parser.value_type())
+}
+
+/// Reads how values are nested, as in `((*,), {})`.
+pub(crate) fn parse_tree(text: &str) -> Result<Tree> {
+    whole(text, |parser| parser.tree())
+}
+
+/// Reads all of a text.
+fn whole<X>(text: &str, read: fn(&mut Parser<'_>) -> Result<X>) -> Result<X> {
+    let mut parser = Parser { cursor: Cursor::new(text), depth: 0 };
+    let value = read(&mut parser)?;
+    if parser.cursor.rest().is_empty() { Ok(value) } else { Err(parser.cursor.unexpected("the end")) }
+}
+
 struct Parser<'t> {
     cursor: Cursor<'t>,
     depth: usize,
@@ -400,10 +417,17 @@ impl Parser<'_> {
         if self.cursor.takes("[") {
             return self.separated("]", Self::tree).map(Tree::List);
         }
-        if self.cursor.takes_word("named") {
-            let name = self.cursor.quoted("the name of a type")?;
-            self.cursor.expect("{")?;
-            return Ok(Tree::Named(name, self.separated("}", Self::entry)?));
+        for word in ["named", "namedtuple", "dataclass"] {
+            if self.cursor.takes_word(word) {
+                let name = self.cursor.quoted("the name of a type")?;
+                self.cursor.expect("{")?;
+                let entries = self.separated("}", Self::entry)?;
+                return Ok(match word {
+                    "named" => Tree::Named(name, entries),
+                    "namedtuple" => Tree::NamedTuple(name, entries),
+                    _ => Tree::Dataclass(name, entries),
+                });
+            }
         }
         if self.cursor.takes("{") {
             return self.separated("}", Self::entry).map(Tree::Dict);
