@@ -11,7 +11,9 @@ The names are those of ``torch.export``. A program holds operators and tensors, 
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -151,6 +153,7 @@ class ExportedProgram:
                 inputs,
                 True,
                 False,
+                lambda: ("", ""),
             )
         )
 
@@ -245,7 +248,8 @@ def export(
         given.update(zip(positions, stand_ins))
         call_args, call_kwargs = _nest(tree, iter(given[place] for place in range(len(leaves))))
         results: list[Any] = []
-        results_tree = _flatten(mod(*call_args, **call_kwargs), results)
+        with _named_modules(mod):
+            results_tree = _flatten(mod(*call_args, **call_kwargs), results)
         for result in results:
             if not isinstance(result, _opgrid.TensorBase):
                 raise TypeError(f"export(): found {type(result).__name__} among the results, expected tensors; leave it out")
@@ -263,8 +267,42 @@ def export(
         tree,
         below_autograd,
         guard_reads,
+        _source,
     )
     return ExportedProgram(program)
+
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+_running: list[tuple[str, nn.Module]] = []
+"""The modules that run while code is exported, by their names."""
+
+
+def _source() -> tuple[str, str]:
+    """The module that runs, and the line outside of this package that called."""
+    module = _running[-1][0] if _running else ""
+    frame = sys._getframe(1) if hasattr(sys, "_getframe") else None
+    while frame is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)).startswith(_FOLDER):
+        frame = frame.f_back
+    place = "" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return module, place
+
+
+@contextlib.contextmanager
+def _named_modules(mod: Any) -> Iterator[None]:
+    """Says which module runs, while the code does."""
+    before = len(_running)
+    hooks = []
+    if isinstance(mod, nn.Module):
+        for name, module in mod.named_modules():
+            entered = (name, module)
+            hooks.append(module.register_forward_pre_hook(lambda *_, entered=entered: _running.append(entered)))
+            hooks.append(module.register_forward_hook(lambda *_: _running.pop() and None))
+    try:
+        yield
+    finally:
+        del _running[before:]
+        for hook in hooks:
+            hook.remove()
 
 
 def load(f: str | os.PathLike[str]) -> ExportedProgram:

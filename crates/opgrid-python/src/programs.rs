@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use opgrid::{DType, Scalar, Tensor, Value};
-use opgrid_graph::{Argument, InputKind, OutputKind, Program, Trace, Tree};
+use opgrid_graph::{Argument, InputKind, OutputKind, Program, Size, Source, Trace, Tree, ValueType};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
@@ -107,6 +107,25 @@ impl ProgramObject {
         all.map(|(name, tensor)| Ok((name, of(py, tensor)?))).collect()
     }
 
+    /// Sizes and dtypes of the inputs that the caller gives. Sizes that vary have none.
+    fn input_types(&self, py: Python<'_>) -> PyResult<Vec<(Vec<i64>, Py<PyAny>)>> {
+        let mut types = Vec::new();
+        for input in self.0.graph().user_inputs() {
+            let ValueType::Tensor(tensor) = &input.kind else {
+                let message = format!("input `{}` is {}, expected a tensor", input.name, input.kind);
+                return Err(PyTypeError::new_err(message));
+            };
+            let sizes = tensor.sizes.iter().map(|size| match size {
+                Size::Known(size) => Ok(*size),
+                Size::Varying(_) => {
+                    Err(PyValueError::new_err(format!("input `{}` is {}, expected known sizes", input.name, input.kind)))
+                }
+            });
+            types.push((sizes.collect::<PyResult<_>>()?, write::owned(py, Value::DType(tensor.dtype))?));
+        }
+        Ok(types)
+    }
+
     /// How arguments and results are nested.
     fn trees<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyTuple>)> {
         let graph = self.0.graph();
@@ -130,8 +149,13 @@ pub(crate) fn _trace(
     tree: &Bound<'_, PyTuple>,
     below_autograd: bool,
     guard_reads: bool,
+    source: Py<PyAny>,
 ) -> PyResult<ProgramObject> {
-    let mut trace = Trace::new();
+    // Where the code stands is told for people only: a source that cannot be had is empty.
+    let mut trace = Trace::new().sources(move || {
+        let told = Python::attach(|py| source.call0(py).and_then(|told| told.extract::<(String, String)>(py)));
+        told.map_or_else(|_| Source::default(), |(module, place)| Source { module, place })
+    });
     for name in names {
         trace = trace.input(name);
     }
@@ -162,7 +186,7 @@ pub(crate) fn _trace(
         results_tree = Some(read_tree(&tree)?);
         results.iter().map(|result| expect_tensor(result).cloned()).collect()
     };
-    let program = trace.run(&tensors, |stand_ins| body(stand_ins).map_err(|error| carry(py, error))).or_raise(py)?;
+    let program = trace.run(&tensors, |stand_ins| body(stand_ins).map_err(|error| carry(error))).or_raise(py)?;
     let results_tree = results_tree.unwrap_or(Tree::Leaf);
     program.with_trees(read_tree(tree)?, results_tree).or_raise(py).map(ProgramObject)
 }

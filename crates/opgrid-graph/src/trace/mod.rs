@@ -12,6 +12,7 @@ mod record;
 mod vary;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use opgrid_core::{Dispatcher, MemoryFormat, Result};
 use opgrid_tensor::Tensor;
@@ -44,7 +45,7 @@ pub use record::{Scope, scope};
 /// assert_eq!(program.run(&[&y])?[0].sizes(), [5, 3]);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Trace {
     stored: Vec<(InputKind, Tensor)>,
     names: Vec<String>,
@@ -53,7 +54,11 @@ pub struct Trace {
     symbols: Vec<Symbol>,
     sees_gradients: bool,
     guards_reads: bool,
+    source: Option<Arc<SourceFn>>,
 }
+
+/// Says where the code stands.
+type SourceFn = dyn Fn() -> Source + Send + Sync;
 
 /// A size that varies.
 #[derive(Clone, Debug)]
@@ -146,6 +151,13 @@ impl Trace {
     #[must_use]
     pub fn guard_reads(mut self) -> Self {
         self.guards_reads = true;
+        self
+    }
+
+    /// Asks a function for the source of each node, where the code knows more than the names of [`scope`]s.
+    #[must_use]
+    pub fn sources(mut self, source: impl Fn() -> Source + Send + Sync + 'static) -> Self {
+        self.source = Some(Arc::new(source));
         self
     }
 
@@ -245,9 +257,10 @@ impl Trace {
     }
 }
 
-/// Where a node comes from, as the innermost [`scope`] says.
-pub(crate) fn current_source() -> Source {
-    Source { module: record::path(), place: String::new() }
+impl std::fmt::Debug for Trace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Trace").field("names", &self.names).field("symbols", &self.symbols).finish_non_exhaustive()
+    }
 }
 
 /// The error of code that does what a program cannot.

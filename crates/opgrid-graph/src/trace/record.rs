@@ -13,9 +13,9 @@ use opgrid_tensor::layers::modes;
 use opgrid_tensor::tensor::Wrapper;
 use opgrid_tensor::{Tensor, TensorSpec};
 
-use super::{Trace, current_source, untraceable};
+use super::{SourceFn, Trace, untraceable};
 use crate::graph::types::ValueType;
-use crate::graph::{Argument, InputKind, Node, Outcome, Variable};
+use crate::graph::{Argument, InputKind, Node, Outcome, Source, Variable};
 
 /// Operators whose results are elements of tensors as numbers.
 const READS: [&str; 5] =
@@ -30,6 +30,7 @@ struct State {
     dispatcher: Dispatcher,
     key: DispatchKey,
     guards_reads: bool,
+    source: Option<Arc<SourceFn>>,
 }
 
 /// What was written down.
@@ -103,7 +104,7 @@ impl Drop for Scope {
 }
 
 /// The names of the modules that run, from the outermost.
-pub(super) fn path() -> String {
+fn path() -> String {
     SCOPES.with_borrow(|scopes| scopes.join("."))
 }
 
@@ -127,6 +128,7 @@ impl Session {
             dispatcher: dispatcher.clone(),
             key,
             guards_reads: trace.guards_reads,
+            source: trace.source.clone(),
         };
         let session = Self(Arc::new(state));
         for (kind, tensor) in &trace.stored {
@@ -167,6 +169,11 @@ impl Session {
             let _left = Ended;
             body()
         })
+    }
+
+    /// Where the code stands.
+    fn source(&self) -> Source {
+        self.0.source.as_ref().map_or_else(|| Source { module: path(), place: String::new() }, |source| source())
     }
 
     /// A tensor that stands for the value of that name.
@@ -310,12 +317,13 @@ impl Session {
                 positional,
                 named,
                 results: Vec::new(),
-                source: current_source(),
+                source: self.source(),
             })
         };
         if is_read && node.is_some() && !self.0.guards_reads {
-            let place = path();
-            let place = if place.is_empty() { String::new() } else { format!(" in module `{place}`") };
+            let Source { module, place } = self.source();
+            let module = if module.is_empty() { module } else { format!(" in module `{module}`") };
+            let place = if place.is_empty() { module } else { format!("{module} at {place}") };
             return Err(untraceable(format_args!(
                 "{name}{place} reads a value from a tensor, which a program does not know beforehand; compute with the \
                  tensor itself, or guard reads"

@@ -1,0 +1,169 @@
+"""Programs: exported, run, saved and loaded."""
+
+import pathlib
+
+import pytest
+
+import opgrid as og
+from opgrid import nn
+
+MODELS = pathlib.Path(__file__).parents[2] / "crates/opgrid-graph/tests/models"
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3, padding=1)
+        self.norm = nn.BatchNorm2d(4)
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, x, scale=1.0):
+        x = og.relu(self.norm(self.conv(x))) * scale
+        return self.head(x.mean([2, 3]))
+
+
+def close(a, b):
+    assert a.shape == b.shape
+    assert bool(og.allclose(a, b, rtol=1e-5, atol=1e-6))
+
+
+def test_a_module():
+    og.manual_seed(0)
+    net = Net().eval()
+    x = og.randn(2, 3, 8, 8)
+    ep = og.export.export(net, (x,))
+    assert set(ep.state_dict) == set(net.state_dict())
+    assert ep.graph_signature.user_inputs == ["x"]
+    assert "aten::conv2d" in ep.graph
+    assert 'from "conv" "test_export.py:' in ep.graph
+    y = og.randn(2, 3, 8, 8)
+    close(ep.module()(y), net(y))
+    with pytest.raises(RuntimeError, match="x.*found.*expected"):
+        ep.module()(og.randn(3, 3, 8, 8))
+    with pytest.raises(TypeError, match="as when the program was exported"):
+        ep.module()(y, y)
+    with pytest.raises(RuntimeError, match="module\\(\\)"):
+        ep(y)
+
+
+def test_sizes_that_vary():
+    net = Net().eval()
+    batch, side = og.export.Dim("batch", min=1, max=32), og.export.Dim("side", min=4)
+    ep = og.export.export(net, (og.randn(2, 3, 8, 8),), dynamic_shapes={"x": {0: batch, 2: side, 3: side}})
+    y = og.randn(5, 3, 12, 12)
+    close(ep.module()(y), net(y))
+    with pytest.raises(RuntimeError, match="batch"):
+        ep.module()(og.randn(33, 3, 8, 8))
+    with pytest.raises(RuntimeError, match="side"):
+        ep.module()(og.randn(2, 3, 8, 9))
+    with pytest.raises(RuntimeError, match="depends on a size that varies"):
+        og.export.export(lambda x: x * x.shape[0] ** 0.5, (og.ones(4),), dynamic_shapes=[{0: batch}])
+    with pytest.raises(ValueError, match="expected names of arguments"):
+        og.export.export(net, (og.randn(2, 3, 8, 8),), dynamic_shapes={"y": {0: batch}})
+    with pytest.raises(ValueError, match="expected one of 4"):
+        og.export.export(net, (og.randn(2, 3, 8, 8),), dynamic_shapes={"x": {4: batch}})
+
+
+def test_nested_arguments_and_results():
+    def f(pair, *, options):
+        a, b = pair
+        return {"sum": a + b, "parts": [a * options["scale"], (b, None)]}
+
+    args, kwargs = ((og.ones(3), og.ones(3) * 2),), {"options": {"scale": 2.0, "bias": None}}
+    ep = og.export.export(f, args, kwargs)
+    result = ep.module()((og.ones(3) * 5, og.ones(3)), options={"scale": 2.0, "bias": None})
+    assert list(result) == ["sum", "parts"]
+    assert result["sum"].tolist() == [6.0] * 3
+    assert result["parts"][0].tolist() == [10.0] * 3
+    assert result["parts"][1][1] is None
+    with pytest.raises(ValueError, match="2.0 when the program was exported"):
+        ep.module()(*args, options={"scale": 3.0, "bias": None})
+
+
+def test_values_that_are_read():
+    def f(x):
+        if x.sum() > 0:
+            return x + 1
+        return x - 1
+
+    with pytest.raises(RuntimeError, match="reads a value.*test_export.py:|test_export.py:.*reads a value"):
+        og.export.export(f, (og.ones(2),))
+    ep = og.export.export(f, (og.ones(2),), guard_reads=True)
+    assert ep.module()(og.ones(2)).tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="when the program was traced"):
+        ep.module()(-og.ones(2))
+
+
+def test_errors_of_the_code_come_through():
+    class Own(Exception):
+        pass
+
+    def f(x):
+        raise Own("from here")
+
+    with pytest.raises(Own, match="from here"):
+        og.export.export(f, (og.ones(2),))
+    with pytest.raises(TypeError, match=r"write \(x,\) for one"):
+        og.export.export(f, og.ones(2))
+    with pytest.raises(TypeError, match="among the results"):
+        og.export.export(lambda x: 3, (og.ones(2),))
+
+
+def test_a_training_step():
+    weight = og.ones(2, requires_grad=True)
+
+    def step(x):
+        loss = ((x * weight) ** 2).sum()
+        (grad,) = og.autograd.grad(loss, [weight])
+        return loss, grad
+
+    ep = og.export.export(step, (og.ones(2),), below_autograd=True)
+    loss, grad = ep.module()(og.tensor([1.0, 3.0]))
+    assert loss.item() == 10.0
+    assert grad.tolist() == [2.0, 18.0]
+
+
+@pytest.mark.parametrize("name", ["mlp", "convolutions", "transformer", "sizes", "writes"])
+def test_what_torch_exported(name):
+    ep = og.export.load(MODELS / f"{name}.pt2")
+    assert ep.graph
+    assert len(list(ep.parameters())) == len(ep.graph_signature.parameters)
+
+
+def test_save_and_load(tmp_path):
+    net = Net().eval()
+    ep = og.export.export(net, (og.randn(2, 3, 8, 8),))
+    og.export.save(ep, tmp_path / "net.pt2")
+    again = og.export.load(tmp_path / "net.pt2")
+    assert again.graph == ep.graph
+    x = og.randn(2, 3, 8, 8)
+    close(again.module()(x), net(x))
+    with pytest.raises(OSError):
+        og.export.load(tmp_path / "missing.pt2")
+
+
+def test_composites_taken_apart():
+    net = Net().eval()
+    ep = og.export.export(net, (og.randn(2, 3, 8, 8),))
+    core = ep.run_decompositions()
+    assert "aten::conv2d" not in core.graph
+    x = og.randn(2, 3, 8, 8)
+    close(core.module()(x), net(x))
+    assert set(core.state_dict) == set(ep.state_dict)
+
+
+def test_a_program_trains():
+    ep = og.export.export(nn.Linear(3, 1), (og.randn(8, 3),))
+    module = ep.module()
+    x, y = og.randn(8, 3), og.randn(8, 1)
+    for parameter in module.parameters():
+        parameter.requires_grad_(True)
+    optimizer = og.optim.SGD(list(module.parameters()), lr=0.1)
+    losses = []
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = ((module(x) - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] * 0.9
