@@ -8,6 +8,9 @@ const GRID: &str = include_str!("pages/grid.html");
 const GRID_STYLE: &str = include_str!("pages/grid.css");
 const GRID_SCRIPT: &str = include_str!("pages/grid.js");
 const EXPLAIN_STYLE: &str = include_str!("pages/explain.css");
+const GRAPH: &str = include_str!("pages/graph.html");
+const GRAPH_STYLE: &str = include_str!("pages/graph.css");
+const GRAPH_SCRIPT: &str = include_str!("pages/graph.js");
 
 /// The page of a grid.
 pub(crate) fn grid(data: &Json) -> String {
@@ -19,6 +22,21 @@ pub(crate) fn grid(data: &Json) -> String {
         ("{{data}}", data),
     ];
     parts.iter().fold(GRID.to_owned(), |page, (mark, part)| page.replacen(mark, part, 1))
+}
+
+/// The page of a program's graph. `body` is markup.
+pub(crate) fn graph(title: &str, body: &str) -> String {
+    let parts = [
+        ("{{style}}", format!("{PAGE}{GRAPH_STYLE}")),
+        ("{{script}}", GRAPH_SCRIPT.to_owned()),
+        ("{{title}}", escaped(title)),
+        ("{{heading}}", escaped(title)),
+    ];
+    // What the graph holds is not looked through for marks, so that texts in it stay as they are.
+    let (before, after) = GRAPH.split_once("{{body}}").unwrap_or((GRAPH, ""));
+    let fill =
+        |page: &str| parts.iter().fold(page.to_owned(), |page, (mark, part)| page.replacen(mark, part, 1));
+    format!("{}{body}{}", fill(before), fill(after))
 }
 
 /// The page of an explained call.
@@ -84,7 +102,7 @@ fn hop(hop: &Hop) -> String {
 }
 
 /// A text in which nothing is taken for markup.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -104,7 +122,7 @@ mod tests {
     fn pages_load_nothing() {
         let operator = opgrid::dispatcher().unwrap().find("aten::neg").unwrap();
         let explained = explanation(&operator.explain_keys(Vec::new()).unwrap());
-        for page in [grid(&json!({})), explained] {
+        for page in [grid(&json!({})), explained, graph("model.pt2", "<p>body</p>")] {
             for loading in ["http://", "https://", "src=", "<link", "@import", "url(", "fetch("] {
                 assert!(!page.contains(loading), "{loading}");
             }

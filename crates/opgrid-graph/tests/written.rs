@@ -120,7 +120,7 @@ fn members_are_stored_at_multiples_of_64_bytes() {
 fn rewritten(name: &str, text: &str, tensors: &[(&str, Tensor)]) -> Result<Archive> {
     let own = Folder::new(name);
     let tensors = tensors.iter().map(|(name, tensor)| ((*name).to_owned(), tensor.clone())).collect();
-    let archive = Archive { graph: text.parse()?, tensors, torch_version: "2.15.0".to_owned() };
+    let archive = Archive::new(text.parse()?, tensors);
     let path = own.file("a.pt2");
     let written = archive.write(&path);
     if written.is_err() {
@@ -286,7 +286,7 @@ fn what_has_no_form_is_refused() {
         "higher_order::cond(block b() {".repeat(20) + &" return })".repeat(20)
     );
     refused("deep-blocks", &deep, &["blocks are nested deeper than 14"]);
-    let nowhere = Archive { graph: Graph::default(), tensors: BTreeMap::new(), torch_version: String::new() };
+    let nowhere = Archive::new(Graph::default(), BTreeMap::new());
     let error = nowhere.write("no/such/folder/a.pt2").unwrap_err();
     assert!(error.message().contains("make its folder first"), "{error}");
 }

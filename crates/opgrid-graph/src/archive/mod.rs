@@ -42,7 +42,15 @@ pub struct Archive {
     pub torch_version: String,
 }
 
+/// What a file says instead of the version of torch that wrote it.
+pub(crate) const WRITER: &str = concat!("opgrid ", env!("CARGO_PKG_VERSION"));
+
 impl Archive {
+    /// What is to be written of a graph and of its tensors by their names.
+    pub fn new(graph: Graph, tensors: BTreeMap<String, Tensor>) -> Self {
+        Self { graph, tensors, torch_version: WRITER.to_owned() }
+    }
+
     /// Writes a file that `torch.export.load` and [`read`] take. A file at `path` is replaced, whole or not at all.
     ///
     /// The graph that is read again is equal, and so are the tensors, with their strides and shared storages. Names that Python cannot
@@ -67,8 +75,7 @@ impl Archive {
     ///       return %y
     ///     }"#;
     /// let scale = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
-    /// let tensors = [("scale".to_owned(), scale)].into();
-    /// let archive = Archive { graph: graph.parse()?, tensors, torch_version: "2.15.0".to_owned() };
+    /// let archive = Archive::new(graph.parse()?, [("scale".to_owned(), scale)].into());
     /// let path = std::env::temp_dir().join(format!("opgrid-archive-{}.pt2", std::process::id()));
     /// archive.write(&path)?;
     /// assert_eq!(read(&path)?.graph, archive.graph);

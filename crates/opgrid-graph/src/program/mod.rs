@@ -21,9 +21,6 @@ use crate::graph::tree::Tree;
 use crate::graph::{Argument, Graph, InputKind, OutputKind};
 use plan::Plan;
 
-/// What a file says instead of the version of torch that wrote it.
-const WRITER: &str = concat!("opgrid ", env!("CARGO_PKG_VERSION"));
-
 /// A program that can run: many threads may do so at once, with one set of weights.
 ///
 /// Operators were looked up when the program was made, in the dispatcher that was the thread's then; each node is an ordinary call
@@ -124,7 +121,7 @@ impl Program {
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        archive::write::write(path.as_ref(), &self.graph, &self.tensors, WRITER)
+        archive::write::write(path.as_ref(), &self.graph, &self.tensors, archive::WRITER)
     }
 
     /// Runs the program on tensors: what the caller of the exported module gave, flattened, without what cannot vary.

@@ -188,6 +188,13 @@ impl fmt::Display for Variable {
     }
 }
 
+impl fmt::Display for Argument {
+    /// The argument as it stands in the text form.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        argument(f, self, 0)
+    }
+}
+
 /// A name, in quotes where it is no identifier.
 struct Name<'t>(&'t str);
 

@@ -1,4 +1,8 @@
-//! `opgrid graph`: what a program does, whether it can run, and which operators it needs.
+//! `opgrid graph`: what a program does, whether it can run, which operators it needs, and its other forms.
+
+mod convert;
+mod dot;
+mod page;
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -10,9 +14,9 @@ use serde_json::json;
 
 use crate::answer::Answer;
 use crate::columns::aligned;
-use crate::{json, style};
+use crate::{html, json, style};
 
-/// Look at a program that torch.export.save wrote, or at the text of a graph.
+/// Look at a program that torch.export.save wrote, or at a graph as text or JSON, and convert it.
 #[derive(clap::Args)]
 pub(crate) struct Graph {
     #[command(subcommand)]
@@ -25,17 +29,28 @@ enum Question {
     ///
     /// `opgrid run` and `opgrid graph` read what is printed; the weights are not part of it.
     Show {
-        /// A .pt2, or the text of a graph.
+        /// A .pt2, or a graph as text or JSON.
         model: PathBuf,
     },
     /// Say what is wrong with a graph. Status 0: it can run; 1: something is wrong; 2: it could not be read.
     Check {
-        /// A .pt2, or the text of a graph.
+        /// A .pt2, or a graph as text or JSON.
         model: PathBuf,
     },
     /// List what a program calls, how often, and the kernel that runs on the CPU. Status 1: something of it is not there.
     Ops {
-        /// A .pt2, or the text of a graph.
+        /// A .pt2, or a graph as text or JSON.
+        model: PathBuf,
+    },
+    Convert(convert::Convert),
+    /// Print the graph for Graphviz: `opgrid graph dot model.pt2 | dot -Tsvg > model.svg`.
+    Dot {
+        /// A .pt2, or a graph as text or JSON.
+        model: PathBuf,
+    },
+    /// Print the graph as a page for a browser: one file that loads nothing, with nodes folded by module and a search.
+    Html {
+        /// A .pt2, or a graph as text or JSON.
         model: PathBuf,
     },
 }
@@ -49,11 +64,25 @@ impl Graph {
             }
             Question::Check { model } => faults(&read(model)?, json),
             Question::Ops { model } => operators(&read(model)?, json),
+            Question::Convert(command) => command.run(json).map(Answer::from),
+            Question::Dot { model } => {
+                let text = dot::text(&read(model)?);
+                Ok(if json { json::line(&json!({"dot": text})) } else { text }.into())
+            }
+            Question::Html { model } => {
+                let text = page(&read(model)?, model);
+                Ok(if json { json::line(&json!({"html": text})) } else { text }.into())
+            }
         }
     }
 }
 
-/// Whether a file is an archive; everything else is taken for the text of a graph.
+/// The page of a graph that stands in the file `path`.
+fn page(graph: &opgrid_graph::Graph, path: &Path) -> String {
+    html::graph(&path.file_name().unwrap_or_default().to_string_lossy(), &page::body(graph))
+}
+
+/// Whether a file is an archive; everything else is taken for a graph as text or JSON.
 fn is_archive(path: &Path) -> Result<bool> {
     let failed = |error: std::io::Error| {
         Error::new(ErrorKind::File, format!("{}: {error}", path.display())).caused_by(error)
@@ -71,7 +100,15 @@ fn read(path: &Path) -> Result<opgrid_graph::Graph> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Error::new(ErrorKind::File, format!("{}: {error}", path.display())).caused_by(error)
     })?;
-    text.parse().map_err(|error: Error| error.within(path.display()))
+    // The text form begins with a word.
+    let graph = if text.trim_start().starts_with('{') {
+        serde_json::from_str(&text)
+            .map_err(|cause| Error::new(ErrorKind::File, format!("{cause}, expected JSON")).caused_by(cause))
+            .and_then(|json| opgrid_graph::Graph::from_json(&json))
+    } else {
+        text.parse()
+    };
+    graph.map_err(|error| error.within(path.display()))
 }
 
 /// The program of a file: with its weights, or one that needs none.

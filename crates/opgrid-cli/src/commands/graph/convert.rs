@@ -1,0 +1,121 @@
+//! `opgrid graph convert`: a program in another form.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use opgrid::{Error, ErrorKind, Result, files};
+use opgrid_graph::{Archive, Graph};
+use serde_json::json;
+
+use super::{dot, is_archive, page, read};
+use crate::json;
+
+/// Write a program in another form, which the ending of OUT says: .pt2 for torch.export.load, .txt or .graph for the text form,
+/// .json, .dot for Graphviz, .html for a browser.
+///
+/// A .pt2 holds weights. They come from MODEL, or from the .pt2 that --weights names; a graph without weights needs neither.
+#[derive(clap::Args)]
+pub(crate) struct Convert {
+    /// A .pt2, or a graph as text or JSON.
+    model: PathBuf,
+    /// The file to write; one that is there is replaced.
+    out: PathBuf,
+    /// The .pt2 whose weights belong to the graph; of those, the ones that the graph needs are written.
+    #[arg(long, value_name = "FROM.pt2")]
+    weights: Option<PathBuf>,
+}
+
+/// What a file may become.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Archive,
+    Text,
+    Json,
+    Dot,
+    Html,
+}
+
+const FORMS: [(&str, Form); 6] = [
+    ("pt2", Form::Archive),
+    ("txt", Form::Text),
+    ("graph", Form::Text),
+    ("json", Form::Json),
+    ("dot", Form::Dot),
+    ("html", Form::Html),
+];
+
+impl Form {
+    fn of(path: &Path) -> Result<Self> {
+        let ending =
+            path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
+        FORMS.iter().find(|(known, _)| *known == ending).map(|(_, form)| *form).ok_or_else(|| {
+            let known: Vec<_> = FORMS.iter().map(|(known, _)| format!(".{known}")).collect();
+            let known = known.join(", ");
+            refused(format!("{}: no form has this ending, expected one of {known}", path.display()))
+        })
+    }
+}
+
+impl Convert {
+    pub(crate) fn run(&self, json: bool) -> Result<String> {
+        let form = Form::of(&self.out)?;
+        if let (Some(weights), true) = (&self.weights, form != Form::Archive) {
+            return Err(refused(format!(
+                "--weights {}: only a .pt2 holds weights, found {}; leave it out",
+                weights.display(),
+                self.out.display()
+            )));
+        }
+        let graph = match form {
+            Form::Archive => self.archive()?,
+            _ => {
+                let graph = read(&self.model)?;
+                let text = match form {
+                    Form::Archive | Form::Text => graph.to_string(),
+                    Form::Json => json::line(&graph.to_json()),
+                    Form::Dot => dot::text(&graph),
+                    Form::Html => page(&graph, &self.model),
+                };
+                files::write_text(&self.out, &text)?;
+                graph
+            }
+        };
+        let nodes: usize = graph.targets().values().sum();
+        let out = self.out.display().to_string();
+        Ok(if json {
+            json::line(&json!({"out": out, "nodes": nodes}))
+        } else {
+            format!("{out}: {nodes} nodes\n")
+        })
+    }
+
+    /// Writes a .pt2.
+    fn archive(&self) -> Result<Graph> {
+        let archive = match &self.weights {
+            None if is_archive(&self.model)? => opgrid_graph::read(&self.model)?,
+            None => {
+                let graph = read(&self.model)?;
+                if let Some(name) = graph.inputs.iter().find_map(|kind| kind.stored_name()) {
+                    return Err(refused(format!(
+                        "{}: the graph needs the tensor `{name}`, and the file has none; name the .pt2 that has it with --weights",
+                        self.model.display()
+                    )));
+                }
+                Archive::new(graph, BTreeMap::new())
+            }
+            Some(weights) => {
+                let graph = read(&self.model)?;
+                let mut tensors = opgrid_graph::read(weights)?.tensors;
+                tensors.retain(|name, _| graph.inputs.iter().any(|kind| kind.stored_name() == Some(name)));
+                Archive::new(graph, tensors)
+            }
+        };
+        archive.write(&self.out)?;
+        Ok(archive.graph)
+    }
+}
+
+#[cold]
+fn refused(message: String) -> Error {
+    Error::new(ErrorKind::Value, message)
+}
