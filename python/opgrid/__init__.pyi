@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, overload
 
 from . import autograd as autograd
+from . import export as export
 from . import errors as errors
 from . import library as library
 from . import nn as nn

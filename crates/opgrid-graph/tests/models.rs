@@ -1,10 +1,12 @@
 //! Programs that torch exported give what torch gives: `models/NAME.pt2` with the inputs and results in `models/NAME.npz`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use opgrid::ops::ToDtype;
-use opgrid::{DType, Result, Tensor, Value, files};
-use opgrid_graph::{Program, ValueType};
+use opgrid::ops::{Clone, ToDtype};
+use opgrid::{DType, MemoryFormat, Result, Tensor, Value, files};
+use opgrid_graph::passes::{self, Module};
+use opgrid_graph::{Program, Trace, ValueType, read};
 
 /// The folder of the programs.
 fn folder() -> PathBuf {
@@ -67,18 +69,66 @@ fn difference(results: &[Value], expected: &[Tensor]) -> f64 {
     largest
 }
 
-/// Runs a program on its inputs and compares.
+/// Runs a program on its inputs and compares: as it was read, and after all passes.
 fn check(name: &str, tolerance: f64) {
-    let program =
-        Program::load(folder().join(format!("{name}.pt2"))).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let archive =
+        read(&folder().join(format!("{name}.pt2"))).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let module = Module { graph: archive.graph, tensors: archive.tensors };
+    let optimized = passes::optimize(copied(&module)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    for (what, module) in [("as read", module), ("optimized", optimized)] {
+        let program = Program::new(module.graph, module.tensors)
+            .unwrap_or_else(|error| panic!("{name} {what}: {error}"));
+        compare(&format!("{name} {what}"), &program, name, tolerance);
+    }
+}
+
+/// The module with tensors of its own, as running writes buffers.
+fn copied(module: &Module) -> Module {
+    let copy = |tensor: &Tensor| Clone.call(tensor, Some(MemoryFormat::Preserve)).unwrap();
+    let tensors = module.tensors.iter().map(|(name, tensor)| (name.clone(), copy(tensor)));
+    Module { graph: module.graph.clone(), tensors: tensors.collect() }
+}
+
+fn compare(what: &str, program: &Program, name: &str, tolerance: f64) {
     let kinds: Vec<_> = program.graph().user_inputs().map(|input| input.kind.clone()).collect();
     let inputs = arrays(name, "in");
-    assert_eq!(inputs.len(), kinds.len(), "{name}: inputs");
+    assert_eq!(inputs.len(), kinds.len(), "{what}: inputs");
     let inputs = inputs.into_iter().zip(&kinds).map(|(tensor, kind)| given(tensor, kind)).collect();
-    let results = program.run_values(inputs).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let results = program.run_values(inputs).unwrap_or_else(|error| panic!("{what}: {error}"));
     let difference = difference(&results, &arrays(name, "out"));
-    println!("{name}: {difference:.1e}");
-    assert!(difference <= tolerance, "{name}: {difference}");
+    println!("{what}: {difference:.1e}");
+    assert!(difference <= tolerance, "{what}: {difference}");
+}
+
+#[test]
+fn passes_leave_less_to_do() {
+    let nodes = |name: &str| {
+        let archive = read(&folder().join(format!("{name}.pt2"))).unwrap();
+        let module = Module { graph: archive.graph, tensors: archive.tensors };
+        let before =
+            module.graph.targets().into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
+        let after = passes::optimize(module).unwrap().graph;
+        let after = after.targets().into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
+        (before, after)
+    };
+    let (before, after): (BTreeMap<String, usize>, BTreeMap<String, usize>) = nodes("convolutions");
+    assert!(before.contains_key("aten::batch_norm"), "{before:?}");
+    assert!(!after.contains_key("aten::batch_norm"), "{after:?}");
+    let (before, after) = nodes("transformer");
+    assert!(after.values().sum::<usize>() < before.values().sum::<usize>(), "{before:?} {after:?}");
+}
+
+#[test]
+fn programs_are_traced_again() {
+    for name in ["mlp", "convolutions", "transformer", "transformer_core", "recurrent"] {
+        let program = Program::load(folder().join(format!("{name}.pt2"))).unwrap();
+        let inputs = arrays(name, "in");
+        let inputs: Vec<&Tensor> = inputs.iter().collect();
+        for trace in [Trace::new(), Trace::new().with_gradients()] {
+            let again = trace.run(&inputs, |inputs| program.run(&inputs.iter().collect::<Vec<_>>())).unwrap();
+            compare(&format!("{name} traced again"), &again, name, 2e-6);
+        }
+    }
 }
 
 #[test]

@@ -111,7 +111,8 @@ fn check(dispatcher: &Dispatcher, operator: &OperatorSamples, dtype: DType, coun
             Err(error) => count.wrong.push(format!("{}: {text}: {error}", operator.name())),
         }
         let module = Module { graph: program.graph().clone(), tensors };
-        let optimized = passes::optimize(module).and_then(|module| Program::new(module.graph, module.tensors));
+        let optimized =
+            passes::optimize(module).and_then(|module| Program::new(module.graph, module.tensors));
         match optimized {
             Ok(program) => count.wrong.extend(compare("optimized", &program)),
             Err(error) => count.wrong.push(format!("{} {sample} optimized: {error}", operator.name())),

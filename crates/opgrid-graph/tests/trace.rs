@@ -18,7 +18,12 @@ fn targets(program: &Program) -> Vec<&str> {
 
 /// Traces and runs on other elements; both ways give the same.
 #[track_caller]
-fn agree(trace: &Trace, inputs: &[&Tensor], others: &[&Tensor], body: impl Fn(&[Tensor]) -> Result<Vec<Tensor>>) -> Program {
+fn agree(
+    trace: &Trace,
+    inputs: &[&Tensor],
+    others: &[&Tensor],
+    body: impl Fn(&[Tensor]) -> Result<Vec<Tensor>>,
+) -> Program {
     let program = trace.run(inputs, &body).unwrap();
     let owned: Vec<Tensor> = others.iter().map(|other| other.detach().unwrap()).collect();
     let expected = body(&owned).unwrap();
@@ -70,7 +75,9 @@ fn lists_come_and_go() {
 #[test]
 fn random_numbers_are_drawn_again() {
     let x = numbers(64, &[64]);
-    let program = Trace::new().run(&[&x], |inputs| Ok(vec![ops::RandLike.call(&inputs[0], None, None, None, None, None)?])).unwrap();
+    let program = Trace::new()
+        .run(&[&x], |inputs| Ok(vec![ops::RandLike.call(&inputs[0], None, None, None, None, None)?]))
+        .unwrap();
     let (a, b) = (program.run(&[&x]).unwrap(), program.run(&[&x]).unwrap());
     assert_ne!(elements(&a[0]), elements(&b[0]));
 }
@@ -145,10 +152,12 @@ fn a_training_step_is_one_program() {
     let x = numbers(12, &[4, 3]);
     let step = |inputs: &[Tensor]| {
         let loss = ops::MseLoss.call(&ops::Linear.call(&inputs[0], &weight, None)?, &inputs[1], 1)?;
-        let gradient = opgrid::layers::autograd::grad(&[&loss], &[&weight], &[], Default::default())?.remove(0).unwrap();
+        let gradient =
+            opgrid::layers::autograd::grad(&[&loss], &[&weight], &[], Default::default())?.remove(0).unwrap();
         Ok(vec![loss, gradient])
     };
-    let program = Trace::new().parameter("weight", &weight).with_gradients().run(&[&x, &target], step).unwrap();
+    let program =
+        Trace::new().parameter("weight", &weight).with_gradients().run(&[&x, &target], step).unwrap();
     let (y, other) = (numbers(24, &[8, 3]).narrow(0, 2, 4).unwrap(), target.neg().unwrap());
     let expected = step(&[y.clone(), other.clone()]).unwrap();
     let found = program.run(&[&y, &other]).unwrap();
@@ -156,7 +165,12 @@ fn a_training_step_is_one_program() {
         let (found, expected) = (elements(&found.detach().unwrap()), elements(&expected.detach().unwrap()));
         assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?} {expected:?}");
     }
-    assert_eq!(targets(&program).iter().filter(|target| **target == "aten::mm").count(), 2, "{}", program.graph());
+    assert_eq!(
+        targets(&program).iter().filter(|target| **target == "aten::mm").count(),
+        2,
+        "{}",
+        program.graph()
+    );
 }
 
 #[test]
@@ -211,10 +225,12 @@ fn what_a_program_does_not_hold_is_refused() {
 fn inputs_are_not_written_by_tracing() {
     let x = numbers(3, &[3]);
     let before = elements(&x);
-    let program = Trace::new().run(&[&x], |inputs| {
-        ops::NegInplace.call(&inputs[0])?;
-        Ok(vec![inputs[0].clone()])
-    }).unwrap();
+    let program = Trace::new()
+        .run(&[&x], |inputs| {
+            ops::NegInplace.call(&inputs[0])?;
+            Ok(vec![inputs[0].clone()])
+        })
+        .unwrap();
     assert_eq!(elements(&x), before);
     program.run(&[&x]).unwrap();
     assert_ne!(elements(&x), before);

@@ -117,9 +117,10 @@ impl ProgramObject {
             };
             let sizes = tensor.sizes.iter().map(|size| match size {
                 Size::Known(size) => Ok(*size),
-                Size::Varying(_) => {
-                    Err(PyValueError::new_err(format!("input `{}` is {}, expected known sizes", input.name, input.kind)))
-                }
+                Size::Varying(_) => Err(PyValueError::new_err(format!(
+                    "input `{}` is {}, expected known sizes",
+                    input.name, input.kind
+                ))),
             });
             types.push((sizes.collect::<PyResult<_>>()?, write::owned(py, Value::DType(tensor.dtype))?));
         }
@@ -153,7 +154,8 @@ pub(crate) fn _trace(
 ) -> PyResult<ProgramObject> {
     // Where the code stands is told for people only: a source that cannot be had is empty.
     let mut trace = Trace::new().sources(move || {
-        let told = Python::attach(|py| source.call0(py).and_then(|told| told.extract::<(String, String)>(py)));
+        let told =
+            Python::attach(|py| source.call0(py).and_then(|told| told.extract::<(String, String)>(py)));
         told.map_or_else(|_| Source::default(), |(module, place)| Source { module, place })
     });
     for name in names {
@@ -182,11 +184,13 @@ pub(crate) fn _trace(
     let mut body = |stand_ins: &[Tensor]| -> PyResult<Vec<Tensor>> {
         let stand_ins = stand_ins.iter().map(|tensor| of(py, tensor.clone()));
         let given = PyList::new(py, stand_ins.collect::<PyResult<Vec<_>>>()?)?;
-        let (results, tree): (Vec<Bound<'_, PyAny>>, Bound<'_, PyTuple>) = function.call1((given,))?.extract()?;
+        let (results, tree): (Vec<Bound<'_, PyAny>>, Bound<'_, PyTuple>) =
+            function.call1((given,))?.extract()?;
         results_tree = Some(read_tree(&tree)?);
         results.iter().map(|result| expect_tensor(result).cloned()).collect()
     };
-    let program = trace.run(&tensors, |stand_ins| body(stand_ins).map_err(|error| carry(error))).or_raise(py)?;
+    let program =
+        trace.run(&tensors, |stand_ins| body(stand_ins).map_err(|error| carry(error))).or_raise(py)?;
     let results_tree = results_tree.unwrap_or(Tree::Leaf);
     program.with_trees(read_tree(tree)?, results_tree).or_raise(py).map(ProgramObject)
 }

@@ -26,7 +26,8 @@ pub fn fold_batch_norms(module: &Module) -> Result<Module> {
     let mut module = module.clone();
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
     super::each_reference(&module.graph.block, &mut |name| *uses.entry(name.to_owned()).or_insert(0) += 1);
-    let stored: BTreeMap<String, Tensor> = stored(&module);
+    let mut stored: BTreeMap<String, Tensor> = stored(&module);
+    stored.retain(|name, _| !touched.contains(name));
     let mut makers: BTreeMap<String, usize> = BTreeMap::new();
     for place in 0..module.graph.block.nodes.len() {
         let nodes = &module.graph.block.nodes;

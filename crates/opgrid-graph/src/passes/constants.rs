@@ -59,7 +59,8 @@ pub fn fold_constants(module: &Module) -> Result<Module> {
         }
         for (variable, result) in node.variables().zip(results) {
             known.insert(variable.name.clone(), result);
-            folded.push(Variable { name: variable.name.clone(), kind: ValueType::of(&known[&variable.name]) });
+            folded
+                .push(Variable { name: variable.name.clone(), kind: ValueType::of(&known[&variable.name]) });
         }
     }
     graph.block.nodes = kept;
@@ -74,7 +75,8 @@ pub fn fold_constants(module: &Module) -> Result<Module> {
         }
         module.tensors.insert(name.clone(), known[&variable.name].clone());
         // Before what the caller gives, as other tensors of the program.
-        let place = graph.inputs.iter().position(|kind| *kind == InputKind::User).unwrap_or(graph.inputs.len());
+        let place =
+            graph.inputs.iter().position(|kind| *kind == InputKind::User).unwrap_or(graph.inputs.len());
         graph.inputs.insert(place, InputKind::Constant(name));
         graph.block.parameters.insert(place, variable);
     }
@@ -104,7 +106,11 @@ fn run(node: &Node, arguments: &[&str], known: &BTreeMap<String, Tensor>) -> Res
 }
 
 /// Adds the values that results may share memory with: whoever gets one may write it.
-fn aliases_of_results(dispatcher: &Dispatcher, block: &Block, untouchable: &mut BTreeSet<String>) -> Result<()> {
+fn aliases_of_results(
+    dispatcher: &Dispatcher,
+    block: &Block,
+    untouchable: &mut BTreeSet<String>,
+) -> Result<()> {
     let mut may_return: BTreeSet<String> =
         block.results.iter().flat_map(|result| result.references()).map(str::to_owned).collect();
     for node in block.nodes.iter().rev() {

@@ -11,6 +11,22 @@ use crate::program::target::{Target, resolve};
 /// Operators that draw random numbers without an argument that says so.
 const RANDOM: [&str; 6] = ["dropout", "rand", "bernoulli", "multinomial", "normal", "rrelu"];
 
+/// Composites whose results always have memory of their own.
+const FRESH: [&str; 12] = [
+    "aten::batch_norm",
+    "aten::conv1d",
+    "aten::conv2d",
+    "aten::conv3d",
+    "aten::group_norm",
+    "aten::instance_norm",
+    "aten::layer_norm",
+    "aten::linear",
+    "aten::log_softmax.int",
+    "aten::matmul",
+    "aten::scaled_dot_product_attention",
+    "aten::softmax.int",
+];
+
 /// What a node does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Effects {
@@ -34,7 +50,11 @@ pub(super) fn effects(dispatcher: &Dispatcher, node: &Node) -> Result<Effects> {
         // Blocks may do anything to what they are given.
         Target::Higher(_) => {
             let writes = node.arguments().flat_map(|argument| argument.references());
-            return Ok(Effects { writes: writes.map(str::to_owned).collect(), is_pure: false, may_alias: true });
+            return Ok(Effects {
+                writes: writes.map(str::to_owned).collect(),
+                is_pure: false,
+                may_alias: true,
+            });
         }
     };
     let schema = operator.schema()?;
@@ -51,7 +71,8 @@ pub(super) fn effects(dispatcher: &Dispatcher, node: &Node) -> Result<Effects> {
     let is_pure = writes.is_empty() && !is_random && !schema.returns.is_empty();
     // What a kernel of a backend gives shares memory with an argument only where the schema says so. Composites give what
     // they please, `reshape` and `dropout` for example their argument.
-    let is_composite = operator.has_kernel_for(DispatchKey::CompositeImplicitAutograd);
+    let is_composite = operator.has_kernel_for(DispatchKey::CompositeImplicitAutograd)
+        && !FRESH.contains(&node.target.as_str());
     let may_alias = is_composite || schema.returns.iter().any(|given| given.alias.is_some());
     Ok(Effects { writes, is_pure, may_alias })
 }

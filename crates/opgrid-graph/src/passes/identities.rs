@@ -46,7 +46,8 @@ pub fn remove_identities(graph: &Graph) -> Result<Graph> {
         if let Some((name, given)) = identity(&node, &kinds) {
             let root = others.get(given).cloned().unwrap_or_else(|| given.to_owned());
             let is_result = returned.iter().any(|other| other == name);
-            if !touched.contains(name) && !(is_result && (inputs.contains(&root) || returned.contains(&root))) {
+            if !touched.contains(name) && !(is_result && (inputs.contains(&root) || returned.contains(&root)))
+            {
                 others.insert(name.to_owned(), root);
                 continue;
             }

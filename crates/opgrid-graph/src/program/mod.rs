@@ -213,11 +213,17 @@ impl Program {
         let is_given = |kind: &&InputKind| matches!(kind, InputKind::User | InputKind::Fixed(_));
         let counts = [
             ("arguments", inputs.leaves(), self.graph.inputs.iter().filter(is_given).count()),
-            ("results", results.leaves(), self.graph.outputs.iter().filter(|kind| kind.is_returned()).count()),
+            (
+                "results",
+                results.leaves(),
+                self.graph.outputs.iter().filter(|kind| kind.is_returned()).count(),
+            ),
         ];
         for (what, found, expected) in counts {
             if found != expected {
-                return Err(error::argument(format!("the tree of {what} has {found} leaves, expected {expected}")));
+                return Err(error::argument(format!(
+                    "the tree of {what} has {found} leaves, expected {expected}"
+                )));
             }
         }
         (self.graph.input_tree, self.graph.output_tree) = (inputs, results);

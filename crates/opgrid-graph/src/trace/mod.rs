@@ -18,8 +18,8 @@ use opgrid_core::{Dispatcher, MemoryFormat, Result};
 use opgrid_tensor::Tensor;
 
 use crate::error;
-use crate::graph::types::{Range, ValueType};
 use crate::graph::tree::Tree;
+use crate::graph::types::{Range, ValueType};
 use crate::graph::{Argument, Block, Graph, InputKind, OutputKind, Source, Variable};
 use crate::program::Program;
 use record::Session;
@@ -125,7 +125,8 @@ impl Trace {
         range: std::ops::RangeInclusive<i64>,
     ) -> Self {
         let name = name.into();
-        let range = Range { min: Some(*range.start()), max: Some(*range.end()).filter(|max| *max < i64::MAX) };
+        let range =
+            Range { min: Some(*range.start()), max: Some(*range.end()).filter(|max| *max < i64::MAX) };
         match self.symbols.iter_mut().find(|symbol| symbol.name == name) {
             Some(symbol) => {
                 symbol.places.push((input, dimension));
@@ -259,7 +260,10 @@ impl Trace {
 
 impl std::fmt::Debug for Trace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Trace").field("names", &self.names).field("symbols", &self.symbols).finish_non_exhaustive()
+        f.debug_struct("Trace")
+            .field("names", &self.names)
+            .field("symbols", &self.symbols)
+            .finish_non_exhaustive()
     }
 }
 

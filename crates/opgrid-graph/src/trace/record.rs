@@ -173,7 +173,10 @@ impl Session {
 
     /// Where the code stands.
     fn source(&self) -> Source {
-        self.0.source.as_ref().map_or_else(|| Source { module: path(), place: String::new() }, |source| source())
+        self.0
+            .source
+            .as_ref()
+            .map_or_else(|| Source { module: path(), place: String::new() }, |source| source())
     }
 
     /// A tensor that stands for the value of that name.
@@ -269,9 +272,7 @@ impl Session {
             ValueView::Bools(values) => {
                 Argument::List(values.iter().map(|value| Argument::Number(Scalar::Bool(*value))).collect())
             }
-            ValueView::Tensors(tensors) => {
-                Argument::List(tensors.iter().map(tensor).collect::<Result<_>>()?)
-            }
+            ValueView::Tensors(tensors) => Argument::List(tensors.iter().map(tensor).collect::<Result<_>>()?),
             ValueView::OptionalTensors(tensors) => Argument::List(
                 tensors
                     .iter()
@@ -312,13 +313,7 @@ impl Session {
             None
         } else {
             let (positional, named) = self.arguments(schema, call).map_err(subject)?;
-            Some(Node {
-                target: name.clone(),
-                positional,
-                named,
-                results: Vec::new(),
-                source: self.source(),
-            })
+            Some(Node { target: name.clone(), positional, named, results: Vec::new(), source: self.source() })
         };
         if is_read && node.is_some() && !self.0.guards_reads {
             let Source { module, place } = self.source();

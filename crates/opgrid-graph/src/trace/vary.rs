@@ -94,7 +94,8 @@ pub(super) fn other_sizes(symbols: &[Symbol], example: &[i64], more: bool) -> Re
         sets.push(set);
     }
     for number in 0..if more { AT_ONCE } else { 1 } {
-        let set = columns.iter().enumerate().map(|(place, column)| column[(1 + place + number) % column.len()]);
+        let set =
+            columns.iter().enumerate().map(|(place, column)| column[(1 + place + number) % column.len()]);
         sets.push(set.collect());
     }
     Ok(sets)
@@ -176,7 +177,8 @@ impl Unifier<'_> {
     fn graph(&mut self) -> Unified<Graph> {
         let first = &self.runs[0].graph;
         let mut graph = first.clone();
-        let counts = |graph: &Graph| (graph.block.nodes.len(), graph.block.parameters.len(), graph.outputs.len());
+        let counts =
+            |graph: &Graph| (graph.block.nodes.len(), graph.block.parameters.len(), graph.outputs.len());
         if let Some(other) = self.runs.iter().find(|run| counts(&run.graph) != counts(first)) {
             return Err(depends(format_args!(
                 "it makes {} calls for the example and {} for sizes {}",
@@ -187,11 +189,13 @@ impl Unifier<'_> {
         }
         self.expect_same_tensors()?;
         for (index, variable) in graph.block.parameters.iter_mut().enumerate() {
-            let kinds: Vec<_> =
-                self.runs.iter().map(|run| &run.graph.block.parameters[index].kind).collect();
+            let kinds: Vec<_> = self.runs.iter().map(|run| &run.graph.block.parameters[index].kind).collect();
             let is_stored = graph.inputs[index].stored_name().is_some();
             if is_stored && kinds.iter().any(|kind| *kind != kinds[0]) {
-                return Err(depends(format_args!("the tensor `%{}` that it makes has other sizes", variable.name)));
+                return Err(depends(format_args!(
+                    "the tensor `%{}` that it makes has other sizes",
+                    variable.name
+                )));
             }
             variable.kind = self.kind(&kinds)?;
             self.name_sizes(index, &mut variable.kind);
@@ -206,10 +210,11 @@ impl Unifier<'_> {
             *result = self.argument(&all, "a result", &Source::default())?;
         }
         graph.block.nodes = std::mem::take(&mut self.nodes);
-        graph.symbols =
-            self.symbols.iter().map(|symbol| (symbol.name.clone(), symbol.range)).collect();
+        graph.symbols = self.symbols.iter().map(|symbol| (symbol.name.clone(), symbol.range)).collect();
         for number in 0..self.free {
-            graph.symbols.insert(format!("u{number}"), crate::graph::types::Range { min: Some(0), max: None });
+            graph
+                .symbols
+                .insert(format!("u{number}"), crate::graph::types::Range { min: Some(0), max: None });
         }
         Ok(graph)
     }
@@ -414,7 +419,9 @@ impl Unifier<'_> {
         for _ in 1..MOST_FACTORS {
             let longer = |factors: &Vec<usize>| {
                 let from = factors.last().copied().unwrap_or_default();
-                (from..self.symbols.len()).map(|place| [factors.as_slice(), &[place]].concat()).collect::<Vec<_>>()
+                (from..self.symbols.len())
+                    .map(|place| [factors.as_slice(), &[place]].concat())
+                    .collect::<Vec<_>>()
             };
             last = last.iter().flat_map(longer).collect();
             all.extend(last.iter().cloned());
@@ -439,7 +446,8 @@ impl Unifier<'_> {
             Expression::Product(factors) => ("_operator.mul", self.operands(factors, source)?),
             Expression::Function(_, arguments) => ("_operator.floordiv", self.operands(arguments, source)?),
         };
-        let name = self.unique(if positional.len() == 2 && target.starts_with("aten") { "size" } else { "number" });
+        let name =
+            self.unique(if positional.len() == 2 && target.starts_with("aten") { "size" } else { "number" });
         let kind = ValueType::Int(Some(Size::Varying(expression.clone())));
         self.nodes.push(Node {
             target: target.to_owned(),
