@@ -71,6 +71,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
 /// Files outside the crates' sources that hold unsafe code, each with its reason.
 const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/opgrid-core/tests/allocations.rs", "an allocator that counts has to be an allocator"),
+    ("crates/opgrid-array/tests/forks.rs", "a process is forked by a function of C"),
     ("crates/opgrid-core/tests/forks.rs", "a process is forked by a function of C"),
     ("crates/opgrid-plugin/tests/attacks.rs", "it asks the plugin for its counts by functions of C"),
     ("crates/opgrid-plugin/tests/fuzz.rs", "it calls the table of functions as plugins do, through pointers"),
