@@ -189,8 +189,7 @@ pub(crate) fn _trace(
         results_tree = Some(read_tree(&tree)?);
         results.iter().map(|result| expect_tensor(result).cloned()).collect()
     };
-    let program =
-        trace.run(&tensors, |stand_ins| body(stand_ins).map_err(|error| carry(error))).or_raise(py)?;
+    let program = trace.run(&tensors, |stand_ins| body(stand_ins).map_err(carry)).or_raise(py)?;
     let results_tree = results_tree.unwrap_or(Tree::Leaf);
     program.with_trees(read_tree(tree)?, results_tree).or_raise(py).map(ProgramObject)
 }

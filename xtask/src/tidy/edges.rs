@@ -42,7 +42,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid", &["opgrid-operators", "opgrid-nn", "opgrid-plugin"]),
     ("opgrid-torch", &["opgrid"]),
     ("opgrid-cli", &["opgrid", "opgrid-graph", "opgrid-inspect"]),
-    ("opgrid-python", &["opgrid", "opgrid-torch"]),
+    ("opgrid-python", &["opgrid", "opgrid-graph", "opgrid-torch"]),
 ];
 
 /// The conformance suite, and the crates whose tests run it.
@@ -57,6 +57,7 @@ const TESTS_ABOVE: &[(&str, &str, &str)] = &[
         "opgrid",
         "the examples and tests of programs run them, so that they need implementations",
     ),
+    ("opgrid-graph", "opgrid-operators", "samples of all operators are traced and run again"),
     (
         "opgrid-plugin",
         "opgrid-operators",

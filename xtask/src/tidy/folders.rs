@@ -148,6 +148,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "registration",
             "autograd",
             "graph",
+            "programs",
             "guards",
             "inspection",
             "modes",

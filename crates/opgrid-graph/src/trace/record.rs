@@ -359,11 +359,7 @@ impl Session {
     }
 
     /// The arguments of a node: those that are their defaults and may be left out are.
-    fn arguments(
-        &self,
-        schema: &FunctionSchema,
-        call: &BoxedCall<'_>,
-    ) -> Result<(Vec<Argument>, Vec<(String, Argument)>)> {
+    fn arguments(&self, schema: &FunctionSchema, call: &BoxedCall<'_>) -> Result<Given> {
         let binder = call.operator().binder()?;
         let (mut positional, mut named) = (Vec::new(), Vec::new());
         let mut needed = 0;
@@ -486,6 +482,9 @@ impl Recording {
         name
     }
 }
+
+/// The arguments of a node, by position and by name.
+type Given = (Vec<Argument>, Vec<(String, Argument)>);
 
 /// A session below autograd.
 struct Below(Session);
