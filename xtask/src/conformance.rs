@@ -28,6 +28,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "autograd", prepare: autograd },
     Suite { name: "models", prepare: models },
     Suite { name: "training", prepare: training },
+    Suite { name: "exported", prepare: exported },
     Suite { name: "torch-operators", prepare: torch_operators },
     Suite { name: "torch-cost", prepare: torch_cost },
 ];
@@ -173,6 +174,17 @@ fn models(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
 /// The losses of the first steps of training.
 fn training(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     beside_torch(workspace, torch, "conformance/training/run.py")
+}
+
+/// Networks of torch's model libraries, exported by torch and run by a program of ours.
+fn exported(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    torch.require(&["safetensors", "torchvision", "timm", "transformers"])?;
+    const PROGRAM: &str = "opgrid-conformance-exported";
+    let ours = workspace.build(&["--package", "opgrid-conformance", "--bin", PROGRAM], PROGRAM)?;
+    let mut command = torch.python();
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    command.arg(workspace.root().join("conformance/exported/run.py")).arg("--program").arg(ours);
+    Ok(command)
 }
 
 /// Our operators inside of torch, and torch's here.
