@@ -13,7 +13,7 @@ import torch
 
 from networks import Inputs
 
-SMALLEST_VARIANCE = 1e-3
+SMALLEST_VARIANCE = 0.1
 """Of running statistics: what does not vary would be divided by almost nothing."""
 
 

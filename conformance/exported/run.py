@@ -117,7 +117,7 @@ def compared(networks: list[Network], setting: Any, jobs: int) -> list[Outcome]:
             continue
         for outcome in outcomes_of(running.pop(pid)[0], status, setting):
             found.append(outcome)
-            print(row(outcome), flush=True)
+            print(row(outcome), *([f"    {outcome.reason}"] if outcome.state == "failed" else []), sep="\n", flush=True)
     return found
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from networks import Inputs, Network, image
+from networks import Inputs, Network, image, patterns
 
 CLASSES = 20
 """Fewer than ImageNet's 1000, so that files are small."""
@@ -76,13 +77,8 @@ def segmenter(name: str) -> Network:
     return Network(f"torchvision.{name}", make, image(64), is_quick=name in QUICK)
 
 
-def clip(frames: int, size: int) -> Any:
-    def inputs(batch: int) -> Inputs:
-        import torch
-
-        return (torch.randn(batch, 3, frames, size, size),), {}
-
-    return inputs
+def clip(frames: int, size: int) -> Callable[[int], Inputs]:
+    return lambda batch: ((patterns(batch, 3, frames, size, size),), {})
 
 
 def video(name: str, frames: int, size: int) -> Network:
@@ -140,9 +136,7 @@ def raft() -> Any:
 
 
 def pair_of_images(batch: int) -> Inputs:
-    import torch
-
-    one = torch.rand(batch, 3, 128, 128) * 2 - 1
+    one = patterns(batch, 3, 128, 128).tanh()
     return (one, one.roll(2, 3)), {}
 
 

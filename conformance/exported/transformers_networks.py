@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from networks import Inputs, Network, image, tokens
+from networks import Inputs, Network, image, patterns, tokens
 
 VOCABULARY = 99
 LENGTH = 12
@@ -75,7 +75,7 @@ CAUSAL = {
     "qwen2": ("Qwen2Config", "Qwen2ForCausalLM", GROUPED),
     "qwen3": ("Qwen3Config", "Qwen3ForCausalLM", {**GROUPED, "head_dim": 8}),
     "mistral": ("MistralConfig", "MistralForCausalLM", {**GROUPED, "sliding_window": 6}),
-    "mixtral": ("MixtralConfig", "MixtralForCausalLM", {**GROUPED, "num_local_experts": 4, "num_experts_per_tok": 2}),
+    "mixtral": ("MixtralConfig", "MixtralForCausalLM", {**GROUPED, "num_local_experts": 4, "num_experts_per_tok": 2, "experts_implementation": "batched_mm"}),
     "gemma": ("GemmaConfig", "GemmaForCausalLM", {**GROUPED, "head_dim": 8}),
     "gemma2": ("Gemma2Config", "Gemma2ForCausalLM", {**GROUPED, "head_dim": 8, "sliding_window": 6}),
     "gemma3": ("Gemma3TextConfig", "Gemma3ForCausalLM", {**GROUPED, "head_dim": 8, "sliding_window": 6}),
@@ -215,7 +215,7 @@ def paired_inputs(batch: int) -> Inputs:
 
     ids = torch.randint(3, VOCABULARY, (batch, LENGTH))
     ids[:, -1] = 2
-    return (), {"input_ids": ids, "pixel_values": torch.randn(batch, 3, 32, 32)}
+    return (), {"input_ids": ids, "pixel_values": patterns(batch, 3, 32, 32)}
 
 
 def sound(batch: int) -> Inputs:

@@ -60,6 +60,10 @@ const FLAGS: [&str; 6] = ["--all", "--reference", "--backward", "--missing", "--
 /// What torch's database of operators imports.
 const DATABASE_NEEDS: [&str; 2] = ["expecttest", "scipy"];
 
+/// The libraries whose networks are exported; another torchvision would bring another torch.
+const MODEL_LIBRARIES: [&str; 4] =
+    ["safetensors", "torchvision==0.29.*", "timm==1.0.*", "transformers==5.24.*"];
+
 /// Prints every schema that PyTorch has once it is imported.
 const PRINT_SCHEMAS: &str = "\
 import torch
@@ -178,7 +182,7 @@ fn training(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
 
 /// Networks of torch's model libraries, exported by torch and run by a program of ours.
 fn exported(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
-    torch.require(&["safetensors", "torchvision", "timm", "transformers"])?;
+    torch.require(&MODEL_LIBRARIES)?;
     const PROGRAM: &str = "opgrid-conformance-exported";
     let ours = workspace.build(&["--package", "opgrid-conformance", "--bin", PROGRAM], PROGRAM)?;
     let mut command = torch.python();

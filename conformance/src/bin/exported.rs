@@ -57,8 +57,7 @@ fn run(arguments: &Arguments, told: &mut Json) -> Result<()> {
     let archive = read(&arguments.model)?;
     let targets = archive.graph.targets();
     told["nodes"] = json!(targets.values().sum::<usize>());
-    let missing: BTreeMap<_, _> =
-        targets.iter().filter(|(target, _)| find_target(target).is_err()).collect();
+    let missing: BTreeMap<_, _> = targets.iter().filter(|(target, _)| find_target(target).is_err()).collect();
     told["missing"] = json!(missing);
     told["targets"] = json!(targets);
     let errors = check(&archive.graph)?;
@@ -82,7 +81,11 @@ fn run(arguments: &Arguments, told: &mut Json) -> Result<()> {
     }
     told["results"] = json!(described);
     let written = |name: &str| {
-        program.graph().outputs.iter().any(|kind| matches!(kind, OutputKind::BufferMutation(known) if known == name))
+        program
+            .graph()
+            .outputs
+            .iter()
+            .any(|kind| matches!(kind, OutputKind::BufferMutation(known) if known == name))
     };
     let buffers = program.buffers().into_iter().filter(|(name, _)| written(name));
     tensors.extend(buffers.map(|(name, tensor)| (format!("buffer.{name}"), tensor)));
