@@ -45,6 +45,13 @@ def images(batch: int) -> Inputs:
     return (torch.randn(batch, 3, 16, 16), torch.randint(0, 5, (batch,))), {}
 
 
+def larger_images(batch: int) -> Inputs:
+    """Of which more than one element is left after five reductions, so that batches have statistics."""
+    import torch
+
+    return (torch.randn(batch, 3, 64, 64), torch.randint(0, 5, (batch,))), {}
+
+
 def texts(batch: int) -> Inputs:
     import torch
 
@@ -183,7 +190,7 @@ def squeezed() -> Any:
 MODELS: list[tuple[Callable[[], Any], Callable[[int], Inputs]]] = [
     (mlp, vectors),
     (convolutional, images),
-    (residual, images),
+    (residual, larger_images),
     (depthwise, images),
     (attention, texts),
     (patches, images),

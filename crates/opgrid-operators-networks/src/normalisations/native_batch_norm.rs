@@ -27,7 +27,7 @@ use opgrid_kernels::indexing;
 use opgrid_kernels::normalise::{self, Affine};
 use opgrid_tensor::families::Results;
 use opgrid_tensor::families::result::written_all;
-use opgrid_tensor::layers::autograd::{Gradients, Recorder};
+use opgrid_tensor::layers::autograd::Recorder;
 use opgrid_tensor::ops::{Clone, NativeGroupNormBackward, SqueezeDim, TransposeInt, Unsqueeze};
 use opgrid_tensor::tensor::Array;
 
@@ -128,9 +128,12 @@ pub(super) fn register(library: &mut Library) {
                 Arguments { input, weight, bias, running, training, momentum, eps }.made()?;
             Ok((out, save_mean, save_invstd, mean, var))
         })
-        .derivative(|d, (input, weight, bias, mean, var, training, _, eps)| {
+        .derivative(|d, (input, weight, bias, mean, var, training, momentum, eps)| {
+            if training {
+                return derivative_of_functional(d, input, [weight, bias], momentum);
+            }
             d.differentiable(3);
-            derivative(d, input, [weight, bias], [mean, var].map(|of| Some(of).filter(|_| !training)), eps)
+            derivative(d, input, [weight, bias], [Some(mean), Some(var)], eps)
         });
     library.define(NativeBatchNormLegitOut).kind(&kind::NORMALISATION).column(forms).on_cpu_and_meta(
         |input, weight, bias, mean, var, training, momentum, eps, out, save_mean, save_invstd| {
@@ -299,13 +302,38 @@ fn derivative(
     let keep = [Some(input), Some(d.result(1)), Some(d.result(2)), weight];
     d.together(targets, keep, move |grads, kept, needs| {
         let [Some(input), Some(mean), Some(invstd), weight] = kept else { return Ok([None, None, None]) };
+        by_batch([0, 1, 2].map(|result| grads.of(result)), input, [mean, invstd], weight, needs)
+    })
+}
+
+/// The derivative while training where the new running statistics are results: they move with the averages and deviations of the batch.
+fn derivative_of_functional(
+    d: &Recorder<'_>,
+    input: &Tensor,
+    [weight, bias]: [Option<&Tensor>; 2],
+    momentum: f64,
+) -> Result<()> {
+    let keep = [Some(input), Some(d.result(1)), Some(d.result(2)), weight];
+    d.together([Some(input), weight, bias], keep, move |grads, kept, needs| {
+        let [Some(input), Some(mean), Some(invstd), weight] = kept else { return Ok([None, None, None]) };
+        let n = (input.numel() / input.sizes()[1].max(1)) as f64;
+        let by_running_mean = grads.of(3).map(|grad| grad.mul_scalar(momentum)).transpose()?;
+        // The variance is `invstd^-2 - eps`.
+        let by_running_var = |grad: &Tensor| {
+            let cube = invstd.mul(invstd)?.mul(invstd)?;
+            grad.mul_scalar(-2.0 * momentum * n / (n - 1.0))?.mul(&cube.reciprocal()?)
+        };
+        let by_running_var = grads.of(4).map(by_running_var).transpose()?;
+        let by_mean = derivatives::total([grads.of(1).cloned(), by_running_mean])?;
+        let by_invstd = derivatives::total([grads.of(2).cloned(), by_running_var])?;
+        let grads = [grads.of(0), by_mean.as_ref(), by_invstd.as_ref()];
         by_batch(grads, input, [mean, invstd], weight, needs)
     })
 }
 
 /// Channels of a batch are the groups of one image that has them in front.
 fn by_batch(
-    grads: Gradients<'_>,
+    [by_out, by_mean, by_invstd]: [Option<&Tensor>; 3],
     input: &Tensor,
     [mean, invstd]: [&Tensor; 2],
     weight: Option<&Tensor>,
@@ -320,11 +348,11 @@ fn by_batch(
         let wide = |of: &Tensor| of.reshape(&[&[1, channels][..], &vec![1; image.dim() - 2]].concat());
         let dims: Vec<i64> = (2..image.dim() as i64).collect();
         let normal = Normal { input: &image, mean: &wide(mean)?, rstd: &wide(invstd)?, dims: &dims };
-        let [by_mean, by_invstd] = [1, 2].map(|at| grads.of(at).map(wide).transpose());
+        let [by_mean, by_invstd] = [by_mean, by_invstd].map(|grad| grad.map(wide).transpose());
         normal.by_statistics(by_mean?.as_ref(), by_invstd?.as_ref())?
     };
     let back = |of: Tensor| TransposeInt.call(&SqueezeDim.call(&of, 0)?, 0, 1)?.contiguous();
-    let Some(grad) = grads.of(0) else { return Ok([by_statistics.map(back).transpose()?, None, None]) };
+    let Some(grad) = by_out else { return Ok([by_statistics.map(back).transpose()?, None, None]) };
     let (by_input, by_weight, by_bias) = NativeGroupNormBackward.call(
         &in_front(grad)?,
         &image,
