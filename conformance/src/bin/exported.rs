@@ -43,7 +43,7 @@ impl Arguments {
 fn main() -> ExitCode {
     options::main(USAGE, Arguments::of, |arguments| {
         let mut told = json!({});
-        if let Err(error) = run(&arguments, &mut told) {
+        if let Err(error) = run(arguments, &mut told) {
             told["error"] = json!(error.to_string());
         }
         println!("{told}");
