@@ -28,6 +28,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "autograd", prepare: autograd },
     Suite { name: "models", prepare: models },
     Suite { name: "training", prepare: training },
+    Suite { name: "exported", prepare: exported },
     Suite { name: "torch-operators", prepare: torch_operators },
     Suite { name: "torch-cost", prepare: torch_cost },
 ];
@@ -58,6 +59,10 @@ const FLAGS: [&str; 6] = ["--all", "--reference", "--backward", "--missing", "--
 
 /// What torch's database of operators imports.
 const DATABASE_NEEDS: [&str; 2] = ["expecttest", "scipy"];
+
+/// The libraries whose networks are exported; another torchvision would bring another torch.
+const MODEL_LIBRARIES: [&str; 4] =
+    ["safetensors", "torchvision==0.29.*", "timm==1.0.*", "transformers==5.24.*"];
 
 /// Prints every schema that PyTorch has once it is imported.
 const PRINT_SCHEMAS: &str = "\
@@ -173,6 +178,17 @@ fn models(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
 /// The losses of the first steps of training.
 fn training(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     beside_torch(workspace, torch, "conformance/training/run.py")
+}
+
+/// Networks of torch's model libraries, exported by torch and run by a program of ours.
+fn exported(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    torch.require(&MODEL_LIBRARIES)?;
+    const PROGRAM: &str = "opgrid-conformance-exported";
+    let ours = workspace.build(&["--package", "opgrid-conformance", "--bin", PROGRAM], PROGRAM)?;
+    let mut command = torch.python();
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    command.arg(workspace.root().join("conformance/exported/run.py")).arg("--program").arg(ours);
+    Ok(command)
 }
 
 /// Our operators inside of torch, and torch's here.

@@ -68,13 +68,15 @@ impl Torch {
         Ok(Self { own: true, ..Self::of(python)? })
     }
 
-    /// Makes sure that packages can be imported beside torch: installs them into the project's environment.
+    /// Makes sure that packages can be imported beside torch: installs them into the project's environment, in the version that
+    /// follows the name where there is one.
     ///
     /// # Errors
     /// One is missing and the interpreter was named by the user, or it cannot be had.
     pub fn require(&self, packages: &[&str]) -> Result<(), Failure> {
         let mut import = self.python();
-        import.args(["-c", &format!("import {}", packages.join(", "))]);
+        let names: Vec<&str> = packages.iter().filter_map(|package| package.split("==").next()).collect();
+        import.args(["-c", &format!("import {}", names.join(", "))]);
         if import.output().is_ok_and(|output| output.status.success()) {
             return Ok(());
         }

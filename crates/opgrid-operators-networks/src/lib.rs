@@ -77,6 +77,7 @@ opgrid_kinds::operators! {
     /// Adds up values by how well queries fit keys.
     attention {
         flash_attention,
+        flash_attention_backward,
         safe_softmax,
         scaled_dot_product_attention,
     }

@@ -43,6 +43,7 @@ opgrid_kinds::operators! {
         arange,
         empty,
         empty_like,
+        empty_permuted,
         empty_strided,
         eye,
         full,

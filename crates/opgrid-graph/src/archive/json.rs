@@ -80,3 +80,21 @@ pub(super) fn unexpected(found: &Json, expected: &str) -> Error {
     }
     error::file(format!("found `{short}`, expected {expected}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_read_to_the_last_bit() {
+        // The least float32 is what masks are filled with; one unit further it is out of range.
+        for (text, expected) in [
+            ("-3.4028234663852886e+38", f64::from(f32::MIN)),
+            ("0.1", 0.1),
+            ("1.1754943508222875e-38", f64::from(f32::MIN_POSITIVE)),
+        ] {
+            let json: Json = serde_json::from_str(text).unwrap();
+            assert_eq!(float(&json).unwrap().to_bits(), expected.to_bits(), "{text}");
+        }
+    }
+}

@@ -16,7 +16,6 @@
 use crate::prelude::*;
 use opgrid_kernels::attention::{Attention, Mask, weighted_sums};
 use opgrid_kernels::normalise;
-use opgrid_tensor::layers::autograd::Gradients;
 use opgrid_tensor::ops::Matmul;
 
 pub use opgrid_tensor::ops::attention::flash_attention::*;
@@ -35,13 +34,14 @@ pub(super) fn register(library: &mut Library) {
                     return Ok([None, None, None, None]);
                 };
                 let scale = scale.unwrap_or(1.0 / (query.sizes()[3] as f64).sqrt());
-                Attended { query, key, value, mask, out, logs, is_causal, scale }.gradients(grads)
+                Attended { query, key, value, mask, out, logs, is_causal, scale }
+                    .gradients([grads.of(0), grads.of(1)])
             })
         },
     );
 }
 
-fn shape(
+pub(super) fn shape(
     query: &Tensor,
     key: &Tensor,
     value: &Tensor,
@@ -148,33 +148,33 @@ fn cpu(
 }
 
 /// What the gradients of attention are made of.
-struct Attended<'a> {
-    query: &'a Tensor,
-    key: &'a Tensor,
-    value: &'a Tensor,
-    mask: Option<&'a Tensor>,
-    out: &'a Tensor,
-    logs: &'a Tensor,
-    is_causal: bool,
-    scale: f64,
+pub(super) struct Attended<'a> {
+    pub(super) query: &'a Tensor,
+    pub(super) key: &'a Tensor,
+    pub(super) value: &'a Tensor,
+    pub(super) mask: Option<&'a Tensor>,
+    pub(super) out: &'a Tensor,
+    pub(super) logs: &'a Tensor,
+    pub(super) is_causal: bool,
+    pub(super) scale: f64,
 }
 
 impl Attended<'_> {
-    /// Those of queries, keys, values and mask. The scores are computed again.
-    fn gradients(&self, grads: Gradients<'_>) -> Result<[Option<Tensor>; 4]> {
+    /// Those of queries, keys, values and mask, by those of the values and of the logarithms. The scores are computed again.
+    pub(super) fn gradients(&self, [by_out, by_logs]: [Option<&Tensor>; 2]) -> Result<[Option<Tensor>; 4]> {
         let query = loss::wide(self.query)?;
         let (key, value) = (self.repeated(self.key)?, self.repeated(self.value)?);
         let weights = self.scores(&query, &key)?.sub(&self.logs.unsqueeze(-1)?, 1)?.exp()?;
         let mut of_scores = None;
         let mut of_value = None;
-        if let Some(grad) = grads.of(0) {
+        if let Some(grad) = by_out {
             let grad = loss::wide(grad)?;
             of_value = Some(self.summed(&Matmul.call(&weights.transpose(-2, -1)?, &grad)?)?);
             let along = grad.mul(&loss::wide(self.out)?)?.sum_dim(&[-1], true)?;
             let apart = Matmul.call(&grad, &value.transpose(-2, -1)?)?.sub(&along, 1)?;
             of_scores = Some(weights.mul(&apart)?);
         }
-        let of_logs = grads.of(1).map(|grad| weights.mul(&grad.unsqueeze(-1)?)).transpose()?;
+        let of_logs = by_logs.map(|grad| weights.mul(&grad.unsqueeze(-1)?)).transpose()?;
         let Some(of_scores) = derivatives::total([of_scores, of_logs])? else {
             return Ok([None, None, None, None]);
         };
@@ -316,7 +316,7 @@ pub(crate) mod samples {
         directed: None,
     };
 
-    fn inputs(dtype: DType) -> Vec<Sample> {
+    pub(crate) fn inputs(dtype: DType) -> Vec<Sample> {
         let tensors = |[b, h, k, l, s, e]: [i64; 6]| {
             given(make::numbers(dtype, &[b, h, l, e], 1))
                 .and(make::numbers(dtype, &[b, k, s, e], 2))
@@ -365,7 +365,7 @@ pub(crate) mod samples {
     }
 
     /// The scores of a query.
-    fn scores(it: &Inputs, key: &Plain, position: &[i64]) -> Result<Vec<f64>> {
+    pub(crate) fn scores(it: &Inputs, key: &Plain, position: &[i64]) -> Result<Vec<f64>> {
         let query = it.tensor("query")?;
         let mask = it.tensor("attn_mask").ok();
         let [e, keys] = [query.sizes()[3], key.sizes()[2]];

@@ -1,5 +1,5 @@
-//! `aten::native_batch_norm`, `aten::_native_batch_norm_legit`, `aten::_native_batch_norm_legit_no_training`: channels without
-//! their average, divided by their deviation.
+//! `aten::native_batch_norm`, `aten::_native_batch_norm_legit`, `aten::_native_batch_norm_legit_functional`,
+//! `aten::_native_batch_norm_legit_no_training`: channels without their average, divided by their deviation.
 //!
 //! `out[n, c, …] = (input[n, c, …] - mean[c]) * rstd[c] * weight[c] + bias[c]`, with `rstd = 1 / sqrt(variance + eps)`
 //!
@@ -12,7 +12,8 @@
 //! - Dtypes: as `native_layer_norm`; running statistics count as parameters.
 //! - Strides: those of `input` where it is channels-last, also a single image that only looks otherwise, if all parameters
 //!   lie without gaps; otherwise row-major.
-//! - Aliasing: outputs and running statistics must not overlap `input`.
+//! - Aliasing: outputs and running statistics must not overlap `input`. `_native_batch_norm_legit_functional` writes nothing: it gives the
+//!   new running statistics as its last results.
 //! - Derivative: the averages and deviations have derivatives as well, unlike in torch, so that second gradients follow.
 //! - Errors: other shapes, dtypes or devices; no elements while `training`; running statistics of which one is absent, or
 //!   both while not `training`.
@@ -26,8 +27,8 @@ use opgrid_kernels::indexing;
 use opgrid_kernels::normalise::{self, Affine};
 use opgrid_tensor::families::Results;
 use opgrid_tensor::families::result::written_all;
-use opgrid_tensor::layers::autograd::{Gradients, Recorder};
-use opgrid_tensor::ops::{NativeGroupNormBackward, SqueezeDim, TransposeInt, Unsqueeze};
+use opgrid_tensor::layers::autograd::Recorder;
+use opgrid_tensor::ops::{Clone, NativeGroupNormBackward, SqueezeDim, TransposeInt, Unsqueeze};
 use opgrid_tensor::tensor::Array;
 
 pub use opgrid_tensor::ops::normalisations::native_batch_norm::*;
@@ -116,6 +117,23 @@ pub(super) fn register(library: &mut Library) {
         })
         .derivative(|d, (input, weight, bias, mean, var, training, _, eps)| {
             derivative(d, input, [weight, bias], [mean, var].map(|of| Some(of).filter(|_| !training)), eps)
+        });
+    library
+        .define(NativeBatchNormLegitFunctional)
+        .kind(&kind::NORMALISATION)
+        .on_cpu_and_meta(|input, weight, bias, mean, var, training, momentum, eps| {
+            let (mean, var) = (Clone.call(mean, None)?, Clone.call(var, None)?);
+            let running = [Some(&mean), Some(&var)];
+            let (out, save_mean, save_invstd) =
+                Arguments { input, weight, bias, running, training, momentum, eps }.made()?;
+            Ok((out, save_mean, save_invstd, mean, var))
+        })
+        .derivative(|d, (input, weight, bias, mean, var, training, momentum, eps)| {
+            if training {
+                return derivative_of_functional(d, input, [weight, bias], momentum);
+            }
+            d.differentiable(3);
+            derivative(d, input, [weight, bias], [Some(mean), Some(var)], eps)
         });
     library.define(NativeBatchNormLegitOut).kind(&kind::NORMALISATION).column(forms).on_cpu_and_meta(
         |input, weight, bias, mean, var, training, momentum, eps, out, save_mean, save_invstd| {
@@ -284,13 +302,38 @@ fn derivative(
     let keep = [Some(input), Some(d.result(1)), Some(d.result(2)), weight];
     d.together(targets, keep, move |grads, kept, needs| {
         let [Some(input), Some(mean), Some(invstd), weight] = kept else { return Ok([None, None, None]) };
+        by_batch([0, 1, 2].map(|result| grads.of(result)), input, [mean, invstd], weight, needs)
+    })
+}
+
+/// The derivative while training where the new running statistics are results: they move with the averages and deviations of the batch.
+fn derivative_of_functional(
+    d: &Recorder<'_>,
+    input: &Tensor,
+    [weight, bias]: [Option<&Tensor>; 2],
+    momentum: f64,
+) -> Result<()> {
+    let keep = [Some(input), Some(d.result(1)), Some(d.result(2)), weight];
+    d.together([Some(input), weight, bias], keep, move |grads, kept, needs| {
+        let [Some(input), Some(mean), Some(invstd), weight] = kept else { return Ok([None, None, None]) };
+        let n = (input.numel() / input.sizes()[1].max(1)) as f64;
+        let by_running_mean = grads.of(3).map(|grad| grad.mul_scalar(momentum)).transpose()?;
+        // The variance is `invstd^-2 - eps`.
+        let by_running_var = |grad: &Tensor| {
+            let cube = invstd.mul(invstd)?.mul(invstd)?;
+            grad.mul_scalar(-2.0 * momentum * n / (n - 1.0))?.mul(&cube.reciprocal()?)
+        };
+        let by_running_var = grads.of(4).map(by_running_var).transpose()?;
+        let by_mean = derivatives::total([grads.of(1).cloned(), by_running_mean])?;
+        let by_invstd = derivatives::total([grads.of(2).cloned(), by_running_var])?;
+        let grads = [grads.of(0), by_mean.as_ref(), by_invstd.as_ref()];
         by_batch(grads, input, [mean, invstd], weight, needs)
     })
 }
 
 /// Channels of a batch are the groups of one image that has them in front.
 fn by_batch(
-    grads: Gradients<'_>,
+    [by_out, by_mean, by_invstd]: [Option<&Tensor>; 3],
     input: &Tensor,
     [mean, invstd]: [&Tensor; 2],
     weight: Option<&Tensor>,
@@ -305,11 +348,11 @@ fn by_batch(
         let wide = |of: &Tensor| of.reshape(&[&[1, channels][..], &vec![1; image.dim() - 2]].concat());
         let dims: Vec<i64> = (2..image.dim() as i64).collect();
         let normal = Normal { input: &image, mean: &wide(mean)?, rstd: &wide(invstd)?, dims: &dims };
-        let [by_mean, by_invstd] = [1, 2].map(|at| grads.of(at).map(wide).transpose());
+        let [by_mean, by_invstd] = [by_mean, by_invstd].map(|grad| grad.map(wide).transpose());
         normal.by_statistics(by_mean?.as_ref(), by_invstd?.as_ref())?
     };
     let back = |of: Tensor| TransposeInt.call(&SqueezeDim.call(&of, 0)?, 0, 1)?.contiguous();
-    let Some(grad) = grads.of(0) else { return Ok([by_statistics.map(back).transpose()?, None, None]) };
+    let Some(grad) = by_out else { return Ok([by_statistics.map(back).transpose()?, None, None]) };
     let (by_input, by_weight, by_bias) = NativeGroupNormBackward.call(
         &in_front(grad)?,
         &image,
@@ -374,6 +417,15 @@ pub(crate) mod samples {
             .constant(&["running_mean", "running_var"])
             .tolerance(64.0);
         samples
+            .of(
+                NativeBatchNormLegitFunctional,
+                normalisations::samples::FLOATS,
+                |dtype| with_statistics(dtype, None),
+                reference_of_functional,
+            )
+            .constant(&["running_mean", "running_var"])
+            .tolerance(64.0);
+        samples
             .of(NativeBatchNormLegitNoStats, normalisations::samples::FLOATS, without_statistics, reference)
             .tolerance(64.0)
             .refuses(
@@ -395,6 +447,7 @@ pub(crate) mod samples {
             .tolerance(64.0);
         samples.rounds(NativeBatchNorm, Roundings::all(Rounding::Sum(64)));
         samples.rounds(NativeBatchNormLegit, Roundings::all(Rounding::Sum(64)));
+        samples.rounds(NativeBatchNormLegitFunctional, Roundings::all(Rounding::Sum(64)));
         samples.rounds(NativeBatchNormLegitNoTraining, Roundings::all(Rounding::Sum(64)));
         let shared = [
             normalisations::samples::SIZES_ARE_CHECKED,
@@ -405,6 +458,7 @@ pub(crate) mod samples {
         ];
         samples.differs_as(NativeBatchNorm, &shared);
         samples.differs_as(NativeBatchNormLegit, &shared);
+        samples.differs_as(NativeBatchNormLegitFunctional, &shared[..3]);
         samples.differs_as(NativeBatchNormLegitNoTraining, &shared);
     }
 
@@ -504,6 +558,33 @@ pub(crate) mod samples {
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {
+        Ok(normalised(it)?.into())
+    }
+
+    /// The results, and the new running statistics.
+    fn reference_of_functional(it: &Inputs) -> Result<Expected> {
+        let [out, save_mean, save_invstd] = normalised(it)?;
+        let (x, mean, var) = (it.tensor("input")?, it.tensor("running_mean")?, it.tensor("running_var")?);
+        let (training, momentum): (bool, f64) = (it.value("training")?, it.value("momentum")?);
+        let mut order: Vec<usize> = (0..x.sizes().len()).collect();
+        order.swap(0, 1);
+        let (means, rstds) = naive::row_statistics(&x.permuted(&order), 1, 0.0);
+        let (means, rstds) = (means.with_sizes(&[x.sizes()[1]]), rstds.with_sizes(&[x.sizes()[1]]));
+        let n = (x.sizes().iter().product::<i64>() / x.sizes()[1].max(1)) as f64;
+        let real = |of: &Plain, c: &[i64]| of.at(c).to_complex().re;
+        let moved = |of: &Plain, new: &dyn Fn(&[i64]) -> f64| {
+            Plain::from_fn(of.dtype(), of.sizes(), |c| {
+                let old = real(of, c);
+                Scalar::Float(if training { old + (new(c) - old) * momentum } else { old })
+            })
+        };
+        let new_mean = moved(mean, &|c| real(&means, c));
+        let new_var = moved(var, &|c| real(&rstds, c).powi(-2) * n / (n - 1.0));
+        Ok(vec![out, save_mean, save_invstd, new_mean, new_var].into())
+    }
+
+    /// The three results that all forms give.
+    fn normalised(it: &Inputs) -> Result<[Plain; 3]> {
         let x = it.tensor("input")?;
         let optional = |name: &str| it.tensor(name).ok();
         let [weight, bias, mean, var] = ["weight", "bias", "running_mean", "running_var"].map(optional);
@@ -532,6 +613,6 @@ pub(crate) mod samples {
         });
         let saved =
             |of: &Plain| if training { of.to(parameters) } else { Plain::of::<i64>(parameters, &[0], &[]) };
-        Ok([out, saved(&means), saved(&rstds)].into())
+        Ok([out, saved(&means), saved(&rstds)])
     }
 }

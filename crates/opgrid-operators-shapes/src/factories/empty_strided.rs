@@ -42,20 +42,8 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let difference = Difference {
-            id: "strides-of-new-outputs",
-            what: "torch gives an output without elements rows where strides are asked for; here the strides \
-                   that are asked for",
-            why: "an argument must not be passed over",
-            test: (
-                "opgrid-operators/tests/all/differences/layouts.rs",
-                "results_do_not_depend_on_the_layout",
-            ),
-            when: |seen| seen.out().is_some() && seen.part == Part::Strides,
-            directed: None,
-        };
-        samples.differs(EmptyStrided, difference);
-        samples.differs(opgrid_tensor::ops::NewEmptyStrided, difference);
+        samples.differs(EmptyStrided, STRIDES_OF_NEW_OUTPUTS);
+        samples.differs(opgrid_tensor::ops::NewEmptyStrided, STRIDES_OF_NEW_OUTPUTS);
         let inputs = |dtype| {
             let cases: [[&[i64]; 2]; 4] =
                 [[&[2, 3], &[3, 1]], [&[2, 3], &[1, 2]], [&[], &[]], [&[0, 2], &[7, 5]]];
@@ -72,4 +60,15 @@ pub(crate) mod samples {
             .refuses("", given([2].to_vec()).and([-1].to_vec()));
         samples.rounds(EmptyStrided, Roundings::all(Rounding::Unset));
     }
+
+    /// Of new tensors whose strides are arguments.
+    pub(crate) const STRIDES_OF_NEW_OUTPUTS: Difference = Difference {
+        id: "strides-of-new-outputs",
+        what: "torch gives an output without elements rows where strides are asked for; here the strides \
+               that are asked for",
+        why: "an argument must not be passed over",
+        test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+        when: |seen| seen.out().is_some() && seen.part == Part::Strides,
+        directed: None,
+    };
 }

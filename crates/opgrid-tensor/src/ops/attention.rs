@@ -6,6 +6,10 @@ declarations! {
             pub ScaledDotProductFlashAttentionForCpu = "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)";
         }
 
+        flash_attention_backward {
+            pub ScaledDotProductFlashAttentionForCpuBackward = "aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)";
+        }
+
         safe_softmax {
             pub SafeSoftmax = "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor";
         }

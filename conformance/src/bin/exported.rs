@@ -1,0 +1,126 @@
+//! Runs a program that torch exported; `cargo xtask conformance exported` compares what it gives with torch.
+//!
+//! What the run says is one line of JSON on the standard output: the nodes of the program, its targets with the number of calls, those
+//! that are missing, the seconds that reading and running took, and what each result is. Tensors are written to a file of their own: the
+//! results under their numbers, and what the program wrote to its buffers behind `buffer.`.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use opgrid_array::files::safetensors;
+use opgrid_conformance::options::{self, Options};
+use opgrid_core::{Error, ErrorKind, Result, Value};
+use opgrid_graph::{OutputKind, Program, check, find_target, read};
+use opgrid_tensor::Tensor;
+use serde_json::{Value as Json, json};
+
+// Links the operators that programs call.
+use opgrid_operators as _;
+
+const USAGE: &str =
+    "opgrid-conformance-exported --model FILE.pt2 --inputs FILE.safetensors --out FILE.safetensors";
+
+/// The command line.
+struct Arguments {
+    model: PathBuf,
+    inputs: PathBuf,
+    out: PathBuf,
+}
+
+impl Arguments {
+    fn of(options: &Options) -> Result<Self, String> {
+        Ok(Self {
+            model: options.path("--model")?,
+            inputs: options.path("--inputs")?,
+            out: options.path("--out")?,
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    options::main(USAGE, Arguments::of, |arguments| {
+        let mut told = json!({});
+        if let Err(error) = run(arguments, &mut told) {
+            told["error"] = json!(error.to_string());
+        }
+        println!("{told}");
+        if told["error"].is_null() { Ok(()) } else { Err("the program did not run".to_owned()) }
+    })
+}
+
+/// Reads, checks and runs the program, and says in `told` what was found as far as it came.
+fn run(arguments: &Arguments, told: &mut Json) -> Result<()> {
+    let began = Instant::now();
+    let archive = read(&arguments.model)?;
+    let targets = archive.graph.targets();
+    told["nodes"] = json!(targets.values().sum::<usize>());
+    let missing: BTreeMap<_, _> = targets.iter().filter(|(target, _)| find_target(target).is_err()).collect();
+    told["missing"] = json!(missing);
+    told["targets"] = json!(targets);
+    let errors = check(&archive.graph)?;
+    if !errors.is_empty() {
+        let messages: Vec<_> = errors.iter().map(Error::message).collect();
+        return Err(Error::new(ErrorKind::Value, messages.join("; ")));
+    }
+    let program = Program::new(archive.graph, archive.tensors)?;
+    told["load"] = json!(began.elapsed().as_secs_f64());
+    let inputs = inputs(&arguments.inputs)?;
+    let began = Instant::now();
+    let results = program.run_values(inputs)?;
+    told["run"] = json!(began.elapsed().as_secs_f64());
+    let mut tensors = Vec::new();
+    let mut described = Vec::new();
+    for (place, result) in results.into_iter().enumerate() {
+        described.push(description(&result));
+        if let Value::Tensor(tensor) = result {
+            tensors.push((place.to_string(), Tensor::try_from(tensor)?));
+        }
+    }
+    told["results"] = json!(described);
+    let written = |name: &str| {
+        program
+            .graph()
+            .outputs
+            .iter()
+            .any(|kind| matches!(kind, OutputKind::BufferMutation(known) if known == name))
+    };
+    let buffers = program.buffers().into_iter().filter(|(name, _)| written(name));
+    tensors.extend(buffers.map(|(name, tensor)| (format!("buffer.{name}"), tensor)));
+    write(&arguments.out, &tensors)
+}
+
+/// What the caller gives, under the numbers of the places.
+fn inputs(file: &Path) -> Result<Vec<Value>> {
+    let mut numbered = Vec::new();
+    for (name, array) in safetensors::read_all(file)? {
+        let place: usize = name.parse().map_err(|_| {
+            Error::new(ErrorKind::Value, format!("input `{name}`: expected a number as its name"))
+        })?;
+        numbered.push((place, Value::from(&Tensor::from_array(array)?)));
+    }
+    numbered.sort_by_key(|(place, _)| *place);
+    Ok(numbered.into_iter().map(|(_, value)| value).collect())
+}
+
+/// What a result is: the number, text or nothing itself, else the name of its type.
+fn description(value: &Value) -> Json {
+    match value {
+        Value::None => Json::Null,
+        Value::Bool(value) => json!(value),
+        Value::Int(value) => json!(value),
+        Value::Float(value) => json!(value),
+        Value::Str(value) => json!(**value),
+        other => json!({"type": other.borrow().value_type().python_name()}),
+    }
+}
+
+fn write(file: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
+    let mut arrays = Vec::new();
+    for (name, tensor) in tensors {
+        arrays.push((name.as_str(), tensor.array()?));
+    }
+    safetensors::write(file, &arrays)
+}
