@@ -37,7 +37,7 @@ CLASSIFIERS = {
 
 SEGMENTERS = ["fcn_resnet50", "deeplabv3_mobilenet_v3_large", "deeplabv3_resnet50", "lraspp_mobilenet_v3_large"]
 
-VIDEOS = {"r3d_18": (4, 32), "mc3_18": (4, 32), "r2plus1d_18": (4, 32), "s3d": (16, 64)}
+VIDEOS = {"r3d_18": (4, 32), "mc3_18": (4, 32), "r2plus1d_18": (4, 32), "s3d": (16, 224)}
 """With frames and size."""
 
 QUICK = {"resnet18", "mobilenet_v3_small", "swin_v2_t", "lraspp_mobilenet_v3_large", "r3d_18"}
@@ -109,7 +109,7 @@ def mvit() -> Any:
         return MSBlockConfig(heads, before, after, kernel, [3, 3, 3], stride, [1, 2, 2])
 
     blocks = [block(16, 16, 1, [], []), block(16, 32, 2, [3, 3, 3], [1, 2, 2]), block(32, 32, 2, [3, 3, 3], [1, 1, 1])]
-    return MViT([32, 32], 8, blocks, False, True, True, True, num_classes=CLASSES)
+    return MViT((32, 32), 8, blocks, False, True, True, True, num_classes=CLASSES)
 
 
 def swin3d() -> Any:
