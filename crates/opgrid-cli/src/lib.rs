@@ -6,7 +6,7 @@
 //! goes wrong is one message on standard error, a line of JSON with `--json`, and exit status 2; then standard output
 //! stays empty. A command that was asked to look for something, such as `lint`, says by status 1 what it found.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod answer;
 mod arguments;

@@ -60,7 +60,7 @@
 //!
 //! The comma behind the last thing of a list may be left out. A `#` begins a comment that ends with its line. The strings behind `from`
 //! are the module and the line that a node comes from. Printing what was parsed gives the same text for the same graph.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod archive;
 mod check;

@@ -52,6 +52,8 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
     ("opgrid-plugin", &["abi", "loader"]),
     ("opgrid-torch", &["abi", "encoding", "exported", "import", "on_load", "pool", "tensors"]),
     ("opgrid-gpu", &["launch"]),
+    ("opgrid-graph", &["archive/mapped", "program/mapped"]),
+    ("opgrid-cli", &["commands/graph/mapped"]),
     (
         "opgrid-python",
         &[
@@ -80,6 +82,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/opgrid-plugin/tests/table.rs",
         "it gives and takes memory through the table as plugins do, by pointers",
     ),
+    ("crates/opgrid-graph/tests/mapped.rs", "it promises that nobody changes the files that it maps"),
     (
         "crates/opgrid-operators/tests/all/dlpack.rs",
         "it changes what is lent as another library could, by a pointer",

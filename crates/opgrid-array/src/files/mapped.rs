@@ -69,6 +69,48 @@ pub unsafe fn safetensors(path: &Path) -> Result<Vec<(String, Array)>> {
     arrays.map(|((name, spec, _), storage)| Ok((name, Array::new(spec, storage?)?))).collect()
 }
 
+/// Storages on parts of an open file, which messages about the mapping call `path`: for formats that other crates read. Ranges of bytes ascend and do not
+/// overlap.
+///
+/// # Safety
+///
+/// As for [`npy`](fn@npy). The values of the bytes are checked by the caller where a dtype does not have all, as `bool`.
+///
+/// # Errors
+///
+/// A file that cannot be mapped; ranges that overlap, descend or end beyond the file.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_array::files::mapped;
+///
+/// let path = std::env::temp_dir().join(format!("opgrid-mapped-parts-{}", std::process::id()));
+/// std::fs::write(&path, b"abcdef").unwrap();
+/// let file = std::fs::File::open(&path).unwrap();
+/// // SAFETY: nobody else knows the file.
+/// let storages = unsafe { mapped::storages(&path, &file, &[0..2, 4..6])? };
+/// assert_eq!(storages[1].read()?.bytes(), b"ef");
+/// # std::fs::remove_file(path).unwrap();
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub unsafe fn storages(path: &Path, file: &File, ranges: &[Range<usize>]) -> Result<Vec<Storage>> {
+    // SAFETY: the caller promises that the file stays as it is.
+    let mapping = unsafe { Mapping::new(path, file)? };
+    let mut free = 0;
+    for range in ranges {
+        if range.start < free || range.end < range.start || range.end > mapping.map.len() {
+            let (start, end, length) = (range.start, range.end, mapping.map.len());
+            let message = format!(
+                "bytes {start} to {end} of {length} are out of order or beyond the end, expected ranges that ascend"
+            );
+            return Err(crate::error::file(message));
+        }
+        free = range.end;
+    }
+    mapping.into_storages(ranges.iter().cloned()).collect()
+}
+
 /// A file in memory. Pages that are written become this process's own.
 struct Mapping {
     name: String,
@@ -82,7 +124,15 @@ impl Mapping {
     unsafe fn open(path: &Path) -> Result<Self> {
         let (file, _): (File, u64) = whole::open(path)?;
         // SAFETY: the caller promises that the file stays as it is.
-        let map = unsafe { MmapOptions::new().map_copy(&file) };
+        unsafe { Self::new(path, &file) }
+    }
+
+    /// # Safety
+    ///
+    /// Nobody changes or shortens the file while the mapping or a storage on it is alive.
+    unsafe fn new(path: &Path, file: &File) -> Result<Self> {
+        // SAFETY: the caller promises that the file stays as it is.
+        let map = unsafe { MmapOptions::new().map_copy(file) };
         let map = map.map_err(|error| io_error(path, "cannot be mapped", error))?;
         Ok(Self { name: path.display().to_string(), map: map.into() })
     }
@@ -183,6 +233,20 @@ mod tests {
         npy::write(&own.0, &mapped).unwrap();
         fs::remove_file(&own.0).unwrap();
         assert_eq!(mapped.to_vec::<i32>().unwrap(), [1, 7, 3]);
+    }
+
+    #[test]
+    fn parts_that_overlap_or_end_beyond_the_file_are_refused() {
+        let own = Own::new("parts");
+        fs::write(&own.0, b"abcdef").unwrap();
+        let file = File::open(&own.0).unwrap();
+        for ranges in
+            [vec![0..3, 2..4], vec![4..6, 0..2], vec![0..1, 1..7], vec![0..4, Range { start: 5, end: 4 }]]
+        {
+            // SAFETY: nobody else knows the file.
+            let refused = unsafe { storages(&own.0, &file, &ranges) };
+            assert!(refused.unwrap_err().to_string().contains("expected ranges that ascend"), "{ranges:?}");
+        }
     }
 
     #[test]

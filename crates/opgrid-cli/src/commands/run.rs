@@ -18,6 +18,8 @@ use crate::{arguments, json, literal};
 /// MODEL is a .pt2, or the text of a graph without weights. INPUT is a file (`x.npy`, `set.npz:name`), a tensor or a number, as ARG of
 /// `opgrid call`; `name=INPUT` gives it to the input of that name. A whole `set.npz` gives its arrays to the inputs of their names, or
 /// in their order where no name is that of an input. `opgrid graph show MODEL` shows the inputs with their dtypes and sizes.
+///
+/// Weights are read from MODEL when they are used: no other program may change the file meanwhile. To replace it by another is fine.
 #[derive(clap::Args)]
 pub(crate) struct Run {
     /// The program.

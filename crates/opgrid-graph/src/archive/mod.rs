@@ -16,6 +16,7 @@
 //! before memory is allocated; members that lie over each other count as often as they are read.
 
 mod json;
+pub(crate) mod mapped;
 mod model;
 mod numbers;
 mod tensors;
@@ -23,6 +24,7 @@ pub(crate) mod write;
 mod zipped;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 use opgrid_core::Result;
@@ -108,7 +110,7 @@ impl Archive {
 /// ```
 pub fn read(path: &Path) -> Result<Archive> {
     let mut zipped = Zipped::open(path)?;
-    load(&mut zipped).map_err(|error| error.within(path.display()))
+    load(&mut zipped, |_, _| Ok(BTreeMap::new())).map_err(|error| error.within(path.display()))
 }
 
 /// Reads only the graph: what the program does, without the memory of its weights.
@@ -125,9 +127,12 @@ pub fn read_graph(path: &Path) -> Result<Graph> {
     graph(&mut zipped).map_err(|error| error.within(path.display()))
 }
 
-fn load(zipped: &mut Zipped) -> Result<Archive> {
+fn load(
+    zipped: &mut Zipped,
+    map: impl FnOnce(&mut Zipped, Vec<(String, Range<usize>)>) -> Result<tensors::Mapped>,
+) -> Result<Archive> {
     let name = zipped.model()?;
     let model = model::parse(&zipped.json(&format!("models/{name}.json"))?)?;
-    let tensors = tensors::load(zipped, &name)?;
+    let tensors = tensors::load(zipped, &name, map)?;
     Ok(Archive { graph: model.graph, tensors, torch_version: model.torch_version })
 }

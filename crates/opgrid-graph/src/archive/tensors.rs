@@ -1,6 +1,7 @@
 //! The tensors of an archive: a list of where each lies and how, and the bytes of each storage.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use opgrid_array::{Array, Geometry, Storage, TensorSpec};
 use opgrid_core::{DType, Device, Result};
@@ -12,20 +13,66 @@ use super::numbers;
 use super::zipped::Zipped;
 use crate::error;
 
-/// Reads weights and constants.
-pub(super) fn load(zipped: &mut Zipped, model: &str) -> Result<BTreeMap<String, Tensor>> {
+/// Storages that are in memory already, by their members.
+pub(super) type Mapped = BTreeMap<String, Storage>;
+
+/// Reads weights and constants. Members for which `map` has a storage are not copied; it is shown the members that hold elements as
+/// this machine has them, with their places in the file.
+pub(super) fn load(
+    zipped: &mut Zipped,
+    model: &str,
+    map: impl FnOnce(&mut Zipped, Vec<(String, Range<usize>)>) -> Result<Mapped>,
+) -> Result<BTreeMap<String, Tensor>> {
     let is_big = is_big_endian(zipped)?;
     let mut tensors = BTreeMap::new();
+    let mut folders = Vec::new();
     for folder in ["weights", "constants"] {
         let config = format!("data/{folder}/{model}_{folder}_config.json");
-        if !zipped.has(&config) {
-            continue;
+        if zipped.has(&config) {
+            let json = zipped.json(&config)?;
+            folders.push((folder, config, json));
         }
-        let json = zipped.json(&config)?;
-        load_folder(zipped, folder, &json, is_big, &mut tensors)
+    }
+    let places = if is_big == cfg!(target_endian = "big") { places(zipped, &folders) } else { Vec::new() };
+    let mapped = map(zipped, places)?;
+    for (folder, config, json) in folders {
+        load_folder(zipped, folder, &json, is_big, &mapped, &mut tensors)
             .map_err(|error| error.within(format_args!("member `{config}`")))?;
     }
     Ok(tensors)
+}
+
+/// The members that can be mapped: those whose bytes have values of their dtype wherever they lie, at addresses that suit it. What is
+/// wrong with others is found when they are read.
+fn places(zipped: &mut Zipped, folders: &[(&str, String, Json)]) -> Vec<(String, Range<usize>)> {
+    let mut places: BTreeMap<String, (Range<usize>, bool)> = BTreeMap::new();
+    for (folder, _, json) in folders {
+        let entries = json.get("config").and_then(Json::as_object).into_iter().flatten();
+        for (_, entry) in entries {
+            let Some(path) = entry.get("path_name").and_then(Json::as_str) else { continue };
+            let dtype = entry.get("tensor_meta").and_then(|meta| meta.get("dtype"));
+            let Some(Ok(dtype)) = dtype.map(numbers::dtype) else { continue };
+            let member = format!("data/{folder}/{path}");
+            let Ok(Some(place)) = zipped.place(&member) else { continue };
+            let fits = dtype != DType::Bool
+                && place.start.is_multiple_of(dtype.size_in_bytes())
+                && !place.is_empty();
+            places.entry(member).or_insert((place, true)).1 &= fits;
+        }
+    }
+    let fit = places.into_iter().filter(|(_, (_, fits))| *fits).map(|(member, (place, _))| (member, place));
+    let mut fit: Vec<_> = fit.collect();
+    fit.sort_by_key(|(_, place)| place.start);
+    // Of members that lie over each other, which no writer makes, the first is mapped.
+    let mut free = 0;
+    fit.retain(|(_, place)| {
+        let is_free = free <= place.start;
+        if is_free {
+            free = place.end;
+        }
+        is_free
+    });
+    fit
 }
 
 /// Whether the bytes of elements stand in the order of large machines.
@@ -48,11 +95,12 @@ fn load_folder(
     folder: &str,
     config: &Json,
     is_big: bool,
+    mapped: &Mapped,
     tensors: &mut BTreeMap<String, Tensor>,
 ) -> Result<()> {
     let mut storages = BTreeMap::new();
     for (name, entry) in json::entries(json::field(config, "config")?)? {
-        let tensor = one(zipped, folder, entry, is_big, &mut storages);
+        let tensor = one(zipped, folder, entry, is_big, mapped, &mut storages);
         let tensor = tensor.map_err(|error| error.within(format_args!("tensor `{name}`")))?;
         if tensors.insert(name.clone(), tensor).is_some() {
             return Err(error::file(format!("tensor `{name}` is there twice, expected each once")));
@@ -67,6 +115,7 @@ fn one(
     folder: &str,
     entry: &Json,
     is_big: bool,
+    mapped: &Mapped,
     storages: &mut BTreeMap<String, (Storage, DType)>,
 ) -> Result<Tensor> {
     if json::truth(json::field(entry, "use_pickle")?)? {
@@ -99,10 +148,12 @@ fn one(
 
     let path = json::text(entry, "path_name")?;
     if !storages.contains_key(path) {
-        storages.insert(
-            path.to_owned(),
-            (storage(zipped, &format!("data/{folder}/{path}"), dtype, is_big)?, dtype),
-        );
+        let member = format!("data/{folder}/{path}");
+        let storage = match mapped.get(&member) {
+            Some(storage) => storage.clone(),
+            None => storage(zipped, &member, dtype, is_big)?,
+        };
+        storages.insert(path.to_owned(), (storage, dtype));
     }
     let (storage, read_as) = &storages[path];
     if *read_as != dtype && (is_big || dtype == DType::Bool) {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
+use std::ops::Range;
 use std::path::Path;
 
 use opgrid_core::{Error, Result};
@@ -13,6 +14,8 @@ use crate::error;
 /// An open archive.
 pub(super) struct Zipped {
     zip: ZipArchive<BufReader<File>>,
+    /// The same open file, for those who map parts of it.
+    file: File,
     /// The names of all members.
     members: Vec<String>,
     /// The folder that all members lie in, with a slash.
@@ -51,6 +54,7 @@ impl Zipped {
         if metadata.is_dir() {
             return Err(error::file(format!("{}: it is a folder, expected a file", path.display())));
         }
+        let same = file.try_clone().map_err(failed)?;
         let zip = ZipArchive::new(BufReader::new(file)).map_err(|cause| {
             let message =
                 format!("{}: {cause}, expected a zip as torch.export.save writes it", path.display());
@@ -62,7 +66,7 @@ impl Zipped {
             let message = format!("{}: name of a member: {cause}, expected names in UTF-8", path.display());
             error::file(message).caused_by(cause)
         })?;
-        let mut zipped = Self { zip, members, root: String::new(), left: metadata.len() };
+        let mut zipped = Self { zip, file: same, members, root: String::new(), left: metadata.len() };
         zipped.find_root().map_err(|error| error.within(path.display()))?;
         Ok(zipped)
     }
@@ -131,6 +135,22 @@ impl Zipped {
     /// The length of a member in bytes.
     pub(super) fn length(&mut self, name: &str) -> Result<u64> {
         self.member(name, |_, size| Ok(size))
+    }
+
+    /// The file that is read.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Where the bytes of a member lie in the file.
+    pub(super) fn place(&mut self, name: &str) -> Result<Option<Range<usize>>> {
+        let length = self.length(name)?;
+        let full = format!("{}{name}", self.root);
+        let member = self.zip.by_name(&full).map_err(|cause| broken(name, &cause).caused_by(cause))?;
+        let place = member.data_start().and_then(|start| {
+            Some(usize::try_from(start).ok()?..usize::try_from(start.checked_add(length)?).ok()?)
+        });
+        Ok(place)
     }
 
     /// Fills `bytes` with a member, which has exactly that length.

@@ -2,6 +2,7 @@
 
 pub(crate) mod compile;
 mod inputs;
+mod mapped;
 pub(crate) mod numbers;
 mod plan;
 mod run;

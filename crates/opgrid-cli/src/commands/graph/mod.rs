@@ -2,6 +2,7 @@
 
 mod convert;
 mod dot;
+mod mapped;
 mod page;
 
 use std::collections::BTreeMap;
@@ -114,7 +115,7 @@ fn read(path: &Path) -> Result<opgrid_graph::Graph> {
 /// The program of a file: with its weights, or one that needs none.
 pub(super) fn program(path: &Path) -> Result<Program> {
     if is_archive(path)? {
-        return Program::load(path);
+        return mapped::program(path);
     }
     Program::new(read(path)?, BTreeMap::new()).map_err(|error| error.within(path.display()))
 }
