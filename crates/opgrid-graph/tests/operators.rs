@@ -78,7 +78,8 @@ fn check(dispatcher: &Dispatcher, operator: &OperatorSamples, dtype: DType, coun
             continue;
         }
         let inputs = tensors(sample)?;
-        let program = Trace::new().run(&inputs.iter().collect::<Vec<_>>(), |inputs| call(inputs));
+        let program =
+            Trace::new().guard_reads().run(&inputs.iter().collect::<Vec<_>>(), |inputs| call(inputs));
         let program = match program {
             Ok(program) => program,
             Err(error) if error.message().contains("generator") => {

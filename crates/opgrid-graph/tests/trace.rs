@@ -235,3 +235,40 @@ fn inputs_are_not_written_by_tracing() {
     program.run(&[&x]).unwrap();
     assert_ne!(elements(&x), before);
 }
+
+#[test]
+fn sizes_that_depend_on_elements_are_errors_or_guards() {
+    let x = Tensor::from_slice(&[1.0f32, -2.0, 3.0], &[3]).unwrap();
+    let mean_of_positive = |inputs: &[Tensor]| {
+        let positive = ops::MaskedSelect.call(&inputs[0], &ops::GtScalar.call(&inputs[0], 0.into())?)?;
+        Ok(vec![positive.sum()?.mul_scalar(1.0 / positive.numel() as f64)?])
+    };
+    let error = Trace::new().run(&[&x], mean_of_positive).unwrap_err();
+    assert!(error.message().contains("sizes depend on elements"), "{error}");
+    let program = Trace::new().guard_reads().run(&[&x], mean_of_positive).unwrap();
+    let other = Tensor::from_slice(&[-1.0f32, 4.0, 6.0], &[3]).unwrap();
+    assert_eq!(elements(&program.run(&[&other]).unwrap()[0]), [5.0]);
+    let error = program.run(&[&x.neg().unwrap()]).unwrap_err();
+    assert!(error.message().contains("when the program was traced"), "{error}");
+}
+
+#[test]
+fn code_without_gradients_stays_without() {
+    let x = numbers(3, &[3]);
+    let body = |inputs: &[Tensor]| {
+        let scale = opgrid::layers::autograd::no_grad(|| inputs[0].exp()?.sum())?;
+        Ok(vec![inputs[0].mul(&scale)?.sum()?])
+    };
+    let program = agree(&Trace::new(), &[&x], &[&numbers(3, &[3])], body);
+    assert_eq!(
+        targets(&program),
+        ["higher_order::wrap_with_set_grad_enabled", "aten::mul.Tensor", "aten::sum"]
+    );
+    x.requires_grad_(true).unwrap();
+    program.run(&[&x]).unwrap()[0].backward().unwrap();
+    let scale = elements(&x.detach().unwrap().exp().unwrap().sum().unwrap())[0];
+    assert_eq!(elements(&x.grad().unwrap()), [scale; 3]);
+    // A trace that begins without gradients is one without blocks.
+    let whole = opgrid::layers::autograd::no_grad(|| Trace::new().run(&[&x], body)).unwrap();
+    assert_eq!(targets(&whole)[0], "aten::exp");
+}

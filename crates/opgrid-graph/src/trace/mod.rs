@@ -8,6 +8,7 @@
 //! Code in Rust and Python that asks a traced tensor for its sizes gets numbers. Which of these vary is found out by tracing
 //! with other sizes and comparing ([`Trace::vary`]), not by believing.
 
+mod grad_mode;
 mod record;
 mod vary;
 
@@ -148,7 +149,8 @@ impl Trace {
         self
     }
 
-    /// Lets the code read values from tensors, as by `item`. The program then checks that it reads the same ones.
+    /// Lets the code depend on elements: read them, as by `item`, or make tensors of as many as there are of some, as by `nonzero`. The
+    /// program then checks that values and sizes are the same.
     #[must_use]
     pub fn guard_reads(mut self) -> Self {
         self.guards_reads = true;
@@ -174,7 +176,8 @@ impl Trace {
         inputs: &[&Tensor],
         mut body: impl FnMut(&[Tensor]) -> Result<Vec<Tensor>>,
     ) -> Result<Program> {
-        let (graph, tensors) = self.graph(inputs, &mut body)?;
+        let (mut graph, tensors) = self.graph(inputs, &mut body)?;
+        grad_mode::blocks(&mut graph);
         Program::new(graph, tensors)
     }
 

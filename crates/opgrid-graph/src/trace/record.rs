@@ -6,20 +6,39 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opgrid_core::schema::{FunctionSchema, Type};
 use opgrid_core::{
-    AnyTensor, BoxedCall, DispatchKey, Dispatcher, Error, ErrorKind, IncludeGuard, Kernel, List, Reason,
-    Result, Returns, Scalar, TensorType, Value, ValueView,
+    AnyTensor, BoxedCall, DType, DispatchKey, Dispatcher, Error, ErrorKind, IncludeGuard, Kernel, List,
+    Reason, Result, Returns, Scalar, TensorType, Value, ValueView,
 };
-use opgrid_tensor::layers::modes;
+use opgrid_tensor::layers::{autograd, modes};
 use opgrid_tensor::tensor::Wrapper;
 use opgrid_tensor::{Tensor, TensorSpec};
 
 use super::{SourceFn, Trace, untraceable};
-use crate::graph::types::ValueType;
+use crate::graph::types::{Size, ValueType};
 use crate::graph::{Argument, InputKind, Node, Outcome, Source, Variable};
 
 /// Operators whose results are elements of tensors as numbers.
 const READS: [&str; 5] =
     ["aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal", "aten::allclose"];
+
+/// Operators whose results have sizes that depend on elements.
+const SIZES_FROM_ELEMENTS: [&str; 15] = [
+    "aten::_unique",
+    "aten::_unique2",
+    "aten::argwhere",
+    "aten::bincount",
+    "aten::index.Tensor",
+    "aten::masked_select",
+    "aten::nonzero",
+    "aten::nonzero_numpy",
+    "aten::one_hot",
+    "aten::repeat_interleave.Tensor",
+    "aten::repeat_interleave.self_Tensor",
+    "aten::tensor_split.tensor_indices_or_sections",
+    "aten::unique_consecutive",
+    "aten::unique_dim",
+    "aten::where",
+];
 
 /// One run of code that is traced.
 #[derive(Clone)]
@@ -40,6 +59,8 @@ pub(super) struct Recording {
     /// The tensors that the code has: those that have names first, then others in the order of their first use.
     pub(super) stored: Vec<(Variable, InputKind, Tensor)>,
     names: BTreeSet<String>,
+    /// Whether gradients are recorded.
+    records: bool,
 }
 
 /// A tensor that a session knows.
@@ -124,7 +145,7 @@ impl Session {
             keep(everything.finish())?;
         }
         let state = State {
-            recording: Mutex::default(),
+            recording: Mutex::new(Recording { records: autograd::is_grad_enabled(), ..Recording::default() }),
             dispatcher: dispatcher.clone(),
             key,
             guards_reads: trace.guards_reads,
@@ -316,13 +337,7 @@ impl Session {
             Some(Node { target: name.clone(), positional, named, results: Vec::new(), source: self.source() })
         };
         if is_read && node.is_some() && !self.0.guards_reads {
-            let Source { module, place } = self.source();
-            let module = if module.is_empty() { module } else { format!(" in module `{module}`") };
-            let place = if place.is_empty() { module } else { format!("{module} at {place}") };
-            return Err(untraceable(format_args!(
-                "{name}{place} reads a value from a tensor, which a program does not know beforehand; compute with the \
-                 tensor itself, or guard reads"
-            )));
+            return Err(self.read_error(&name, "reads a value from a tensor"));
         }
         let args: Vec<Value> = call.args().iter().map(|value| self.inside(value.to_value())).collect();
         let borrowed: Vec<_> = args.iter().map(Value::borrow).collect();
@@ -354,7 +369,15 @@ impl Session {
         while node.results.last() == Some(&Outcome::Unused) {
             node.results.pop();
         }
-        self.recording().nodes.push(node);
+        if has_sizes_from_elements(&node, call) {
+            if !self.0.guards_reads {
+                return Err(self.read_error(&name, "gives a result whose sizes depend on elements"));
+            }
+            self.write_down(node.clone());
+            self.guard_sizes(&node);
+        } else {
+            self.write_down(node);
+        }
         Ok(())
     }
 
@@ -410,34 +433,84 @@ impl Session {
         }
     }
 
+    /// The error of code that depends on elements.
+    #[cold]
+    fn read_error(&self, name: &str, what: &str) -> Error {
+        let Source { module, place } = self.source();
+        let module = if module.is_empty() { module } else { format!(" in module `{module}`") };
+        let place = if place.is_empty() { module } else { format!("{module} at {place}") };
+        untraceable(format_args!(
+            "{name}{place} {what}, which a program does not know beforehand; compute with the tensor itself, or guard reads"
+        ))
+    }
+
+    /// Adds a node, behind one that says whether gradients are recorded where that has changed.
+    fn write_down(&self, node: Node) {
+        let records = autograd::is_grad_enabled();
+        let mut recording = self.recording();
+        if self.0.key == DispatchKey::Tracer && records != recording.records {
+            recording.records = records;
+            let (positional, source) = (vec![Argument::Number(Scalar::Bool(records))], node.source.clone());
+            let target = super::grad_mode::MARK.to_owned();
+            recording.nodes.push(Node { target, positional, source, ..Node::default() });
+        }
+        recording.nodes.push(node);
+    }
+
     /// Writes down that a value is read, and that it is what it was.
     fn guard(&self, mut node: Node, results: &[Value]) {
         let Some(scalar) = results.first().and_then(|value| value.borrow().as_scalar()) else { return };
-        let mut recording = self.recording();
         let kind = match scalar {
             Scalar::Bool(_) => ValueType::Bool,
             Scalar::Int(_) => ValueType::Int(None),
             _ => ValueType::Float,
         };
-        let read = recording.unique(&value_name(&node.target));
-        let same = recording.unique("is_same");
-        let source = node.source.clone();
+        let name = self.recording().unique(&value_name(&node.target));
         let message = format!("{} read {scalar:?} when the program was traced", node.target);
-        node.results = vec![Outcome::One(Variable { name: read.clone(), kind })];
-        recording.nodes.push(node);
-        recording.nodes.push(Node {
+        node.results = vec![Outcome::One(Variable { name: name.clone(), kind })];
+        let source = node.source.clone();
+        self.write_down(node);
+        self.expect(name, scalar, message, &source);
+    }
+
+    /// Writes down that the results of a node have the sizes that they had.
+    fn guard_sizes(&self, node: &Node) {
+        for variable in node.variables() {
+            let ValueType::Tensor(tensor) = &variable.kind else { continue };
+            for (dimension, size) in tensor.sizes.iter().enumerate() {
+                let Size::Known(size) = size else { continue };
+                let name = self.recording().unique("size");
+                let message = format!(
+                    "size {dimension} of the result of {} was {size} when the program was traced",
+                    node.target
+                );
+                self.write_down(Node {
+                    target: "aten::sym_size.int".to_owned(),
+                    positional: vec![Argument::Value(variable.name.clone()), (dimension as i64).into()],
+                    results: vec![Outcome::One(Variable { name: name.clone(), kind: ValueType::Int(None) })],
+                    source: node.source.clone(),
+                    ..Node::default()
+                });
+                self.expect(name, Scalar::Int(*size), message, &node.source);
+            }
+        }
+    }
+
+    /// Writes down that a number is what it was.
+    fn expect(&self, name: String, scalar: Scalar, message: String, source: &Source) {
+        let same = self.recording().unique("is_same");
+        self.write_down(Node {
             target: "_operator.eq".to_owned(),
-            positional: vec![Argument::Value(read), Argument::Number(scalar)],
-            named: Vec::new(),
+            positional: vec![Argument::Value(name), Argument::Number(scalar)],
             results: vec![Outcome::One(Variable { name: same.clone(), kind: ValueType::Bool })],
             source: source.clone(),
+            ..Node::default()
         });
-        recording.nodes.push(Node {
+        self.write_down(Node {
             target: "aten::_assert_scalar".to_owned(),
             positional: vec![Argument::Value(same), Argument::Str(message)],
-            named: Vec::new(),
-            results: Vec::new(),
-            source,
+            source: source.clone(),
+            ..Node::default()
         });
     }
 
@@ -536,6 +609,36 @@ fn is_traced(value: ValueView<'_>) -> bool {
         ValueView::Tensors(tensors) => tensors.iter().any(one),
         ValueView::OptionalTensors(tensors) => tensors.iter().flatten().any(one),
         _ => false,
+    }
+}
+
+/// Whether the sizes of the results depend on elements of the arguments.
+fn has_sizes_from_elements(node: &Node, call: &BoxedCall<'_>) -> bool {
+    if !SIZES_FROM_ELEMENTS.contains(&node.target.as_str()) {
+        return false;
+    }
+    let is_mask = |tensor: &AnyTensor| {
+        let tensor = Tensor::from_any_ref(tensor);
+        tensor.is_some_and(|tensor| matches!(tensor.dtype(), DType::Bool | DType::U8))
+    };
+    let given = call.args();
+    match node.target.as_str() {
+        "aten::index.Tensor" => match given.get(1).map(|value| value.view()) {
+            Some(ValueView::OptionalTensors(indices)) => indices.iter().flatten().any(is_mask),
+            Some(ValueView::Tensors(indices)) => indices.iter().any(is_mask),
+            _ => false,
+        },
+        // Told how many there are.
+        "aten::one_hot" => !matches!(given.get(1).map(|value| value.view()), Some(ValueView::Int(0..))),
+        "aten::repeat_interleave.Tensor" | "aten::repeat_interleave.self_Tensor" => {
+            let last = call.schema().and_then(|schema| {
+                schema.arguments.iter().position(|argument| argument.name == "output_size")
+            });
+            !last
+                .and_then(|place| given.get(place))
+                .is_some_and(|value| matches!(value.view(), ValueView::Int(_)))
+        }
+        _ => true,
     }
 }
 
