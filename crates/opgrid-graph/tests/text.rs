@@ -196,3 +196,15 @@ fn floats_are_exact_in_json_and_archives() {
         );
     }
 }
+
+#[test]
+fn a_value_that_is_defined_twice_and_used_is_an_error() {
+    let text = "graph(%x: float32[2] = input) {
+        %y: float32[2] = aten::neg(%x)
+        %y: float32[2] = aten::neg(%y)
+        %z: float32[2] = aten::neg(%y)
+        return %z }";
+    let errors = check(&text.parse::<Graph>().unwrap()).unwrap();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0].message().contains("node 1 `%y`: value `%y` is defined twice"), "{}", errors[0]);
+}
