@@ -156,6 +156,7 @@ fn mistakes_in_json_have_a_place() {
     );
     json_refused(|it| it["inputs"][0]["persistent"] = json!(1), &["inputs 0", "true or false"]);
     json_refused(|it| it["symbols"]["n"]["min"] = json!(0.5), &["field `min` of symbol `n`", "0.5"]);
+    json_refused(|it| it["symbols"]["a b"] = json!({}), &["symbol `a b`", "letters"]);
     json_refused(|it| it["output_tree"] = json!("("), &["field `output_tree`", "how values are nested"]);
     json_refused(
         |it| it["nodes"][0]["positional"][1] = json!({"number": 2}),
