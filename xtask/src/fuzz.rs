@@ -10,7 +10,8 @@ use std::path::Path;
 use std::process::Command;
 
 /// The targets, as `fuzz/Cargo.toml` names them.
-const TARGETS: &[&str] = &["schema_text", "boxed_stacks", "registration_programs", "files", "tensors"];
+const TARGETS: &[&str] =
+    &["schema_text", "boxed_stacks", "registration_programs", "files", "graphs", "tensors"];
 
 /// What the compiler has to put in for libFuzzer.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \

@@ -20,6 +20,7 @@ use opgrid_core::{Complex64, DType, Device, Error, Layout, MemoryFormat, Result,
 use serde_json::{Map, Value as Json, json};
 
 use crate::error;
+use crate::graph::expression::is_identifier;
 use crate::graph::types::Range;
 use crate::graph::{Argument, Block, Graph, InputKind, Node, Outcome, OutputKind, Source, Variable};
 use crate::text::{parse_tree, parse_type};
@@ -105,6 +106,10 @@ impl Graph {
         for (name, range) in
             symbols.as_object().ok_or_else(|| unexpected(symbols, "an object").within("field `symbols`"))?
         {
+            if !is_identifier(name) {
+                let message = format!("symbol `{name}`: expected a name of letters, digits and `_`");
+                return Err(error::value(message));
+            }
             let end = |end: &str| match range.get(end) {
                 None | Some(Json::Null) => Ok(None),
                 Some(value) => value.as_i64().map(Some).ok_or_else(|| {

@@ -104,6 +104,41 @@ fn what_the_changes_start_from_is_sound() {
     Program::load(&file.0).unwrap();
 }
 
+/// torch ends every directory with records of 64 bits and says so nowhere. With them in front of the end, the place where a directory
+/// would begin without them may be that of its second entry: where the name of the first one has 30 letters.
+#[test]
+fn directories_with_an_end_of_64_bits_are_read() {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in &Members::of("mlp.pt2").0 {
+        zip.start_file(
+            format!("vit_tiny/{name}"),
+            SimpleFileOptions::default().compression_method(CompressionMethod::Stored),
+        )
+        .unwrap();
+        zip.write_all(bytes).unwrap();
+    }
+    let mut bytes = zip.finish().unwrap().into_inner();
+    let end = bytes.split_off(bytes.len() - 22);
+    let number = |at: usize| u64::from(u32::from_le_bytes(end[at..at + 4].try_into().unwrap()));
+    let count = u64::from(u16::from_le_bytes(end[8..10].try_into().unwrap()));
+    let (length, start, at) = (number(12), number(16), bytes.len() as u64);
+    assert_eq!(bytes[start as usize + 28], 30, "the length of the first name");
+    // The record: its signature and length, two versions, two numbers of disks, twice the count, the length and the place.
+    bytes.extend(b"PK\x06\x06");
+    bytes.extend(44u64.to_le_bytes());
+    bytes.extend([45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    for value in [count, count, length, start] {
+        bytes.extend(value.to_le_bytes());
+    }
+    // The locator of the record.
+    bytes.extend(b"PK\x06\x07\0\0\0\0");
+    bytes.extend(at.to_le_bytes());
+    bytes.extend(1u32.to_le_bytes());
+    bytes.extend(end);
+    let file = File::new("end-of-64-bits", &bytes);
+    Program::load(&file.0).unwrap();
+}
+
 #[test]
 fn files_that_are_no_archives_are_refused() {
     refused("empty", b"", &["expected a zip"]);

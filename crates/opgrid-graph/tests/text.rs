@@ -156,6 +156,7 @@ fn mistakes_in_json_have_a_place() {
     );
     json_refused(|it| it["inputs"][0]["persistent"] = json!(1), &["inputs 0", "true or false"]);
     json_refused(|it| it["symbols"]["n"]["min"] = json!(0.5), &["field `min` of symbol `n`", "0.5"]);
+    json_refused(|it| it["symbols"]["a b"] = json!({}), &["symbol `a b`", "letters"]);
     json_refused(|it| it["output_tree"] = json!("("), &["field `output_tree`", "how values are nested"]);
     json_refused(
         |it| it["nodes"][0]["positional"][1] = json!({"number": 2}),
@@ -195,4 +196,16 @@ fn floats_are_exact_in_json_and_archives() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn a_value_that_is_defined_twice_and_used_is_an_error() {
+    let text = "graph(%x: float32[2] = input) {
+        %y: float32[2] = aten::neg(%x)
+        %y: float32[2] = aten::neg(%y)
+        %z: float32[2] = aten::neg(%y)
+        return %z }";
+    let errors = check(&text.parse::<Graph>().unwrap()).unwrap();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0].message().contains("node 1 `%y`: value `%y` is defined twice"), "{}", errors[0]);
 }

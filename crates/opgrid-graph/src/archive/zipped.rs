@@ -7,6 +7,7 @@ use std::path::Path;
 
 use opgrid_core::{Error, Result};
 use serde_json::Value as Json;
+use zip::read::{ArchiveOffset, Config};
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::error;
@@ -55,7 +56,10 @@ impl Zipped {
             return Err(error::file(format!("{}: it is a folder, expected a file", path.display())));
         }
         let same = file.try_clone().map_err(failed)?;
-        let zip = ZipArchive::new(BufReader::new(file)).map_err(|cause| {
+        // An archive begins where the file does. Looking for where else it might begin goes wrong with directories as torch writes them,
+        // which have a 64-bit end without need of one.
+        let config = Config { archive_offset: ArchiveOffset::Known(0) };
+        let zip = ZipArchive::with_config(config, BufReader::new(file)).map_err(|cause| {
             let message =
                 format!("{}: {cause}, expected a zip as torch.export.save writes it", path.display());
             error::file(message).caused_by(cause)

@@ -52,11 +52,13 @@ impl<'g> Scope<'g> {
     /// Gives a variable the next slot.
     fn define(&mut self, variable: &'g Variable) -> Result<usize> {
         let slot = self.slots.len();
-        if self.slots.insert(&variable.name, (slot, &variable.kind)).is_some() {
+        // The first one stays, so that every slot has a number below their count.
+        if self.slots.contains_key(variable.name.as_str()) {
             let message =
                 format!("value `%{}` is defined twice, expected a name of its own for each", variable.name);
             return Err(error::value(message));
         }
+        self.slots.insert(&variable.name, (slot, &variable.kind));
         Ok(slot)
     }
 

@@ -1,13 +1,14 @@
 """Checks with torch that archives which opgrid writes load, and give what the original programs give.
 
-    python check_written.py OPGRID [MODEL.pt2 ...]
+    python check_written.py OPGRID [--import MODULE]... [MODEL.pt2 ...]
 
-OPGRID is the command-line program. Each model, those beside this file without others, is written again by
+OPGRID is the command-line program; modules such as transformers.modeling_outputs register the types of results with torch. Each model, those beside this file without others, is written again by
 `opgrid graph convert`, from the archive and by way of the text form. Both programs run in torch on the inputs in the model's .npz, or
 on the sample inputs that it holds. Outputs, written inputs and the state dict have to be equal to the last bit. The status is 1 if
 something differs.
 """
 
+import importlib
 import io
 import subprocess
 import sys
@@ -114,6 +115,10 @@ def run_like(program, original, path):
 
 def main():
     opgrid, *paths = sys.argv[1:]
+    while "--import" in paths:
+        index = paths.index("--import")
+        importlib.import_module(paths[index + 1])
+        del paths[index : index + 2]
     paths = [Path(path) for path in paths] or sorted(Path(__file__).parent.glob("*.pt2"))
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
