@@ -3,7 +3,7 @@
 >>> import opgrid as og
 >>> program = og.export.export(og.nn.Linear(3, 2), (og.ones(4, 3),))
 >>> program.module()(og.ones(4, 3)).shape
-(4, 2)
+opgrid.Size([4, 2])
 
 The names are those of ``torch.export``. A program holds operators and tensors, no Python: it is a graph that reads as text
 (``print(program)``), and every node is an ordinary call.

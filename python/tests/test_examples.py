@@ -53,7 +53,9 @@ def test_the_example_of_the_readme_runs():
     example = "\n".join(re.findall(r"```python\n(.*?)```", readme, re.DOTALL))
     ran = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.startswith("tensor([2., 4., 6.])\nmyops::myadd(Tensor self, Tensor other)")
+    assert ran.stdout.startswith("graph(\n  %p__0_weight: float32[4, 3] = parameter \"0.weight\"")
+    assert "\nopgrid.Size([5, 4])\n" in ran.stdout
+    assert "\ntensor([2., 4., 6.])\nmyops::myadd(Tensor self, Tensor other)" in ran.stdout
     assert ran.stdout.endswith("\nmyops::myadd\ntensor([2., 4.])\n")
 
 
