@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use opgrid::ops::{Clone, ToDtype};
 use opgrid::{DType, MemoryFormat, Result, Tensor, Value, files};
-use opgrid_graph::passes::{self, Module};
-use opgrid_graph::{Program, Trace, ValueType, read};
+use opgrid_graph::{Archive, Program, Trace, ValueType, passes, read};
 
 /// The folder of the programs.
 fn folder() -> PathBuf {
@@ -73,20 +72,19 @@ fn difference(results: &[Value], expected: &[Tensor]) -> f64 {
 fn check(name: &str, tolerance: f64) {
     let archive =
         read(&folder().join(format!("{name}.pt2"))).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let module = Module { graph: archive.graph, tensors: archive.tensors };
-    let optimized = passes::optimize(copied(&module)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    for (what, module) in [("as read", module), ("optimized", optimized)] {
-        let program = Program::new(module.graph, module.tensors)
+    let optimized = passes::optimize(copied(&archive)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    for (what, archive) in [("as read", archive), ("optimized", optimized)] {
+        let program = Program::new(archive.graph, archive.tensors)
             .unwrap_or_else(|error| panic!("{name} {what}: {error}"));
         compare(&format!("{name} {what}"), &program, name, tolerance);
     }
 }
 
-/// The module with tensors of its own, as running writes buffers.
-fn copied(module: &Module) -> Module {
+/// The archive with tensors of its own, as running writes buffers.
+fn copied(archive: &Archive) -> Archive {
     let copy = |tensor: &Tensor| Clone.call(tensor, Some(MemoryFormat::Preserve)).unwrap();
-    let tensors = module.tensors.iter().map(|(name, tensor)| (name.clone(), copy(tensor)));
-    Module { graph: module.graph.clone(), tensors: tensors.collect() }
+    let tensors = archive.tensors.iter().map(|(name, tensor)| (name.clone(), copy(tensor)));
+    Archive::new(archive.graph.clone(), tensors.collect())
 }
 
 fn compare(what: &str, program: &Program, name: &str, tolerance: f64) {
@@ -104,10 +102,9 @@ fn compare(what: &str, program: &Program, name: &str, tolerance: f64) {
 fn passes_leave_less_to_do() {
     let nodes = |name: &str| {
         let archive = read(&folder().join(format!("{name}.pt2"))).unwrap();
-        let module = Module { graph: archive.graph, tensors: archive.tensors };
         let before =
-            module.graph.targets().into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
-        let after = passes::optimize(module).unwrap().graph;
+            archive.graph.targets().into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
+        let after = passes::optimize(archive).unwrap().graph;
         let after = after.targets().into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
         (before, after)
     };
@@ -124,7 +121,7 @@ fn programs_are_traced_again() {
         let program = Program::load(folder().join(format!("{name}.pt2"))).unwrap();
         let inputs = arrays(name, "in");
         let inputs: Vec<&Tensor> = inputs.iter().collect();
-        for trace in [Trace::new(), Trace::new().with_gradients()] {
+        for trace in [Trace::new(), Trace::new().below_autograd()] {
             let again = trace.run(&inputs, |inputs| program.run(&inputs.iter().collect::<Vec<_>>())).unwrap();
             compare(&format!("{name} traced again"), &again, name, 2e-6);
         }

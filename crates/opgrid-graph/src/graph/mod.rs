@@ -6,8 +6,10 @@ pub(crate) mod types;
 
 use std::collections::BTreeMap;
 
-use opgrid_core::{DType, Device, Layout, MemoryFormat, Scalar};
+use opgrid_core::{DType, Device, Layout, MemoryFormat, Result, Scalar};
+use opgrid_tensor::Tensor;
 
+use crate::error;
 use expression::Expression;
 use tree::Tree;
 use types::{Range, ValueType};
@@ -203,6 +205,32 @@ impl InputKind {
             Self::User | Self::Fixed(_) => None,
         }
     }
+
+    /// The program's tensor for the input `variable`, if it is one that belongs to the program.
+    ///
+    /// # Errors
+    ///
+    /// There is none of that name, or its dtype or sizes are not those that the graph says.
+    pub(crate) fn tensor<'t>(
+        &self,
+        variable: &Variable,
+        tensors: &'t BTreeMap<String, Tensor>,
+    ) -> Result<Option<&'t Tensor>> {
+        let Some(name) = self.stored_name() else { return Ok(None) };
+        let Some(tensor) = tensors.get(name) else {
+            return Err(error::file(format!(
+                "tensor `{name}` is missing, which the graph needs as `%{}`",
+                variable.name
+            )));
+        };
+        let (found, expected) = (ValueType::of(tensor), &variable.kind);
+        if found != *expected {
+            return Err(error::file(format!(
+                "tensor `{name}` is {found}, expected {expected} as the graph says"
+            )));
+        }
+        Ok(Some(tensor))
+    }
 }
 
 impl Graph {
@@ -210,6 +238,11 @@ impl Graph {
     pub fn user_inputs(&self) -> impl Iterator<Item = &Variable> {
         let pairs = self.block.parameters.iter().zip(&self.inputs);
         pairs.filter(|(_, kind)| **kind == InputKind::User).map(|(variable, _)| variable)
+    }
+
+    /// Whether the program gives its tensor of that name a new value.
+    pub(crate) fn writes(&self, name: &str) -> bool {
+        self.outputs.iter().any(|output| output.stored_name() == Some(name))
     }
 
     /// How often each target is called, in blocks within blocks too, in alphabetical order.
@@ -234,6 +267,11 @@ impl Block {
 }
 
 impl Node {
+    /// All arguments, to be changed.
+    pub(crate) fn arguments_mut(&mut self) -> impl Iterator<Item = &mut Argument> {
+        self.positional.iter_mut().chain(self.named.iter_mut().map(|(_, argument)| argument))
+    }
+
     /// All arguments, those by name last.
     pub fn arguments(&self) -> impl Iterator<Item = &Argument> {
         self.positional.iter().chain(self.named.iter().map(|(_, argument)| argument))

@@ -6,10 +6,10 @@ use opgrid_core::{Dispatcher, Result, Scalar};
 use opgrid_tensor::layers::autograd::no_grad;
 use opgrid_tensor::{Tensor, ops};
 
-use super::Module;
 use super::effects::touched;
-use crate::graph::types::ValueType;
-use crate::graph::{Argument, InputKind, Node, Outcome, Variable};
+use super::{add_constant, unwritten_tensors};
+use crate::archive::Archive;
+use crate::graph::{Argument, Node, Outcome};
 
 const CONVOLUTIONS: [&str; 3] = ["aten::conv1d", "aten::conv2d", "aten::conv3d"];
 
@@ -20,17 +20,15 @@ const CONVOLUTIONS: [&str; 3] = ["aten::conv1d", "aten::conv2d", "aten::conv3d"]
 /// # Errors
 ///
 /// An operator that is not there, and those of the computations.
-pub fn fold_batch_norms(module: &Module) -> Result<Module> {
+pub fn fold_batch_norms(mut archive: Archive) -> Result<Archive> {
     opgrid_tensor::home()?;
-    let touched = touched(&Dispatcher::current(), &module.graph.block)?;
-    let mut module = module.clone();
+    let touched = touched(&Dispatcher::current(), &archive.graph.block)?;
+    let stored = unwritten_tensors(&archive, &touched);
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
-    super::each_reference(&module.graph.block, &mut |name| *uses.entry(name.to_owned()).or_insert(0) += 1);
-    let mut stored: BTreeMap<String, Tensor> = stored(&module);
-    stored.retain(|name, _| !touched.contains(name));
+    super::each_reference(&archive.graph.block, &mut |name| *uses.entry(name.to_owned()).or_insert(0) += 1);
     let mut makers: BTreeMap<String, usize> = BTreeMap::new();
-    for place in 0..module.graph.block.nodes.len() {
-        let nodes = &module.graph.block.nodes;
+    for place in 0..archive.graph.block.nodes.len() {
+        let nodes = &archive.graph.block.nodes;
         let [Outcome::One(result)] = nodes[place].results.as_slice() else { continue };
         let found = normalization(&nodes[place], &stored).and_then(|(input, norm)| {
             let maker = *makers.get(input)?;
@@ -42,20 +40,21 @@ pub fn fold_batch_norms(module: &Module) -> Result<Module> {
         let Some((maker, (weight, bias), norm)) = found else { continue };
         let (weight, bias) = no_grad(|| folded(&weight, bias.as_ref(), &norm))?;
         let result = result.clone();
-        let weight = add(&mut module, &result.name, "weight", weight);
-        let bias = add(&mut module, &result.name, "bias", bias);
+        let [weight_name, bias_name] = ["weight", "bias"].map(|part| format!("c_{}_{part}", result.name));
+        add_constant(&mut archive, weight_name.clone(), weight);
+        add_constant(&mut archive, bias_name.clone(), bias);
         makers.insert(result.name.clone(), maker);
         // The convolution gives what the normalization gave, which is gone.
-        let nodes = &mut module.graph.block.nodes;
+        let nodes = &mut archive.graph.block.nodes;
         nodes[place].target = REMOVED.to_owned();
         let node = &mut nodes[maker];
         node.results = vec![Outcome::One(result)];
-        node.positional[1] = Argument::Value(weight);
+        node.positional[1] = Argument::Value(weight_name);
         node.positional.resize(node.positional.len().max(3), Argument::None);
-        node.positional[2] = Argument::Value(bias);
+        node.positional[2] = Argument::Value(bias_name);
     }
-    module.graph.block.nodes.retain(|node| node.target != REMOVED);
-    Ok(module)
+    archive.graph.block.nodes.retain(|node| node.target != REMOVED);
+    Ok(archive)
 }
 
 const REMOVED: &str = "";
@@ -69,19 +68,6 @@ struct Normalization {
     eps: f64,
 }
 
-/// The tensors of the program that nothing writes, by the names of their values.
-fn stored(module: &Module) -> BTreeMap<String, Tensor> {
-    let outputs = &module.graph.outputs;
-    let pairs = module.graph.block.parameters.iter().zip(&module.graph.inputs);
-    let known = pairs.filter_map(|(variable, kind)| {
-        let name = kind.stored_name()?;
-        let is_written = outputs.iter().any(|output| output.stored_name() == Some(name));
-        let tensor = module.tensors.get(name).filter(|_| !is_written)?;
-        Some((variable.name.clone(), tensor.clone()))
-    });
-    known.collect()
-}
-
 /// The tensor that an argument names, if it is there: `Some(None)` for no tensor.
 fn tensor(argument: Option<&Argument>, stored: &BTreeMap<String, Tensor>) -> Option<Option<Tensor>> {
     match argument {
@@ -93,21 +79,20 @@ fn tensor(argument: Option<&Argument>, stored: &BTreeMap<String, Tensor>) -> Opt
 
 /// The input of a batch normalization and what it does, if the node is one that does not train.
 fn normalization<'n>(node: &'n Node, stored: &BTreeMap<String, Tensor>) -> Option<(&'n str, Normalization)> {
-    let training = match node.target.as_str() {
-        "aten::batch_norm" => 5,
-        _ => return None,
+    let [Argument::Value(input), given @ ..] = node.positional.as_slice() else { return None };
+    let is_one = node.target == "aten::batch_norm" && node.named.is_empty();
+    // weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
+    let [_, _, _, _, Argument::Number(Scalar::Bool(false)), _, Argument::Number(eps), ..] = given else {
+        return None;
     };
-    let given = &node.positional;
-    let Some(Argument::Value(input)) = given.first() else { return None };
-    if !node.named.is_empty() || given.get(training) != Some(&Argument::Number(Scalar::Bool(false))) {
+    if !is_one {
         return None;
     }
-    let Some(Argument::Number(eps)) = given.get(training + 2) else { return None };
     let norm = Normalization {
-        weight: tensor(given.get(1), stored)?,
-        bias: tensor(given.get(2), stored)?,
-        mean: tensor(given.get(3), stored)??,
-        variance: tensor(given.get(4), stored)??,
+        weight: tensor(given.first(), stored)?,
+        bias: tensor(given.get(1), stored)?,
+        mean: tensor(given.get(2), stored)??,
+        variance: tensor(given.get(3), stored)??,
         eps: eps.to_f64().ok()?,
     };
     Some((input, norm))
@@ -142,19 +127,4 @@ fn folded(weight: &Tensor, bias: Option<&Tensor>, norm: &Normalization) -> Resul
         offset = offset.add(&exact(bias)?, 1)?;
     }
     Ok((weight.to(dtype)?, offset.to(dtype)?))
-}
-
-/// Takes up a new constant, and gives the name of its value.
-fn add(module: &mut Module, result: &str, part: &str, tensor: Tensor) -> String {
-    let mut name = format!("folded_{result}_{part}");
-    while module.tensors.contains_key(&name) {
-        name.push('_');
-    }
-    let graph = &mut module.graph;
-    let place = graph.inputs.iter().position(|kind| *kind == InputKind::User).unwrap_or(graph.inputs.len());
-    let value = format!("c_{name}");
-    graph.inputs.insert(place, InputKind::Constant(name.clone()));
-    graph.block.parameters.insert(place, Variable { name: value.clone(), kind: ValueType::of(&tensor) });
-    module.tensors.insert(name, tensor);
-    value
 }

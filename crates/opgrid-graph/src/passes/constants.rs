@@ -6,8 +6,9 @@ use opgrid_core::{Dispatcher, Result, Value};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::autograd::no_grad;
 
-use super::Module;
 use super::effects::{effects, touched};
+use super::unwritten_tensors;
+use crate::archive::Archive;
 use crate::graph::types::ValueType;
 use crate::graph::{Argument, Block, Graph, InputKind, Node, Outcome, OutputKind, Variable};
 use crate::program::Program;
@@ -21,66 +22,60 @@ const MOST_GROWTH: usize = 1 << 16;
 /// # Errors
 ///
 /// An operator that is not there, and those of the calls.
-pub fn fold_constants(module: &Module) -> Result<Module> {
+pub fn fold_constants(mut archive: Archive) -> Result<Archive> {
     opgrid_tensor::home()?;
     let dispatcher = Dispatcher::current();
-    let mut module = module.clone();
-    let graph = &mut module.graph;
-    let mut untouchable = touched(&dispatcher, &graph.block)?;
-    aliases_of_results(&dispatcher, &graph.block, &mut untouchable)?;
-    let mut known: BTreeMap<String, Tensor> = BTreeMap::new();
-    for (variable, kind) in graph.block.parameters.iter().zip(&graph.inputs) {
-        let Some(name) = kind.stored_name() else { continue };
-        let is_written = graph.outputs.iter().any(|output| output.stored_name() == Some(name));
-        if let Some(tensor) = module.tensors.get(name).filter(|_| !is_written) {
-            known.insert(variable.name.clone(), tensor.clone());
+    let mut untouchable = touched(&dispatcher, &archive.graph.block)?;
+    let mut known = unwritten_tensors(&archive, &untouchable);
+    aliases_of_results(&dispatcher, &archive.graph.block, &mut untouchable)?;
+    let mut kept = Vec::with_capacity(archive.graph.block.nodes.len());
+    let mut folded: Vec<String> = Vec::new();
+    for node in std::mem::take(&mut archive.graph.block.nodes) {
+        match fold(&dispatcher, &node, &known, &untouchable)? {
+            Some(results) => {
+                for (variable, result) in node.variables().zip(results) {
+                    known.insert(variable.name.clone(), result);
+                    folded.push(variable.name.clone());
+                }
+            }
+            None => kept.push(node),
         }
     }
-    let mut kept = Vec::with_capacity(graph.block.nodes.len());
-    let mut folded: Vec<Variable> = Vec::new();
-    for node in std::mem::take(&mut graph.block.nodes) {
-        let arguments: Vec<&str> = node.arguments().flat_map(|argument| argument.references()).collect();
-        let is_foldable = effects(&dispatcher, &node)?.is_pure
-            && node.target.contains("::")
-            && arguments.iter().all(|name| known.contains_key(*name) && !untouchable.contains(*name))
-            && node.results.iter().all(|outcome| matches!(outcome, Outcome::One(_)))
-            && node.variables().all(|variable| {
-                matches!(variable.kind, ValueType::Tensor(_)) && !untouchable.contains(&variable.name)
-            });
-        if !is_foldable {
-            kept.push(node);
-            continue;
-        }
-        let results = run(&node, &arguments, &known)?;
-        let given: usize = arguments.iter().map(|name| bytes(&known[*name])).sum();
-        if results.iter().map(bytes).sum::<usize>() > given.saturating_add(MOST_GROWTH) {
-            kept.push(node);
-            continue;
-        }
-        for (variable, result) in node.variables().zip(results) {
-            known.insert(variable.name.clone(), result);
-            folded
-                .push(Variable { name: variable.name.clone(), kind: ValueType::of(&known[&variable.name]) });
-        }
-    }
-    graph.block.nodes = kept;
+    archive.graph.block.nodes = kept;
     let mut used = BTreeSet::new();
-    super::each_reference(&graph.block, &mut |name| {
+    super::each_reference(&archive.graph.block, &mut |name| {
         used.insert(name.to_owned());
     });
-    for variable in folded.into_iter().filter(|variable| used.contains(&variable.name)) {
-        let mut name = format!("folded_{}", variable.name);
-        while module.tensors.contains_key(&name) {
-            name.push('_');
-        }
-        module.tensors.insert(name.clone(), known[&variable.name].clone());
-        // Before what the caller gives, as other tensors of the program.
-        let place =
-            graph.inputs.iter().position(|kind| *kind == InputKind::User).unwrap_or(graph.inputs.len());
-        graph.inputs.insert(place, InputKind::Constant(name));
-        graph.block.parameters.insert(place, variable);
+    folded.retain(|name| used.contains(name));
+    for name in folded {
+        let tensor = known[&name].clone();
+        super::add_constant(&mut archive, name, tensor);
     }
-    Ok(module)
+    Ok(archive)
+}
+
+/// The results of a call whose arguments are all known, where they are worth keeping.
+fn fold(
+    dispatcher: &Dispatcher,
+    node: &Node,
+    known: &BTreeMap<String, Tensor>,
+    untouchable: &BTreeSet<String>,
+) -> Result<Option<Vec<Tensor>>> {
+    let arguments: Vec<&str> = node.arguments().flat_map(|argument| argument.references()).collect();
+    let is_foldable = effects(dispatcher, node)?.is_pure
+        && node.target.contains("::")
+        && arguments.iter().all(|name| known.contains_key(*name) && !untouchable.contains(*name))
+        && node.results.iter().all(|outcome| matches!(outcome, Outcome::One(_)))
+        && node.variables().all(|variable| {
+            matches!(variable.kind, ValueType::Tensor(_)) && !untouchable.contains(&variable.name)
+        });
+    if !is_foldable {
+        return Ok(None);
+    }
+    let results = run(node, &arguments, known)?;
+    let given: usize = arguments.iter().map(|name| bytes(&known[*name])).sum();
+    let made: usize = results.iter().map(bytes).sum();
+    Ok((made <= given.saturating_add(MOST_GROWTH)).then_some(results))
 }
 
 /// Runs one call as a program of its own.

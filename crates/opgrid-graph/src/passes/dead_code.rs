@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use opgrid_core::{Dispatcher, Result};
 
 use super::effects::effects;
-use crate::graph::{Block, Graph, Node};
+use crate::graph::{Graph, Node};
 
 /// Removes calls that have no effect and whose results nobody uses. Calls that write, check or draw random numbers stay.
 ///
@@ -27,33 +27,23 @@ use crate::graph::{Block, Graph, Node};
 ///   return %z
 /// }
 /// "#.parse()?;
-/// assert_eq!(passes::remove_dead_code(&graph)?.block.nodes.len(), 1);
+/// assert_eq!(passes::remove_dead_code(graph)?.block.nodes.len(), 1);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
-pub fn remove_dead_code(graph: &Graph) -> Result<Graph> {
-    let mut graph = graph.clone();
+pub fn remove_dead_code(mut graph: Graph) -> Result<Graph> {
     opgrid_tensor::home()?;
-    within(&Dispatcher::current(), &mut graph.block)?;
-    Ok(graph)
-}
-
-fn within(dispatcher: &Dispatcher, block: &mut Block) -> Result<()> {
+    let dispatcher = Dispatcher::current();
     let mut used: BTreeSet<String> = BTreeSet::new();
-    for result in &block.results {
-        used.extend(result.references().into_iter().map(str::to_owned));
-    }
-    let mut kept: Vec<Node> = Vec::with_capacity(block.nodes.len());
-    for node in std::mem::take(&mut block.nodes).into_iter().rev() {
+    used.extend(graph.block.results.iter().flat_map(|result| result.references()).map(str::to_owned));
+    let mut kept: Vec<Node> = Vec::with_capacity(graph.block.nodes.len());
+    for node in std::mem::take(&mut graph.block.nodes).into_iter().rev() {
         let is_used = node.variables().any(|variable| used.contains(&variable.name));
-        if !is_used && effects(dispatcher, &node)?.is_pure {
-            continue;
+        if is_used || !effects(&dispatcher, &node)?.is_pure {
+            used.extend(node.arguments().flat_map(|argument| argument.references()).map(str::to_owned));
+            kept.push(node);
         }
-        for argument in node.arguments() {
-            used.extend(argument.references().into_iter().map(str::to_owned));
-        }
-        kept.push(node);
     }
     kept.reverse();
-    block.nodes = kept;
-    Ok(())
+    graph.block.nodes = kept;
+    Ok(graph)
 }

@@ -8,8 +8,9 @@ use opgrid_core::{DispatchKey, Dispatcher, Result};
 use crate::graph::{Block, Node};
 use crate::program::target::{Target, resolve};
 
-/// Operators that draw random numbers without an argument that says so.
-const RANDOM: [&str; 6] = ["dropout", "rand", "bernoulli", "multinomial", "normal", "rrelu"];
+/// Parts of the names of operators that draw random numbers, or may, without a generator among their arguments.
+const RANDOM: [&str; 10] =
+    ["attention", "bernoulli", "dropout", "gru", "lstm", "multinomial", "normal", "rand", "rnn_", "rrelu"];
 
 /// Composites whose results always have memory of their own.
 const FRESH: [&str; 12] = [

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use opgrid_core::{Dispatcher, Result, Scalar};
 
 use super::effects::touched;
-use super::replace;
+use super::rename;
 use crate::graph::types::{Size, ValueType};
 use crate::graph::{Argument, Graph, InputKind, Node, Outcome};
 
@@ -15,10 +15,9 @@ use crate::graph::{Argument, Graph, InputKind, Node, Outcome};
 /// # Errors
 ///
 /// An operator that is not there.
-pub fn remove_identities(graph: &Graph) -> Result<Graph> {
+pub fn remove_identities(mut graph: Graph) -> Result<Graph> {
     opgrid_tensor::home()?;
     let touched = touched(&Dispatcher::current(), &graph.block)?;
-    let mut graph = graph.clone();
     let mut kinds: BTreeMap<String, ValueType> = BTreeMap::new();
     for variable in &graph.block.parameters {
         kinds.insert(variable.name.clone(), variable.kind.clone());
@@ -36,7 +35,8 @@ pub fn remove_identities(graph: &Graph) -> Result<Graph> {
         graph.block.results.iter().flat_map(|result| result.references()).map(str::to_owned).collect();
     let mut others: BTreeMap<String, String> = BTreeMap::new();
     let mut kept = Vec::with_capacity(graph.block.nodes.len());
-    for node in std::mem::take(&mut graph.block.nodes) {
+    for mut node in std::mem::take(&mut graph.block.nodes) {
+        rename(node.arguments_mut(), &others);
         for variable in node.variables() {
             kinds.insert(variable.name.clone(), variable.kind.clone());
         }
@@ -55,7 +55,7 @@ pub fn remove_identities(graph: &Graph) -> Result<Graph> {
         kept.push(node);
     }
     graph.block.nodes = kept;
-    replace(&mut graph.block, &others);
+    rename(&mut graph.block.results, &others);
     Ok(graph)
 }
 

@@ -10,27 +10,20 @@ mod effects;
 mod identities;
 mod repeats;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use opgrid_core::Result;
 use opgrid_tensor::Tensor;
 
-use crate::graph::{Argument, Block, Graph, Node};
+use crate::archive::Archive;
+use crate::graph::types::ValueType;
+use crate::graph::{Argument, Block, InputKind, Node, Variable};
 
 pub use batch_norm::fold_batch_norms;
 pub use constants::fold_constants;
 pub use dead_code::remove_dead_code;
 pub use identities::remove_identities;
 pub use repeats::share_repeats;
-
-/// A program and its tensors, as passes change them.
-#[derive(Clone, Debug)]
-pub struct Module {
-    /// What it does.
-    pub graph: Graph,
-    /// Its parameters, buffers and constants by name.
-    pub tensors: BTreeMap<String, Tensor>,
-}
 
 /// Runs all passes, for a program whose parameters do not change any more.
 ///
@@ -45,42 +38,67 @@ pub struct Module {
 ///
 /// let archive = read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models/convolutions.pt2").as_ref())?;
 /// let before = archive.graph.block.nodes.len();
-/// let module = passes::optimize(passes::Module { graph: archive.graph, tensors: archive.tensors })?;
-/// assert!(module.graph.block.nodes.len() <= before);
-/// let program = Program::new(module.graph, module.tensors)?;
+/// let optimized = passes::optimize(archive)?;
+/// assert!(optimized.graph.block.nodes.len() < before);
+/// let program = Program::new(optimized.graph, optimized.tensors)?;
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
-pub fn optimize(mut module: Module) -> Result<Module> {
-    module.graph = remove_identities(&module.graph)?;
-    module = fold_batch_norms(&module)?;
-    module = fold_constants(&module)?;
-    module.graph = share_repeats(&module.graph)?;
-    module.graph = remove_dead_code(&module.graph)?;
-    Ok(remove_unused_tensors(module))
+pub fn optimize(mut archive: Archive) -> Result<Archive> {
+    archive.graph = remove_identities(archive.graph)?;
+    archive = fold_batch_norms(archive)?;
+    archive = fold_constants(archive)?;
+    archive.graph = share_repeats(archive.graph)?;
+    archive.graph = remove_dead_code(archive.graph)?;
+    Ok(remove_unused_tensors(archive))
 }
 
-/// Removes constants, and tensors without an input, that nothing refers to any more. Parameters and buffers stay inputs only if they are
-/// used: their names are no longer those of the state that was saved.
-fn remove_unused_tensors(mut module: Module) -> Module {
-    let mut used = std::collections::BTreeSet::new();
-    each_reference(&module.graph.block, &mut |name| {
+/// Removes the program's tensors that nothing reads or writes, and their inputs. A program that was optimized has other tensors than the
+/// state that was saved.
+fn remove_unused_tensors(mut archive: Archive) -> Archive {
+    let mut used = BTreeSet::new();
+    each_reference(&archive.graph.block, &mut |name| {
         used.insert(name.to_owned());
     });
-    let graph = &mut module.graph;
+    let graph = &mut archive.graph;
     let kinds = std::mem::take(&mut graph.inputs);
     let variables = std::mem::take(&mut graph.block.parameters);
     for (kind, variable) in kinds.into_iter().zip(variables) {
-        let mut written = graph.outputs.iter().filter_map(|output| output.stored_name());
-        let is_written = written.any(|name| kind.stored_name() == Some(name));
-        if kind.stored_name().is_none() || used.contains(&variable.name) || is_written {
+        let is_kept =
+            kind.stored_name().is_none_or(|name| used.contains(&variable.name) || graph.writes(name));
+        if is_kept {
             graph.inputs.push(kind);
             graph.block.parameters.push(variable);
         }
     }
-    let inputs = &module.graph.inputs;
-    let is_named = |name: &String| inputs.iter().any(|kind| kind.stored_name() == Some(name));
-    module.tensors.retain(|name, _| is_named(name));
-    module
+    let inputs = &archive.graph.inputs;
+    archive.tensors.retain(|name, _| inputs.iter().any(|kind| kind.stored_name() == Some(name)));
+    archive
+}
+
+/// The program's tensors that no call writes, by the names of their values. `touched` are the values that calls may write.
+fn unwritten_tensors(archive: &Archive, touched: &BTreeSet<String>) -> BTreeMap<String, Tensor> {
+    let inputs = archive.graph.block.parameters.iter().zip(&archive.graph.inputs);
+    let unwritten = inputs.filter_map(|(variable, kind)| {
+        let name = kind.stored_name()?;
+        let is_written = archive.graph.writes(name) || touched.contains(&variable.name);
+        let tensor = archive.tensors.get(name).filter(|_| !is_written)?;
+        Some((variable.name.clone(), tensor.clone()))
+    });
+    unwritten.collect()
+}
+
+/// Adds a constant for the value of that name, before what the caller gives.
+fn add_constant(archive: &mut Archive, value: String, tensor: Tensor) {
+    let mut name = format!("folded_{value}");
+    while archive.tensors.contains_key(&name) {
+        name.push('_');
+    }
+    let graph = &mut archive.graph;
+    let place =
+        graph.inputs.iter().position(|kind| kind.stored_name().is_none()).unwrap_or(graph.inputs.len());
+    graph.block.parameters.insert(place, Variable { name: value, kind: ValueType::of(&tensor) });
+    graph.inputs.insert(place, InputKind::Constant(name.clone()));
+    archive.tensors.insert(name, tensor);
 }
 
 /// Shows the name of every value that something refers to, in blocks within the block too.
@@ -94,16 +112,9 @@ fn each_reference<'b>(block: &'b Block, look: &mut impl FnMut(&'b str)) {
     }
 }
 
-/// Lets everything that refers to a value of the block refer to another one.
-fn replace(block: &mut Block, others: &BTreeMap<String, String>) {
-    if others.is_empty() {
-        return;
-    }
-    let nodes = block.nodes.iter_mut();
-    let arguments = nodes.flat_map(|node| {
-        node.positional.iter_mut().chain(node.named.iter_mut().map(|(_, argument)| argument))
-    });
-    let mut left: Vec<&mut Argument> = arguments.chain(&mut block.results).collect();
+/// Lets arguments refer to other values.
+fn rename<'a>(arguments: impl IntoIterator<Item = &'a mut Argument>, others: &BTreeMap<String, String>) {
+    let mut left: Vec<&mut Argument> = arguments.into_iter().collect();
     while let Some(argument) = left.pop() {
         match argument {
             Argument::Value(name) => {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use opgrid_core::{Dispatcher, Result};
 
 use super::effects::{effects, touched};
-use super::replace;
-use crate::graph::{Graph, Node, Outcome};
+use super::rename;
+use crate::graph::{Graph, Outcome};
 
 /// Makes calls of one operator with the same arguments once. Values that are written, or may share memory with such, are left alone, as
 /// are results of the program: whoever gets two of them may write one.
@@ -14,18 +14,17 @@ use crate::graph::{Graph, Node, Outcome};
 /// # Errors
 ///
 /// An operator that is not there.
-pub fn share_repeats(graph: &Graph) -> Result<Graph> {
+pub fn share_repeats(mut graph: Graph) -> Result<Graph> {
     opgrid_tensor::home()?;
     let dispatcher = Dispatcher::current();
     let touched = touched(&dispatcher, &graph.block)?;
-    let mut graph = graph.clone();
     let returned: Vec<String> =
         graph.block.results.iter().flat_map(|result| result.references()).map(str::to_owned).collect();
     let mut known: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut others: BTreeMap<String, String> = BTreeMap::new();
     let mut kept = Vec::with_capacity(graph.block.nodes.len());
     for mut node in std::mem::take(&mut graph.block.nodes) {
-        rename(&mut node, &others);
+        rename(node.arguments_mut(), &others);
         let results: Vec<String> = node.variables().map(|variable| variable.name.clone()).collect();
         let is_shared = effects(&dispatcher, &node)?.is_pure
             && !results.iter().any(|name| touched.contains(name) || returned.contains(name))
@@ -42,12 +41,6 @@ pub fn share_repeats(graph: &Graph) -> Result<Graph> {
         kept.push(node);
     }
     graph.block.nodes = kept;
-    replace(&mut graph.block, &others);
+    rename(&mut graph.block.results, &others);
     Ok(graph)
-}
-
-fn rename(node: &mut Node, others: &BTreeMap<String, String>) {
-    let mut block = crate::graph::Block { nodes: vec![std::mem::take(node)], ..Default::default() };
-    replace(&mut block, others);
-    *node = block.nodes.remove(0);
 }

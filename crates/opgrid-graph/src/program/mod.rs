@@ -289,20 +289,7 @@ fn sources(graph: &Graph, tensors: &BTreeMap<String, Tensor>) -> Result<Vec<Sour
         if let InputKind::Fixed(value) = kind {
             return Ok(Source::Program(fixed(value)?));
         }
-        let Some(name) = kind.stored_name() else { return Ok(Source::Caller) };
-        let Some(tensor) = tensors.get(name) else {
-            return Err(error::file(format!(
-                "tensor `{name}` is missing, which the graph needs as `%{}`",
-                variable.name
-            )));
-        };
-        let expected = &variable.kind;
-        let found = crate::graph::types::ValueType::of(tensor);
-        if *expected != found {
-            return Err(error::file(format!(
-                "tensor `{name}` is {found}, expected {expected} as the graph says"
-            )));
-        }
+        let Some(tensor) = kind.tensor(variable, tensors)? else { return Ok(Source::Caller) };
         Ok(Source::Program(Value::from(tensor)))
     };
     graph.block.parameters.iter().zip(&graph.inputs).map(one).collect()

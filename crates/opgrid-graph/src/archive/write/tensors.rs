@@ -10,7 +10,6 @@ use serde_json::{Map, Value as Json, json};
 use super::super::numbers;
 use super::model;
 use crate::error;
-use crate::graph::types::ValueType;
 use crate::graph::{Graph, InputKind};
 
 /// Weights and constants.
@@ -75,23 +74,8 @@ impl Folders {
 
 /// Finds the tensors that the graph needs, of the dtypes and sizes that it says.
 fn expect_all(graph: &Graph, tensors: &BTreeMap<String, Tensor>) -> Result<()> {
-    for (variable, kind) in graph.block.parameters.iter().zip(&graph.inputs) {
-        let Some(name) = kind.stored_name() else { continue };
-        let Some(tensor) = tensors.get(name) else {
-            return Err(error::file(format!(
-                "tensor `{name}` is missing, which the graph needs as `%{}`",
-                variable.name
-            )));
-        };
-        let found = ValueType::of(tensor);
-        if variable.kind != found {
-            let expected = &variable.kind;
-            return Err(error::file(format!(
-                "tensor `{name}` is {found}, expected {expected} as the graph says"
-            )));
-        }
-    }
-    Ok(())
+    let mut inputs = graph.block.parameters.iter().zip(&graph.inputs);
+    inputs.try_for_each(|(variable, kind)| kind.tensor(variable, tensors).map(drop))
 }
 
 /// A folder that is being filled.
