@@ -132,15 +132,14 @@ class ExportedProgram:
         text = str(program)
         if "\nwhere " in text:
             raise NotImplementedError("run_decompositions(): found sizes that vary, expected a program whose sizes are known")
-        raise_if = [kind for kind, _, _ in program.outputs() if kind.endswith("mutation")]
-        if raise_if:
-            raise NotImplementedError(f"run_decompositions(): found a result that is a {raise_if[0]}, expected results for the caller only")
+        writes = [kind for kind, _, _ in program.outputs() if kind.endswith("mutation")]
+        if writes:
+            raise NotImplementedError(f"run_decompositions(): found a result that is a {writes[0]}, expected results for the caller only")
         examples = [_opgrid.function("zeros")(sizes, dtype=dtype) for sizes, dtype in program.input_types()]
         inputs, outputs = program.trees()
         described = program.inputs()
         given = [(kind, name) for kind, name, _ in described if kind in ("input", "fixed")]
-        fixed_values = program.fixed()
-        places = [place for place, (kind, _) in enumerate(given) if kind == "fixed"]
+        fixed = [(place, name) for place, (kind, name) in enumerate(given) if kind == "fixed"]
         return ExportedProgram(
             _opgrid._trace(
                 lambda tensors: (program.run(tensors), outputs),
@@ -148,7 +147,7 @@ class ExportedProgram:
                 [name for kind, name in given if kind == "input"],
                 list(self._named("parameter").items()),
                 list(self._named("buffer").items()),
-                [(place, given[place][1], value) for place, value in zip(places, fixed_values)],
+                [(place, name, value) for (place, name), value in zip(fixed, program.fixed())],
                 [],
                 inputs,
                 True,
@@ -176,8 +175,6 @@ class _ProgramModule(nn.Module):
         self._trees = program._program.trees()
         self._fixed = program._program.fixed()
         self._kinds = [kind for kind, _, _ in program._program.inputs() if kind in ("input", "fixed")]
-        # Under names that the program knows; a module's own may not have dots.
-        self._by_name = program.state_dict
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Any]]:
         return self._exported.named_parameters()
@@ -192,7 +189,7 @@ class _ProgramModule(nn.Module):
         return self._exported.buffers()
 
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        return dict(self._by_name)
+        return self._exported.state_dict
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         expected, results = self._trees
@@ -234,19 +231,18 @@ def export(
     if not callable(mod):
         raise TypeError(f"export(): found {type(mod).__name__}, expected a module or a function")
     kwargs = dict(kwargs or {})
-    names, leaves = [], []
+    leaves: list[Any] = []
     tree = _flatten((tuple(args), kwargs), leaves)
     names = _names(mod, args, kwargs)
-    tensors = [leaf for leaf in leaves if isinstance(leaf, _opgrid.TensorBase)]
-    fixed = [(place, names[place], leaf) for place, leaf in enumerate(leaves) if not isinstance(leaf, _opgrid.TensorBase)]
     positions = [place for place, leaf in enumerate(leaves) if isinstance(leaf, _opgrid.TensorBase)]
-    sizes = _sizes(mod, args, kwargs, dynamic_shapes, leaves, positions)
-    places = dict(enumerate(leaves))
+    fixed = [(place, names[place], leaf) for place, leaf in enumerate(leaves) if place not in positions]
+    sizes = _sizes(mod, args, kwargs, dynamic_shapes, positions)
 
     def function(stand_ins: list[Any]) -> tuple[list[Any], tuple[Any, ...]]:
-        given = dict(places)
-        given.update(zip(positions, stand_ins))
-        call_args, call_kwargs = _nest(tree, iter(given[place] for place in range(len(leaves))))
+        given = list(leaves)
+        for place, stand_in in zip(positions, stand_ins):
+            given[place] = stand_in
+        call_args, call_kwargs = _nest(tree, iter(given))
         results: list[Any] = []
         with _named_modules(mod):
             results_tree = _flatten(mod(*call_args, **call_kwargs), results)
@@ -258,7 +254,7 @@ def export(
     is_module = isinstance(mod, nn.Module)
     program = _opgrid._trace(
         function,
-        tensors,
+        [leaves[place] for place in positions],
         [names[place] for place in positions],
         list(mod.named_parameters()) if is_module else [],
         list(mod.named_buffers()) if is_module else [],
@@ -418,7 +414,6 @@ def _sizes(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     wanted: Any,
-    leaves: list[Any],
     positions: list[int],
 ) -> list[tuple[int, int, str, int, int]]:
     """The dimensions that vary: input, dimension, name and range."""

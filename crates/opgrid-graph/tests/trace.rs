@@ -157,7 +157,7 @@ fn a_training_step_is_one_program() {
         Ok(vec![loss, gradient])
     };
     let program =
-        Trace::new().parameter("weight", &weight).with_gradients().run(&[&x, &target], step).unwrap();
+        Trace::new().parameter("weight", &weight).below_autograd().run(&[&x, &target], step).unwrap();
     let (y, other) = (numbers(24, &[8, 3]).narrow(0, 2, 4).unwrap(), target.neg().unwrap());
     let expected = step(&[y.clone(), other.clone()]).unwrap();
     let found = program.run(&[&y, &other]).unwrap();
@@ -271,4 +271,83 @@ fn code_without_gradients_stays_without() {
     // A trace that begins without gradients is one without blocks.
     let whole = opgrid::layers::autograd::no_grad(|| Trace::new().run(&[&x], body)).unwrap();
     assert_eq!(targets(&whole)[0], "aten::exp");
+}
+
+#[test]
+fn code_that_goes_on_after_a_refusal_gives_no_program() {
+    let x = numbers(3, &[3]);
+    let reads = |inputs: &[Tensor]| {
+        let scale = inputs[0].sum()?.item().map_or(1.0, |sum| sum.to_f64().unwrap_or(2.0));
+        Ok(vec![inputs[0].mul_scalar(scale)?])
+    };
+    let error = Trace::new().run(&[&x], reads).unwrap_err();
+    assert!(error.message().contains("reads a value from a tensor"), "{error}");
+    let turns = |inputs: &[Tensor]| {
+        let y = inputs[0].mul_scalar(1)?;
+        let _ = ops::UnsqueezeInplace.call(&y, 0);
+        Ok(vec![y])
+    };
+    let error = Trace::new().run(&[&x], turns).unwrap_err();
+    assert!(error.message().contains("changed in place"), "{error}");
+    // What an operator refuses is the code's own affair.
+    let tries = |inputs: &[Tensor]| match inputs[0].select(5, 0) {
+        Ok(never) => Ok(vec![never]),
+        Err(_) => Ok(vec![inputs[0].neg()?]),
+    };
+    assert_eq!(targets(&Trace::new().run(&[&x], tries).unwrap()), ["aten::neg"]);
+}
+
+#[test]
+fn a_panic_ends_the_trace() {
+    let x = numbers(3, &[3]);
+    for trace in [Trace::new(), Trace::new().below_autograd()] {
+        let panics = || {
+            trace.run(
+                &[&x],
+                |inputs| if inputs[0].exp()?.dim() == 1 { panic!("from the code") } else { Ok(vec![]) },
+            )
+        };
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
+        // Nothing of it is left on the thread.
+        assert_eq!(elements(&x.exp().unwrap().log().unwrap()).len(), 3);
+        let program = Trace::new().run(&[&x], |inputs| Ok(vec![inputs[0].exp()?])).unwrap();
+        assert_eq!(targets(&program), ["aten::exp"]);
+    }
+}
+
+#[test]
+fn hostile_code_gets_errors() {
+    let x = numbers(6, &[2, 3]);
+    let far = |inputs: &[Tensor]| Ok(vec![ops::AsStrided.call(&inputs[0], &[2], &[1], Some(1 << 62))?]);
+    assert!(Trace::new().run(&[&x], far).is_err());
+    let empty = Tensor::zeros(&[0], DType::F32, Device::CPU).unwrap();
+    let empty = ops::AsStrided.call(&empty, &[0, 4], &[1 << 40, 1], Some(1 << 40)).unwrap();
+    let program = Trace::new().run(&[&empty], |inputs| Ok(vec![inputs[0].exp()?, inputs[0].sum()?])).unwrap();
+    assert_eq!(program.run(&[&empty]).unwrap()[0].sizes(), [0, 4]);
+    let overlapping = |inputs: &[Tensor]| {
+        let rows = inputs[0].select(0, 0)?.expand(&[2, 3])?;
+        ops::NegInplace.call(&rows)?;
+        Ok(vec![rows])
+    };
+    assert!(Trace::new().run(&[&x], overlapping).is_err());
+    // A library whose operator is in the program goes: the program says so, and nothing else happens.
+    let dispatcher = opgrid::Dispatcher::current();
+    let mut library = dispatcher.library("hostile");
+    library.define("f(Tensor x) -> Tensor").boxed(opgrid::DispatchKey::CompositeExplicitAutograd, |call| {
+        let value = call.args()[0].to_value();
+        let result = Tensor::try_from(value)?.mul_scalar(3)?;
+        call.push(&result);
+        Ok(())
+    });
+    let registration = library.finish().unwrap();
+    let f = dispatcher.find("hostile::f").unwrap();
+    let program = Trace::new()
+        .run(&[&x], |inputs| {
+            f.call_values(vec![(&inputs[0]).into()])?.into_iter().map(Tensor::try_from).collect()
+        })
+        .unwrap();
+    assert_eq!(elements(&program.run(&[&x]).unwrap()[0]), elements(&x.mul_scalar(3).unwrap()));
+    drop(registration);
+    let error = program.run(&[&x]).unwrap_err();
+    assert!(error.message().contains("hostile::f"), "{error}");
 }

@@ -174,7 +174,7 @@ pub(crate) fn _trace(
         trace = trace.vary(input, dimension, name, least..=most);
     }
     if below_autograd {
-        trace = trace.with_gradients();
+        trace = trace.below_autograd();
     }
     if guard_reads {
         trace = trace.guard_reads();

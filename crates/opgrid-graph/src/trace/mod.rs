@@ -3,7 +3,7 @@
 //! A traced tensor is a wrapper around an ordinary one. While a trace runs, a layer sees every call of the thread, runs it on
 //! the tensors inside, so that views, writes and random numbers are what they always are, and writes a node down. The layer
 //! stands above autograd, where composite operators are still whole and a program that runs later records gradients itself;
-//! with [`Trace::with_gradients`] it stands below, where the steps of a backward pass are seen, too.
+//! with [`Trace::below_autograd`] it stands below, where the steps of a backward pass are seen, too.
 //!
 //! Code in Rust and Python that asks a traced tensor for its sizes gets numbers. Which of these vary is found out by tracing
 //! with other sizes and comparing ([`Trace::vary`]), not by believing.
@@ -51,9 +51,8 @@ pub struct Trace {
     stored: Vec<(InputKind, Tensor)>,
     names: Vec<String>,
     fixed: Vec<(usize, String, Argument)>,
-    trees: Option<(Tree, Tree)>,
     symbols: Vec<Symbol>,
-    sees_gradients: bool,
+    is_below_autograd: bool,
     guards_reads: bool,
     source: Option<Arc<SourceFn>>,
 }
@@ -106,14 +105,6 @@ impl Trace {
         self
     }
 
-    /// How the inputs and the results are nested for whoever calls the program. Without it they are tuples, a single result
-    /// stands alone.
-    #[must_use]
-    pub fn trees(mut self, inputs: Tree, results: Tree) -> Self {
-        self.trees = Some((inputs, results));
-        self
-    }
-
     /// Lets a dimension of an input vary within a range. Dimensions of one name have one size.
     ///
     /// The code is traced again with a few other sizes from the range. The elements of those inputs repeat those of the example.
@@ -144,8 +135,8 @@ impl Trace {
 
     /// Traces below autograd: composite operators are taken apart, and the calls of a backward pass within the code are nodes.
     #[must_use]
-    pub fn with_gradients(mut self) -> Self {
-        self.sees_gradients = true;
+    pub fn below_autograd(mut self) -> Self {
+        self.is_below_autograd = true;
         self
     }
 
@@ -170,7 +161,8 @@ impl Trace {
     /// # Errors
     ///
     /// Those of the code; a value that it reads from a tensor, unless reads are guarded; a generator or an object among the
-    /// arguments of a call; sizes changed in place; with sizes that vary, code that does something else for other sizes.
+    /// arguments of a call; sizes changed in place; with sizes that vary, code that does something else for other sizes. Code that goes
+    /// on after such an error gives no program.
     pub fn run(
         &self,
         inputs: &[&Tensor],
@@ -193,7 +185,8 @@ impl Trace {
         }
         let example = vary::sizes_of_example(&self.symbols, inputs)?;
         let mut runs = vec![Run { graph, tensors, sizes: example.clone() }];
-        for more in [false, true] {
+        let mut more = false;
+        loop {
             for sizes in vary::other_sizes(&self.symbols, &example, more)?.split_off(runs.len() - 1) {
                 let examples = vary::examples(&self.symbols, inputs, &sizes)?;
                 let (graph, tensors) = self.once(&examples.iter().collect::<Vec<_>>(), body)?;
@@ -201,11 +194,10 @@ impl Trace {
             }
             match vary::unify(&runs, &self.symbols) {
                 Ok(graph) => return Ok((graph, runs.swap_remove(0).tensors)),
-                Err(Failure::Unknown(_)) if !more => {}
+                Err(Failure::Unknown(_)) if !more => more = true,
                 Err(Failure::Unknown(error) | Failure::Error(error)) => return Err(error),
             }
         }
-        Err(untraceable("the code depends on a size that varies"))
     }
 
     /// One run of the code.
@@ -223,7 +215,7 @@ impl Trace {
             variables.push(Variable { name: name.clone(), kind: ValueType::of(input) });
             let copy = opgrid_tensor::ops::Clone.call(&input.detach()?, Some(MemoryFormat::Preserve))?;
             let stand_in = session.wrap(name, &copy)?;
-            if self.sees_gradients && input.requires_grad() {
+            if self.is_below_autograd && input.requires_grad() {
                 stand_in.requires_grad_(true)?;
             }
             stand_ins.push(stand_in);
@@ -243,9 +235,9 @@ impl Trace {
         }
         let leaves = |count: usize| Tree::Tuple(vec![Tree::Leaf; count]);
         let single = if results.len() == 1 { Tree::Leaf } else { leaves(results.len()) };
-        (graph.input_tree, graph.output_tree) = self.trees.clone().unwrap_or_else(|| {
-            (Tree::Tuple(vec![leaves(inputs.len() + self.fixed.len()), Tree::Dict(Vec::new())]), single)
-        });
+        let arguments = leaves(inputs.len() + self.fixed.len());
+        (graph.input_tree, graph.output_tree) =
+            (Tree::Tuple(vec![arguments, Tree::Dict(Vec::new())]), single);
         let mut kinds = vec![InputKind::User; variables.len()];
         for (place, name, value) in &self.fixed {
             let place = (*place).min(variables.len());

@@ -22,7 +22,7 @@ const READS: [&str; 5] =
     ["aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal", "aten::allclose"];
 
 /// Operators whose results have sizes that depend on elements.
-const SIZES_FROM_ELEMENTS: [&str; 15] = [
+const SIZES_FROM_ELEMENTS: [&str; 16] = [
     "aten::_unique",
     "aten::_unique2",
     "aten::argwhere",
@@ -37,6 +37,7 @@ const SIZES_FROM_ELEMENTS: [&str; 15] = [
     "aten::tensor_split.tensor_indices_or_sections",
     "aten::unique_consecutive",
     "aten::unique_dim",
+    "aten::unique_dim_consecutive",
     "aten::where",
 ];
 
@@ -61,6 +62,8 @@ pub(super) struct Recording {
     names: BTreeSet<String>,
     /// Whether gradients are recorded.
     records: bool,
+    /// What a program cannot do, and the code did.
+    fault: Option<String>,
 }
 
 /// A tensor that a session knows.
@@ -134,8 +137,8 @@ impl Session {
     ///
     /// The dispatcher has another layer at the tracer's place; a name is given twice.
     pub(super) fn new(trace: &Trace, dispatcher: &Dispatcher) -> Result<Self> {
-        let key = if trace.sees_gradients { modes::KEY } else { DispatchKey::Tracer };
-        if trace.sees_gradients {
+        let key = if trace.is_below_autograd { modes::KEY } else { DispatchKey::Tracer };
+        if trace.is_below_autograd {
             if dispatcher.default_slot(key)?.reason != Reason::Fallback {
                 keep(modes::install(dispatcher))?;
             }
@@ -180,7 +183,7 @@ impl Session {
     /// Runs the code with the layer seeing its calls.
     pub(super) fn within<X>(&self, body: impl FnOnce() -> Result<X>) -> Result<X> {
         let session = self.clone();
-        self.0.dispatcher.clone().within(move || {
+        let result = self.0.dispatcher.clone().within(move || {
             if session.0.key == modes::KEY {
                 let _entered = modes::enter(Arc::new(Below(session)))?;
                 return body();
@@ -189,7 +192,12 @@ impl Session {
             SESSIONS.with_borrow_mut(|sessions| sessions.push(session));
             let _left = Ended;
             body()
-        })
+        })?;
+        // Code that goes on after the error did something else than it does without a trace.
+        match self.recording().fault.take() {
+            Some(fault) => Err(crate::error::argument(fault)),
+            None => Ok(result),
+        }
     }
 
     /// Where the code stands.
@@ -315,8 +323,20 @@ impl Session {
         })
     }
 
-    /// Runs a call on the tensors inside and writes it down.
+    /// Runs a call on the tensors inside and writes it down. Where it ran and cannot be written down, there is no program.
     fn handle(&self, call: &mut BoxedCall<'_>) -> Result<()> {
+        let mut is_refused = true;
+        let result = self.run(call, &mut is_refused);
+        if let Err(error) = &result
+            && is_refused
+        {
+            self.recording().fault.get_or_insert_with(|| error.message().to_owned());
+        }
+        result
+    }
+
+    /// As [`handle`](Self::handle). `is_refused` says of an error whether it is the trace's and not the operator's.
+    fn run(&self, call: &mut BoxedCall<'_>, is_refused: &mut bool) -> Result<()> {
         let Some(schema) = call.schema() else {
             let name = call.operator().name();
             return Err(untraceable(format_args!("{name} has no schema, expected an operator that has one")));
@@ -342,7 +362,9 @@ impl Session {
         let args: Vec<Value> = call.args().iter().map(|value| self.inside(value.to_value())).collect();
         let borrowed: Vec<_> = args.iter().map(Value::borrow).collect();
         let mut returns = Returns::new();
+        *is_refused = false;
         call.operator().call_boxed(&borrowed, &mut returns)?;
+        *is_refused = true;
         let results = returns.into_vec();
         let Some(mut node) = node else {
             results.into_iter().for_each(|result| call.push(result));
