@@ -194,7 +194,9 @@ class _ProgramModule(nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         expected, results = self._trees
         leaves: list[Any] = []
-        _match(expected, (args, kwargs), leaves, "the arguments")
+        positional, named = expected[1]
+        _match(positional, args, leaves, "arguments")
+        _match(named, kwargs, leaves, "arguments by name")
         fixed = iter(self._fixed)
         given = []
         for kind, leaf in zip(self._kinds, leaves):
@@ -371,7 +373,7 @@ def _match(tree: tuple[Any, ...], value: Any, leaves: list[Any], where: str) -> 
         entries = value if isinstance(value, dict) else {key: getattr(value, key) for key, _ in tree[1] if hasattr(value, key)}
         keys = [key for key, _ in tree[1]]
         if sorted(entries) != sorted(keys):
-            raise TypeError(f"{where}: found {sorted(entries)}, expected the names {sorted(keys)} as when the program was exported")
+            raise TypeError(f"{where}: found {sorted(entries)}, expected {sorted(keys) or "none"} as when the program was exported")
         for key, below in tree[1]:
             _match(below, entries[key], leaves, f"{where}[{key!r}]")
 

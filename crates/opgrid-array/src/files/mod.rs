@@ -20,7 +20,7 @@ mod whole;
 
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
 use opgrid_core::{Device, Error, Result};
@@ -44,6 +44,44 @@ pub fn is_spec(text: &str) -> bool {
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
     let failed = |error| whole::io_error(path, "cannot be written", error);
     whole::write(path, |file| file.write_all(text.as_bytes()).map_err(failed))
+}
+
+/// Opens a file for reading.
+///
+/// # Errors
+///
+/// A file that is not there or cannot be read; a folder or a device.
+///
+/// # Examples
+///
+/// ```
+/// let error = opgrid_array::files::open("missing.pt2".as_ref()).unwrap_err();
+/// assert!(error.message().starts_with("missing.pt2: cannot be read: there is no such file"));
+/// ```
+pub fn open(path: &Path) -> Result<File> {
+    whole::open(path).map(|(file, _)| file)
+}
+
+/// The text of a file.
+///
+/// # Errors
+///
+/// As [`open`]; bytes that are no UTF-8.
+///
+/// # Examples
+///
+/// ```
+/// let path = std::env::temp_dir().join(format!("opgrid-read-text-{}.txt", std::process::id()));
+/// std::fs::write(&path, "one").unwrap();
+/// assert_eq!(opgrid_array::files::read_text(&path)?, "one");
+/// # std::fs::remove_file(path).unwrap();
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn read_text(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    let read = open(path)?.read_to_string(&mut text);
+    read.map_err(|error| whole::io_error(path, "cannot be read as text", error))?;
+    Ok(text)
 }
 
 /// Creates or replaces a file with what `content` writes, whole or not at all: into a temporary file in the same folder, which then

@@ -53,7 +53,8 @@ pub(super) fn open(path: &Path) -> Result<(File, u64)> {
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
-        return Err(error::file(format!("{}: expected a file", path.display())));
+        let found = if metadata.is_dir() { "a folder" } else { "a device or a pipe" };
+        return Err(error::file(format!("{}: it is {found}, expected a file", path.display())));
     }
     Ok((file, metadata.len()))
 }

@@ -50,11 +50,8 @@ impl Zipped {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let failed =
             |error: std::io::Error| error::file(format!("{}: {error}", path.display())).caused_by(error);
-        let file = File::open(path).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        if metadata.is_dir() {
-            return Err(error::file(format!("{}: it is a folder, expected a file", path.display())));
-        }
+        let file = opgrid_array::files::open(path)?;
+        let length = file.metadata().map_err(failed)?.len();
         let same = file.try_clone().map_err(failed)?;
         // An archive begins where the file does. Looking for where else it might begin goes wrong with directories as torch writes them,
         // which have a 64-bit end without need of one.
@@ -70,7 +67,7 @@ impl Zipped {
             let message = format!("{}: name of a member: {cause}, expected names in UTF-8", path.display());
             error::file(message).caused_by(cause)
         })?;
-        let mut zipped = Self { zip, file: same, members, root: String::new(), left: metadata.len() };
+        let mut zipped = Self { zip, file: same, members, root: String::new(), left: length };
         zipped.find_root().map_err(|error| error.within(path.display()))?;
         Ok(zipped)
     }

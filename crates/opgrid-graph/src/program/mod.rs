@@ -81,8 +81,7 @@ impl Program {
         let (plan, mut errors) = compile::compile(&graph, &dispatcher);
         if !errors.is_empty() {
             let first = errors.remove(0);
-            let more =
-                if errors.is_empty() { String::new() } else { format!("; and {} more errors", errors.len()) };
+            let more = if errors.is_empty() { String::new() } else { format!("; and {} more", errors.len()) };
             return Err(Error::new(first.kind(), format!("{}{more}", first.message())));
         }
         if graph.targets().contains_key("higher_order::wrap_with_autocast") {

@@ -85,7 +85,7 @@ impl Convert {
         Ok(if json {
             json::line(&json!({"out": out, "nodes": nodes}))
         } else {
-            format!("{out}: {nodes} nodes\n")
+            format!("{out}: {}\n", super::counted(nodes, "node"))
         })
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use opgrid::{DispatchKey, Error, ErrorKind, OperatorHandle, Result};
+use opgrid::{DispatchKey, Error, ErrorKind, OperatorHandle, Result, files};
 use opgrid_graph::{Program, check, find_target, read_graph};
 use serde_json::json;
 
@@ -85,11 +85,10 @@ fn page(graph: &opgrid_graph::Graph, path: &Path) -> String {
 
 /// Whether a file is an archive; everything else is taken for a graph as text or JSON.
 fn is_archive(path: &Path) -> Result<bool> {
-    let failed = |error: std::io::Error| {
-        Error::new(ErrorKind::File, format!("{}: {error}", path.display())).caused_by(error)
-    };
     let mut start = Vec::new();
-    std::fs::File::open(path).and_then(|file| file.take(2).read_to_end(&mut start)).map_err(failed)?;
+    files::open(path)?.take(2).read_to_end(&mut start).map_err(|error| {
+        Error::new(ErrorKind::File, format!("{}: cannot be read: {error}", path.display())).caused_by(error)
+    })?;
     Ok(start == b"PK" || path.extension().is_some_and(|ending| ending == "pt2"))
 }
 
@@ -98,9 +97,7 @@ fn read(path: &Path) -> Result<opgrid_graph::Graph> {
     if is_archive(path)? {
         return read_graph(path);
     }
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Error::new(ErrorKind::File, format!("{}: {error}", path.display())).caused_by(error)
-    })?;
+    let text = files::read_text(path)?;
     // The text form begins with a word.
     let graph = if text.trim_start().starts_with('{') {
         serde_json::from_str(&text)
@@ -129,12 +126,15 @@ fn faults(graph: &opgrid_graph::Graph, json: bool) -> Result<Answer> {
     }
     let nodes: usize = graph.targets().values().sum();
     let mut text: String = errors.iter().map(|error| format!("{error}\n")).collect();
-    text.push_str(&match errors.len() {
-        0 => format!("{nodes} nodes: nothing found\n"),
-        1 => format!("{nodes} nodes: 1 error\n"),
-        many => format!("{nodes} nodes: {many} errors\n"),
-    });
+    let nodes = counted(nodes, "node");
+    let errors = if found { counted(errors.len(), "error") } else { "nothing found".to_owned() };
+    text.push_str(&format!("{nodes}: {errors}\n"));
     Ok(Answer { text, found })
+}
+
+/// A number of things, as in `1 node` and `2 nodes`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn operators(graph: &opgrid_graph::Graph, json: bool) -> Result<Answer> {

@@ -19,7 +19,9 @@ pub(super) fn body(graph: &Graph) -> String {
     let nodes: usize = graph.targets().values().sum();
     let _ = writeln!(
         page.text,
-        "<p class=\"quiet\">{nodes} nodes; {weights} weights, buffers and constants of {}</p>",
+        "<p class=\"quiet\">{}; {} with {}</p>",
+        super::counted(nodes, "node"),
+        super::counted(weights, "tensor"),
         readable(bytes)
     );
     let scope = page.scope();
@@ -271,7 +273,7 @@ mod tests {
                 .unwrap();
         let body = body(&graph);
         for part in [
-            "3 nodes; 1 weights, buffers and constants of 2.0 KiB",
+            "3 nodes; 1 tensor with 2.0 KiB",
             "<summary>layer <span class=\"quiet\">2</span></summary>",
             "<summary>0 <span class=\"quiet\">1</span></summary>",
             "<a href=\"#0-a\">%a</a>",
