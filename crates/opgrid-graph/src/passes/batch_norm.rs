@@ -6,7 +6,7 @@ use opgrid_core::{Dispatcher, Result, Scalar};
 use opgrid_tensor::layers::autograd::no_grad;
 use opgrid_tensor::{Tensor, ops};
 
-use super::effects::touched;
+use super::effects::maybe_written;
 use super::{add_constant, unwritten_tensors};
 use crate::archive::Archive;
 use crate::graph::{Argument, Node, Outcome};
@@ -22,8 +22,8 @@ const CONVOLUTIONS: [&str; 3] = ["aten::conv1d", "aten::conv2d", "aten::conv3d"]
 /// An operator that is not there, and those of the computations.
 pub fn fold_batch_norms(mut archive: Archive) -> Result<Archive> {
     opgrid_tensor::home()?;
-    let touched = touched(&Dispatcher::current(), &archive.graph.block)?;
-    let stored = unwritten_tensors(&archive, &touched);
+    let maybe_written = maybe_written(&Dispatcher::current(), &archive.graph.block)?;
+    let stored = unwritten_tensors(&archive, &maybe_written);
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
     super::each_reference(&archive.graph.block, &mut |name| *uses.entry(name.to_owned()).or_insert(0) += 1);
     let mut makers: BTreeMap<String, usize> = BTreeMap::new();
@@ -33,7 +33,7 @@ pub fn fold_batch_norms(mut archive: Archive) -> Result<Archive> {
         let found = normalization(&nodes[place], &stored).and_then(|(input, norm)| {
             let maker = *makers.get(input)?;
             let convolution = convolution(&nodes[maker], &stored)?;
-            let is_alone = uses.get(input) == Some(&1) && !touched.contains(input);
+            let is_alone = uses.get(input) == Some(&1) && !maybe_written.contains(input);
             is_alone.then_some((maker, convolution, norm))
         });
         makers.insert(result.name.clone(), place);

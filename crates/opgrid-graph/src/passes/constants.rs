@@ -6,7 +6,7 @@ use opgrid_core::{Dispatcher, Result, Value};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::autograd::no_grad;
 
-use super::effects::{effects, touched};
+use super::effects::{effects, maybe_written};
 use super::unwritten_tensors;
 use crate::archive::Archive;
 use crate::graph::types::ValueType;
@@ -25,7 +25,7 @@ const MOST_GROWTH: usize = 1 << 16;
 pub fn fold_constants(mut archive: Archive) -> Result<Archive> {
     opgrid_tensor::home()?;
     let dispatcher = Dispatcher::current();
-    let mut untouchable = touched(&dispatcher, &archive.graph.block)?;
+    let mut untouchable = maybe_written(&dispatcher, &archive.graph.block)?;
     let mut known = unwritten_tensors(&archive, &untouchable);
     aliases_of_results(&dispatcher, &archive.graph.block, &mut untouchable)?;
     let mut kept = Vec::with_capacity(archive.graph.block.nodes.len());

@@ -83,7 +83,7 @@ pub(super) fn effects(dispatcher: &Dispatcher, node: &Node) -> Result<Effects> {
 /// # Errors
 ///
 /// As [`effects`].
-pub(super) fn touched(dispatcher: &Dispatcher, block: &Block) -> Result<BTreeSet<String>> {
+pub(super) fn maybe_written(dispatcher: &Dispatcher, block: &Block) -> Result<BTreeSet<String>> {
     let mut groups = Groups::default();
     let mut written = Vec::new();
     for node in &block.nodes {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use opgrid_core::{Dispatcher, Result, Scalar};
 
-use super::effects::touched;
+use super::effects::maybe_written;
 use super::rename;
 use crate::graph::types::{Size, ValueType};
 use crate::graph::{Argument, Graph, InputKind, Node, Outcome};
@@ -17,7 +17,7 @@ use crate::graph::{Argument, Graph, InputKind, Node, Outcome};
 /// An operator that is not there.
 pub fn remove_identities(mut graph: Graph) -> Result<Graph> {
     opgrid_tensor::home()?;
-    let touched = touched(&Dispatcher::current(), &graph.block)?;
+    let maybe_written = maybe_written(&Dispatcher::current(), &graph.block)?;
     let mut kinds: BTreeMap<String, ValueType> = BTreeMap::new();
     for variable in &graph.block.parameters {
         kinds.insert(variable.name.clone(), variable.kind.clone());
@@ -46,7 +46,8 @@ pub fn remove_identities(mut graph: Graph) -> Result<Graph> {
         if let Some((name, given)) = identity(&node, &kinds) {
             let root = others.get(given).cloned().unwrap_or_else(|| given.to_owned());
             let is_result = returned.iter().any(|other| other == name);
-            if !touched.contains(name) && !(is_result && (inputs.contains(&root) || returned.contains(&root)))
+            if !maybe_written.contains(name)
+                && !(is_result && (inputs.contains(&root) || returned.contains(&root)))
             {
                 others.insert(name.to_owned(), root);
                 continue;

@@ -75,12 +75,12 @@ fn remove_unused_tensors(mut archive: Archive) -> Archive {
     archive
 }
 
-/// The program's tensors that no call writes, by the names of their values. `touched` are the values that calls may write.
-fn unwritten_tensors(archive: &Archive, touched: &BTreeSet<String>) -> BTreeMap<String, Tensor> {
+/// The program's tensors that no call writes, by the names of their values. `maybe_written` are the values that calls may write.
+fn unwritten_tensors(archive: &Archive, maybe_written: &BTreeSet<String>) -> BTreeMap<String, Tensor> {
     let inputs = archive.graph.block.parameters.iter().zip(&archive.graph.inputs);
     let unwritten = inputs.filter_map(|(variable, kind)| {
         let name = kind.stored_name()?;
-        let is_written = archive.graph.writes(name) || touched.contains(&variable.name);
+        let is_written = archive.graph.writes(name) || maybe_written.contains(&variable.name);
         let tensor = archive.tensors.get(name).filter(|_| !is_written)?;
         Some((variable.name.clone(), tensor.clone()))
     });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use opgrid_core::{Dispatcher, Result};
 
-use super::effects::{effects, touched};
+use super::effects::{effects, maybe_written};
 use super::rename;
 use crate::graph::{Graph, Outcome};
 
@@ -17,7 +17,7 @@ use crate::graph::{Graph, Outcome};
 pub fn share_repeats(mut graph: Graph) -> Result<Graph> {
     opgrid_tensor::home()?;
     let dispatcher = Dispatcher::current();
-    let touched = touched(&dispatcher, &graph.block)?;
+    let maybe_written = maybe_written(&dispatcher, &graph.block)?;
     let returned: Vec<String> =
         graph.block.results.iter().flat_map(|result| result.references()).map(str::to_owned).collect();
     let mut known: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -27,8 +27,10 @@ pub fn share_repeats(mut graph: Graph) -> Result<Graph> {
         rename(node.arguments_mut(), &others);
         let results: Vec<String> = node.variables().map(|variable| variable.name.clone()).collect();
         let is_shared = effects(&dispatcher, &node)?.is_pure
-            && !results.iter().any(|name| touched.contains(name) || returned.contains(name))
-            && !node.arguments().any(|given| given.references().iter().any(|name| touched.contains(*name)))
+            && !results.iter().any(|name| maybe_written.contains(name) || returned.contains(name))
+            && !node
+                .arguments()
+                .any(|given| given.references().iter().any(|name| maybe_written.contains(*name)))
             && !node.results.contains(&Outcome::Unused);
         if is_shared {
             let call = format!("{} {:?} {:?}", node.target, node.positional, node.named);

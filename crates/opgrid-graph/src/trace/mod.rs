@@ -1,12 +1,12 @@
-//! The tracer: runs code once on tensors that write down what is called on them.
+//! The tracer: runs code once on tensors that record what is called on them.
 //!
 //! A traced tensor is a wrapper around an ordinary one. While a trace runs, a layer sees every call of the thread, runs it on
-//! the tensors inside, so that views, writes and random numbers are what they always are, and writes a node down. The layer
+//! the inner tensors, so that views, writes and random numbers work as usual, and records a node. The layer
 //! stands above autograd, where composite operators are still whole and a program that runs later records gradients itself;
 //! with [`Trace::below_autograd`] it stands below, where the steps of a backward pass are seen, too.
 //!
-//! Code in Rust and Python that asks a traced tensor for its sizes gets numbers. Which of these vary is found out by tracing
-//! with other sizes and comparing ([`Trace::vary`]), not by believing.
+//! Code that asks a traced tensor for its sizes gets numbers. How a program depends on sizes that vary is found by tracing with
+//! several sizes and comparing the graphs ([`Trace::vary`]).
 
 mod grad_mode;
 mod record;
@@ -194,8 +194,8 @@ impl Trace {
             }
             match vary::unify(&runs, &self.symbols) {
                 Ok(graph) => return Ok((graph, runs.swap_remove(0).tensors)),
-                Err(Failure::Unknown(_)) if !more => more = true,
-                Err(Failure::Unknown(error) | Failure::Error(error)) => return Err(error),
+                Err(Failure::NoRule(_)) if !more => more = true,
+                Err(Failure::NoRule(error) | Failure::Error(error)) => return Err(error),
             }
         }
     }

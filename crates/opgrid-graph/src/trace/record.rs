@@ -1,4 +1,4 @@
-//! Writing down: sessions, their tensors, and the layer that sees calls.
+//! The recording of a trace: sessions, their tensors, and the layer that sees calls.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -53,7 +53,7 @@ struct State {
     source: Option<Arc<SourceFn>>,
 }
 
-/// What was written down.
+/// What a session has recorded.
 #[derive(Default)]
 pub(super) struct Recording {
     pub(super) nodes: Vec<Node>,
@@ -61,20 +61,20 @@ pub(super) struct Recording {
     pub(super) stored: Vec<(Variable, InputKind, Tensor)>,
     names: BTreeSet<String>,
     /// Whether gradients are recorded.
-    records: bool,
-    /// What a program cannot do, and the code did.
+    grad_enabled: bool,
+    /// The first error of the trace. Code may have caught it.
     fault: Option<String>,
 }
 
 /// A tensor that a session knows.
-struct Traced {
+struct TracedTensor {
     inner: Tensor,
     name: String,
     session: Session,
     spec: TensorSpec,
 }
 
-impl Wrapper for Traced {
+impl Wrapper for TracedTensor {
     fn layer(&self) -> &str {
         "trace"
     }
@@ -95,7 +95,7 @@ thread_local! {
     static SCOPES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A module's name on the nodes that are written down until this is dropped.
+/// A module's name on the nodes that are recorded until this is dropped.
 #[derive(Debug)]
 pub struct Scope(std::marker::PhantomData<*const ()>);
 
@@ -144,11 +144,14 @@ impl Session {
             }
         } else if dispatcher.default_slot(key)?.reason != Reason::Fallback {
             let mut everything = dispatcher.implementations("_", key);
-            everything.fallback(Kernel::engine(see).named("trace"));
+            everything.fallback(Kernel::engine(trace_call).named("trace"));
             keep(everything.finish())?;
         }
         let state = State {
-            recording: Mutex::new(Recording { records: autograd::is_grad_enabled(), ..Recording::default() }),
+            recording: Mutex::new(Recording {
+                grad_enabled: autograd::is_grad_enabled(),
+                ..Recording::default()
+            }),
             dispatcher: dispatcher.clone(),
             key,
             guards_reads: trace.guards_reads,
@@ -185,15 +188,15 @@ impl Session {
         let session = self.clone();
         let result = self.0.dispatcher.clone().within(move || {
             if session.0.key == modes::KEY {
-                let _entered = modes::enter(Arc::new(Below(session)))?;
+                let _entered = modes::enter(Arc::new(SessionMode(session)))?;
                 return body();
             }
             let _included = IncludeGuard::new(DispatchKey::Tracer);
             SESSIONS.with_borrow_mut(|sessions| sessions.push(session));
-            let _left = Ended;
+            let _left = SessionGuard;
             body()
         })?;
-        // Code that goes on after the error did something else than it does without a trace.
+        // Code that caught the error went on in another way than it does without a trace.
         match self.recording().fault.take() {
             Some(fault) => Err(crate::error::argument(fault)),
             None => Ok(result),
@@ -212,7 +215,7 @@ impl Session {
     pub(super) fn wrap(&self, name: String, inner: &Tensor) -> Result<Tensor> {
         let keys = inner.keys() | self.0.key.key_set();
         let spec = inner.spec()?.clone();
-        Ok(Tensor::wrap(keys, Traced { inner: inner.clone(), name, session: self.clone(), spec }))
+        Ok(Tensor::wrap(keys, TracedTensor { inner: inner.clone(), name, session: self.clone(), spec }))
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -221,7 +224,7 @@ impl Session {
 
     /// The tensor as an argument of a node.
     pub(super) fn argument(&self, tensor: &Tensor) -> Result<Argument> {
-        if let Some(traced) = tensor.wrapper::<Traced>() {
+        if let Some(traced) = tensor.wrapper::<TracedTensor>() {
             if self.is(&traced.session) {
                 return Ok(Argument::Value(traced.name.clone()));
             }
@@ -268,8 +271,8 @@ impl Session {
         }
     }
 
-    fn traced<'t>(&self, tensor: &'t AnyTensor) -> Option<&'t Traced> {
-        let traced = Tensor::from_any_ref(tensor)?.wrapper::<Traced>()?;
+    fn traced<'t>(&self, tensor: &'t AnyTensor) -> Option<&'t TracedTensor> {
+        let traced = Tensor::from_any_ref(tensor)?.wrapper::<TracedTensor>()?;
         self.is(&traced.session).then_some(traced)
     }
 
@@ -323,7 +326,7 @@ impl Session {
         })
     }
 
-    /// Runs a call on the tensors inside and writes it down. Where it ran and cannot be written down, there is no program.
+    /// Runs a call on the inner tensors and records it. A call that cannot be recorded is an error, and the trace gives no program.
     fn handle(&self, call: &mut BoxedCall<'_>) -> Result<()> {
         let mut is_refused = true;
         let result = self.run(call, &mut is_refused);
@@ -395,16 +398,16 @@ impl Session {
             if !self.0.guards_reads {
                 return Err(self.read_error(&name, "gives a result whose sizes depend on elements"));
             }
-            self.write_down(node.clone());
+            self.record(node.clone());
             self.guard_sizes(&node);
         } else {
-            self.write_down(node);
+            self.record(node);
         }
         Ok(())
     }
 
     /// The arguments of a node: those that are their defaults and may be left out are.
-    fn arguments(&self, schema: &FunctionSchema, call: &BoxedCall<'_>) -> Result<Given> {
+    fn arguments(&self, schema: &FunctionSchema, call: &BoxedCall<'_>) -> Result<Arguments> {
         let binder = call.operator().binder()?;
         let (mut positional, mut named) = (Vec::new(), Vec::new());
         let mut needed = 0;
@@ -466,20 +469,21 @@ impl Session {
         ))
     }
 
-    /// Adds a node, behind one that says whether gradients are recorded where that has changed.
-    fn write_down(&self, node: Node) {
-        let records = autograd::is_grad_enabled();
+    /// Adds a node. Where gradients are recorded for the first time or no longer, a mark stands before it.
+    fn record(&self, node: Node) {
+        let grad_enabled = autograd::is_grad_enabled();
         let mut recording = self.recording();
-        if self.0.key == DispatchKey::Tracer && records != recording.records {
-            recording.records = records;
-            let (positional, source) = (vec![Argument::Number(Scalar::Bool(records))], node.source.clone());
+        if self.0.key == DispatchKey::Tracer && grad_enabled != recording.grad_enabled {
+            recording.grad_enabled = grad_enabled;
+            let (positional, source) =
+                (vec![Argument::Number(Scalar::Bool(grad_enabled))], node.source.clone());
             let target = super::grad_mode::MARK.to_owned();
             recording.nodes.push(Node { target, positional, source, ..Node::default() });
         }
         recording.nodes.push(node);
     }
 
-    /// Writes down that a value is read, and that it is what it was.
+    /// Records that a value is read, and an assertion that it is the same.
     fn guard(&self, mut node: Node, results: &[Value]) {
         let Some(scalar) = results.first().and_then(|value| value.borrow().as_scalar()) else { return };
         let kind = match scalar {
@@ -491,11 +495,11 @@ impl Session {
         let message = format!("{} read {scalar:?} when the program was traced", node.target);
         node.results = vec![Outcome::One(Variable { name: name.clone(), kind })];
         let source = node.source.clone();
-        self.write_down(node);
+        self.record(node);
         self.expect(name, scalar, message, &source);
     }
 
-    /// Writes down that the results of a node have the sizes that they had.
+    /// Records assertions that the results of a node have the same sizes.
     fn guard_sizes(&self, node: &Node) {
         for variable in node.variables() {
             let ValueType::Tensor(tensor) = &variable.kind else { continue };
@@ -506,7 +510,7 @@ impl Session {
                     "size {dimension} of the result of {} was {size} when the program was traced",
                     node.target
                 );
-                self.write_down(Node {
+                self.record(Node {
                     target: "aten::sym_size.int".to_owned(),
                     positional: vec![Argument::Value(variable.name.clone()), (dimension as i64).into()],
                     results: vec![Outcome::One(Variable { name: name.clone(), kind: ValueType::Int(None) })],
@@ -518,17 +522,17 @@ impl Session {
         }
     }
 
-    /// Writes down that a number is what it was.
+    /// Records an assertion that a number is the same.
     fn expect(&self, name: String, scalar: Scalar, message: String, source: &Source) {
         let same = self.recording().unique("is_same");
-        self.write_down(Node {
+        self.record(Node {
             target: "_operator.eq".to_owned(),
             positional: vec![Argument::Value(name), Argument::Number(scalar)],
             results: vec![Outcome::One(Variable { name: same.clone(), kind: ValueType::Bool })],
             source: source.clone(),
             ..Node::default()
         });
-        self.write_down(Node {
+        self.record(Node {
             target: "aten::_assert_scalar".to_owned(),
             positional: vec![Argument::Value(same), Argument::Str(message)],
             source: source.clone(),
@@ -579,30 +583,30 @@ impl Recording {
 }
 
 /// The arguments of a node, by position and by name.
-type Given = (Vec<Argument>, Vec<(String, Argument)>);
+type Arguments = (Vec<Argument>, Vec<(String, Argument)>);
 
-/// A session below autograd.
-struct Below(Session);
+/// A session as a mode, below autograd.
+struct SessionMode(Session);
 
-impl modes::Mode for Below {
+impl modes::Mode for SessionMode {
     fn handle(&self, call: &mut BoxedCall<'_>) -> Result<()> {
         self.0.handle(call)
     }
 }
 
 /// Ends the innermost session above autograd.
-struct Ended;
+struct SessionGuard;
 
-impl Drop for Ended {
+impl Drop for SessionGuard {
     fn drop(&mut self) {
         let _ = SESSIONS.try_with(|sessions| sessions.borrow_mut().pop());
     }
 }
 
-/// A session that does not see what it calls itself, until it is put back.
-struct Left(Option<Session>);
+/// Takes a session off the thread while it calls an operator itself, and puts it back.
+struct SuspendGuard(Option<Session>);
 
-impl Drop for Left {
+impl Drop for SuspendGuard {
     fn drop(&mut self) {
         let session = self.0.take();
         let _ = SESSIONS.try_with(|sessions| sessions.borrow_mut().extend(session));
@@ -610,9 +614,9 @@ impl Drop for Left {
 }
 
 /// The layer's kernel above autograd, for every operator.
-fn see(call: &mut BoxedCall<'_>) -> Result<()> {
+fn trace_call(call: &mut BoxedCall<'_>) -> Result<()> {
     let session = SESSIONS.try_with(|sessions| sessions.borrow_mut().pop()).ok().flatten();
-    let left = Left(session);
+    let left = SuspendGuard(session);
     match &left.0 {
         Some(session) => session.handle(call),
         None if call.args().iter().any(|value| is_traced(value.view())) => Err(untraceable(
@@ -624,7 +628,7 @@ fn see(call: &mut BoxedCall<'_>) -> Result<()> {
 
 fn is_traced(value: ValueView<'_>) -> bool {
     let one = |tensor: &AnyTensor| {
-        Tensor::from_any_ref(tensor).is_some_and(|tensor| tensor.wrapper::<Traced>().is_some())
+        Tensor::from_any_ref(tensor).is_some_and(|tensor| tensor.wrapper::<TracedTensor>().is_some())
     };
     match value {
         ValueView::Tensor(tensor) => one(tensor),

@@ -126,10 +126,10 @@ pub(super) struct Run {
     pub(super) sizes: Vec<i64>,
 }
 
-/// What could not be brought together.
+/// Why the runs are not instances of one program.
 pub(super) enum Failure {
     /// An integer has no expression; more sizes may show that it is a quotient.
-    Unknown(opgrid_core::Error),
+    NoRule(opgrid_core::Error),
     Error(opgrid_core::Error),
 }
 
@@ -327,7 +327,7 @@ impl Unifier<'_> {
         match integers.collect::<Option<Vec<_>>>() {
             Some(values) => {
                 let Some(expression) = self.find(&values) else {
-                    return Err(Failure::Unknown(depends_error(format_args!(
+                    return Err(Failure::NoRule(depends_error(format_args!(
                         "it gives {subject} the integers {values:?}, in which no rule was found"
                     ))));
                 };
