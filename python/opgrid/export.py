@@ -373,7 +373,8 @@ def _match(tree: tuple[Any, ...], value: Any, leaves: list[Any], where: str) -> 
         entries = value if isinstance(value, dict) else {key: getattr(value, key) for key, _ in tree[1] if hasattr(value, key)}
         keys = [key for key, _ in tree[1]]
         if sorted(entries) != sorted(keys):
-            raise TypeError(f"{where}: found {sorted(entries)}, expected {sorted(keys) or "none"} as when the program was exported")
+            expected = sorted(keys) or "none"
+            raise TypeError(f"{where}: found {sorted(entries)}, expected {expected} as when the program was exported")
         for key, below in tree[1]:
             _match(below, entries[key], leaves, f"{where}[{key!r}]")
 

@@ -42,6 +42,8 @@ def test_a_module():
         ep.module()(og.randn(3, 3, 8, 8))
     with pytest.raises(TypeError, match="as when the program was exported"):
         ep.module()(y, y)
+    with pytest.raises(TypeError, match="arguments by name: found \\['mask'\\], expected none as when"):
+        ep.module()(y, mask=y)
     with pytest.raises(RuntimeError, match="module\\(\\)"):
         ep(y)
 
