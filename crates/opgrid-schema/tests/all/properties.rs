@@ -166,6 +166,25 @@ fn schema_text() -> impl Strategy<Value = String> {
     )
 }
 
+/// Whether a default is written as a string in quotes although the quotes are part of its text: strings are written bare where
+/// the type is another one, here as in torch, and reading takes the quotes off.
+fn holds_a_literal(default: &Constant) -> bool {
+    match default {
+        Constant::Str(text) | Constant::Device(text) => text.trim_start().starts_with(['"', '\'']),
+        Constant::List(items) => items.iter().any(holds_a_literal),
+        _ => false,
+    }
+}
+
+/// As torch 2.15 prints the same texts.
+#[test]
+fn a_string_that_is_a_literal_loses_its_quotes_when_it_is_read_back() {
+    let printed = |text: &str| FunctionSchema::parse(text).unwrap().to_string();
+    let once = printed(r#"ns::f.o(*, Tensor[]? x0="''") -> ()"#);
+    assert_eq!(once, "ns::f.o(*, Tensor[]? x0='') -> ()");
+    assert_eq!(printed(&once), "ns::f.o(*, Tensor[]? x0=) -> ()");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
 
@@ -184,8 +203,10 @@ proptest! {
         let printed = schema.to_string();
         // A number by its name is an integer even for a float, here as in torch, and becomes a float when it is read back.
         let names_a_number = ["=float", "=Mean"].iter().any(|name| text.contains(name));
+        let holds_a_literal = schema.arguments.iter().filter_map(|it| it.default.as_ref()).any(holds_a_literal);
         if let Ok(again) = FunctionSchema::parse(&printed)
             && !names_a_number
+            && !holds_a_literal
         {
             prop_assert_eq!(again.to_string(), printed);
         }
