@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use common::{cpu, define, implement};
 use opgrid_core::{
@@ -74,7 +75,7 @@ fn four_threads_call_while_kernels_are_overridden_and_dropped() {
         let _defined = define_busy(&dispatcher);
         let add = |number| add_generation(&dispatcher, number, &alive);
         let (done, newest) = (AtomicBool::new(false), AtomicI64::new(0));
-        let (mut most, mut calls) = (0, 0);
+        let mut calls = 0;
         let mut live = add(0);
         thread::scope(|scope| {
             let call = |boxed: bool| {
@@ -95,18 +96,22 @@ fn four_threads_call_while_kernels_are_overridden_and_dropped() {
                 count
             };
             let threads: Vec<_> = (0..4).map(|place| scope.spawn(move || call(place % 2 == 1))).collect();
-            for number in 1..=GENERATIONS {
+            let started = Instant::now();
+            for number in 1.. {
                 newest.store(number, Ordering::SeqCst);
                 // The newer kernel stands before the older one goes, so that there is always one.
                 drop(std::mem::replace(&mut live, add(number)));
-                most = most.max(retired_tables());
+                // Memory comes back while nobody ever pauses. How many tables wait at one moment is up to the
+                // scheduler: a thread that it takes the processor from within a call holds back all that follow.
+                if number >= GENERATIONS && retired_tables() < GENERATIONS as usize / 10 {
+                    break;
+                }
+                assert!(started.elapsed() < Duration::from_secs(120), "{} tables wait", retired_tables());
             }
             done.store(true, Ordering::Relaxed);
             calls = threads.into_iter().map(|thread| thread.join().unwrap()).sum::<i64>();
         });
         assert!(calls > 0);
-        // Memory is bounded while nobody ever pauses: 10,000 tables were replaced, and far fewer waited.
-        assert!(most < GENERATIONS as usize, "{most} tables waited");
         drop(live);
         quiesce().unwrap();
     }
