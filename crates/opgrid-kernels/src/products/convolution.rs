@@ -141,10 +141,14 @@ where
                     let filters = Filters { weight, bias: bias.as_deref() };
                     check(&windows, [image.len(), weight.len()], None)?;
                     parts::write::<S::Element>(out, |out| {
-                        if windows.filters <= FEW_FILTERS {
-                            direct::correlate(&windows, out, image, filters)
+                        let convolution = Convolution { scheme, windows: &windows, narrow };
+                        let grid = Grid::new(&windows);
+                        if windows.filters > FEW_FILTERS {
+                            convolution.correlate(out, image, filters)
+                        } else if convolution.takes_lines(&grid) {
+                            convolution.correlate_lines(&grid, out, image, filters)
                         } else {
-                            Convolution { scheme, windows: &windows, narrow }.correlate(out, image, filters)
+                            direct::correlate(&windows, out, image, filters)
                         }
                     })
                 })
@@ -208,12 +212,29 @@ impl<T: Element> Filters<'_, T> {
 ///
 /// Invariant: of an `Output`.
 #[derive(Clone, Copy)]
-struct Places<T>(*mut T);
+pub(super) struct Places<T>(*mut T);
 
 // SAFETY: threads write parts that have no element in common, as `write` asks of its callers.
 unsafe impl<T: Send> Sync for Places<T> {}
 
 impl<T: Element> Places<T> {
+    pub(super) fn new(out: &Output<'_, T>) -> Self {
+        Self(out.span().first().cast::<T>())
+    }
+
+    /// Elements that lie beside each other.
+    ///
+    /// # Safety
+    ///
+    /// They are elements of the output, which is borrowed, and nobody else uses them.
+    #[allow(clippy::mut_from_ref, reason = "the caller promises that nobody else uses them")]
+    #[inline]
+    pub(super) unsafe fn slice(&self, first: usize, count: usize) -> &mut [MaybeUninit<T>] {
+        let start = self.0.wrapping_add(first).cast::<MaybeUninit<T>>();
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(start, count) }
+    }
+
     /// Writes what `narrowed` makes of sums to elements that lie beside each other.
     ///
     /// # Safety
@@ -221,9 +242,8 @@ impl<T: Element> Places<T> {
     /// They are elements of the output, which nobody else uses.
     #[inline]
     unsafe fn write<A: Copy>(&self, first: usize, sums: &[A], narrowed: impl Fn(A) -> T) {
-        let start = self.0.wrapping_add(first).cast::<MaybeUninit<T>>();
         // SAFETY: the caller's promise: as many elements of the output, which is borrowed mutably.
-        let places = unsafe { std::slice::from_raw_parts_mut(start, sums.len()) };
+        let places = unsafe { self.slice(first, sums.len()) };
         Narrow(narrowed, sums, places).vectorised();
     }
 }
@@ -237,9 +257,9 @@ fn wanted() -> usize {
 }
 
 /// How a convolution is computed.
-struct Convolution<'a, S, N> {
-    scheme: S,
-    windows: &'a Windows,
+pub(super) struct Convolution<'a, S, N> {
+    pub(super) scheme: S,
+    pub(super) windows: &'a Windows,
     narrow: N,
 }
 
@@ -282,7 +302,7 @@ where
     }
 
     #[inline(always)]
-    fn narrowed(&self, sum: S::Sum, bias: Option<Math<S::Element>>) -> S::Element {
+    pub(super) fn narrowed(&self, sum: S::Sum, bias: Option<Math<S::Element>>) -> S::Element {
         let sum = (self.narrow)(sum);
         S::Element::narrow(bias.map_or(sum, |bias| sum.plus(bias)))
     }
@@ -307,7 +327,7 @@ where
         let blocks = images * per_image;
         let high = self.rows_of_pieces(rows, groups * blocks);
         let bands = rows.div_ceil(high);
-        let target = Places(out.span().first().cast::<S::Element>());
+        let target = Places::new(&out);
         for_each_piece(groups * bands * blocks, &|piece| {
             let (group, block) = (piece / (bands * blocks), piece % (bands * blocks) / bands);
             let (number, part) = (block / per_image, cut(columns, wide, block % per_image));
@@ -365,7 +385,7 @@ where
         let blocks = parts.div_ceil(together);
         let high = self.rows_of_pieces(rows, num_threads());
         let width = self.scheme.kernel().width / S::PARTS;
-        let target = Places(out.span().first().cast::<S::Element>());
+        let target = Places::new(&out);
         for_each_piece(batch * groups * blocks, &|piece| {
             let (number, block) = (piece / blocks, piece % blocks);
             let (first, group) = (number * rows, number % groups);
@@ -436,7 +456,7 @@ where
         let wide = blocked::columns_of_blocks(self.scheme, columns).max(1);
         let stacks = batch.div_ceil(together);
         let all_taps = self.windows.taps_of_group(0, 0..taps);
-        let target = Places(out.span().first().cast::<S::Element>());
+        let target = Places::new(&out);
         for_each_piece(stacks * groups * bands, &|piece| {
             let (stack, group) = (piece / (groups * bands), piece / bands % groups);
             let (own, images) = (cut(channels, band, piece % bands), cut(batch, together, stack));
@@ -529,7 +549,7 @@ where
         let bands = rows.div_ceil(high);
         // The same steps whatever the number of threads is, so that sums are the same.
         let together = (STEPS / inner.max(1)).clamp(1, batch.max(1));
-        let target = Places(out.span().first().cast::<S::Element>());
+        let target = Places::new(&out);
         for_each_piece(groups * bands * blocks, &|piece| {
             let group = piece / (bands * blocks);
             let band = cut(rows, high, piece % (bands * blocks) / blocks);

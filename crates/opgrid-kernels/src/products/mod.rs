@@ -13,7 +13,8 @@
 //! | `patches` | packs the patches of images under a moving window |
 //! | `padded` | has the patches of images where they lie, between zeros |
 //! | `convolution` | multiplies filters by patches, and computes the gradients of that |
-//! | `direct` | convolves with very few filters without panels |
+//! | `few_filters` | convolves with very few filters, each place of an image a step of one line |
+//! | `direct` | the same row by row, where zeros around images would be more than the images |
 //! | `columns` | writes patches out, and adds them up |
 //!
 //! The 16-bit floats are summed in single precision and rounded once. Integers wrap around.
@@ -25,6 +26,7 @@ mod chain;
 mod columns;
 mod convolution;
 mod direct;
+mod few_filters;
 mod job;
 mod lanes;
 mod matrix;

@@ -108,7 +108,7 @@ impl<'a> Grid<'a> {
         (0..depth).flat_map(move |z| (0..height).map(move |y| (z * rows + y) * columns))
     }
 
-    /// Elements of a channel.
+    /// Elements of a channel on the grid.
     fn plane(&self) -> usize {
         volume(self.phases) * volume(self.sizes)
     }
@@ -157,16 +157,60 @@ impl<'a> Grid<'a> {
         start as usize..end.max(start) as usize
     }
 
+    /// The lines of a channel that hold elements of an image; everything between them is zero.
+    pub fn lines(&self) -> Vec<Line> {
+        let [_, height, width] = self.windows.image;
+        let [_, rows, columns] = self.phases;
+        let mut lines = Vec::new();
+        for number in 0..volume(self.phases) {
+            let phase = [number / (rows * columns), number / columns % rows, number % columns];
+            let [deep, high, wide]: [Range<usize>; 3] =
+                std::array::from_fn(|dim| self.within(dim, phase[dim]));
+            if wide.is_empty() {
+                continue;
+            }
+            let at = |dim: usize, place: usize| {
+                (self.origin[dim] + (phase[dim] + place * self.windows.step[dim]) as isize) as usize
+            };
+            for z in deep {
+                for y in high.clone() {
+                    let to =
+                        number * volume(self.sizes) + (z * self.sizes[1] + y) * self.sizes[2] + wide.start;
+                    let from = (at(0, z) * height + at(1, y)) * width + at(2, wide.start);
+                    lines.push(Line { to, from, count: wide.len() });
+                }
+            }
+        }
+        lines
+    }
+
     /// Writes the channels of a group of an image as they lie on the grid, packed, with zeros around them. `image` begins with
     /// the first of them.
     pub fn fill<S: Scheme>(&self, image: &[S::Element], to: &mut [S::Packed]) {
-        Fill::<S> { grid: self, image, to }.vectorised();
+        to.fill(S::Packed::default());
+        self.fill_lines::<S>(&self.lines(), image, to);
     }
+
+    /// The same where `to` holds zeros, or another image that was filled into these lines.
+    pub fn fill_lines<S: Scheme>(&self, lines: &[Line], image: &[S::Element], to: &mut [S::Packed]) {
+        Fill::<S> { grid: self, lines, image, to }.vectorised();
+    }
+}
+
+/// Elements of an image that lie beside each other on a grid.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    /// Where they begin on the grid.
+    to: usize,
+    /// Where the first is in the channel of the image; the others follow at the step of the windows.
+    from: usize,
+    count: usize,
 }
 
 /// A grid that is filled.
 struct Fill<'a, S: Scheme> {
     grid: &'a Grid<'a>,
+    lines: &'a [Line],
     image: &'a [S::Element],
     to: &'a mut [S::Packed],
 }
@@ -176,40 +220,21 @@ impl<S: Scheme> VectorLoop for Fill<'_, S> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { grid, image, to } = self;
-        let [_, height, width] = grid.windows.image;
-        let [_, rows, columns] = grid.phases;
-        let (plane, line) = (grid.windows.plane(), grid.sizes[2]);
-        let step = grid.windows.step[2];
-        to.fill(S::Packed::default());
-        for number in 0..volume(grid.phases) {
-            let phase = [number / (rows * columns), number / columns % rows, number % columns];
-            // Where the phase has elements of the image.
-            let within: [Range<usize>; 3] = std::array::from_fn(|dim| grid.within(dim, phase[dim]));
-            let [_, _, places] = within.clone();
-            if places.is_empty() {
-                continue;
-            }
-            let at = |dim: usize, place: usize| {
-                (grid.origin[dim] + (phase[dim] + place * grid.windows.step[dim]) as isize) as usize
-            };
-            for channel in 0..grid.windows.channels {
-                let from = &image[channel * plane..][..plane];
-                let to = &mut to[channel * grid.plane() + number * volume(grid.sizes)..];
-                for z in within[0].clone() {
-                    for y in within[1].clone() {
-                        let to = &mut to[(z * grid.sizes[1] + y) * line + places.start..][..places.len()];
-                        let first = (at(0, z) * height + at(1, y)) * width + at(2, places.start);
-                        let from = &from[first..][..(places.len() - 1) * step + 1];
-                        match step {
-                            1 => pack_line::<S>(to, from),
-                            2 => pack_every_other::<S>(to, from),
-                            _ => to
-                                .iter_mut()
-                                .zip(from.iter().step_by(step))
-                                .for_each(|(to, from)| *to = S::pack(*from)),
-                        }
-                    }
+        let Self { grid, lines, image, to } = self;
+        let (plane, step) = (grid.windows.plane(), grid.windows.step[2]);
+        for channel in 0..grid.windows.channels {
+            let from = &image[channel * plane..][..plane];
+            let to = &mut to[channel * grid.plane()..];
+            for line in lines {
+                let to = &mut to[line.to..][..line.count];
+                let from = &from[line.from..][..(line.count - 1) * step + 1];
+                match step {
+                    1 => pack_line::<S>(to, from),
+                    2 => pack_every_other::<S>(to, from),
+                    _ => to
+                        .iter_mut()
+                        .zip(from.iter().step_by(step))
+                        .for_each(|(to, from)| *to = S::pack(*from)),
                 }
             }
         }

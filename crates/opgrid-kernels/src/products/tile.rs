@@ -30,6 +30,8 @@ pub(super) const TILE_BYTES: usize = 32 * 2 * 64;
 pub(super) const ROWS: usize = 4;
 /// Sums that it has for each of them, so that additions do not wait for one another.
 const SUMS: usize = 2;
+/// Registers of a tile of one row: additions do not wait for one another.
+const LINE: usize = 6;
 
 /// What some tiles beside each other are made of; strides count numbers.
 pub(super) struct Work<F, N> {
@@ -92,6 +94,9 @@ pub(super) struct Kernel<F, N> {
     tiles: [Tile<F, N>; 4],
     /// The same for right factors whose steps lie apart, where the factors of a sum need not lie beside each other.
     apart: Option<[Tile<F, N>; 4]>,
+    /// The tile of one row with more registers beside each other, of steps that lie apart.
+    line: Option<Tile<F, N>>,
+    line_width: usize,
     dots: Dots<F, N>,
 }
 
@@ -119,6 +124,29 @@ impl<F, N> Kernel<F, N> {
     /// Whether it takes steps of the right factor that lie apart.
     pub fn takes_apart(&self) -> bool {
         self.apart.is_some()
+    }
+
+    /// Whether it has a tile of one row for steps that lie apart.
+    pub fn takes_lines(&self) -> bool {
+        self.line.is_some()
+    }
+
+    /// Columns of that tile.
+    pub fn line_width(&self) -> usize {
+        self.line_width
+    }
+
+    /// Writes tiles of one row and [`line_width`](Self::line_width) columns.
+    ///
+    /// # Safety
+    ///
+    /// As [`tile`](Self::tile), with an offset for each step.
+    #[inline]
+    pub unsafe fn line(&self, work: &Work<F, N>) {
+        if let Some(line) = self.line {
+            // SAFETY: the caller's promise; the kernel was chosen for this processor.
+            unsafe { line(work) }
+        }
     }
 
     /// Writes tiles of `height` rows.
@@ -328,6 +356,11 @@ macro_rules! compiled {
                         1 => Some(tiles!(T, [$low, $middle, $high] by $wide, true)),
                         _ => None,
                     },
+                    line: match <$lanes<T>>::DEPTH {
+                        1 => Some(tile::<T, 1, LINE, true>),
+                        _ => None,
+                    },
+                    line_width: LINE * <$lanes<T>>::COUNT,
                     dots: dots::<T>,
                 }
             }
