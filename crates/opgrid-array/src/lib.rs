@@ -56,8 +56,8 @@ pub(crate) use storage::Thread;
 pub use storage::allocator;
 pub use storage::allocator::{Allocator, CountingAllocator, CpuAllocator, FailingAllocator};
 pub use storage::{
-    Allocation, DeviceMemory, OwnedReadGuard, OwnedWriteGuard, ReadGuard, Statistics, Storage, WriteGuard,
-    cache_statistics, set_cache_limit, trim,
+    Allocation, Arena, DeviceMemory, Offered, OwnedReadGuard, OwnedWriteGuard, ReadGuard, SMALLEST_IN_ARENA,
+    Statistics, Storage, WriteGuard, cache_statistics, set_cache_limit, trim,
 };
 
 #[doc(hidden)]

@@ -8,7 +8,7 @@
 //! behind it. Memory from other allocators lies elsewhere, and how it is given back stands behind the head.
 //!
 //! ```text
-//! Storage ──► count, written, class │ borrows │ start │ bytes │ elsewhere │ version ║ bytes …, or the allocation
+//! Storage ──► count, written, adopted, class │ borrows │ start │ bytes │ elsewhere │ version ║ bytes …, or the allocation
 //! ```
 //!
 //! An alias (`Storage::alias`) is the same memory with a count of writes of its own. It has another head, and the storage
@@ -32,6 +32,7 @@ use super::element::Element;
 use crate::error::argument;
 
 pub mod allocator;
+mod arena;
 mod borrows;
 mod cache;
 pub(crate) mod known;
@@ -40,6 +41,7 @@ mod memory;
 mod owned;
 mod sync;
 
+pub use arena::{Arena, Offered, SMALLEST as SMALLEST_IN_ARENA};
 pub use cache::{ALIGNMENT, Statistics, cache_statistics, set_cache_limit, trim};
 pub use memory::{Allocation, DeviceMemory};
 pub use owned::{OwnedReadGuard, OwnedWriteGuard};
@@ -79,6 +81,8 @@ struct Shared {
     /// Whether every byte has had a value.
     written: AtomicBool,
     is_alias: bool,
+    /// Whether the memory was not allocated for the storage, so that others may know its address.
+    is_adopted: bool,
     class: Class,
     borrows: Borrows,
     /// `None` for tensors without data, as on the meta device, and for memory that the CPU cannot address.
@@ -181,17 +185,24 @@ impl Storage {
         let storage = Self::at(bytes, BytesAt::Elsewhere(memory));
         let storage = storage.ok_or_else(|| no_memory(size_of::<Shared>()))?;
         storage.shared().written.store(true, Ordering::Relaxed);
+        // SAFETY: nobody else has the storage yet.
+        unsafe { (*storage.head.as_ptr()).is_adopted = true };
         Ok(storage)
     }
 
     /// Memory of the process, or of the allocator that was [set](crate::devices::set_allocator) for the CPU, which reads as
-    /// zero until it is written.
+    /// zero until it is written. A place that an [`Arena`] offers comes first.
     ///
     /// # Errors
     ///
     /// There is no such memory; the message names the number of bytes.
     #[inline]
     pub fn cpu(bytes: usize) -> Result<Self> {
+        if bytes > arena::SMALLEST
+            && let Some(memory) = arena::claim(bytes)
+        {
+            return Self::at(bytes, BytesAt::Elsewhere(memory)).ok_or_else(|| no_memory(bytes));
+        }
         Self::at(bytes, BytesAt::Behind).map_or_else(|| Self::from_set_allocator(bytes), Ok)
     }
 
@@ -258,6 +269,7 @@ impl Storage {
             count: AtomicU32::new(1),
             written: AtomicBool::new(bytes == 0 && !is_alias),
             is_alias,
+            is_adopted: false,
             class,
             borrows: Borrows::new(if is_alias { WRITER } else { maker::first_state() }),
             start,
@@ -373,6 +385,26 @@ impl Storage {
             |storage: &Self| (storage.shared().count.load(Ordering::Relaxed) & !known::KNOWN) as usize;
         // An alias is one of those who hold what it is an alias of.
         if self.shared().is_alias { count(self.original()) - 1 + count(self) } else { count(self) }
+    }
+
+    /// Whether nobody but the caller can see the memory: the storage has one owner, and its memory was allocated for it and is not
+    /// looked up by address.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_array::Storage;
+    ///
+    /// let storage = Storage::cpu(16)?;
+    /// assert!(storage.is_private());
+    /// let other = storage.clone();
+    /// assert!(!storage.is_private() && !other.is_private());
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn is_private(&self) -> bool {
+        let shared = self.shared();
+        // Acquire, so that what the last other owner did is over.
+        shared.count.load(Ordering::Acquire) == 1 && !shared.is_alias && !shared.is_adopted
     }
 
     /// What no other storage has as long as this one lives.

@@ -6,10 +6,10 @@ use opgrid_core::{Dispatcher, Result, Scalar};
 use opgrid_tensor::layers::autograd::no_grad;
 use opgrid_tensor::{Tensor, ops};
 
-use super::effects::maybe_written;
 use super::{add_constant, unwritten_tensors};
 use crate::archive::Archive;
 use crate::graph::{Argument, Node, Outcome};
+use crate::program::effects::maybe_written;
 
 const CONVOLUTIONS: [&str; 3] = ["aten::conv1d", "aten::conv2d", "aten::conv3d"];
 

@@ -6,12 +6,12 @@ use opgrid_core::{Dispatcher, Result, Value};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::autograd::no_grad;
 
-use super::effects::{effects, maybe_written};
 use super::unwritten_tensors;
 use crate::archive::Archive;
 use crate::graph::types::ValueType;
 use crate::graph::{Argument, Block, Graph, InputKind, Node, Outcome, OutputKind, Variable};
 use crate::program::Program;
+use crate::program::effects::{effects, maybe_written};
 
 /// How many bytes more than its arguments a result may have: it is kept instead of being computed.
 const MOST_GROWTH: usize = 1 << 16;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use opgrid_core::{Dispatcher, Result};
 
-use super::effects::effects;
 use crate::graph::{Graph, Node};
+use crate::program::effects::effects;
 
 /// Removes calls that have no effect and whose results nobody uses. Calls that write, check or draw random numbers stay.
 ///

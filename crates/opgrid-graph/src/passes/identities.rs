@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use opgrid_core::{Dispatcher, Result, Scalar};
 
-use super::effects::maybe_written;
 use super::rename;
 use crate::graph::types::{Size, ValueType};
 use crate::graph::{Argument, Graph, InputKind, Node, Outcome};
+use crate::program::effects::maybe_written;
 
 /// Removes calls that give their argument as it is: dropout that does not drop, views to the same sizes, conversions to the same
 /// dtype, and assertions about dtypes and sizes that the types of the graph answer.

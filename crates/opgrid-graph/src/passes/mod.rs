@@ -6,7 +6,6 @@
 mod batch_norm;
 mod constants;
 mod dead_code;
-mod effects;
 mod identities;
 mod repeats;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use opgrid_core::{Dispatcher, Result};
 
-use super::effects::{effects, maybe_written};
 use super::rename;
 use crate::graph::{Graph, Outcome};
+use crate::program::effects::{effects, maybe_written};
 
 /// Makes calls of one operator with the same arguments once. Values that are written, or may share memory with such, are left alone, as
 /// are results of the program: whoever gets two of them may write one.

@@ -10,6 +10,7 @@ use opgrid_core::{Binder, Dispatcher, Error, OperatorHandle, Result, Scalar, Val
 use opgrid_tensor::Tensor;
 
 use super::plan::{Action, Operand, Place, Plan, Step, last_uses};
+use super::reuse;
 use super::target::{self, HigherOrder, Target};
 use crate::error;
 use crate::graph::types::ValueType;
@@ -107,12 +108,13 @@ impl Compiler<'_> {
         }
         let mut plan = Plan { slots: scope.slots.len(), parameters: block.parameters.len(), steps, results };
         last_uses(&mut plan);
+        reuse::keep_possible(&mut plan.steps);
         plan
     }
 
     fn step<'g>(&mut self, node: &'g Node, scope: &mut Scope<'g>, depth: usize) -> Result<Step> {
         let (action, operands) = match target::resolve(self.dispatcher, &node.target)? {
-            Target::Operator(operator) => call(operator, node, scope)?,
+            Target::Operator(operator) => call(self.dispatcher, operator, node, scope)?,
             Target::Number(function) => {
                 let operands = node.arguments().map(|argument| operand(argument, None, scope, 0));
                 (Action::Number(function), operands.collect::<Result<_>>()?)
@@ -274,13 +276,19 @@ fn subject(index: usize, node: &Node) -> String {
 }
 
 /// A call of an operator: its arguments in the order of the schema.
-fn call(operator: OperatorHandle, node: &Node, scope: &Scope<'_>) -> Result<(Action, Vec<Operand>)> {
+fn call(
+    dispatcher: &Dispatcher,
+    operator: OperatorHandle,
+    node: &Node,
+    scope: &Scope<'_>,
+) -> Result<(Action, Vec<Operand>)> {
     let binder = operator.binder()?;
     let mut sources: Vec<Option<&Argument>> = vec![None; binder.count()];
     let named = node.named.iter().map(|(name, argument)| (name, argument));
     binder
         .place(node.positional.iter(), named, &mut sources)
         .map_err(|misplaced| binder.refusal(&misplaced))?;
+    let first = sources.first().copied().flatten();
     let mut operands = Vec::with_capacity(sources.len());
     for (index, source) in sources.into_iter().enumerate() {
         let argument = &binder.schema().arguments[index];
@@ -296,7 +304,16 @@ fn call(operator: OperatorHandle, node: &Node, scope: &Scope<'_>) -> Result<(Act
         });
     }
     expect_outcomes(node, &binder)?;
-    Ok((Action::Call { operator, binder }, operands))
+    let input = match first {
+        Some(Argument::Value(name)) => scope.find(name).ok().map(|(_, kind)| kind),
+        _ => None,
+    };
+    let result = match node.results.as_slice() {
+        [Outcome::One(variable)] => Some(&variable.kind),
+        _ => None,
+    };
+    let reuse = reuse::find(dispatcher, binder.schema(), &operands, input, result);
+    Ok((Action::Call { operator, binder, reuse }, operands))
 }
 
 /// The results that get names are those that the schema has.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use opgrid_core::schema::Type;
 use opgrid_core::{DispatchKey, Dispatcher, Result};
 
+use super::target::{Target, resolve};
 use crate::graph::{Block, Node};
-use crate::program::target::{Target, resolve};
 
 /// Parts of the names of operators that draw random numbers, or may, without a generator among their arguments.
 const RANDOM: [&str; 10] =
@@ -30,13 +30,13 @@ const FRESH: [&str; 12] = [
 
 /// What a node does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Effects {
+pub(crate) struct Effects {
     /// The values that it writes.
-    pub(super) writes: Vec<String>,
+    pub(crate) writes: Vec<String>,
     /// Whether two calls give the same, and a call that nobody looks at can be left out.
-    pub(super) is_pure: bool,
+    pub(crate) is_pure: bool,
     /// Whether a result may be an argument, or share memory with one.
-    pub(super) may_alias: bool,
+    pub(crate) may_alias: bool,
 }
 
 /// What the node does, as the schema of its operator says.
@@ -44,7 +44,7 @@ pub(super) struct Effects {
 /// # Errors
 ///
 /// There is no operator of that name.
-pub(super) fn effects(dispatcher: &Dispatcher, node: &Node) -> Result<Effects> {
+pub(crate) fn effects(dispatcher: &Dispatcher, node: &Node) -> Result<Effects> {
     let operator = match resolve(dispatcher, &node.target)? {
         Target::Operator(operator) => operator,
         Target::Number(_) => return Ok(Effects { is_pure: true, ..Default::default() }),
@@ -83,7 +83,7 @@ pub(super) fn effects(dispatcher: &Dispatcher, node: &Node) -> Result<Effects> {
 /// # Errors
 ///
 /// As [`effects`].
-pub(super) fn maybe_written(dispatcher: &Dispatcher, block: &Block) -> Result<BTreeSet<String>> {
+pub(crate) fn maybe_written(dispatcher: &Dispatcher, block: &Block) -> Result<BTreeSet<String>> {
     let mut groups = Groups::default();
     let mut written = Vec::new();
     for node in &block.nodes {

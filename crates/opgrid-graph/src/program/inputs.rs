@@ -9,12 +9,12 @@ use crate::error;
 use crate::graph::types::{Range, Size, TensorType, ValueType};
 use crate::graph::{Graph, Variable};
 
-/// Makes sure that the values are of the kinds, dtypes and sizes that the program was exported for.
+/// Makes sure that the values are of the kinds, dtypes and sizes that the program was exported for, and gives the sizes that vary.
 ///
 /// # Errors
 ///
 /// The first that is not, with what it is and what was expected.
-pub(super) fn check(graph: &Graph, values: &[Value]) -> Result<()> {
+pub(super) fn check(graph: &Graph, values: &[Value]) -> Result<BTreeMap<String, i64>> {
     let inputs: Vec<_> = graph.user_inputs().collect();
     if inputs.len() != values.len() {
         let names = error::quoted(inputs.iter().map(|input| &input.name));
@@ -30,7 +30,7 @@ pub(super) fn check(graph: &Graph, values: &[Value]) -> Result<()> {
             .compare(input, value)
             .map_err(|error| error.within(format_args!("input `{}`", input.name)))?;
     }
-    Ok(())
+    Ok(symbols.known)
 }
 
 /// The sizes that vary, as far as inputs tell them.

@@ -1,10 +1,14 @@
 //! Programs ready to run: a graph, its plan, and the tensors that belong to it.
 
 pub(crate) mod compile;
+pub(crate) mod effects;
 mod inputs;
 mod mapped;
+mod memory;
 pub(crate) mod numbers;
+mod observe;
 mod plan;
+mod reuse;
 mod run;
 pub(crate) mod target;
 
@@ -14,12 +18,16 @@ use std::sync::Arc;
 
 use opgrid_core::{Dispatcher, Error, ErrorKind, OperatorHandle, Result, Value};
 use opgrid_tensor::Tensor;
-use opgrid_tensor::layers::autocast;
+use opgrid_tensor::layers::{autocast, autograd};
+use opgrid_tensor::ops::CopyInplace;
 
 use crate::archive::{self, Archive};
 use crate::error;
 use crate::graph::tree::Tree;
 use crate::graph::{Argument, Graph, InputKind, OutputKind};
+use memory::Memory;
+pub use observe::Ran;
+use observe::{By, Nobody, Observer};
 use plan::Plan;
 
 /// A program that can run: many threads may do so at once, with one set of weights.
@@ -47,6 +55,7 @@ pub struct Program {
     tensors: BTreeMap<String, Tensor>,
     /// What each parameter of the plan is.
     sources: Vec<Source>,
+    memory: Memory,
     /// What the results of the plan do besides being returned.
     copy: OperatorHandle,
 }
@@ -94,8 +103,9 @@ impl Program {
         }
         let sources = sources(&graph, &tensors)?;
         expect_mutated(&graph, &tensors)?;
-        let copy = dispatcher.find("aten::copy_")?;
-        Ok(Self { graph, plan, tensors, sources, copy })
+        let memory = Memory::new(&graph.block, &plan, &dispatcher);
+        let copy = dispatcher.operator(CopyInplace)?;
+        Ok(Self { graph, plan, tensors, sources, memory, copy })
     }
 
     /// Writes the program with the tensors that it has now to a file that `torch.export.load` and [`load`](Self::load) take. A file
@@ -153,13 +163,59 @@ impl Program {
     ///
     /// As [`run`](Self::run).
     pub fn run_values(&self, inputs: Vec<Value>) -> Result<Vec<Value>> {
-        inputs::check(&self.graph, &inputs)?;
+        self.run_with(inputs, &mut Nobody)
+    }
+
+    /// As [`run_values`](Self::run_values), and shows each node to `look` after it has run: to print intermediate results, to show
+    /// how far a run is, or to cancel it, by an error.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run), and those of `look`; buffers and inputs are not written then, unless a node writes them in place.
+    pub fn observe(&self, inputs: Vec<Value>, look: impl FnMut(Ran<'_>) -> Result<()>) -> Result<Vec<Value>> {
+        self.run_with(inputs, &mut By::<_, false>(look))
+    }
+
+    /// As [`observe`](Self::observe), and says of each call [which kernels ran and why](Ran::explanation).
+    ///
+    /// # Errors
+    ///
+    /// As [`observe`](Self::observe).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid::{Tensor, Value};
+    /// use opgrid_graph::Program;
+    ///
+    /// let program = Program::load(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models/mlp.pt2"))?;
+    /// let x = Tensor::zeros(&[2, 8], opgrid::DType::F32, opgrid::Device::CPU)?;
+    /// let mut text = String::new();
+    /// program.explain(vec![Value::from(&x)], |ran| {
+    ///     text += &ran.explanation().unwrap().to_string();
+    ///     Ok(())
+    /// })?;
+    /// assert!(text.contains("aten::relu"), "{text}");
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn explain(&self, inputs: Vec<Value>, look: impl FnMut(Ran<'_>) -> Result<()>) -> Result<Vec<Value>> {
+        self.run_with(inputs, &mut By::<_, true>(look))
+    }
+
+    fn run_with(&self, inputs: Vec<Value>, observer: &mut impl Observer) -> Result<Vec<Value>> {
+        let symbols = inputs::check(&self.graph, &inputs)?;
+        // What is kept for gradients would hold the places of the next run.
+        let records = autograd::is_grad_enabled() && self.tensors.values().any(Tensor::requires_grad);
+        let ready = if self.memory.is_empty() || records { None } else { Some(self.memory.take(&symbols)?) };
         let mut given = inputs.iter();
         let values = self.sources.iter().map(|source| match source {
             Source::Caller => given.next().cloned().unwrap_or_default(),
             Source::Program(value) => value.clone(),
         });
-        let results = run::run(&self.plan, values.collect())?;
+        let results = run::run(&self.plan, values.collect(), ready.as_ref(), observer, 0)?;
+        if let Some(ready) = ready {
+            self.memory.keep(ready);
+        }
         self.write_back(&inputs, &results)?;
         let returned = results.into_iter().zip(&self.graph.outputs).filter(|(_, kind)| kind.is_returned());
         Ok(returned.map(|(value, _)| value).collect())
@@ -184,6 +240,15 @@ impl Program {
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
     pub fn run_named(&self, inputs: Vec<(&str, Value)>) -> Result<Vec<Value>> {
+        self.run_values(self.in_order(inputs)?)
+    }
+
+    /// Brings values with the names of inputs into the order that [`run_values`](Self::run_values) takes.
+    ///
+    /// # Errors
+    ///
+    /// A name that no input has, or that is given twice or not at all.
+    pub fn in_order(&self, inputs: Vec<(&str, Value)>) -> Result<Vec<Value>> {
         let names = self.input_names();
         let mut values: Vec<Option<Value>> = vec![None; names.len()];
         for (name, value) in inputs {
@@ -201,7 +266,7 @@ impl Program {
             value
                 .ok_or_else(|| error::argument(format!("input `{name}` is missing, expected a value for it")))
         };
-        self.run_values(values.into_iter().zip(names).map(missing).collect::<Result<_>>()?)
+        values.into_iter().zip(names).map(missing).collect()
     }
 
     /// The same program with other trees: how the caller's arguments and the results are nested.
@@ -228,6 +293,40 @@ impl Program {
         }
         (self.graph.input_tree, self.graph.output_tree) = (inputs, results);
         Ok(self)
+    }
+
+    /// How much memory is planned for the results of nodes when the program runs on these inputs: bytes of one block, and how many values
+    /// share it. Small values, results, and what kernels need for themselves are not part of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run) for inputs of other kinds, dtypes or sizes; there is no such memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// use opgrid::{DType, Device, Tensor, Value};
+    /// use opgrid_graph::Program;
+    ///
+    /// let text = "graph(%x: float32[100, 1000] = input) {
+    ///     %a: float32[100, 1000] = aten::exp(%x)
+    ///     %b: float32[100, 1000] = aten::mul.Tensor(%a, %x)
+    ///     %c: float32[100] = aten::sum.dim_IntList(%b, [1])
+    ///     return %c
+    /// }";
+    /// let program = Program::new(text.parse()?, BTreeMap::new())?;
+    /// let x = Tensor::zeros(&[100, 1000], DType::F32, Device::CPU)?;
+    /// // The product takes the place of the exponential.
+    /// assert_eq!(program.planned_memory(&[Value::from(&x)])?, (400_000, 1));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn planned_memory(&self, inputs: &[Value]) -> Result<(usize, usize)> {
+        let ready = self.memory.take(&inputs::check(&self.graph, inputs)?)?;
+        let size = ready.size();
+        self.memory.keep(ready);
+        Ok(size)
     }
 
     /// The graph.

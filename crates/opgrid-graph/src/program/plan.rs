@@ -4,6 +4,7 @@ use opgrid_core::schema::Type;
 use opgrid_core::{Binder, DType, OperatorHandle, Value};
 
 use super::numbers::Function;
+use super::reuse::Reuse;
 
 /// The plan of one block.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub(super) enum Action {
     Call {
         operator: OperatorHandle,
         binder: Binder,
+        /// How the result can take the memory of an argument that nobody needs afterwards.
+        reuse: Option<Box<Reuse>>,
     },
     Number(Function),
     Cond {
@@ -84,7 +87,7 @@ impl Place {
         }
     }
 
-    fn slots(&self) -> &[usize] {
+    pub(super) fn slots(&self) -> &[usize] {
         match self {
             Self::Nowhere => &[],
             Self::Slot(slot) => std::slice::from_ref(slot),
@@ -94,7 +97,7 @@ impl Place {
 }
 
 /// Shows every slot that an operand reads to `look`. Lists are nested no deeper than the compiler lets them be.
-fn each_slot(operand: &Operand, look: &mut impl FnMut(usize)) {
+pub(super) fn each_slot(operand: &Operand, look: &mut impl FnMut(usize)) {
     match operand {
         Operand::Constant(_) => {}
         Operand::Slot(slot) => look(*slot),

@@ -1,17 +1,33 @@
 //! The interpreter: runs the steps of a plan, each operator by an ordinary boxed call.
 
-use opgrid_core::{Binder, DispatchKey, OperatorHandle, Result, Returns, Value, ValueRef, excluding};
+use opgrid_core::{
+    Binder, DispatchKey, Explanation, OperatorHandle, Result, Returns, Value, ValueRef, excluding,
+};
 use opgrid_tensor::layers::{autocast, autograd};
+use smallvec::SmallVec;
 
 use super::compile::{fit, list};
+use super::memory::Ready;
+use super::observe::{Observer, Ran};
 use super::plan::{Action, Operand, Place, Plan, Step};
 use crate::error;
 
 /// How often the body of a loop runs at most.
 const MOST_ROUNDS: usize = 1 << 24;
 
+/// How many arguments a call has without memory of its own.
+const ARGUMENTS: usize = 10;
+
 /// Runs a plan with a value for each parameter.
-pub(super) fn run(plan: &Plan, inputs: Vec<Value>) -> Result<Vec<Value>> {
+///
+/// `ready` has places for the results of its steps.
+pub(super) fn run<O: Observer>(
+    plan: &Plan,
+    inputs: Vec<Value>,
+    ready: Option<&Ready>,
+    observer: &mut O,
+    depth: usize,
+) -> Result<Vec<Value>> {
     if inputs.len() != plan.parameters {
         return Err(error::argument(format!(
             "found {} values for a block, expected {}",
@@ -21,8 +37,10 @@ pub(super) fn run(plan: &Plan, inputs: Vec<Value>) -> Result<Vec<Value>> {
     }
     let mut slots = inputs;
     slots.resize(plan.slots, Value::None);
-    for step in &plan.steps {
-        perform(step, &mut slots).map_err(|error| error.within(&step.subject))?;
+    for (index, step) in plan.steps.iter().enumerate() {
+        let place = At { step, index, count: plan.steps.len(), depth };
+        let _offered = ready.and_then(|ready| ready.offers(index)).map(|(arena, places)| arena.offer(places));
+        perform(place, &mut slots, observer).map_err(|error| error.within(&step.subject))?;
         for slot in &step.frees {
             slots[*slot] = Value::None;
         }
@@ -30,87 +48,128 @@ pub(super) fn run(plan: &Plan, inputs: Vec<Value>) -> Result<Vec<Value>> {
     plan.results.iter().map(|result| value(result, &slots)).collect()
 }
 
-fn perform(step: &Step, slots: &mut [Value]) -> Result<()> {
+/// A step and where it is.
+#[derive(Clone, Copy)]
+struct At<'p> {
+    step: &'p Step,
+    index: usize,
+    count: usize,
+    depth: usize,
+}
+
+impl<'p> At<'p> {
+    fn ran(
+        self,
+        operator: Option<&'p OperatorHandle>,
+        results: &'p [Value],
+        explanation: Option<&'p Explanation>,
+    ) -> Ran<'p> {
+        let Self { step, index, count, depth } = self;
+        Ran { step, index, count, depth, operator, results, explanation }
+    }
+}
+
+fn perform<O: Observer>(at: At<'_>, slots: &mut [Value], observer: &mut O) -> Result<()> {
+    let step = at.step;
+    let mut block = |plan: &Plan, args: Vec<Value>| run(plan, args, None, observer, at.depth + 1);
     match &step.action {
-        Action::Call { operator, binder } => {
+        Action::Call { operator, binder, reuse } => {
+            let reuse = reuse.as_deref().filter(|reuse| reuse.is_possible(&step.operands, slots));
+            let operator = reuse.map_or(operator, |reuse| &reuse.operator);
             let mut returns = Returns::new();
-            call(operator, binder, &step.operands, slots, &mut returns)?;
+            let explanation = call::<O>(operator, binder, &step.operands, slots, &mut returns)?;
+            if O::LOOKS {
+                let results: Vec<Value> =
+                    (0..step.results.len()).map(|index| returns.take(index).unwrap_or_default()).collect();
+                observer.look(at.ran(Some(operator), &results, explanation.as_ref()))?;
+                return keep_all(results, step, slots);
+            }
             for (index, place) in step.results.iter().enumerate() {
                 keep(returns.take(index).unwrap_or_default(), place, slots)?;
             }
-            Ok(())
+            return Ok(());
         }
         Action::Number(function) => {
             let args = values(&step.operands, slots)?;
             let result = function(&args)?;
-            step.results.first().map_or(Ok(()), |place| keep(result, place, slots))
+            step.results.first().map_or(Ok(()), |place| keep(result, place, slots))?;
         }
         Action::Cond { truth, branches } => {
             let mut args = values(&step.operands, slots)?;
             let condition = args.remove(0);
             let branch = if is_true(truth, &condition)? { &branches[0] } else { &branches[1] };
-            keep_all(run(branch, args)?, step, slots)
+            keep_all(block(branch, args)?, step, slots)?;
         }
         Action::Loop { truth, blocks, carried } => {
             let mut args = values(&step.operands, slots)?;
-            for _ in 0..MOST_ROUNDS {
-                let condition = run(&blocks[0], args.clone())?;
+            let mut rounds = 0;
+            loop {
+                let condition = block(&blocks[0], args.clone())?;
                 if !is_true(truth, condition.first().unwrap_or(&Value::None))? {
-                    args.truncate(*carried);
-                    return keep_all(args, step, slots);
+                    break;
                 }
-                let next = run(&blocks[1], args.clone())?;
+                if rounds == MOST_ROUNDS {
+                    return Err(error::value(format!(
+                        "the loop ran {MOST_ROUNDS} times, expected its condition to become false before"
+                    )));
+                }
+                rounds += 1;
+                let next = block(&blocks[1], args.clone())?;
                 args.splice(..*carried, next);
             }
-            Err(error::value(format!(
-                "the loop ran {MOST_ROUNDS} times, expected its condition to become false before"
-            )))
+            args.truncate(*carried);
+            keep_all(args, step, slots)?;
         }
-        Action::SetGradEnabled { on, block } => {
+        Action::SetGradEnabled { on, block: plan } => {
             let args = values(&step.operands, slots)?;
             let _mode = autograd::GradMode::new(*on);
-            keep_all(run(block, args)?, step, slots)
+            keep_all(block(plan, args)?, step, slots)?;
         }
-        Action::Autocast { on, lower, block } => {
+        Action::Autocast { on, lower, block: plan } => {
             let args = values(&step.operands, slots)?;
             let results = match on {
-                Some(true) => autocast::within(*lower, || run(block, args)),
-                Some(false) => excluding(DispatchKey::AutocastCpu, || run(block, args)),
-                None => run(block, args),
+                Some(true) => autocast::within(*lower, || block(plan, args)),
+                Some(false) => excluding(DispatchKey::AutocastCpu, || block(plan, args)),
+                None => block(plan, args),
             };
-            keep_all(results?, step, slots)
+            keep_all(results?, step, slots)?;
         }
     }
+    if O::LOOKS { observer.look(at.ran(None, &[], None)) } else { Ok(()) }
 }
 
 /// Calls an operator. Values that are what the schema wants are lent where they lie.
-fn call(
+fn call<O: Observer>(
     operator: &OperatorHandle,
     binder: &Binder,
     operands: &[Operand],
     slots: &[Value],
     returns: &mut Returns,
-) -> Result<()> {
-    let mut made: Vec<(usize, Value)> = Vec::new();
+) -> Result<Option<Explanation>> {
+    let mut fitted: SmallVec<[(usize, Value); 2]> = SmallVec::new();
     for (index, operand) in operands.iter().enumerate() {
         match operand {
             Operand::Constant(_) => {}
             Operand::Slot(slot) if matches!(slots[*slot], Value::Tensor(_)) => {}
-            operand => made.push((index, fit(binder, index, value(operand, slots)?)?)),
+            operand => fitted.push((index, fit(binder, index, value(operand, slots)?)?)),
         }
     }
-    let mut next = made.iter().peekable();
-    let mut args: Vec<ValueRef<'_>> = Vec::with_capacity(operands.len());
+    let mut next = fitted.iter().peekable();
+    let mut args: SmallVec<[ValueRef<'_>; ARGUMENTS]> = SmallVec::with_capacity(operands.len());
     for (index, operand) in operands.iter().enumerate() {
         args.push(match (next.next_if(|(place, _)| *place == index), operand) {
             (Some((_, value)), _) | (None, Operand::Constant(value)) => value.borrow(),
             (None, Operand::Slot(slot)) => slots[*slot].borrow(),
             (None, Operand::List(..)) => {
-                return Err(error::value("a list was not made, which is a defect of opgrid"));
+                return Err(error::value("a list was not put together, which is a defect of opgrid"));
             }
         });
     }
-    operator.call_boxed(&args, returns)
+    if O::EXPLAINS {
+        let (result, explanation) = operator.call_explained(&args, returns)?;
+        return result.map(|()| Some(explanation));
+    }
+    operator.call_boxed(&args, returns).map(|()| None)
 }
 
 fn value(operand: &Operand, slots: &[Value]) -> Result<Value> {
