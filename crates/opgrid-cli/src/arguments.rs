@@ -33,6 +33,12 @@ pub(crate) fn unmarked(text: &str) -> Result<String, Infallible> {
     Ok(text.strip_prefix(MARK).unwrap_or(text).to_owned())
 }
 
+/// Reads how far a result may be from what is expected.
+pub(crate) fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("found `{text}`, expected a number that is not negative, such as 1e-5"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,8 +12,17 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 const PATIENCE: Duration = Duration::from_millis(500);
 const INTERVAL: Duration = Duration::from_millis(100);
 
+/// What bars are made of, from full to empty.
+const BLOCKS: &str = "█▉▊▋▌▍▎▏░";
+
 /// Shows what is waited for and for how long, as soon as it takes long.
-pub(crate) struct Waiting(Option<(Sender<()>, JoinHandle<()>)>);
+pub(crate) struct Waiting(Option<Shown>);
+
+struct Shown {
+    bar: ProgressBar,
+    over: Sender<()>,
+    thread: JoinHandle<()>,
+}
 
 impl Waiting {
     pub(crate) fn start(subject: impl Display) -> Self {
@@ -24,7 +33,9 @@ impl Waiting {
         bar.set_style(style("{spinner} {msg}  {elapsed}"));
         bar.set_message(subject.to_string());
         let (over, waits) = channel();
+        let own = bar.clone();
         let thread = thread::spawn(move || {
+            let bar = own;
             if waits.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                 bar.enable_steady_tick(INTERVAL);
                 // Whatever comes next is the end.
@@ -32,13 +43,23 @@ impl Waiting {
             }
             bar.finish_and_clear();
         });
-        Self(Some((over, thread)))
+        Self(Some(Shown { bar, over, thread }))
+    }
+
+    /// Notes how many parts of the work are done.
+    pub(crate) fn reach(&self, done: usize, count: usize) {
+        let Some(Shown { bar, .. }) = &self.0 else { return };
+        if bar.length().is_none() {
+            bar.set_style(style("{msg}  {bar:30.green}  {pos} of {len}  {elapsed}").progress_chars(BLOCKS));
+        }
+        bar.set_length(count as u64);
+        bar.set_position(done as u64);
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        if let Some((over, thread)) = self.0.take() {
+        if let Some(Shown { over, thread, .. }) = self.0.take() {
             drop(over);
             // The line is gone before anything else is printed.
             let _ = thread.join();
@@ -53,7 +74,7 @@ impl Training {
     pub(crate) fn start(steps: u64) -> Self {
         let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
         let template = "training  {bar:30.green}  step {pos} of {len}  {msg}  {elapsed}, {eta} left";
-        bar.set_style(style(template).progress_chars("█▉▊▋▌▍▎▏░"));
+        bar.set_style(style(template).progress_chars(BLOCKS));
         bar.enable_steady_tick(INTERVAL);
         Self(bar)
     }

@@ -102,7 +102,7 @@ impl Call {
             ];
             target.expect_free_output(&others)?;
         }
-        self.expect_distinct_files(target.as_ref())?;
+        expect_distinct_files(target.as_ref(), self.profile.as_deref())?;
         let Bound { operator, arguments, notes } = self.choose(&overloads)?;
         if let Some(seed) = self.seed {
             manual_seed(seed);
@@ -191,25 +191,25 @@ impl Call {
         Ok(Bound { operator: operator.clone(), arguments, notes: notes.into_inner() })
     }
 
-    /// One of the two files would be lost.
-    fn expect_distinct_files(&self, target: Option<&Target>) -> Result<()> {
-        match (target, &self.profile) {
-            (Some(Target::File(spec)), Some(profile)) if are_the_same(&spec.path, profile) => {
-                let message = format!(
-                    "--out and --profile: both are {}, expected two files; give one of them another name",
-                    profile.display()
-                );
-                Err(Error::new(ErrorKind::File, message))
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn call(&self, operator: &OperatorHandle, arguments: &[Value]) -> Result<(Vec<Value>, Report)> {
         let profile = self.profile.is_some().then(Profile::start);
         let (results, explanation) = call(operator, arguments, self.explain)?;
         let timeline = profile.map(Profile::finish);
         Ok((results, Report { explanation, timeline, stats: self.stats.then(stats) }))
+    }
+}
+
+/// Refuses one file for `--out` and `--profile`: one of the two would be lost.
+pub(super) fn expect_distinct_files(target: Option<&Target>, profile: Option<&Path>) -> Result<()> {
+    match (target, profile) {
+        (Some(Target::File(spec)), Some(profile)) if are_the_same(&spec.path, profile) => {
+            let message = format!(
+                "--out and --profile: both are {}, expected two files; give one of them another name",
+                profile.display()
+            );
+            Err(Error::new(ErrorKind::File, message))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -308,10 +308,7 @@ impl Target {
     }
 
     pub(super) fn write(&self, results: &[Value]) -> Result<()> {
-        let mut tensors = Vec::new();
-        for (place, result) in results.iter().enumerate() {
-            add_tensors(place, result, &mut tensors)?;
-        }
+        let tensors = tensors(results)?;
         let arrays = tensors.iter().map(Tensor::array).collect::<Result<Vec<&Array>>>()?;
         let spec = match (self, arrays.as_slice()) {
             (Self::File(spec), _) => spec,
@@ -367,7 +364,16 @@ fn names(spec: &Spec, count: usize) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The tensors of a result, those in lists one by one.
+/// The tensors of results, those in lists one by one.
+pub(super) fn tensors(results: &[Value]) -> Result<Vec<Tensor>> {
+    let mut tensors = Vec::new();
+    for (place, result) in results.iter().enumerate() {
+        add_tensors(place, result, &mut tensors)?;
+    }
+    Ok(tensors)
+}
+
+/// Adds the tensors of a result.
 fn add_tensors(place: usize, result: &Value, tensors: &mut Vec<Tensor>) -> Result<()> {
     match result {
         Value::Tensor(tensor) => tensors.push(Tensor::try_from(tensor.clone())?),

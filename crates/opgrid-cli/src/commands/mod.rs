@@ -50,7 +50,7 @@ impl Command {
     pub(crate) fn run(&self, json: bool) -> Result<Answer> {
         match self {
             Self::Call(command) => command.run(json).map(Answer::from),
-            Self::Run(command) => command.run(json).map(Answer::from),
+            Self::Run(command) => command.run(json),
             Self::Graph(command) => command.run(json),
             Self::List(command) => command.run(json),
             Self::Schema(command) => command.run(json).map(Answer::from),

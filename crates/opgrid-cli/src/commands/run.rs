@@ -1,14 +1,20 @@
 //! `opgrid run`: runs a program that torch exported, or a graph that somebody wrote.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
+use indicatif::HumanBytes;
 use opgrid::schema::FunctionSchema;
-use opgrid::{Error, ErrorKind, Result, Tensor, Value, files};
-use opgrid_graph::{Program, ValueType, Variable};
+use opgrid::{
+    DType, Error, ErrorKind, Explanation, Profile, Result, Tensor, Timeline, Value, files, set_num_threads,
+};
+use opgrid_graph::{Program, Ran, ValueType, Variable};
 use serde_json::json;
 
-use super::call::{Target, split_keyword};
+use super::call::{Target, expect_distinct_files, split_keyword, tensors};
 use super::graph;
+use crate::answer::Answer;
 use crate::file::{Kind, Spec};
 use crate::progress::Waiting;
 use crate::{arguments, json, literal};
@@ -31,37 +37,158 @@ pub(crate) struct Run {
     /// follow the file, as in r.npz:scores,boxes. `-` writes the one tensor to the standard output.
     #[arg(long, value_name = "FILE[:NAMES]")]
     out: Option<PathBuf>,
+    /// Compare the results with the arrays of a file, as .npz, .npy or .safetensors: those named as in `--out`, or in their order.
+    /// Status 1 where one differs by more than the tolerance.
+    #[arg(long, value_name = "FILE[:NAMES]")]
+    against: Option<String>,
+    /// How far a result may be from what `--against` expects, in parts of the largest magnitude expected.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1e-5, requires = "against", value_parser = arguments::tolerance)]
+    tolerance: f64,
+    /// Run the program so many times more, and show how long a run took.
+    #[arg(long, value_name = "N")]
+    repeat: Option<u32>,
+    /// Use at most so many threads; as many as there are processors unless this is given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Show below the results which kernels each node ran, and why.
+    #[arg(long)]
+    explain: bool,
+    /// Write how long each kernel ran to FILE, for Perfetto or chrome://tracing, and show the times below the results.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+}
+
+/// What a run leaves besides its results.
+#[derive(Default)]
+struct Report {
+    explanations: Vec<(String, Explanation)>,
+    timeline: Option<Timeline>,
+    times: Option<Times>,
+    comparisons: Vec<Comparison>,
+}
+
+/// How long runs took.
+struct Times {
+    count: u32,
+    /// Bytes that are planned for results of nodes, and of how many.
+    memory: (usize, usize),
+    fastest: Duration,
+    median: Duration,
+}
+
+/// A result beside what was expected.
+struct Comparison {
+    name: String,
+    /// The largest difference.
+    difference: f64,
+    /// The largest magnitude expected.
+    largest: f64,
+    is_close: bool,
 }
 
 impl Run {
-    pub(crate) fn run(&self, json: bool) -> Result<String> {
+    pub(crate) fn run(&self, json: bool) -> Result<Answer> {
         let target = self.out.as_deref().map(Target::of).transpose()?;
         if let Some(target) = &target {
-            target.expect_free_output(&[("--json", json)])?;
+            let others = [
+                ("--json", json),
+                ("--explain", self.explain),
+                ("--repeat", self.repeat.is_some()),
+                ("--against", self.against.is_some()),
+                ("--profile", self.profile.is_some()),
+            ];
+            target.expect_free_output(&others)?;
+        }
+        expect_distinct_files(target.as_ref(), self.profile.as_deref())?;
+        let expected = self.against.as_deref().map(expected).transpose()?;
+        if let Some(threads) = self.threads {
+            set_num_threads(usize::from(threads));
         }
         let waiting = Waiting::start(self.model.display());
         let program = graph::program(&self.model)?;
         let inputs = self.given(&program)?;
-        let results =
-            program.run_named(inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect());
+        let (results, mut report) =
+            self.perform(&program, &inputs, &waiting).map_err(|error| error.within(self.model.display()))?;
         drop(waiting);
-        let results = results.map_err(|error| error.within(self.model.display()))?;
-        if let Some(target) = &target {
-            target.write(&results)?;
+        if let Some((path, expected)) = expected {
+            report.comparisons =
+                compare(&results, &expected, self.tolerance).map_err(|error| error.within(path))?;
         }
+        if let Some((timeline, path)) = report.timeline.as_ref().zip(self.profile.as_deref()) {
+            timeline.write_chrome(path)?;
+        }
+        if let Some(target) = &target {
+            // Nothing is left behind where the results cannot be written.
+            target.write(&results).inspect_err(|_| {
+                let _ = self.profile.as_ref().map(std::fs::remove_file);
+            })?;
+        }
+        let found = report.comparisons.iter().any(|comparison| !comparison.is_close);
         if json {
             let results = results.iter().map(json::value).collect::<Result<Vec<_>>>()?;
             let mut description = json!({"model": self.model.display().to_string(), "results": results});
             if let Some(out) = &self.out {
                 description["out"] = json!(out.display().to_string());
             }
-            return Ok(json::line(&description));
+            report.describe(&mut description);
+            return Ok(Answer { text: json::line(&description), found });
         }
-        Ok(if target.is_some() {
-            String::new()
+        let mut text = String::new();
+        if target.is_none() && self.against.is_none() {
+            text.extend(results.iter().map(|result| format!("{result}\n")));
+        }
+        text += &report.to_string();
+        Ok(Answer { text, found })
+    }
+
+    /// Runs the program, once or several times.
+    fn perform(
+        &self,
+        program: &Program,
+        inputs: &[(String, Value)],
+        waiting: &Waiting,
+    ) -> Result<(Vec<Value>, Report)> {
+        let given = || {
+            let named = inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+            program.in_order(named)
+        };
+        let mut report = Report::default();
+        let profile = self.profile.is_some().then(Profile::start);
+        let show = |ran: &Ran<'_>| {
+            if ran.depth() == 0 {
+                let (place, count) = ran.position();
+                waiting.reach(place + 1, count);
+            }
+        };
+        let results = if self.explain {
+            program.explain(given()?, |ran| {
+                show(&ran);
+                report
+                    .explanations
+                    .extend(ran.explanation().map(|it| (ran.subject().to_owned(), it.clone())));
+                Ok(())
+            })
         } else {
-            results.iter().map(|result| format!("{result}\n")).collect()
-        })
+            program.observe(given()?, |ran| {
+                show(&ran);
+                Ok(())
+            })
+        }?;
+        report.timeline = profile.map(Profile::finish);
+        if let Some(count) = self.repeat.filter(|count| *count > 0) {
+            let mut times = Vec::new();
+            for round in 0..count {
+                waiting.reach(round as usize, count as usize);
+                let inputs = given()?;
+                let start = Instant::now();
+                drop(program.run_values(inputs)?);
+                times.push(start.elapsed());
+            }
+            times.sort_unstable();
+            let memory = program.planned_memory(&given()?)?;
+            report.times = Some(Times { count, memory, fastest: times[0], median: times[times.len() / 2] });
+        }
+        Ok((results, report))
     }
 
     /// The inputs with their names.
@@ -127,6 +254,122 @@ impl Run {
         }
         Ok(given)
     }
+}
+
+impl Report {
+    fn describe(self, description: &mut serde_json::Value) {
+        if !self.explanations.is_empty() {
+            let nodes = self.explanations.iter();
+            description["explanation"] =
+                nodes.map(|(node, it)| json!({"node": node, "call": it.to_json()})).collect();
+        }
+        if let Some(times) = &self.times {
+            let seconds = |time: Duration| json!(time.as_secs_f64());
+            description["times"] = json!({"count": times.count, "planned_bytes": times.memory.0, "fastest": seconds(times.fastest), "median": seconds(times.median)});
+        }
+        if !self.comparisons.is_empty() {
+            let each = self.comparisons.iter().map(|it| {
+                json!({"name": it.name, "difference": it.difference, "largest": it.largest, "is_close": it.is_close})
+            });
+            description["against"] = each.collect();
+        }
+        if let Some(timeline) = self.timeline {
+            description["profile"] = timeline.to_json();
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (node, explanation) in &self.explanations {
+            write!(f, "{node}\n{explanation}")?;
+        }
+        for Comparison { name, difference, largest, is_close } in &self.comparisons {
+            let verdict = if *is_close { "equal" } else { "DIFFERENT" };
+            writeln!(
+                f,
+                "{name}: {verdict}, largest difference {difference:.2e}, largest magnitude {largest:.2e}"
+            )?;
+        }
+        if let Some(timeline) = &self.timeline {
+            write!(f, "{timeline}")?;
+        }
+        if let Some(Times { count, memory: (bytes, values), fastest, median }) = &self.times {
+            let runs = if *count == 1 { "run" } else { "runs" };
+            writeln!(f, "{count} {runs}: fastest {fastest:.3?}, median {median:.3?}")?;
+            if *values > 0 {
+                writeln!(f, "planned memory: {} for {values} values", HumanBytes(*bytes as u64))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The arrays that results are compared with, and the file's name.
+fn expected(text: &str) -> Result<(String, Vec<(String, Tensor)>)> {
+    let spec = Spec::read(text).ok_or_else(|| {
+        refused(format!("--against: found `{text}`, expected a name that ends in .npy, .npz or .safetensors"))
+    })?;
+    let path = spec.path.display().to_string();
+    let Some(names) = &spec.names else {
+        if spec.kind == Kind::Npy {
+            return Ok((path, vec![("0".to_owned(), Tensor::load(text)?)]));
+        }
+        return Ok((path, arrays(&spec)?));
+    };
+    let all = arrays(&spec)?;
+    let one = |name: &str| {
+        let found = all.iter().find(|(known, _)| known == name).cloned();
+        found.ok_or_else(|| {
+            let known = all.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            Error::new(ErrorKind::File, format!("{path}: has no array `{name}`, expected one of {known}"))
+        })
+    };
+    Ok((path.clone(), names.split(',').map(|name| one(name.trim())).collect::<Result<_>>()?))
+}
+
+/// Compares results with what was expected of them, in order.
+fn compare(results: &[Value], expected: &[(String, Tensor)], tolerance: f64) -> Result<Vec<Comparison>> {
+    let tensors = tensors(results)?;
+    if tensors.len() != expected.len() {
+        return Err(refused(format!(
+            "has {} arrays, expected {} as the program has results; name those that are meant, as in r.npz:scores,boxes",
+            expected.len(),
+            tensors.len()
+        )));
+    }
+    let one = |(found, (name, expected)): (&Tensor, &(String, Tensor))| {
+        if found.sizes() != expected.sizes() {
+            return Err(refused(format!(
+                "array `{name}` has shape {:?}, expected {:?} as the result has",
+                expected.sizes(),
+                found.sizes()
+            )));
+        }
+        let (found, expected) = (numbers(found)?, numbers(expected)?);
+        let mut comparison = Comparison { name: name.clone(), difference: 0.0, largest: 0.0, is_close: true };
+        for (found, expected) in found.iter().zip(&expected) {
+            if found == expected || found.is_nan() && expected.is_nan() {
+                continue;
+            }
+            // What is infinite or no number on one side only is as different as can be.
+            let difference = (found - expected).abs();
+            comparison.difference =
+                comparison.difference.max(if difference.is_nan() { f64::INFINITY } else { difference });
+        }
+        let magnitudes = expected.iter().map(|value| value.abs()).filter(|value| value.is_finite());
+        comparison.largest = magnitudes.fold(0.0, f64::max);
+        comparison.is_close = comparison.difference <= tolerance * comparison.largest;
+        Ok(comparison)
+    };
+    tensors.iter().zip(expected).map(one).collect()
+}
+
+/// The elements of a tensor as float64; those of complex numbers as two each.
+fn numbers(tensor: &Tensor) -> Result<Vec<f64>> {
+    let real =
+        if tensor.dtype().is_complex() { tensor.resolve_conj()?.view_as_real()? } else { tensor.clone() };
+    real.to_dtype(DType::F64)?.to_vec()
 }
 
 fn arrays(set: &Spec) -> Result<Vec<(String, Tensor)>> {
