@@ -3,7 +3,7 @@
 //! `cargo xtask bench SUITE` runs the program of that suite, and the one in `bench/torch`, which answers to the same
 //! command lines:
 //!
-//! - `opgrid-bench-SUITE measure [WHAT]` prints a line `NAME VALUE` for each figure, in nanoseconds or bytes;
+//! - `opgrid-bench-SUITE measure [WHAT…]` prints a line `NAME VALUE` for each figure, in nanoseconds or bytes;
 //! - `opgrid-bench-SUITE CASE N` makes one call `N` times and nothing else, so that its instructions can be counted.
 #![forbid(unsafe_code)]
 
@@ -53,13 +53,12 @@ pub fn find<'c, S>(name: &str, cases: impl Iterator<Item = &'c Case<S>>) -> Resu
 
 /// Does what the command line says, and prints figures or the error.
 pub fn main(
-    measure: impl FnOnce(Option<&str>) -> std::result::Result<Vec<Measured>, String>,
+    measure: impl FnOnce(&[&str]) -> std::result::Result<Vec<Measured>, String>,
     repeat: impl FnOnce(&str, u32) -> Result<()>,
 ) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["measure"] => measure(None).map(print),
-        ["measure", what] => measure(Some(what)).map(print),
+        ["measure", ref what @ ..] => measure(what).map(print),
         [case, count] => match count.parse() {
             Ok(count) => repeat(case, count).map_err(failed),
             Err(_) => Err(format!("`{count}` is no number of calls")),

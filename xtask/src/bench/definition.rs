@@ -18,6 +18,8 @@ pub enum Argument {
     Schemas,
     /// The beginning of the names of figures.
     Beginning,
+    /// A folder of programs that the peer's program exports, and the beginning of names.
+    Programs,
     /// Nothing: everything is measured.
     Nothing,
 }
@@ -71,8 +73,12 @@ impl Suite {
         let argument = match suite["argument"].as_str() {
             Some("schemas") => Argument::Schemas,
             Some("beginning") => Argument::Beginning,
+            Some("programs") => Argument::Programs,
             Some("nothing") => Argument::Nothing,
-            _ => return Err(Failure::new("expected `argument` with `schemas`, `beginning` or `nothing`")),
+            _ => {
+                let expected = "expected `argument` with `schemas`, `beginning`, `programs` or `nothing`";
+                return Err(Failure::new(expected));
+            }
         };
         let figures = listed.iter().map(Definition::parse).collect::<Result<_, _>>()?;
         Ok(Self { figures, argument })
@@ -125,6 +131,7 @@ mod tests {
     fn the_definitions_can_be_read_and_differ_in_name() {
         for text in [
             include_str!("../../../bench/dispatch.json"),
+            include_str!("../../../bench/graph.json"),
             include_str!("../../../bench/kernels.json"),
             include_str!("../../../bench/operators.json"),
             include_str!("../../../bench/plugins.json"),
@@ -148,6 +155,6 @@ mod tests {
         assert!(error.contains(r#""of":"peer""#), "{error}");
         assert!(Suite::parse("{}").unwrap_err().to_string().contains("`figures`"));
         let error = Suite::parse(r#"{"argument": "file", "figures": []}"#).unwrap_err().to_string();
-        assert!(error.contains("`beginning` or `nothing`"), "{error}");
+        assert!(error.contains("`programs` or `nothing`"), "{error}");
     }
 }

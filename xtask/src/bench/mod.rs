@@ -1,5 +1,6 @@
 //! `cargo xtask bench SUITE`: measures opgrid, and with `--against torch` PyTorch in the same run; the suite `kernels` also beside
-//! other Rust libraries, `--against torch,candle,ndarray`, whose programs are a workspace of their own, `bench/peers`.
+//! other Rust libraries, `--against torch,candle,ndarray`, whose programs are a workspace of their own, `bench/peers`, and the suite
+//! `graph` beside TorchScript.
 //!
 //! What is measured stands apart from who measures it: `bench/SUITE.json` names the figures with their budgets, the
 //! programs `bench/ours/src/bin/SUITE` and `bench/torch/SUITE.cpp` measure them. Both answer to the same command
@@ -20,12 +21,12 @@ use crate::workspace::{Workspace, output, passes};
 use definition::{Argument, Definition, Suite};
 use figure::{Figure, report, table};
 use samples::Samples;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The suites, each with a file of definitions and its programs; those of builds are measured by [`build`].
-const SUITES: &[&str] = &["dispatch", "kernels", "operators", "plugins", "python", "train", "build"];
+const SUITES: &[&str] = &["dispatch", "graph", "kernels", "operators", "plugins", "python", "train", "build"];
 
 /// The suites whose programs are one script in Python, with the script and the profile that the module is built with: calls
 /// are measured in what people install, operators in what is built again in little time.
@@ -34,6 +35,10 @@ const SCRIPTS: &[(&str, &str, &str)] = &[
     ("python", "bench/python/measure.py", "wheel"),
     ("train", "bench/python/train.py", "release"),
 ];
+
+/// The suite of exported programs, and the script that exports them and measures them in torch.
+const GRAPH: &str = "graph";
+const EXPORTER: &str = "bench/torch/graph.py";
 
 /// How often each program runs unless `--rounds` says otherwise.
 const ROUNDS: u32 = 7;
@@ -64,17 +69,28 @@ struct Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Peer {
     Torch,
+    TorchScript,
     Candle,
     Ndarray,
 }
 
 impl Peer {
     /// Budgets are about the first one.
-    const ALL: [Self; 3] = [Self::Torch, Self::Candle, Self::Ndarray];
+    const ALL: [Self; 4] = [Self::Torch, Self::TorchScript, Self::Candle, Self::Ndarray];
+
+    /// The suite that measures a peer, if it is one alone.
+    fn only_suite(self) -> Option<&'static str> {
+        match self {
+            Self::Torch => None,
+            Self::TorchScript => Some("graph"),
+            Self::Candle | Self::Ndarray => Some("kernels"),
+        }
+    }
 
     fn name(self) -> &'static str {
         match self {
             Self::Torch => "torch",
+            Self::TorchScript => "torchscript",
             Self::Candle => "candle",
             Self::Ndarray => "ndarray",
         }
@@ -163,16 +179,28 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     if let Some(torch) = &mut torch {
         torch.environment = held_to(std::env::var("OPGRID_ISA").ok().as_deref());
     }
-    let argument = match (suite.argument, &torch) {
-        (Argument::Beginning, _) => (!by_default).then(|| options.only.clone().into()),
-        (Argument::Schemas, Some(torch)) => Some(exported_schemas(&workspace, &torch.path)?.into_os_string()),
-        (Argument::Schemas, None) | (Argument::Nothing, _) => None,
+    let arguments: Vec<OsString> = match (suite.argument, &torch) {
+        (Argument::Beginning, _) if by_default => Vec::new(),
+        (Argument::Beginning, _) => vec![options.only.clone().into()],
+        (Argument::Schemas, Some(torch)) => vec![exported_schemas(&workspace, &torch.path)?.into()],
+        (Argument::Programs, Some(torch)) => {
+            vec![exported_programs(&workspace, torch, &options.only)?.into(), options.only.clone().into()]
+        }
+        (Argument::Programs, None) => {
+            return Err(Failure::usage("torch exports what is measured; add `--against torch`"));
+        }
+        (Argument::Schemas, None) | (Argument::Nothing, _) => Vec::new(),
     };
     let mut peers: Vec<(Peer, Program)> = torch.map(|torch| (Peer::Torch, torch)).into_iter().collect();
     for peer in options.against.iter().filter(|peer| **peer != Peer::Torch) {
-        peers.push((*peer, in_rust(&workspace, *peer)?));
+        let program = if *peer == Peer::TorchScript {
+            in_torchscript(&workspace)?
+        } else {
+            in_rust(&workspace, *peer)?
+        };
+        peers.push((*peer, program));
     }
-    measure_in_turn(&mut ours, &mut peers, argument.as_deref(), options.rounds)?;
+    measure_in_turn(&mut ours, &mut peers, &arguments, options.rounds)?;
     if let Err(failure) = count_in_turn(&mut ours, &mut peers, &suite.figures) {
         notes.push(format!("instructions are not counted: {failure}"));
     }
@@ -217,11 +245,26 @@ fn programs(
         let ours = Program::script(&script, &torch.python(), "opgrid", Some(site));
         return Ok((ours, Some(Program::script(&script, &torch.python(), "torch", None))));
     }
+    if suite == GRAPH {
+        // The command line, which is measured too, stands beside our program.
+        workspace.build(&["--package", "opgrid-cli"], "opgrid")?;
+    }
     let program = format!("opgrid-bench-{suite}");
     let ours = Program::new(workspace.build(&["--package", "opgrid-bench"], &program)?);
     let Some(torch) = torch else { return Ok((ours, None)) };
+    if suite == GRAPH {
+        torch.require(&["torchvision", "transformers"])?;
+        let script = workspace.root().join(EXPORTER);
+        return Ok((ours, Some(Program::script(&script, &torch.python(), "torch", None))));
+    }
     let source = workspace.root().join(format!("bench/torch/{suite}.cpp"));
     Ok((ours, Some(Program::new(torch.compile(workspace, &source, &["-Wall"])?))))
+}
+
+/// What measures exported networks as torch's older compiler runs them.
+fn in_torchscript(workspace: &Workspace) -> Result<Program, Failure> {
+    let torch = Torch::prepare(workspace)?;
+    Ok(Program::script(&workspace.root().join(EXPORTER), &torch.python(), "torchscript", None))
 }
 
 fn figures_of(suite: &Suite, ours: &Samples, peers: &[(&'static str, &Samples)]) -> Vec<Figure> {
@@ -281,11 +324,15 @@ impl Options {
         if let (false, Some(what)) = (options.against.is_empty(), without_peer(&options.suite)) {
             return Err(Failure::usage(format!("{what}; leave `--against` out")));
         }
-        let of_rust = options.against.iter().find(|peer| **peer != Peer::Torch);
-        if let Some(peer) = of_rust.filter(|_| options.suite != "kernels" && !options.suite.is_empty()) {
-            let message =
-                format!("`{}` is measured by the suite `kernels` only; use `--against torch`", peer.name());
-            return Err(Failure::usage(message));
+        for peer in &options.against {
+            if let Some(suite) =
+                peer.only_suite().filter(|suite| *suite != options.suite && !options.suite.is_empty())
+            {
+                let name = peer.name();
+                let message =
+                    format!("`{name}` is measured by the suite `{suite}` only; use `--against torch`");
+                return Err(Failure::usage(message));
+            }
         }
         if options.cold && !of_builds && !options.suite.is_empty() {
             return Err(Failure::usage("`--cold` is for the suite `build`"));
@@ -333,13 +380,13 @@ impl Program {
         Self { arguments, site, ..Self::new(python.get_program().into()) }
     }
 
-    fn measure(&mut self, argument: Option<&OsStr>) -> Result<(), Failure> {
+    fn measure(&mut self, arguments: &[OsString]) -> Result<(), Failure> {
         let mut command = Command::new(&self.path);
         if let Some(site) = &self.site {
             command.env("PYTHONPATH", site);
         }
         command.envs(self.environment.iter().copied());
-        let printed = output(command.args(&self.arguments).arg("measure").args(argument))?;
+        let printed = output(command.args(&self.arguments).arg("measure").args(arguments))?;
         self.samples.read(&printed)
     }
 
@@ -356,14 +403,14 @@ impl Program {
 fn measure_in_turn(
     ours: &mut Program,
     peers: &mut [(Peer, Program)],
-    argument: Option<&OsStr>,
+    arguments: &[OsString],
     rounds: u32,
 ) -> Result<(), Failure> {
     for round in 1..=rounds {
         println!("round {round} of {rounds}");
-        ours.measure(argument)?;
+        ours.measure(arguments)?;
         for (_, program) in peers.iter_mut() {
-            program.measure(argument)?;
+            program.measure(arguments)?;
         }
     }
     Ok(())
@@ -390,6 +437,14 @@ fn exported_schemas(workspace: &Workspace, peer: &Path) -> Result<PathBuf, Failu
     let file = workspace.target()?.join("torch").join("schemas.txt");
     output(Command::new(peer).arg("export").arg(&file))?;
     Ok(file)
+}
+
+/// The networks whose names begin so, exported by the peer into a folder that keeps them.
+fn exported_programs(workspace: &Workspace, peer: &Program, beginning: &str) -> Result<PathBuf, Failure> {
+    let folder = workspace.target()?.join("torch").join(GRAPH);
+    let script = workspace.root().join(EXPORTER);
+    output(Command::new(&peer.path).arg(script).arg("export").arg(&folder).arg(beginning))?;
+    Ok(folder)
 }
 
 #[cfg(test)]
@@ -439,7 +494,10 @@ mod tests {
                 "speed",
                 "unknown suite `speed`; suites are: dispatch, kernels, operators, plugins, python, train, build",
             ),
-            ("dispatch --against numpy", "unknown peer `numpy`; peers are: torch, candle, ndarray"),
+            (
+                "dispatch --against numpy",
+                "unknown peer `numpy`; peers are: torch, torchscript, candle, ndarray",
+            ),
             ("kernels --against torch,", "unknown peer ``"),
             ("dispatch --against torch,ndarray", "`ndarray` is measured by the suite `kernels` only"),
             ("dispatch --against", "`--against` needs a peer"),

@@ -26,9 +26,9 @@ fn measure(schemas: Option<&str>, effort: Effort) -> Result<Vec<Measured>> {
     Ok(figures)
 }
 
-fn measure_with(file: Option<&str>) -> std::result::Result<Vec<Measured>, String> {
+fn measure_with(what: &[&str]) -> std::result::Result<Vec<Measured>, String> {
     let read = |file| std::fs::read_to_string(file).map_err(|error| format!("cannot read {file}: {error}"));
-    measure(file.map(read).transpose()?.as_deref(), Effort::FULL).map_err(failed)
+    measure(what.first().copied().map(read).transpose()?.as_deref(), Effort::FULL).map_err(failed)
 }
 
 fn main() -> ExitCode {

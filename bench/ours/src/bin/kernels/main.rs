@@ -60,7 +60,7 @@ fn repeat(name: &str, count: u32) -> Result<()> {
 
 fn main() -> ExitCode {
     eprintln!("loops and products run with {}", instructions());
-    let measure = |chosen: Option<&str>| measure(chosen, Effort::FULL).map_err(failed);
+    let measure = |what: &[&str]| measure(what.first().copied(), Effort::FULL).map_err(failed);
     opgrid_bench::main(measure, repeat)
 }
 
