@@ -69,6 +69,7 @@ mod graph;
 mod json;
 pub mod passes;
 mod program;
+mod rules;
 mod text;
 mod trace;
 
