@@ -413,8 +413,8 @@ fn graphs_that_cannot_run_are_refused() {
     );
     changed(
         "higher",
-        node(|it| it["target"] = json!("torch.ops.higher_order.scan")),
-        &["higher_order::scan", "`higher_order::cond`"],
+        node(|it| it["target"] = json!("torch.ops.higher_order.flex_attention")),
+        &["higher_order::flex_attention", "`higher_order::cond`"],
     );
     changed("path", node(|it| it["target"] = json!("os.system")), &["os.system"]);
     changed(

@@ -6,6 +6,7 @@ mod mapped;
 pub(crate) mod numbers;
 mod plan;
 mod run;
+mod scan;
 pub(crate) mod target;
 
 use std::collections::BTreeMap;

@@ -4,6 +4,7 @@ use opgrid_core::schema::Type;
 use opgrid_core::{Binder, DType, OperatorHandle, Value};
 
 use super::numbers::Function;
+use super::scan::Scan;
 
 /// The plan of one block.
 #[derive(Debug)]
@@ -45,6 +46,7 @@ pub(super) enum Action {
         blocks: Box<[Plan; 2]>,
         carried: usize,
     },
+    Scan(Box<Scan>),
     SetGradEnabled {
         on: bool,
         block: Box<Plan>,

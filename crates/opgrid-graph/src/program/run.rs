@@ -66,6 +66,10 @@ fn perform(step: &Step, slots: &mut [Value]) -> Result<()> {
                 "the loop ran {MOST_ROUNDS} times, expected its condition to become false before"
             )))
         }
+        Action::Scan(scan) => {
+            let args = values(&step.operands, slots)?;
+            keep_all(scan.run(args, run)?, step, slots)
+        }
         Action::SetGradEnabled { on, block } => {
             let args = values(&step.operands, slots)?;
             let _mode = autograd::GradMode::new(*on);
