@@ -67,11 +67,13 @@ mod check;
 mod error;
 mod graph;
 mod json;
+mod meta;
 pub mod passes;
 mod program;
 mod rules;
 mod text;
 mod trace;
+mod typing;
 
 pub use archive::{Archive, read, read_graph};
 pub use check::{check, find_target};
