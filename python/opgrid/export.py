@@ -127,34 +127,9 @@ class ExportedProgram:
         return _ProgramModule(self)
 
     def run_decompositions(self) -> ExportedProgram:
-        """The program with composite operators taken apart, traced below autograd. Sizes are those of its types, so that none may vary."""
-        program = self._program
-        text = str(program)
-        if "\nwhere " in text:
-            raise NotImplementedError("run_decompositions(): found sizes that vary, expected a program whose sizes are known")
-        writes = [kind for kind, _, _ in program.outputs() if kind.endswith("mutation")]
-        if writes:
-            raise NotImplementedError(f"run_decompositions(): found a result that is a {writes[0]}, expected results for the caller only")
-        examples = [_opgrid.function("zeros")(sizes, dtype=dtype) for sizes, dtype in program.input_types()]
-        inputs, outputs = program.trees()
-        described = program.inputs()
-        given = [(kind, name) for kind, name, _ in described if kind in ("input", "fixed")]
-        fixed = [(place, name) for place, (kind, name) in enumerate(given) if kind == "fixed"]
-        return ExportedProgram(
-            _opgrid._trace(
-                lambda tensors: (program.run(tensors), outputs),
-                examples,
-                [name for kind, name in given if kind == "input"],
-                list(self._named("parameter").items()),
-                list(self._named("buffer").items()),
-                [(place, name, value) for (place, name), value in zip(fixed, program.fixed())],
-                [],
-                inputs,
-                True,
-                False,
-                lambda: ("", ""),
-            )
-        )
+        """The program with composite operators taken apart into those of torch's core. Calls that write are replaced by calls that give new
+        values: what the program writes of its buffers and inputs is copied back when it has run."""
+        return ExportedProgram(self._program.decomposed())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")

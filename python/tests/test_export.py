@@ -154,6 +154,40 @@ def test_composites_taken_apart():
     assert set(core.state_dict) == set(ep.state_dict)
 
 
+def test_composites_with_sizes_that_vary_taken_apart():
+    net = nn.Sequential(nn.Flatten(), nn.Linear(12, 3))
+    batch = og.export.Dim("batch", min=1, max=64)
+    ep = og.export.export(net, (og.randn(4, 3, 4),), dynamic_shapes=({0: batch},))
+    core = ep.run_decompositions()
+    assert "aten::linear" not in core.graph and "aten::flatten" not in core.graph
+    assert "batch in 1..64" in core.graph
+    x = og.randn(7, 3, 4)
+    close(core.module()(x), net(x))
+
+
+def test_writes_become_results():
+    class Counts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", og.zeros(3))
+
+        def forward(self, x):
+            self.count[1:].add_(1)
+            x[0].mul_(2)
+            return x.sum() + self.count.sum()
+
+    ep = og.export.export(Counts(), (og.ones(2, 3),))
+    core = ep.run_decompositions()
+    assert core.graph_signature.buffers_to_mutate and core.graph_signature.user_inputs_to_mutate
+    assert "_.Tensor" not in core.graph
+    x, y = og.ones(2, 3), og.ones(2, 3)
+    before = core.state_dict["count"].sum().item()
+    assert core.module()(x).item() == 9 + before + 2
+    assert core.state_dict["count"].sum().item() == before + 2
+    y[0].mul_(2)
+    close(x, y)
+
+
 def test_a_program_trains():
     ep = og.export.export(nn.Linear(3, 1), (og.randn(8, 3),))
     module = ep.module()

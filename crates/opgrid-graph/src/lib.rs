@@ -29,7 +29,7 @@
 //! # What is read
 //!
 //! Version 8 of torch.export's schema, which torch 2.8 to 2.15 write: weights of all dtypes with their strides and shared storages,
-//! sizes that vary with their ranges, trees of tuples, lists, dicts and named tuples, written buffers and inputs, `cond`, `while_loop`, and
+//! sizes that vary with their ranges, trees of tuples, lists, dicts and named tuples, written buffers and inputs, `cond`, `while_loop`, `map`, `scan`, and
 //! blocks under `no_grad` or autocast. Nothing that an archive holds is run, and no pickle is read. Refused by name are pickled weights,
 //! objects of custom classes, other higher-order operators, and archives of TorchScript, AOTInductor or an older torch.
 //!
@@ -67,10 +67,13 @@ mod check;
 mod error;
 mod graph;
 mod json;
+mod meta;
 pub mod passes;
 mod program;
+mod rules;
 mod text;
 mod trace;
+mod typing;
 
 pub use archive::{Archive, read, read_graph};
 pub use check::{check, find_target};

@@ -1,10 +1,11 @@
-//! Broken and foreign archives: each gives one error that says what is wrong, and nothing panics.
+//! Broken and foreign archives, texts and JSON: each gives one error that says what is wrong, and nothing panics.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 
-use opgrid as _;
-use opgrid_graph::{Program, read};
+use opgrid::{DType, Device, Error, Tensor, Value};
+use opgrid_graph::{Graph, Program, check, read};
 use serde_json::{Value as Json, json};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -75,22 +76,83 @@ impl Drop for File {
     }
 }
 
-/// Asserts that a file is refused with one error that names it and says all the parts.
-fn refused(name: &str, bytes: &[u8], parts: &[&str]) {
-    let file = File::new(name, bytes);
-    let error = Program::load(&file.0).map(drop).expect_err(name);
-    let message = error.message();
-    println!("{name}: {message}");
-    assert!(message.starts_with(&file.0.display().to_string()), "{name}: {message}");
-    assert!(parts.iter().all(|part| message.contains(part)), "{name}: expected {parts:?} in {message}");
-    assert!(!message.contains('\n') && message.len() < 800, "{name}: {message}");
+/// The broken files, and what is said about them.
+#[derive(Default)]
+struct Broken {
+    names: BTreeSet<String>,
+    messages: BTreeSet<String>,
+    archives: usize,
+    texts: usize,
+    runs: usize,
 }
 
-/// As [`refused`], of the MLP with a change.
-fn changed(name: &str, change: impl FnOnce(&mut Members), parts: &[&str]) {
-    let mut members = Members::of("mlp.pt2");
-    change(&mut members);
-    refused(name, &members.zipped(CompressionMethod::Stored), parts);
+impl Broken {
+    /// Takes an error down: it is one line, says all the parts, and is that of no other file.
+    fn note(&mut self, name: &str, message: &str, parts: &[&str]) {
+        println!("{name}: {message}");
+        assert!(parts.iter().all(|part| message.contains(part)), "{name}: expected {parts:?} in {message}");
+        assert!(!message.contains('\n') && message.len() < 800, "{name}: {message}");
+        assert!(self.names.insert(name.to_owned()), "{name} is there twice");
+        self.messages.insert(message.to_owned());
+    }
+
+    /// Asserts that an archive is refused with one error that names the file and says all the parts.
+    fn refused(&mut self, name: &str, bytes: &[u8], parts: &[&str]) {
+        let file = File::new(name, bytes);
+        let error = Program::load(&file.0).map(drop).expect_err(name);
+        let path = file.0.display().to_string();
+        assert!(error.message().starts_with(&path), "{name}: {error}");
+        self.note(name, &error.message()[path.len()..], parts);
+        self.archives += 1;
+    }
+
+    /// As [`refused`](Self::refused), of the MLP with a change.
+    fn changed(&mut self, name: &str, change: impl FnOnce(&mut Members), parts: &[&str]) {
+        let mut members = Members::of("mlp.pt2");
+        change(&mut members);
+        self.refused(name, &members.zipped(CompressionMethod::Stored), parts);
+    }
+
+    /// Asserts that the text of a graph is refused when it is read, checked or made a program.
+    fn text(&mut self, name: &str, text: &str, parts: &[&str]) {
+        let error = text.parse::<Graph>().and_then(|graph| {
+            let first = check(&graph)?.into_iter().next();
+            first.map_or_else(|| Program::new(graph, BTreeMap::new()).map(drop), Err)
+        });
+        self.note(name, error.expect_err(name).message(), parts);
+        self.texts += 1;
+    }
+
+    /// As [`text`](Self::text), of nodes between an input `%x: float32[2]` and its return.
+    fn nodes(&mut self, name: &str, nodes: &str, parts: &[&str]) {
+        self.text(
+            name,
+            &format!("graph(%x: float32[2] = input) takes ((*,), {{}}) gives * {{ {nodes} return %x }}"),
+            parts,
+        );
+    }
+
+    /// Asserts that the JSON of a graph is refused, which is that of a sound one with a change.
+    fn json(&mut self, name: &str, change: impl FnOnce(&mut Json), parts: &[&str]) {
+        let graph: Graph = "graph(%x: float32[n] = input) where n in 1..64 gives * { %y: float32[n] = aten::neg(%x) return %y }"
+            .parse()
+            .unwrap();
+        let mut json = graph.to_json();
+        change(&mut json);
+        self.note(name, Graph::from_json(&json).expect_err(name).message(), parts);
+        self.texts += 1;
+    }
+
+    /// Asserts that a sound program ends with an error.
+    fn run(&mut self, name: &str, nodes: &str, parts: &[&str]) {
+        let text =
+            format!("graph(%x: float32[2] = input) takes ((*,), {{}}) gives * {{ {nodes} return %y }}");
+        let program = Program::new(text.parse().unwrap(), BTreeMap::new()).unwrap();
+        let x = Tensor::ones(&[2], DType::F32, Device::CPU).unwrap();
+        let error: Error = program.run_values(vec![Value::from(&x)]).expect_err(name);
+        self.note(name, error.message(), parts);
+        self.runs += 1;
+    }
 }
 
 /// The graph in the JSON of a model.
@@ -139,124 +201,138 @@ fn directories_with_an_end_of_64_bits_are_read() {
     Program::load(&file.0).unwrap();
 }
 
-#[test]
-fn files_that_are_no_archives_are_refused() {
-    refused("empty", b"", &["expected a zip"]);
-    refused("text", b"hello, this is no archive at all", &["expected a zip"]);
+fn files_that_are_no_archives(broken: &mut Broken) {
+    broken.refused("empty", b"", &["expected a zip"]);
+    broken.refused("text", b"hello, this is no archive at all", &["expected a zip"]);
     let whole = Members::of("mlp.pt2").zipped(CompressionMethod::Stored);
-    refused("half", &whole[..whole.len() / 2], &["expected a zip"]);
-    refused("without-start", &whole[100..], &[]);
-    let missing = Path::new("no/such/file.pt2");
-    assert!(read(missing).unwrap_err().message().starts_with("no/such/file.pt2: "));
-    assert!(read(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap_err().message().contains("it is a folder"));
+    broken.refused("half", &whole[..whole.len() / 2], &["expected a zip"]);
+    broken.refused("without-start", &whole[100..], &[]);
+    let missing = read(Path::new("no/such/file.pt2")).unwrap_err();
+    broken.note("missing", missing.message(), &["no/such/file.pt2: "]);
+    let folder = read(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap_err();
+    broken.note("folder", folder.message().rsplit_once(": ").unwrap().1, &["it is a folder"]);
 }
 
-#[test]
-fn archives_of_other_kinds_are_refused_by_name() {
+fn archives_of_other_kinds(broken: &mut Broken) {
     let only = |names: &[&str]| {
         let members = names.iter().map(|name| ((*name).to_owned(), b"x".to_vec())).collect();
         Members(members).zipped(CompressionMethod::Stored)
     };
-    refused(
+    broken.refused(
         "torchscript",
         &only(&["data.pkl", "constants.pkl", "code/a.py"]),
         &["TorchScript", "torch.export.save"],
     );
-    refused("pickle", &only(&["data.pkl", "data/0"]), &["torch.save", "torch.export.save"]);
-    refused("inductor", &only(&["archive_format", "data/aotinductor/model/x.so"]), &["AOTInductor"]);
-    refused("old", &only(&["serialized_exported_program.json", "version"]), &["torch before 2.8"]);
-    refused("other", &only(&["a.npy"]), &["archive_format"]);
-    changed("format", |it| it.put("archive_format", b"onnx"), &["format is `onnx`", "pt2"]);
-    changed("no-model", |it| it.0.retain(|(name, _)| name != MODEL), &["models/NAME.json"]);
-    changed("two-models", |it| it.put("models/other.json", b"{}"), &["2 models", "`model`, `other`"]);
+    broken.refused("pickle", &only(&["data.pkl", "data/0"]), &["torch.save", "torch.export.save"]);
+    broken.refused("inductor", &only(&["archive_format", "data/aotinductor/model/x.so"]), &["AOTInductor"]);
+    broken.refused("old", &only(&["serialized_exported_program.json", "version"]), &["torch before 2.8"]);
+    broken.refused("other", &only(&["a.npy"]), &["archive_format"]);
+    broken.changed("format", |it| it.put("archive_format", b"onnx"), &["format is `onnx`", "pt2"]);
+    broken.changed("no-model", |it| it.0.retain(|(name, _)| name != MODEL), &["models/NAME.json"]);
+    broken.changed("two-models", |it| it.put("models/other.json", b"{}"), &["2 models", "`model`, `other`"]);
 }
 
-#[test]
-fn damaged_members_are_refused() {
-    changed(
+fn damaged_members(broken: &mut Broken) {
+    broken.changed(
         "missing-weight",
         |it| it.0.retain(|(name, _)| name != "data/weights/weight_1"),
         &["weight_1", "incomplete"],
     );
-    changed(
+    broken.changed(
         "short-weight",
         |it| it.bytes("data/weights/weight_0").truncate(100),
         &["`0.weight`", "weight_0", "100"],
     );
-    changed("empty-json", |it| it.bytes(MODEL).clear(), &[MODEL, "expected JSON"]);
-    changed("cut-json", |it| it.bytes(MODEL).truncate(1000), &[MODEL, "expected JSON"]);
-    changed("no-text", |it| it.bytes(MODEL)[0] = 0xff, &[MODEL, "UTF-8"]);
-    changed(
+    broken.changed("empty-json", |it| it.bytes(MODEL).clear(), &[MODEL, "expected JSON"]);
+    broken.changed("cut-json", |it| it.bytes(MODEL).truncate(1000), &[MODEL, "expected JSON"]);
+    broken.changed("no-text", |it| it.bytes(MODEL)[0] = 0xff, &[MODEL, "UTF-8"]);
+    broken.changed(
         "deep-json",
         |it| *it.bytes(MODEL) = "[".repeat(1_000_000).into_bytes(),
         &[MODEL, "recursion limit"],
     );
-    changed("byteorder", |it| it.put("byteorder", b"middle"), &["byteorder", "`middle`"]);
+    broken.changed("byteorder", |it| it.put("byteorder", b"middle"), &["byteorder", "`middle`"]);
     let packed = Members::of("mlp.pt2").zipped(CompressionMethod::Deflated);
-    refused("packed", &packed, &["compressed by", "expected it stored"]);
+    broken.refused("packed", &packed, &["compressed by", "expected it stored"]);
+    let mut bomb = Members::of("mlp.pt2");
+    bomb.put("data/weights/weight_0", &vec![0; 1 << 26]);
+    let bomb = bomb.zipped(CompressionMethod::Deflated);
+    assert!(bomb.len() < 1 << 18, "{} bytes", bomb.len());
+    broken.refused("zip-bomb", &bomb, &["compressed by", "expected it stored"]);
     let mut flipped = Members::of("mlp.pt2").zipped(CompressionMethod::Stored);
     let weights =
         Members::of("mlp.pt2").0.into_iter().find(|(name, _)| name == "data/weights/weight_0").unwrap().1;
     let at = flipped.windows(16).position(|window| *window == weights[..16]).unwrap();
     flipped[at] ^= 1;
-    refused("flipped", &flipped, &["weight_0", "damaged"]);
+    broken.refused("flipped", &flipped, &["weight_0", "damaged"]);
 }
 
-#[test]
-fn sizes_beyond_the_file_are_refused() {
-    changed(
+fn sizes_beyond_the_file(broken: &mut Broken) {
+    broken.changed(
         "huge",
         meta_of("0.weight", |meta| meta["sizes"][0] = json!({"as_int": 1i64 << 40})),
         &["`0.weight`"],
     );
-    changed(
+    broken.changed(
         "overflow",
         meta_of("0.weight", |meta| {
             meta["sizes"] = json!([{"as_int": i64::MAX}, {"as_int": i64::MAX}]);
         }),
         &["`0.weight`"],
     );
-    changed(
+    broken.changed(
         "negative",
         meta_of("0.weight", |meta| meta["sizes"][0] = json!({"as_int": -1})),
         &["`0.weight`"],
     );
-    changed("offset", meta_of("0.bias", |meta| meta["storage_offset"] = json!({"as_int": 1})), &["`0.bias`"]);
-    changed(
+    broken.changed(
+        "offset",
+        meta_of("0.bias", |meta| meta["storage_offset"] = json!({"as_int": 1})),
+        &["`0.bias`"],
+    );
+    broken.changed(
         "offset-below",
         meta_of("0.bias", |meta| meta["storage_offset"] = json!({"as_int": -1})),
         &["`0.bias`"],
     );
-    changed(
+    broken.changed(
         "strides",
         meta_of("0.weight", |meta| meta["strides"][0] = json!({"as_int": i64::MAX})),
         &["`0.weight`"],
     );
-    changed(
+    broken.changed(
         "float-size",
         meta_of("0.weight", |meta| meta["sizes"][0] = json!({"as_int": 1.5})),
         &["found `1.5`"],
     );
-    changed("missing-strides", meta_of("0.weight", |meta| meta["strides"] = json!([])), &["`0.weight`"]);
-    changed("no-dtype", meta_of("0.weight", |meta| meta["dtype"] = json!(99)), &["99", "dtype"]);
-    changed("other-dtype", meta_of("0.weight", |meta| meta["dtype"] = json!(32)), &["float8_e5m2fnuz"]);
-    changed("sparse", meta_of("0.weight", |meta| meta["layout"] = json!(1)), &["sparse", "to_dense"]);
-    changed(
+    broken.changed(
+        "missing-strides",
+        meta_of("0.weight", |meta| meta["strides"] = json!([])),
+        &["`0.weight`"],
+    );
+    broken.changed("no-dtype", meta_of("0.weight", |meta| meta["dtype"] = json!(99)), &["99", "dtype"]);
+    broken.changed(
+        "other-dtype",
+        meta_of("0.weight", |meta| meta["dtype"] = json!(32)),
+        &["float8_e5m2fnuz"],
+    );
+    broken.changed("sparse", meta_of("0.weight", |meta| meta["layout"] = json!(1)), &["sparse", "to_dense"]);
+    broken.changed(
         "pickled",
         entry_of("0.weight", |entry| entry["use_pickle"] = json!(true)),
         &["`0.weight`", "pickle"],
     );
-    changed(
+    broken.changed(
         "object",
         entry_of("0.weight", |entry| entry["tensor_meta"] = json!(null)),
         &["`0.weight`", "custom class"],
     );
-    changed(
+    broken.changed(
         "outside",
         entry_of("0.weight", |entry| entry["path_name"] = json!("../../../etc/passwd")),
         &["no member"],
     );
-    changed(
+    broken.changed(
         "wrong-shape",
         meta_of("0.weight", |meta| meta["sizes"] = json!([{"as_int": 8}, {"as_int": 16}])),
         &["`0.weight` is float32[8, 16], expected float32[16, 8]"],
@@ -264,8 +340,7 @@ fn sizes_beyond_the_file_are_refused() {
 }
 
 /// Members that lie over each other are larger together than the file, however small it is.
-#[test]
-fn members_that_lie_over_each_other_are_refused() {
+fn members_that_lie_over_each_other(broken: &mut Broken) {
     let letters: Vec<char> = ('a'..='z').chain('A'..='Z').collect();
     let mut members = Members::of("mlp.pt2");
     members.json(WEIGHTS, |json| {
@@ -294,7 +369,7 @@ fn members_that_lie_over_each_other_are_refused() {
     end[10..12].copy_from_slice(&count.to_le_bytes());
     end[12..16].copy_from_slice(&length.to_le_bytes());
     bytes.extend(end);
-    refused("overlap", &bytes, &["lie over each other"]);
+    broken.refused("overlap", &bytes, &["lie over each other"]);
 }
 
 /// A change of the entry of one weight.
@@ -307,36 +382,35 @@ fn meta_of(member: &'static str, change: fn(&mut Json)) -> impl FnOnce(&mut Memb
     move |it| it.json(WEIGHTS, |json| change(&mut json["config"][member]["tensor_meta"]))
 }
 
-#[test]
-fn models_of_other_versions_and_unknown_kinds_are_refused_by_name() {
+fn models_of_other_versions_and_kinds(broken: &mut Broken) {
     let model = |change: fn(&mut Json)| move |it: &mut Members| it.json(MODEL, change);
-    changed(
+    broken.changed(
         "major",
         model(|it| it["schema_version"]["major"] = json!(9)),
         &["version 9", "expected version 8", "2.15"],
     );
-    changed(
+    broken.changed(
         "no-version",
         model(|it| drop(it.as_object_mut().unwrap().remove("schema_version"))),
         &["schema_version"],
     );
-    changed("list", model(|it| *it = json!([])), &["schema_version"]);
-    changed(
+    broken.changed("list", model(|it| *it = json!([])), &["schema_version"]);
+    broken.changed(
         "no-graph",
         model(|it| drop(it["graph_module"].as_object_mut().unwrap().remove("graph"))),
         &["no field `graph`"],
     );
-    changed(
+    broken.changed(
         "kind",
         model(|it| graph(it)["nodes"][0]["inputs"][0]["arg"] = json!({"as_future": 1})),
         &["node 0 `linear`", "`as_future`"],
     );
-    changed(
+    broken.changed(
         "two-kinds",
         model(|it| graph(it)["nodes"][0]["inputs"][0]["arg"] = json!({"as_int": 1, "as_bool": true})),
         &["an object with one field"],
     );
-    changed(
+    broken.changed(
         "custom",
         model(|it| {
             graph(it)["nodes"][0]["inputs"][0]["arg"] =
@@ -344,27 +418,27 @@ fn models_of_other_versions_and_unknown_kinds_are_refused_by_name() {
         }),
         &["custom class `C`"],
     );
-    changed(
+    broken.changed(
         "input-kind",
         model(|it| it["graph_module"]["signature"]["input_specs"][0] = json!({"token": {}})),
         &["input 0", "`token`"],
     );
-    changed(
+    broken.changed(
         "output-kind",
         model(|it| it["graph_module"]["signature"]["output_specs"][0] = json!({"token": {}})),
         &["output 0", "`token`"],
     );
-    changed(
+    broken.changed(
         "fewer-specs",
         model(|it| drop(it["graph_module"]["signature"]["input_specs"].as_array_mut().unwrap().pop())),
         &["inputs, expected"],
     );
-    changed(
+    broken.changed(
         "no-meta",
         model(|it| drop(graph(it)["tensor_values"].as_object_mut().unwrap().remove("relu"))),
         &["`relu` has no entry in `tensor_values`"],
     );
-    changed(
+    broken.changed(
         "expression",
         model(|it| {
             graph(it)["tensor_values"]["relu"]["sizes"][0] =
@@ -372,12 +446,12 @@ fn models_of_other_versions_and_unknown_kinds_are_refused_by_name() {
         }),
         &["value `relu`", "size expression"],
     );
-    changed(
+    broken.changed(
         "tree",
         model(|it| it["graph_module"]["module_call_graph"][0]["signature"]["in_spec"] = json!("[2, {}]")),
         &["version 2"],
     );
-    changed(
+    broken.changed(
         "deep-tree",
         |it| {
             it.json(MODEL, |it| {
@@ -387,7 +461,7 @@ fn models_of_other_versions_and_unknown_kinds_are_refused_by_name() {
         },
         &["tree of values", "recursion limit"],
     );
-    changed(
+    broken.changed(
         "unknown-weight",
         model(|it| {
             it["graph_module"]["signature"]["input_specs"][0]["parameter"]["parameter_name"] = json!("other");
@@ -396,53 +470,52 @@ fn models_of_other_versions_and_unknown_kinds_are_refused_by_name() {
     );
 }
 
-#[test]
-fn graphs_that_cannot_run_are_refused() {
+fn graphs_that_cannot_run(broken: &mut Broken) {
     let node = |change: fn(&mut Json)| {
         move |it: &mut Members| it.json(MODEL, |it| change(&mut graph(it)["nodes"][1]))
     };
-    changed(
+    broken.changed(
         "operator",
         node(|it| it["target"] = json!("torch.ops.aten.rellu.default")),
         &["node 1 `%relu`", "aten::relu"],
     );
-    changed(
+    broken.changed(
         "function",
         node(|it| it["target"] = json!("_operator.matmul")),
         &["_operator.matmul", "`_operator.add`"],
     );
-    changed(
+    broken.changed(
         "higher",
-        node(|it| it["target"] = json!("torch.ops.higher_order.scan")),
-        &["higher_order::scan", "`higher_order::cond`"],
+        node(|it| it["target"] = json!("torch.ops.higher_order.flex_attention")),
+        &["higher_order::flex_attention", "`higher_order::cond`"],
     );
-    changed("path", node(|it| it["target"] = json!("os.system")), &["os.system"]);
-    changed(
+    broken.changed("path", node(|it| it["target"] = json!("os.system")), &["os.system"]);
+    broken.changed(
         "undefined",
         node(|it| it["inputs"][0]["arg"]["as_tensor"]["name"] = json!("nobody")),
         &["`%nobody` is not defined"],
     );
-    changed(
+    broken.changed(
         "itself",
         node(|it| it["inputs"][0]["arg"]["as_tensor"]["name"] = json!("relu")),
         &["`%relu` is used before"],
     );
-    changed(
+    broken.changed(
         "later",
         node(|it| it["inputs"][0]["arg"]["as_tensor"]["name"] = json!("softmax")),
         &["`%softmax` is used before"],
     );
-    changed(
+    broken.changed(
         "twice",
         node(|it| it["outputs"][0]["as_tensor"]["name"] = json!("linear")),
         &["`%linear` is defined twice"],
     );
-    changed(
+    broken.changed(
         "argument-kind",
         node(|it| it["inputs"][0]["arg"] = json!({"as_string": "x"})),
         &["aten::relu", "`self`", "Tensor"],
     );
-    changed(
+    broken.changed(
         "argument-name",
         node(|it| {
             it["inputs"][0]["kind"] = json!(2);
@@ -450,7 +523,7 @@ fn graphs_that_cannot_run_are_refused() {
         }),
         &["no argument is named `x`"],
     );
-    changed(
+    broken.changed(
         "too-many",
         node(|it| {
             let first = it["inputs"][0].clone();
@@ -458,8 +531,8 @@ fn graphs_that_cannot_run_are_refused() {
         }),
         &["at most 1 arguments"],
     );
-    changed("too-few", node(|it| it["inputs"] = json!([])), &["`self` is missing"]);
-    changed(
+    broken.changed("too-few", node(|it| it["inputs"] = json!([])), &["`self` is missing"]);
+    broken.changed(
         "results",
         node(|it| {
             let first = it["outputs"][0].clone();
@@ -467,11 +540,166 @@ fn graphs_that_cannot_run_are_refused() {
         }),
         &["result 0 is Tensor, found a list of names"],
     );
-    changed(
+    broken.changed(
         "returns-nothing",
         |it| it.json(MODEL, |it| graph(it)["outputs"][0]["as_tensor"]["name"] = json!("nobody")),
         &["result 0", "`%nobody`"],
     );
+}
+
+fn texts_that_are_no_graphs(broken: &mut Broken) {
+    broken.text("no text", "", &["line 1, column 1", "found the end, expected `graph`"]);
+    broken.text("no end", "graph(%x: float32[2] = input) { return %x", &["found the end, expected `}`"]);
+    broken.text("more", "graph() { return } graph", &["expected the end of the graph"]);
+    broken.text("no dtype", "graph(%x: float33[2] = input) { return %x }", &["not float33"]);
+    broken.text("large number", "graph() { return 99999999999999999999 }", &["an integer of 64 bits"]);
+    broken.text("large size", "graph(%x: float32[99999999999999999999] = input) { return %x }", &["64 bits"]);
+    let lists = format!("graph() {{ return {}1{} }}", "[".repeat(5000), "]".repeat(5000));
+    broken.text("deep lists", &lists, &["at most 128 levels"]);
+    let trees = format!("graph() takes {} gives * {{ return }}", "(".repeat(5000));
+    broken.text("deep trees", &trees, &["at most 128 levels"]);
+    let sizes = format!("graph(%x: float32[{}1] = input) {{ return %x }}", "(".repeat(5000));
+    broken.text("deep sizes", &sizes, &["at most 128 levels"]);
+    broken.text("open string", "graph(%w: float32[2] = parameter \"w) { return %w }", &["in quotes"]);
+    broken.text("no kind", "graph(%x: float32[2] = output) { return %x }", &["what the input is"]);
+    broken.text(
+        "no device",
+        "graph() { %x: any = aten::zeros([2], device=device \"moon\") return %x }",
+        &["moon"],
+    );
+    broken.text(
+        "missing tensor",
+        "graph(%w: float32[2] = parameter \"w\") gives * { return %w }",
+        &["`w` is missing"],
+    );
+}
+
+fn nodes_that_cannot_run(broken: &mut Broken) {
+    broken.nodes("unknown operator", "%y: float32[2] = aten::reluu(%x)", &["aten::reluu", "aten::relu"]);
+    broken.nodes("unknown overload", "%y: float32[2] = aten::add.Tensr(%x, %x)", &["aten::add.Tensor"]);
+    broken.nodes("unknown function", "%y: int = math.sqr(4)", &["math.sqr", "`math.sqrt`"]);
+    broken.nodes(
+        "unknown block",
+        "%y: any = higher_order::for(%x)",
+        &["higher_order::for", "`higher_order::cond`"],
+    );
+    broken.nodes(
+        "cycle",
+        "%y: float32[2] = aten::neg(%z) %z: float32[2] = aten::neg(%y)",
+        &["`%z` is used before it is defined"],
+    );
+    broken.nodes("another name", "%x: float32[2] = aten::neg(%x)", &["`%x` is defined twice"]);
+    broken.nodes("wrong kind", "%y: float32[2] = aten::add.Tensor(%x, \"1\")", &["argument `other`"]);
+    broken.nodes(
+        "wrong value",
+        "%y: float32[2] = aten::softmax.int(%x, %x)",
+        &["argument `dim`", "float32[2]"],
+    );
+    broken.nodes("wrong dtype", "%y: float64[2] = aten::neg(%x)", &["float64[2]", "expected float32[2]"]);
+    broken.nodes("wrong size", "%y: float32[3] = aten::neg(%x)", &["float32[3]", "expected float32[2]"]);
+    broken.nodes("wrong rank", "%y: float32[2] = aten::sum(%x)", &["expected float32[]"]);
+    broken.nodes("wrong number", "%y: int(3) = aten::sym_size.int(%x, 0)", &["int(3)", "expected int(2)"]);
+    broken.nodes(
+        "no dimension",
+        "%y: float32[2] = aten::sum.dim_IntList(%x, [1])",
+        &["aten::sum.dim_IntList", "dim"],
+    );
+    broken.nodes(
+        "no broadcast",
+        "%z: float32[3] = aten::zeros([3]) %y: any = aten::add.Tensor(%x, %z)",
+        &["broadcast"],
+    );
+    broken.nodes("block twice", "%y: any = aten::neg(block b() { return 1 })", &["found the block `b`"]);
+    broken.nodes(
+        "outer value",
+        "%y: any = higher_order::cond(true, block a() { return %x }, block b() { return 1 }, [])",
+        &["blocks see only"],
+    );
+    let deep = (0..40).fold("return %x".to_owned(), |inner, _| {
+        format!("%y: any = higher_order::cond(true, block a(%x: float32[2]) {{ {inner} }}, block b(%x: float32[2]) {{ return %x }}, [%x]) return %y")
+    });
+    broken.text(
+        "deep blocks",
+        &format!("graph(%x: float32[2] = input) {{ {deep} }}"),
+        &["nested deeper than 32"],
+    );
+}
+
+fn json_that_is_no_graph(broken: &mut Broken) {
+    broken.json("JSON of a list", |it| *it = json!([]), &["an object with `format`"]);
+    broken.json("JSON of another format", |it| it["format"] = json!("onnx"), &["found `onnx`"]);
+    broken.json("JSON of another version", |it| it["version"] = json!(2), &["found 2, expected 1"]);
+    broken.json(
+        "JSON without nodes",
+        |it| drop(it.as_object_mut().unwrap().remove("nodes")),
+        &["no field `nodes`"],
+    );
+    broken.json("JSON type", |it| it["inputs"][0]["type"] = json!("float32["), &["type of `x`"]);
+    broken.json(
+        "JSON kind",
+        |it| it["inputs"][0]["kind"] = json!("weight"),
+        &["parameter, buffer, constant, input or fixed"],
+    );
+    broken.json(
+        "JSON number",
+        |it| it["nodes"][0]["positional"][0] = json!(u64::MAX),
+        &["an integer of 64 bits"],
+    );
+    broken.json(
+        "JSON value",
+        |it| it["nodes"][0]["positional"][0] = json!({"tensor": 1}),
+        &["an object that says its kind"],
+    );
+    broken.json("JSON symbol", |it| it["symbols"] = json!({"a b": {}}), &["symbol `a b`"]);
+    broken.json("JSON tree", |it| it["output_tree"] = json!("(*"), &["field `output_tree`"]);
+}
+
+fn programs_that_do_not_end_well(broken: &mut Broken) {
+    broken.run("division by zero", "%y: int = _operator.floordiv(1, 0)", &["node 0", "division by zero"]);
+    broken.run("number beyond 64 bits", "%y: int = _operator.pow(9, 99)", &["64 bits"]);
+    broken.run(
+        "assertion",
+        "%y: any = aten::neg(%x) aten::_assert_scalar(false, \"x is even\")",
+        &["node 1", "x is even"],
+    );
+    broken.run("item of two", "%y: float = aten::item(%x)", &["node 0", "aten::item"]);
+    broken.run("overflow of sizes", "%y: any = aten::zeros([4611686018427387904, 4])", &["node 0"]);
+    broken.run("memory", "%y: any = aten::zeros([1099511627776, 1048576])", &["node 0", "aten::zeros"]);
+    let row = "block b(%v: any) { return %v }";
+    broken.run(
+        "no rows",
+        &format!("%z: any = aten::sum(%x) %y: any = higher_order::map_impl({row}, [%z], [])"),
+        &["rows"],
+    );
+    broken.run(
+        "other length",
+        "[%y: any, %z: any, %w: any] = aten::split.Tensor(%x, 1)",
+        &["2 elements, expected 3"],
+    );
+}
+
+#[test]
+fn every_broken_file_gives_one_clear_error() {
+    let mut broken = Broken::default();
+    files_that_are_no_archives(&mut broken);
+    archives_of_other_kinds(&mut broken);
+    damaged_members(&mut broken);
+    sizes_beyond_the_file(&mut broken);
+    members_that_lie_over_each_other(&mut broken);
+    models_of_other_versions_and_kinds(&mut broken);
+    graphs_that_cannot_run(&mut broken);
+    texts_that_are_no_graphs(&mut broken);
+    nodes_that_cannot_run(&mut broken);
+    json_that_is_no_graph(&mut broken);
+    programs_that_do_not_end_well(&mut broken);
+    let (count, messages) = (broken.names.len(), broken.messages.len());
+    println!(
+        "{count} broken files with {messages} messages: {} archives, {} texts, {} that run",
+        broken.archives, broken.texts, broken.runs
+    );
+    assert!(count >= 60, "{count} broken files");
+    // Files that are broken in one way may have one error.
+    assert!(messages >= 100, "{messages} messages for {count} files");
 }
 
 #[test]
@@ -494,4 +722,45 @@ fn no_changed_byte_of_an_archive_panics() {
         let file = File::new("byte", &bytes);
         let _ = Program::load(&file.0);
     }
+}
+
+/// The checker calls operators, so that no number in a text may make it slow or end it.
+#[test]
+fn no_changed_text_panics_or_takes_long() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
+    let numbers = [
+        "0",
+        "-1",
+        "1",
+        "65536",
+        "4294967296",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "1e308",
+        "nan",
+    ];
+    let (mut state, mut checked) = (7u64, 0);
+    let mut below = |count: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % count
+    };
+    for name in ["mlp", "convolutions", "recurrent", "sizes", "scans", "counted", "modes", "training"] {
+        let text = read(&folder.join(format!("{name}.pt2"))).unwrap().graph.to_string();
+        // Where numbers and the names of operators are.
+        let digits: Vec<usize> =
+            text.char_indices().filter(|(_, letter)| letter.is_ascii_digit()).map(|(at, _)| at).collect();
+        for _ in 0..150 {
+            let mut changed = text.clone();
+            let at = digits[below(digits.len())];
+            let behind = text[at..].find(|letter: char| !letter.is_ascii_digit()).unwrap_or(1);
+            match below(3) {
+                0 => changed.replace_range(at..at + 1, ""),
+                _ => changed.replace_range(at..at + behind, numbers[below(numbers.len())]),
+            }
+            let Ok(graph) = changed.parse::<Graph>() else { continue };
+            checked += 1;
+            let _ = check(&graph).unwrap();
+        }
+    }
+    assert!(checked > 500, "{checked} graphs");
 }

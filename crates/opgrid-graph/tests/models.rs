@@ -137,7 +137,7 @@ fn networks_give_what_torch_gives() {
 
 #[test]
 fn branches_loops_and_modes_run() {
-    for name in ["branches", "loop"] {
+    for name in ["branches", "loop", "scans"] {
         check(name, 1e-6);
     }
     // Products in bfloat16, rounded as torch rounds them.

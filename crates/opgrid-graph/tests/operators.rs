@@ -1,10 +1,54 @@
-//! Every operator's samples: traced, replayed, as text, and after each pass, they give what the operator gave.
+//! Every operator's samples: traced, replayed, as text, JSON and archive, and after each pass, they give what the operator gave.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use opgrid::samples::{Given, OperatorSamples, Plain, Sample};
-use opgrid::{DType, Dispatcher, List, Result, Tensor, TensorType, Value};
-use opgrid_graph::{Archive, Graph, Program, Trace, passes};
+use opgrid::{DType, Dispatcher, Forms, List, OperatorHandle, Result, Tensor, TensorType, Value};
+use opgrid_graph::{Archive, Graph, Program, Trace, find_target, passes, read};
+
+/// A pass on an archive, by its name.
+type Pass = (&'static str, fn(Archive) -> Result<Archive>);
+
+/// Every pass, and all of them together.
+const PASSES: [Pass; 10] = [
+    ("remove_identities", |it| on_graph(it, passes::remove_identities)),
+    ("fold_batch_norms", passes::fold_batch_norms),
+    ("fold_constants", passes::fold_constants),
+    ("share_repeats", |it| on_graph(it, passes::share_repeats)),
+    ("remove_dead_code", |it| on_graph(it, passes::remove_dead_code)),
+    ("propagate_types", |it| on_graph(it, passes::propagate_types)),
+    ("decompose", passes::decompose),
+    ("functionalize", passes::functionalize),
+    ("optimize", passes::optimize),
+    ("everything", |it| passes::optimize(passes::functionalize(passes::decompose(it)?)?)),
+];
+
+fn on_graph(archive: Archive, pass: fn(Graph) -> Result<Graph>) -> Result<Archive> {
+    Ok(Archive::new(pass(archive.graph)?, archive.tensors))
+}
+
+/// The same program with tensors of the same handles.
+fn copied(archive: &Archive) -> Archive {
+    Archive::new(archive.graph.clone(), archive.tensors.clone())
+}
+
+/// A file that is removed again, in memory where the system has a folder for that.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str) -> Self {
+        let memory = PathBuf::from("/dev/shm");
+        let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
+        Self(folder.join(format!("opgrid-operators-{}-{name}.pt2", std::process::id())))
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
 
 /// The tensors of a sample, in its order.
 fn tensors(sample: &Sample) -> Result<Vec<Tensor>> {
@@ -51,9 +95,16 @@ fn texts(tensors: &[Tensor]) -> Result<Vec<String>> {
     tensors.iter().map(|tensor| Plain::from_tensor(tensor).map(|plain| plain.to_string())).collect()
 }
 
-#[derive(Default)]
+/// What torch.export has no form for.
+const WITHOUT_FORM: [&str; 1] = ["torch.export has no form for"];
+
 struct Count {
+    file: File,
     replayed: usize,
+    /// How many were written as archives and read again.
+    written: usize,
+    /// Why samples were not written.
+    unwritten: BTreeMap<&'static str, usize>,
     /// Why samples were not replayed.
     left: BTreeMap<&'static str, usize>,
     wrong: Vec<String>,
@@ -103,19 +154,47 @@ fn check(dispatcher: &Dispatcher, operator: &OperatorSamples, dtype: DType, coun
         };
         count.wrong.extend(compare("replayed", &program));
         count.replayed += 1;
-        let text = program.graph().to_string();
+        let graph = program.graph();
+        let text = graph.to_string();
         let tensors: BTreeMap<String, Tensor> = program.constants().into_iter().collect();
+        // Graphs with a number that is none are not equal to themselves.
         match text.parse::<Graph>() {
-            Ok(graph) if graph == *program.graph() => {}
-            Ok(graph) => count.wrong.push(format!("{}: {text} is read as {graph}", operator.name())),
+            Ok(again) if again == *graph || again.to_string() == text => {}
+            Ok(again) => count.wrong.push(format!("{}: {text} is read as {again}", operator.name())),
             Err(error) => count.wrong.push(format!("{}: {text}: {error}", operator.name())),
         }
-        let archive = Archive::new(program.graph().clone(), tensors);
-        let optimized =
-            passes::optimize(archive).and_then(|archive| Program::new(archive.graph, archive.tensors));
-        match optimized {
-            Ok(program) => count.wrong.extend(compare("optimized", &program)),
-            Err(error) => count.wrong.push(format!("{} {sample} optimized: {error}", operator.name())),
+        let json = graph.to_json().to_string();
+        match serde_json::from_str(&json).map(|json| Graph::from_json(&json)) {
+            Ok(Ok(again)) if again == *graph || again.to_string() == text => {}
+            other => count.wrong.push(format!("{}: {json} is read as {other:?}", operator.name())),
+        }
+        let archive = Archive::new(graph.clone(), tensors);
+        match archive.write(&count.file.0).and_then(|()| read(&count.file.0)) {
+            Ok(again) => {
+                let program = Program::new(again.graph, again.tensors);
+                match program {
+                    Ok(program) => count.wrong.extend(compare("written", &program)),
+                    Err(error) => count.wrong.push(format!("{} {sample} written: {error}", operator.name())),
+                }
+                count.written += 1;
+            }
+            Err(error) => {
+                let known = WITHOUT_FORM.iter().find(|part| error.message().contains(**part));
+                match known {
+                    Some(part) => *count.unwritten.entry(part).or_default() += 1,
+                    None => count.wrong.push(format!("{} {sample} written: {error}", operator.name())),
+                }
+            }
+        }
+        for (name, pass) in PASSES {
+            let after =
+                pass(copied(&archive)).and_then(|archive| Program::new(archive.graph, archive.tensors));
+            match after {
+                Ok(program) => count.wrong.extend(compare(name, &program)),
+                // They change which memory a tensor has.
+                Err(_) if ["aten::set_", "aten::resize_as_"].contains(&operator.name()) => {}
+                Err(error) => count.wrong.push(format!("{} {sample} {name}: {error}", operator.name())),
+            }
         }
     }
     Ok(())
@@ -126,7 +205,14 @@ fn samples_of_all_operators_are_traced_and_replayed() {
     opgrid::home().unwrap();
     let dispatcher = Dispatcher::current();
     let samples = opgrid_operators::samples();
-    let mut count = Count::default();
+    let mut count = Count {
+        file: File::new("samples"),
+        replayed: 0,
+        written: 0,
+        unwritten: BTreeMap::new(),
+        left: BTreeMap::new(),
+        wrong: Vec::new(),
+    };
     for operator in samples.operators() {
         for dtype in [DType::F32, DType::I64, DType::Bool, DType::Complex64] {
             if operator.dtypes().contains(&dtype) {
@@ -135,9 +221,77 @@ fn samples_of_all_operators_are_traced_and_replayed() {
         }
     }
     println!("{} samples replayed; left out: {:?}", count.replayed, count.left);
+    println!("{} written as archives; not written: {:?}", count.written, count.unwritten);
     let shown = count.wrong.iter().take(40).map(|wrong| wrong.chars().take(400).collect::<String>());
     assert!(count.wrong.is_empty(), "{} wrong:\n{}", count.wrong.len(), shown.collect::<Vec<_>>().join("\n"));
     assert!(count.replayed > 5000, "{} samples replayed", count.replayed);
+    assert!(count.written * 10 > count.replayed * 9, "{} samples written", count.written);
+}
+
+/// The overload that writes its first argument, if there is one.
+fn in_place(dispatcher: &Dispatcher, operator: &OperatorHandle) -> Option<OperatorHandle> {
+    let forms = operator.column::<Forms>().unwrap()?;
+    dispatcher.find(&forms.in_place.as_ref()?.to_string()).ok()
+}
+
+#[test]
+fn overloads_that_write_become_pure() {
+    opgrid::home().unwrap();
+    let dispatcher = Dispatcher::current();
+    let (mut count, mut operators, mut wrong) = (0, 0, Vec::new());
+    for operator in opgrid_operators::samples().operators() {
+        let Some(written) = in_place(&dispatcher, &dispatcher.find(operator.name()).unwrap()) else {
+            continue;
+        };
+        operators += 1;
+        for dtype in [DType::F32, DType::I64, DType::Bool, DType::Complex64] {
+            if !operator.dtypes().contains(&dtype) {
+                continue;
+            }
+            for sample in operator.samples(dtype).iter().take(6) {
+                let call = |inputs: &[Tensor]| {
+                    opgrid::manual_seed(7);
+                    let (positional, named) = arguments(sample, inputs);
+                    flat(written.call_with(positional, named)?)
+                };
+                let Ok(inputs) = tensors(sample) else { continue };
+                if inputs.is_empty() || call(&inputs).is_err() {
+                    continue;
+                }
+                let inputs = tensors(sample).unwrap();
+                let program = Trace::new().guard_reads().run(&inputs.iter().collect::<Vec<_>>(), call);
+                let Ok(program) = program else { continue };
+                let run = |program: &Program| -> Result<Vec<String>> {
+                    opgrid::manual_seed(7);
+                    let inputs = tensors(sample)?;
+                    let results = program.run(&inputs.iter().collect::<Vec<_>>())?;
+                    texts(&[results, inputs].concat())
+                };
+                let expected = run(&program).unwrap();
+                let constants = program.constants().into_iter().collect();
+                let pure = passes::functionalize(Archive::new(program.graph().clone(), constants));
+                let found = pure.and_then(|pure| {
+                    for target in pure.graph.targets().into_keys() {
+                        let is_written = find_target(target)?
+                            .is_some_and(|it| it.schema().is_ok_and(|it| it.is_mutable()));
+                        assert!(!is_written, "{target} writes in {}", pure.graph);
+                    }
+                    run(&Program::new(pure.graph, pure.tensors)?)
+                });
+                count += 1;
+                match found {
+                    Ok(found) if found == expected => {}
+                    other => {
+                        wrong.push(format!("{} {sample}: {other:?}, expected {expected:?}", written.name()))
+                    }
+                }
+            }
+        }
+    }
+    println!("{count} samples of {operators} operators that have an overload in place");
+    let shown = wrong.iter().take(40).map(|wrong| wrong.chars().take(500).collect::<String>());
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), shown.collect::<Vec<_>>().join("\n"));
+    assert!(count > 1000, "{count} samples");
 }
 
 /// Operators that look at elements and give results whose sizes do not depend on them; `one_hot` where it is told the number of

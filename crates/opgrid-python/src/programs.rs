@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use opgrid::{DType, Scalar, Tensor, Value};
-use opgrid_graph::{Argument, InputKind, OutputKind, Program, Size, Source, Trace, Tree, ValueType};
+use opgrid_graph::{Archive, Argument, InputKind, OutputKind, Program, Source, Trace, Tree, passes};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
@@ -107,24 +107,15 @@ impl ProgramObject {
         all.map(|(name, tensor)| Ok((name, of(py, tensor)?))).collect()
     }
 
-    /// Sizes and dtypes of the inputs that the caller gives. Sizes that vary have none.
-    fn input_types(&self, py: Python<'_>) -> PyResult<Vec<(Vec<i64>, Py<PyAny>)>> {
-        let mut types = Vec::new();
-        for input in self.0.graph().user_inputs() {
-            let ValueType::Tensor(tensor) = &input.kind else {
-                let message = format!("input `{}` is {}, expected a tensor", input.name, input.kind);
-                return Err(PyTypeError::new_err(message));
-            };
-            let sizes = tensor.sizes.iter().map(|size| match size {
-                Size::Known(size) => Ok(*size),
-                Size::Varying(_) => Err(PyValueError::new_err(format!(
-                    "input `{}` is {}, expected known sizes",
-                    input.name, input.kind
-                ))),
-            });
-            types.push((sizes.collect::<PyResult<_>>()?, write::owned(py, Value::DType(tensor.dtype))?));
-        }
-        Ok(types)
+    /// The program with composite operators taken apart, and without writes before its end.
+    fn decomposed(&self, py: Python<'_>) -> PyResult<Self> {
+        let all = self.0.parameters().into_iter().chain(self.0.buffers()).chain(self.0.constants());
+        let archive = Archive::new(self.0.graph().clone(), all.collect());
+        let pass = || {
+            let archive = passes::functionalize(passes::decompose(archive)?)?;
+            Program::new(passes::propagate_types(archive.graph)?, archive.tensors)
+        };
+        crate::collector::detached(py, pass).or_raise(py).map(Self)
     }
 
     /// How arguments and results are nested.

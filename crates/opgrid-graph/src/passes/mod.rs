@@ -1,11 +1,16 @@
-//! Passes: functions from a program to one that gives the same and does less.
+//! Passes: functions from a program to one that gives the same.
 //!
-//! A pass knows operators by their schemas only: which arguments a call writes, whether it draws random numbers, whether it
-//! checks something. Values that may share memory with one that is written are left alone.
+//! Those that leave less to do know operators by their schemas only: which arguments a call writes, whether it draws random numbers,
+//! whether it checks something. Values that may share memory with one that is written are left alone; [`functionalize`] turns writes into
+//! calls that give new values. [`decompose`] takes composite operators apart, [`propagate_types`] says what every value is, and
+//! [`fusible_groups`] which nodes could be one loop.
 
 mod batch_norm;
 mod constants;
 mod dead_code;
+mod decompose;
+mod functionalize;
+mod groups;
 mod identities;
 mod repeats;
 
@@ -21,8 +26,13 @@ use crate::graph::{Argument, Block, InputKind, Node, Variable};
 pub use batch_norm::fold_batch_norms;
 pub use constants::fold_constants;
 pub use dead_code::remove_dead_code;
+pub use decompose::decompose;
+pub use functionalize::functionalize;
+pub use groups::{Group, fusible_groups};
 pub use identities::remove_identities;
 pub use repeats::share_repeats;
+
+pub use crate::typing::propagate_types;
 
 /// Runs all passes, for a program whose parameters do not change any more.
 ///

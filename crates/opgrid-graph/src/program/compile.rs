@@ -11,6 +11,7 @@ use opgrid_tensor::Tensor;
 
 use super::plan::{Action, Operand, Place, Plan, Step, last_uses};
 use super::reuse;
+use super::scan::Scan;
 use super::target::{self, HigherOrder, Target};
 use crate::error;
 use crate::graph::types::ValueType;
@@ -153,6 +154,8 @@ impl Compiler<'_> {
             let expected = match higher {
                 HigherOrder::Cond => "(condition, block, block, [operands])",
                 HigherOrder::WhileLoop => "(block, block, [carried], [constant])",
+                HigherOrder::Map => "(block, [mapped], [constant])",
+                HigherOrder::Scan => "(block, [carried], [scanned], [constant])",
                 HigherOrder::SetGradEnabled => "(bool, block, operands…)",
                 HigherOrder::Autocast => "(device, dtype, bool, bool, block, operands…)",
             };
@@ -208,6 +211,19 @@ impl Compiler<'_> {
                 ))
             }
             (
+                HigherOrder::Map,
+                [Argument::Block(_, block), Argument::List(mapped), Argument::List(constant)],
+            ) => self.scan(node, scope, block, [&[], mapped, constant], depth),
+            (
+                HigherOrder::Scan,
+                [
+                    Argument::Block(_, block),
+                    Argument::List(carried),
+                    Argument::List(scanned),
+                    Argument::List(constant),
+                ],
+            ) => self.scan(node, scope, block, [carried, scanned, constant], depth),
+            (
                 HigherOrder::SetGradEnabled,
                 [Argument::Number(Scalar::Bool(on)), Argument::Block(_, block), operands @ ..],
             ) => {
@@ -238,6 +254,31 @@ impl Compiler<'_> {
             }
             _ => Err(wrong()),
         }
+    }
+
+    /// A block that runs over rows: what it carries, what it takes row by row, and what is the same for every row.
+    fn scan(
+        &mut self,
+        node: &Node,
+        scope: &Scope<'_>,
+        block: &Block,
+        given: [&[Argument]; 3],
+        depth: usize,
+    ) -> Result<(Action, Vec<Operand>)> {
+        let all = given.iter().copied().flatten().map(|argument| operand(argument, None, scope, 0));
+        let operands = all.collect::<Result<Vec<_>>>()?;
+        let plan = self.block_for(block, operands.len(), depth)?;
+        let [carried, scanned, _] = given.map(<[Argument]>::len);
+        self.expect_results(node, plan.results.len())?;
+        if plan.results.len() < carried || scanned == 0 {
+            return Err(error::value(format!(
+                "{}: its block gives {} results for {carried} values that are carried and {scanned} that have rows, expected at least as \
+                 many as are carried, and one that has rows",
+                node.target,
+                plan.results.len()
+            )));
+        }
+        Ok((Action::Scan(Box::new(Scan::new(self.dispatcher, plan, carried, scanned)?)), operands))
     }
 
     /// The plan of a block that is called with so many values.

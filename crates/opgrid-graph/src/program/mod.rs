@@ -10,6 +10,7 @@ mod observe;
 mod plan;
 mod reuse;
 mod run;
+mod scan;
 pub(crate) mod target;
 
 use std::collections::BTreeMap;

@@ -5,6 +5,7 @@ use opgrid_core::{Binder, DType, OperatorHandle, Value};
 
 use super::numbers::Function;
 use super::reuse::Reuse;
+use super::scan::Scan;
 
 /// The plan of one block.
 #[derive(Debug)]
@@ -48,6 +49,7 @@ pub(super) enum Action {
         blocks: Box<[Plan; 2]>,
         carried: usize,
     },
+    Scan(Box<Scan>),
     SetGradEnabled {
         on: bool,
         block: Box<Plan>,

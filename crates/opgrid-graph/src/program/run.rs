@@ -120,6 +120,10 @@ fn perform<O: Observer>(at: At<'_>, slots: &mut [Value], observer: &mut O) -> Re
             args.truncate(*carried);
             keep_all(args, step, slots)?;
         }
+        Action::Scan(scan) => {
+            let args = values(&step.operands, slots)?;
+            keep_all(scan.run(args, &mut block)?, step, slots)?;
+        }
         Action::SetGradEnabled { on, block: plan } => {
             let args = values(&step.operands, slots)?;
             let _mode = autograd::GradMode::new(*on);

@@ -19,15 +19,21 @@ pub(crate) enum HigherOrder {
     Cond,
     /// `while_loop(block, block, [carried], [constant])`
     WhileLoop,
+    /// `map_impl(block, [mapped], [constant])`
+    Map,
+    /// `scan(block, [carried], [scanned], [constant])`
+    Scan,
     /// `wrap_with_set_grad_enabled(on, block, operands…)`
     SetGradEnabled,
     /// `wrap_with_autocast(device, dtype, on, is_cached, block, operands…)`
     Autocast,
 }
 
-const HIGHER_ORDER: [(&str, HigherOrder); 4] = [
+const HIGHER_ORDER: [(&str, HigherOrder); 6] = [
     ("higher_order::cond", HigherOrder::Cond),
     ("higher_order::while_loop", HigherOrder::WhileLoop),
+    ("higher_order::map_impl", HigherOrder::Map),
+    ("higher_order::scan", HigherOrder::Scan),
     ("higher_order::wrap_with_set_grad_enabled", HigherOrder::SetGradEnabled),
     ("higher_order::wrap_with_autocast", HigherOrder::Autocast),
 ];

@@ -8,6 +8,7 @@
 //! Code that asks a traced tensor for its sizes gets numbers. How a program depends on sizes that vary is found by tracing with
 //! several sizes and comparing the graphs ([`Trace::vary`]).
 
+mod call;
 mod grad_mode;
 mod record;
 mod vary;
@@ -26,6 +27,7 @@ use crate::program::Program;
 use record::Session;
 use vary::{Failure, Run};
 
+pub(crate) use call::{Example, symbol, trace_call};
 pub use record::{Scope, scope};
 
 /// How code is traced: what its tensors are called, what it may do, which sizes vary.

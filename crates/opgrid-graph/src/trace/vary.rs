@@ -12,16 +12,10 @@ use opgrid_tensor::Tensor;
 
 use super::Symbol;
 use crate::error;
-use crate::graph::expression::{Expression, floor_div};
+use crate::graph::expression::Expression;
 use crate::graph::types::{Size, TensorType, ValueType};
 use crate::graph::{Argument, Graph, InputKind, Node, Outcome, Source, Variable};
-
-/// With how many sets of sizes that differ in all symbols code is traced at most.
-const AT_ONCE: usize = 8;
-/// The largest divisor of a quotient.
-const MOST_PARTS: i64 = 64;
-/// How many factors a product of symbols has at most.
-const MOST_FACTORS: usize = 3;
+use crate::rules::{self, AT_ONCE};
 
 /// The sizes of the symbols in the example.
 ///
@@ -374,59 +368,9 @@ impl Unifier<'_> {
 
     /// An expression that has these values, one for each run.
     fn find(&self, values: &[i64]) -> Option<Expression> {
-        let symbol = |place: usize| Expression::Symbol(self.symbols[place].name.clone());
-        let at = |place: usize| self.runs.iter().map(move |run| run.sizes[place]);
-        for place in 0..self.symbols.len() {
-            let sizes: Vec<i64> = at(place).collect();
-            if let Some((factor, offset)) = affine(&sizes, values) {
-                return Some(plus(times(factor, symbol(place)), offset));
-            }
-        }
-        for factors in self.products() {
-            let products: Option<Vec<i64>> = self
-                .runs
-                .iter()
-                .map(|run| factors.iter().try_fold(1i64, |all, place| all.checked_mul(run.sizes[*place])))
-                .collect();
-            let Some((factor, 0)) = products.and_then(|products| affine(&products, values)) else { continue };
-            let mut all: Vec<Expression> = factors.iter().map(|place| symbol(*place)).collect();
-            if factor != 1 {
-                all.insert(0, Expression::Integer(factor));
-            }
-            return Some(Expression::Product(all));
-        }
-        // From few sizes nothing can be said about how a quotient is rounded.
-        if self.runs.len() < AT_ONCE {
-            return None;
-        }
-        for place in 0..self.symbols.len() {
-            let sizes: Vec<i64> = at(place).collect();
-            if let Some((offset, parts)) = quotient(&sizes, values) {
-                let divided = plus(symbol(place), offset);
-                return Some(Expression::Function(
-                    "FloorDiv".to_owned(),
-                    vec![divided, Expression::Integer(parts)],
-                ));
-            }
-        }
-        None
-    }
-
-    /// Products of symbols, those of few factors first.
-    fn products(&self) -> Vec<Vec<usize>> {
-        let mut all: Vec<Vec<usize>> = Vec::new();
-        let mut last: Vec<Vec<usize>> = (0..self.symbols.len()).map(|place| vec![place]).collect();
-        for _ in 1..MOST_FACTORS {
-            let longer = |factors: &Vec<usize>| {
-                let from = factors.last().copied().unwrap_or_default();
-                (from..self.symbols.len())
-                    .map(|place| [factors.as_slice(), &[place]].concat())
-                    .collect::<Vec<_>>()
-            };
-            last = last.iter().flat_map(longer).collect();
-            all.extend(last.iter().cloned());
-        }
-        all
+        let names: Vec<&str> = self.symbols.iter().map(|symbol| symbol.name.as_str()).collect();
+        let sizes: Vec<&[i64]> = self.runs.iter().map(|run| run.sizes.as_slice()).collect();
+        rules::find(&names, &sizes, values)
     }
 
     /// The name of a value that holds the expression, computed where there is none yet.
@@ -486,47 +430,6 @@ impl Unifier<'_> {
             number += 1;
         }
     }
-}
-
-/// Factor and offset with which each size gives its value.
-fn affine(sizes: &[i64], values: &[i64]) -> Option<(i64, i64)> {
-    let other = sizes.iter().position(|size| *size != sizes[0])?;
-    let (run, rise) = (sizes[other].checked_sub(sizes[0])?, values[other].checked_sub(values[0])?);
-    if rise == 0 || rise % run != 0 {
-        return None;
-    }
-    let factor = rise / run;
-    let offset = values[0].checked_sub(factor.checked_mul(sizes[0])?)?;
-    let fits = |(size, value): (&i64, &i64)| {
-        size.checked_mul(factor).and_then(|product| product.checked_add(offset)) == Some(*value)
-    };
-    sizes.iter().zip(values).all(fits).then_some((factor, offset))
-}
-
-/// What is added to each size, and into how many parts the sum is divided, to give its value rounded down.
-fn quotient(sizes: &[i64], values: &[i64]) -> Option<(i64, i64)> {
-    for parts in 2..=MOST_PARTS {
-        // The first value leaves as many offsets as there are parts.
-        let least = values[0].checked_mul(parts)?.checked_sub(sizes[0])?;
-        let fits = |offset: &i64| {
-            let both = sizes.iter().zip(values);
-            both.clone().all(|(size, value)| floor_div(size + offset, parts) == Some(*value))
-        };
-        let mut offsets = (least..least + parts).filter(fits);
-        if let Some(offset) = offsets.next() {
-            // With two answers the sizes that were tried are too few.
-            return offsets.next().is_none().then_some((offset, parts));
-        }
-    }
-    None
-}
-
-fn times(factor: i64, expression: Expression) -> Expression {
-    if factor == 1 { expression } else { Expression::Product(vec![Expression::Integer(factor), expression]) }
-}
-
-fn plus(expression: Expression, offset: i64) -> Expression {
-    if offset == 0 { expression } else { Expression::Sum(vec![expression, Expression::Integer(offset)]) }
 }
 
 fn names(graph: &Graph) -> std::collections::BTreeSet<String> {

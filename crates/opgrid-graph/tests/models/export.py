@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import nn
+from torch._higher_order_ops.map import map as map_rows
+from torch._higher_order_ops.scan import scan
 from torch.utils import _pytree as pytree
 
 warnings.filterwarnings("ignore")
@@ -67,6 +69,23 @@ class Branches(nn.Module):
 class Loop(nn.Module):
     def forward(self, i, x):
         return torch._higher_order_ops.while_loop(lambda i, x: i < 5, lambda i, x: (i + 1, x * 2), (i, x))
+
+
+class Scans(nn.Module):
+    """A loop over the rows of tensors that keeps values and gives one for each row, and one that keeps none."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3))
+
+    def forward(self, xs, start):
+        def step(kept, row):
+            total = kept["total"] * self.weight + row
+            return {"total": total, "count": kept["count"] + 1}, (total.relu(), row.sum())
+
+        kept = {"total": start, "count": torch.zeros(())}
+        kept, rows = scan(step, kept, xs, dim=1, reverse=True)
+        return kept, rows, map_rows(lambda row, start: (row.sum(0) + start).exp(), xs, start)
 
 
 class Modes(nn.Module):
@@ -178,6 +197,7 @@ def cases():
     yield "transformer_core", Transformer, (torch.randint(0, 20, (3, 6)),), {"dynamic_shapes": ({0: batch},), "core": True}, True
     yield "branches", Branches, (randn(3, 4) + 1,), {}, True
     yield "loop", Loop, (torch.tensor(0), randn(3)), {}, True
+    yield "scans", Scans, (randn(4, 5, 3), randn(4, 3)), {}, True
     yield "modes", Modes, (randn(3, 4),), {}, True
     yield "writes", Writes, (randn(3, 3), {"a": torch.ones(3)}), {}, True
     yield "writes_core", Writes, (randn(3, 3), {"a": torch.ones(3)}), {"core": True}, True

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use opgrid::{Error, ErrorKind, Result, files};
-use opgrid_graph::{Archive, Graph};
+use opgrid_graph::{Archive, Graph, passes};
 use serde_json::json;
 
 use super::{dot, is_archive, page, read};
@@ -14,6 +14,9 @@ use crate::json;
 /// .json, .dot for Graphviz, .html for a browser.
 ///
 /// A .pt2 holds weights. They come from MODEL, or from the .pt2 that --weights names; a graph without weights needs neither.
+///
+/// --decompose takes composite operators apart, --functionalize replaces views and writes by pure operators, and --optimize removes what
+/// the program need not do; they run in this order. Weights are only computed with where OUT is a .pt2.
 #[derive(clap::Args)]
 pub(crate) struct Convert {
     /// A .pt2, or a graph as text or JSON.
@@ -23,6 +26,15 @@ pub(crate) struct Convert {
     /// The .pt2 whose weights belong to the graph; of those, the ones that the graph needs are written.
     #[arg(long, value_name = "FROM.pt2")]
     weights: Option<PathBuf>,
+    /// Take composite operators apart into those that they call, as run_decompositions in Python.
+    #[arg(long)]
+    decompose: bool,
+    /// Replace calls that write by calls that give new values; what is written is copied back at the end.
+    #[arg(long)]
+    functionalize: bool,
+    /// Run all passes that leave less to do: constants, batch normalisations, repeated and unused calls.
+    #[arg(long)]
+    optimize: bool,
 }
 
 /// What a file may become.
@@ -69,7 +81,7 @@ impl Convert {
         let graph = match form {
             Form::Archive => self.archive()?,
             _ => {
-                let graph = read(&self.model)?;
+                let graph = self.changed(Archive::new(read(&self.model)?, BTreeMap::new()))?.graph;
                 let text = match form {
                     Form::Archive | Form::Text => graph.to_string(),
                     Form::Json => json::line(&graph.to_json()),
@@ -110,8 +122,25 @@ impl Convert {
                 Archive::new(graph, tensors)
             }
         };
+        let archive = self.changed(archive)?;
         archive.write(&self.out)?;
         Ok(archive.graph)
+    }
+
+    /// Runs the passes that are asked for.
+    fn changed(&self, mut archive: Archive) -> Result<Archive> {
+        type Pass = fn(Archive) -> Result<Archive>;
+        let passes: [(bool, Pass); 3] = [
+            (self.decompose, passes::decompose),
+            (self.functionalize, passes::functionalize),
+            (self.optimize, passes::optimize),
+        ];
+        for (is_asked, pass) in passes {
+            if is_asked {
+                archive = pass(archive).map_err(|error| error.within(self.model.display()))?;
+            }
+        }
+        Ok(archive)
     }
 }
 

@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use opgrid::{DispatchKey, Error, ErrorKind, OperatorHandle, Result, files};
-use opgrid_graph::{Program, check, find_target, read_graph};
+use opgrid_graph::{Program, check, find_target, passes, read_graph};
 use serde_json::json;
 
 use crate::answer::Answer;
@@ -32,6 +32,9 @@ enum Question {
     Show {
         /// A .pt2, or a graph as text or JSON.
         model: PathBuf,
+        /// List the groups of pointwise nodes that could run as one loop instead.
+        #[arg(long)]
+        groups: bool,
     },
     /// Say what is wrong with a graph. Status 0: it can run; 1: something is wrong; 2: it could not be read.
     Check {
@@ -59,7 +62,8 @@ enum Question {
 impl Graph {
     pub(crate) fn run(&self, json: bool) -> Result<Answer> {
         match &self.question {
-            Question::Show { model } => {
+            Question::Show { model, groups: true } => groups(read(model)?, json).map(Answer::from),
+            Question::Show { model, groups: false } => {
                 let text = read(model)?.to_string();
                 Ok(if json { json::line(&json!({"graph": text})) } else { text }.into())
             }
@@ -130,6 +134,36 @@ fn faults(graph: &opgrid_graph::Graph, json: bool) -> Result<Answer> {
     let errors = if found { counted(errors.len(), "error") } else { "nothing found".to_owned() };
     text.push_str(&format!("{nodes}: {errors}\n"));
     Ok(Answer { text, found })
+}
+
+/// The groups of pointwise nodes that could run as one loop, in the order of the graph.
+fn groups(graph: opgrid_graph::Graph, json: bool) -> Result<String> {
+    let graph = passes::propagate_types(graph)?;
+    let groups = passes::fusible_groups(&graph)?;
+    let (mut text, mut described) = (String::new(), Vec::new());
+    for (number, group) in groups.iter().enumerate() {
+        let sizes: Vec<_> = group.sizes.iter().map(ToString::to_string).collect();
+        let targets: Vec<_> =
+            group.nodes.iter().map(|place| graph.block.nodes[*place].target.as_str()).collect();
+        described.push(json!({
+            "nodes": group.nodes, "operators": targets, "sizes": sizes, "inputs": group.inputs, "outputs": group.outputs,
+        }));
+        let names =
+            |names: &[String]| names.iter().map(|name| format!("%{name}")).collect::<Vec<_>>().join(", ");
+        text.push_str(&format!(
+            "group {number} of [{}]: {} -> {}\n",
+            sizes.join(", "),
+            names(&group.inputs),
+            names(&group.outputs)
+        ));
+        for (place, target) in group.nodes.iter().zip(targets) {
+            text.push_str(&format!("  node {place}  {target}\n"));
+        }
+    }
+    let nodes: usize = groups.iter().map(|group| group.nodes.len()).sum();
+    let all: usize = graph.block.nodes.len();
+    text.push_str(&format!("{}: {nodes} of {}\n", counted(groups.len(), "group"), counted(all, "node")));
+    Ok(if json { json::line(&described.into()) } else { text })
 }
 
 /// A number of things, as in `1 node` and `2 nodes`.
