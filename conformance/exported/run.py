@@ -38,6 +38,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of weights and inputs (0)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes at a time (one for each core)")
     parser.add_argument("--seconds", type=float, default=900, metavar="N", help="after which a network is given up (900)")
+    parser.add_argument("--again", action="store_true", help="also write each program and run it in torch, and trace it from its own run")
     parser.add_argument("--break", dest="broken", metavar="weights", choices=["weights"], help="change a weight of what is exported, which has to be noticed")
     return parser.parse_args(arguments)
 
@@ -154,6 +155,10 @@ def report(outcomes: list[Outcome]) -> None:
     print(f"{states['passed']} programs of {len(architectures)} networks passed, {states['failed']} failed, {states['not exported']} were not exported by torch")
     kinds = {target for outcome in outcomes for target in outcome.targets}
     print(f"{len(kinds)} operators and functions in {sum(outcome.nodes for outcome in outcomes)} nodes")
+    again = [outcome for outcome in passed if outcome.traced is not None]
+    if again:
+        worst = max(again, key=lambda outcome: outcome.traced or 0.0)
+        print(f"{len(again)} programs written here and run by torch gave what the original gives; traced from their own run they differ by at most {worst.traced:.1e}, {worst.name}")
     if passed:
         worst = max(passed, key=lambda outcome: outcome.largest)
         print(f"largest difference of those that passed: {worst.largest:.1e} of the largest number, {worst.name}")
@@ -173,7 +178,7 @@ def main(arguments: list[str]) -> int:
 
     transformers.logging.set_verbosity_error()
     with tempfile.TemporaryDirectory() as folder:
-        setting = work.Setting(options.program, Path(folder), options.seed, options.seconds, options.broken is not None)
+        setting = work.Setting(options.program, Path(folder), options.seed, options.seconds, options.broken is not None, options.again)
         print(aligned(TITLES))
         outcomes = compared(networks, setting, max(1, options.jobs))
     report(outcomes)

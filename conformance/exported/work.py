@@ -31,6 +31,9 @@ TIMES_TORCH = 2.0
 One sum of rounding errors says little about how large they are, so that torch computes twice, with oneDNN and without; the larger counts.
 """
 
+MOST_OF_TRACE = 1e-6
+"""How much what is traced from the run of a program may differ from it, relative to the largest magnitude."""
+
 LEAST_VARIATION = 1e-3
 """How much some output has to differ between two inputs, relative to the largest."""
 
@@ -48,6 +51,9 @@ class Setting:
     seconds: float
     breaks: bool
     """Whether a weight is changed behind torch's back, which has to be noticed."""
+
+    again: bool = False
+    """Whether programs are written here and run by torch, and traced from their own run."""
 
 
 class NotExported(Exception):
@@ -224,7 +230,8 @@ def variation(one: list[Any], other: list[Any]) -> float:
 def ran(program: Any, inputs: Inputs, began: float, setting: Setting, result: Outcome) -> tuple[list[Any], dict[str, Any]]:
     """Writes the exported program and its inputs to files, and gives what our program says its results and buffers are."""
     stem = setting.folder / f"{result.name}.{result.way}"
-    model, given, out = (stem.with_name(f"{stem.name}.{end}") for end in ("pt2", "in.safetensors", "out.safetensors"))
+    endings = "pt2", "in.safetensors", "out.safetensors", "written.pt2"
+    model, given, out, written = files = [stem.with_name(f"{stem.name}.{end}") for end in endings]
     try:
         try:
             torch.export.save(program, model)
@@ -235,6 +242,8 @@ def ran(program: Any, inputs: Inputs, began: float, setting: Setting, result: Ou
         ordered = args, reorder_kwargs(kwargs, program.call_spec.in_spec)
         save_file({str(place): leaf.contiguous().clone() for place, leaf in enumerate(tensors(ordered))}, given)
         command = [setting.program, "--model", model, "--inputs", given, "--out", out]
+        if setting.again:
+            command += ["--written", written]
         done = subprocess.run(command, capture_output=True, text=True, timeout=setting.seconds)
         if not done.stdout.startswith("{"):
             raise Differs(f"the program ended with {done.returncode}: {done.stderr[-300:]}")
@@ -243,12 +252,34 @@ def ran(program: Any, inputs: Inputs, began: float, setting: Setting, result: Ou
             setattr(result, field, told.get(field, getattr(result, field)))
         if "error" in told:
             raise Differs(told["error"])
+        if setting.again:
+            result.traced = told["traced"]
+            if not result.traced <= MOST_OF_TRACE:
+                raise Differs(f"traced from its own run it differs by {result.traced:.1e}")
+            expect_equal(program, torch.export.load(written), inputs)
         stored = load_file(out)
         results = [stored.get(str(place), told) for place, told in enumerate(told["results"])]
         return results, {name.removeprefix("buffer."): value for name, value in stored.items() if name.startswith("buffer.")}
     finally:
-        for file in (model, given, out):
+        for file in files:
             file.unlink(missing_ok=True)
+
+
+def expect_equal(program: Any, written: Any, inputs: Inputs) -> None:
+    """Compares what torch computes of a program and of what was written of it here, to the last bit."""
+    results = []
+    for each in (program, written):
+        module = each.module(check_guards=False)
+        torch.manual_seed(3)
+        args, kwargs = tree.tree_map_only(torch.Tensor, torch.clone, inputs)
+        results.append(tree.tree_leaves((module(*args, **kwargs), dict(module.state_dict()))))
+    for place, (before, after) in enumerate(zip(*results, strict=True)):
+        if not isinstance(before, torch.Tensor):
+            is_equal = before == after
+        else:
+            is_equal = before.dtype == after.dtype and torch.equal(before.nan_to_num(), after.nan_to_num())
+        if not is_equal:
+            raise Differs(f"what was written gives another value {place} in torch")
 
 
 def check(found: list[Any], expected: list[Any], again: Callable[[], list[Any]], in_double: Callable[[], list[Any]], result: Outcome) -> None:

@@ -55,7 +55,7 @@ const OPTIONS: [&str; 11] = [
 ];
 
 /// The options of the suites that take none.
-const FLAGS: [&str; 6] = ["--all", "--reference", "--backward", "--missing", "--scope", "--no-meta"];
+const FLAGS: [&str; 7] = ["--all", "--again", "--reference", "--backward", "--missing", "--scope", "--no-meta"];
 
 /// What torch's database of operators imports.
 const DATABASE_NEEDS: [&str; 2] = ["expecttest", "scipy"];

@@ -3,6 +3,9 @@
 //! What the run says is one line of JSON on the standard output: the nodes of the program, its targets with the number of calls, those
 //! that are missing, the seconds that reading and running took, and what each result is. Tensors are written to a file of their own: the
 //! results under their numbers, and what the program wrote to its buffers behind `buffer.`.
+//!
+//! `--written` names a file to write the program to before it runs; the program is then traced from its own run, too, and how far what
+//! that gives is from what the program gives is part of the line.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -12,22 +15,23 @@ use std::time::Instant;
 
 use opgrid_array::files::safetensors;
 use opgrid_conformance::options::{self, Options};
-use opgrid_core::{Error, ErrorKind, Result, Value};
-use opgrid_graph::{OutputKind, Program, check, find_target, read};
-use opgrid_tensor::Tensor;
+use opgrid_core::{DType, Error, ErrorKind, Result, Value};
+use opgrid_graph::{OutputKind, Program, Trace, check, find_target, read};
+use opgrid_tensor::{Tensor, ops};
 use serde_json::{Value as Json, json};
 
 // Links the operators that programs call.
 use opgrid_operators as _;
 
 const USAGE: &str =
-    "opgrid-conformance-exported --model FILE.pt2 --inputs FILE.safetensors --out FILE.safetensors";
+    "opgrid-conformance-exported --model FILE.pt2 --inputs FILE.safetensors --out FILE.safetensors [--written FILE.pt2]";
 
 /// The command line.
 struct Arguments {
     model: PathBuf,
     inputs: PathBuf,
     out: PathBuf,
+    written: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -36,6 +40,7 @@ impl Arguments {
             model: options.path("--model")?,
             inputs: options.path("--inputs")?,
             out: options.path("--out")?,
+            written: options.text("--written").map(PathBuf::from),
         })
     }
 }
@@ -68,6 +73,10 @@ fn run(arguments: &Arguments, told: &mut Json) -> Result<()> {
     let program = Program::new(archive.graph, archive.tensors)?;
     told["load"] = json!(began.elapsed().as_secs_f64());
     let inputs = inputs(&arguments.inputs)?;
+    if let Some(written) = &arguments.written {
+        program.save(written)?;
+        told["traced"] = json!(traced(arguments, &inputs)?);
+    }
     let began = Instant::now();
     let results = program.run_values(inputs)?;
     told["run"] = json!(began.elapsed().as_secs_f64());
@@ -90,6 +99,51 @@ fn run(arguments: &Arguments, told: &mut Json) -> Result<()> {
     let buffers = program.buffers().into_iter().filter(|(name, _)| written(name));
     tensors.extend(buffers.map(|(name, tensor)| (format!("buffer.{name}"), tensor)));
     write(&arguments.out, &tensors)
+}
+
+/// The largest difference between what the program gives and what is traced from its run, relative to the largest magnitude. Each
+/// reads the file, as a run may write buffers.
+fn traced(arguments: &Arguments, inputs: &[Value]) -> Result<f64> {
+    let given = || {
+        let tensors = inputs.iter().map(|value| match value {
+            Value::Tensor(tensor) => Ok(ops::Clone.call(&Tensor::try_from(tensor.clone())?, None)?),
+            _ => Err(Error::new(ErrorKind::Value, "an input is no tensor")),
+        });
+        tensors.collect::<Result<Vec<Tensor>>>()
+    };
+    let original = Program::load(&arguments.model)?;
+    let mut trace = Trace::new().guard_reads();
+    for (name, tensor) in original.parameters().into_iter().chain(original.constants()) {
+        trace = trace.parameter(name, &tensor);
+    }
+    for (name, tensor) in original.buffers() {
+        trace = trace.buffer(name, &tensor);
+    }
+    let example = given()?;
+    let run = |inputs: &[Tensor]| original.run(&inputs.iter().collect::<Vec<_>>());
+    let again = trace.run(&example.iter().collect::<Vec<_>>(), run)?;
+    let (first, second) = (given()?, given()?);
+    let expected = Program::load(&arguments.model)?.run(&first.iter().collect::<Vec<_>>())?;
+    let found = again.run(&second.iter().collect::<Vec<_>>())?;
+    let mut largest = 0.0_f64;
+    for (found, expected) in found.iter().zip(&expected) {
+        if !expected.dtype().is_floating_point() {
+            let is_equal = ops::Equal.call(found, expected)?;
+            largest = largest.max(if is_equal { 0.0 } else { f64::INFINITY });
+            continue;
+        }
+        let [found, expected] = [found, expected].map(|tensor| tensor.to_dtype(DType::F64)?.to_vec::<f64>());
+        let (found, expected) = (found?, expected?);
+        let scale = expected.iter().filter(|it| it.is_finite()).fold(1e-30, |scale: f64, it| scale.max(it.abs()));
+        for (found, expected) in found.iter().zip(&expected) {
+            if found == expected || found.is_nan() && expected.is_nan() {
+                continue;
+            }
+            let off = (found - expected).abs() / scale;
+            largest = largest.max(if off.is_nan() { f64::INFINITY } else { off });
+        }
+    }
+    Ok(largest)
 }
 
 /// What the caller gives, under the numbers of the places.
