@@ -6,7 +6,7 @@ use crate::dispatcher::deliberate;
 use crate::tensors::deliberate::Differences;
 
 /// The page as it is in the repository, below the root.
-pub const PAGE: &str = "docs/differences.md";
+pub const PAGE: &str = "docs/reference/differences.md";
 
 /// A difference as the page shows it.
 #[derive(Clone, Debug)]

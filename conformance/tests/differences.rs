@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use opgrid_conformance::differences::{PAGE, of_tensors, of_the_dispatcher, page};
+use opgrid_conformance::missing;
 use opgrid_conformance::tensors::deliberate::Differences;
 use opgrid_conformance::tensors::directed;
 use opgrid_core::Device;
@@ -25,6 +26,17 @@ fn each_difference_has_the_test_that_it_names() {
 fn the_page_is_what_the_code_says() {
     let written = std::fs::read_to_string(format!("{ROOT}/{PAGE}")).unwrap_or_default();
     assert!(written == page(), "{PAGE} is out of date; run `cargo xtask conformance differences`");
+}
+
+#[test]
+fn the_page_of_missing_operators_is_what_the_registry_says() {
+    let written = std::fs::read_to_string(format!("{ROOT}/{}", missing::PAGE)).unwrap_or_default();
+    let page = missing::page().unwrap();
+    assert!(
+        written == page,
+        "{} is out of date; run `cargo xtask conformance missing-operators`",
+        missing::PAGE
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 """The examples in Python say what those in Rust say, and the page of the tutorial is that of its script."""
 
+import json
 import pathlib
 import re
 import runpy
@@ -47,16 +48,63 @@ def test_the_tutorial_runs(capsys):
         assert line in printed, line
 
 
-def test_the_example_of_the_readme_runs():
-    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
-    # One after the other, as a reader types them.
-    example = "\n".join(re.findall(r"```python\n(.*?)```", readme, re.DOTALL))
-    ran = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False)
+# What runs the blocks of a page one after the other, as a reader types them, and prints what each has printed as a line of JSON.
+RUN_BLOCKS = """
+import contextlib, io, json, sys
+names = {"__name__": "__main__"}
+for number, block in enumerate(json.load(sys.stdin)):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(block, f"block {number}", "exec"), names)
+    print(json.dumps(out.getvalue()))
+"""
+
+
+def pages_with_programs():
+    root = EXAMPLES.parent
+    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    return [page for page in pages if "```python\n" in page.read_text(encoding="utf-8")]
+
+
+def run_page(text, folder):
+    """Runs the blocks marked `python`, and gives pairs of what each printed and the block marked `text` behind it, if there is one.
+
+    Blocks that need torch or a compiled extension are marked `py`, and do not run.
+    """
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, re.DOTALL)
+    command = [sys.executable, "-c", RUN_BLOCKS]
+    given = json.dumps([program for program, _ in blocks])
+    ran = subprocess.run(command, input=given, cwd=folder, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.startswith("graph(\n  %p__0_weight: float32[4, 3] = parameter \"0.weight\"")
-    assert "\nopgrid.Size([5, 4])\n" in ran.stdout
-    assert "\ntensor([2., 4., 6.])\nmyops::myadd(Tensor self, Tensor other)" in ran.stdout
-    assert ran.stdout.endswith("\nmyops::myadd\ntensor([2., 4.])\n")
+    printed = [json.loads(line) for line in ran.stdout.splitlines()]
+    return list(zip(printed, (expected for _, expected in blocks), strict=True))
+
+
+@pytest.mark.parametrize("page", pages_with_programs(), ids=lambda page: page.name)
+def test_the_programs_of_the_documentation_run(page, tmp_path):
+    for printed, expected in run_page(page.read_text(encoding="utf-8"), tmp_path):
+        assert not expected or printed == expected
+
+
+def test_the_readme_and_the_how_to_pages_have_programs():
+    names = {page.name for page in pages_with_programs()}
+    assert names >= {"README.md", "python.md", "operators-in-python.md", "models.md", "checkpoints.md", "numpy-and-torch.md"}
+
+
+def test_a_program_of_a_page_that_prints_something_else_is_found(tmp_path):
+    page = "```python\nx = 1\nprint(x)\n```\n\n```text\n1\n```\n\n```py\nraise ValueError\n```\n\n```python\nprint(x + 1)\n```\n"
+    assert run_page(page, tmp_path) == [("1\n", "1\n"), ("2\n", "")]
+    with pytest.raises(AssertionError, match="ValueError"):
+        run_page(page.replace("```py\n", "```python\n"), tmp_path)
+
+
+def test_the_readme_prints_what_it_says(tmp_path):
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    gradient, operator = (printed for printed, _ in run_page(readme, tmp_path))
+    assert gradient.startswith("tensor([2., 4.])\naten::add.Tensor(Tensor self, Tensor other")
+    assert operator == "tensor([2., 4., 6.])\n"
+    for printed in ("tensor([2., 4.])", "tensor([2., 4., 6.])"):
+        assert f"# {printed}" in readme
 
 
 def test_a_network_learns_to_read_digits(tmp_path):

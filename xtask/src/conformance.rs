@@ -1,6 +1,6 @@
 //! `cargo xtask conformance [SUITE]`: compares opgrid with PyTorch, run beside it.
 //!
-//! `differences` prints what was decided to differ, and writes it to `docs/differences.md`.
+//! `differences` and `missing-operators` print a page of the documentation, and write it to `docs/reference`.
 //!
 //! A suite has a program of ours and one linked against PyTorch, or a script for it. This file prepares both and
 //! hands the rest of the command line over; what is compared stands in the crate `conformance`.
@@ -33,11 +33,28 @@ const SUITES: &[Suite] = &[
     Suite { name: "torch-cost", prepare: torch_cost },
 ];
 
-/// What prints the decided differences; it needs no PyTorch.
-const LIST: &str = "differences";
+/// A page of the documentation that a program of the suite prints; it needs no PyTorch.
+struct Page {
+    name: &'static str,
+    /// Where it is, below the root.
+    path: &'static str,
+    /// The program that prints it.
+    program: &'static str,
+}
 
-/// Where it writes them, below the root.
-const PAGE: &str = "docs/differences.md";
+/// The pages that are written here.
+const PAGES: [Page; 2] = [
+    Page {
+        name: "differences",
+        path: "docs/reference/differences.md",
+        program: "opgrid-conformance-differences",
+    },
+    Page {
+        name: "missing-operators",
+        path: "docs/reference/missing-operators.md",
+        program: "opgrid-conformance-missing-operators",
+    },
+];
 
 /// The options of the suites that take a value.
 const OPTIONS: [&str; 11] = [
@@ -75,10 +92,10 @@ print('\\n'.join(sorted(str(schema) for schema in torch._C._jit_get_all_schemas(
 /// The command line is wrong (a usage error); PyTorch cannot be had; the programs do not build; something differs
 /// that is not on the list of wanted differences.
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
-    if arguments.first().is_some_and(|name| name == LIST) {
+    if let Some(page) = arguments.first().and_then(|name| PAGES.iter().find(|page| page.name == name)) {
         return match arguments {
-            [_] => list(&Workspace::current()?),
-            _ => Err(Failure::usage(format!("`{LIST}` takes no options"))),
+            [_] => write_page(&Workspace::current()?, page),
+            _ => Err(Failure::usage(format!("`{}` takes no options", page.name))),
         };
     }
     let (suite, options) = suite_of(arguments)?;
@@ -95,14 +112,14 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// Prints the decided differences, and writes them to [`PAGE`], which a test compares with what the code says.
-fn list(workspace: &Workspace) -> Result<(), Failure> {
+/// Prints a page, and writes it to its file, which a test compares with what the code says.
+fn write_page(workspace: &Workspace, page: &Page) -> Result<(), Failure> {
     let mut command = workspace.cargo();
-    command.args(["run", "--quiet", "--package", "opgrid-conformance", "--bin"]);
-    let page = output(command.arg("opgrid-conformance-differences"))?;
-    print!("{page}");
-    let file = workspace.root().join(PAGE);
-    std::fs::write(&file, page)
+    command.args(["run", "--quiet", "--package", "opgrid-conformance", "--bin", page.program]);
+    let text = output(&mut command)?;
+    print!("{text}");
+    let file = workspace.root().join(page.path);
+    std::fs::write(&file, text)
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))
 }
 

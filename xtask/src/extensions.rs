@@ -6,8 +6,8 @@
 
 use crate::failure::Failure;
 use crate::python::fresh_environment;
+use crate::wheel;
 use crate::workspace::{Workspace, output, passes};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -44,7 +44,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let workspace = Workspace::current()?;
     let folder = workspace.target()?.join("extensions");
     let wheel = match arguments {
-        [] => build_wheel(&workspace, &folder.join("wheels"))?,
+        [] => wheel::build(&workspace, &folder.join("wheels"))?,
         [flag, file] if flag == "--wheel" => PathBuf::from(file),
         _ => return Err(Failure::usage("`extensions` takes `--wheel FILE` or nothing")),
     };
@@ -68,21 +68,6 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         println!("{extension} prints what it should");
     }
     Ok(())
-}
-
-/// A wheel as people install it.
-fn build_wheel(workspace: &Workspace, folder: &Path) -> Result<PathBuf, Failure> {
-    let _ = std::fs::remove_dir_all(folder);
-    let python = fresh_environment(workspace, &folder.with_extension("environment"))?;
-    let mut build = Command::new(python);
-    build.args(["-m", "pip", "wheel", "--disable-pip-version-check", "--no-deps", "--wheel-dir"]).arg(folder);
-    passes(build.arg(workspace.root()))?;
-    let failed = |error| Failure::new(format!("cannot read {}: {error}", folder.display()));
-    let mut files =
-        std::fs::read_dir(folder).map_err(failed)?.filter_map(Result::ok).map(|entry| entry.path());
-    files
-        .find(|file| file.extension() == Some(OsStr::new("whl")))
-        .ok_or_else(|| Failure::new(format!("pip left no wheel in {}", folder.display())))
 }
 
 fn pip(python: &Path) -> Command {

@@ -23,6 +23,7 @@ mod stress;
 mod test;
 mod tidy;
 mod torch;
+mod wheel;
 mod workspace;
 
 use failure::Failure;
@@ -76,7 +77,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "conformance",
-        arguments: "[dispatcher|tensors|python|operators|differences] [--seeds N] [--seed S] [--show SEED] [--break RULE|all] [--record FILE] [--only NAME[,NAME…]] [--missing] [--all]",
+        arguments: "[dispatcher|tensors|python|operators|differences|missing-operators] [--seeds N] [--seed S] [--show SEED] [--break RULE|all] [--record FILE] [--only NAME[,NAME…]] [--missing] [--all]",
         about: "random programs or calls that opgrid and PyTorch both run; every difference that is not wanted fails",
         run: conformance::run,
     },
@@ -94,8 +95,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "package",
-        arguments: "",
-        about: "the library crates as they would be published, each built from its package alone",
+        arguments: "[list|wheel [FILE]]",
+        about: "the library crates as they would be published, each built from its package alone, or only what they contain; a wheel",
         run: package::run,
     },
     Command {

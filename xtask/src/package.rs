@@ -1,11 +1,19 @@
-//! `cargo xtask package`: packs every library crate, and builds each from its package alone.
+//! `cargo xtask package`: what would be published.
+//!
+//! | arguments | checks |
+//! |---|---|
+//! | none | the crates: their manifests, what they contain, and that each builds from its package alone; takes minutes |
+//! | `list` | manifests and contents alone, which takes seconds |
+//! | `wheel` | a wheel of the Python package, which is built first, or `wheel FILE` one that is there |
 //!
 //! Cargo packs the crates together, so that each finds those below it in its package and not in this workspace. What a
 //! registry would ask for and cargo does not is checked first, and by `tidy`: the texts that describe a crate.
 
 use crate::failure::Failure;
-use crate::workspace::{Workspace, passes};
+use crate::wheel;
+use crate::workspace::{Workspace, output, passes};
 use serde_json::Value;
+use std::path::Path;
 
 /// The folder of the crates that are published; others say `publish = false`.
 const LIBRARIES: &str = "/crates/";
@@ -15,24 +23,51 @@ const TEXTS: &[&str] = &["description", "license", "readme", "rust_version"];
 /// The same, of lists.
 const LISTS: &[&str] = &["keywords", "categories"];
 
-/// Packs the library crates.
+/// What every package contains.
+const FILES: &[&str] = &["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "src/lib.rs"];
+/// What cargo adds to packages by itself.
+const ADDED: &[&str] = &[".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml.orig"];
+
+/// Checks crates or a wheel.
 ///
 /// # Errors
-/// There are arguments (a usage error), a manifest lacks something, or a package does not build.
+/// The command line is wrong (a usage error); a manifest lacks something; a package lacks a file, has one too many or does not build;
+/// the wheel is not as it should be.
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
-    if let Some(argument) = arguments.first() {
-        return Err(Failure::usage(format!(
-            "`package` takes no arguments, found `{argument}`; leave it out"
-        )));
-    }
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let builds = match words[..] {
+        [] => true,
+        ["list"] => false,
+        ["wheel"] => {
+            let workspace = Workspace::current()?;
+            let file = wheel::build(&workspace, &workspace.target()?.join("wheels"))?;
+            return wheel::check(&workspace, &file);
+        }
+        ["wheel", file] => return wheel::check(&Workspace::current()?, Path::new(file)),
+        _ => {
+            return Err(Failure::usage(format!(
+                "`package` takes nothing, `list`, `wheel` or `wheel FILE`, found `{}`",
+                words.join(" ")
+            )));
+        }
+    };
     let workspace = Workspace::current()?;
     let packages = workspace.packages()?;
-    let faults: Vec<String> = packages.iter().flat_map(faults).collect();
+    let mut faults: Vec<String> = packages.iter().flat_map(self::faults).collect();
+    let published = packages.iter().filter(|package| is_published(package));
+    let names: Vec<&str> = published.filter_map(|package| package["name"].as_str()).collect();
+    for name in &names {
+        let mut list = workspace.cargo();
+        let listed = output(list.args(["package", "--list", "--allow-dirty", "--package", name]))?;
+        faults.extend(faults_of_contents(name, &listed));
+    }
     if !faults.is_empty() {
         return Err(Failure::new(faults.join("\n")));
     }
-    let published = packages.iter().filter(|package| is_published(package));
-    let names: Vec<&str> = published.filter_map(|package| package["name"].as_str()).collect();
+    if !builds {
+        println!("manifests and contents are as they should be: {}", names.join(", "));
+        return Ok(());
+    }
     let mut command = workspace.cargo();
     command.args(["package", "--allow-dirty"]);
     for name in &names {
@@ -41,6 +76,21 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     passes(&mut command)?;
     println!("packed and built from their packages: {}", names.join(", "));
     Ok(())
+}
+
+/// What a package lacks, and what it contains beside sources, by the list of its files.
+fn faults_of_contents(name: &str, listed: &str) -> Vec<String> {
+    let files: Vec<&str> = listed.lines().collect();
+    let lacking = FILES.iter().filter(|file| !files.contains(file));
+    let lacking =
+        lacking.map(|file| format!("{name}: the package lacks {file}, name it in `include` of its manifest"));
+    let is_source = |file: &str| file.starts_with("src/") && !file.contains("/tests/");
+    let others =
+        files.iter().filter(|file| !is_source(file) && !FILES.contains(file) && !ADDED.contains(file));
+    let others = others.map(|file| {
+        format!("{name}: the package contains {file}, leave it out of `include` of its manifest")
+    });
+    lacking.chain(others).collect()
 }
 
 /// `publish = false` is an empty list of registries.
@@ -108,6 +158,26 @@ mod tests {
         check(|package| package["readme"] = json!(""), &["has no `readme`"]);
         check(|package| package["keywords"] = json!([]), &["has no `keywords`"]);
         check(|package| package["rust_version"] = Value::Null, &["has no `rust-version`"]);
+    }
+
+    #[test]
+    fn a_package_has_sources_and_texts_alone() {
+        let whole = "Cargo.toml\nCargo.toml.orig\nLICENSE-APACHE\nLICENSE-MIT\nREADME.md\nsrc/keys/mod.rs\nsrc/lib.rs";
+        assert!(faults_of_contents("opgrid-new", whole).is_empty());
+        let without = whole.replace("LICENSE-MIT\n", "");
+        assert_eq!(faults_of_contents("opgrid-new", &without).len(), 1);
+        for more in ["tests/all.rs", "src/keys/tests/mod.rs", "big.npz"] {
+            let faults = faults_of_contents("opgrid-new", &format!("{whole}\n{more}"));
+            assert!(matches!(&faults[..], [fault] if fault.contains(more)), "{faults:?}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_checked() {
+        for line in [&["--fast"][..], &["list", "more"], &["wheel", "a.whl", "b.whl"]] {
+            let arguments: Vec<String> = line.iter().map(ToString::to_string).collect();
+            assert!(run(&arguments).unwrap_err().is_usage(), "{line:?}");
+        }
     }
 
     #[test]

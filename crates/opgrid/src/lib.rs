@@ -39,7 +39,6 @@
 pub mod profile;
 
 pub use opgrid_core::*;
-// `Element` is that of tensors here; that of lists and dicts is `value_type::ValueType`.
 pub use opgrid_kernels::{num_threads, set_num_threads};
 pub use opgrid_tensor::{
     Array, Bool, Complex, Dims, Element, Geometry, Storage, Tensor, TensorSpec, bf16, devices, dlpack, f16,
@@ -73,10 +72,30 @@ pub use opgrid_tensor::tensor::{
 #[doc = include_str!("../../../README.md")]
 mod readme {}
 
-/// The examples of the way from `TORCH_LIBRARY`.
+/// The examples of the documentation, page by page.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/from-torch-library.md")]
-mod from_torch_library {}
+mod documentation {
+    #[doc = include_str!("../../../docs/from/candle.md")]
+    mod from_candle {}
+    #[doc = include_str!("../../../docs/from/tch.md")]
+    mod from_tch {}
+    #[doc = include_str!("../../../docs/from/torch-library.md")]
+    mod from_torch_library {}
+    #[doc = include_str!("../../../docs/how-to/checkpoints.md")]
+    mod checkpoints {}
+    #[doc = include_str!("../../../docs/how-to/embed-the-core.md")]
+    mod embed_the_core {}
+    #[doc = include_str!("../../../docs/how-to/lint-and-explain.md")]
+    mod lint_and_explain {}
+    #[doc = include_str!("../../../docs/how-to/models.md")]
+    mod models {}
+    #[doc = include_str!("../../../docs/how-to/training.md")]
+    mod training {}
+    #[doc = include_str!("../../../docs/how-to/write-it-once.md")]
+    mod write_it_once {}
+    #[doc = include_str!("../../../docs/tutorial/rust.md")]
+    mod tutorial {}
+}
 
 pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
 

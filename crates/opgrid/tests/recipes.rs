@@ -1,4 +1,4 @@
-//! The code of the recipes in docs/recipes.md, which stands there word for word.
+//! The code of the recipes in docs/how-to/recipes.md, which stands there word for word.
 
 use opgrid::ops;
 use opgrid::prelude::*;
@@ -77,7 +77,7 @@ fn a_layer_sees_calls_where_its_key_is_included() -> Result<()> {
 
 #[test]
 fn the_recipes_show_code_that_is_compiled() {
-    let document = include_str!("../../../docs/recipes.md");
+    let document = include_str!("../../../docs/how-to/recipes.md");
     let compiled = [
         include_str!("recipes.rs"),
         include_str!("../../opgrid-operators-pointwise/src/pointwise/exp.rs"),

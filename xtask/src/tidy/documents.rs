@@ -1,28 +1,38 @@
-//! What the documents name exists: files and folders, and the identifiers of `docs/from-pytorch.md`.
+//! What the documents name exists: files and folders, targets of links, and the identifiers of `docs/from/pytorch.md`.
 
 use super::{TextFile, Violation};
 use crate::rust_source::{has_word, words};
 use std::collections::HashMap;
 
-/// The documents that lead readers to files. Each may be missing; what there is of it is checked.
-const DOCUMENTS: [&str; 5] =
-    [COUNTERPARTS, "ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/recipes.md"];
+/// The documents at the root that lead readers to files, beside the pages below `docs`.
+const DOCUMENTS: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"];
+
+/// The pages below `docs` that are not checked: design notes may name what is gone, and the page of differences, which is generated, names tests
+/// below `crates`.
+const UNCHECKED: [&str; 2] = ["docs/design/", "docs/reference/differences.md"];
 
 /// The document whose table rows are `| name in PyTorch | names in opgrid | files | difference |`.
-const COUNTERPARTS: &str = "docs/from-pytorch.md";
+const COUNTERPARTS: &str = "docs/from/pytorch.md";
 
-/// Every path in backticks exists, and every identifier stands in a file that its row names.
+/// Every path in backticks and every target of a link exists, and every identifier is in a file that its row names.
 pub(super) fn say_what_is_there(files: &[TextFile], paths: &[String]) -> Vec<Violation> {
     let texts: HashMap<&str, &str> =
         files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
     let mut violations = Vec::new();
-    for document in files.iter().filter(|file| DOCUMENTS.contains(&file.path.as_str())) {
+    for document in files.iter().filter(|file| is_document(&file.path)) {
         for (number, line) in lines_outside_fences(&document.text) {
             let mut report = |rule, what| {
                 violations.push(Violation { file: document.path.clone(), line: number, rule, what });
             };
             for path in codes(line).filter(|code| is_path(code) && !exists(paths, code)) {
                 report("document-paths", format!("`{path}` does not exist, write the path from the root"));
+            }
+            let prose: String = line.split('`').step_by(2).collect();
+            for link in links(&prose).filter(|link| !leads_somewhere(&document.path, link, &texts, paths)) {
+                report(
+                    "document-links",
+                    format!("the link `{link}` leads nowhere, correct its file or its heading"),
+                );
             }
             if document.path == COUNTERPARTS {
                 for name in names_without_a_place(line, &texts) {
@@ -35,6 +45,60 @@ pub(super) fn say_what_is_there(files: &[TextFile], paths: &[String]) -> Vec<Vio
         }
     }
     violations
+}
+
+fn is_document(path: &str) -> bool {
+    let is_page = path.starts_with("docs/") && path.ends_with(".md");
+    DOCUMENTS.contains(&path) || is_page && !UNCHECKED.iter().any(|unchecked| path.starts_with(unchecked))
+}
+
+/// The targets of a line's links to files or headings of the repository.
+fn links(line: &str) -> impl Iterator<Item = &str> {
+    let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.filter(|target| !target.contains("://"))
+}
+
+/// Whether a link in a document leads to a file or a folder and, behind `#`, to one of its headings.
+fn leads_somewhere(document: &str, link: &str, texts: &HashMap<&str, &str>, paths: &[String]) -> bool {
+    let (file, heading) = link.split_once('#').map_or((link, None), |(file, heading)| (file, Some(heading)));
+    let target = if file.is_empty() { Some(document.to_owned()) } else { beside(document, file) };
+    let Some(target) = target else { return false };
+    let folder = format!("{target}/");
+    let is_there = paths.iter().any(|path| *path == target || path.starts_with(&folder));
+    let has =
+        |heading| texts.get(target.as_str()).is_some_and(|text| anchors(text).iter().any(|it| it == heading));
+    is_there && heading.is_none_or(has)
+}
+
+/// The path from the root of a file that a document names relative to its own folder; none above the root.
+fn beside(document: &str, file: &str) -> Option<String> {
+    let mut parts: Vec<&str> = document.split('/').collect();
+    parts.pop();
+    for part in file.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        if part == ".." {
+            parts.pop()?;
+        } else {
+            parts.push(part);
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// The names by which links reach the headings of a text: lower case, with hyphens for spaces, without other signs, and numbered where
+/// a name repeats.
+fn anchors(text: &str) -> Vec<String> {
+    let mut anchors: Vec<String> = Vec::new();
+    for (_, line) in lines_outside_fences(text) {
+        let Some(heading) = line.strip_prefix('#').map(|rest| rest.trim_start_matches('#')) else { continue };
+        let signs =
+            heading.trim().chars().filter(|sign| sign.is_alphanumeric() || matches!(sign, ' ' | '-' | '_'));
+        let anchor: String =
+            signs.flat_map(char::to_lowercase).map(|sign| if sign == ' ' { '-' } else { sign }).collect();
+        let numbered = |count| if count == 0 { anchor.clone() } else { format!("{anchor}-{count}") };
+        let free = (0..).map(numbered).find(|name| !anchors.contains(name));
+        anchors.extend(free);
+    }
+    anchors
 }
 
 /// The numbered lines that belong to no fenced block.
@@ -116,6 +180,29 @@ mod tests {
         check("README.md", text, &[]);
         check("README.md", "```\n`x/y.rs`\n```\nthen\n`x/y.rs`", &[(5, "document-paths")]);
         check("crates/opgrid-core/notes.md", "`x/y.rs`", &[]);
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_found() {
+        let text = "[`a`](../README.md) `[](…)` [b](#two-words-1) [c](tutorial/) [d](https://e.org/x) [e](tutorial)\n\
+                    # Two words\n## `Two` words!\n```\n[x](gone.md)\n# Fenced\n```";
+        let page = |text: &str| TextFile { path: "docs/README.md".into(), text: text.into() };
+        let paths = ["README.md", "docs/README.md", "docs/tutorial/rust.md"].map(String::from);
+        assert!(say_what_is_there(&[page(text)], &paths).is_empty());
+        for broken in
+            ["README.me", "../docs.md", "#fenced", "#two-words-2", "tutorial/rust.md#none", "../../README.md"]
+        {
+            let text = format!("{text}\n[x]({broken})");
+            let violations = say_what_is_there(&[page(&text)], &paths);
+            assert!(matches!(&violations[..], [one] if one.rule == "document-links"), "{broken}");
+        }
+    }
+
+    #[test]
+    fn pages_are_checked_and_design_notes_are_not() {
+        check("docs/how-to/recipes.md", "`x/y.rs`", &[(1, "document-paths")]);
+        check("docs/design/0001-publication.md", "`x/y.rs` [a](gone.md)", &[]);
+        check("docs/reference/differences.md", "`x/y.rs`", &[]);
     }
 
     #[test]

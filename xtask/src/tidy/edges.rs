@@ -58,6 +58,7 @@ const TESTS_ABOVE: &[(&str, &str, &str)] = &[
         "the examples and tests of programs run them, so that they need implementations",
     ),
     ("opgrid-graph", "opgrid-operators", "samples of all operators are traced and run again"),
+    ("opgrid", "opgrid-graph", "the examples of README and of the documentation run exported programs"),
     (
         "opgrid-plugin",
         "opgrid-operators",
