@@ -72,7 +72,8 @@ const OPTIONS: [&str; 11] = [
 ];
 
 /// The options of the suites that take none.
-const FLAGS: [&str; 7] = ["--all", "--again", "--reference", "--backward", "--missing", "--scope", "--no-meta"];
+const FLAGS: [&str; 7] =
+    ["--all", "--again", "--reference", "--backward", "--missing", "--scope", "--no-meta"];
 
 /// What torch's database of operators imports.
 const DATABASE_NEEDS: [&str; 2] = ["expecttest", "scipy"];

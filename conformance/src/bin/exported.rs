@@ -23,8 +23,7 @@ use serde_json::{Value as Json, json};
 // Links the operators that programs call.
 use opgrid_operators as _;
 
-const USAGE: &str =
-    "opgrid-conformance-exported --model FILE.pt2 --inputs FILE.safetensors --out FILE.safetensors [--written FILE.pt2]";
+const USAGE: &str = "opgrid-conformance-exported --model FILE.pt2 --inputs FILE.safetensors --out FILE.safetensors [--written FILE.pt2]";
 
 /// The command line.
 struct Arguments {
@@ -134,7 +133,8 @@ fn traced(arguments: &Arguments, inputs: &[Value]) -> Result<f64> {
         }
         let [found, expected] = [found, expected].map(|tensor| tensor.to_dtype(DType::F64)?.to_vec::<f64>());
         let (found, expected) = (found?, expected?);
-        let scale = expected.iter().filter(|it| it.is_finite()).fold(1e-30, |scale: f64, it| scale.max(it.abs()));
+        let scale =
+            expected.iter().filter(|it| it.is_finite()).fold(1e-30, |scale: f64, it| scale.max(it.abs()));
         for (found, expected) in found.iter().zip(&expected) {
             if found == expected || found.is_nan() && expected.is_nan() {
                 continue;

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use opgrid_core::{Dispatcher, Kind, Result};
 use opgrid_tensor::families::kind;
 
-use crate::program::effects::{effects, maybe_written};
 use crate::graph::types::{Size, ValueType};
 use crate::graph::{Argument, Graph, Node, Outcome};
+use crate::program::effects::{effects, maybe_written};
 use crate::program::target::{Target, resolve};
 
 /// Pointwise nodes that can run as one loop over elements.
