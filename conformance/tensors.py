@@ -201,7 +201,7 @@ def overloads(case):
     return found
 
 
-# The seconds after which a worker is taken to stand still: one whose memory is spoilt may wait for a lock for ever.
+# The seconds after which a worker is taken to stand still: one whose memory is spoilt may wait for a lock forever.
 PATIENCE = 60
 
 

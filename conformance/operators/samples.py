@@ -186,7 +186,7 @@ def out_form(overload: str) -> tuple[str, tuple[str, ...]] | None:
     return None
 
 
-# Of a batch of matrices that does not lie in rows torch 2.15 writes elements beyond the output's memory, which ends the process
+# Of a batch of matrices that is not row-major torch 2.15 writes elements beyond the output's memory, which ends the process
 # some calls later.
 TORCH_WRITES_ELSEWHERE = ("tril.out", "triu.out")
 

@@ -35,7 +35,7 @@ pub fn of_the_dispatcher() -> Vec<Row> {
     deliberate::differences().map(row).collect()
 }
 
-/// Those of tensors and operators.
+/// Returns the differences of tensors and operators.
 pub fn of_tensors() -> Vec<Row> {
     let differences = Differences::new();
     let all = differences.all();
@@ -56,9 +56,9 @@ pub fn of_tensors() -> Vec<Row> {
 /// The whole page.
 pub fn page() -> String {
     let mut page = String::from(
-        "# Differences from PyTorch\n\nWhat opgrid decided to do otherwise than PyTorch 2.15, and the test that shows \
-         it. `cargo xtask conformance differences` writes this page from where each difference is decided; the \
-         comparison with PyTorch takes nothing else for wanted.\n",
+        "# Differences from PyTorch\n\nWhere opgrid deliberately differs from PyTorch 2.15, and the test that shows \
+         it. `cargo xtask conformance differences` generates this page from the places in the code where each \
+         difference is decided; the comparison with PyTorch accepts no others.\n",
     );
     for (title, rows) in [("Dispatcher", of_the_dispatcher()), ("Tensors and operators", of_tensors())] {
         let _ = write!(page, "\n## {title}\n\n| difference | operators | test |\n|---|---|---|\n");

@@ -87,7 +87,7 @@ fn archive(bytes: &[u8]) {
     }
 }
 
-/// Texts are compared, because graphs with a number that is none are not equal to themselves.
+/// Strings are compared, because graphs with a number that is none are not equal to themselves.
 fn repeat(graph: &Graph) {
     let text = graph.to_string();
     let again: Graph = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));

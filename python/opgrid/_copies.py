@@ -101,7 +101,7 @@ def deep(self: Any, memo: dict[int, Any]) -> Any:
         return known
     if not self.is_leaf:
         raise RuntimeError(
-            "deepcopy: found a tensor that was computed of others which require gradients, expected a leaf of the graph, "
+            "deepcopy: found a tensor that is not a leaf of the graph, expected a leaf, "
             "because a graph is not copied; use x.detach() or x.clone()"
         )
     if self._is_wrapper:

@@ -25,7 +25,7 @@ def save(tensors: Tensors, path: str | os.PathLike[str]) -> None:
 
 
 class _Loaded(dict[str, _opgrid.Tensor]):
-    """Tensors by name. Whoever asks for what was left out is told why."""
+    """Tensors by name. Asking for one that was left out raises an error that says why."""
 
     _left_out: dict[str, str]
 

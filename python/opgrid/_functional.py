@@ -1,4 +1,4 @@
-"""Functions that are no operators, but made of some: shapes, data, unique elements."""
+"""Functions composed of operators: shapes, data, unique elements."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
             if result[-place] not in (1, size) and size != 1:
                 raise RuntimeError(
                     f"broadcast_shapes(): shape {number} is {tuple(sizes)}, which does not broadcast with {tuple(result)}: "
-                    f"{size} beside {result[-place]} in dimension {-place}"
+                    f"{size} against {result[-place]} in dimension {-place}"
                 )
             result[-place] = size if result[-place] == 1 else result[-place]
     return Size(result)

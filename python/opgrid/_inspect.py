@@ -58,7 +58,7 @@ class _Described:
         self._described = described
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as dicts and lists."""
+        """Returns the table as dicts and lists."""
         import json
 
         described: dict[str, Any] = json.loads(self._described)

@@ -29,7 +29,7 @@ class DispatchMode:
     ) -> Any:
         handler = getattr(self, "__torch_dispatch__", None)
         if handler is None:
-            raise NotImplementedError(f"{type(self).__name__} has no `__opgrid_dispatch__`, which says what a call does")
+            raise NotImplementedError(f"{type(self).__name__} has no `__opgrid_dispatch__`, which handles calls")
         return handler(func, types, args, kwargs)
 
     def __enter__(self) -> DispatchMode:

@@ -12,7 +12,7 @@ TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_a
 
 
 class OpCheckError(AssertionError):
-    """An operator does not do what it says."""
+    """An operator does not do what its schema says."""
 
 
 def opcheck(

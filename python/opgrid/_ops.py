@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import types
 
@@ -43,11 +44,16 @@ class _OpNamespace(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name not in dir(self):
             raise AttributeError(f"'_OpNamespace' '{self._namespace}' object has no attribute '{name}'")
-        # Asked for anew each time it is not there: operators come and go.
+        # Looked up again each time it is missing: operators come and go.
         packet = self._packets.get(name)
         if packet is None or not packet.overloads():
             self._packets.pop(name, None)
-            packet = self._packets[name] = _opgrid.packet(f"{self._namespace}::{name}")
+            try:
+                packet = self._packets[name] = _opgrid.packet(f"{self._namespace}::{name}")
+            except AttributeError as error:
+                near = difflib.get_close_matches(name, dir(self), n=1, cutoff=2 / 3)
+                remedy = f"; did you mean '{near[0]}'?" if near else ""
+                raise AttributeError(f"{error}{remedy}", name=name, obj=self) from None
         if self._namespace == "aten" and name in _OWN:
             setattr(self, name, packet)
         return packet

@@ -1,4 +1,4 @@
-"""The schema that a function's annotations stand for."""
+"""Infers schemas from the annotations of functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether kernels may take the place of others."""
+"""Whether kernels may replace others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def may_replace() -> bool:
 
 @contextlib.contextmanager
 def strict() -> Iterator[None]:
-    """Makes it an error that a kernel takes the place of another one, for the length of a block."""
+    """Makes it an error that a kernel replaces another one, for the length of a block."""
     token = _strict.set(True)
     try:
         yield

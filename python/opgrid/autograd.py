@@ -154,7 +154,7 @@ class inference_mode(_Switch):
 
 
 class detect_anomaly(_Switch):
-    """Has every recorded call note where it was made, for the errors of its derivative, and refuses gradients that are NaN."""
+    """Records where each call was made, for the errors of its derivative, and rejects gradients that are NaN."""
 
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__()
@@ -255,7 +255,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False) -> tuple[Any, Any]:
-    """The results of a function, and how they move when the inputs move by ``v``: the gradient of a gradient."""
+    """The results of a function, and how they change when the inputs change by ``v``: the gradient of a gradient."""
     given, _ = _leaves(inputs, create_graph)
     moves = _listed(v) if v is not None else [_opgrid.function("ones_like")(x) for x in given]
     with enable_grad():
@@ -302,7 +302,7 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False) -
     def first(*every: Any) -> Any:
         found = func(*every)
         if found.numel() != 1:
-            raise RuntimeError(f"hessian: the function gave a result of sizes {tuple(found.shape)}, expected one element; sum it")
+            raise RuntimeError(f"hessian: the function returned a result of sizes {tuple(found.shape)}, expected one element; sum it")
         return grad(found.reshape(()), list(every), create_graph=True, materialize_grads=True)
 
     found = jacobian(first, tuple(given), create_graph)
@@ -479,7 +479,7 @@ def registered(
 def _differentiable_results(name: str, ctx: FunctionCtx, results: list[Any]) -> int | None:
     """How many results gradients come from, where some were marked as constant."""
     if ctx._dirty:
-        raise RuntimeError(f"{name}: mark_dirty is for functions; an operator says in its schema what it writes")
+        raise RuntimeError(f"{name}: mark_dirty is for functions; the schema of an operator declares what it writes")
     constant = [id(result) in ctx._constant for result in results]
     if not any(constant):
         return None
@@ -519,7 +519,7 @@ class _Shapes:
         lists = [kind.startswith(("Tensor[", "Tensor?[")) for kind in types]
         if sum(lists) > 1:
             raise NotImplementedError(
-                "register_autograd: the operator gives several lists of tensors, of which the gradients cannot be told apart; give one"
+                "register_autograd: the operator returns several lists of tensors, whose gradients cannot be told apart; return one list"
             )
         length = len(results) - len(types) + 1
         self._lengths = [length if is_list else None for is_list in lists]
@@ -543,7 +543,7 @@ class _Shapes:
         back = tuple(back) if isinstance(back, tuple) or (isinstance(back, list) and not only_list) else (back,)
         if len(back) != len(self._inputs):
             raise RuntimeError(
-                f"{name}: the derivative in Python gave {len(back)} gradients, expected {len(self._inputs)}, one for each argument"
+                f"{name}: the derivative in Python returned {len(back)} gradients, expected {len(self._inputs)}, one for each argument"
             )
         flat: list[Any] = []
         for place, (grad, expected) in enumerate(zip(back, self._inputs, strict=True)):
@@ -551,7 +551,7 @@ class _Shapes:
                 if grad is not None and (not isinstance(grad, (list, tuple)) or len(grad) != len(expected)):
                     found = f"{len(grad)} gradients" if isinstance(grad, (list, tuple)) else f"an object of class {type(grad).__name__}"
                     raise RuntimeError(
-                        f"{name}: the derivative in Python gave {found} for argument {place}, expected a list of {len(expected)}, or None"
+                        f"{name}: the derivative in Python returned {found} for argument {place}, expected a list of {len(expected)}, or None"
                     )
                 items = [None] * len(expected) if grad is None else grad
                 flat += [item for item, is_tensor in zip(items, expected, strict=True) if is_tensor]
@@ -559,7 +559,7 @@ class _Shapes:
                 flat.append(grad)
             elif grad is not None and not isinstance(grad, (list, tuple)):
                 raise RuntimeError(
-                    f"{name}: the derivative in Python gave a gradient for argument {place}, which is no tensor; give None for it"
+                    f"{name}: the derivative in Python returned a gradient for argument {place}, which is not a tensor; return None for it"
                 )
         return flat
 
@@ -578,7 +578,7 @@ def gradcheck(
     raise_exception: bool = True,
     fast_mode: bool = False,
 ) -> bool:
-    """Compares the gradients of a function with differences, element by element, in float64 and complex128.
+    """Compares the gradients of a function with finite differences, element by element, in float64 and complex128.
 
     With `fast_mode` it compares one random direction of each input and of the results: two calls of the function for each input,
     where otherwise each element takes two.
@@ -609,7 +609,7 @@ def gradgradcheck(
     raise_exception: bool = True,
     fast_mode: bool = False,
 ) -> bool:
-    """Compares the gradients of the gradients of a function with differences; `fast_mode` is that of `gradcheck`."""
+    """Compares the gradients of the gradients of a function with finite differences; `fast_mode` is that of `gradcheck`."""
     given = tuple(_listed(inputs))
     places = _differentiable(given)
     outputs = [y for y in _results(func, given) if y.requires_grad]
@@ -629,7 +629,7 @@ def gradgradcheck(
 
 
 class GradcheckError(RuntimeError):
-    """A gradient differs from what differences say."""
+    """A gradient differs from the finite differences."""
 
 
 class _Differs(Exception):
@@ -680,7 +680,7 @@ def _check_input(func: Callable[..., Any], inputs: tuple[Any, ...], place: int, 
             for at, (ours, expected) in enumerate(zip(grads, (d[number][part] for d in differences), strict=True)):
                 if abs(ours - expected) > atol + rtol * abs(expected) or (ours != ours) != (expected != expected):
                     raise _Differs(
-                        f"output {number}, part {part}, by input {place}, part {at}: found a gradient of {ours}, expected {expected} by differences"
+                        f"output {number}, part {part}, by input {place}, part {at}: found a gradient of {ours}, expected {expected} by finite differences"
                     )
 
 
@@ -707,7 +707,7 @@ def _check_direction(func: Callable[..., Any], inputs: tuple[Any, ...], place: i
         if abs(ours - expected) > atol + rtol * abs(expected) or (ours != ours) != (expected != expected):
             raise _Differs(
                 f"output {number} by input {place}, along a random direction of both: found a derivative of {ours}, expected {expected} "
-                "by differences"
+                "by finite differences"
             )
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class OpgridError(Exception):
-    """What every exception of opgrid is derived from."""
+    """The base class of the exceptions of opgrid."""
 
     op: str | None = None
     """The operator that was called, as in ``aten::add.Tensor``."""
@@ -42,7 +42,7 @@ class SchemaError(OpgridError, RuntimeError):
 
 
 class RegistrationError(OpgridError, RuntimeError):
-    """A registration that no rule allows, or that is there already."""
+    """A registration that is not allowed, or exists already."""
 
 
 class MissingKernelError(OpgridError, NotImplementedError):
@@ -50,7 +50,7 @@ class MissingKernelError(OpgridError, NotImplementedError):
 
 
 class AmbiguousKernelError(OpgridError, RuntimeError):
-    """The operator has kernels between which no rule chooses."""
+    """The operator has ambiguous kernels."""
 
 
 class SlowPathError(OpgridError, RuntimeError):
@@ -82,7 +82,7 @@ class PanicError(OpgridError, RuntimeError):
 
 
 class OverrideWarning(UserWarning):
-    """A kernel took the place of another one."""
+    """A kernel replaced another one."""
 
 
 class PluginWarning(UserWarning):

@@ -193,7 +193,7 @@ def export(
     guard_reads: bool = False,
     below_autograd: bool = False,
 ) -> ExportedProgram:
-    """Runs a module or function once and gives what it did as a program.
+    """Runs a module or function once and returns what it did as a program.
 
     `args` and `kwargs` are an example of its arguments: tensors, and tuples, lists and dicts of them; numbers, texts and ``None`` are
     fixed in the program. `dynamic_shapes` names the dimensions that may vary, as in torch: by the names of the arguments or
@@ -302,7 +302,7 @@ def _flatten(value: Any, leaves: list[Any]) -> tuple[Any, ...]:
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str):
-                raise TypeError(f"export(): found the key {key!r} in a dict, expected texts")
+                raise TypeError(f"export(): found the key {key!r} in a dict, expected strings")
         return ("dict", [(key, _flatten(item, leaves)) for key, item in value.items()])
     if value is None:
         return ("none",)

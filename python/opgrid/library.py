@@ -45,12 +45,12 @@ __all__ = [
 
 
 def fallthrough_kernel() -> None:
-    """Stands for a kernel that is stepped over; register it, do not call it."""
+    """Stands for a kernel that calls skip; register it, do not call it."""
     raise NotImplementedError("fallthrough_kernel() should never be called; register it as a kernel")
 
 
 def full_name(op: Any, namespace: str | None = None) -> str:
-    """The name of an operator as a text, with its namespace."""
+    """The name of an operator as a string, with its namespace."""
     if isinstance(op, OpOverload):
         return op.name()
     if isinstance(op, CustomOpDef):
@@ -96,7 +96,7 @@ class Library:
         ``documentation`` is what `help` says of it."""
         self._check()
         if self.kind == "IMPL":
-            raise errors.RegistrationError("define(): an IMPL library adds kernels alone; use DEF or FRAGMENT")
+            raise errors.RegistrationError("define(): an IMPL library only adds kernels; use DEF or FRAGMENT")
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
         place = _place.of_caller()
@@ -204,7 +204,7 @@ class Library:
 
     def _check(self) -> None:
         if self._destroyed:
-            raise RuntimeError("Library object has been destroyed; make a new one")
+            raise RuntimeError("Library object has been destroyed; create a new one")
 
     def __enter__(self) -> Library:
         return self
@@ -376,13 +376,13 @@ def register_autograd(
     for argument in overload._schema.arguments:
         if argument.is_write:
             raise RuntimeError(
-                f"register_autograd(): {name} writes its argument {argument.name}, and a derivative is of an operator that writes none; "
-                "give one to an operator that gives a new tensor"
+                f"register_autograd(): {name} writes its argument {argument.name}, and only operators that write none have derivatives; "
+                "give one to an operator that returns a new tensor"
             )
         if argument.kwarg_only and "Tensor" in str(argument.type):
             raise NotImplementedError(
-                f"register_autograd(): the argument {argument.name} of {name} is a tensor that is given by name alone; gradients go to "
-                "positional arguments, so declare it in front of the `*`"
+                f"register_autograd(): the argument {argument.name} of {name} is a keyword-only tensor; gradients go to "
+                "positional arguments, so declare it before the `*`"
             )
     setup, formula = registered(overload, backward, setup_context)
     made = _again(("autograd", name), place, lambda: _opgrid._register_derivative(name, setup, formula, place))
@@ -425,7 +425,7 @@ def get_kernel(op: Any, dispatch_key: str | DispatchKey) -> SafeKernelFunction:
 
 def _to_come(name: str, with_what: str) -> Callable[..., Any]:
     def missing(*_args: Any, **_kwargs: Any) -> Any:
-        raise errors.NotSupportedError(f"{name}: comes with {with_what}, which is not there yet")
+        raise errors.NotSupportedError(f"{name}: comes with {with_what}, which does not exist yet")
 
     missing.__name__ = name
     missing.__doc__ = f"Comes with {with_what}."

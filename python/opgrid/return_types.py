@@ -1,4 +1,4 @@
-"""What functions with several results give: tuples whose items have the names that the operator's schema says."""
+"""The results of functions with several results: tuples whose items have the names that the operator's schema says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators inside PyTorch: `export` gives torch one of ours, `import_` gives us one of torch's.
+"""Operators inside PyTorch: `export` adds one of ours to torch, `import_` adds one of torch's here.
 
 An exported operator is ``torch.ops.ns.op``. Tensors cross without a copy, errors and panics arrive as exceptions with their
 text; what the operator is on meta tensors is its fake kernel there, so that ``torch.compile`` knows sizes and dtypes; its
@@ -78,7 +78,7 @@ def _overload(torch: Any, name: str) -> Any:
 
 
 class _Exported:
-    """An operator of ours in torch, with what is told to torch in Python."""
+    """An operator of ours in torch, with its registrations in Python."""
 
     def __init__(self, torch: Any, ours: Any, theirs: Any, pointwise: bool) -> None:
         self.torch, self.ours, self.theirs, self.pointwise = torch, ours, theirs, pointwise
@@ -160,7 +160,7 @@ class _Exported:
         return self.torch.broadcast_shapes(*(tensor.shape for tensor in tensors))
 
     def differentiate(self, backward: Any) -> None:
-        """Tells torch of the operator's derivative, which is the operator `backward`."""
+        """Registers the operator's derivative in torch, which is the operator `backward`."""
         torch, name = self.torch, self.theirs.name()
         schema = self.theirs._schema
         positional = sum(not argument.kwarg_only for argument in schema.arguments)
@@ -202,7 +202,7 @@ class _Exported:
         torch.library.register_autograd(backward.name(), second, lib=self._library())
 
     def count_writes(self) -> None:
-        """Has torch notice that the operator writes arguments, so that what autograd has kept of them is known to be old."""
+        """Bumps the versions of written arguments in torch, so that autograd detects stale saved tensors."""
         torch, theirs = self.torch, self.theirs
         written = {argument.name: place for place, argument in enumerate(self.ours._schema.arguments) if argument.is_write}
         below = torch._C._after_ADInplaceOrView_keyset

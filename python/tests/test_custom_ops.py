@@ -254,7 +254,7 @@ def test_opcheck_looks_for_derivatives():
     name = "test_autograd_registration"
     assert "has no derivative" in checked()
     twice.register_autograd(lambda ctx, g: (g, g))
-    assert checked().startswith("FAILED") and "gave 2 gradients" in checked()
+    assert checked().startswith("FAILED") and "returned 2 gradients" in checked()
     twice.register_autograd(lambda ctx, g: g * 2)
     assert checked() == "SUCCESS"
     x = og.ones(2, requires_grad=True)
@@ -330,9 +330,9 @@ def test_derivatives_of_lists_of_tensors():
         assert a.grad.tolist() == [2.0, 2.0] and b.grad is None and w.grad.item() == 3.0
         assert seen == [([True, False], True)]
     for wrong, message in [
-        (lambda ctx, g: ([g], None), "gave 1 gradients for argument 0, expected a list of 2"),
+        (lambda ctx, g: ([g], None), "returned 1 gradients for argument 0, expected a list of 2"),
         (lambda ctx, g: (g, None), "an object of class Tensor for argument 0, expected a list of 2"),
-        (lambda ctx, g: None, "gave 1 gradients, expected 2"),
+        (lambda ctx, g: None, "returned 1 gradients, expected 2"),
     ]:
         with Library("custom_grads", "FRAGMENT") as lib:
             library.register_autograd(joined, wrong, lib=lib)
@@ -434,7 +434,7 @@ def test_operators_that_have_no_derivative():
     with Library("custom_grads", "FRAGMENT") as lib:
         library.register_autograd(scaled, lambda ctx, g: (g, g), lib=lib)
         loss = scaled(og.ones(1, requires_grad=True), 3).sum()
-        with pytest.raises(RuntimeError, match="gradient for argument 1, which is no tensor"):
+        with pytest.raises(RuntimeError, match="gradient for argument 1, which is not a tensor"):
             loss.backward()
 
 
@@ -544,7 +544,7 @@ def test_arguments_that_are_written_are_results():
             return x.clone()
 
     for x in (og.ones(2), og.ones(2, requires_grad=True).clone()):
-        with pytest.raises(RuntimeError, match="written in place and is no result"):
+        with pytest.raises(RuntimeError, match="written in place but is not a result"):
             Lost.apply(x)
 
     class NoTensor(Function):
@@ -580,7 +580,7 @@ def test_several_results():
     assert first is y and second is x and not largest.requires_grad
     (y * 10 + x).sum().backward()
     assert a.grad.tolist() == [2.0, 2.0] and b.grad.tolist() == [30.0, 30.0]
-    with pytest.raises(RuntimeError, match="wrote a view and gives 2 results"):
+    with pytest.raises(RuntimeError, match="wrote a view and returned 2 results"):
         Both.apply(a.clone()[:1], b.clone()[:1])
 
 

@@ -202,7 +202,7 @@ X = leaf(1)
         (lambda: optim.SGD([X * 2]), ValueError, "can't optimize a non-leaf Tensor"),
         (lambda: optim.SGD([X, X]), ValueError, "duplicate parameters"),
         (lambda: optim.SGD([{"params": [X]}, {"params": [X]}]), ValueError, "more than one parameter group"),
-        (lambda: optim.SGD([{"params": {X}}]), TypeError, "give a list instead of a set"),
+        (lambda: optim.SGD([{"params": {X}}]), TypeError, "pass a list instead of a set"),
         (lambda: optim.SGD([X], lr=-1), ValueError, "Invalid learning rate: -1; expected zero or more"),
         (lambda: optim.SGD([X], nesterov=True), ValueError, "Nesterov momentum requires a momentum and zero dampening"),
         (lambda: optim.Adam([X], betas=(1.0, 0.9)), ValueError, "Invalid beta parameter at index 0: 1.0"),

@@ -40,7 +40,7 @@ fn everything_works_at_once() -> Result<()> {
         narrow.save(&format!("{file}:x"))?;
         let read = Tensor::load(&format!("{file}:x"))?;
         std::fs::remove_file(file).expect("the file was written");
-        let shared = Loan::<Versioned>::of(&read, false)?.into_tensor()?;
+        let shared = Loan::<Versioned>::from_tensor(&read, false)?.into_tensor()?;
         assert_eq!(shared.dtype(), NEW);
         let again: Vec<u8> = shared.to_vec::<F8E5M2Fnuz>()?.iter().map(|x| x.to_bits()).collect();
         assert_eq!(again, [0x40, 0, 0xff, 0x80, 0x80, 1]);

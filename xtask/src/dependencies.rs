@@ -21,16 +21,16 @@ struct Package {
 }
 
 impl Dependencies {
-    /// Those of the workspace.
+    /// Reads the dependencies of the workspace.
     ///
     /// # Errors
     /// `Cargo.lock` or a manifest cannot be read.
-    pub fn of(workspace: &Workspace) -> Result<Self, Failure> {
+    pub fn from_workspace(workspace: &Workspace) -> Result<Self, Failure> {
         let lock = workspace.read("Cargo.lock")?.unwrap_or_default();
         Ok(Self::parse(&lock, &workspace.packages()?))
     }
 
-    /// Those in the text of a lock file. It does not tell the dependencies of our crates from those of their tests, which
+    /// Parses a lock file. It does not separate the dependencies of our crates from those of their tests, which
     /// cargo's description of them does.
     fn parse(lock: &str, ours: &[Value]) -> Self {
         let mut packages = BTreeMap::new();

@@ -7,7 +7,7 @@
 //! | `wheel` | a wheel of the Python package, which is built first, or `wheel FILE` one that is there |
 //!
 //! Cargo packs the crates together, so that each finds those below it in its package and not in this workspace. What a
-//! registry would ask for and cargo does not is checked first, and by `tidy`: the texts that describe a crate.
+//! registry would ask for and cargo does not is checked first, and by `tidy`: the strings that describe a crate.
 
 use crate::failure::Failure;
 use crate::wheel;
@@ -20,7 +20,7 @@ const LIBRARIES: &str = "/crates/";
 
 /// What the manifest of a published crate has to say.
 const TEXTS: &[&str] = &["description", "license", "readme", "rust_version"];
-/// The same, of lists.
+/// List fields that the manifest of a published crate needs.
 const LISTS: &[&str] = &["keywords", "categories"];
 
 /// What every package contains.

@@ -48,7 +48,7 @@ impl Torch {
     /// The interpreter lacks PyTorch, NumPy or the right version; Python is missing; the packages cannot be had.
     pub fn prepare(workspace: &Workspace) -> Result<Self, Failure> {
         if let Some(python) = std::env::var_os(PYTHON) {
-            return Self::of(PathBuf::from(&python)).map_err(|error| {
+            return Self::from_python(PathBuf::from(&python)).map_err(|error| {
                 let python = python.display();
                 Failure::new(format!(
                     "{PYTHON} names `{python}`, which does not serve: {error}; name an interpreter that has torch \
@@ -59,13 +59,13 @@ impl Torch {
         let folder = workspace.root().join(FOLDER);
         let python = folder.join("bin/python");
         if python.is_file()
-            && let Ok(torch) = Self::of(python.clone())
+            && let Ok(torch) = Self::from_python(python.clone())
         {
             return Ok(Self { own: true, ..torch });
         }
         println!("installing torch {VERSION} into {FOLDER}; this happens once and takes some minutes");
         make_environment(workspace, &folder)?;
-        Ok(Self { own: true, ..Self::of(python)? })
+        Ok(Self { own: true, ..Self::from_python(python)? })
     }
 
     /// Makes sure that packages can be imported beside torch: installs them into the project's environment, in the version that
@@ -95,7 +95,7 @@ impl Torch {
     }
 
     /// Asks an interpreter what it has.
-    fn of(python: PathBuf) -> Result<Self, Failure> {
+    fn from_python(python: PathBuf) -> Result<Self, Failure> {
         let mut command = Command::new(&python);
         let output = command.args(["-c", PROBE]).output();
         let output =
@@ -303,9 +303,9 @@ mod tests {
 
     #[test]
     fn an_interpreter_without_torch_is_named() {
-        let error = Torch::of("false".into()).unwrap_err().to_string();
+        let error = Torch::from_python("false".into()).unwrap_err().to_string();
         assert_eq!(error, "`false` cannot import torch and numpy: no message");
-        let error = Torch::of("no-such-program-here".into()).unwrap_err().to_string();
+        let error = Torch::from_python("no-such-program-here".into()).unwrap_err().to_string();
         assert!(error.contains("cannot run `no-such-program-here`"), "{error}");
     }
 }

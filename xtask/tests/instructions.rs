@@ -1,6 +1,6 @@
 //! Runs `cargo xtask instructions` on a program whose costs are known.
 //!
-//! Where valgrind is not installed, the command has to say so and how it is mended.
+//! Where valgrind is not installed, the command has to say so and how it is fixed.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

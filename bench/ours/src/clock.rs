@@ -46,7 +46,7 @@ pub fn best<E>(effort: Effort, batch: impl Fn(u32) -> Result<(), E>) -> Result<f
 /// How long a batch of calls of unknown length should take.
 const BATCH: Duration = Duration::from_micros(100);
 
-/// The same for calls that may take some nanoseconds or some tenths of a second.
+/// How long a batch of calls should take that may take some nanoseconds each or some tenths of a second.
 ///
 /// # Errors
 ///

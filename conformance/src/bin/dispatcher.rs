@@ -39,7 +39,7 @@ const USAGE: &str = "opgrid-conformance-dispatcher --driver PROGRAM --schemas FI
                      [--break RULE|all] [--record FILE]";
 
 impl Arguments {
-    fn of(options: &Options) -> Result<Self, String> {
+    fn from_options(options: &Options) -> Result<Self, String> {
         let broken = options.text("--break");
         Ok(Self {
             driver: options.path("--driver")?,
@@ -55,7 +55,7 @@ impl Arguments {
 }
 
 fn main() -> ExitCode {
-    options::main(USAGE, Arguments::of, |arguments| match (arguments.show, arguments.each_rule) {
+    options::main(USAGE, Arguments::from_options, |arguments| match (arguments.show, arguments.each_rule) {
         (Some(seed), _) => show(arguments, seed),
         (None, true) => each_rule(arguments),
         (None, false) => compare(arguments),

@@ -34,7 +34,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn of(options: &Options) -> Result<Self, String> {
+    fn from_options(options: &Options) -> Result<Self, String> {
         Ok(Self {
             model: options.path("--model")?,
             inputs: options.path("--inputs")?,
@@ -45,7 +45,7 @@ impl Arguments {
 }
 
 fn main() -> ExitCode {
-    options::main(USAGE, Arguments::of, |arguments| {
+    options::main(USAGE, Arguments::from_options, |arguments| {
         let mut told = json!({});
         if let Err(error) = run(arguments, &mut told) {
             told["error"] = json!(error.to_string());
@@ -105,7 +105,7 @@ fn run(arguments: &Arguments, told: &mut Json) -> Result<()> {
 fn traced(arguments: &Arguments, inputs: &[Value]) -> Result<f64> {
     let given = || {
         let tensors = inputs.iter().map(|value| match value {
-            Value::Tensor(tensor) => Ok(ops::Clone.call(&Tensor::try_from(tensor.clone())?, None)?),
+            Value::Tensor(tensor) => Ok(ops::CloneTensor.call(&Tensor::try_from(tensor.clone())?, None)?),
             _ => Err(Error::new(ErrorKind::Value, "an input is no tensor")),
         });
         tensors.collect::<Result<Vec<Tensor>>>()

@@ -57,7 +57,7 @@ const USAGE: &str = "opgrid-conformance-tensors --python PYTHON --program FILE [
                      [--record FILE] [--break all] [--only NAME,…]";
 
 impl Arguments {
-    fn of(options: &Options) -> Result<Self, String> {
+    fn from_options(options: &Options) -> Result<Self, String> {
         let breaks = match options.text("--break") {
             None => false,
             Some("all") => true,
@@ -85,7 +85,7 @@ const MEMORY: u64 = 10 << 30;
 
 fn main() -> ExitCode {
     limit_memory();
-    options::main(USAGE, Arguments::of, |arguments| match (arguments.show, &arguments.record) {
+    options::main(USAGE, Arguments::from_options, |arguments| match (arguments.show, &arguments.record) {
         _ if arguments.breaks => mistakes(arguments),
         (Some(seed), _) => show(arguments, seed),
         (None, Some(file)) => record(arguments, file),

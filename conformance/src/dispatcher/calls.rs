@@ -70,7 +70,7 @@ fn call_inside((name, overload): &Name, tensors: &[Option<DispatchKeySet>], dept
     let args: Vec<_> = args.iter().map(Value::borrow).collect();
     let around = RUNNING.with_borrow_mut(|running| running.ran.take());
     let seen = keys_of(&operator, &args).and_then(|keys| {
-        let way = Way::of(&operator, keys)?;
+        let way = Way::for_operator(&operator, keys)?;
         let otherwise = if way.is_left_alone {
             "fallback"
         } else if operator.call_boxed(&args, &mut Returns::new()).is_ok() {
@@ -113,7 +113,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    pub(crate) fn of(operator: &OperatorHandle, mut keys: DispatchKeySet) -> Result<Self, Error> {
+    pub(crate) fn for_operator(operator: &OperatorHandle, mut keys: DispatchKeySet) -> Result<Self, Error> {
         let (dump, table) = (operator.dump_computed_table()?, operator.table()?);
         let mut lines = Vec::new();
         let mut is_shown = true;

@@ -80,7 +80,7 @@ pub struct Seen<'a> {
     pub torch: &'a str,
     /// Whether torch's stored table of the operator is stale.
     pub is_stale: bool,
-    /// The debug texts of the kernels in steps that both sides refused.
+    /// The debug strings of the kernels in steps that both sides refused.
     pub refused: &'a BTreeSet<String>,
 }
 
@@ -151,7 +151,7 @@ impl Comparison<'_> {
     }
 }
 
-/// The debug texts of the kernels that a step registers.
+/// The debug strings of the kernels that a step registers.
 fn texts_of(step: &Step) -> Vec<String> {
     match step {
         Step::Block(block) => {
@@ -186,7 +186,7 @@ fn is_stale(program: &Program, step: &Step, ours: &Answer, torch: &Answer) -> bo
             let inner = ours.iter().skip(8).zip(torch.iter().skip(10));
             of_call
                 || inner.into_iter().any(|(ours, torch)| {
-                    let (ours, torch) = (Inside::of(ours), Inside::of(torch));
+                    let (ours, torch) = (Inside::new(ours), Inside::new(torch));
                     let same = ours.start == torch.start;
                     ours.ran().zip(torch.ran()).is_some_and(|(number, other)| {
                         same && is_other_kernel(program, (ours.lines, number), (torch.lines, other))
@@ -217,7 +217,7 @@ struct Inside<'a> {
 }
 
 impl<'a> Inside<'a> {
-    fn of(text: &'a str) -> Self {
+    fn new(text: &'a str) -> Self {
         let mut lines = text.split('\n');
         let mut next = || lines.next().unwrap_or_default();
         Self { start: next(), lines: next(), reached: next() }
@@ -342,7 +342,7 @@ fn lines_of_the_same_columns(ours: &str, torch: &str) -> usize {
 /// The calls that kernels made. Where one went another way, those that follow are others too.
 fn differing_inner_calls<'a>(ours: &'a [String], torch: &'a [String], found: &mut Found<'a>) {
     for (text, text_of_torch) in ours.iter().zip(torch) {
-        let (inside, inside_of_torch) = (Inside::of(text), Inside::of(text_of_torch));
+        let (inside, inside_of_torch) = (Inside::new(text), Inside::new(text_of_torch));
         if inside.start != inside_of_torch.start {
             return found.push((Part::Keys, text.into(), text_of_torch.into()));
         }

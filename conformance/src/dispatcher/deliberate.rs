@@ -70,7 +70,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "building-blocks",
-            what: "torch takes kernels and fallbacks for keys that no call reaches; opgrid refuses them, because they would never run",
+            what: "torch accepts kernels and fallbacks for keys that no call reaches; opgrid rejects them, because they would never run",
             test: ("opgrid-core/tests/all/differences.rs", "kernels_for_building_blocks_are_refused"),
         },
         met: Met::ByPrograms,
@@ -86,7 +86,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "stale-tables",
-            what: "torch leaves columns of its stored tables as they were when a registration changes what its own rules give for them; opgrid recomputes every column, so that calls do what dumps say",
+            what: "torch does not recompute all columns of its stored tables that a registration affects by its own rules; opgrid recomputes every column, so that calls match dumps",
             test: ("opgrid-core/tests/dumps.rs", "d15_a_quantized_kernel_and_math_are_ambiguous"),
         },
         met: Met::ByPrograms,
@@ -114,7 +114,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "failed-registration-operator",
-            what: "torch keeps an operator without schema and kernels after a registration that failed; opgrid undoes the whole library",
+            what: "torch keeps an operator without schema and kernels after a failed registration; opgrid undoes the whole library",
             test: ("opgrid-core/tests/all/registration_errors.rs", "definitions_have_a_schema"),
         },
         met: Met::ByPrograms,
@@ -126,7 +126,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "failed-registration-signature",
-            what: "torch holds later kernels to the types of a kernel that it refused; opgrid forgets it with the registration",
+            what: "torch compares later kernels with the types of a kernel that it rejected; opgrid forgets it with the registration",
             test: (
                 "opgrid-core/tests/all/registration_errors.rs",
                 "a_library_that_fails_leaves_no_signature",
@@ -144,7 +144,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "first-misfit",
-            what: "torch names whichever misfitting kernel its hash table gives first; opgrid names that of the lowest key, so that the message is the same every time",
+            what: "torch names whichever mismatched kernel comes first in its hash table; opgrid names the one with the lowest key, so that the message is deterministic",
             test: ("opgrid-core/tests/all/differences.rs", "the_first_kernel_that_does_not_fit_is_named"),
         },
         met: Met::ByPrograms,
@@ -156,7 +156,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "schema-first",
-            what: "torch compares a kernel with the other kernels first; opgrid with the schema, because that is what the author has to follow",
+            what: "torch compares a kernel with other kernels first; opgrid compares it with the schema first, which the author has to follow",
             test: ("opgrid-core/tests/all/differences.rs", "the_schema_comes_before_other_kernels"),
         },
         met: Met::ByPrograms,
@@ -169,7 +169,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "catch-all-key",
-            what: "torch reports `(catch all)` as the key of a replaced kernel; opgrid names the alias CompositeImplicitAutograd, which is the key that it is listed under",
+            what: "torch reports `(catch all)` as the key of a replaced kernel; opgrid names the alias CompositeImplicitAutograd, under which it is listed",
             test: ("opgrid-core/tests/all/differences.rs", "kernels_for_every_key_are_reported_by_their_key"),
         },
         met: Met::ByPrograms,
@@ -201,7 +201,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "key-names",
-            what: "torch cannot read some of the names that it prints for keys; opgrid reads every one",
+            what: "torch cannot parse some of the names that it prints for keys; opgrid parses all of them",
             test: ("opgrid-core/tests/all/keys.rs", "every_name_parses_and_nothing_else"),
         },
         met: Met::ByPrograms,
@@ -214,7 +214,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "after-undefined",
-            what: "torch loses the last backend from the keys after Undefined and after aliases, by shifting one bit too far; opgrid keeps every backend",
+            what: "torch drops the last backend from the keys after Undefined and after alias keys, by shifting one bit too far; opgrid keeps every backend",
             test: (
                 "opgrid-core/tests/all/key_set.rs",
                 "after_a_key_remain_backends_and_the_python_dispatcher",
@@ -233,7 +233,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "too-many-arguments",
-            what: "torch may tell another mistake of a definition with more than 64 arguments; opgrid counts them before anything else, as the cheapest check",
+            what: "torch may report another mistake in a definition with more than 64 arguments; opgrid counts arguments first, which is the cheapest check",
             test: ("opgrid-core/tests/all/registration_errors.rs", "definitions_have_a_schema"),
         },
         met: Met::ByItsTest,
@@ -243,7 +243,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "order-of-sets",
-            what: "torch prints alias sets and unions in the order of a hash table; opgrid in the order written, so that text and schema stay alike",
+            what: "torch prints alias sets and unions in the order of a hash table; opgrid in the order of the source, so that schemas print as written",
             test: ("opgrid-schema/tests/all/grammar.rs", "annotations"),
         },
         met: Met::ByPrograms,
@@ -262,7 +262,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "optional-number",
-            what: "torch prints `Union(Scalar)?` for `Scalar??`, which it cannot read again; opgrid prints `Scalar?`",
+            what: "torch prints `Union(Scalar)?` for `Scalar??`, which it cannot parse again; opgrid prints `Scalar?`",
             test: ("opgrid-schema/tests/all/grammar.rs", "composed_types"),
         },
         met: Met::ByItsTest,
@@ -276,7 +276,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "fresh-sets",
-            what: "torch counts fresh alias sets of inner types that it then drops; opgrid numbers only those that are kept",
+            what: "torch counts fresh alias sets of inner types that it then drops; opgrid numbers only those that remain",
             test: ("opgrid-core/tests/all/differences.rs", "only_sets_that_are_kept_are_numbered"),
         },
         met: Met::ByItsTest,
@@ -295,7 +295,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "complex-default",
-            what: "torch refuses or cuts a real default of a complex argument; opgrid keeps its value",
+            what: "torch rejects or truncates a real default of a complex argument; opgrid keeps its value",
             test: ("opgrid-schema/tests/all/defaults.rs", "numbers"),
         },
         met: Met::ByItsTest,
@@ -312,7 +312,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "cut-numbers",
-            what: "torch cuts numbers in schemas that are too large, and integers after the first wrong sign; opgrid refuses them, because the value would be another",
+            what: "torch truncates numbers in schemas that are too large, and integers at the first invalid character; opgrid rejects them, because the value would change",
             test: ("opgrid-schema/tests/all/defaults.rs", "numbers"),
         },
         met: Met::ByItsTest,
@@ -333,7 +333,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "defaults-of-every-list",
-            what: "torch reads lists of integers, floats and complex numbers as defaults only; opgrid reads those of strings and scalars, too, and empty ones of every type",
+            what: "torch accepts only lists of integers, floats and complex numbers as defaults; opgrid also accepts those of strings and scalars, and empty ones of every type",
             test: ("opgrid-schema/tests/all/defaults.rs", "lists_are_checked"),
         },
         met: Met::ByItsTest,
@@ -348,7 +348,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         decided: Decided {
             id: "device-index",
-            what: "torch wraps the index of a device at eight bits; opgrid refuses an index that is too large",
+            what: "torch wraps device indices at eight bits; opgrid rejects an index that is too large",
             test: ("opgrid-schema/tests/all/defaults.rs", "devices"),
         },
         met: Met::ByItsTest,

@@ -449,7 +449,7 @@ impl<'m> Draft<'m> {
         block.items.push(Self::item(What::Implement, operator.short(), Some(kernel)));
         self.operators[place].has_kernels = true;
         self.register(Step::Block(block));
-        let mut keys = DispatchKeySet::of(&[backend, autograd]);
+        let mut keys = DispatchKeySet::from_keys(&[backend, autograd]);
         if self.random.chance(40) {
             keys = keys.add(*self.random.pick(&self.palette));
         }

@@ -151,7 +151,7 @@ impl Ours {
         under(&call.guards, &mut || {
             let mut returns = Returns::default();
             let keys = if call.is_plain { keys_of(&operator, &args)? } else { tensors.needed().keys() };
-            let way = Way::of(&operator, keys)?;
+            let way = Way::for_operator(&operator, keys)?;
             let mut fields = vec![hex(keys), keys.torch_column().to_string()];
             fields.extend([keys.highest_priority_key().to_string(), way.lines]);
             if way.is_left_alone {

@@ -91,7 +91,7 @@ pub fn read(text: &str) -> Result<Vec<(u64, Vec<Answer>)>, String> {
     Ok(read)
 }
 
-/// The field with its lines in the place of their numbers.
+/// The field with its lines instead of their numbers.
 fn whole(lines: &[String], field: String) -> Result<String, String> {
     let Some(runs) = field.strip_prefix('#') else { return Ok(field) };
     let mut found = Vec::new();

@@ -54,7 +54,7 @@ const RULES: [(&str, &str, Rule); 12] = [
     ("8", "batched", Rule::Batched),
     ("9", "fallback", Rule::Fallback),
     ("10", "missing", Rule::Missing),
-    ("11", "passing-on", Rule::PassingOn),
+    ("11", "passing-on", Rule::BackendFallthrough),
 ];
 
 /// The rule of that number or name.
@@ -131,7 +131,7 @@ pub fn programs(
     })
 }
 
-/// Those of the custom classes that the driver's torch has: some come with torch's Python package alone.
+/// Returns the custom classes that the driver's torch has: some come with torch's Python package alone.
 fn known_classes(
     classes: &[String],
     driver: &mut Driver,

@@ -78,7 +78,7 @@ impl<'a> Builder<'a> {
     /// Adds a call of an operator.
     pub fn call(&mut self, operator: &OperatorHandle, maker: &Maker) {
         let Ok(schema) = operator.schema() else { return };
-        self.begin(&schema);
+        self.start(&schema);
         (maker.prepare)(self);
         if self.style == Style::Extreme && self.ours.depends_on_elements(&self.operator) {
             // Elements that are sizes or places of results: at the end of the range these would take gigabytes.
@@ -103,7 +103,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Begins a call of an operator.
-    pub fn begin(&mut self, schema: &FunctionSchema) {
+    pub fn start(&mut self, schema: &FunctionSchema) {
         self.operator = schema.name.to_string();
         self.arguments = schema.arguments.iter().map(|argument| argument.name.clone()).collect();
     }
@@ -121,7 +121,7 @@ impl<'a> Builder<'a> {
         self.case.calls.push(call);
     }
 
-    /// A number in the place of a tensor as a tensor without dimensions, where torch takes no number there; most often
+    /// A number instead of a tensor as a tensor without dimensions, where torch takes no number there; most often
     /// of the dtype that the number would have itself.
     fn number_as_tensor(&mut self, argument: &Argument, arg: Arg) -> Arg {
         let is_tensor = argument.real_type.to_string().trim_end_matches('?') == "Tensor";
@@ -382,7 +382,7 @@ impl<'a> Builder<'a> {
         (tensors.len() == count).then(results)
     }
 
-    /// The same of what outputs without elements become.
+    /// Returns the dtypes and sizes that outputs without elements get from a call.
     fn results_into(&self, call: &Call, names: &[&str]) -> Vec<(DType, Vec<i64>)> {
         let candidates = [self.dtype, self.case.default, DType::Bool, DType::I64, DType::Complex128];
         let mut tried = candidates.into_iter().flat_map(|first| {
@@ -410,7 +410,7 @@ impl<'a> Builder<'a> {
             call.keyword.push(((*name).to_owned(), Arg::Tensor(case.tensors.len() - 1)));
         }
         case.calls = vec![call];
-        let mut run = self.ours.begin(&case, Device::CPU).ok()?;
+        let mut run = self.ours.start(&case, Device::CPU).ok()?;
         run.call(&case.calls[0]).outcome.ok()?;
         Some(
             run.tensors()

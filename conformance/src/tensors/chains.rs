@@ -16,7 +16,7 @@ pub fn chain(setting: &Setting, seed: u64) -> Option<Case> {
     builder.shape = layouts::shape(&mut builder.random);
     builder.first();
     let views = setting.views();
-    let Ok(mut run) = setting.ours.begin(&builder.case, Device::CPU) else { return Some(builder.case) };
+    let Ok(mut run) = setting.ours.start(&builder.case, Device::CPU) else { return Some(builder.case) };
     for _ in 0..builder.random.below(6) + 2 {
         builder.current = Some(builder.case.calls.len());
         builder.shape = run.last().map(|tensor| tensor.sizes().to_vec()).unwrap_or_default();

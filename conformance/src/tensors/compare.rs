@@ -182,7 +182,8 @@ impl Compared<'_> {
     /// Compares elements by the rounding of the call.
     fn elements(&mut self, part: Part, dtype: DType, ours: &[u8], torch: &[u8]) {
         let inexact = dtype.is_floating_point() || dtype.is_complex();
-        let rounding = tolerance::of(self.side, self.call(), dtype.is_complex() || self.computes_complex());
+        let rounding =
+            tolerance::for_call(self.side, self.call(), dtype.is_complex() || self.computes_complex());
         if ours == torch || rounding == Rounding::Unset {
             return;
         }

@@ -23,7 +23,7 @@ pub const NARROW_COMPLEX: &str = "complex-of-16-bit-floats";
 /// All differences that were decided.
 #[derive(Clone, Debug)]
 pub struct Differences {
-    /// Those of operators, by their families.
+    /// Decided differences of operators, by their families.
     own: Vec<(String, Decided)>,
     general: Vec<&'static Decided>,
 }

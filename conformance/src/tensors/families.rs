@@ -62,7 +62,7 @@ const COMPARED_BY_SAMPLES: &[&opgrid_core::Kind] = &[
 /// # Errors
 ///
 /// The operator has no kind, or one that nobody has decided on.
-pub fn of(operator: &OperatorHandle) -> Result<Option<&'static Maker>, String> {
+pub fn for_operator(operator: &OperatorHandle) -> Result<Option<&'static Maker>, String> {
     let name = operator.name();
     let own = operator.column::<opgrid_core::Kind>().map_err(|error| error.to_string())?;
     let own =
@@ -691,7 +691,7 @@ fn factor(b: &mut Builder<'_>, argument: &Argument, mut sizes: Vec<i64>) -> Arg 
 mod tests {
     use opgrid_core::{Dispatcher, Kind};
 
-    use super::{kind, of};
+    use super::{for_operator, kind};
 
     /// The error for an operator of that kind.
     fn refusal(kind: Option<Kind>) -> String {
@@ -703,7 +703,7 @@ mod tests {
             None => operator,
         };
         let _registration = library.finish().unwrap();
-        of(&dispatcher.find("test::f").unwrap()).err().unwrap_or_default()
+        for_operator(&dispatcher.find("test::f").unwrap()).err().unwrap_or_default()
     }
 
     #[test]

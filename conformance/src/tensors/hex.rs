@@ -12,7 +12,7 @@ pub fn digits(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| DIGITS[digit as usize] as char).collect()
 }
 
-/// The bytes that digits stand for; `None` for other texts.
+/// The bytes that digits stand for; `None` for other strings.
 pub fn bytes(digits: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| (byte as char).to_digit(16).map(|value| value as u8);
     let pairs = digits.as_bytes().chunks(2);

@@ -60,7 +60,7 @@ pub enum Kind {
     Rows,
     /// Permuted, with gaps and offset.
     Apart,
-    /// The same with dimensions that repeat elements.
+    /// Strided, with dimensions that repeat elements.
     Stretched,
 }
 

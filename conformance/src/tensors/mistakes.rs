@@ -44,7 +44,7 @@ pub struct Noticed {
 
 impl Noticed {
     /// A mistake was made in an answer of an operator.
-    pub fn made(&mut self, mistake: &'static str, operator: &str, is_noticed: bool) {
+    pub fn record(&mut self, mistake: &'static str, operator: &str, is_noticed: bool) {
         let [made, noticed] = self.operators.entry((mistake, operator.to_owned())).or_default();
         *made += 1;
         *noticed += usize::from(is_noticed);
@@ -55,7 +55,7 @@ impl Noticed {
         self.operators.iter().map(|((mistake, operator), counts)| (*mistake, operator.as_str(), *counts))
     }
 
-    fn of(&self, mistake: &str) -> [usize; 2] {
+    fn total_of(&self, mistake: &str) -> [usize; 2] {
         let own = self.operators.iter().filter(|((kind, _), _)| *kind == mistake);
         own.fold([0, 0], |[made, noticed], (_, counts)| [made + counts[0], noticed + counts[1]])
     }
@@ -63,7 +63,7 @@ impl Noticed {
     /// What is not noticed as it should be.
     pub fn failures(&self) -> Vec<String> {
         let kinds = MISTAKES.iter().filter_map(|(mistake, _)| {
-            let [made, noticed] = self.of(mistake);
+            let [made, noticed] = self.total_of(mistake);
             (noticed * 100 < made * NOTICED || made == 0)
                 .then(|| format!("{mistake}: {noticed} of {made} noticed, expected {NOTICED} of 100"))
         });
@@ -78,7 +78,7 @@ impl fmt::Display for Noticed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "     made   noticed  mistake")?;
         for (mistake, _) in MISTAKES {
-            let [made, noticed] = self.of(mistake);
+            let [made, noticed] = self.total_of(mistake);
             writeln!(f, "{made:9} {noticed:9}  {mistake}")?;
         }
         Ok(())
@@ -92,14 +92,14 @@ fn refuse(answer: &mut Answer) -> bool {
 }
 
 fn tensors(values: &mut [Returned]) -> Vec<&mut TensorAnswer> {
-    fn of(value: &mut Returned) -> Vec<&mut TensorAnswer> {
+    fn tensor_answers(value: &mut Returned) -> Vec<&mut TensorAnswer> {
         match value {
             Returned::Tensor(tensor) => vec![tensor],
             Returned::List(list) => tensors(list),
             _ => Vec::new(),
         }
     }
-    values.iter_mut().flat_map(of).collect()
+    values.iter_mut().flat_map(tensor_answers).collect()
 }
 
 /// Changes the first tensor.

@@ -28,6 +28,8 @@ pub struct Run<'a> {
 }
 
 impl Ours {
+    /// Prepares the dispatcher with its operators and samples.
+    ///
     /// # Errors
     ///
     /// The operators cannot be registered.
@@ -112,7 +114,7 @@ impl Ours {
     ///
     /// The case is none: a tensor does not lie on its block.
     pub fn run(&self, case: &Case, device: Device) -> Result<Vec<Answer>> {
-        let mut run = self.begin(case, device)?;
+        let mut run = self.start(case, device)?;
         Ok(case.calls.iter().map(|call| run.call(call)).collect())
     }
 
@@ -121,7 +123,7 @@ impl Ours {
     /// # Errors
     ///
     /// A tensor does not lie on its block.
-    pub fn begin(&self, case: &Case, device: Device) -> Result<Run<'_>> {
+    pub fn start(&self, case: &Case, device: Device) -> Result<Run<'_>> {
         set_default_dtype(case.default)?;
         manual_seed(case.stream);
         let memory = |block: &Block| -> Result<_> {
@@ -283,7 +285,8 @@ impl Run<'_> {
     }
 }
 
-/// Of how many bytes results are looked at, there as here; of larger ones all but the elements is compared.
+/// The number of bytes up to which results are compared, here and in torch; of larger ones everything but the
+/// elements is compared.
 const LARGEST: usize = 1 << 26;
 
 /// The first tensor of a result.

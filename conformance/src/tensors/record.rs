@@ -20,7 +20,7 @@ const ASKED: u64 = 12;
 /// How many that torch takes are kept, and how many that it refuses.
 const KEPT: [usize; 2] = [4, 1];
 
-/// How many more are looked through for results in memory of their own that do not lie in rows, and how many of those are
+/// How many more are looked through for results in memory of their own that are not row-major, and how many of those are
 /// kept: what torch says about strides shows in these alone.
 const LAYOUTS: (u64, usize) = (200, 2);
 

@@ -36,9 +36,9 @@ pub struct Setting {
     /// What was decided.
     pub differences: Differences,
     operators: Vec<(OperatorHandle, &'static Maker)>,
-    /// Those among them whose result is a view of their first argument, or may be.
+    /// Operators whose result is a view of their first argument, or may be.
     views: Vec<usize>,
-    /// Those that have samples, or are linked to one that has.
+    /// Operators that have samples, or are linked to one that has.
     sampled: Vec<(Arc<FunctionSchema>, Vec<OperatorSamples>)>,
     /// Parts of the names of the operators that the run is about, none where it is about all.
     only: Vec<String>,
@@ -48,6 +48,8 @@ pub struct Setting {
 pub type Make = fn(&Setting, u64) -> Option<Case>;
 
 impl Setting {
+    /// Prepares a run over all operators.
+    ///
     /// # Errors
     ///
     /// Operators cannot be registered, or are of a kind for which no arguments can be made.
@@ -59,7 +61,7 @@ impl Setting {
         let sampled = sampled.collect::<opgrid_core::Result<Vec<_>>>().map_err(|error| error.to_string())?;
         let sampled = sampled.into_iter().filter(|(_, samples)| !samples.is_empty()).collect();
         let with_makers = operators.into_iter().filter_map(|operator| {
-            let maker = families::of(&operator).transpose()?;
+            let maker = families::for_operator(&operator).transpose()?;
             Some(maker.map(|maker| (operator, maker)))
         });
         let operators = with_makers.collect::<Result<Vec<_>, String>>()?;
@@ -283,7 +285,7 @@ pub(super) fn mistakes_in(
     let ours = setting.ours.run(case, Device::CPU);
     let ours = ours.map_err(|error| format!("seed {}: {error}", case.seed))?;
     // Elements that were never written are not compared; a result without any is not seen to be missing.
-    let is_unset = tolerance::of(&setting.ours, &case.calls[0], false) == Rounding::Unset;
+    let is_unset = tolerance::for_call(&setting.ours, &case.calls[0], false) == Rounding::Unset;
     let is_empty = ours[0].tensors().iter().any(|tensor| tensor.sizes.contains(&0));
     for (name, mistake) in MISTAKES {
         let mut wrong = ours.clone();
@@ -295,7 +297,7 @@ pub(super) fn mistakes_in(
             let is_unexplained = |difference: &Difference| {
                 setting.differences.explaining(&setting.ours, case, &wrong, difference).is_none()
             };
-            noticed.made(name, &case.calls[0].operator, differences.iter().any(is_unexplained));
+            noticed.record(name, &case.calls[0].operator, differences.iter().any(is_unexplained));
         }
     }
     Ok(())
@@ -345,9 +347,9 @@ pub(super) fn text(seed: u64, printed: &Printed, torch: &str, report: &mut Repor
 /// The differences that no call has shown.
 #[derive(Default)]
 pub struct Unmet {
-    /// Those whose directed call does not show them, other than those that only other processors show.
+    /// Differences whose directed call does not show them, other than those that only other processors show.
     pub gone: Vec<String>,
-    /// Those without a directed call: whether they are there still is not known.
+    /// Differences without a directed call: whether they still exist is not known.
     pub unknown: Vec<&'static str>,
 }
 

@@ -11,8 +11,8 @@ use super::hex;
 use super::ours::Ours;
 
 /// How the results of a call are compared.
-pub fn of(ours: &Ours, call: &Call, is_complex: bool) -> Rounding {
-    ours.roundings(&call.operator).of(is_complex, has_factor(call))
+pub fn for_call(ours: &Ours, call: &Call, is_complex: bool) -> Rounding {
+    ours.roundings(&call.operator).select(is_complex, has_factor(call))
 }
 
 /// Whether a sum has a factor other than one.

@@ -30,7 +30,7 @@ pub fn variation(setting: &Setting, seed: u64) -> Option<Case> {
         return None;
     }
     let sample = builder.random.pick(&samples);
-    let mut variation = Variation::of(builder, sample);
+    let mut variation = Variation::from_sample(builder, sample);
     let call = variation.call(schema, sample)?;
     variation.builder.end(schema, call);
     Some(variation.builder.case)
@@ -46,7 +46,7 @@ struct Variation<'a> {
 }
 
 impl<'a> Variation<'a> {
-    fn of(mut builder: Builder<'a>, sample: &Sample) -> Self {
+    fn from_sample(mut builder: Builder<'a>, sample: &Sample) -> Self {
         let tensors: Vec<&Plain> = sample.arguments().flat_map(Given::tensors).collect();
         if let Some(first) = tensors.first() {
             // What is made as usual, and outputs whose results cannot be foretold, is made for the sample's tensors.
@@ -62,7 +62,7 @@ impl<'a> Variation<'a> {
 
     /// The call; `None` where an argument of the sample is none of a case.
     fn call(&mut self, schema: &FunctionSchema, sample: &Sample) -> Option<Call> {
-        self.builder.begin(schema);
+        self.builder.start(schema);
         let mut call =
             Call { operator: schema.name.to_string(), positional: Vec::new(), keyword: Vec::new() };
         for (at, argument) in schema.arguments.iter().enumerate().filter(|(_, argument)| !argument.is_out()) {

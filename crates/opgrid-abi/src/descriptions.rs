@@ -27,7 +27,7 @@ pub struct OpgridDefinition {
     pub struct_size: usize,
     /// As in `add_1(Tensor self) -> Tensor`.
     pub schema: *const c_char,
-    /// `tag_count` texts, or null.
+    /// `tag_count` strings, or null.
     pub tags: *const *const c_char,
     /// How many tags there are.
     pub tag_count: usize,

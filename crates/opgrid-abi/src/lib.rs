@@ -16,7 +16,7 @@
 //!   from the host it hands on the same way, or gives back by `error_release`.
 //! - Values in arguments are lent. Values that `call` writes belong to the receiver: `value_view` looks into one,
 //!   `value_release` gives it back.
-//! - Texts that functions take end in a zero byte, and are copied.
+//! - Strings that functions take end in a zero byte, and are copied.
 //!
 //! No exception and no panic may leave a kernel: C++ and Rust code catches them and leaves an error. `opgrid.hpp` and
 //! `opgrid-plugin-sdk` do so.

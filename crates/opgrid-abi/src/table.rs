@@ -208,7 +208,7 @@ pub struct OpgridApi {
         result_count: *mut usize,
         error: *mut *mut OpgridError,
     ) -> i32,
-    /// The same with exactly these keys.
+    /// Calls an operator with exactly these dispatch keys.
     pub redispatch: unsafe extern "C" fn(
         op: *const OpgridOperator,
         keys: OpgridKeys,
@@ -351,8 +351,8 @@ pub struct OpgridApi {
     /// The context of a tensor's device memory, if its maker gave this `release`, by which a plugin knows its own; else null.
     pub tensor_memory:
         unsafe extern "C" fn(tensor: *const OpgridTensor, release: OpgridReleaseFn) -> *mut c_void,
-    /// The same elements where the CPU can address them: the tensor itself, or one with the same sizes and strides on a copy
-    /// of its whole storage.
+    /// Returns a tensor with these elements that the CPU can address: the tensor itself, or one with the same sizes
+    /// and strides on a copy of its whole storage.
     pub tensor_on_cpu: unsafe extern "C" fn(
         tensor: *const OpgridTensor,
         out: *mut *mut OpgridTensor,

@@ -127,7 +127,7 @@ pub struct OpgridOther {
     _opaque: [u8; 0],
 }
 
-/// A text of `size` bytes of UTF-8. Texts that the host gives are lent.
+/// A text of `size` bytes of UTF-8. Strings that the host gives are lent.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct OpgridText {
@@ -163,25 +163,25 @@ pub struct OpgridDevice {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union OpgridPayload {
-    /// Of `OPGRID_INT`, `OPGRID_BOOL`, `OPGRID_DTYPE`, `OPGRID_LAYOUT`, `OPGRID_MEMORY_FORMAT`.
+    /// The payload of `OPGRID_INT`, `OPGRID_BOOL`, `OPGRID_DTYPE`, `OPGRID_LAYOUT` and `OPGRID_MEMORY_FORMAT`.
     pub int_value: i64,
-    /// Of `OPGRID_FLOAT`.
+    /// The payload of `OPGRID_FLOAT`.
     pub float_value: f64,
-    /// Of `OPGRID_TENSOR`.
+    /// The payload of `OPGRID_TENSOR`.
     pub tensor: *mut OpgridTensor,
-    /// Of `OPGRID_STR`.
+    /// The payload of `OPGRID_STR`.
     pub text: *const c_char,
-    /// Of `OPGRID_DEVICE`.
+    /// The payload of `OPGRID_DEVICE`.
     pub device: OpgridDevice,
-    /// Of `OPGRID_INTS`.
+    /// The payload of `OPGRID_INTS`.
     pub ints: *const i64,
-    /// Of `OPGRID_FLOATS`, and the two parts of `OPGRID_COMPLEX`.
+    /// The payload of `OPGRID_FLOATS`, and the two parts of `OPGRID_COMPLEX`.
     pub floats: *const f64,
-    /// Of `OPGRID_BOOLS`.
+    /// The payload of `OPGRID_BOOLS`.
     pub bools: *const u8,
-    /// Of `OPGRID_TENSORS` and `OPGRID_OPTIONAL_TENSORS`.
+    /// The payload of `OPGRID_TENSORS` and `OPGRID_OPTIONAL_TENSORS`.
     pub tensors: *const *mut OpgridTensor,
-    /// Of `OPGRID_OTHER` and `OPGRID_OWNED`.
+    /// The payload of `OPGRID_OTHER` and `OPGRID_OWNED`.
     pub other: *const OpgridOther,
 }
 

@@ -136,7 +136,8 @@ impl Array {
         if !geometry.is_contiguous() {
             let (sizes, strides) = (geometry.sizes(), geometry.strides());
             let message = format!(
-                "elements of sizes {sizes:?} with strides {strides:?} do not lie in row-major order; call contiguous() or to_vec()"
+                "elements of sizes {sizes:?} with strides {strides:?} are not in row-major order; call \
+                 contiguous() or to_vec()"
             );
             return Err(argument(message));
         }
@@ -222,6 +223,8 @@ impl Array {
         (self.spec, self.storage)
     }
 
+    /// Checks that the elements have a dtype.
+    ///
     /// # Errors
     ///
     /// The dtype is another one.
@@ -258,7 +261,7 @@ pub fn positions(geometry: &Geometry) -> Positions<'_> {
     positions_from(geometry, 0)
 }
 
-/// The same from element number `first` on.
+/// Iterates over the positions of a geometry's elements, from element number `first` on.
 pub fn positions_from(geometry: &Geometry, first: usize) -> Positions<'_> {
     let mut index = super::Dims::from_elem(0, geometry.dims());
     let (mut at, mut rest) = (geometry.offset(), first as i64);

@@ -82,7 +82,7 @@ macro_rules! with_dtype {
         $crate::with_dtype!(@rows [float float8] [] @match ($dtype, $T, $body, "a floating-point dtype"))
     };
     ($dtype:expr, $T:ident: Number => $body:expr) => {
-        $crate::with_dtype!(@rows [integer float complex] [] @match ($dtype, $T, $body, "a dtype of numbers"))
+        $crate::with_dtype!(@rows [integer float complex] [] @match ($dtype, $T, $body, "a numeric dtype"))
     };
     ($dtype:expr, $T:ident: Ordered => $body:expr) => {
         $crate::with_dtype!(@rows [bool integer float] []
@@ -163,7 +163,7 @@ macro_rules! list {
 /// Every dtype that tensors have elements of: those that kernels compute with first.
 pub const STORED: &[DType] =
     crate::with_dtype!(@rows [bool integer float complex unsigned float8] [] list ());
-/// Those that kernels compute with.
+/// The dtypes that kernels compute with.
 pub const ANY: &[DType] = crate::with_dtype!(@rows [bool integer float complex] [] list ());
 /// All of those but bool.
 pub const NUMBERS: &[DType] = crate::with_dtype!(@rows [integer float complex] [] list ());

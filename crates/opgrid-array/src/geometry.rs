@@ -64,7 +64,7 @@ impl Hash for Geometry {
 }
 
 impl Geometry {
-    /// That of a tensor without dimensions.
+    /// The geometry of a tensor without dimensions.
     pub const ONE: Self = Self {
         inline: [[0; INLINE]; 2],
         heap: None,
@@ -75,7 +75,7 @@ impl Geometry {
         canonical: true,
     };
 
-    /// That of a list without elements.
+    /// The geometry of a list without elements.
     pub const NONE: Self = Self { inline: [[0; INLINE], [1, 0, 0, 0, 0]], dims: 1, numel: 0, ..Self::ONE };
 
     /// The sizes, at most [`MAX_DIMS`], with strides to be written.
@@ -201,7 +201,7 @@ impl Geometry {
         }
     }
 
-    /// The same from the first position.
+    /// Returns this geometry with an offset of zero.
     #[must_use]
     #[inline]
     pub fn at_start(&self) -> Self {
@@ -276,7 +276,10 @@ impl Geometry {
         let mut geometry = Self { offset, numel, contiguous, canonical, ..Self::of_sizes(sizes) };
         geometry.list_mut(1).copy_from_slice(strides);
         geometry.checked_end().ok_or_else(|| {
-            let message = format!("elements of sizes {sizes:?} with strides {strides:?} from offset {offset} lie beyond what can be addressed");
+            let message = format!(
+                "sizes {sizes:?} with strides {strides:?} and storage offset {offset} \
+                 exceed the address space"
+            );
             argument(message)
         })?;
         Ok(geometry)

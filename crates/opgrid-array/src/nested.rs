@@ -106,7 +106,7 @@ impl Array {
         if self.sizes() != expected.as_slice() {
             let found = self.sizes();
             return Err(argument(format!(
-                "expected a tensor of sizes {expected:?}, found {found:?}; view it so"
+                "expected a tensor of sizes {expected:?}, found {found:?}; reshape it first"
             )));
         }
         Ok(N::take(&mut self.to_vec::<N::Element>()?.into_iter()))

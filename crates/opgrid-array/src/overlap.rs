@@ -53,7 +53,8 @@ pub(super) fn overlaps(sizes: &[i64], strides: &[i64]) -> Option<bool> {
     if nested { Some(false) } else { undecided(dims) }
 }
 
-/// The same for dimensions in the order of their strides that are not nested.
+/// Decides whether two indices lead to one element for dimensions, sorted by stride, that are not nested; `None` if
+/// it cannot.
 #[cold]
 fn undecided(mut dims: List) -> Option<bool> {
     let pairs =

@@ -131,7 +131,7 @@ impl TensorSpec {
         self.device
     }
 
-    /// The same with another geometry.
+    /// Returns the spec with another geometry.
     #[must_use]
     pub fn with_geometry(&self, geometry: Geometry) -> Self {
         Self { geometry, dtype: self.dtype, device: self.device }

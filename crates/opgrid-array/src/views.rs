@@ -60,7 +60,7 @@ pub fn infer_sizes(sizes: &[i64], numel: i64) -> Result<Dims> {
 }
 
 impl Geometry {
-    /// The same from another offset.
+    /// Returns this geometry with another offset.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Geometry {
         Self::strided(self.sizes(), self.strides(), offset)
     }
 
-    /// The same elements in the same order under other sizes, of which one may be -1.
+    /// Returns the geometry of a view with other sizes, of which one may be -1.
     ///
     /// # Errors
     ///
@@ -185,7 +185,7 @@ impl Geometry {
         sizes[dim] = length / step + i64::from(length % step != 0);
         // With at most one element left the stride is never used; saturating keeps it a number.
         strides[dim] = strides[dim].saturating_mul(step);
-        let offset = offset.ok_or_else(|| argument("slice() starts beyond what can be addressed"))?;
+        let offset = offset.ok_or_else(|| argument("slice() starts beyond the address space"))?;
         Self::strided(&sizes, &strides, offset)
     }
 

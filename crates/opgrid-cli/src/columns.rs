@@ -1,4 +1,4 @@
-//! Sets rows of texts in columns.
+//! Sets rows of strings in columns.
 
 /// The rows, one line each, columns as wide as their widest text and two spaces apart. Colours take no width.
 pub(crate) fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
@@ -31,7 +31,7 @@ mod tests {
     fn columns_are_as_wide_as_their_widest_text() {
         let row = |a: &str, b: &str, c: &str| [a.to_owned(), b.to_owned(), c.to_owned()];
         assert_eq!(aligned(&[row("é", "bb", ""), row("aaa", "b", "c")]), "é    bb\naaa  b   c\n");
-        let colored = aligned(&[row(&style::HEADING.of("é"), "bb", ""), row("aaa", "b", "c")]);
+        let colored = aligned(&[row(&style::HEADING.apply("é"), "bb", ""), row("aaa", "b", "c")]);
         assert_eq!(anstream::adapter::strip_str(&colored).to_string(), "é    bb\naaa  b   c\n");
         assert_eq!(aligned::<2>(&[]), "");
     }

@@ -56,10 +56,8 @@ impl Spec {
         match (self.kind, self.names.as_deref()) {
             (Kind::Npy, None) => files::npy::read(path),
             (Kind::Npy, Some(name)) => {
-                let message = format!(
-                    "{}: such a file holds one array without a name; leave :{name} away",
-                    path.display()
-                );
+                let message =
+                    format!("{}: such a file holds one array without a name; omit :{name}", path.display());
                 Err(Error::new(ErrorKind::File, message))
             }
             (Kind::Npz, Some(name)) => files::npz::read(path, name),
@@ -113,8 +111,8 @@ fn from_standard_input(name: Option<&str>) -> Result<Array> {
         (None, _) => {
             let text = std::str::from_utf8(bytes).map(str::trim).map_err(|_| {
                 let message = format!(
-                    "{SUBJECT}: found bytes that are no text, expected a literal or the content of a .npy file; write \
-                     -:NAME for an array of a set"
+                    "{SUBJECT}: found bytes that are not UTF-8, expected a literal or the content of a \
+                     .npy file; write -:NAME for one array of a .npz or .safetensors file"
                 );
                 Error::new(ErrorKind::File, message)
             })?;
@@ -150,7 +148,7 @@ fn nameless(file: &str, names: &[String]) -> Error {
     Error::new(ErrorKind::File, message)
 }
 
-/// Whether two texts name the same file.
+/// Whether two strings name the same file.
 pub(crate) fn are_the_same(a: &Path, b: &Path) -> bool {
     let absolute = |path: &Path| {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -1,4 +1,4 @@
-//! The grammar of literals on the command line: words, quoted texts and lists.
+//! The grammar of literals on the command line: words, quoted strings and lists.
 //!
 //! ```text
 //! argument = list | text | word           a word here is the whole argument, whatever it contains
@@ -83,7 +83,7 @@ impl Reader<'_> {
 
     fn list(&mut self, depth: usize) -> Result<Literal> {
         if depth == DEEPEST {
-            return Err(self.expected(&format!("at most {DEEPEST} lists within each other")));
+            return Err(self.expected(&format!("at most {DEEPEST} levels of nested lists")));
         }
         self.take('[');
         self.skip_spaces();
@@ -115,7 +115,7 @@ impl Reader<'_> {
                 self.at += length;
                 Ok(Literal::Text(text))
             }
-            _ => Err(self.expected("a text in double quotes, with escapes as in JSON")),
+            _ => Err(self.expected("a string in double quotes, with escapes as in JSON")),
         }
     }
 
@@ -125,7 +125,7 @@ impl Reader<'_> {
             Some(letter) => {
                 format!("found `{letter}` at character {}", self.text[..self.at].chars().count() + 1)
             }
-            None => "it ends too early".to_owned(),
+            None => "it ends unexpectedly".to_owned(),
         };
         Error::new(ErrorKind::Value, format!("cannot read `{}`: {found}, expected {what}", self.text))
     }
@@ -164,13 +164,13 @@ mod tests {
     #[test]
     fn mistakes_are_errors_at_their_place() {
         for (text, expected) in [
-            ("[1, 2", "it ends too early, expected `,` or `]`"),
+            ("[1, 2", "it ends unexpectedly, expected `,` or `]`"),
             ("[1,]", "found `]` at character 4, expected an item"),
             ("[1] 2", "found ` ` at character 4, expected the end"),
             ("[1][2]", "found `[` at character 4, expected the end"),
-            ("[1:2", "it ends too early"),
+            ("[1:2", "it ends unexpectedly"),
             ("[1]:f33", "unknown dtype `f33`"),
-            ("\"open", "expected a text in double quotes"),
+            ("\"open", "expected a string in double quotes"),
             ("[é\"", "found `\"` at character 3, expected `,` or `]`"),
         ] {
             let error = Literal::parse(text).unwrap_err().to_string();

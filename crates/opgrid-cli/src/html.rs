@@ -32,7 +32,7 @@ pub(crate) fn graph(title: &str, body: &str) -> String {
         ("{{title}}", escaped(title)),
         ("{{heading}}", escaped(title)),
     ];
-    // What the graph holds is not looked through for marks, so that texts in it stay as they are.
+    // What the graph holds is not looked through for marks, so that strings in it stay as they are.
     let (before, after) = GRAPH.split_once("{{body}}").unwrap_or((GRAPH, ""));
     let fill =
         |page: &str| parts.iter().fold(page.to_owned(), |page, (mark, part)| page.replacen(mark, part, 1));

@@ -90,7 +90,7 @@ fn single(value: f32) -> Json {
     value.to_string().parse().map_or(Json::Null, float)
 }
 
-/// JSON has no infinities and no NaN; they are texts.
+/// JSON has no infinities and no NaN; they are strings.
 fn float(value: f64) -> Json {
     match value {
         value if value.is_finite() => json!(value),

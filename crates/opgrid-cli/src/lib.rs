@@ -139,7 +139,7 @@ pub fn run<R>(register: impl FnOnce(&Dispatcher) -> Result<R>) -> ExitCode {
     }
     on_message(|message| {
         let paint = if message.level == Level::Note { style::NOTE } else { style::WARNING };
-        anstream::eprintln!("{}: {message}", paint.of(message.level));
+        anstream::eprintln!("{}: {message}", paint.apply(message.level));
     });
     let answer = without_panic(|| line.run(register));
     match answer.and_then(|answer| print(&answer.text).map(|()| answer.found)) {
@@ -164,7 +164,7 @@ fn complain(message: &str, kind: &str, as_json: bool) {
         let error = serde_json::json!({"error": {"kind": kind, "message": message}});
         eprintln!("{error}");
     } else {
-        anstream::eprintln!("{}: {message}", style::ERROR.of("error"));
+        anstream::eprintln!("{}: {message}", style::ERROR.apply("error"));
     }
 }
 

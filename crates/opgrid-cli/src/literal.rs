@@ -42,7 +42,7 @@ fn of_type(literal: &Literal, declared: &Type) -> Result<Value> {
         (Type::Tensor, _) => tensor_literal::read(literal),
         (Type::List(element), Literal::List(items, None)) => {
             let values = items.iter().map(|item| of_type(item, element)).collect::<Result<Vec<_>>>()?;
-            Ok(Value::from(List::of(element.without_symint(), values)?))
+            Ok(Value::from(List::from_values(element.without_symint(), values)?))
         }
         (Type::Tuple(types), Literal::List(items, None)) if items.len() == types.len() => {
             let values = items.iter().zip(types).map(|(item, declared)| of_type(item, declared));
@@ -99,7 +99,7 @@ fn guess(literal: &Literal) -> Result<Value> {
             let values = items.iter().map(guess).collect::<Result<Vec<_>>>()?;
             let element = values.first().map_or(Type::Any, Value::value_type);
             let same = values.iter().all(|value| value.value_type() == element);
-            Ok(Value::from(List::of(if same { element } else { Type::Any }, values)?))
+            Ok(Value::from(List::from_values(if same { element } else { Type::Any }, values)?))
         }
     }
 }
@@ -108,7 +108,7 @@ fn guess(literal: &Literal) -> Result<Value> {
 fn mismatch(literal: &Literal, declared: &Type) -> Error {
     let found = match literal {
         Literal::Word(word) => format!("`{word}`"),
-        Literal::Text(text) => format!("the text {text:?}"),
+        Literal::Text(text) => format!("the string {text:?}"),
         Literal::List(items, None) => format!("a list of {}", items.len()),
         Literal::List(_, Some(dtype)) => format!("a tensor of {dtype}"),
     };
@@ -217,8 +217,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_an_error() {
         check("int", "x.npy", "found `x.npy`, expected int, such as 2");
-        let range =
-            "which does not fit an integer of 64 bits (from -9223372036854775808 to 9223372036854775807)";
+        let range = "which does not fit a 64-bit integer (from -9223372036854775808 to 9223372036854775807)";
         for declared in ["int", "Scalar", "int?"] {
             let expected = format!(
                 "found 99999999999999999999, {range}; write 99999999999999999999. for a float, or \

@@ -76,8 +76,8 @@ pub(crate) fn is_negative_number(text: &str) -> bool {
 #[cold]
 pub(crate) fn too_large(text: &str) -> Error {
     let message = format!(
-        "found {text}, which does not fit an integer of 64 bits (from {} to {}); write {text}. for a float, or {text}:f64 \
-         for a tensor of floats",
+        "found {text}, which does not fit a 64-bit integer (from {} to {}); write {text}. for a float, \
+         or {text}:f64 for a tensor of floats",
         i64::MIN,
         i64::MAX
     );

@@ -3,13 +3,13 @@
 use anstyle::{AnsiColor, Effects, Style};
 use clap::builder::Styles;
 
-/// A colour for texts.
+/// A colour for strings.
 #[derive(Clone, Copy)]
 pub(crate) struct Paint(Style);
 
 impl Paint {
     /// The text in the colour.
-    pub(crate) fn of(self, text: impl std::fmt::Display) -> String {
+    pub(crate) fn apply(self, text: impl std::fmt::Display) -> String {
         let style = self.0;
         format!("{style}{text}{style:#}")
     }
@@ -44,5 +44,5 @@ pub(crate) fn reason(reason: &str) -> String {
         Some("missing" | "ambiguous") => colored(AnsiColor::Red),
         _ => QUIET,
     };
-    paint.of(reason)
+    paint.apply(reason)
 }

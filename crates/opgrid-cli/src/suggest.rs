@@ -28,7 +28,7 @@ pub(crate) fn operator(dispatcher: &Dispatcher, name: &str) -> Result<OperatorHa
         let more = if meant.len() > MOST { " or another of its overloads" } else { "" };
         let meant = meant[..meant.len().min(MOST)].join(" or ");
         let message = format!(
-            "`{name}` is no operator, expected namespace::name.overload; did you mean {meant}{more}?"
+            "unknown operator `{name}`, expected namespace::name.overload; did you mean {meant}{more}?"
         );
         Error::new(ErrorKind::Unknown, message)
     })
@@ -74,7 +74,12 @@ fn spelled_with_dots(dispatcher: &Dispatcher, name: &str) -> Vec<String> {
         [.., before, last] => (*last, *before),
         _ => return Vec::new(),
     };
-    let operators = dispatcher.names();
+    let mut operators = dispatcher.names();
+    // The overloads that are called most often come first.
+    operators.sort_by_cached_key(|it| {
+        let overload = it.overload.as_str();
+        (overload.ends_with("out"), !matches!(overload, "" | "Tensor"), it.to_string())
+    });
     let names = |admit: &dyn Fn(&&opgrid::schema::OperatorName) -> bool| {
         operators.iter().filter(admit).map(ToString::to_string).collect::<Vec<_>>()
     };
@@ -84,7 +89,7 @@ fn spelled_with_dots(dispatcher: &Dispatcher, name: &str) -> Vec<String> {
     if !whole.is_empty() { whole } else { names(&|it| it.base() == last) }
 }
 
-/// Those of `known` that are nearest to `text`, the nearest first; none where nothing is near.
+/// Returns the names in `known` that are nearest to `text`, nearest first; empty if nothing is near.
 pub(crate) fn nearest<'k>(text: &str, known: impl Iterator<Item = &'k str>) -> Vec<&'k str> {
     let text = text.to_lowercase();
     // That namespaces are the same does not make names near.
@@ -114,7 +119,7 @@ mod tests {
             ("aten.add.Tensor", "did you mean aten::add.Tensor?"),
             ("torch.ops.aten.add.Tensor", "did you mean aten::add.Tensor?"),
             ("aten.neg.default", "did you mean aten::neg?"),
-            ("torch.add", "did you mean aten::add.Scalar or "),
+            ("torch.add", "did you mean aten::add.Tensor or aten::add.Scalar or "),
             ("torch.nn.functional.relu", "did you mean aten::relu or aten::relu.out?"),
             ("", "found an empty name, expected an operator such as aten::add.Tensor"),
             ("torch.nothing_like_it", "torch.nothing_like_it"),

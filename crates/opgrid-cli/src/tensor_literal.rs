@@ -29,7 +29,7 @@ pub(crate) fn read(literal: &Literal) -> Result<Value> {
 pub(crate) fn array(literal: &Literal) -> Result<Array> {
     match literal {
         Literal::Word(word) => of_word(word),
-        Literal::Text(text) => Err(no_tensor(&format!("the text {text:?}"))),
+        Literal::Text(text) => Err(no_tensor(&format!("the string {text:?}"))),
         Literal::List(items, dtype) => {
             let mut elements = Elements::default();
             elements.add_list(items, 0)?;
@@ -81,10 +81,13 @@ impl Elements {
                     self.numbers.push(number.ok_or_else(found)?);
                 }
                 Literal::Word(word) => {
-                    let message = format!("found `{word}` beside a list, expected a list in dimension {dim}");
+                    let message = format!(
+                        "found `{word}` next to a list, expected a list in dimension \
+                         {dim}"
+                    );
                     return Err(Error::new(ErrorKind::Value, message));
                 }
-                _ => return Err(no_tensor("a text or a dtype inside of a list")),
+                _ => return Err(no_tensor("a string or a dtype inside a list")),
             }
         }
         Ok(())
@@ -151,7 +154,8 @@ fn large<T: Element>(text: &str) -> Result<Number> {
     match text.parse() {
         Ok(number) if T::DTYPE == DType::U64 => Ok(Number::U64(number)),
         _ => {
-            let message = format!("found {text}, which {} does not hold; write :f64 for a float", T::DTYPE);
+            let message =
+                format!("found {text}, which {} cannot represent; write :f64 for a float", T::DTYPE);
             Err(Error::new(ErrorKind::Value, message))
         }
     }
@@ -169,7 +173,7 @@ fn no_element(number: Number, dtype: DType) -> Error {
             format!("found {number} in a tensor of {dtype}, expected an integer; write :f32 for fractions")
         }
         Number::I64(number) => {
-            format!("found {number}, which {dtype} does not hold; write :i64 for large integers")
+            format!("found {number}, which {dtype} cannot represent; write :i64 for large integers")
         }
         other => format!("found {other:?} in a tensor of {dtype}"),
     };
@@ -180,9 +184,10 @@ fn no_element(number: Number, dtype: DType) -> Error {
 fn ragged(dim: usize, found: usize, expected: Option<i64>) -> Error {
     let message = match expected {
         Some(expected) => format!(
-            "found a list of {found} in dimension {dim} where others have {expected}, expected rows of one length"
+            "found a list of length {found} in dimension {dim} where others have length {expected}, \
+             expected equal lengths"
         ),
-        None => format!("found a list beside numbers in dimension {dim}, expected numbers or lists only"),
+        None => format!("found a list next to numbers in dimension {dim}, expected numbers or lists only"),
     };
     Error::new(ErrorKind::Value, message)
 }
@@ -224,22 +229,22 @@ mod tests {
 
     #[test]
     fn what_is_no_tensor_is_an_error() {
-        check("[[1,2],[3]]", "found a list of 1 in dimension 1 where others have 2");
-        check("[1,[2]]", "found a list beside numbers in dimension 1");
-        check("[[1],2]", "found `2` beside a list");
+        check("[[1,2],[3]]", "found a list of length 1 in dimension 1 where others have length 2");
+        check("[1,[2]]", "found a list next to numbers in dimension 1");
+        check("[[1],2]", "found `2` next to a list");
         check("[a]", "found `a`, expected a number");
         check("[1.5]:i64", "found 1.5 in a tensor of int64, expected an integer");
         check("[1]:qint8", "qint8");
-        check("[128]:i8", "found 128, which int8 does not hold");
-        check("9223372036854775808", "does not fit an integer of 64 bits");
+        check("[128]:i8", "found 128, which int8 cannot represent");
+        check("9223372036854775808", "does not fit a 64-bit integer");
         check("[1,9223372036854775808]", "or 9223372036854775808:f64 for a tensor of floats");
-        check("[9223372036854775808]:i32", "which int32 does not hold; write :f64 for a float");
-        check("[18446744073709551616]:u64", "which uint64 does not hold");
+        check("[9223372036854775808]:i32", "which int32 cannot represent; write :f64 for a float");
+        check("[18446744073709551616]:u64", "which uint64 cannot represent");
         check("[1+2j]:f32", "in a tensor of float32, expected a real number");
         check("[1]:f33", "unknown dtype `f33`");
         check("x.txt", "found `x.txt`, expected a tensor");
         check("\"x\"", "expected a tensor");
         check("missing.npy", "missing.npy");
-        check("[[1]:f32]", "a dtype inside of a list");
+        check("[[1]:f32]", "a dtype inside a list");
     }
 }

@@ -108,8 +108,11 @@ const CASES: [Case; 10] = [
 
 fn run(case: fn(&Subject) -> Result<()>, count: u64) -> Result<()> {
     let _registration = register()?;
-    let keys =
-        DispatchKeySet::of(&[DispatchKey::Cpu, DispatchKey::AutogradCpu, DispatchKey::AdInplaceOrView]);
+    let keys = DispatchKeySet::from_keys(&[
+        DispatchKey::Cpu,
+        DispatchKey::AutogradCpu,
+        DispatchKey::AdInplaceOrView,
+    ]);
     let tensors = [(); 4].map(|()| Tensor::new(keys, Bare));
     let dispatcher = Dispatcher::global();
     let subject = Subject {

@@ -88,7 +88,7 @@ impl Error {
     /// A kernel's own error, wrapped without losing it.
     #[cold]
     #[inline(never)]
-    pub fn other(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    pub fn from_source(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let source = source.into();
         let message = source.to_string();
         Self(Box::new(Inner {
@@ -99,7 +99,7 @@ impl Error {
         }))
     }
 
-    /// The same error with `subject: ` in front of its message.
+    /// Prefixes the message with `subject: `.
     #[cold]
     #[inline(never)]
     pub fn within(mut self, subject: impl fmt::Display) -> Self {
@@ -107,7 +107,7 @@ impl Error {
         self
     }
 
-    /// The same error with the error that caused it attached.
+    /// Attaches the error that caused this one.
     #[cold]
     #[inline(never)]
     pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {

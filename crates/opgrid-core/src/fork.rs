@@ -1,7 +1,7 @@
 //! Holds the process's locks while it forks, so that the child finds none of them taken and nothing half-changed.
 //!
 //! The child of a fork has one thread: the one that forked. A lock that another thread held at that moment stays taken
-//! for ever, and what it guards is in the middle of a change. So before a fork the forking thread takes the locks of every
+//! forever, and what it guards is in the middle of a change. So before a fork the forking thread takes the locks of every
 //! [`Locks`] that is in use, waits for those who have them, and releases them afterwards in both processes. The child then
 //! forgets the threads that it does not have ([`AtFork::in_child`]).
 //!
@@ -165,7 +165,7 @@ thread_local! {
     static HELD: ManuallyDrop<RefCell<Vec<Held>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
-/// Registers the handlers of forks. A `Once` would do if no fork could come meanwhile: its child would wait for ever for a
+/// Registers the handlers of forks. A `Once` would do if no fork could come meanwhile: its child would wait forever for a
 /// thread that it does not have. Here it registers them itself, perhaps for a second time, which does nothing.
 #[cfg(target_os = "linux")]
 fn register_handlers() {

@@ -103,14 +103,14 @@ pub mod __private {
     pub use opgrid_macros::operator_items;
 }
 
-/// Declares overloads: a type per overload, with a typed `call`, from schema texts.
+/// Declares overloads: a type per overload, with a typed `call`, from schema strings.
 ///
 /// Each item `pub Name = "schema";` becomes a unit struct `Name` that implements [`Operator`] and has a method
 /// `call` with one parameter per argument. `Tensor` in a schema stands for whatever type of that name is in scope.
-/// A first item `home = path;` names the function that registers the overloads' library on first use
-/// ([`Operator::home`]). With `home = path(register);` the overloads are an [`OnDemand`] group `OPERATORS`, whose registration is the
-/// function `register`, and `path` names a function that is given the group. Operators that `register` defines by schema texts are named behind it:
-/// `home = path(register, "myops::boxed");`.
+/// A first item `register_with = path;` names the function that registers the overloads' library on first use
+/// ([`Operator::ensure_registered`]). With `register_with = path(register);` the overloads are an [`OnDemand`] group `OPERATORS`, whose registration is the
+/// function `register`, and `path` names a function that is given the group. Operators that `register` defines by schema strings are named behind it:
+/// `register_with = path(register, "myops::boxed");`.
 ///
 /// Behind a schema, `in_place` and `out` declare the overloads that write the result, `method` methods of tensors, and `alias("other")` all
 /// of them under another name ([`Operator::ALIASES`]), as in `pub Abs = "myops::abs(Tensor self) -> Tensor", in_place, alias("absolute");`.

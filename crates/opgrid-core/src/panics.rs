@@ -48,7 +48,7 @@ impl Panics {
 }
 
 /// Drops what a panic carried. That is code of users too: where it panics in turn, what that panic carries is leaked,
-/// because it may do so for ever.
+/// because it may do so forever.
 ///
 /// ```
 /// let panic = std::panic::catch_unwind(|| panic!("a kernel's own")).unwrap_err();

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A number of its own for everybody who listens or observes: one object may do so twice, and stop once.
+/// A number of its own for each object that listens or observes: one object may do so twice, and stop once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ticket(u64);
 

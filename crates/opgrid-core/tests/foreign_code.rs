@@ -192,7 +192,7 @@ fn a_library_whose_listener_panics_is_undone() {
     }
 }
 
-/// Lets an operator come and go on another thread while it is told of the first one.
+/// Lets an operator come and go on another thread while it is notified of the first one.
 struct Busy(Dispatcher, AtomicBool);
 
 impl Listener for Busy {

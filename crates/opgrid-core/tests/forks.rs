@@ -63,7 +63,7 @@ fn call(dispatcher: &Dispatcher, name: &str) -> Vec<Value> {
 }
 
 /// A call on a thread of its own that the standard library did not start. Its threads take a private lock as they start and
-/// end, to handle overflows of the stack, and a fork at that moment leaves it taken for ever in the child.
+/// end, to handle overflows of the stack, and a fork at that moment leaves it taken forever in the child.
 fn in_thread(dispatcher: &Dispatcher) -> Vec<Value> {
     extern "C" fn body(data: *mut c_void) -> *mut c_void {
         // SAFETY: `in_thread` passes a pointer to what it keeps until this thread has ended.

@@ -11,7 +11,7 @@ use opgrid_core::{
 };
 
 operator! {
-    home = crate::at_home(crate::register_half);
+    register_with = crate::register_group(crate::register_half);
     /// Half of a number.
     Half = "lazy::half(int x) -> int";
     HalfFloat = "lazy::half.float(float x) -> float";
@@ -30,7 +30,7 @@ thread_local! {
     static PRODUCTS: Cell<u32> = const { Cell::new(0) };
 }
 
-fn at_home(group: &'static OnDemand) -> opgrid_core::Result<()> {
+fn register_group(group: &'static OnDemand) -> opgrid_core::Result<()> {
     Dispatcher::global().demand(group)
 }
 
@@ -269,7 +269,7 @@ fn groups_are_of_one_library() {
     library.on_demand(&[&PRODUCTS_OF_NUMBERS]);
     let error = library.finish().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Duplicate);
-    assert!(error.to_string().contains("lazy::twice: the group of this operator"), "{error}");
+    assert!(error.to_string().contains("lazy::twice: the on-demand group of this operator"), "{error}");
     drop(registration);
     let mut library = dispatcher.library("lazy");
     library.on_demand(&[&PRODUCTS_OF_NUMBERS, &PRODUCTS_OF_NUMBERS]);
@@ -325,16 +325,8 @@ fn a_group_defines_what_it_names() {
     static BROKEN: OnDemand = OnDemand::new(&["wrong::h"], define_badly);
     static GOOD: OnDemand = OnDemand::new(&["wrong::f"], define_f);
     let cases: [(&[&'static OnDemand], &str, &str); 3] = [
-        (
-            &[&MORE],
-            "wrong::f",
-            "wrong::missing: a group of operators on demand names it and does not define it",
-        ),
-        (
-            &[&LESS],
-            "wrong::f",
-            "wrong::g: it is defined by a group of operators on demand that does not name it",
-        ),
+        (&[&MORE], "wrong::f", "wrong::missing: an on-demand group lists it but does not define it"),
+        (&[&LESS], "wrong::f", "wrong::g: it is defined by an on-demand group that does not list it"),
         (&[&GOOD, &BROKEN], "wrong::h", "error occurred while processing"),
     ];
     for (groups, name, expected) in cases {

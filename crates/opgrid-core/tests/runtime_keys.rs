@@ -87,7 +87,7 @@ fn a_backend_brings_keys_that_print_parse_and_are_listed() {
         tensor_key_set(toy.key()).to_string(),
         "DispatchKeySet(Toy, ADInplaceOrView, AutogradToy, AutocastToy)"
     );
-    let others = DispatchKeySet::of(&[DispatchKey::AutocastPrivateUse1, DispatchKey::Cpu]);
+    let others = DispatchKeySet::from_keys(&[DispatchKey::AutocastPrivateUse1, DispatchKey::Cpu]);
     assert_eq!(others.to_string(), "DispatchKeySet(CPU, AutocastPrivateUse1)");
     assert_eq!((others | keys[0].into()).highest_priority_key(), keys[6]);
     assert_eq!(keys[6].key_set().to_torch_bits(), DispatchKey::AutocastPrivateUse1.key_set().to_torch_bits());
@@ -126,7 +126,7 @@ fn a_name_is_allocated_once_and_later_backends_rank_higher() {
     assert_eq!((backend("Elder"), backend("younger")), (first, second));
     assert_eq!(key("Autogradyounger").backend(), Some(second));
     assert!(BackendComponent::PrivateUse3 < first && first < second && second < BackendComponent::Meta);
-    let both = DispatchKeySet::of(&[second.key(), first.key(), DispatchKey::Cuda]);
+    let both = DispatchKeySet::from_keys(&[second.key(), first.key(), DispatchKey::Cuda]);
     assert_eq!(both.highest_priority_key(), second.key());
     assert_eq!(both.to_string(), "DispatchKeySet(CUDA, Elder, younger)");
     assert_eq!((both | DispatchKey::Meta.into()).highest_priority_key(), DispatchKey::Meta);
@@ -139,12 +139,12 @@ fn names_of_backends_that_cannot_be() {
         (
             "",
             ErrorKind::Registration,
-            "backend `` has no identifier for a name: expected a letter followed by",
+            "backend ``: the name is not an identifier, expected a letter followed by",
         ),
-        ("9lives", ErrorKind::Registration, "backend `9lives` has no identifier for a name"),
+        ("9lives", ErrorKind::Registration, "backend `9lives`: the name is not an identifier"),
         ("a b", ErrorKind::Registration, "such as `Toy`"),
-        ("toy:0", ErrorKind::Registration, "has no identifier"),
-        ("Größe", ErrorKind::Registration, "has no identifier"),
+        ("toy:0", ErrorKind::Registration, "the name is not an identifier"),
+        ("Größe", ErrorKind::Registration, "the name is not an identifier"),
         (
             "Autogradish",
             ErrorKind::Registration,
@@ -275,7 +275,7 @@ fn fallbacks_of_private_use_1_serve_nobody_else() {
     assert_eq!(reason(&operator, key("AutogradStranger")), Reason::Fallback);
     let _ours = fallback(&dispatcher, stranger.key(), says("our fallback"));
     assert_eq!(
-        ask(&operator, DispatchKeySet::of(&[stranger.key(), key("AutogradStranger")])),
+        ask(&operator, DispatchKeySet::from_keys(&[stranger.key(), key("AutogradStranger")])),
         "our fallback"
     );
     assert_eq!(ask(&operator, DispatchKey::PrivateUse1), "their fallback");
@@ -333,15 +333,12 @@ fn registrations_for_positions_that_nobody_holds_are_refused() {
     for key in [layer, backend] {
         assert!(!key.exists());
         let error = implement(&dispatcher, "op", key, nothing()).unwrap_err();
-        assert!(error.to_string().contains("that nobody has allocated would never run"), "{error}");
+        assert!(error.to_string().contains("a kernel for an unallocated key would never run"), "{error}");
         let mut library = dispatcher.implementations("_", key);
         library.fallback(nothing());
         let error = library.finish().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Registration);
-        assert!(
-            error.to_string().contains("allocate the backend with BackendComponent::register"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("allocate a backend with BackendComponent::register"), "{error}");
     }
 }
 
@@ -367,7 +364,7 @@ fn a_layer_gets_the_middle_of_the_nearest_gap() {
     let text = full.to_string();
     assert!(
         text.starts_with(
-            "layer `Fifth`: no place is free above Autograd and below Tracer: Under (allocated at "
+            "layer `Fifth`: no position is free above Autograd and below Tracer: Under (allocated at "
         ),
         "{text}"
     );
@@ -376,7 +373,7 @@ fn a_layer_gets_the_middle_of_the_nearest_gap() {
         "Over (",
         "NextToTracer (",
         "runtime_keys.rs:",
-        "the nearest free places are above ",
+        "the nearest free positions are above ",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
@@ -404,8 +401,8 @@ fn layers_that_cannot_be() {
     let free = Key::from(Functionality::at(11).unwrap());
     let layer = |name: &str| Key::layer(name).above(Key::FuncTorchBatched);
     let cases = [
-        (Key::layer("Lost"), "layer `Lost`: has no place; say with `above` and `below`"),
-        (layer("no name"), "layer `no name` has no identifier for a name"),
+        (Key::layer("Lost"), "layer `Lost`: has no position; say with `above` and `below`"),
+        (layer("no name"), "layer `no name`: the name is not an identifier"),
         (
             layer("Tracer"),
             "layer `Tracer`: its key `Tracer` would be confused with Tracer, which is built in",
@@ -427,19 +424,16 @@ fn layers_that_cannot_be() {
         (Key::layer("Low").below(Key::Undefined).above(Key::Undefined), "below Undefined contradict"),
         (
             Key::layer("Bottom").below(Key::Cpu),
-            "no place is free below CPU: nothing fits between; the nearest free places are above NestedTensor",
+            "no position is free below CPU: nothing fits between; the nearest free positions are above NestedTensor",
         ),
         (
             Key::layer("Tight").above(Key::AutogradOther).below(Key::AutogradNestedTensor),
-            "no place is free above AutogradOther and below AutogradNestedTensor: AutogradFunctionality; the nearest free",
+            "no position is free above AutogradOther and below AutogradNestedTensor: AutogradFunctionality; the nearest free",
         ),
-        (
-            Key::layer("Adrift").above(free),
-            "layer `Adrift`: is constrained by a key that nobody has allocated",
-        ),
+        (Key::layer("Adrift").above(free), "layer `Adrift`: is constrained by an unallocated key"),
         (
             layer("Empty").excludes_below(Key::Autograd),
-            "`excludes_below` names no layer; an alias such as Autograd is in no set",
+            "`excludes_below` names no layer; an alias key such as Autograd is not part of a key set",
         ),
         (
             layer("Blind").excludes_below(Key::Cpu),
@@ -489,7 +483,7 @@ fn calls_step_over_a_new_layer_until_it_has_something() {
     assert_eq!(including(watch, || ask(&early, DispatchKey::Cpu)), "fallback(data)");
     assert_eq!(ask(&early, DispatchKey::Cpu), "data");
     let _one = implement(&before, "op", watch, around("kernel")).unwrap();
-    assert_eq!(ask(&early, DispatchKeySet::of(&[watch, DispatchKey::Cpu])), "kernel(data)");
+    assert_eq!(ask(&early, DispatchKeySet::from_keys(&[watch, DispatchKey::Cpu])), "kernel(data)");
     assert!(
         early.list_dispatch_keys().unwrap().ends_with(", Watch]")
             || early.list_dispatch_keys().unwrap().contains(", Watch, ")
@@ -540,7 +534,7 @@ fn a_layer_says_what_is_skipped_below_it() {
         implement(&dispatcher, "op", DispatchKey::Cpu, calls_inner).unwrap(),
         implement(&dispatcher, "inner", DispatchKey::Cpu, says("data")).unwrap(),
     ];
-    let x = DispatchKeySet::of(&[DispatchKey::Cpu, DispatchKey::AutogradCpu]);
+    let x = DispatchKeySet::from_keys(&[DispatchKey::Cpu, DispatchKey::AutogradCpu]);
     let path = |layer: DispatchKey| {
         let (_, steps) = record_calls(|| including(layer, || ask(&outer, x)));
         let explained = including(layer, || outer.explain(&[ValueRef::from(&tensor(x))]).unwrap());

@@ -57,7 +57,7 @@ fn every_gap_can_be_filled_and_then_says_so() {
             layers.push(layer);
         }
         let error = Key::layer("OneMore").above(above).below(below).register().unwrap_err().to_string();
-        assert!(error.contains(&format!("no place is free above {above} and below {below}: ")), "{error}");
+        assert!(error.contains(&format!("no position is free above {above} and below {below}: ")), "{error}");
         assert!(error.contains(&format!("Gap{number}_0 (allocated at ")), "{error}");
     }
     let top = |name| Key::layer(name).above(Key::PythonDispatcher).register();
@@ -68,10 +68,10 @@ fn every_gap_can_be_filled_and_then_says_so() {
     let error = top("Highest").unwrap_err().to_string();
     assert!(
         error.contains("above PythonDispatcher: High (")
-            && error.ends_with("every place that a process has is taken"),
+            && error.ends_with("all positions of the process are taken"),
         "{error}"
     );
     let above = Key::layer("Beyond").above(Key::from(Functionality::at(63).unwrap())).register().unwrap_err();
-    assert!(above.to_string().contains("no place is free above Higher: nothing fits between"), "{above}");
+    assert!(above.to_string().contains("no position is free above Higher: nothing fits between"), "{above}");
     assert_eq!(top("High").unwrap(), Key::from(Functionality::at(62).unwrap()));
 }

@@ -99,7 +99,7 @@ fn adaptations_and_fallbacks_are_counted_and_nothing_else() {
         ("fallback", "ledger::plain", Some(HOOK), 2),
     ];
     assert_eq!(counts(&stats), expected);
-    assert_eq!((stats.total(FALLBACK), stats.of(FALLBACK, "ledger::plain")), (3, 2));
+    assert_eq!((stats.total(FALLBACK), stats.count(FALLBACK, "ledger::plain")), (3, 2));
     assert_eq!(stats.totals().iter().map(|(_, count)| count).sum::<u64>(), 6);
     let text = stats.to_string();
     assert!(text.contains("3  boxed adaptation  ledger::hooked  any\n"), "{text}");
@@ -133,7 +133,7 @@ fn every_thread_counts_and_those_that_ended_are_remembered() {
     std::thread::scope(|scope| {
         scope.spawn(|| dispatcher.call(Hooked, (&with_grad(),)).unwrap());
     });
-    assert_eq!(dispatcher.stats().of(ADAPTED, "ledger::hooked"), 4_001);
+    assert_eq!(dispatcher.stats().count(ADAPTED, "ledger::hooked"), 4_001);
 }
 
 /// More kernels than a shard has lines, in turns: counts move between lines and map and none is lost.
@@ -181,7 +181,7 @@ fn others_note_slow_paths_of_their_own() {
         ("copy through the disk", "ledger::plain", None, 2),
     ];
     assert_eq!(counts(&dispatcher.stats()), expected);
-    assert_eq!(stats().of(DISK, "ledger::plain"), 2);
+    assert_eq!(stats().count(DISK, "ledger::plain"), 2);
     let error = strict(|| note_slow_path(DISK, &plain)).unwrap_err();
     let message =
         "ledger::plain: copy through the disk is refused in strict mode; give it more memory, or allow it";
@@ -325,7 +325,7 @@ fn threads_count_while_they_end() {
         END.with_borrow_mut(|slot| slot.0 = Some(Box::new(end)));
         inner.call(Hooked, (&with_grad(),)).unwrap();
     });
-    assert_eq!(dispatcher.stats().of(ADAPTED, "ledger::hooked"), 3);
+    assert_eq!(dispatcher.stats().count(ADAPTED, "ledger::hooked"), 3);
 }
 
 #[test]
@@ -337,7 +337,7 @@ fn counted_calls_go_on_when_operators_go() {
     let alive = kernels();
     drop(registrations);
     assert!(kernels() < alive);
-    assert_eq!(dispatcher.stats().of(ADAPTED, "ledger::hooked"), 1);
+    assert_eq!(dispatcher.stats().count(ADAPTED, "ledger::hooked"), 1);
     reset_stats();
     assert_eq!(counts(&dispatcher.stats()), []);
 }

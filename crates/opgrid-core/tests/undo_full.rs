@@ -102,7 +102,7 @@ fn fallbacks_that_an_alias_hid_come_back() {
     check(&operator, |key| (key == covered[0]).then(|| format!("fallback for {key}")));
 }
 
-/// The same for one operator's kernels: a kernel for every column, above a fallback for every column.
+/// A kernel of one operator for every column, above a fallback for every column.
 #[test]
 fn kernels_that_go_uncover_fallbacks() {
     fill();

@@ -31,7 +31,7 @@ const VERSION: i64 = 1;
 impl Graph {
     /// The graph as JSON, which [`from_json`](Self::from_json) reads.
     ///
-    /// Types, sizes and trees are texts as in the text form; everything else is structured, so that a program in another language
+    /// Types, sizes and trees are strings as in the text form; everything else is structured, so that a program in another language
     /// needs no parser but that of JSON.
     ///
     /// # Examples

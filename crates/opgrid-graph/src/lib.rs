@@ -33,7 +33,7 @@
 //! blocks under `no_grad` or autocast. Nothing that an archive holds is run, and no pickle is read. Refused by name are pickled weights,
 //! objects of custom classes, other higher-order operators, and archives of TorchScript, AOTInductor or an older torch.
 //!
-//! Values that the caller gave as plain numbers or texts when the program was exported are fixed in it: they are not given again.
+//! Values that the caller gave as plain numbers or strings when the program was exported are fixed in it: they are not given again.
 //!
 //! # The text form
 //!

@@ -183,7 +183,7 @@ impl Meta {
             Argument::List(items) => {
                 let items = items.iter().map(|item| self.value(item)).collect::<Option<Vec<_>>>()?;
                 Value::from(if items.iter().all(|item| matches!(item, Value::Int(_))) {
-                    List::of(Type::Int, items).ok()?
+                    List::from_values(Type::Int, items).ok()?
                 } else {
                     List::Values(Type::Any, items.into())
                 })

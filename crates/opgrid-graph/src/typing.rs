@@ -108,7 +108,7 @@ impl Checker {
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn propagate_types(mut graph: Graph) -> Result<Graph> {
-    opgrid_tensor::home()?;
+    opgrid_tensor::ensure_registered()?;
     let dispatcher = Dispatcher::current();
     let sets = assignments(&graph.symbols, if graph.symbols.is_empty() { 0 } else { rules::AT_ONCE });
     let metas = sets.iter().map(|set| Meta::new(&dispatcher, &graph, &BTreeMap::new(), set.clone()));
@@ -259,9 +259,8 @@ fn fits(declared: &ValueType, value: &Value, meta: &Meta) -> bool {
 /// A value as its type.
 fn describe(value: &Value) -> String {
     match value {
-        Value::Tensor(tensor) => {
-            Tensor::from_any_ref(tensor).map_or_else(String::new, |tensor| ValueType::of(tensor).to_string())
-        }
+        Value::Tensor(tensor) => Tensor::from_any_ref(tensor)
+            .map_or_else(String::new, |tensor| ValueType::from_tensor(tensor).to_string()),
         Value::Int(number) => format!("int({number})"),
         value => value.borrow().value_type().python_name(),
     }

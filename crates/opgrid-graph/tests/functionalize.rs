@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use opgrid::ops::Clone as CloneOp;
+use opgrid::ops::CloneTensor as CloneOp;
 use opgrid::samples::Plain;
 use opgrid::{DType, Device, Dispatcher, List, MemoryFormat, Result, Tensor, TensorType, Value};
 use opgrid_graph::{Archive, Graph, OutputKind, Program, Trace, find_target, passes, read};
@@ -241,7 +241,7 @@ fn equal(graph: &Graph, tensors: &BTreeMap<String, Tensor>, inputs: &[Tensor]) -
 
 #[test]
 fn random_programs_are_equal_without_writes() {
-    opgrid::home().unwrap();
+    opgrid::ensure_registered().unwrap();
     let mut seen = Seen::default();
     let (mut written, mut buffers, mut inputs_written) = (0, 0, 0);
     for seed in 0..300 {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use opgrid::ops::{Clone, ToDtype};
+use opgrid::ops::{CloneTensor, ToDtype};
 use opgrid::{DType, MemoryFormat, Result, Tensor, Value, files};
 use opgrid_graph::{Archive, Program, Trace, ValueType, passes, read};
 
@@ -82,7 +82,7 @@ fn check(name: &str, tolerance: f64) {
 
 /// The archive with tensors of its own, as running writes buffers.
 fn copied(archive: &Archive) -> Archive {
-    let copy = |tensor: &Tensor| Clone.call(tensor, Some(MemoryFormat::Preserve)).unwrap();
+    let copy = |tensor: &Tensor| CloneTensor.call(tensor, Some(MemoryFormat::Preserve)).unwrap();
     let tensors = archive.tensors.iter().map(|(name, tensor)| (name.clone(), copy(tensor)));
     Archive::new(archive.graph.clone(), tensors.collect())
 }

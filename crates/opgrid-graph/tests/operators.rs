@@ -202,7 +202,7 @@ fn check(dispatcher: &Dispatcher, operator: &OperatorSamples, dtype: DType, coun
 
 #[test]
 fn samples_of_all_operators_are_traced_and_replayed() {
-    opgrid::home().unwrap();
+    opgrid::ensure_registered().unwrap();
     let dispatcher = Dispatcher::current();
     let samples = opgrid_operators::samples();
     let mut count = Count {
@@ -236,7 +236,7 @@ fn in_place(dispatcher: &Dispatcher, operator: &OperatorHandle) -> Option<Operat
 
 #[test]
 fn overloads_that_write_become_pure() {
-    opgrid::home().unwrap();
+    opgrid::ensure_registered().unwrap();
     let dispatcher = Dispatcher::current();
     let (mut count, mut operators, mut wrong) = (0, 0, Vec::new());
     for operator in opgrid_operators::samples().operators() {
@@ -306,7 +306,7 @@ const SIZES_ARE_KNOWN: [&str; 5] = [
 
 #[test]
 fn what_depends_on_elements_is_refused() {
-    opgrid::home().unwrap();
+    opgrid::ensure_registered().unwrap();
     let dispatcher = Dispatcher::current();
     let mut passed = Vec::new();
     for operator in opgrid_operators::samples().operators().iter().filter(|it| !it.is_on_meta()) {
@@ -334,7 +334,7 @@ fn what_depends_on_elements_is_refused() {
 
 #[test]
 fn random_numbers_are_drawn_as_often_as_before() {
-    opgrid::home().unwrap();
+    opgrid::ensure_registered().unwrap();
     let dispatcher = Dispatcher::current();
     let (mut shared, mut count) = (Vec::new(), 0);
     for operator in opgrid_operators::samples().operators() {

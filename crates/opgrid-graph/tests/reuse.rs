@@ -156,7 +156,7 @@ fn an_error_of_the_observer_ends_the_run() {
         .observe(vec![Value::from(&x())], |ran| {
             count += 1;
             assert_eq!((ran.position(), ran.depth()), ((0, 2), 0));
-            Err(opgrid::Error::other("stopped"))
+            Err(opgrid::Error::from_source("stopped"))
         })
         .unwrap_err();
     assert_eq!((count, error.message()), (1, "node 0 `%a`: stopped"));

@@ -134,7 +134,7 @@ impl Changes {
         match left.as_slice() {
             [] => self.add(ChangeKind::RemovedOperator, true, name, "is gone".to_owned()),
             left => {
-                let message = format!("is gone; left are {}", left.join(", "));
+                let message = format!("was removed; remaining: {}", left.join(", "));
                 self.add(ChangeKind::RemovedOverload, true, name, message);
             }
         }
@@ -161,10 +161,10 @@ impl Changes {
         let (old, new) = match (old, new) {
             (Some(old), Some(new)) if old != new => (old, new),
             (Some(_), None) => {
-                return self.add(ChangeKind::ChangedSchema, true, name, "is not defined any more".to_owned());
+                return self.add(ChangeKind::ChangedSchema, true, name, "is no longer defined".to_owned());
             }
             (None, Some(new)) => {
-                return self.add(ChangeKind::ChangedSchema, false, name, format!("is defined now, as {new}"));
+                return self.add(ChangeKind::ChangedSchema, false, name, format!("was added, as {new}"));
             }
             _ => return,
         };
@@ -179,7 +179,7 @@ impl Changes {
                 && was != is
             {
                 let message =
-                    format!("argument `{}` was {was} where it is left out, and is {is}", argument.name);
+                    format!("the default of argument `{}` was {was} and is now {is}", argument.name);
                 self.add(ChangeKind::ChangedDefault, true, name, message);
                 argument.default = known.default.clone();
             }

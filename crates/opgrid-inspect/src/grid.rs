@@ -20,7 +20,7 @@ use serde_json::{Value as Json, json};
 /// let mut library = dispatcher.library("my");
 /// library.define("my::twice(Tensor self) -> Tensor").add(Kernel::boxed(|_| Ok(())).at(DispatchKey::Cpu));
 /// let _registration = library.finish()?;
-/// let grid = Grid::of(&dispatcher, |_| true);
+/// let grid = Grid::from_dispatcher(&dispatcher, |_| true);
 /// assert_eq!((grid.columns[0].key.as_str(), grid.columns.len()), ("CPU", 1));
 /// assert_eq!(grid.rows[0].cells[0].reason, "direct");
 /// # Ok::<(), opgrid_core::Error>(())
@@ -98,7 +98,7 @@ pub struct GridKernel {
 struct Numbers(HashMap<GridKernel, usize>);
 
 impl Numbers {
-    fn of(&mut self, kernel: &KernelInfo) -> usize {
+    fn number_for(&mut self, kernel: &KernelInfo) -> usize {
         let kernel = GridKernel {
             title: kernel.title().to_owned(),
             condition: kernel.condition.clone(),
@@ -116,12 +116,12 @@ impl Numbers {
     }
 }
 
-/// A cell while cells are compared: rules are compared by value, and as texts only in the end.
+/// A cell while cells are compared: rules are compared by value, and as strings only in the end.
 type Raw = (Reason, bool, Option<usize>);
 
 impl Grid {
     /// The grid of the operators whose names `admit` admits.
-    pub fn of(dispatcher: &Dispatcher, admit: impl Fn(&str) -> bool) -> Self {
+    pub fn from_dispatcher(dispatcher: &Dispatcher, admit: impl Fn(&str) -> bool) -> Self {
         let mut numbers = Numbers::default();
         let mut rows = Vec::new();
         let mut cells: Vec<Vec<Raw>> = Vec::new();
@@ -135,7 +135,7 @@ impl Grid {
             };
             keys = table.iter().map(|slot| slot.key).collect();
             let raw = |slot: &TableSlot| {
-                (slot.reason, slot.fallthrough, slot.kernel.as_ref().map(|kernel| numbers.of(kernel)))
+                (slot.reason, slot.fallthrough, slot.kernel.as_ref().map(|kernel| numbers.number_for(kernel)))
             };
             cells.push(table.iter().map(raw).collect());
             rows.push(row);
@@ -208,9 +208,9 @@ impl Grid {
 /// An operator without its cells, and its table.
 fn row(name: String, operator: &OperatorHandle, numbers: &mut Numbers) -> Option<(Row, Vec<TableSlot>)> {
     let registered = operator.registered_kernels().ok()?;
-    let registered = registered
-        .iter()
-        .map(|(key, kernels)| (key.to_string(), kernels.iter().map(|kernel| numbers.of(kernel)).collect()));
+    let registered = registered.iter().map(|(key, kernels)| {
+        (key.to_string(), kernels.iter().map(|kernel| numbers.number_for(kernel)).collect())
+    });
     let traits = operator.columns().ok()?.into_iter().map(|column| (column.name.to_owned(), column.text));
     let row = Row {
         name,

@@ -21,11 +21,11 @@ const HEAD: &str = "opgrid_registry";
 /// let mut library = dispatcher.library("my");
 /// library.define("my::twice(Tensor self, int times=2) -> Tensor").add(Kernel::boxed(|_| Ok(())));
 /// let registration = library.finish()?;
-/// let before = Record::of(&dispatcher);
+/// let before = Record::from_dispatcher(&dispatcher);
 /// assert!(before.changes_to(&Record::from_json(&before.to_json())?).is_empty());
 ///
 /// drop(registration);
-/// let changes = before.changes_to(&Record::of(&dispatcher));
+/// let changes = before.changes_to(&Record::from_dispatcher(&dispatcher));
 /// assert_eq!(changes[0].kind, ChangeKind::RemovedOperator);
 /// assert!(changes[0].breaks);
 /// # Ok::<(), opgrid_core::Error>(())
@@ -66,7 +66,7 @@ pub struct KernelOnRecord {
 }
 
 impl KernelOnRecord {
-    fn of(kernel: &KernelInfo) -> Self {
+    fn from_info(kernel: &KernelInfo) -> Self {
         let (title, place) = (kernel.title().to_owned(), kernel.place.clone());
         Self { title, condition: kernel.condition.clone(), place }
     }
@@ -83,7 +83,7 @@ pub struct SlotOnRecord {
 }
 
 impl SlotOnRecord {
-    fn of(slot: &TableSlot) -> Self {
+    fn from_slot(slot: &TableSlot) -> Self {
         Self { reason: slot.reason.to_string(), fallthrough: slot.fallthrough }
     }
 
@@ -102,22 +102,22 @@ impl Record {
     /// What is registered now.
     ///
     /// What is taken back meanwhile is left out.
-    pub fn of(dispatcher: &Dispatcher) -> Self {
+    pub fn from_dispatcher(dispatcher: &Dispatcher) -> Self {
         let fallbacks = dispatcher.registered_fallbacks();
         let slots = fallbacks.iter().filter_map(|(key, _)| dispatcher.default_slot(*key).ok());
-        let fallbacks = slots.map(|slot| (slot.key.to_string(), SlotOnRecord::of(&slot))).collect();
+        let fallbacks = slots.map(|slot| (slot.key.to_string(), SlotOnRecord::from_slot(&slot))).collect();
         let mut record = Self { fallbacks, ..Self::default() };
         let dangling = dispatcher.dangling_implementations();
         for operator in dispatcher.operators().into_iter().chain(dangling) {
             let (Ok(kernels), Ok(table)) = (operator.registered_kernels(), operator.table()) else {
                 continue;
             };
-            let kernels = kernels
-                .iter()
-                .map(|(key, kernels)| (key.to_string(), kernels.iter().map(KernelOnRecord::of).collect()));
+            let kernels = kernels.iter().map(|(key, kernels)| {
+                (key.to_string(), kernels.iter().map(KernelOnRecord::from_info).collect())
+            });
             let filled = table.iter().filter(|slot| slot.reason.is_registered());
             let slots: BTreeMap<_, _> =
-                filled.map(|slot| (slot.key.to_string(), SlotOnRecord::of(slot))).collect();
+                filled.map(|slot| (slot.key.to_string(), SlotOnRecord::from_slot(slot))).collect();
             let found = OperatorOnRecord {
                 schema: operator.schema().ok().map(|schema| schema.to_string()),
                 tags: operator.tags(),
@@ -152,7 +152,8 @@ impl Record {
             Some(VERSION) => {}
             Some(other) => {
                 let message = format!(
-                    "found a registry on record of version {other}, expected {VERSION}; record it again with this program"
+                    "found a registry record of version {other}, expected {VERSION}; record it again \
+                     with this program"
                 );
                 return Err(Error::new(ErrorKind::Value, message));
             }
@@ -189,9 +190,9 @@ impl OperatorOnRecord {
             |value: &Json, what: &str| value.as_str().map(str::to_owned).ok_or_else(|| no_record(what));
         let kernel = |value: &Json| {
             Ok(KernelOnRecord {
-                title: text(&value["title"], "`title`, a text")?,
+                title: text(&value["title"], "`title`, a string")?,
                 condition: value["condition"].as_str().map(str::to_owned),
-                place: text(&value["place"], "`place`, a text")?,
+                place: text(&value["place"], "`place`, a string")?,
             })
         };
         let kernels = value["kernels"].as_object().ok_or_else(|| no_record("`kernels`, an object"))?;
@@ -202,7 +203,7 @@ impl OperatorOnRecord {
         let tags = value["tags"].as_array().ok_or_else(|| no_record("`tags`, a list"))?;
         Ok(Self {
             schema: value["schema"].as_str().map(str::to_owned),
-            tags: tags.iter().map(|tag| text(tag, "a tag, a text")).collect::<Result<_>>()?,
+            tags: tags.iter().map(|tag| text(tag, "a tag, a string")).collect::<Result<_>>()?,
             kernels: kernels.collect::<Result<_>>()?,
             slots: slots_from_json(&value["slots"])?,
         })
@@ -236,6 +237,6 @@ fn slots_from_json(value: &Json) -> Result<BTreeMap<String, SlotOnRecord>> {
 
 #[cold]
 fn no_record(expected: &str) -> Error {
-    let message = format!("found something that is no registry on record, expected {expected}");
+    let message = format!("found something other than a registry record, expected {expected}");
     Error::new(ErrorKind::Value, message)
 }

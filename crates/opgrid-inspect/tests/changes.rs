@@ -12,7 +12,7 @@ fn recorded(register: impl FnOnce(&mut Library)) -> Record {
     let mut library = dispatcher.library("my");
     register(&mut library);
     let _registration = library.finish().unwrap();
-    Record::of(&dispatcher)
+    Record::from_dispatcher(&dispatcher)
 }
 
 fn before() -> Record {
@@ -47,7 +47,7 @@ fn a_removed_overload() {
         &before().changes_to(&after),
         ChangeKind::RemovedOverload,
         true,
-        &["removed-overload: my::add.Scalar", "left are my::add.Tensor"],
+        &["removed-overload: my::add.Scalar", "remaining: my::add.Tensor"],
     );
     one(&after.changes_to(&before()), ChangeKind::AddedOperator, false, &["my::add.Scalar"]);
     let gone = before().changes_to(&recorded(|_| {}));
@@ -64,7 +64,7 @@ fn a_changed_default() {
         &before().changes_to(&after),
         ChangeKind::ChangedDefault,
         true,
-        &["my::add.Tensor: argument `alpha` was 1 where it is left out, and is 2"],
+        &["my::add.Tensor: the default of argument `alpha` was 1 and is now 2"],
     );
 }
 
@@ -97,7 +97,7 @@ fn a_fallback_is_told_once() {
         let mut library = dispatcher.implementations("_", DispatchKey::Tracer);
         library.fallback(if fallthrough { Kernel::fallthrough() } else { kernel() });
         let _fallback = library.finish().unwrap();
-        Record::of(&dispatcher)
+        Record::from_dispatcher(&dispatcher)
     };
     one(
         &with(false).changes_to(&with(true)),
@@ -148,7 +148,7 @@ fn keys_that_say_the_same_are_one_column() {
     library.define("f(Tensor self) -> Tensor").add(kernel().at(DispatchKey::Cpu)).add(kernel());
     library.define("g(Tensor self) -> Tensor").fallthrough(DispatchKey::Tracer).add(kernel());
     let _registration = library.finish().unwrap();
-    let grid = Grid::of(&dispatcher, |_| true);
+    let grid = Grid::from_dispatcher(&dispatcher, |_| true);
     let column = |key: &str| grid.columns.iter().position(|column| column.key == key).unwrap();
     let (cpu, tracer) = (column("CPU"), column("Tracer"));
     assert!(grid.columns.len() <= 6, "{:?}", grid.columns);
@@ -160,7 +160,7 @@ fn keys_that_say_the_same_are_one_column() {
     assert_eq!(grid.rows[0].cells[tracer].kernel, None);
     let json = grid.to_json();
     assert_eq!(json["rows"][0]["cells"].as_array().map(Vec::len), Some(grid.columns.len()));
-    assert_eq!(Grid::of(&dispatcher, |name| name == "my::g").rows.len(), 1);
+    assert_eq!(Grid::from_dispatcher(&dispatcher, |name| name == "my::g").rows.len(), 1);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_grid_begins_with_the_keys_that_have_kernels() {
         .add(kernel().at(DispatchKey::PrivateUse1))
         .add(kernel().at(DispatchKey::Xla));
     let _registration = library.finish().unwrap();
-    let grid = Grid::of(&dispatcher, |_| true);
+    let grid = Grid::from_dispatcher(&dispatcher, |_| true);
     let keys: Vec<_> = grid.columns.iter().map(|column| column.key.as_str()).collect();
     assert_eq!(keys[..2], ["XLA", "PrivateUse1"], "{keys:?}");
     assert!(keys.len() > 2 && grid.rows[0].cells.len() == keys.len());

@@ -65,7 +65,7 @@ fn dangling_implementation() {
     planted(
         Fault::DanglingImplementation,
         "my::tiwce",
-        &["CPU", "no schema", "did you mean my::twice?"],
+        &["CPU", "but no schema", "did you mean my::twice?"],
         |library| {
             library.define("twice(Tensor self) -> Tensor").add(kernel());
             library.implement("tiwce").add(kernel().at(DispatchKey::Cpu));
@@ -89,7 +89,7 @@ fn overridden_kernel() {
 
 #[test]
 fn shadowed_provider() {
-    planted(Fault::ShadowedProvider, "my::twice", &["slow", "never asked", "fast"], |library| {
+    planted(Fault::ShadowedProvider, "my::twice", &["slow", "never runs", "fast"], |library| {
         library
             .define("twice(Tensor self) -> Tensor")
             .add(kernel().at(DispatchKey::Meta))
@@ -144,7 +144,7 @@ fn nothing_below() {
 
 #[test]
 fn backend_stepped_over() {
-    planted(Fault::BackendSteppedOver, "my::twice", &["steps over CPU"], |library| {
+    planted(Fault::BackendSteppedOver, "my::twice", &["falls through at CPU"], |library| {
         let twice = library.define("twice(Tensor self) -> Tensor").fallthrough(DispatchKey::Cpu);
         twice.add(kernel().at(DispatchKey::CompositeExplicitAutograd));
     });
@@ -167,7 +167,7 @@ fn lost_derivative() {
 
 #[test]
 fn unwritten_in_place() {
-    planted(Fault::UnwrittenInPlace, "my::twice_", &["`self` is not written", "Tensor(a!)"], |library| {
+    planted(Fault::UnwrittenInPlace, "my::twice_", &["does not write `self`", "Tensor(a!)"], |library| {
         library.define("twice_(Tensor self) -> Tensor").add(kernel());
     });
 }
@@ -194,7 +194,7 @@ fn forms_disagree() {
 
 #[test]
 fn broken_form() {
-    planted(Fault::BrokenForm, "my::twice", &["my::twice.out, which nobody defines"], |library| {
+    planted(Fault::BrokenForm, "my::twice", &["my::twice.out, which is not defined"], |library| {
         let name = |overload| OperatorName::new("my::twice", overload);
         let forms = Forms { functional: name(""), in_place: None, out: Some(name("out")) };
         library.define("twice(Tensor self) -> Tensor").column(forms).add(kernel());

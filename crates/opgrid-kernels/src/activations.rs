@@ -11,7 +11,7 @@ use opgrid_array::loops::math::Inexact;
 #[derive(Clone, Copy)]
 pub struct Gelu;
 
-/// The same with a hyperbolic tangent for the distribution.
+/// GELU with the tanh approximation of the normal distribution.
 #[derive(Clone, Copy)]
 pub struct GeluByTanh;
 

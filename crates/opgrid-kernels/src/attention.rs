@@ -71,7 +71,7 @@ impl<M: Statistic> Mask<M> {
 pub struct Attention<'a, M> {
     /// What looks for keys.
     pub query: &'a Array,
-    /// Of as many heads as `query` has, or of fewer that divide them.
+    /// The keys, with as many heads as `query`, or fewer that divide its number.
     pub key: &'a Array,
     /// What is summed, weighted.
     pub value: &'a Array,

@@ -42,6 +42,8 @@ bounded! {
     Bool, Bool::FALSE, Bool::TRUE;
 }
 
+/// Checks that dimensions to reduce have elements.
+///
 /// # Errors
 ///
 /// Nothing to choose from in `dims` (all if empty).
@@ -51,13 +53,13 @@ pub fn check_not_empty(input: &TensorSpec, dims: &[i64]) -> Result<()> {
     }
     if dims.is_empty() {
         let message =
-            "argument `self` has no elements to choose from; name dimensions of another size by `dim`";
+            "argument `self` has no elements to reduce; select dimensions of another size with `dim`";
         return Err(argument(message));
     }
     let reduced = reduce::normalise_dims(dims, input.sizes().len())?;
     match reduced.into_iter().find(|&dim| input.sizes()[dim] == 0) {
         Some(dim) => Err(argument(format!(
-            "dimension {dim} of argument `self` has size 0, expected elements to choose from"
+            "dimension {dim} of argument `self` has size 0, expected at least one element"
         ))),
         None => Ok(()),
     }
@@ -105,7 +107,7 @@ pub fn index_of_smallest(out: &impl Destination, input: &(impl Operand + Typed),
 /// # Errors
 ///
 /// An index or a dimension out of range; overlap of `out` with the others, tensors without data or used by others.
-pub fn chosen(out: &Array, input: &Array, dim: i64, indices: &Array) -> Result<()> {
+pub fn select_along(out: &Array, input: &Array, dim: i64, indices: &Array) -> Result<()> {
     let dim = normalise_dim(dim, input.sizes().len())?;
     let kept = |array: &Array| {
         if array.sizes().len() == input.sizes().len() {

@@ -89,8 +89,8 @@ fn effective(dtype: DType, bound: Option<Scalar>, side: Side) -> Result<Option<S
         _ => {
             let name = if side == Side::Low { "lower" } else { "upper" };
             Err(argument(format!(
-                "the {name} bound {number} is outside of the range of {dtype}, from {} to {}, so that no element can \
-                 keep it; give one inside, or convert `self`",
+                "the {name} bound {number} is outside of the range of {dtype}, from {} to {}; give one \
+                 inside, or convert `self`",
                 range.min, range.max
             )))
         }

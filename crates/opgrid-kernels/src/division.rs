@@ -202,7 +202,7 @@ fn remainder_f32(a: f32, b: f32) -> f32 {
     if a.is_infinite() { f32::NAN } else { result }
 }
 
-/// The same for quotients below 2^53.
+/// Returns the remainder for quotients below 2^53.
 #[inline(always)]
 fn remainder_f64(a: f64, b: f64) -> f64 {
     let quotient = (a / b).trunc();
@@ -219,6 +219,8 @@ fn correction(a: f64, b: f64, left: f64) -> f64 {
     if left != 0.0 && (left < 0.0) != (a < 0.0) { b.abs().copysign(a) } else { 0.0 }
 }
 
+/// Checks that integers are not divided by zero.
+///
 /// # Errors
 ///
 /// A divisor that is zero, or is once it is converted to the integers that are divided.
@@ -240,7 +242,8 @@ pub fn check_no_zero(divisor: Source<'_>, spec: &TensorSpec, dtype: DType) -> Re
         [found] if found.is_true() => Ok(()),
         _ => {
             let message = format!(
-                "argument `other` has a zero as {dtype}, by which integers cannot be divided; divide floats"
+                "argument `other` has a zero as {dtype}, and integers cannot be divided by zero; \
+                 divide floats"
             );
             Err(argument(message))
         }

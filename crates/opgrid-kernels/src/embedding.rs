@@ -16,7 +16,7 @@ struct Occurrences {
 
 impl Occurrences {
     /// Where each of `rows` rows occurs, but for `skipped`. Indices of other rows do not count.
-    fn of(indices: &[i64], rows: usize, skipped: i64) -> Self {
+    fn from_indices(indices: &[i64], rows: usize, skipped: i64) -> Self {
         let row_of = |index: i64| usize::try_from(index).ok().filter(|row| *row < rows && index != skipped);
         let mut starts = vec![0; rows + 1];
         indices.iter().filter_map(|index| row_of(*index)).for_each(|row| starts[row + 1] += 1);
@@ -57,7 +57,7 @@ pub fn add_rows<T: Element<Math: Arithmetic>>(
         return Ok(());
     }
     let (rows, columns) = (rows as usize, columns as usize);
-    let occurrences = Occurrences::of(indices, rows, skipped);
+    let occurrences = Occurrences::from_indices(indices, rows, skipped);
     parts::read::<T, _>(out, grad, |grad| {
         parts::produce::<T>(out, columns, columns, |row, to| {
             let places = occurrences.of_row(row);
@@ -84,7 +84,7 @@ pub struct Bags {
 }
 
 impl Bags {
-    fn of(&self, bag: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+    fn entries(&self, bag: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         let (start, end) = self.ranges[bag];
         let counted = (start..end).filter(|place| self.indices[*place] != self.skipped);
         counted.map(|place| (place, self.indices[place] as usize))
@@ -92,7 +92,7 @@ impl Bags {
 
     /// How many indices of a bag count.
     pub fn count(&self, bag: usize) -> usize {
-        self.of(bag).count()
+        self.entries(bag).count()
     }
 }
 
@@ -113,7 +113,7 @@ pub fn sum_bags<T: Element<Math: Inexact>>(
     parts::read::<T, _>(out, table, |table| {
         parts::produce::<T>(out, columns, columns * 8, |bag, to| {
             let mut sums = vec![Math::<T>::ZERO; to.len()];
-            for (place, row) in bags.of(bag) {
+            for (place, row) in bags.entries(bag) {
                 let weight = weights.as_ref().map_or(Math::<T>::ONE, |weights| weights[place]);
                 for (sum, term) in sums.iter_mut().zip(&table[row * columns..]) {
                     *sum = sum.plus(term.widen().times(weight));
@@ -139,7 +139,7 @@ pub fn largest_of_bags<T: Element<Math: Ordered>>(
     let columns = table.sizes()[1] as usize;
     parts::read::<T, _>(out, table, |table| {
         parts::produce_two::<T, i64>([out, rows], columns, columns * 8, |bag, to, from| {
-            for (number, (_, row)) in bags.of(bag).enumerate() {
+            for (number, (_, row)) in bags.entries(bag).enumerate() {
                 for ((to, from), value) in to.iter_mut().zip(from.iter_mut()).zip(&table[row * columns..]) {
                     if number == 0 || to.widen().is_below(value.widen()) {
                         (*to, *from) = (*value, row as i64);

@@ -67,7 +67,7 @@ where
     along::<T>(out, &from, last, direction, scale)
 }
 
-/// The same along one dimension.
+/// Transforms along one dimension.
 fn along<T: Planned>(out: &Array, input: &Array, dim: usize, direction: Direction, scale: f64) -> Result<()>
 where
     Complex<T>: Element,

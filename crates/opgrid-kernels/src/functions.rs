@@ -117,7 +117,7 @@ pub trait Functions: Inexact {
         large.plus(Functions::ln_1p(Inexact::exp(difference)))
     }
 
-    /// The same to base 2.
+    /// The logarithm to base 2 of the sum of both powers of 2.
     #[inline(always)]
     fn logaddexp2(self, other: Self) -> Self {
         let (small, large) = if self.is_before(other) { (self, other) } else { (other, self) };
@@ -162,7 +162,7 @@ methods! { Functions:
     DecimalLogarithm = log10(x);
     /// The logarithm of the sum of both exponentials.
     LogarithmOfSum = logaddexp(x, y);
-    /// The same to base 2.
+    /// The logarithm to base 2 of the sum of both powers of 2.
     BinaryLogarithmOfSum = logaddexp2(x, y);
     /// The sine of a multiple of pi, divided by the angle.
     CardinalSine = sinc(x);

@@ -368,6 +368,8 @@ fn pick_rows<T: Element>(
     })
 }
 
+/// Checks that an output and an input share no memory.
+///
 /// # Errors
 ///
 /// Elements of `input` that lie where `out` has some.
@@ -429,7 +431,7 @@ fn combine<T: Element>(
     })
 }
 
-/// The indices of a mask's elements that are not zero: a list for each dimension, one behind the other.
+/// The indices of a mask's elements that are not zero: a list for each dimension, one after another.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Writes arrays one behind the other.
+//! Writes arrays one after another.
 
 use opgrid_core::Result;
 
@@ -9,7 +9,7 @@ use opgrid_array::loops::elementwise;
 use opgrid_array::loops::iter::walk::Overlap;
 use opgrid_array::loops::iter::{Output, Target};
 
-/// Writes `inputs`, converted, one behind the other along dimension `dim` of `out`, whose sizes they fill.
+/// Writes `inputs`, converted, one after another along dimension `dim` of `out`, whose sizes they fill.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ pub fn join(out: &Array, inputs: &[&Array], dim: usize) -> Result<()> {
     Ok(())
 }
 
-/// The same where everything is row-major, of one dtype, and apart from the output.
+/// Joins row-major arrays of one dtype that do not overlap with the output.
 fn join_slices(distinct: Distinct<'_>, inputs: &[&Array], dim: usize) -> Option<Result<()>> {
     let out = distinct.array();
     let fits = |input: &&Array| {

@@ -30,7 +30,7 @@ pub(crate) fn map<A: Element, O: Element, S>(
     run::<A, A, O, u8, S>((out, None), (input, None), dim, scratch, |scratch, (a, _), o, _| f(scratch, a, o))
 }
 
-/// The same with two outputs.
+/// Writes to each line of two outputs what `f` computes from that of `input`.
 ///
 /// # Errors
 ///
@@ -47,7 +47,7 @@ pub(crate) fn map_to_two<A: Element, O: Element, P: Element, S>(
     })
 }
 
-/// The same of two inputs.
+/// Writes to each line of `out` what `f` computes from those of two inputs.
 ///
 /// # Errors
 ///
@@ -162,7 +162,7 @@ impl Written {
     }
 
     fn output<'a, T: Element>(&'a self, writer: &'a mut WriteGuard<'_>) -> Result<Output<'a, T>> {
-        Output::of(Target::new(writer, Distinct::new(&self.rows)?, Overlap::Apart))
+        Output::from_target(Target::new(writer, Distinct::new(&self.rows)?, Overlap::Apart))
     }
 
     fn finish(&self) -> Result<()> {

@@ -27,7 +27,7 @@ pub fn over(out: &impl Destination, input: &impl Operand, dims: &[i64], dtype: D
     with_dtype!(dtype, T: Inexact => reduce::fold(out, input, dims, &LogSum::<T>(PhantomData)))
 }
 
-/// The same of all elements of a line up to each one, joined one by one in the precision of sums.
+/// Computes the cumulative logarithm of the sum of exponentials along a dimension, in the precision of sums.
 ///
 /// # Errors
 ///
@@ -160,9 +160,9 @@ impl<M: Exponent> Exponentials<M> {
         Self { pivot: value.height(), sum: Inexact::exp(value.below(value.height())) }
     }
 
-    /// Of some values.
+    /// Computes the maximum and the sum of exponentials of some values.
     #[inline(always)]
-    fn of<T: Copy>(values: &[T], value: impl Fn(T) -> M) -> Self {
+    fn from_values<T: Copy>(values: &[T], value: impl Fn(T) -> M) -> Self {
         let higher = |one: M::Real, other: M::Real| if one.is_below(other) { other } else { one };
         let lowest = [<M::Real as Bounded>::LOWEST; 2 * LANES];
         let height = |pivot, []: [T; 0], x| higher(pivot, value(x).height());
@@ -213,7 +213,7 @@ impl<T: Element<Math: Exponent>> Reduction for LogSum<T> {
 
     #[inline(always)]
     fn block(&self, values: &[T], _index: usize, _step: usize) -> Self::State {
-        Exponentials::of(values, |value| value.widen())
+        Exponentials::from_values(values, |value| value.widen())
     }
 
     #[inline(always)]

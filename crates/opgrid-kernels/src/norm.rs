@@ -62,9 +62,9 @@ trait Order {
     const IS_EVEN: bool = false;
 
     /// What a magnitude contributes.
-    fn of(magnitude: f64, order: f64) -> f64;
+    fn term(magnitude: f64, order: f64) -> f64;
 
-    /// Of both.
+    /// Combines two partial results.
     #[inline(always)]
     fn join(one: f64, other: f64) -> f64 {
         one + other
@@ -86,14 +86,14 @@ enum Smallest {}
 
 impl Order for Count {
     #[inline(always)]
-    fn of(magnitude: f64, _order: f64) -> f64 {
+    fn term(magnitude: f64, _order: f64) -> f64 {
         if magnitude == 0.0 { 0.0 } else { 1.0 }
     }
 }
 
 impl Order for Sum {
     #[inline(always)]
-    fn of(magnitude: f64, _order: f64) -> f64 {
+    fn term(magnitude: f64, _order: f64) -> f64 {
         magnitude
     }
 }
@@ -102,7 +102,7 @@ impl Order for Root {
     const IS_EVEN: bool = true;
 
     #[inline(always)]
-    fn of(magnitude: f64, _order: f64) -> f64 {
+    fn term(magnitude: f64, _order: f64) -> f64 {
         magnitude * magnitude
     }
 
@@ -114,7 +114,7 @@ impl Order for Root {
 
 impl Order for Power {
     #[inline(always)]
-    fn of(magnitude: f64, order: f64) -> f64 {
+    fn term(magnitude: f64, order: f64) -> f64 {
         magnitude.powf(order)
     }
 
@@ -126,7 +126,7 @@ impl Order for Power {
 
 impl Order for Largest {
     #[inline(always)]
-    fn of(magnitude: f64, _order: f64) -> f64 {
+    fn term(magnitude: f64, _order: f64) -> f64 {
         magnitude
     }
 
@@ -140,7 +140,7 @@ impl Order for Smallest {
     const START: f64 = f64::INFINITY;
 
     #[inline(always)]
-    fn of(magnitude: f64, _order: f64) -> f64 {
+    fn term(magnitude: f64, _order: f64) -> f64 {
         magnitude
     }
 
@@ -164,9 +164,9 @@ impl<K, T> Norm<K, T> {
 impl<K: Order, T: Element<Math: Magnitude<Real: Into<f64>>>> Norm<K, T> {
     /// What an element contributes.
     #[inline(always)]
-    fn of(&self, value: Math<T>) -> f64 {
+    fn term(&self, value: Math<T>) -> f64 {
         let magnitude = if const { K::IS_EVEN } { value.with_any_sign() } else { value.magnitude() };
-        K::of(magnitude.into(), self.order)
+        K::term(magnitude.into(), self.order)
     }
 }
 
@@ -186,7 +186,7 @@ where
 
     #[inline(always)]
     fn step(&self, state: f64, value: Math<T>, _index: usize) -> f64 {
-        K::join(state, self.of(value))
+        K::join(state, self.term(value))
     }
 
     #[inline(always)]
@@ -196,7 +196,7 @@ where
 
     #[inline(always)]
     fn block(&self, values: &[T], _index: usize, _step: usize) -> f64 {
-        let step = |state, []: [T; 0], value: T| K::join(state, self.of(value.widen()));
+        let step = |state, []: [T; 0], value: T| K::join(state, self.term(value.widen()));
         in_lanes(([], values), [K::START; 2 * LANES], step, K::join)
     }
 

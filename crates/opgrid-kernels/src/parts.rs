@@ -50,7 +50,7 @@ pub(crate) fn write<T: Element>(out: &Array, body: impl FnOnce(Output<'_, T>) ->
     let distinct = Distinct::new(out)?;
     if out.dtype() == T::DTYPE && out.geometry().is_contiguous() {
         let mut writer = out.storage().write()?;
-        return body(Output::of(Target::new(&mut writer, distinct, Overlap::Apart))?);
+        return body(Output::from_target(Target::new(&mut writer, distinct, Overlap::Apart))?);
     }
     let rows = Array::empty(TensorSpec::contiguous(out.sizes(), T::DTYPE, out.device())?)?;
     write(&rows, body)?;
@@ -71,7 +71,7 @@ pub(crate) fn produce<T: Element>(
     write(out, |out| parts::produce(out, size, work, f))
 }
 
-/// The same for two outputs of one shape.
+/// Lets `f` write all parts of two outputs of one shape.
 ///
 /// # Errors
 ///

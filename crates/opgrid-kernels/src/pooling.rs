@@ -77,7 +77,7 @@ impl Windows {
 pub enum Divisor {
     /// The number of elements.
     Elements,
-    /// The same, with the padding.
+    /// The number of elements, including the padding.
     Padded,
     /// This number.
     Given(i64),
@@ -85,7 +85,7 @@ pub enum Divisor {
 
 impl Divisor {
     #[inline(always)]
-    fn of(self, place: Place<'_>) -> i64 {
+    fn at(self, place: Place<'_>) -> i64 {
         match self {
             Self::Elements => place.iter().map(|reach| reach.count as i64).product(),
             Self::Padded => place.iter().map(|reach| reach.padded as i64).product(),
@@ -143,7 +143,7 @@ pub fn average<T: Element<Math: Divided>>(
                 windows.for_each_row(place, |first| {
                     sum = added(sum, &input[first..first + x.count]);
                 });
-                *out = T::narrow(sum.divided(divisor.of(place)));
+                *out = T::narrow(sum.divided(divisor.at(place)));
             }
         })
     })
@@ -179,7 +179,7 @@ pub fn average_backward<T: Element<Math: Divided>>(
             let mut sums = vec![Math::<T>::ZERO; plane];
             for (grad, place) in grad[part * places..][..places].iter().zip(windows.each()) {
                 let [.., x] = place;
-                let share = grad.widen().divided(divisor.of(place));
+                let share = grad.widen().divided(divisor.at(place));
                 windows.for_each_row(place, |first| {
                     sums[first..first + x.count].iter_mut().for_each(|sum| *sum = sum.plus(share));
                 });

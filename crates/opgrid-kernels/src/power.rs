@@ -12,7 +12,7 @@ pub trait Power: Arithmetic {
     /// This to the power of `exponent`. Integers wrap around, and to a negative power are 0 unless 1 or -1.
     fn power(self, exponent: Self) -> Self;
 
-    /// The same for processors that have no instruction for a product and a sum at once.
+    /// Returns this to the power of `exponent` without fused multiply-add, for processors that lack the instruction.
     #[inline(always)]
     fn power_unfused(self, exponent: Self) -> Self {
         self.power(exponent)

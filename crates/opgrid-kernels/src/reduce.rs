@@ -97,7 +97,7 @@ fn fold_any(
     dims: &[i64],
     reduction: &dyn Folding,
 ) -> Result<()> {
-    let (out, input) = (out.destination()?, Held::of(input.source()?)?);
+    let (out, input) = (out.destination()?, Held::from_source(input.source()?)?);
     let input = input.array();
     let reduced = normalise_dims(dims, input.sizes().len())?;
     if out.dtype() == reduction.out() {
@@ -117,7 +117,7 @@ enum Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    fn of(source: Source<'a>) -> Result<Self> {
+    fn from_source(source: Source<'a>) -> Result<Self> {
         match source {
             Source::Array(array) => Ok(Self::Borrowed(array)),
             Source::Number(value) => Array::from_number(*value).map(Self::Made),
@@ -155,7 +155,7 @@ pub fn sum(out: &impl Destination, input: &impl Operand, dims: &[i64], dtype: DT
     with_dtype!(dtype, T => fold(out, input, dims, &Sum::<T>(PhantomData)))
 }
 
-/// The same of what is not NaN.
+/// The sum of the elements that are not NaN over `dims` (all if empty), each element first converted to `dtype`.
 ///
 /// # Errors
 ///

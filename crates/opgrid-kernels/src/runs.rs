@@ -99,7 +99,7 @@ pub fn read(out: &Array, input: &Array, runs: &[Runs]) -> Result<()> {
     })
 }
 
-/// The same by way of a row-major array.
+/// Copies by way of a row-major array.
 fn read_apart(out: &Array, input: &Array, runs: &[Runs]) -> Result<()> {
     let apart = Array::empty(TensorSpec::contiguous(out.sizes(), input.dtype(), input.device())?)?;
     read(&apart, input, runs)?;
@@ -132,7 +132,7 @@ fn check(out: &Array, input: &Array, runs: &[Runs]) -> Result<()> {
     }
 }
 
-/// Writes all elements. The last dimensions that are read whole, and lie in rows, are one block.
+/// Writes all elements. The last dimensions that are read whole, and are row-major, are one block.
 fn write<T: Element>(sequence: &mut Sequence<'_, T>, elements: &[T], input: &Array, runs: &[Runs]) {
     let geometry = input.geometry();
     let mut block = 1i64;

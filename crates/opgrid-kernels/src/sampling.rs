@@ -43,19 +43,19 @@ pub struct Sampling {
 /// A float that places are reckoned in.
 pub trait Coordinate: Arithmetic + Into<f64> {
     /// The nearest of this type.
-    fn of(value: f64) -> Self;
+    fn from_f64(value: f64) -> Self;
 }
 
 impl Coordinate for f32 {
     #[inline(always)]
-    fn of(value: f64) -> Self {
+    fn from_f64(value: f64) -> Self {
         value as Self
     }
 }
 
 impl Coordinate for f64 {
     #[inline(always)]
-    fn of(value: f64) -> Self {
+    fn from_f64(value: f64) -> Self {
         value
     }
 }
@@ -66,8 +66,8 @@ type Taps<M> = ([(Option<usize>, M); 4], usize);
 impl Sampling {
     /// The element that a number of the grid means, perhaps between two and beyond the edges.
     fn place<M: Coordinate>(&self, at: M, size: usize) -> M {
-        let (size, at) = (M::of(size as f64), at.plus(M::ONE));
-        let half = M::of(0.5);
+        let (size, at) = (M::from_f64(size as f64), at.plus(M::ONE));
+        let half = M::from_f64(0.5);
         if self.align_corners {
             at.times(half).times(size.minus(M::ONE))
         } else {
@@ -75,7 +75,7 @@ impl Sampling {
         }
     }
 
-    /// The same within the edges, as far as what lies beyond them says so.
+    /// Returns the coordinate within the image, after the padding mode is applied.
     fn within(&self, at: f64, size: usize) -> f64 {
         let last = size as f64 - 1.0;
         let at = match self.beyond {
@@ -114,7 +114,7 @@ impl Sampling {
                 let low = at.floor();
                 let upper = at - low;
                 let taps = [(low, 1.0 - upper), (low + 1.0, upper)];
-                let [first, second] = taps.map(|(at, weight)| (self.element(at, size), M::of(weight)));
+                let [first, second] = taps.map(|(at, weight)| (self.element(at, size), M::from_f64(weight)));
                 ([first, second, none, none], 2)
             }
             Interpolation::Cubic => {
@@ -122,7 +122,7 @@ impl Sampling {
                 let weights = cubic_weights(at - low, -0.75);
                 let tap = |k: usize| {
                     let at = self.within(low + k as f64 - 1.0, size);
-                    (self.element(at.floor(), size), M::of(weights[k]))
+                    (self.element(at.floor(), size), M::from_f64(weights[k]))
                 };
                 (std::array::from_fn(tap), 4)
             }

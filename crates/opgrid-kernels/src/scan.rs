@@ -22,7 +22,7 @@ pub fn sums(out: &Array, input: &Array, dim: usize, dtype: DType) -> Result<()> 
     })
 }
 
-/// The same of products.
+/// Computes the cumulative products along a dimension.
 ///
 /// # Errors
 ///
@@ -118,7 +118,7 @@ fn running<T: Element<Math: Summed<Wide: Arithmetic>>>(
     }
 }
 
-/// The same of 16-bit floats, which are converted by vector code.
+/// Scans 16-bit floats, which vector code converts.
 struct OfHalves<'a, T: Element<Math: Summed>, F> {
     x: &'a [T],
     y: &'a mut [T],

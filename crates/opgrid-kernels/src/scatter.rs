@@ -42,7 +42,8 @@ pub struct Places {
 }
 
 impl Places {
-    /// Those of indices for each value, of `self` with such sizes; tensors without dimensions count as vectors.
+    /// Computes positions from one index per value, for a `self` of these sizes; tensors without dimensions count as
+    /// vectors.
     ///
     /// # Errors
     ///
@@ -53,7 +54,7 @@ impl Places {
         Ok(Self { dim, list, geometry })
     }
 
-    /// Those of a vector of indices for a whole dimension of values of such sizes.
+    /// Computes positions from a vector of indices along a whole dimension of values of these sizes.
     ///
     /// # Errors
     ///
@@ -94,7 +95,7 @@ fn checked(sizes: &[i64], dim: usize, index: &Array, from_end: bool) -> Result<A
     Ok(counted)
 }
 
-/// The same with a dimension of size 1 where there is none.
+/// Returns the geometry, with a dimension of size 1 if it has none.
 fn as_vector(geometry: &Geometry) -> Result<Geometry> {
     if geometry.dims() == 0 { geometry.unsqueeze(0) } else { Ok(geometry.clone()) }
 }
@@ -137,7 +138,7 @@ fn seen(out: &Array, places: &Places, values: &Array) -> Result<Array> {
     let mut pairs = places.sizes().iter().zip(whole.sizes());
     if places.sizes().len() != whole.dims() || pairs.any(|(places, values)| places > values) {
         let message = format!(
-            "values of shape {:?} are fewer than places of shape {:?}",
+            "found values of shape {:?} for indices of shape {:?}, expected at least as many",
             whole.sizes(),
             places.sizes()
         );
@@ -181,7 +182,7 @@ pub fn fill(out: &Array, places: &Places, value: Scalar, combine: Combine) -> Re
 /// # Errors
 ///
 /// As [`scatter`].
-pub fn begin(out: &Array, places: &Places, combine: Combine) -> Result<()> {
+pub fn initialize(out: &Array, places: &Places, combine: Combine) -> Result<()> {
     let first = match combine {
         Combine::Product => Scalar::Int(1),
         Combine::Largest => with_dtype!(out.dtype(), T: Ordered => Ok(scalar(<T as Element>::Math::LOWEST)))?,

@@ -23,7 +23,7 @@ pub(crate) fn row_major(input: &Array, dtype: DType) -> Result<Array> {
     copied(input, dtype)
 }
 
-/// The same in new memory.
+/// Copies an array to new memory of a dtype.
 ///
 /// # Errors
 ///
@@ -182,8 +182,8 @@ pub fn unique(input: &Array, consecutive: bool, numbered: bool) -> Result<(Array
     })
 }
 
-/// The same of rows: of each group of equal ones which is the first, for each row which group it is in, and how many rows
-/// each has. `input` has rows of `length` elements in row-major order.
+/// Finds the distinct rows: the first row of each group of equal ones, the group of each row, and how many rows each
+/// group has. `input` has rows of `length` elements in row-major order.
 ///
 /// # Errors
 ///
@@ -242,7 +242,7 @@ impl Groups {
         Some(Self { firsts, inverse, counts })
     }
 
-    /// Those of neighbours in an order; the first `count` elements are numbered.
+    /// Groups neighbors in an order; the first `count` elements are numbered.
     fn new(
         count: usize,
         order: impl Iterator<Item = usize>,

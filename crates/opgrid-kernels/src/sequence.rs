@@ -44,7 +44,7 @@ pub fn produced<T: Element>(out: &Array, f: impl FnOnce(&mut Sequence<'_, T>) ->
     let distinct = Distinct::new(out)?;
     if out.geometry().is_contiguous() {
         let mut writer = out.storage().write()?;
-        return Output::of(Target::new(&mut writer, distinct, Overlap::Apart))?.produce(f);
+        return Output::from_target(Target::new(&mut writer, distinct, Overlap::Apart))?.produce(f);
     }
     let row_major = Array::empty(TensorSpec::contiguous(out.sizes(), out.dtype(), out.device())?)?;
     produced(&row_major, f)?;

@@ -46,7 +46,7 @@ pub(crate) trait Sortable: Element + PartialOrd {
 
 /// A key above the place of the element that it is of.
 pub(crate) trait Pair: Copy + Ord + Default + Send {
-    /// Of both.
+    /// Creates a pair of a key and a position.
     fn new(key: u64, place: u32) -> Self;
 
     /// The key.
@@ -217,7 +217,7 @@ impl<P: Pair> Digits<P> {
 /// What is used from line to line.
 pub(crate) struct Scratch<P> {
     wide: Digits<P>,
-    /// Of keys that differ in few bits, whatever the elements have.
+    /// Digits of keys that differ in few bits, whatever the elements have.
     narrow: Digits<u64>,
 }
 
@@ -294,8 +294,8 @@ impl<P: Pair> Scratch<P> {
         pairs
     }
 
-    /// The same where most elements come after those that were found before them, which one comparison says; gives up where
-    /// too many do not.
+    /// Finds the first pairs of a line if most elements come after those found before, which takes one comparison
+    /// each; gives up if too many do not.
     fn first_few<T: Sortable<Pair = P>>(&mut self, line: &[T], count: usize, descending: bool) -> bool {
         let (start, rest) = line.split_at(count);
         let pairs = self.fill(start, descending);
@@ -357,15 +357,15 @@ impl<P: Pair> Scratch<P> {
     }
 }
 
+/// Checks that a line is not too long to sort.
+///
 /// # Errors
 ///
 /// Lines of more elements than there are numbers for their places.
 pub fn check_length(length: i64) -> Result<()> {
     match u32::try_from(length) {
         Ok(_) => Ok(()),
-        Err(_) => {
-            Err(argument(format!("found {length} elements to put in order, expected at most {}", u32::MAX)))
-        }
+        Err(_) => Err(argument(format!("found {length} elements to sort, expected at most {}", u32::MAX))),
     }
 }
 

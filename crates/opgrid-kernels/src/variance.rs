@@ -98,10 +98,10 @@ struct Moments<P> {
 }
 
 impl<P: Point> Moments<P> {
-    /// Of some values, which are looked at twice. Distances are first those from one of them, so that equal numbers are at none
-    /// from their average, which their rounded sum could be.
+    /// Computes the moments of some values in two passes. The first sums distances from one of the values, so that
+    /// equal numbers have a variance of exactly zero.
     #[inline(always)]
-    fn of<T: Copy>(values: &[T], value: impl Fn(T) -> P) -> Self {
+    fn from_values<T: Copy>(values: &[T], value: impl Fn(T) -> P) -> Self {
         let Some(&first) = values.first() else { return Self::default() };
         let (first, count) = (value(first), values.len() as f64);
         let mean = first.plus(total(values, |x| value(x).plus(first.scaled(-1.0))).scaled(1.0 / count));
@@ -170,7 +170,7 @@ where
 
     #[inline(always)]
     fn block(&self, values: &[T], _index: usize, _step: usize) -> Self::State {
-        Moments::of(values, |value| value.widen().wide())
+        Moments::from_values(values, |value| value.widen().wide())
     }
 
     #[inline(always)]

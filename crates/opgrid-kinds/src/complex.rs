@@ -22,7 +22,7 @@ pub(crate) fn check_part(name: &str, dtype: DType) -> Result<()> {
     if PARTS.contains(&dtype) {
         Ok(())
     } else {
-        Err(unsupported(dtype, "float16, float32 or float64, of which complex numbers are made")
+        Err(unsupported(dtype, "float16, float32 or float64, the parts of complex numbers")
             .within(format!("argument `{name}`")))
     }
 }
@@ -40,11 +40,11 @@ pub fn distance(input: &Tensor) -> Result<TensorSpec> {
     pointwise::of_dtype([("self", input)], part_of(input.dtype()))
 }
 
-/// The same in the place of the numbers.
+/// The spec of a distance, computed in place.
 pub fn distance_in_place(input: &Tensor) -> Result<TensorSpec> {
     if input.dtype().is_complex() {
         let message = format!(
-            "argument `self` is {}, whose absolute values are real; take `abs`, which gives a new tensor",
+            "argument `self` is {}, whose absolute values are real; use `abs`, which returns a new tensor",
             input.dtype()
         );
         return Err(argument(message));
@@ -77,7 +77,7 @@ pub fn conjugate(input: &Tensor) -> Result<Tensor> {
 pub fn conjugate_into(input: &Tensor, out: &Tensor) -> Result<()> {
     let spec = pointwise::unary(input)?;
     result::same_dtype(out, &spec)?;
-    result::written(out, &spec, |out| conjugates(input, out))
+    result::compute_into(out, &spec, |out| conjugates(input, out))
 }
 
 /// The loop for conjugates.
@@ -96,7 +96,7 @@ pub fn conjugates(input: &Tensor, out: &Tensor) -> Result<()> {
 
 /// The error for sizes or strides that are too large when they are doubled.
 pub fn too_many() -> Error {
-    argument("argument `self` has strides or an offset that cannot be counted in parts")
+    argument("argument `self` has strides or an offset that overflow when counted in real numbers")
 }
 
 /// Samples of complex parts.
@@ -108,12 +108,13 @@ pub mod samples {
     use super::*;
     use opgrid_samples::prelude::*;
 
-    /// Of conjugates.
+    /// Differences for conjugates that torch computes later.
     pub const COMPUTED: Difference = Difference {
         id: "conjugates-are-computed",
-        what: "torch gives a view with a mark of a complex tensor, which views of other dtypes refuse and which has to be resolved; \
-               here a new tensor has the conjugates",
-        why: "no operator has to ask for the mark",
+        what: "torch returns a view of a complex tensor with the conjugate bit set, which views of \
+             other dtypes reject and which has to be resolved; here `conj` returns a new tensor with \
+             the conjugates",
+        why: "no operator has to check the conjugate bit",
         test: ("opgrid-operators/tests/all/differences/computed.rs", "conjugates_are_computed"),
         when: |seen| {
             let is_real = seen.tensor("self").is_some_and(|input| !input.dtype.is_complex());
@@ -124,7 +125,7 @@ pub mod samples {
         directed: None,
     };
 
-    /// The same, of views of other dtypes.
+    /// Differences for conjugate bits of views of other dtypes.
     pub const NO_MARK: Difference = Difference {
         when: |seen| {
             seen.torch_refuses("unresolved conjugated") || seen.torch_refuses("conjugate view tensors")
@@ -132,13 +133,13 @@ pub mod samples {
         ..COMPUTED
     };
 
-    /// The same, where the mark is asked for.
+    /// Differences for conjugate bits that are asked for.
     pub const RESOLVED: Difference = Difference {
         when: |seen| matches!(seen.part, Part::Identity | Part::Strides | Part::Offset),
         ..COMPUTED
     };
 
-    /// The same, of memory that is looked at whatever lies there: a mark leaves the imaginary parts as they were.
+    /// Differences for memory that is read as real numbers while the conjugate bit is set.
     pub const IN_MEMORY: Difference = Difference {
         when: |seen| {
             seen.each(|(dtype, ours, torch)| dtype.is_floating_point() && (ours + torch).norm() == 0.0)
@@ -146,25 +147,25 @@ pub mod samples {
         ..COMPUTED
     };
 
-    /// Of complex numbers that are made of parts.
+    /// Differences for complex numbers that are made of two parts.
     pub const SIXTEEN_BITS: Difference = Difference {
         id: "parts-of-16-bits",
-        what: "torch has complex numbers of two 16-bit floats; here there are none",
-        why: "no processor computes in them",
+        what: "torch has complex numbers with 16-bit parts; here there are none",
+        why: "no processor supports them",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| {
-            let is_refused = seen.we_refuse("which complex dtypes have as parts");
+            let is_refused = seen.we_refuse("expected float32 or float64");
             seen.torch.contains("complex32") && (is_refused || seen.part == Part::Kind)
         },
         directed: None,
     };
 
-    /// Of distances from zero.
+    /// Differences for distances from zero.
     pub const DISTANCES_IN_ROWS: Difference = Difference {
         id: "distances-of-complex-numbers-lie-in-rows",
-        what: "torch gives dimensions of size 1 or 0 other strides where it copies; here distances of \
-               complex numbers that lie in rows lie in rows",
-        why: "one rule for all operators",
+        what: "torch gives dimensions of size 1 or 0 other strides when it copies; here distances of \
+             row-major complex tensors are row-major",
+        why: "all operators behave alike",
         test: (
             "opgrid-operators/tests/all/differences/layouts.rs",
             "distances_of_complex_numbers_lie_in_rows",

@@ -35,6 +35,8 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Computes the sizes of a convolution.
+    ///
     /// # Errors
     ///
     /// Sizes that do not fit each other or the movement; a result beyond 64 bits.
@@ -110,8 +112,8 @@ impl Line {
         let (Some(padded), Some(reach)) = (padded, self.reach()) else { return Err(self.beyond(dim)) };
         if reach >= padded {
             let message = format!(
-                "argument `weight` reaches over {} elements of dimension {dim} of images, which has {padded} with its padding; \
-                 expected a smaller window, a smaller dilation or more padding",
+                "the kernel spans {} elements of spatial dimension {dim}, but the padded input has \
+                 {padded}; use a smaller kernel, a smaller dilation or more padding",
                 i128::from(reach) + 1
             );
             return Err(argument(message));
@@ -123,7 +125,8 @@ impl Line {
     fn spread(&self, dim: usize) -> Result<i64> {
         if self.output_padding >= self.stride.max(self.dilation) {
             let message = format!(
-                "output padding must be smaller than either stride or dilation, found {} in dimension {dim} of images with stride {} and dilation {}",
+                "output padding must be smaller than either stride or dilation, found {} in spatial \
+                 dimension {dim} with stride {} and dilation {}",
                 self.output_padding, self.stride, self.dilation
             );
             return Err(argument(message));
@@ -135,7 +138,8 @@ impl Line {
         match size {
             Some(size) if size >= 1 => Ok(size),
             Some(size) => Err(argument(format!(
-                "dimension {dim} of the result's images would have size {size}, expected 1 at least; use less padding"
+                "spatial dimension {dim} of the result would have size {size}, expected at least 1; \
+                 use less padding"
             ))),
             None => Err(self.beyond(dim)),
         }
@@ -143,13 +147,13 @@ impl Line {
 
     #[cold]
     fn beyond(&self, dim: usize) -> opgrid_core::Error {
-        argument(format!("the sizes of dimension {dim} of images go beyond 64 bits: {self:?}"))
+        argument(format!("the sizes of spatial dimension {dim} overflow 64 bits: {self:?}"))
     }
 }
 
 #[cold]
 fn too_large(input: &[i64], weight: &[i64]) -> opgrid_core::Error {
-    argument(format!("the result of shapes {input:?} and {weight:?} has more channels than 64 bits hold"))
+    argument(format!("the channels of the result of shapes {input:?} and {weight:?} overflow 64 bits"))
 }
 
 /// The number of dimensions of images.
@@ -158,8 +162,8 @@ fn images(input: &[i64], weight: &[i64]) -> Result<usize> {
         rank @ 3..=5 => rank - 2,
         _ => {
             return Err(argument(format!(
-                "argument `weight` has shape {weight:?}, expected three, four or five dimensions: filters, channels and the \
-                 window's sizes"
+                "argument `weight` has shape {weight:?}, expected three, four or five dimensions: \
+                 output channels, input channels and the kernel size"
             )));
         }
     };
@@ -184,7 +188,7 @@ fn images(input: &[i64], weight: &[i64]) -> Result<usize> {
 /// Channels or filters that do not make up the groups.
 fn check_channels(input: &[i64], weight: &[i64], transposed: bool, groups: i64) -> Result<()> {
     if groups <= 0 {
-        return Err(argument(format!("argument `groups` is {groups}, expected 1 at least")));
+        return Err(argument(format!("argument `groups` is {groups}, expected at least 1")));
     }
     if weight[0] < groups || weight[0] % groups != 0 {
         let message = format!(
@@ -314,7 +318,7 @@ impl Moved {
         Ok([by_input, by_weight, by_bias].map(|gradient| gradient.is_defined().then_some(gradient)))
     }
 
-    /// The same of complex numbers, by gradients of their real and imaginary parts.
+    /// Computes the gradients of a complex convolution from those of real and imaginary parts.
     fn complex_gradients(
         &self,
         grad: &Tensor,
@@ -530,9 +534,10 @@ pub mod samples {
 
     const ALL_NUMBERS: Difference = Difference {
         id: "convolutions-of-all-numbers",
-        what: "torch convolves complex numbers in conv1d, conv2d and conv3d but not in convolution, and narrow integers \
-               but not transposed; here all convolutions take all dtypes of numbers",
-        why: "what some convolutions can do the others should not lack",
+        what: "torch convolves complex numbers in conv1d, conv2d and conv3d but not in convolution, and \
+             narrow integers but not in transposed convolutions; here all convolutions accept all \
+             numeric dtypes",
+        why: "all convolutions support the same dtypes",
         test: ("opgrid-operators/tests/all/images.rs", "all_numbers_are_convolved"),
         when: |seen| seen.torch_refuses("not implemented for"),
         directed: None,
@@ -540,9 +545,9 @@ pub mod samples {
 
     const WITHOUT_CHANNELS: Difference = Difference {
         id: "convolutions-without-channels",
-        what: "torch gives images without channels where the input has none, however many filters there are; here each \
-               filter gives a channel, of zeros or its bias",
-        why: "the sum of nothing is zero, and the shape of a result must not depend on the number of its terms",
+        what: "torch returns no channels if the input has no channels, however many filters there are; \
+             here each filter gives a channel, filled with zeros or its bias",
+        why: "an empty sum is zero, and the shape of a result must not depend on the number of summands",
         test: ("opgrid-operators/tests/all/images.rs", "a_convolution_without_channels_gives_the_bias"),
         when: |seen| {
             let has_none =
@@ -554,12 +559,13 @@ pub mod samples {
         directed: None,
     };
 
-    /// Of their gradients.
+    /// Differences for arguments of the gradients of convolutions.
     pub const GRADIENTS_ARE_CHECKED: Difference = Difference {
         id: "gradients-of-convolutions-are-checked",
-        what: "torch reads gradients of another number of images than there are, and filters of another dtype, takes dilations of \
-               zero, integers of dilated volumes, and of nothing any dtype; here they are refused",
-        why: "memory that is not the gradient's must not be read, and integers have no gradient",
+        what: "torch accepts gradients for a different number of images, filters of another dtype, \
+             dilations of zero, integers in dilated 3-d convolutions, and any dtype for empty inputs; \
+             here these are errors",
+        why: "out-of-bounds reads are never allowed, and integers have no gradient",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "places_that_are_not_there"),
         when: |seen| {
             let words = ["argument `grad_output` has shape", "convert one of them", "argument `dilation` is"];
@@ -571,22 +577,23 @@ pub mod samples {
         directed: None,
     };
 
-    /// The same.
+    /// Differences for the output padding of transposed convolutions.
     pub const OUTPUT_PADDING: Difference = Difference {
         id: "output-padding-that-says-nothing",
-        what: "torch passes over `output_padding` in convolutions that are not transposed, but not in their gradients; here in both",
-        why: "what is computed has a gradient",
+        what: "torch ignores `output_padding` in convolutions that are not transposed, but not in their \
+             gradients; here it is ignored in both",
+        why: "the gradient matches the result",
         test: ("opgrid-operators/tests/all/differences/computed.rs", "gradients_of_padded_outputs"),
         when: |seen| seen.torch_refuses("output_padding is not supported for non-transposed convolutions"),
         directed: None,
     };
 
-    /// The same.
+    /// Differences for convolutions without images.
     pub const WITHOUT_IMAGES: Difference = Difference {
         id: "gradients-of-no-images-lie-in-rows",
-        what: "torch gives the gradient of filters their order where there are no images, and that of a bias no dimension, or the \
-               sizes that are named, which it passes over else; here they are as with images",
-        why: "one rule for all gradients",
+        what: "torch gives the gradient of filters a memory format of its own if there are no images, \
+             and ignores `bias_sizes` otherwise; here gradients are as with images",
+        why: "all gradients behave alike",
         test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_that_are_made_lie_in_rows"),
         when: |seen| {
             let is_empty = seen.tensor("input").is_some_and(Operand::is_empty);
@@ -603,8 +610,9 @@ pub mod samples {
 
     const WITHOUT_FILTERS: Difference = Difference {
         id: "convolutions-without-filters",
-        what: "torch has no transposed convolution without filters, and no gradients of it; here its result has no elements",
-        why: "whether a program is right must not depend on its data",
+        what: "torch rejects transposed convolutions without filters, and their gradients; here the \
+             result is empty",
+        why: "whether a call is valid must not depend on sizes or elements",
         test: ("opgrid-operators/tests/all/differences/computed.rs", "products_and_slices_of_nothing"),
         when: |seen| {
             let is_empty = seen.tensor("weight").is_some_and(Operand::is_empty);
@@ -617,9 +625,11 @@ pub mod samples {
 
     const ORDER_OF_VOLUMES: Difference = Difference {
         id: "results-of-volumes-lie-as-their-inputs",
-        what: "torch gives some convolutions of volumes in rows, whatever order the input has, and takes others of one \
-               channel, or of complex numbers with filters that lie so, for channels-last; here the result has the order of the input as with images",
-        why: "one rule for all convolutions",
+        what: "torch returns some 3-d convolutions in row-major order whatever the input's memory \
+             format, and treats others with one channel, or of complex numbers with channels-last \
+             filters, as channels-last; here the result has the memory format of the input, as for \
+             images",
+        why: "all convolutions behave alike",
         test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| {
             let sizes = |name: &str| seen.tensor(name).map(|tensor| tensor.geometry.sizes());
@@ -634,8 +644,8 @@ pub mod samples {
 
     const MIXED_GROUPS: Difference = Difference {
         id: "groups-of-transposed-convolutions",
-        what: "torch mixes up the groups of transposed convolutions where input and filters lie channels-last; here they have the \
-               results that they have in rows",
+        what: "torch mixes up the groups of transposed convolutions if input and filters are \
+             channels-last; here the result is the same as for row-major inputs",
         why: "the mathematical result",
         test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| {
@@ -668,8 +678,9 @@ pub mod samples {
 
     const ON_TILES: Difference = Difference {
         id: "convolutions-of-bfloat16-on-tiles",
-        what: "where a processor has AMX, torch forgets the bias of places that no window of a transposed convolution of bfloat16 reaches, \
-               and reads what it never wrote in others with strides; here their results are those of all processors",
+        what: "on processors with AMX, torch omits the bias at positions that no window of a bfloat16 \
+             transposed convolution reaches, and reads uninitialized memory in others with strides; \
+             here results are the same on all processors",
         why: "the mathematical result",
         test: ("opgrid-operators/tests/all/differences/computed.rs", "convolutions_of_bfloat16_with_strides"),
         when: |seen| {
@@ -682,20 +693,20 @@ pub mod samples {
 
     const ORDER_OF_LINES: Difference = Difference {
         id: "results-of-lines-lie-in-rows",
-        what: "torch convolves lines as images of one row, which may look channels-last; here the result \
-           lies in rows",
-        why: "lines have no channels-last order",
+        what: "torch convolves 1-d inputs as images of one row, which may look channels-last; here the \
+             result is row-major",
+        why: "there is no channels-last format for 1-d inputs",
         test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| matches!(seen.sizes.len(), 2 | 3) && seen.lies_in_rows_here(),
         directed: None,
     };
 
-    /// Of convolutions, products with a vector, and layers of recurrent networks.
+    /// Differences for the dtype of the bias in convolutions, matrix-vector products and recurrent layers.
     pub const DTYPE_OF_BIAS: Difference = Difference {
         id: "dtypes-of-biases",
-        what: "torch adds biases of any dtype in some convolutions, to products with a vector, and in layers of recurrent networks; here they \
-               have the dtype of the input",
-        why: "one rule for all biases",
+        what: "torch adds biases of any dtype in some convolutions, matrix-vector products and \
+             recurrent layers; here a bias has the dtype of the input",
+        why: "all biases behave alike",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "dtypes_that_differ"),
         when: |seen| {
             let is_bias = seen.we_refuse("argument `bias`") || seen.we_refuse("a bias has dtype");

@@ -119,7 +119,7 @@ pub fn sum(one: Option<Tensor>, other: Option<Tensor>) -> Result<Option<Tensor>>
 /// # Errors
 ///
 /// Those of the recorder.
-pub fn of_chosen(d: &Recorder<'_>, input: &Tensor, dim: i64, has_dim: bool) -> Result<()> {
+pub fn selected_values(d: &Recorder<'_>, input: &Tensor, dim: i64, has_dim: bool) -> Result<()> {
     let (sizes, has_dim) = (Dims::from_slice(input.sizes()), has_dim || input.dim() == 0);
     d.differentiable(1);
     d.by(input, [d.result(1)], move |grad, [places]| {
@@ -134,7 +134,7 @@ pub fn of_chosen(d: &Recorder<'_>, input: &Tensor, dim: i64, has_dim: bool) -> R
 
 /// The dimensions of an input that a reduction keeps, to give results and gradients the input's sizes again.
 #[derive(Clone)]
-pub struct Kept {
+pub struct ReducedDims {
     /// The input's.
     pub(crate) sizes: Dims,
     /// With 1 for every dimension that was reduced.
@@ -144,13 +144,13 @@ pub struct Kept {
     keepdim: bool,
 }
 
-impl Kept {
-    /// Of a reduction along dimensions, all if none is named.
+impl ReducedDims {
+    /// Computes the kept sizes of a reduction over dimensions, or over all if none is given.
     ///
     /// # Errors
     ///
     /// A dimension out of range.
-    pub fn of(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Self> {
+    pub fn new(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Self> {
         let sizes = Dims::from_slice(input.sizes());
         let dim = dim.unwrap_or(&[]);
         let mut kept = sizes.clone();
@@ -174,7 +174,7 @@ impl Kept {
     /// # Errors
     ///
     /// Those of the sum.
-    pub fn summed(&self, x: &Tensor) -> Result<Tensor> {
+    pub fn sum_to_kept(&self, x: &Tensor) -> Result<Tensor> {
         let pairs = self.sizes.iter().zip(&self.kept).enumerate();
         let dims: Vec<i64> =
             pairs.filter(|(_, (size, kept))| size != kept).map(|(dim, _)| dim as i64).collect();
@@ -186,20 +186,20 @@ impl Kept {
     /// # Errors
     ///
     /// Those of the view.
-    pub fn whole(&self, result: &Tensor) -> Result<Tensor> {
+    pub fn keep_dims(&self, result: &Tensor) -> Result<Tensor> {
         if self.keepdim || result.sizes() == self.kept.as_slice() {
             return Ok(result.clone());
         }
         View.call(result, &self.kept)
     }
 
-    /// The same stretched to the sizes of the input.
+    /// Expands a result, or its gradient, to the sizes of the input.
     ///
     /// # Errors
     ///
     /// Those of the views.
-    pub fn stretched(&self, result: &Tensor) -> Result<Tensor> {
-        self.whole(result)?.expand(&self.sizes)
+    pub fn expand_to_input(&self, result: &Tensor) -> Result<Tensor> {
+        self.keep_dims(result)?.expand(&self.sizes)
     }
 }
 
@@ -208,7 +208,7 @@ impl Kept {
 /// # Errors
 ///
 /// Those of the sum.
-pub fn total<const N: usize>(parts: [Option<Tensor>; N]) -> Result<Option<Tensor>> {
+pub fn sum_gradients<const N: usize>(parts: [Option<Tensor>; N]) -> Result<Option<Tensor>> {
     let mut all = None;
     for part in parts.into_iter().flatten() {
         all = Some(match all {

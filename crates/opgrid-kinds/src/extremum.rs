@@ -2,7 +2,7 @@
 
 use opgrid_core::{DType, Result};
 
-use crate::derivatives::{self, Kept};
+use crate::derivatives::{self, ReducedDims};
 use crate::pointwise;
 use opgrid_kernels::{choice, reduce};
 use opgrid_tensor::ops::WhereSelf;
@@ -56,10 +56,10 @@ pub fn shared(grad: &Tensor, first: &Tensor, second: &Tensor, is_second: &Tensor
 /// # Errors
 ///
 /// Those of the operators.
-pub fn spread(grad: &Tensor, x: &Tensor, out: &Tensor, kept: &Kept) -> Result<Tensor> {
-    let out = kept.whole(out)?;
+pub fn distribute_gradient(grad: &Tensor, x: &Tensor, out: &Tensor, kept: &ReducedDims) -> Result<Tensor> {
+    let out = kept.keep_dims(out)?;
     let is_chosen = x.eq(&out)?.logical_or(&x.isnan()?.logical_and(&out.isnan()?)?)?;
-    let share = kept.whole(grad)?.div(&kept.summed(&is_chosen)?)?;
+    let share = kept.keep_dims(grad)?.div(&kept.sum_to_kept(&is_chosen)?)?;
     derivatives::where_true(&is_chosen, &share)
 }
 
@@ -76,8 +76,8 @@ pub mod samples {
     /// Samples of an operator of two tensors, where the order of two elements says whether the second one is chosen.
     pub fn of_two<O: Operator + Copy>(samples: &mut Samples, operator: O, second: fn(Ordering) -> bool) {
         samples
-            .binary(operator, ORDERED, DTypeRule::Promoted, move |a, b| number::chosen(a, b, second))
-            .refuses("does not broadcast", make::misfits());
+            .binary(operator, ORDERED, DTypeRule::Promoted, move |a, b| number::extremum(a, b, second))
+            .refuses("does not broadcast", generate::misfits());
         samples.differs(operator, departures::arithmetic::SIGN_OF_ZERO);
     }
 
@@ -86,15 +86,15 @@ pub mod samples {
         let reference = move |it: &Inputs| -> Result<Expected> {
             let (x, dims) = (it.tensor("self")?, it.value::<Vec<i64>>("dim")?);
             let chosen = |elements: &[Scalar]| {
-                let all = elements.iter().copied().reduce(|a, b| number::chosen(a, b, second));
+                let all = elements.iter().copied().reduce(|a, b| number::extremum(a, b, second));
                 all.unwrap_or(Scalar::Int(0))
             };
             Ok(x.reduced(Some(&dims), it.value("keepdim")?, x.dtype(), chosen).into())
         };
         samples
-            .of_function(operator, ORDERED, make::over_dims, reference)
-            .refuses("", given(make::numbers(DType::F32, &[0], 0)))
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
+            .operator_with(operator, ORDERED, generate::over_dims, reference)
+            .refuses("", given(generate::numbers(DType::F32, &[0], 0)))
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
         samples.differs_as(operator, &[departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
     }
 
@@ -103,7 +103,7 @@ pub mod samples {
         let reference = move |it: &Inputs| -> Result<Expected> {
             let x = it.tensor("self")?;
             let chosen = |elements: &[Scalar]| {
-                let all = elements.iter().copied().reduce(|a, b| number::chosen(a, b, second));
+                let all = elements.iter().copied().reduce(|a, b| number::extremum(a, b, second));
                 all.unwrap_or(Scalar::Int(0))
             };
             Ok(x.reduced(None, false, x.dtype(), chosen).into())
@@ -112,11 +112,11 @@ pub mod samples {
             let is_there = |sample: &Sample| {
                 sample.positional.iter().flat_map(Given::tensors).all(|x| !x.elements().is_empty())
             };
-            make::unary(dtype).into_iter().filter(is_there).collect()
+            generate::unary(dtype).into_iter().filter(is_there).collect()
         };
         samples
-            .of_function(operator, ORDERED, inputs, reference)
-            .refuses("no elements", given(make::numbers(DType::F32, &[0], 0)));
+            .operator_with(operator, ORDERED, inputs, reference)
+            .refuses("no elements", given(generate::numbers(DType::F32, &[0], 0)));
         samples.differs_as(operator, &[departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
     }
 
@@ -130,16 +130,16 @@ pub mod samples {
         };
         let inputs = |dtype| {
             let of_all = [
-                given(make::numbers(dtype, &[3, 4], 1)),
-                given(make::extremes(dtype)),
-                given(Plain::of(dtype, &[4], &[1, 2])),
+                given(generate::numbers(dtype, &[3, 4], 1)),
+                given(generate::extremes(dtype)),
+                given(Plain::from_elements(dtype, &[4], &[1, 2])),
             ];
-            make::over_dim(dtype).into_iter().chain(of_all).collect()
+            generate::over_dim(dtype).into_iter().chain(of_all).collect()
         };
         samples
-            .of_function(operator, REAL, inputs, reference)
-            .refuses("", given(make::numbers(DType::F32, &[0], 0)))
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+            .operator_with(operator, REAL, inputs, reference)
+            .refuses("", given(generate::numbers(DType::F32, &[0], 0)))
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(2));
         samples.differs(operator, READ_AFTER_WRITTEN);
     }
 
@@ -155,13 +155,16 @@ pub mod samples {
             Ok([values, x.reduced(Some(&[dim]), keepdim, DType::I64, index)].into())
         };
         let inputs = |dtype| {
-            let of_one = [given(make::extremes(dtype)).and(0), given(Plain::of(dtype, &[4], &[1, 2])).and(0)];
-            make::over_dim(dtype).into_iter().chain(of_one).collect()
+            let of_one = [
+                given(generate::extremes(dtype)).and(0),
+                given(Plain::from_elements(dtype, &[4], &[1, 2])).and(0),
+            ];
+            generate::over_dim(dtype).into_iter().chain(of_one).collect()
         };
         samples
-            .of_function(operator, ORDERED, inputs, reference)
-            .refuses("size 0", given(make::numbers(DType::F32, &[0], 0)).and(0))
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+            .operator_with(operator, ORDERED, inputs, reference)
+            .refuses("size 0", given(generate::numbers(DType::F32, &[0], 0)).and(0))
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(2));
     }
 
     /// Where the chosen one of some elements is.

@@ -46,7 +46,7 @@ pub trait Factories<O: Operator>: Sized {
     where
         O::Signature: Factory;
 
-    /// The same function for every backend, and the choice of the backend in front of it.
+    /// Registers a kernel for every backend, behind the selection of the backend.
     fn factory(self, kernel: KernelOf<O>) -> Self
     where
         O::Signature: Factory;
@@ -72,7 +72,7 @@ impl<O: Operator> Factories<O> for OperatorBuilder<'_, O> {
 
 /// An operator of sizes and options.
 type OfSizes = fn(Vec<i64>, Option<DType>, Option<Layout>, Option<Device>, Option<bool>) -> Tensor;
-/// The same with a generator of random numbers.
+/// A signature of sizes, a generator of random numbers, and options.
 type OfGenerator =
     fn(Vec<i64>, Option<Generator>, Option<DType>, Option<Layout>, Option<Device>, Option<bool>) -> Tensor;
 
@@ -113,7 +113,7 @@ pub fn give_like(
     give(out, input.spec()?.geometry().like(memory_format.unwrap_or(MemoryFormat::Preserve))?, fill)
 }
 
-/// The same for an operator that makes a tensor of that geometry.
+/// Gives an output a geometry and fills it, for a factory operator.
 ///
 /// # Errors
 ///
@@ -125,7 +125,7 @@ pub fn give(out: &Tensor, geometry: Geometry, fill: impl FnOnce(&Tensor) -> Resu
     fill(out)
 }
 
-/// The same in the dtype of `input`, which that of the output has to be.
+/// Fills an output in the dtype of `input`, which the output has to have.
 ///
 /// # Errors
 ///
@@ -223,10 +223,10 @@ pub mod samples {
         let sizes = |dtype| {
             [vec![2000], vec![40, 50], vec![0], vec![]].map(|size| given(size).named("dtype", dtype)).to_vec()
         };
-        samples.of_function(plain, INEXACT, sizes, expected).refuses("", given([-1].to_vec()));
+        samples.operator_with(plain, INEXACT, sizes, expected).refuses("", given([-1].to_vec()));
         let with_generator = |dtype| {
             vec![given([2000].to_vec()).named("generator", random::generator(3)).named("dtype", dtype)]
         };
-        samples.of_function(seeded, INEXACT, with_generator, expected);
+        samples.operator_with(seeded, INEXACT, with_generator, expected);
     }
 }

@@ -45,8 +45,8 @@ pub fn scale(normalisation: i64, sizes: impl Iterator<Item = i64>) -> Result<f64
         BY_ROOT => Ok(1.0 / count.sqrt()),
         BY_NUMBER => Ok(1.0 / count),
         _ => Err(argument(format!(
-            "argument `normalization` is {normalisation}, expected 0 for none, 1 for the root of the number of elements, or 2 for \
-             that number"
+            "argument `normalization` is {normalisation}, expected 0 (none), 1 (by the square root of \
+             the number of elements) or 2 (by the number of elements)"
         ))),
     }
 }
@@ -139,20 +139,22 @@ fn converted(input: &Tensor, dtype: DType) -> Result<Tensor> {
     if input.dtype() == dtype { Ok(input.clone()) } else { input.to_dtype(dtype) }
 }
 
+/// Checks the number of points of a transform.
+///
 /// # Errors
 ///
 /// Less than one number to transform.
 pub fn check_points(n: i64) -> Result<()> {
     match n {
         1.. => Ok(()),
-        _ => Err(argument(format!("invalid number of data points ({n}) specified, expected 1 at least"))),
+        _ => Err(argument(format!("invalid number of data points ({n}) specified, expected at least 1"))),
     }
 }
 
 /// The refusal of a transform along no dimension.
 #[cold]
 pub fn no_dimension() -> Error {
-    argument("found no dimension to transform, expected one dimension at least")
+    argument("found no dimension to transform, expected at least one dimension")
 }
 
 /// The tensor with another size of a dimension: shorter, or with zeros behind.
@@ -217,7 +219,7 @@ pub fn lengths(
     };
     if lengths.iter().any(|size| *size < 1) {
         return Err(argument(format!(
-            "invalid numbers of data points {lengths:?}, expected 1 at least in each dimension"
+            "invalid numbers of data points {lengths:?}, expected at least 1 in each dimension"
         )));
     }
     Ok((named, lengths))
@@ -294,6 +296,6 @@ pub mod samples {
     /// All real parts.
     pub fn real(input: &Plain) -> Plain {
         let parts: Vec<Scalar> = input.elements().iter().map(|x| Scalar::Float(x.to_complex().re)).collect();
-        Plain::of(DType::F64, input.sizes(), &parts)
+        Plain::from_elements(DType::F64, input.sizes(), &parts)
     }
 }

@@ -9,6 +9,8 @@ use opgrid_tensor::tensor::{Dims, Geometry, TensorSpec};
 /// The floats that kernels compute with.
 pub const FLOATS: &[DType] = &[DType::F16, DType::BF16, DType::F32, DType::F64];
 
+/// Checks that a dtype is floating-point.
+///
 /// # Errors
 ///
 /// A dtype of none of the [`FLOATS`].
@@ -24,7 +26,7 @@ pub fn check_float(dtype: DType) -> Result<()> {
 pub fn numbers(name: &str, list: &[i64], dims: usize, least: i64) -> Result<Dims> {
     if let Some(found) = list.iter().find(|number| **number < least) {
         return Err(argument(format!(
-            "argument `{name}` is {list:?}, expected numbers from {least} on, found {found}"
+            "argument `{name}` is {list:?}, expected numbers of at least {least}, found {found}"
         )));
     }
     match *list {

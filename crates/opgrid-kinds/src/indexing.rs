@@ -12,7 +12,7 @@ use opgrid_tensor::tensor::{Array, Dims, Geometry, Tensor, TensorSpec, broadcast
 /// Index tensors broadcast with each other. Their dimensions take the place of those that they index; if there are
 /// others in between, they come first.
 pub struct Indexing {
-    /// That of the tensor, with the indexed dimensions beside each other.
+    /// The geometry of the tensor, with the indexed dimensions adjacent.
     geometry: Geometry,
     /// Where the indexed dimensions begin.
     start: usize,
@@ -23,6 +23,8 @@ pub struct Indexing {
 }
 
 impl Indexing {
+    /// Broadcasts the indices and arranges the dimensions of the tensor.
+    ///
     /// # Errors
     ///
     /// Indices of a dtype that has none, too many, of shapes that do not broadcast, or on another device; a mask of
@@ -115,6 +117,8 @@ impl Indexing {
     }
 }
 
+/// Checks the dtypes, shapes and devices of indices.
+///
 /// # Errors
 ///
 /// As [`Indexing::new`], as far as they do not depend on which elements of masks are true.
@@ -202,6 +206,8 @@ fn check_device(input: &TensorSpec, index: &Tensor, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// Checks that an index is int32 or int64.
+///
 /// # Errors
 ///
 /// Indices of another dtype than int32 and int64.
@@ -222,7 +228,7 @@ pub fn along(input: &TensorSpec, dim: i64, index: &TensorSpec) -> Result<usize> 
     dimension(input, dim, index)
 }
 
-/// The same for indices of any dtype, of which there are none.
+/// Returns the dimension that `dim` selects, for an index tensor of any dtype without elements.
 ///
 /// # Errors
 ///
@@ -251,9 +257,10 @@ pub mod samples {
 
     const MASKS_WITHOUT_DIMENSIONS: Difference = Difference {
         id: "masks-without-dimensions",
-        what: "torch's operator fails an assertion at a mask without dimensions, or passes over it, false or \
-               not; here it adds a dimension of size 1 or 0, as torch's Python and NumPy have it",
-        why: "one meaning in all places",
+        what: "torch's operator fails an assertion for a mask without dimensions, or ignores it, \
+             whether false or not; here it adds a dimension of size 1 or 0, as in torch's Python \
+             indexing and in NumPy",
+        why: "indexing has one meaning everywhere",
         test: ("opgrid-operators/tests/all/ends_of_ranges.rs", "masks_without_dimensions_add_one"),
         when: |seen| {
             let is_such = |(name, index): &(&str, &Operand)| {
@@ -276,9 +283,10 @@ pub mod samples {
 
     const LISTS_WITHOUT_INDICES: Difference = Difference {
         id: "lists-without-indices",
-        what: "torch refuses a list without indices, or fails an assertion; here it names every element. \
-               Entries that stand for no dimension are counted before they are looked at, and refused",
-        why: "one meaning for `x[...]` and `x[:]`",
+        what: "torch rejects an empty list of indices, or fails an assertion; here it selects every \
+             element. Entries of None are counted before they are checked, and rejected if there are \
+             too many",
+        why: "`x[...]` and `x[:]` mean the same",
         test: (
             "opgrid-operators/tests/all/differences/computed.rs",
             "an_index_list_without_indices_gives_everything",
@@ -297,9 +305,10 @@ pub mod samples {
 
     const MASKS_COUNT: Difference = Difference {
         id: "masks-count-their-dimensions",
-        what: "torch's operator counts the entries of an index list, so that entries behind a mask of several \
-               dimensions may stand for none; here a mask counts as many as it has, as in torch's Python",
-        why: "one meaning in all places",
+        what: "torch's operator counts the entries of an index list, so that entries after a mask with \
+             several dimensions may refer to no dimension; here a mask counts as many dimensions as it \
+             has, as in torch's Python indexing",
+        why: "indexing has one meaning everywhere",
         test: ("opgrid-operators/tests/all/ends_of_ranges.rs", "masks_count_their_dimensions"),
         when: |seen| {
             let Some(Argument::Tensors(list)) = seen.argument("indices") else { return false };

@@ -19,7 +19,7 @@ pub fn promoted<const N: usize>(arguments: [(&str, &Tensor); N]) -> Result<Tenso
     of_dtype(arguments, dtype)
 }
 
-/// The same for functions such as `exp`, which give the default dtype for integers and bools.
+/// The spec of functions such as `exp`, which return the default dtype for integers and bools.
 ///
 /// # Errors
 ///
@@ -29,7 +29,7 @@ pub fn inexact<const N: usize>(arguments: [(&str, &Tensor); N]) -> Result<Tensor
     of_dtype(arguments, opgrid_tensor::tensor::inexact(dtype))
 }
 
-/// The same in a dtype that does not depend on the arguments, such as bool for comparisons.
+/// The spec of a result whose dtype does not depend on the arguments, such as bool for comparisons.
 ///
 /// # Errors
 ///
@@ -46,7 +46,7 @@ pub fn inexact_unary(input: &Tensor) -> Result<TensorSpec> {
     inexact([("self", input)])
 }
 
-/// The same in the dtype of the parts.
+/// The spec of a result in the dtype of the real and imaginary parts.
 pub fn inexact_part_unary(input: &Tensor) -> Result<TensorSpec> {
     of_dtype([("self", input)], part_of(opgrid_tensor::tensor::inexact(input.spec()?.dtype())))
 }
@@ -57,7 +57,7 @@ pub fn inexact_real_unary(input: &Tensor) -> Result<TensorSpec> {
     inexact([("self", input)])
 }
 
-/// The same of two tensors.
+/// The spec of an inexact function of two tensors that is not defined for complex numbers.
 pub fn inexact_real_binary(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     check_ordered(&[input, other])?;
     inexact([("self", input), ("other", other)])
@@ -125,7 +125,7 @@ fn alike<'a, const N: usize>(arguments: &[(&str, &'a Tensor); N]) -> Option<&'a 
     arguments[1..].iter().all(|(_, other)| fits(other)).then_some(first)
 }
 
-/// The same for tensors of any kind.
+/// The spec of a broadcast result of this dtype, for any kind of tensor.
 #[inline(never)]
 fn of_any<const N: usize>(arguments: &[(&str, &Tensor); N], dtype: DType) -> Result<TensorSpec> {
     let Some(specs) = specs(arguments) else { return Err(undefined(arguments)) };
@@ -141,6 +141,8 @@ pub fn keeps_digits(other: &Tensor, dtype: DType) -> bool {
     other.is_number() || (other.dtype() != dtype && other.numel() == 1)
 }
 
+/// Checks that a factor such as `alpha` fits the dtype of the result.
+///
 /// # Errors
 ///
 /// The factor of an argument is of a higher kind than the result.
@@ -156,6 +158,8 @@ pub fn check_factor(name: &str, factor: Scalar, dtype: DType) -> Result<()> {
     Err(argument(format!("argument `{name}` {message}, found {factor} for a result of dtype {dtype}")))
 }
 
+/// Checks that no bool tensors are subtracted.
+///
 /// # Errors
 ///
 /// Bools, which have no difference.
@@ -163,7 +167,8 @@ pub fn check_subtraction(arguments: &[(&str, &Tensor)]) -> Result<()> {
     match arguments.iter().find(|(_, tensor)| tensor.is_defined() && tensor.dtype() == DType::Bool) {
         Some((name, _)) => {
             let message = format!(
-                "argument `{name}` is a bool tensor, which has no difference; compare by `ne`, or invert a mask by `logical_not`"
+                "argument `{name}` is a bool tensor, for which subtraction is not defined; compare \
+                 with `ne`, or invert a mask with `logical_not`"
             );
             Err(argument(message))
         }
@@ -171,6 +176,8 @@ pub fn check_subtraction(arguments: &[(&str, &Tensor)]) -> Result<()> {
     }
 }
 
+/// Checks that a dtype is not complex.
+///
 /// # Errors
 ///
 /// A bool or complex dtype.
@@ -182,16 +189,20 @@ pub fn check_real(dtype: DType) -> Result<()> {
     }
 }
 
+/// Checks that a dtype is numeric, not bool.
+///
 /// # Errors
 ///
 /// A bool dtype.
 pub fn check_numbers(dtype: DType) -> Result<()> {
     match dtype {
-        DType::Bool => Err(unsupported(dtype, "a dtype of numbers")),
+        DType::Bool => Err(unsupported(dtype, "a numeric dtype")),
         _ => Ok(()),
     }
 }
 
+/// Checks that a dtype is complex.
+///
 /// # Errors
 ///
 /// A dtype other than the complex ones.
@@ -203,6 +214,8 @@ pub fn check_complex(name: &str, dtype: DType) -> Result<()> {
     }
 }
 
+/// Checks that a dtype is floating-point.
+///
 /// # Errors
 ///
 /// A dtype other than those of floats.
@@ -214,6 +227,8 @@ pub fn check_float(dtype: DType) -> Result<()> {
     }
 }
 
+/// Checks that a dtype is integral or bool.
+///
 /// # Errors
 ///
 /// A dtype other than those of integers and bools, which have bits.
@@ -238,6 +253,8 @@ pub fn real_with_numbers(spec: TensorSpec, numbers: &[Scalar]) -> Result<TensorS
     Ok(spec)
 }
 
+/// Checks that a dtype is floating-point or complex.
+///
 /// # Errors
 ///
 /// A dtype without fractions.
@@ -249,6 +266,8 @@ pub fn check_inexact(dtype: DType) -> Result<()> {
     }
 }
 
+/// Checks that two arguments have one dtype.
+///
 /// # Errors
 ///
 /// Two arguments of different dtypes, where none is converted.
@@ -263,6 +282,8 @@ pub fn check_one_dtype((first, input): (&str, &Tensor), (name, other): (&str, &T
     }
 }
 
+/// Checks that two arguments are on one device.
+///
 /// # Errors
 ///
 /// Two arguments on different devices, where none is copied.
@@ -277,6 +298,8 @@ pub fn check_one_device((first, input): (&str, &Tensor), (name, other): (&str, &
     }
 }
 
+/// Checks the dtype of an output.
+///
 /// # Errors
 ///
 /// An output of another dtype than the result, where that is not converted.
@@ -287,12 +310,14 @@ pub fn check_out_dtype(out: &Tensor, expected: DType) -> Result<()> {
     }
 }
 
+/// Checks that the promoted dtype of arguments is not complex.
+///
 /// # Errors
 ///
 /// Arguments that are compared as complex numbers, which have no order.
 pub fn check_ordered(arguments: &[&Tensor]) -> Result<()> {
     let dtype = result_type(arguments)?;
-    if dtype.is_complex() { Err(unsupported(dtype, "a dtype with an order")) } else { Ok(()) }
+    if dtype.is_complex() { Err(unsupported(dtype, "a non-complex dtype")) } else { Ok(()) }
 }
 
 /// The specs of all arguments, if they are defined.
@@ -323,6 +348,8 @@ fn common_device(specs: &[&TensorSpec]) -> Result<Device> {
     }
 }
 
+/// Returns the device that all arguments are on.
+///
 /// # Errors
 ///
 /// Undefined tensors, or tensors on different devices.
@@ -366,12 +393,12 @@ pub mod samples {
     use super::*;
     use opgrid_samples::prelude::*;
 
-    /// That torch lays results in rows where they lie as their inputs here.
+    /// The difference that torch's results are row-major where they have the input's memory format here.
     pub const fn lies_as_input(id: &'static str, what: &'static str) -> Difference {
         Difference {
             id,
             what,
-            why: "one rule for all operators",
+            why: "all operators behave alike",
             test: (
                 "opgrid-operators/tests/all/differences/layouts.rs",
                 "results_do_not_depend_on_the_layout",
@@ -384,18 +411,18 @@ pub mod samples {
     /// The roundings of arithmetic that is exact for real numbers.
     pub const COMPLEX_ARITHMETIC: Roundings = Roundings::all(Rounding::Exact).complex(Rounding::Result(4));
 
-    /// Those of elementary functions: polynomials or a system's library here, vector libraries there.
+    /// Rounding of elementary functions: polynomials or a system's library here, vector libraries there.
     pub const ELEMENTARY: Roundings = Roundings::all(Rounding::Result(8)).complex(Rounding::Result(64));
 
-    /// Those of a sum, of which a part may be scaled.
+    /// Rounding of a sum, of which a part may be scaled.
     pub const SCALED_SUM: Roundings = COMPLEX_ARITHMETIC.scaled(Rounding::Sum(2));
 
-    /// Of operators with numbers that are converted to the dtype of the result.
+    /// Differences for numbers that are converted to the dtype of the result.
     pub const NUMBER_IN_RANGE: Difference = Difference {
         id: "numbers-beside-tensors-are-in-range",
-        what: "torch refuses numbers beyond the range of the dtype where there are elements on the CPU; here also \
-               on meta tensors and where there are none",
-        why: "whether a program is right must not depend on its data",
+        what: "torch rejects numbers that overflow the dtype only for CPU tensors with elements; here \
+             also for meta tensors and empty ones",
+        why: "whether a call is valid must not depend on sizes or elements",
         test: (
             "opgrid-operators/tests/all/differences/refused.rs",
             "what_is_refused_with_elements_is_refused_without",
@@ -414,12 +441,12 @@ pub mod samples {
         }),
     };
 
-    /// Of operators that look whether numbers are zero.
+    /// Differences for operators that test whether numbers are zero.
     pub const TRUTH_OF_WHOLE: Difference = Difference {
         id: "truth-of-whole-numbers",
-        what: "torch converts elements to a common dtype, which may make them zero, before it looks at them; \
-               here it is the number that is true",
-        why: "256 is true",
+        what: "torch converts elements to a common dtype, where they may become zero, before it tests \
+             them; here the original number is tested",
+        why: "256 is nonzero",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "truth_is_that_of_the_whole_integer"),
         when: |seen| {
             let inputs = seen.inputs();

@@ -12,6 +12,8 @@ use opgrid_tensor::families::result::check_result;
 use opgrid_tensor::ops::{Matmul, MulScalar, TransposeInt};
 use opgrid_tensor::tensor::{Array, Math, Tensor, TensorSpec};
 
+/// Checks that the factors of a product have one dtype and device.
+///
 /// # Errors
 ///
 /// Factors of different dtypes or devices, or of bools, which have no product: also where there is nothing to multiply.
@@ -39,7 +41,10 @@ pub fn stack_sizes((first, a): (&str, &TensorSpec), (second, b): (&str, &TensorS
     let message = match (a.sizes(), b.sizes()) {
         (&[batch, m, k], &[same, inner, n]) if (batch, k) == (same, inner) => return Ok([batch, m, n]),
         (&[batch, _, k], found) => {
-            format!("argument `{second}` has shape {found:?}, expected [{batch}, {k}, any] to fit `{first}`")
+            format!(
+                "argument `{second}` has shape {found:?}, expected [{batch}, {k}, any] to match \
+                 `{first}`"
+            )
         }
         (found, _) => {
             format!("argument `{first}` has shape {found:?}, expected three dimensions; use `matmul`")
@@ -167,7 +172,7 @@ pub fn is_transposed(factor: &Tensor) -> bool {
 /// # Errors
 ///
 /// Those of the product.
-pub fn of_left(grad: &Tensor, right: &Tensor, is_transposed: bool) -> Result<Tensor> {
+pub fn left_gradient(grad: &Tensor, right: &Tensor, is_transposed: bool) -> Result<Tensor> {
     if is_transposed {
         exchanged(&Matmul.call(&right.conj()?, &exchanged(grad)?)?)
     } else {
@@ -175,12 +180,12 @@ pub fn of_left(grad: &Tensor, right: &Tensor, is_transposed: bool) -> Result<Ten
     }
 }
 
-/// The same of the right factor.
+/// The gradient of the right factor of a matrix product, or of a batch of them.
 ///
 /// # Errors
 ///
 /// Those of the product.
-pub fn of_right(grad: &Tensor, left: &Tensor, is_transposed: bool) -> Result<Tensor> {
+pub fn right_gradient(grad: &Tensor, left: &Tensor, is_transposed: bool) -> Result<Tensor> {
     if is_transposed {
         exchanged(&Matmul.call(&exchanged(grad)?, &left.conj()?)?)
     } else {
@@ -229,7 +234,9 @@ pub mod samples {
     /// Samples of sums with a product: `self` and the factors by their shapes, with weights and without.
     pub fn weighed_samples<'a>(dtype: DType, shapes: impl Iterator<Item = [&'a [i64]; 3]>) -> Vec<Sample> {
         let one = |[c, a, b]: [&[i64]; 3]| {
-            given(make::numbers(dtype, c, 1)).and(make::numbers(dtype, a, 2)).and(make::numbers(dtype, b, 3))
+            given(generate::numbers(dtype, c, 1))
+                .and(generate::numbers(dtype, a, 2))
+                .and(generate::numbers(dtype, b, 3))
         };
         let plain: Vec<Sample> = shapes.map(one).collect();
         let weight = |sample: &Sample| match dtype {
@@ -258,9 +265,9 @@ pub mod samples {
 
     const ONE_SUM: Difference = Difference {
         id: "sums-of-repeated-products",
-        what: "torch adds products of factors that repeat their elements one after the other, and all of them round to one side; here \
-               they are added in several sums",
-        why: "nearer to the mathematical result",
+        what: "torch sums products of factors with repeated elements one after another, which all round \
+             to the same side; here they are summed in several partial sums",
+        why: "more precise",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "sums_of_many_equal_products"),
         when: |seen| {
             let longest = |input: &&Operand| {
@@ -281,9 +288,9 @@ pub mod samples {
 
     const CHECKED_WITHOUT_ELEMENTS: Difference = Difference {
         id: "products-are-checked-without-elements",
-        what: "torch does not look at dtypes and numbers of a product of nothing; here they are checked and \
-               converted as with elements",
-        why: "whether a program is right must not depend on its data",
+        what: "torch does not check dtypes and numbers of empty products; here they are checked and \
+             converted as for products with elements",
+        why: "whether a call is valid must not depend on sizes or elements",
         test: (
             "opgrid-operators/tests/all/differences/refused.rs",
             "what_is_refused_with_elements_is_refused_without",
@@ -314,9 +321,9 @@ pub mod samples {
 
     const FACTORS: Difference = Difference {
         id: "factors-beyond-the-range",
-        what: "torch refuses factors beyond the range of 16-bit floats in some products with a vector, and takes them in all others; here the \
-               result is infinite",
-        why: "one rule for all products",
+        what: "torch rejects factors that overflow 16-bit floats in some matrix-vector products, and \
+             accepts them in all others; here the result is infinite",
+        why: "all products behave alike",
         test: ("opgrid-operators/tests/all/differences/computed.rs", "means_beyond_the_range"),
         when: |seen| seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.torch_refuses("without overflow"),
         directed: None,
@@ -324,10 +331,10 @@ pub mod samples {
 
     const KEEPS_SHAPE: Difference = Difference {
         id: "sums-of-products-keep-their-shape",
-        what: "torch gives a tensor that broadcasts with a product the shape of the product where that is added in place, and the sum with \
-               a product of nothing the shape that the tensor had; here in place the shapes have to be the same, and a sum has that of the \
-               product",
-        why: "one rule for all sums",
+        what: "torch resizes a tensor that broadcasts with a product when the sum is computed in place, \
+             and keeps its shape if the product is empty; here the shapes have to be equal in place, \
+             and a sum has the shape of the product",
+        why: "all sums behave alike",
         test: (
             "opgrid-operators/tests/all/differences/outputs.rs",
             "sums_of_products_in_place_keep_their_shape",
@@ -346,9 +353,10 @@ pub mod samples {
 
     const KEEPS_STRIDES: Difference = Difference {
         id: "outputs-of-products-keep-their-strides",
-        what: "torch writes a product with a vector, or one without elements, in rows, whatever strides an output of its shape has, \
-               and gives it those; here the output keeps its strides",
-        why: "others who look at the memory see what they asked for",
+        what: "torch writes matrix-vector products, and empty ones, in row-major order whatever the \
+             strides of an output of the right shape, and changes its strides; here the output keeps \
+             its strides",
+        why: "other views of the memory stay valid",
         test: ("opgrid-operators/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
         when: |seen| {
             let has_vector = seen.inputs().iter().any(|input| input.geometry.dims() == 1);

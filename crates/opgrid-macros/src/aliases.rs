@@ -16,10 +16,10 @@ pub(crate) struct AliasOf {
 }
 
 /// The other names that stand behind an item's schema.
-pub(crate) fn of(item: &Item, schema: &FunctionSchema) -> Result<Vec<AliasOf>> {
+pub(crate) fn from_item(item: &Item, schema: &FunctionSchema) -> Result<Vec<AliasOf>> {
     let one = |alias| {
         let item = item_of(item, schema, alias)?;
-        let forms = forms::of(&item, &parse_schema(&item)?)?;
+        let forms = forms::from_item(&item, &parse_schema(&item)?)?;
         Ok(AliasOf { item, forms })
     };
     item.aliases.iter().map(one).collect()
@@ -35,7 +35,7 @@ pub(crate) fn constant(
     if aliases.is_empty() {
         return TokenStream::new();
     }
-    let calls = |alias: &Ident, overload: &Ident| quote!(#core::Alias::of::<#alias, #overload>());
+    let calls = |alias: &Ident, overload: &Ident| quote!(#core::Alias::new::<#alias, #overload>());
     let each = aliases.iter().flat_map(|alias| {
         let of_form = |form: &FormOf| {
             let same = forms.iter().find(|own| own.is_in_place == form.is_in_place)?;
@@ -65,7 +65,7 @@ fn item_of(item: &Item, schema: &FunctionSchema, alias: &Alias) -> Result<Item> 
     text.set_span(alias.name.span());
     let mut attributes: Vec<_> =
         item.attributes.iter().filter(|attribute| !attribute.is("doc")).cloned().collect();
-    attributes.push(Attribute::documentation(&format!(" The same as `{own}`.")));
+    attributes.push(Attribute::documentation(&format!(" An alias for `{own}`.")));
     let mut renamed = Item {
         attributes,
         visibility: item.visibility.clone(),
@@ -80,7 +80,7 @@ fn item_of(item: &Item, schema: &FunctionSchema, alias: &Alias) -> Result<Item> 
         let words = item.forms.iter().map(|form| form.word()).chain(item.method.as_ref().map(|_| "method"));
         if let Some(other) = clauses.iter().find(|clause| words.clone().all(|word| *clause != word)) {
             let message =
-                format!("`{other}` does not stand behind `{}`, so `{name}` cannot have it", item.name);
+                format!("`{other}` is not declared for `{}`, so `{name}` cannot have it", item.name);
             return Err(Error::new(other.span(), message));
         }
         renamed.forms.retain(|form| has(form.word()));

@@ -24,7 +24,7 @@ impl FormOf {
 }
 
 /// The forms that stand behind an item's schema.
-pub(crate) fn of(item: &Item, schema: &FunctionSchema) -> Result<Vec<FormOf>> {
+pub(crate) fn from_item(item: &Item, schema: &FunctionSchema) -> Result<Vec<FormOf>> {
     item.forms.iter().map(|form| of_one(item, schema, form)).collect()
 }
 

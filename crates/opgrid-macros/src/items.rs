@@ -1,4 +1,4 @@
-//! Reads the macro's input: the path of the core crate, perhaps `home = path;` or `home = path(register);`, then
+//! Reads the macro's input: the path of the core crate, perhaps `register_with = path;` or `register_with = path(register);`, then
 //! `ATTRIBUTES VISIBILITY Name = "schema", in_place, out("overload", output), method(name), alias("name", in_place);` repeated, where
 //! all behind the schema may be left out.
 
@@ -35,12 +35,12 @@ pub(crate) type Result<T> = std::result::Result<T, Error>;
 pub(crate) struct Input {
     /// The path of the core crate.
     pub(crate) core: TokenStream,
-    pub(crate) home: Option<Home>,
+    pub(crate) register_with: Option<RegisterWith>,
     pub(crate) items: Vec<Item>,
 }
 
 /// Where overloads are registered.
-pub(crate) struct Home {
+pub(crate) struct RegisterWith {
     /// The path of the function that registers the overloads' library.
     pub(crate) path: TokenStream,
     /// What registers the overloads alone, as a group, which the function is then given.
@@ -51,7 +51,7 @@ pub(crate) struct Home {
 pub(crate) struct Register {
     /// The path of a function.
     pub(crate) path: TokenStream,
-    /// The names of operators that it defines by their schema texts.
+    /// The names of operators that it defines by their schema strings.
     pub(crate) others: Vec<Literal>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Alias {
     pub(crate) clauses: Option<Vec<Ident>>,
 }
 
-/// That the overload is also a method of tensors, perhaps of another name than the operator's.
+/// A method of `Tensor` for the overload, perhaps with another name than the operator's.
 #[derive(Clone)]
 pub(crate) struct Method {
     pub(crate) name: Option<Ident>,
@@ -112,7 +112,7 @@ impl Item {
         !self.attributes_named(&[name]).is_empty()
     }
 
-    /// The lines of the doc comment, as far as they are texts.
+    /// The lines of the doc comment, as far as they are strings.
     pub(crate) fn documentation(&self) -> String {
         let lines = self.attributes.iter().filter(|attribute| attribute.is("doc"));
         let lines: Vec<_> = lines.filter_map(Attribute::text).collect();
@@ -172,12 +172,12 @@ impl Input {
             TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => group.stream(),
             other => return Err(unexpected(&other, "the path of the core crate in parentheses")),
         };
-        let home = cursor.home()?;
+        let register_with = cursor.register_with()?;
         let mut items = Vec::new();
         while cursor.tokens.peek().is_some() {
             items.push(cursor.item()?);
         }
-        Ok(Input { core, home, items })
+        Ok(Input { core, register_with, items })
     }
 }
 
@@ -202,24 +202,24 @@ impl Cursor {
         }
     }
 
-    /// Reads `home = path;` or `home = path(register);`, if the input begins with it. A string after `home =` makes it an overload
+    /// Reads `register_with = path;` or `register_with = path(register);`, if the input begins with it. A string after `register_with =` makes it an overload
     /// of that name.
-    fn home(&mut self) -> Result<Option<Home>> {
+    fn register_with(&mut self) -> Result<Option<RegisterWith>> {
         let mut ahead = self.tokens.clone();
-        let is_home = matches!(ahead.next(), Some(TokenTree::Ident(word)) if word == "home")
+        let is_register_with = matches!(ahead.next(), Some(TokenTree::Ident(word)) if word == "register_with")
             && matches!(ahead.next(), Some(TokenTree::Punct(mark)) if mark.as_char() == '=')
             && matches!(ahead.next(), Some(TokenTree::Ident(_) | TokenTree::Punct(_)));
-        if !is_home {
+        if !is_register_with {
             return Ok(None);
         }
-        self.next("`home`")?;
+        self.next("`register_with`")?;
         self.punctuation('=')?;
         let expected = "the path of a function and `;`";
         let mut path = TokenStream::new();
         loop {
             match self.next(expected)? {
                 TokenTree::Punct(mark) if mark.as_char() == ';' => {
-                    return Ok(Some(Home { path, register: None }));
+                    return Ok(Some(RegisterWith { path, register: None }));
                 }
                 token @ (TokenTree::Ident(_) | TokenTree::Punct(_)) => path.extend([token]),
                 TokenTree::Group(group)
@@ -227,7 +227,7 @@ impl Cursor {
                 {
                     let register = Some(register(group.stream())?);
                     self.punctuation(';')?;
-                    return Ok(Some(Home { path, register }));
+                    return Ok(Some(RegisterWith { path, register }));
                 }
                 other => return Err(unexpected(&other, expected)),
             }
@@ -267,7 +267,7 @@ impl Cursor {
     /// each once. `, alias("name")` may be there for several names.
     fn clauses(&mut self, item: &mut Item) -> Result<()> {
         let expected = "`in_place`, `out`, `method` or `alias`";
-        let twice = |word: &TokenTree| Error::new(word.span(), format!("`{word}` stands here twice"));
+        let twice = |word: &TokenTree| Error::new(word.span(), format!("`{word}` occurs twice here"));
         while matches!(self.tokens.peek(), Some(TokenTree::Punct(mark)) if mark.as_char() == ',') {
             self.punctuation(',')?;
             let word = self.next(expected)?;
@@ -299,7 +299,8 @@ impl Cursor {
 
     /// Reads `("name")` or `("name", clause, …)`.
     fn alias(&mut self, word: TokenTree) -> Result<Alias> {
-        let expected = "the operator's other name as a string in parentheses, perhaps with `in_place`, `out` and `method` behind it";
+        let expected = "the operator's other name as a string in parentheses, optionally followed by \
+             `in_place`, `out` and `method`";
         let Some(group) = self.parentheses() else { return Err(unexpected(&word, expected)) };
         let (name, clauses) = string_and_names(group, expected)?;
         Ok(Alias { name, clauses: (!clauses.is_empty()).then_some(clauses) })
@@ -317,8 +318,8 @@ impl Cursor {
 
     /// Reads `("overload")`, `("overload", output, …)`, or nothing.
     fn out(&mut self) -> Result<FormKind> {
-        let expected =
-            "the overload's name as a string in parentheses, perhaps with the names of the outputs behind it";
+        let expected = "the overload's name as a string in parentheses, optionally followed by the names of the \
+             outputs";
         let Some(group) = self.parentheses() else { return Ok(FormKind::Out(None, Vec::new())) };
         let (overload, outputs) = string_and_names(group, expected)?;
         Ok(FormKind::Out(Some(overload), outputs))
@@ -394,7 +395,7 @@ impl Cursor {
 /// Reads `path, "name", …`.
 fn register(tokens: TokenStream) -> Result<Register> {
     let expected =
-        "the path of a function that registers the operators, perhaps with the names of others behind it";
+        "the path of a function that registers the operators, optionally followed by the names of others";
     let mut tokens = tokens.into_iter();
     let (mut path, mut others) = (TokenStream::new(), Vec::new());
     for token in tokens.by_ref() {

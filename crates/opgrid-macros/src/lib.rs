@@ -1,4 +1,4 @@
-//! The macro that turns schema texts into typed overloads.
+//! The macro that turns schema strings into typed overloads.
 //!
 //! [`operator_items!`](operator_items) is what `operator!` of the core crate expands to; nobody else calls it.
 //! The schema is read by `opgrid-schema` while the program is compiled, so that a wrong schema is a compile error
@@ -62,8 +62,8 @@
 //!
 //! ```text
 //! const ALIASES: &'static [K::Alias] = &[
-//!     K::Alias::of::<PlusTensor, AddTensor>(),
-//!     K::Alias::of::<PlusInplaceTensor, AddInplaceTensor>(),
+//!     K::Alias::new::<PlusTensor, AddTensor>(),
+//!     K::Alias::new::<PlusInplaceTensor, AddInplaceTensor>(),
 //! ];
 //! ```
 //!
@@ -95,19 +95,19 @@
 //! }
 //! ```
 //!
-//! # Home
+//! # Registration on first use
 //!
-//! The first item may be `home = path;`, the path of a `fn() -> K::Result<()>`. Each overload then has
-//! `fn home() -> K::Result<()> { path() }`, which the dispatcher calls where the overload is not registered yet.
+//! The first item may be `register_with = path;`, the path of a `fn() -> K::Result<()>`. Each overload then has
+//! `fn ensure_registered() -> K::Result<()> { path() }`, which the dispatcher calls where the overload is not registered yet.
 //!
-//! With `home = path(register);` the overloads are also a group that is registered when one of them is needed:
+//! With `register_with = path(register);` the overloads are also a group that is registered when one of them is needed:
 //!
 //! ```text
 //! pub(crate) static OPERATORS: K::OnDemand = K::OnDemand::new(&["aten::add.Tensor"], register);
 //! ```
 //!
-//! and `home` is `path(&OPERATORS)`, of a `fn(&'static K::OnDemand) -> K::Result<()>`. `register` is a `fn(&mut K::Library)`. What it
-//! defines by schema texts is named behind it, as in `home = path(register, "aten::sym_is_contiguous");`.
+//! and `ensure_registered` calls `path(&OPERATORS)`, of a `fn(&'static K::OnDemand) -> K::Result<()>`. `register` is a `fn(&mut K::Library)`. What it
+//! defines by schema strings is named behind it, as in `register_with = path(register, "aten::sym_is_contiguous");`.
 //!
 //! # Types
 //!

@@ -11,7 +11,7 @@ use crate::returns::returns;
 use crate::types::Types;
 
 /// The methods of an item: one for the overload, and one for its in-place form.
-pub(crate) fn of(
+pub(crate) fn methods_of(
     item: &Item,
     schema: &FunctionSchema,
     forms: &[FormOf],
@@ -51,8 +51,8 @@ fn expand(
     let is_receiver = |argument: &Argument| argument.name == "self" && argument.real_type == Type::Tensor;
     if !schema.arguments.iter().any(is_receiver) {
         let message = format!(
-            "a method is called on the argument `Tensor self`, which `{}` does not have; write a function of tensors \
-             instead",
+            "a method is called on the argument `Tensor self`, which `{}` does not have; write a free \
+             function instead",
             schema.name
         );
         return Err(at_method(message));

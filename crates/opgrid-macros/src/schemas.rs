@@ -18,7 +18,7 @@ pub(crate) fn parse_schema(item: &Item) -> Result<FunctionSchema> {
     };
     let options = ParseOptions { allow_type_variables: false, strict: true, ..ParseOptions::default() };
     let schema = FunctionSchema::parse_with(&text, &options)
-        .map_err(|error| at_schema(item, format!("this is no valid schema: {error}")))?;
+        .map_err(|error| at_schema(item, format!("the schema is not valid: {error}")))?;
     if schema.name.namespace().is_none() {
         let message = format!(
             "the operator `{}` has no namespace, and without one nothing can be registered for it; write it as \

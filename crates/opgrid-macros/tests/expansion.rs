@@ -20,7 +20,7 @@ mod core_crate {
         const ALIASES: &'static [Alias] = &[];
         type Signature: 'static;
         fn cell() -> &'static OperatorCell<Self::Signature>;
-        fn home() -> Result<()> {
+        fn ensure_registered() -> Result<()> {
             Ok(())
         }
     }
@@ -30,7 +30,7 @@ mod core_crate {
     pub struct Alias(pub &'static str, pub &'static str);
 
     impl Alias {
-        pub const fn of<A: Operator<Signature = O::Signature>, O: Operator>() -> Self {
+        pub const fn new<A: Operator<Signature = O::Signature>, O: Operator>() -> Self {
             Self(A::SCHEMA, O::SCHEMA)
         }
     }
@@ -137,19 +137,19 @@ fn signatures_are_owned_types_and_markers() {
     assert!(is_signature::<_, Joined>(Join));
 }
 
-fn refusing_home() -> core_crate::Result<()> {
-    Err("no home".into())
+fn refusing_registration() -> core_crate::Result<()> {
+    Err("no registration".into())
 }
 
 operator! {
-    home = crate::refusing_home;
-    Housed = "my::housed() -> ()";
+    register_with = crate::refusing_registration;
+    Registered = "my::housed() -> ()";
 }
 
 #[test]
-fn a_home_is_the_given_function() {
-    assert_eq!(Housed::home(), Err("no home".into()));
-    assert_eq!(Nothing::home(), Ok(()));
+fn ensure_registered_calls_the_given_function() {
+    assert_eq!(Registered::ensure_registered(), Err("no registration".into()));
+    assert_eq!(Nothing::ensure_registered(), Ok(()));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn other_names_are_overloads_that_the_first_one_knows() {
     let expected = ["my::halve(float x) -> str", "my::halved(float x) -> str"];
     assert_eq!(Half::ALIASES, expected.map(|alias| core_crate::Alias(alias, Half::SCHEMA)));
     assert_eq!((Halved::SCHEMA, Halved::ALIASES), (expected[1], &[][..]));
-    assert_eq!(Halved::DOCUMENTATION, "The same as `my::half`.");
+    assert_eq!(Halved::DOCUMENTATION, "An alias for `my::half`.");
 }
 
 #[test]

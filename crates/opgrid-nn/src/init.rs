@@ -124,8 +124,8 @@ pub(crate) fn weight_and_bias(weight: &Tensor, bias: Option<&Tensor>) -> Result<
 fn fans(tensor: &Tensor) -> Result<(f64, f64)> {
     let [outputs, inputs, field @ ..] = tensor.sizes() else {
         return Err(argument(format!(
-            "initial values by the number of inputs: found a tensor of shape {:?}, expected two dimensions or more; use \
-             `uniform_` or `normal_`",
+            "initialization by fan-in: found a tensor of shape {:?}, expected two dimensions or more; \
+             use `uniform_` or `normal_`",
             tensor.sizes()
         )));
     };

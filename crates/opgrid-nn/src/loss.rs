@@ -11,7 +11,7 @@
 //! let scores = Tensor::from_nested(&[[2.0f64, 0.0, 0.0], [0.0, 0.0, 0.0]])?;
 //! let classes = Tensor::from_nested(&[0i64, 2])?;
 //! let plain = loss::cross_entropy(&scores, &classes)?;
-//! let smooth = CrossEntropy { label_smoothing: 0.1, ..Default::default() }.of(&scores, &classes)?;
+//! let smooth = CrossEntropy { label_smoothing: 0.1, ..Default::default() }.forward(&scores, &classes)?;
 //! assert!((plain.to_vec::<f64>()?[0] - 0.6691).abs() < 1e-4);
 //! assert!((smooth.to_vec::<f64>()?[0] - 0.7358).abs() < 1e-4);
 //! # Ok::<(), opgrid_core::Error>(())
@@ -70,7 +70,7 @@ impl CrossEntropy {
     /// # Errors
     ///
     /// Those of `aten::cross_entropy_loss`.
-    pub fn of(&self, scores: &Tensor, target: &Tensor) -> Result<Tensor> {
+    pub fn forward(&self, scores: &Tensor, target: &Tensor) -> Result<Tensor> {
         let Self { weight, ignore_index, label_smoothing, reduction } = self;
         let reduction = reduction.number();
         ops::CrossEntropyLoss.call(
@@ -90,7 +90,7 @@ impl CrossEntropy {
 ///
 /// Those of `aten::cross_entropy_loss`.
 pub fn cross_entropy(scores: &Tensor, target: &Tensor) -> Result<Tensor> {
-    CrossEntropy::default().of(scores, target)
+    CrossEntropy::default().forward(scores, target)
 }
 
 /// Negative log likelihood: log probabilities `(N, C, …)` against classes `(N, …)` of int64.

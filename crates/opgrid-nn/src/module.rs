@@ -77,7 +77,7 @@ pub trait Module {
         }
     }
 
-    /// The same as `train(false)`.
+    /// Switches the module and its parts to evaluation, as `train(false)` does.
     fn eval(&self) {
         self.train(false);
     }

@@ -2,4 +2,4 @@
 
 pub(crate) use opgrid_kinds::prelude::*;
 
-pub(crate) use crate::kinds::{spread, total, truth};
+pub(crate) use crate::kinds::{accumulation, any_all, variance_rules};

@@ -17,7 +17,7 @@ pub mod ops {
     pub use opgrid_tensor::ops::{Conversion, NonBlocking};
 }
 
-pub use opgrid_tensor::{home, register};
+pub use opgrid_tensor::{ensure_registered, register};
 
 /// The samples of all operators, for the suite of `opgrid-testing`.
 #[cfg(feature = "samples")]

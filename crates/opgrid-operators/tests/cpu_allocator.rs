@@ -76,13 +76,10 @@ fn tensors_of_the_cpu_take_their_memory_from_the_allocator_that_was_set() -> Res
     assert_eq!(sum.add_(&first, 1)?.to_vec::<f32>()?, [3.0; 4]);
     set(Elsewhere);
     let error = Storage::cpu(8).unwrap_err().to_string();
-    assert!(
-        error.contains("allocator `elsewhere` gave memory that tensors of the cpu cannot use"),
-        "{error}"
-    );
+    assert!(error.contains("allocator `elsewhere` returned memory that CPU tensors cannot use"), "{error}");
     set(Short);
     let error = Storage::cpu(8).unwrap_err().to_string();
-    assert!(error.contains("allocator `short` gave 4 bytes, expected 8"), "{error}");
+    assert!(error.contains("allocator `short` returned 4 bytes, expected 8"), "{error}");
 
     let last = devices::set_allocator(Device::CPU, None)?;
     assert_eq!(last.map(|last| last.name().to_owned()).as_deref(), Some("short"));

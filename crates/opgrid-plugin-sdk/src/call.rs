@@ -87,7 +87,7 @@ impl<'c> BoxedCall<'c> {
     #[cold]
     fn missing(&self, index: usize) -> Error {
         let (name, count) = (self.operator().name(), self.args.len());
-        let message = format!("{name}: argument {} is not there, the call has {count}", index + 1);
+        let message = format!("{name}: argument {} does not exist, the call has {count}", index + 1);
         Error::new(ErrorKind::Index, message)
     }
 
@@ -216,7 +216,7 @@ pub struct Next<'n, S> {
 
 impl<'n, S: Signature> Next<'n, S> {
     /// The way on from a call, which leaves its results to this until then.
-    pub(crate) fn of(call: &'n mut BoxedCall<'_>) -> Self {
+    pub(crate) fn from_call(call: &'n mut BoxedCall<'_>) -> Self {
         let (operator, results) = (call.operator.as_ptr(), call.results);
         Self { operator, keys: call.keys, results, call: PhantomData, signature: PhantomData }
     }

@@ -49,7 +49,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    fn of(status: i32) -> Self {
+    fn from_status(status: i32) -> Self {
         const ALL: [ErrorKind; 15] = [
             ErrorKind::Kernel,
             ErrorKind::Schema,
@@ -89,7 +89,7 @@ impl Error {
         Self { kind, message: message.into(), held: ptr::null_mut() }
     }
 
-    /// The same error with what it is about in front; one of the host goes back as it came.
+    /// Prefixes the message with its subject; an error of the host is returned unchanged.
     pub(crate) fn within(mut self, subject: &str) -> Self {
         if self.held.is_null() {
             self.message = format!("{subject}: {}", self.message);
@@ -104,7 +104,7 @@ impl Error {
             // SAFETY: the host gave the error; its message lives as long as it does.
             message = unsafe { text((api.error_message)(error)) };
         }
-        Self { kind: ErrorKind::of(status), message, held: error }
+        Self { kind: ErrorKind::from_status(status), message, held: error }
     }
 
     /// What went wrong, for programs.
@@ -187,9 +187,9 @@ mod tests {
     #[test]
     fn kinds_are_numbers_of_the_interface() {
         for status in 1..=15 {
-            assert_eq!(ErrorKind::of(status) as i32, status);
+            assert_eq!(ErrorKind::from_status(status) as i32, status);
         }
-        assert_eq!(ErrorKind::of(99), ErrorKind::Kernel);
+        assert_eq!(ErrorKind::from_status(99), ErrorKind::Kernel);
         assert_eq!(ErrorKind::Argument as i32, opgrid_abi::OPGRID_ERROR_ARGUMENT);
         assert_eq!(ErrorKind::Internal as i32, opgrid_abi::OPGRID_ERROR_INTERNAL);
     }

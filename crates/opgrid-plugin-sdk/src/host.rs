@@ -179,7 +179,7 @@ pub(crate) fn freeing(body: impl FnOnce()) {
 }
 
 /// Drops what a panic carried. That is code of the plugin too: where it panics in turn, the same is done with what that panic
-/// carries, a few times. Then it is leaked, because it may go on for ever.
+/// carries, a few times. Then it is leaked, because it may go on forever.
 fn discard(mut panic: Box<dyn Any + Send>) {
     for _ in 0..8 {
         match catch_unwind(AssertUnwindSafe(|| drop(panic))) {

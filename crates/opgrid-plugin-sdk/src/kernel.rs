@@ -95,7 +95,7 @@ impl Kernel {
     pub fn layer<S: Signature>(
         layer: impl for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
     ) -> Self {
-        Self::typed::<S>(move |call, args| layer(Next::of(call), args))
+        Self::typed::<S>(move |call, args| layer(Next::from_call(call), args))
     }
 
     /// A function or closure of a call, for every signature.

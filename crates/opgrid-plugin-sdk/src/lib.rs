@@ -132,7 +132,7 @@ pub mod __private {
     }
 }
 
-/// Declares overloads: a type per overload, with a typed `call`, from schema texts.
+/// Declares overloads: a type per overload, with a typed `call`, from schema strings.
 ///
 /// Each item `pub Name = "schema";` becomes a unit struct `Name` that implements [`Operator`] and has a method
 /// `call` with one parameter per argument. The syntax is that of the host's `operator!`, which reads schemas by the same code;

@@ -264,8 +264,8 @@ impl Drop for Library {
     fn drop(&mut self) {
         if !self.items.is_empty() && !std::thread::panicking() {
             host::warn(format_args!(
-                "what {} says of namespace `{}` is not registered; return it from the plugin's entry, or call `discard` if that \
-                 is meant",
+                "{} of namespace `{}` was dropped without being registered; return it from the \
+                 plugin's entry, or call `discard` if that is intended",
                 self.place, self.namespace
             ));
         }
@@ -348,8 +348,8 @@ impl<T> OperatorBuilder<'_, T> {
         if self.defined.is_none() {
             let name = &self.name;
             self.library.refuse(format!(
-                "implement(\"{name}\"): {setting} belongs to the definition, but the operator is only implemented here; \
-                 say it where the operator is defined (`Library::define`)"
+                "implement(\"{name}\"): {setting} belongs to the definition, but the operator is only \
+                 implemented here; set it where the operator is defined (`Library::define`)"
             ));
         }
         match self.library.items.get_mut(self.defined?) {

@@ -67,7 +67,7 @@ impl OperatorHandle {
         let Some(api) = host::known() else {
             return OperatorName { name: String::new(), overload: String::new() };
         };
-        // SAFETY: the operator lives, and with it its texts.
+        // SAFETY: the operator lives, and with it its strings.
         let (name, overload) =
             unsafe { (text((api.operator_name)(self.0)), text((api.operator_overload)(self.0))) };
         OperatorName { name, overload }
@@ -101,7 +101,7 @@ impl OperatorHandle {
         Ok(results.into_iter().take(count).map(|result| unsafe { Value::of_host(result) }).collect())
     }
 
-    /// The same operator with typed calls. Values that do not fit its schema are errors of the calls.
+    /// Returns the operator with typed calls. Values that do not fit its schema are errors of the calls.
     pub fn typed<S: Signature>(self) -> TypedHandle<S> {
         TypedHandle { operator: self, signature: PhantomData }
     }
@@ -157,10 +157,8 @@ fn invoke_typed<S: Signature>(
     // SAFETY: the host wrote so many, which belong to the plugin.
     let mut results = unsafe { owned(results, count) };
     if count != S::Return::COUNT {
-        let message = format!(
-            "expected {} results, found {count}; let the signature be that of the schema",
-            S::Return::COUNT
-        );
+        let message =
+            format!("expected {} results, found {count}; use the signature of the schema", S::Return::COUNT);
         return Err(Error::new(ErrorKind::Value, message));
     }
     S::Return::pop(Results::Owned(&mut results))
@@ -227,7 +225,7 @@ pub trait Operator: Copy + Send + Sync + 'static {
     /// # Errors
     ///
     /// Those of what it does.
-    fn home() -> Result<()> {
+    fn ensure_registered() -> Result<()> {
         Ok(())
     }
 
@@ -269,7 +267,7 @@ pub struct Alias {
 
 impl Alias {
     /// `A` as another name of `O`.
-    pub const fn of<A: Operator<Signature = O::Signature>, O: Operator>() -> Self {
+    pub const fn new<A: Operator<Signature = O::Signature>, O: Operator>() -> Self {
         Self {
             schema: A::SCHEMA,
             documentation: A::DOCUMENTATION,
@@ -365,7 +363,7 @@ fn find<O: Operator>(library: *mut OpgridLibrary) -> Result<&'static OperatorHan
         if error.kind() != ErrorKind::Unknown {
             return Err(error);
         }
-        O::home()?;
+        O::ensure_registered()?;
         OperatorHandle::find(library, O::name())
     });
     found.map(|operator| O::cell().keep(library, operator))

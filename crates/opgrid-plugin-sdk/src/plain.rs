@@ -203,7 +203,7 @@ impl DeviceType {
     pub const Cuda: Self = Self(1);
     /// Tensors with shapes and dtypes but no data.
     pub const Meta: Self = Self(14);
-    /// The first of torch's backends for everybody.
+    /// The first of torch's backends for backends of anybody's own.
     pub const PrivateUse1: Self = Self(20);
 
     /// The kind of a device that the host gave.
@@ -223,12 +223,12 @@ pub struct Device(OpgridDevice);
 
 impl Device {
     /// The CPU, the default.
-    pub const CPU: Self = Self::of(DeviceType::Cpu);
+    pub const CPU: Self = Self::from_type(DeviceType::Cpu);
     /// The device whose tensors have shapes and dtypes but no data.
-    pub const META: Self = Self::of(DeviceType::Meta);
+    pub const META: Self = Self::from_type(DeviceType::Meta);
 
     /// The current device of that kind.
-    pub const fn of(kind: DeviceType) -> Self {
+    pub const fn from_type(kind: DeviceType) -> Self {
         Self(OpgridDevice { kind: kind.0, index: -1 })
     }
 

@@ -434,7 +434,7 @@ pub trait Signature: sealed::Signature + Copy + Send + Sync + 'static {
     type Return: Return<Output = Self::Output>;
     /// A function of the borrowed arguments that returns `Result<X>`.
     type Returning<X: 'static>: Copy + Send + Sync + 'static;
-    /// The same with the call's keys in front.
+    /// A function of the call's keys and the borrowed arguments that returns `Result<X>`.
     type ReturningWithKeys<X: 'static>: Copy + Send + Sync + 'static;
 
     /// The schema that can be inferred from the types: arguments `_0`, `_1`, ….

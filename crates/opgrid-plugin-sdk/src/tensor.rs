@@ -367,8 +367,8 @@ impl Tensor {
         Ok(guard)
     }
 
-    /// The same elements where the CPU can address them: the tensor itself, or one with the same sizes and strides on a copy
-    /// of its whole memory.
+    /// Returns a tensor with these elements that the CPU can address: the tensor itself, or one with the same sizes
+    /// and strides on a copy of its whole memory.
     ///
     /// # Errors
     ///
@@ -427,12 +427,12 @@ impl<T> Guard<T> {
         usize::try_from(self.like.numel).unwrap_or(0)
     }
 
-    /// The same, if the elements lie one after another.
+    /// Returns the guard if the elements are contiguous in memory.
     fn in_a_row(self) -> Result<Self> {
         if self.like.is_contiguous != 0 {
             return Ok(self);
         }
-        let message = "the elements of the tensor do not lie one after another; make it contiguous first";
+        let message = "the elements of the tensor are not contiguous in memory; make it contiguous first";
         Err(Error::new(ErrorKind::Argument, message))
     }
 

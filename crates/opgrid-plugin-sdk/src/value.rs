@@ -49,8 +49,8 @@ impl<'a> ValueRef<'a> {
         &self.0
     }
 
-    const fn of(tag: u32, size: usize, payload: OpgridPayload) -> Self {
-        // Longer lists and texts cannot be said. They are given a tag that the host refuses, and never cut short.
+    const fn from_parts(tag: u32, size: usize, payload: OpgridPayload) -> Self {
+        // Longer lists and strings cannot be said. They are given a tag that the host refuses, and never cut short.
         let (tag, size) = if size > u32::MAX as usize { (u32::MAX, 0) } else { (tag, size as u32) };
         Self(OpgridValue { tag, size, payload }, PhantomData)
     }
@@ -105,7 +105,7 @@ impl<'a> ValueRef<'a> {
         // SAFETY: the invariant of this type.
         let bytes = unsafe { self.items::<u8>() };
         std::str::from_utf8(bytes)
-            .map_err(|error| Error::new(ErrorKind::Value, format!("a text is no UTF-8: {error}")))
+            .map_err(|error| Error::new(ErrorKind::Value, format!("a string is not UTF-8: {error}")))
     }
 
     /// The list or text behind the payload.
@@ -330,7 +330,7 @@ macro_rules! numbers {
     ($($type:ty: $tag:path, $schema:literal, $expected:literal, $payload:ident => $read:expr, $value:ident => $write:expr;)*) => {$(
         impl From<$type> for ValueRef<'_> {
             fn from($value: $type) -> Self {
-                Self::of($tag, 0, $write)
+                Self::from_parts($tag, 0, $write)
             }
         }
 
@@ -371,7 +371,7 @@ numbers! {
 
 impl From<f64> for ValueRef<'_> {
     fn from(value: f64) -> Self {
-        Self::of(OPGRID_FLOAT, 0, OpgridPayload { float_value: value })
+        Self::from_parts(OPGRID_FLOAT, 0, OpgridPayload { float_value: value })
     }
 }
 
@@ -399,7 +399,7 @@ impl ValueType for f64 {
 impl<'a> From<&'a Complex64> for ValueRef<'a> {
     fn from(value: &'a Complex64) -> Self {
         // Both parts lie one after the other.
-        Self::of(OPGRID_COMPLEX, 0, OpgridPayload { floats: ptr::from_ref(value).cast() })
+        Self::from_parts(OPGRID_COMPLEX, 0, OpgridPayload { floats: ptr::from_ref(value).cast() })
     }
 }
 
@@ -460,7 +460,7 @@ impl ValueType for Scalar {
 
 impl<'a> From<&'a str> for ValueRef<'a> {
     fn from(value: &'a str) -> Self {
-        Self::of(OPGRID_STR, value.len(), OpgridPayload { text: value.as_ptr().cast() })
+        Self::from_parts(OPGRID_STR, value.len(), OpgridPayload { text: value.as_ptr().cast() })
     }
 }
 
@@ -527,7 +527,7 @@ macro_rules! lists {
 
         impl ListElement for $type {
             fn lend_slice(items: &[Self]) -> ValueRef<'_> {
-                ValueRef::of($tag, items.len(), OpgridPayload { $field: items.as_ptr().cast() })
+                ValueRef::from_parts($tag, items.len(), OpgridPayload { $field: items.as_ptr().cast() })
             }
 
             fn slice_of<'a>(value: &ValueRef<'a>) -> Option<&'a [Self]> {
@@ -622,7 +622,8 @@ macro_rules! handed_on {
 
             fn from_value(value: &ValueRef<'_>) -> Result<Self> {
                 let message = format!(
-                    "{value} is lent, and a plugin cannot keep a value of that kind; hand it on while it is lent"
+                    "{value} is borrowed, and a plugin cannot keep a value of that kind; pass it on \
+                     while it is borrowed"
                 );
                 Err(Error::new(ErrorKind::Value, message))
             }

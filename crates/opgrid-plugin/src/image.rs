@@ -72,7 +72,10 @@ impl<'a> Image<'a> {
             return Err(refused("found a file of another kind, expected a shared library (ELF, x86-64)"));
         }
         let sections = Self::sections(bytes).ok_or_else(|| {
-            refused("the file is damaged: its section headers lie outside of it, or it has none; build the library anew")
+            refused(
+                "the file is damaged: its section headers are outside of it, or it has none; \
+                 rebuild the library",
+            )
         })?;
         Ok(Self { bytes, sections })
     }
@@ -132,18 +135,16 @@ impl<'a> Image<'a> {
     pub(crate) fn plugin(&self) -> Result<Manifest> {
         let (address, size) = self.symbol(MANIFEST_SYMBOL).ok_or_else(|| {
             refused(format!(
-                "the library is no plugin: it does not define `{MANIFEST_SYMBOL}`; state one with OPGRID_PLUGIN in C and C++ or \
-                 `plugin!` in Rust"
+                "the library is not a plugin: it does not define `{MANIFEST_SYMBOL}`; state one with \
+                 OPGRID_PLUGIN in C and C++ or `plugin!` in Rust"
             ))
         })?;
         let bytes = self.at(address, size).ok_or_else(|| {
-            refused(format!(
-                "the file is damaged: `{MANIFEST_SYMBOL}` lies outside of it; build the library anew"
-            ))
+            refused(format!("the file is damaged: `{MANIFEST_SYMBOL}` is outside of it; rebuild the library"))
         })?;
         let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
         let text = std::str::from_utf8(text)
-            .map_err(|error| refused(format!("the manifest is no UTF-8: {error}; write it as text")))?;
+            .map_err(|error| refused(format!("the manifest is not UTF-8: {error}; write it in UTF-8")))?;
         let manifest = Manifest::parse(text)?;
         if self.symbol(INIT_SYMBOL).is_none() {
             let message = format!(
@@ -162,8 +163,9 @@ impl<'a> Image<'a> {
 /// The error of a plugin with a dispatcher of its own.
 pub(crate) fn has_core(name: &str) -> Error {
     refused(format!(
-        "plugin `{name}` carries a dispatcher of its own (it defines `{CORE_MARKER_SYMBOL}`), whose operators this process would \
-         not see; let it depend on `opgrid-plugin-sdk` or the C header alone, not on `opgrid`"
+        "plugin `{name}` contains a dispatcher of its own (it defines `{CORE_MARKER_SYMBOL}`), whose \
+         operators this process would not see; make it depend on `opgrid-plugin-sdk` or the C header \
+         alone, not on `opgrid`"
     ))
 }
 

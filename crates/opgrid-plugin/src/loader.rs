@@ -90,11 +90,11 @@ fn open(dispatcher: &Dispatcher, path: &Path) -> Result<Plugin> {
 
 /// A symbol of a library.
 fn find<T: Copy>(code: &Code, name: &str) -> Result<T> {
-    let symbol = CString::new(name).map_err(Error::other)?;
+    let symbol = CString::new(name).map_err(Error::from_source)?;
     // SAFETY: the types that are asked for here are those of the interface, and pointers.
     let found = unsafe { code.get::<T>(symbol.as_bytes_with_nul()) };
     found.map(|symbol| *symbol).map_err(|error| {
-        let message = format!("the symbol `{name}` is not there: {error}; export a function of that name");
+        let message = format!("the symbol `{name}` is missing: {error}; export a function of that name");
         Error::new(ErrorKind::File, message)
     })
 }

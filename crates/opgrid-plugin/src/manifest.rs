@@ -71,12 +71,12 @@ impl Manifest {
             let first = said.next().map(|(_, rest)| *rest);
             match said.next() {
                 None => Ok(first),
-                Some(_) => Err(refused(format!("the manifest says `{word}` twice, expected it once"))),
+                Some(_) => Err(refused(format!("the manifest has `{word}` twice, expected it once"))),
             }
         };
         let needed = |word: &str| {
             say(word)?.filter(|rest| !rest.is_empty()).ok_or_else(|| {
-                refused(format!("the manifest does not say `{word}`, expected a line such as `{word} …`"))
+                refused(format!("the manifest has no `{word}`, expected a line such as `{word} …`"))
             })
         };
         let words = |rest: Option<&str>| rest.unwrap_or("").split_whitespace().map(str::to_owned).collect();
@@ -117,7 +117,7 @@ fn version(text: &str) -> Result<(u32, u32)> {
     let parts =
         text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
     parts.ok_or_else(|| {
-        refused(format!("the manifest says `abi {text}`, expected two numbers as in `abi 1.0`"))
+        refused(format!("the manifest has `abi {text}`, expected two numbers as in `abi 1.0`"))
     })
 }
 
@@ -155,10 +155,10 @@ mod tests {
             assert!(error.to_string().contains(expected), "{error}");
         };
         check("opgrid plugin", "another", "does not begin with");
-        check("name a\n", "", "does not say `name`");
-        check("name a\n", "name\n", "does not say `name`");
+        check("name a\n", "", "has no `name`");
+        check("name a\n", "name\n", "has no `name`");
         check("abi 1.0", "abi one", "expected two numbers");
-        check("version 2", "name b\nversion 2", "says `name` twice");
+        check("version 2", "name b\nversion 2", "has `name` twice");
     }
 
     #[test]

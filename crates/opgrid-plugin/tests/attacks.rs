@@ -40,7 +40,7 @@ fn call(dispatcher: &Dispatcher, operator: &str, arguments: &[Value]) -> Result<
 fn exported(path: &Path, name: &str) -> *mut std::ffi::c_void {
     let path = CString::new(path.to_str().unwrap()).unwrap();
     let name = CString::new(name).unwrap();
-    // SAFETY: both texts end with zero bytes; the library is loaded already, and stays.
+    // SAFETY: both strings end with zero bytes; the library is loaded already, and stays.
     let found = unsafe {
         libc::dlsym(libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_NOW), name.as_ptr())
     };

@@ -83,7 +83,7 @@ unsafe extern "C" fn kernel(
     3
 }
 
-/// Texts as plugins may give them: none, well-formed, and not UTF-8.
+/// Strings as plugins may give them: none, well-formed, and not UTF-8.
 fn text() -> impl Strategy<Value = Option<CString>> {
     prop_oneof![
         Just(None),

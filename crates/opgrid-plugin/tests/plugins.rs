@@ -168,7 +168,7 @@ fn providers_fallthroughs_guards_and_layers_work_as_ours() {
     );
     assert_eq!(call(&dispatcher, "cases::guarded", std::slice::from_ref(&x)).unwrap(), "True False True");
     // The kernel is a fallback of a user's layer, so it counts as one.
-    assert!(dispatcher.stats().of(SlowPath::FALLBACK, "cases::twice") > 0);
+    assert!(dispatcher.stats().count(SlowPath::FALLBACK, "cases::twice") > 0);
     assert!(
         strict(|| including(layer, || call(&dispatcher, "cases::twice", std::slice::from_ref(&x)))).is_err()
     );
@@ -216,9 +216,9 @@ fn a_failing_entry_leaves_nothing() {
         ("4", "OpgridKernel says that it has 8 bytes"),
         ("5", "multiple times"),
         ("6", "expected eof but found"),
-        ("7", "the block is not there"),
+        ("7", "the block does not exist"),
         ("8", "kind 9 is unknown"),
-        ("9", "the name of a dispatch key is no UTF-8"),
+        ("9", "the name of a dispatch key is not UTF-8"),
         ("10", "could not parse dispatch key: NoSuchKey"),
         ("11", "a fallthrough has no function"),
     ] {
@@ -252,8 +252,8 @@ fn a_file_that_is_no_plugin_of_ours_is_refused_before_it_runs() {
             "was built for version 1.99 of the plugin interface, found 1.1 here; install a newer",
         ),
         ("no_entry", "-DMANIFEST=1 -DNO_ENTRY", "does not define `opgrid_plugin_init`"),
-        ("second_core", "-DMANIFEST=1 -DSECOND_CORE", "carries a dispatcher of its own"),
-        ("text", "-DMANIFEST=4", "the manifest does not say `name`"),
+        ("second_core", "-DMANIFEST=1 -DSECOND_CORE", "contains a dispatcher of its own"),
+        ("text", "-DMANIFEST=4", "the manifest has no `name`"),
     ] {
         let options: Vec<&str> = option.split(' ').chain(["-DCASE=0", "-DABORTS_WHEN_OPENED"]).collect();
         let path = build("crates/opgrid-plugin/tests/sources/liar.c", &format!("refused_{case}"), &options);
@@ -277,12 +277,12 @@ fn errors_that_are_freed_twice_and_calls_after_the_end_do_no_harm() {
         let error = message(call(&dispatcher, operator, &[]));
         assert!(error.contains(expected), "{operator}: {error}");
     };
-    check("liar::freed_before", "left an error that is not there");
-    check("liar::freed_twice", "left an error that is not there");
-    check("liar::no_error", "a plugin's kernel failed with status 8 and left no error");
+    check("liar::freed_before", "returned an error that does not exist");
+    check("liar::freed_twice", "returned an error that does not exist");
+    check("liar::no_error", "a plugin's kernel failed with status 8 and returned no error");
     check("liar::error_and_ok", "said on the way");
     check("liar::bad_tag", "a value has tag 999");
-    check("liar::bad_text", "a text is no UTF-8");
+    check("liar::bad_text", "a string is not UTF-8");
     check("liar::bad_bool", "a bool is 7");
     check("liar::null_tensor", "a tensor is null");
     check("liar::late", "the entry of the plugin has returned");

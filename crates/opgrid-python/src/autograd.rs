@@ -17,7 +17,7 @@ use crate::operators::candidates::dispatcher;
 use crate::operators::overriding::result_of_method;
 use crate::registration::registrations::{At, RegistrationObject, place};
 use crate::tensor::attributes::own;
-use crate::tensor::object::{TensorBase, expect_tensor, of, of_any, tensor_of};
+use crate::tensor::object::{TensorBase, expect_tensor, of_any, tensor_object, tensor_of};
 use crate::values::write;
 
 /// A recorded call, or a leaf.
@@ -50,14 +50,16 @@ impl NodeObject {
     fn register_hook(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<HookObject> {
         let held = Holder::new(py, hook)?;
         let hook = held.clone();
-        Ok(HookObject::of(self.0.register_hook_with(held, move |grads| called_with_all(&hook, grads))))
+        Ok(HookObject::from_hook(self.0.register_hook_with(held, move |grads| called_with_all(&hook, grads))))
     }
 
     /// Calls `hook(grad_outputs)` with the gradients of the results; what it returns takes their place.
     fn register_prehook(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<HookObject> {
         let held = Holder::new(py, hook)?;
         let hook = held.clone();
-        Ok(HookObject::of(self.0.register_prehook_with(held, move |grads| called_with_all(&hook, grads))))
+        Ok(HookObject::from_hook(
+            self.0.register_prehook_with(held, move |grads| called_with_all(&hook, grads)),
+        ))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -86,7 +88,7 @@ impl NodeObject {
 pub(crate) struct HookObject(Mutex<Option<Hook>>);
 
 impl HookObject {
-    fn of(hook: Hook) -> Self {
+    fn from_hook(hook: Hook) -> Self {
         Self(Mutex::new(Some(hook)))
     }
 }
@@ -135,7 +137,7 @@ impl TensorBase {
     /// What `backward` has added up.
     #[getter]
     fn get_grad(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
-        own(slf)?.grad().map(|grad| of(slf.py(), grad)).transpose()
+        own(slf)?.grad().map(|grad| tensor_object(slf.py(), grad)).transpose()
     }
 
     #[setter]
@@ -161,7 +163,7 @@ impl TensorBase {
         Ok(own(slf)?.origin().or_raise(slf.py())?.map(NodeObject))
     }
 
-    /// The same memory, apart from the graph, which does not notice what is written there.
+    /// Returns a tensor on this memory that is not part of the graph, which does not notice writes to it.
     #[getter]
     fn data(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         result_of_method(slf, own(slf)?.untracked().or_raise(slf.py())?)
@@ -202,11 +204,12 @@ impl TensorBase {
         let called = move |grad: &Tensor| {
             collector::attached(|py| {
                 let Some(hook) = hook.get(py) else { return Ok(None) };
-                let given = of(py, grad.clone()).and_then(|grad| hook.call1((grad,))).map_err(carry)?;
+                let given =
+                    tensor_object(py, grad.clone()).and_then(|grad| hook.call1((grad,))).map_err(carry)?;
                 optional(&given).map_err(carry)
             })
         };
-        own(slf)?.register_hook_with(held, called).map(HookObject::of).or_raise(slf.py())
+        own(slf)?.register_hook_with(held, called).map(HookObject::from_hook).or_raise(slf.py())
     }
 
     /// Adds the gradients of this tensor to those of the leaves that it depends on.
@@ -289,7 +292,7 @@ pub(crate) fn _grad(
             (outputs.iter().collect(), inputs.iter().collect());
         autograd::grad(&outputs, &inputs, &gradients, options(retain_graph, create_graph))
     });
-    found.or_raise(py)?.into_iter().map(|grad| grad.map(|grad| of(py, grad)).transpose()).collect()
+    found.or_raise(py)?.into_iter().map(|grad| grad.map(|grad| tensor_object(py, grad)).transpose()).collect()
 }
 
 /// Whether calls on this thread are recorded.
@@ -358,7 +361,7 @@ pub(crate) fn _custom(
     let formula = held.clone();
     let results =
         autograd::custom_with(name, &arguments, run, held, move |grads, kept| back(&formula, grads, kept));
-    results.or_raise(py)?.into_iter().map(|result| of(py, result)).collect()
+    results.or_raise(py)?.into_iter().map(|result| tensor_object(py, result)).collect()
 }
 
 /// Runs `function(inputs)` so that its graph keeps `inputs` only, and runs it again in the backward pass; gives what the first run gives.
@@ -378,7 +381,8 @@ pub(crate) fn _checkpoint(
     let run = move |inputs: &[Tensor]| {
         collector::attached(|py| {
             let function = function.get(py).ok_or_else(collected).map_err(carry)?;
-            let objects = inputs.iter().map(|input| of(py, input.clone())).collect::<PyResult<Vec<_>>>();
+            let objects =
+                inputs.iter().map(|input| tensor_object(py, input.clone())).collect::<PyResult<Vec<_>>>();
             let given = objects.and_then(|objects| function.call1((objects,))).map_err(carry)?;
             if let Some(place) = place.upgrade() {
                 *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(given.unbind());
@@ -394,7 +398,7 @@ pub(crate) fn _checkpoint(
 /// Asks a formula in Python for gradients.
 fn back(formula: &Holder, grads: Gradients<'_>, kept: &[Tensor]) -> Result<Vec<Option<Tensor>>> {
     collector::attached(|py| {
-        let object = |tensor: &Tensor| of(py, tensor.clone());
+        let object = |tensor: &Tensor| tensor_object(py, tensor.clone());
         let grads = grads.all().iter().map(|grad| grad.as_ref().map(object).transpose());
         let grads = grads.collect::<PyResult<Vec<_>>>().map_err(carry)?;
         let kept = kept.iter().map(object).collect::<PyResult<Vec<_>>>().map_err(carry)?;
@@ -409,7 +413,8 @@ fn back(formula: &Holder, grads: Gradients<'_>, kept: &[Tensor]) -> Result<Vec<O
 #[cold]
 fn collected() -> PyErr {
     PyRuntimeError::new_err(
-        "the garbage collector has taken away what this graph needs, because nothing led to it; compute the result anew",
+        "the garbage collector has freed what this graph needs, because it was unreachable; compute \
+         the result again",
     )
 }
 
@@ -417,7 +422,8 @@ fn collected() -> PyErr {
 fn called_with_all(hook: &Holder, grads: &[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> {
     let called = |py: Python<'_>| -> PyResult<_> {
         let Some(hook) = hook.get(py) else { return Ok(None) };
-        let objects = grads.iter().map(|grad| grad.as_ref().map(|grad| of(py, grad.clone())).transpose());
+        let objects =
+            grads.iter().map(|grad| grad.as_ref().map(|grad| tensor_object(py, grad.clone())).transpose());
         let objects = PyTuple::new(py, objects.collect::<PyResult<Vec<_>>>()?)?;
         let given = hook.call1((objects,))?;
         if given.is_none() {
@@ -475,7 +481,7 @@ pub(crate) fn _register_derivative(
         let formula = formula.clone();
         recorder.by_values_with(&present, &kept.iter().collect::<Vec<_>>(), held, move |grads, kept| {
             let given = collector::attached(|py| -> PyResult<Vec<Option<Tensor>>> {
-                let tensor = |tensor: &Tensor| of(py, tensor.clone());
+                let tensor = |tensor: &Tensor| tensor_object(py, tensor.clone());
                 let grads = grads.all().iter().map(|grad| grad.as_ref().map(tensor).transpose());
                 let grads = grads.collect::<PyResult<Vec<_>>>()?;
                 let kept = kept.iter().map(tensor).collect::<PyResult<Vec<_>>>()?;
@@ -487,7 +493,7 @@ pub(crate) fn _register_derivative(
         })
     });
     let _ = library.implement(name).column(rule);
-    RegistrationObject::of(py, library)
+    RegistrationObject::from_library(py, library)
 }
 
 /// The tensors among arguments, those of lists one by one.

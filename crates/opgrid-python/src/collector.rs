@@ -46,7 +46,8 @@ static LIMIT: AtomicUsize = AtomicUsize::new(ALL);
 
 const ALL: usize = usize::MAX;
 
-/// Of young objects, which are collected often: a graph that grows for long would be walked each time.
+/// The number of nodes and tensors that a collection of young objects looks at. Such collections are frequent, and would
+/// otherwise walk a growing graph each time.
 const OF_YOUNG: usize = 1000;
 
 /// An object that a closure in Rust holds, until the collector takes it away.
@@ -79,11 +80,11 @@ pub(crate) struct Left {
 
 impl Left {
     /// What the binding keeps with a tensor.
-    pub(crate) fn of(tensor: &Tensor) -> Option<&Self> {
+    pub(crate) fn for_tensor(tensor: &Tensor) -> Option<&Self> {
         tensor.attached::<KeptByBinding>()?.0.downcast_ref()
     }
 
-    /// The same, made where it is not there.
+    /// Returns what the binding keeps with a tensor, creating it if needed.
     pub(crate) fn of_or_new(tensor: &Tensor) -> Option<&Self> {
         tensor.attach(KeptByBinding(Arc::<Self>::default())).0.downcast_ref()
     }
@@ -468,7 +469,7 @@ pub(crate) fn visit_tensor(
     visiting(visit, |see| held_by_tensor(tensor, LIMIT.load(Ordering::Relaxed), see))
 }
 
-/// The same of a node.
+/// Visits the Python objects that a node holds.
 pub(crate) fn visit_node(
     address: usize,
     node: &Arc<Node>,
@@ -511,14 +512,14 @@ pub(crate) fn clear_tensor(address: usize, tensor: &Tensor) {
     }
 }
 
-/// The same of a node.
+/// Clears the Python objects that a node holds.
 pub(crate) fn clear_node(address: usize, node: &Arc<Node>) {
     if !clear_shared(address) && is_shown() && Arc::strong_count(node) == 1 {
         clearing(|see| held_by_node(node, ALL, see));
     }
 }
 
-/// The same by the map of the collection, if there is one.
+/// Clears a shared value by the map of the collection, if there is one.
 fn clear_shared(address: usize) -> bool {
     let taken = with_shared(|shared| match shared.roots.get(&address) {
         // What has a stand is taken away there.

@@ -76,7 +76,7 @@ fn raised_inside(error: &Error) -> Option<&PyErr> {
 /// The error of a Python exception, for the way through the dispatcher.
 #[cold]
 pub(crate) fn carry(raised: PyErr) -> Error {
-    Error::other(raised)
+    Error::from_source(raised)
 }
 
 /// A new exception of the class that the kind chooses.

@@ -78,7 +78,7 @@ impl GraphObject {
 fn described<'py>(py: Python<'py>, node: &GraphNode) -> PyResult<Bound<'py, PyDict>> {
     let shaped = |entry: &Bound<'py, PyDict>, sizes: &[i64], dtype| -> PyResult<()> {
         entry.set_item("shape", pyo3::types::PyTuple::new(py, sizes)?)?;
-        entry.set_item("dtype", DTypeObject::of(py, dtype)?)
+        entry.set_item("dtype", DTypeObject::from_value(py, dtype)?)
     };
     let mut results = Vec::new();
     for result in &node.results {

@@ -62,7 +62,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    fn of(change: Change) -> Self {
+    fn from_change(change: Change) -> Self {
         Self { change, open: Mutex::default() }
     }
 
@@ -76,7 +76,7 @@ impl Guard {
     fn __enter__(slf: Py<Self>) -> Py<Self> {
         let local = LocalKeys::current();
         let guard = slf.get();
-        let change = KeyChange::make(guard.change.applied(local));
+        let change = KeyChange::apply(guard.change.applied(local));
         let end = match guard.change {
             Change::Include(_) | Change::Exclude(_) | Change::Inference(_) => End::Undo(change),
             Change::Force(_) | Change::Nothing => End::Restore(local),
@@ -107,43 +107,43 @@ impl Guard {
 /// Includes keys: calls of this thread go by them, too.
 #[pyfunction]
 pub(crate) fn include(keys: KeySet) -> Guard {
-    Guard::of(Change::Include(keys.0))
+    Guard::from_change(Change::Include(keys.0))
 }
 
 /// Excludes keys: calls of this thread skip them.
 #[pyfunction]
 pub(crate) fn exclude(keys: KeySet) -> Guard {
-    Guard::of(Change::Exclude(keys.0))
+    Guard::from_change(Change::Exclude(keys.0))
 }
 
-/// Puts these keys in the place of the thread's.
+/// Replaces the thread's keys.
 #[pyfunction]
 pub(crate) fn force(included: KeySet, excluded: KeySet) -> Guard {
-    Guard::of(Change::Force(LocalKeys { included: included.0, excluded: excluded.0 }))
+    Guard::from_change(Change::Force(LocalKeys { included: included.0, excluded: excluded.0 }))
 }
 
 /// Restores the thread's keys as a whole at the end of the block, whatever was done to them in it.
 #[pyfunction]
 pub(crate) fn preserve() -> Guard {
-    Guard::of(Change::Nothing)
+    Guard::from_change(Change::Nothing)
 }
 
 /// The keys of inference mode, or those outside of it.
 #[pyfunction]
 pub(crate) fn _inference_keys(mode: bool) -> Guard {
-    Guard::of(Change::Inference(mode))
+    Guard::from_change(Change::Inference(mode))
 }
 
 /// Skips autograd.
 #[pyfunction]
 pub(crate) fn below_autograd() -> Guard {
-    Guard::of(Change::Exclude(DispatchKeySet::AUTOGRAD))
+    Guard::from_change(Change::Exclude(DispatchKeySet::AUTOGRAD))
 }
 
 /// Skips autograd and what counts writes and views.
 #[pyfunction]
 pub(crate) fn below_adinplace_or_view() -> Guard {
-    Guard::of(Change::Exclude(DispatchKeySet::AUTOGRAD_WITH_INPLACE))
+    Guard::from_change(Change::Exclude(DispatchKeySet::AUTOGRAD_WITH_INPLACE))
 }
 
 /// The included and the excluded keys of this thread.

@@ -121,7 +121,7 @@ impl ProfileObject {
 
 impl ProfileObject {
     fn timeline(&self) -> PyResult<&opgrid::Timeline> {
-        let message = "the profile is not finished; use it in a `with` statement and look at it behind that";
+        let message = "the profile is not finished; use it in a `with` statement and read it afterwards";
         self.finished.as_ref().ok_or_else(|| PyRuntimeError::new_err(message))
     }
 }

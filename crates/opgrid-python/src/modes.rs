@@ -70,7 +70,7 @@ pub(crate) fn _install_modes(py: Python<'_>, otherwise: Py<PyAny>) -> PyResult<(
 /// The layer is not there.
 #[pyfunction]
 pub(crate) fn _enter_mode(py: Python<'_>, mode: Py<PyAny>, handle: Py<PyAny>) -> PyResult<EnteredMode> {
-    modes::begin(Arc::new(PythonMode { mode, handle })).map(EnteredMode).or_raise(py)
+    modes::push(Arc::new(PythonMode { mode, handle })).map(EnteredMode).or_raise(py)
 }
 
 /// The innermost mode of this thread, if its handler is in Python.

@@ -1,7 +1,7 @@
 //! Values that are made once, when they are first needed, without a lock.
 //!
 //! The interpreter's lock keeps threads apart already. A lock of the place's own would be held while the interpreter's is
-//! let go, as that of `PyOnceLock` is: a thread that forks at that moment leaves it taken in the child, for ever.
+//! let go, as that of `PyOnceLock` is: a thread that forks at that moment leaves it taken in the child, forever.
 
 use std::sync::OnceLock;
 

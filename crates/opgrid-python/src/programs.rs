@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 
 use crate::errors::{OrRaise, carry};
-use crate::tensor::object::{expect_tensor, of};
+use crate::tensor::object::{expect_tensor, tensor_object};
 use crate::values::names::DTypeObject;
 use crate::values::{read, write};
 
@@ -104,7 +104,7 @@ impl ProgramObject {
     /// The tensors of the program by name: parameters, buffers, constants.
     fn tensors(&self, py: Python<'_>) -> PyResult<Vec<(String, Py<PyAny>)>> {
         let all = self.0.parameters().into_iter().chain(self.0.buffers()).chain(self.0.constants());
-        all.map(|(name, tensor)| Ok((name, of(py, tensor)?))).collect()
+        all.map(|(name, tensor)| Ok((name, tensor_object(py, tensor)?))).collect()
     }
 
     /// The program with composite operators taken apart, and without writes before its end.
@@ -173,7 +173,7 @@ pub(crate) fn _trace(
     let tensors = inputs.iter().map(|input| expect_tensor(input)).collect::<PyResult<Vec<_>>>()?;
     let mut results_tree = None;
     let mut body = |stand_ins: &[Tensor]| -> PyResult<Vec<Tensor>> {
-        let stand_ins = stand_ins.iter().map(|tensor| of(py, tensor.clone()));
+        let stand_ins = stand_ins.iter().map(|tensor| tensor_object(py, tensor.clone()));
         let given = PyList::new(py, stand_ins.collect::<PyResult<Vec<_>>>()?)?;
         let (results, tree): (Vec<Bound<'_, PyAny>>, Bound<'_, PyTuple>) =
             function.call1((given,))?.extract()?;
@@ -206,7 +206,8 @@ fn argument(value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         _ => {
             let found = value.get_type().name()?;
             return Err(PyTypeError::new_err(format!(
-                "export(): found an argument of class {found}, expected tensors, numbers, texts, None and tuples, lists or dicts of them"
+                "export(): found an argument of class {found}, expected tensors, numbers, strings, \
+                 None and tuples, lists or dicts of them"
             )));
         }
     })

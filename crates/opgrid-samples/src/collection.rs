@@ -15,7 +15,7 @@ use crate::inputs::Inputs;
 use crate::naive::DTypeRule;
 use crate::rounding::{Rounding, Roundings};
 use crate::sample::{Expected, Sample};
-use crate::{make, number};
+use crate::{generate, number};
 
 /// How a typed call of an operator is made from values, as the suite has them.
 type TypedCall = fn(&Dispatcher, &str, &[ValueRef<'_>]) -> Result<Vec<Value>>;
@@ -51,29 +51,29 @@ impl Samples {
     /// Adds samples of an operator: the dtypes that it declares, the samples for each dtype, and what it answers.
     ///
     /// `inputs` is asked for every dtype. For those that are not declared each sample has to be refused.
-    pub fn of<O: Operator>(
+    pub fn operator<O: Operator>(
         &mut self,
         operator: O,
         dtypes: &[DType],
         inputs: fn(DType) -> Vec<Sample>,
         reference: fn(&Inputs) -> Result<Expected>,
     ) -> &mut OperatorSamples {
-        self.of_function(operator, dtypes, inputs, reference)
+        self.operator_with(operator, dtypes, inputs, reference)
     }
 
-    /// The same with a reference that knows more than the inputs, for operators that share one.
-    pub fn of_function<O: Operator>(
+    /// Adds samples of an operator with a reference that captures values, for operators that share one.
+    pub fn operator_with<O: Operator>(
         &mut self,
         _operator: O,
         dtypes: &[DType],
         inputs: fn(DType) -> Vec<Sample>,
         reference: impl Fn(&Inputs) -> Result<Expected> + Send + Sync + 'static,
     ) -> &mut OperatorSamples {
-        self.of_overload(O::name(), O::ALIASES, typed::<O::Signature>, dtypes, inputs, Arc::new(reference))
+        self.overload(O::name(), O::ALIASES, typed::<O::Signature>, dtypes, inputs, Arc::new(reference))
     }
 
-    /// [`of_function`](Self::of_function), compiled once for all operators.
-    fn of_overload(
+    /// [`operator_with`](Self::operator_with), compiled once for all operators.
+    fn overload(
         &mut self,
         overload: OperatorName,
         aliases: &[Alias],
@@ -100,10 +100,11 @@ impl Samples {
         rule: DTypeRule,
         function: impl Fn(Scalar) -> Scalar + Send + Sync + 'static,
     ) -> &mut OperatorSamples {
-        self.of_function(operator, dtypes, make::unary, move |it| it.unary(rule, &function))
+        self.operator_with(operator, dtypes, generate::unary, move |it| it.unary(rule, &function))
     }
 
-    /// The same for a function of floats and complex numbers; integers and bools are floats first.
+    /// Adds samples of an elementwise operator on floats and complex numbers; integers and bools are converted to
+    /// floats first.
     pub fn inexact<O: Operator>(
         &mut self,
         operator: O,
@@ -121,10 +122,10 @@ impl Samples {
         rule: DTypeRule,
         function: impl Fn(Scalar, Scalar) -> Scalar + Send + Sync + 'static,
     ) -> &mut OperatorSamples {
-        self.of_function(operator, dtypes, make::pairs, move |it| it.binary(rule, &function))
+        self.operator_with(operator, dtypes, generate::pairs, move |it| it.binary(rule, &function))
     }
 
-    /// The same for a tensor and a number.
+    /// Adds samples of an elementwise operator of a tensor and a number.
     pub fn beside_number<O: Operator>(
         &mut self,
         operator: O,
@@ -132,10 +133,10 @@ impl Samples {
         rule: DTypeRule,
         function: impl Fn(Scalar, Scalar) -> Scalar + Send + Sync + 'static,
     ) -> &mut OperatorSamples {
-        self.of_function(operator, dtypes, make::with_scalar, move |it| it.binary(rule, &function))
+        self.operator_with(operator, dtypes, generate::with_scalar, move |it| it.binary(rule, &function))
     }
 
-    /// The same for an operator without a Rust type: typed calls are not compared.
+    /// Adds samples of an operator without a Rust type: typed calls are not compared.
     pub fn named(
         &mut self,
         name: impl Into<String>,
@@ -246,7 +247,7 @@ impl Samples {
         &self.operators
     }
 
-    /// Those whose names fulfil a condition.
+    /// Keeps the samples of operators whose names satisfy a condition.
     pub fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
         self.operators.retain(|operator| wanted(&operator.name));
         self
@@ -359,7 +360,7 @@ impl OperatorSamples {
         self
     }
 
-    /// The same where elements are the reason.
+    /// Adds arguments that are refused because of their elements, with a message that contains `message`.
     pub fn refuses_data(&mut self, message: &str, sample: Sample) -> &mut Self {
         self.refusals.push(Refusal { sample, message: message.to_owned(), by_data: true });
         self

@@ -175,7 +175,7 @@ impl From<Scalar> for Argument {
 impl Operand {
     /// A row-major tensor of a directed call.
     pub fn rows(memory: usize, dtype: DType, sizes: &[i64], elements: &[f64]) -> Self {
-        Self::of(memory, dtype, Geometry::contiguous(sizes).unwrap_or(Geometry::ONE), elements)
+        Self::from_elements(memory, dtype, Geometry::contiguous(sizes).unwrap_or(Geometry::ONE), elements)
     }
 
     /// A tensor of a directed call with these sizes and strides, from that element of the memory on.
@@ -186,10 +186,10 @@ impl Operand {
         elements: &[f64],
     ) -> Self {
         let geometry = Geometry::strided(sizes, strides, offset).unwrap_or(Geometry::ONE);
-        Self::of(memory, dtype, geometry, elements)
+        Self::from_elements(memory, dtype, geometry, elements)
     }
 
-    fn of(memory: usize, dtype: DType, geometry: Geometry, elements: &[f64]) -> Self {
+    fn from_elements(memory: usize, dtype: DType, geometry: Geometry, elements: &[f64]) -> Self {
         let elements = elements.iter().map(|element| Complex64::new(*element, 0.0)).collect();
         Self { memory, geometry, dtype, elements }
     }
@@ -262,7 +262,7 @@ impl Seen<'_> {
     }
 
     /// The tensor that the call writes: the first output, or `self` in place.
-    pub fn written(&self) -> Option<&Operand> {
+    pub fn written_operand(&self) -> Option<&Operand> {
         let name = self.operator.split('.').next().unwrap_or_default();
         self.out().or_else(|| self.tensor("self").filter(|_| name.ends_with('_')))
     }
@@ -327,12 +327,12 @@ impl Seen<'_> {
         is_stride.then(|| Some([parsed(self.ours)?, parsed(self.torch)?])).flatten()
     }
 
-    /// Whether strides differ where torch's result lies in rows and this side's without gaps.
+    /// Whether strides differ where torch's result is row-major and this side's without gaps.
     pub fn lies_in_rows_there(&self) -> bool {
         self.strides().is_some_and(|[ours, torch]| self.are_rows(&torch) && self.are_dense(&ours))
     }
 
-    /// The same with the sides exchanged.
+    /// Whether strides differ where this side's result is row-major and torch's is dense.
     pub fn lies_in_rows_here(&self) -> bool {
         self.strides().is_some_and(|[ours, torch]| self.are_rows(&ours) && self.are_dense(&torch))
     }
@@ -390,7 +390,7 @@ impl Seen<'_> {
         self.part == Part::Outcome && !is_error_of_torch(self.torch) && gives_nothing(self.torch)
     }
 
-    /// The same for this side.
+    /// Whether this side's result has no elements.
     pub fn we_give_nothing(&self) -> bool {
         self.part == Part::Outcome && is_error_of_torch(self.torch) && gives_nothing(self.ours)
     }

@@ -2,12 +2,12 @@
 
 use opgrid_core::{DType, Result};
 
-use super::{Plain, Sample, given, make, naive, number};
+use super::{Plain, Sample, generate, given, naive, number};
 
 /// A tensor and a list of indices, also negative ones and with gaps.
 pub fn inputs(dtype: DType) -> Vec<Sample> {
-    let of = |sizes: &[i64], indices: &[i64]| Some(Plain::of(DType::I64, sizes, indices));
-    let narrow = Some(Plain::of(DType::I32, &[2], &[1, 0]));
+    let of = |sizes: &[i64], indices: &[i64]| Some(Plain::from_elements(DType::I64, sizes, indices));
+    let narrow = Some(Plain::from_elements(DType::I32, &[2], &[1, 0]));
     let cases: [(&[i64], Vec<Option<Plain>>); 7] = [
         (&[3, 4], vec![of(&[3], &[2, 0, -1])]),
         (&[3, 4], vec![None, of(&[1, 2], &[1, -2])]),
@@ -17,14 +17,15 @@ pub fn inputs(dtype: DType) -> Vec<Sample> {
         (&[2, 3], vec![narrow, of(&[2], &[2, 2])]),
         (&[2, 3], vec![of(&[0], &[])]),
     ];
-    let one =
-        |(sizes, indices): (&[i64], Vec<Option<Plain>>)| given(make::numbers(dtype, sizes, 0)).and(indices);
+    let one = |(sizes, indices): (&[i64], Vec<Option<Plain>>)| {
+        given(generate::numbers(dtype, sizes, 0)).and(indices)
+    };
     cases.into_iter().map(one).collect()
 }
 
 /// A tensor and masks.
 pub fn masks(dtype: DType) -> Vec<Sample> {
-    let mask = |sizes: &[i64]| Some(make::numbers(DType::Bool, sizes, 1));
+    let mask = |sizes: &[i64]| Some(generate::numbers(DType::Bool, sizes, 1));
     let truth = |value: i64| Some(Plain::number(DType::Bool, value));
     let cases = [
         vec![mask(&[2, 3])],
@@ -32,9 +33,9 @@ pub fn masks(dtype: DType) -> Vec<Sample> {
         vec![None, mask(&[3])],
         vec![truth(1)],
         vec![None, truth(0)],
-        vec![truth(1), Some(Plain::of(DType::I64, &[2], &[1, 0]))],
+        vec![truth(1), Some(Plain::from_elements(DType::I64, &[2], &[1, 0]))],
     ];
-    cases.map(|indices| given(make::numbers(dtype, &[2, 3], 0)).and(indices)).to_vec()
+    cases.map(|indices| given(generate::numbers(dtype, &[2, 3], 0)).and(indices)).to_vec()
 }
 
 /// Where the elements of a tensor lie that indices name.
@@ -42,7 +43,7 @@ pub fn masks(dtype: DType) -> Vec<Sample> {
 pub struct Places {
     /// The sizes of what indexing gives.
     sizes: Vec<i64>,
-    /// Those of the tensor, each with its indices, and those that masks without dimensions put among them.
+    /// The dimensions of the tensor, each with its indices, and those that masks without dimensions insert.
     dims: Vec<(i64, Option<Plain>)>,
     /// Which of them are not the tensor's.
     added: Vec<usize>,
@@ -52,6 +53,8 @@ pub struct Places {
 }
 
 impl Places {
+    /// Broadcasts the indices and arranges the dimensions of the tensor.
+    ///
     /// # Errors
     ///
     /// Indices that do not broadcast.
@@ -86,7 +89,7 @@ impl Places {
     }
 
     /// The place in the tensor of a position in what indexing gives.
-    pub fn of(&self, position: &[i64]) -> Vec<i64> {
+    pub fn source_position(&self, position: &[i64]) -> Vec<i64> {
         let (before, rest) = position.split_at(self.start);
         let (within, after) = rest.split_at(self.count);
         let mut free = before.iter().chain(after).copied();
@@ -107,5 +110,5 @@ fn without_mask(index: &Option<Plain>) -> Vec<Option<Plain>> {
     let places: Vec<_> = naive::positions(mask.sizes()).filter(|place| mask.at(place).to_bool()).collect();
     let column = |dim: usize| places.iter().map(|place| place[dim]).collect::<Vec<_>>();
     let columns = (0..mask.sizes().len()).map(column);
-    columns.map(|column| Some(Plain::of(DType::I64, &[column.len() as i64], &column))).collect()
+    columns.map(|column| Some(Plain::from_elements(DType::I64, &[column.len() as i64], &column))).collect()
 }

@@ -79,7 +79,7 @@ impl Inputs {
         }
     }
 
-    /// The same where the operator may have no such argument, or `None` was given.
+    /// Returns an argument, or `None` if the operator has no such argument or `None` was given.
     ///
     /// # Errors
     ///

@@ -11,14 +11,14 @@
 //! ```
 //! use opgrid_core::operator;
 //! use opgrid_tensor::Tensor;
-//! use opgrid_samples::{NUMBERS, DTypeRule, Samples, make, number};
+//! use opgrid_samples::{NUMBERS, DTypeRule, Samples, generate, number};
 //!
 //! operator! {
 //!     pub Double = "docs::double(Tensor self) -> Tensor";
 //! }
 //!
 //! fn samples(samples: &mut Samples) {
-//!     samples.of(Double, NUMBERS, make::unary, |it| it.unary(DTypeRule::Promoted, |x| number::plus(x, x)));
+//!     samples.operator(Double, NUMBERS, generate::unary, |it| it.unary(DTypeRule::Promoted, |x| number::plus(x, x)));
 //! }
 //!
 //! let mut own = Samples::new();
@@ -29,9 +29,9 @@
 mod collection;
 pub mod departures;
 pub mod differences;
+pub mod generate;
 pub mod indexing;
 mod inputs;
-pub mod make;
 pub mod naive;
 pub mod number;
 mod plain;

@@ -13,13 +13,14 @@ use opgrid_tensor::tensor::{complex_of, default_dtype, inexact, part_of, promote
 pub enum DTypeRule {
     /// Computed in the arguments' common dtype, which is that of the result.
     Promoted,
-    /// The same, or in the default dtype if the common one has no fractions.
+    /// Computed in the arguments' common dtype, or in the default dtype if that is integral.
     Inexact,
     /// Computed in the common dtype; the result is bool.
     Bool,
     /// Computed in the common dtype; the result has that of the parts if it is complex.
     Part,
-    /// The same, computed in the default dtype if the common one has no fractions.
+    /// Computed in the common dtype, or in the default dtype if that is integral; the result has the dtype of the
+    /// parts if it is complex.
     InexactPart,
 }
 
@@ -59,7 +60,7 @@ impl Inputs {
         self.elementwise(2, rule, &|x| function(x[0], x[1]))
     }
 
-    /// The same of three elements, for the first three arguments.
+    /// Computes a function of three elements for the first three arguments.
     ///
     /// # Errors
     ///
@@ -279,7 +280,7 @@ impl Plain {
         Self::of_lines_by(inputs, dim, dtype, &length, &function)
     }
 
-    /// The same for lines of another length.
+    /// Computes lines of another length from the lines of tensors along `dim`.
     pub fn of_lines_by(
         inputs: &[&Self],
         dim: i64,
@@ -293,7 +294,7 @@ impl Plain {
             (dimension(dim, whole.len()), inputs.iter().map(|x| x.with_sizes(whole)).collect::<Vec<_>>());
         let (mut outer, mut result) = (whole.to_vec(), whole.to_vec());
         (outer[dim], result[dim]) = (1, length(whole[dim]));
-        let mut filled = Self::of(dtype, &result, &[0]);
+        let mut filled = Self::from_elements(dtype, &result, &[0]);
         for start in positions(&outer) {
             let at = |k: i64| {
                 start.iter().enumerate().map(|(d, i)| if d == dim { k } else { *i }).collect::<Vec<_>>()
@@ -343,7 +344,7 @@ pub fn columns_of_places(x: &Plain) -> Result<Expected> {
     let there = places_other_than_zero(x);
     let column = |dim: usize| {
         let column: Vec<i64> = there.iter().map(|place| place.get(dim).copied().unwrap_or(0)).collect();
-        Plain::of(DType::I64, &[column.len() as i64], &column).into()
+        Plain::from_elements(DType::I64, &[column.len() as i64], &column).into()
     };
     Ok(Expected::Several((0..x.sizes().len().max(1)).map(column).collect()))
 }
@@ -353,7 +354,7 @@ mod tests {
     use super::*;
 
     fn integers(sizes: &[i64], elements: &[i64]) -> Plain {
-        Plain::of(DType::I64, sizes, elements)
+        Plain::from_elements(DType::I64, sizes, elements)
     }
 
     #[test]
@@ -379,7 +380,7 @@ mod tests {
 
     #[test]
     fn dtypes_with_dimensions_outweigh_others_of_their_kind() -> Result<()> {
-        let of = |dtype, sizes: &[i64], weight| (Plain::of::<i64>(dtype, sizes, &[]), weight);
+        let of = |dtype, sizes: &[i64], weight| (Plain::from_elements::<i64>(dtype, sizes, &[]), weight);
         let cases = [
             ([of(DType::U8, &[2], Weight::Dimensions), of(DType::I64, &[], Weight::NoDimensions)], DType::U8),
             (

@@ -96,7 +96,7 @@ pub fn sinc(x: f64) -> f64 {
     if x == 0.0 { 1.0 } else { angle.sin() / angle }
 }
 
-/// The same of a complex number.
+/// Computes `sin(πx) / (πx)` of a complex number.
 pub fn complex_sinc(x: Complex64) -> Complex64 {
     let angle = std::f64::consts::PI * x;
     if x == Complex64::ZERO { Complex64::ONE } else { angle.sin() / angle }
@@ -243,7 +243,7 @@ pub fn power(a: Scalar, b: Scalar) -> Scalar {
 }
 
 /// The second of two numbers if their order is one that `replaces` the first; NaN before every number.
-pub fn chosen(a: Scalar, b: Scalar, replaces: impl Fn(Ordering) -> bool) -> Scalar {
+pub fn extremum(a: Scalar, b: Scalar, replaces: impl Fn(Ordering) -> bool) -> Scalar {
     match order(a, b) {
         Some(order) => {
             if replaces(order) {

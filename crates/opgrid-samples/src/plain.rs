@@ -17,7 +17,7 @@ use opgrid_tensor::tensor::{Array, Element, Number, Tensor, iinfo};
 /// use opgrid_core::{DType, Scalar};
 /// use opgrid_samples::Plain;
 ///
-/// let x = Plain::of(DType::U8, &[2, 2], &[1, 2, 3, 260]);
+/// let x = Plain::from_elements(DType::U8, &[2, 2], &[1, 2, 3, 260]);
 /// assert_eq!(x.at(&[1, 1]), Scalar::Int(4));
 /// assert_eq!(x.to_string(), "uint8 [2, 2] (1, 2, 3, 4)");
 /// ```
@@ -31,7 +31,7 @@ pub struct Plain {
 impl Plain {
     /// A tensor of those elements, converted to the dtype. If there are too few, they come again from the first one
     /// on; without any all are zero.
-    pub fn of<T: Into<Scalar> + Copy>(dtype: DType, sizes: &[i64], elements: &[T]) -> Self {
+    pub fn from_elements<T: Into<Scalar> + Copy>(dtype: DType, sizes: &[i64], elements: &[T]) -> Self {
         let count = sizes.iter().product::<i64>().max(0) as usize;
         let given = elements.iter().map(|element| convert((*element).into(), dtype));
         let elements = match elements {
@@ -43,7 +43,7 @@ impl Plain {
 
     /// A tensor without dimensions.
     pub fn number(dtype: DType, value: impl Into<Scalar> + Copy) -> Self {
-        Self::of(dtype, &[], &[value])
+        Self::from_elements(dtype, &[], &[value])
     }
 
     /// A tensor of which each element is computed from its position.
@@ -101,15 +101,15 @@ impl Plain {
         })
     }
 
-    /// The same numbers converted to another dtype.
+    /// Converts the numbers to another dtype.
     pub fn to(&self, dtype: DType) -> Self {
         let elements = self.elements.iter().map(|element| convert(*element, dtype)).collect();
         Self { sizes: self.sizes.clone(), dtype, elements }
     }
 
-    /// The same elements under other sizes of as many elements.
+    /// Returns the elements under other sizes with the same number of elements.
     pub fn with_sizes(&self, sizes: &[i64]) -> Self {
-        Self::of(self.dtype, sizes, &self.elements)
+        Self::from_elements(self.dtype, sizes, &self.elements)
     }
 
     /// A contiguous tensor on the CPU with these elements.
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn elements_go_to_a_tensor_and_back() -> Result<()> {
         for dtype in super::super::ANY {
-            let x = super::super::make::numbers(*dtype, &[2, 3], 1);
+            let x = super::super::generate::numbers(*dtype, &[2, 3], 1);
             assert_eq!(Plain::from_tensor(&x.to_tensor()?)?, x);
         }
         Ok(())
@@ -265,11 +265,11 @@ mod tests {
 
     #[test]
     fn positions_reach_elements_as_shapes_broadcast() {
-        let x = Plain::of(DType::I64, &[2, 1], &[10, 20]);
+        let x = Plain::from_elements(DType::I64, &[2, 1], &[10, 20]);
         assert_eq!(x.at(&[1, 7]), Scalar::Int(20));
         assert_eq!(x.at(&[9, 1, 0]), Scalar::Int(20));
         assert_eq!(Plain::number(DType::I64, 3).at(&[4, 4]), Scalar::Int(3));
-        assert_eq!(x.permuted(&[1, 0]), Plain::of(DType::I64, &[1, 2], &[10, 20]));
+        assert_eq!(x.permuted(&[1, 0]), Plain::from_elements(DType::I64, &[1, 2], &[10, 20]));
         assert_eq!(positions(&[2, 2]).collect::<Vec<_>>(), [[0, 0], [0, 1], [1, 0], [1, 1]]);
         assert_eq!(positions(&[0, 2]).count(), 0);
     }

@@ -6,5 +6,5 @@ pub use crate::departures::access::READ_AFTER_WRITTEN;
 pub use crate::{
     ANY, Argument, COMPLEX, DTypeRule, Difference, Directed, Distribution, Expected, FLOATS, Given, INEXACT,
     INTEGERS, INTEGRAL, Inputs, NUMBERS, ORDERED, Operand, Part, Plain, REAL, Rounding, Roundings, STORED,
-    Sample, Samples, Seen, departures, differences, given, make, naive, number,
+    Sample, Samples, Seen, departures, differences, generate, given, naive, number,
 };

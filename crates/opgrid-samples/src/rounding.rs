@@ -29,7 +29,7 @@ pub struct Roundings {
 }
 
 impl Roundings {
-    /// The same for all calls.
+    /// Uses one rounding for all calls.
     pub const fn all(rounding: Rounding) -> Self {
         Self { real: rounding, complex: rounding, scaled: None }
     }
@@ -47,7 +47,7 @@ impl Roundings {
     }
 
     /// The one for a call.
-    pub fn of(self, is_complex: bool, is_scaled: bool) -> Rounding {
+    pub fn select(self, is_complex: bool, is_scaled: bool) -> Rounding {
         match self.scaled {
             Some(scaled) if is_scaled => scaled,
             _ if is_complex => self.complex,
@@ -64,8 +64,8 @@ mod tests {
     fn factors_come_before_complex_numbers() {
         let sum = Roundings::all(Rounding::Exact).complex(Rounding::Result(4)).scaled(Rounding::Sum(2));
         let found = [(false, false), (true, false), (false, true), (true, true)]
-            .map(|(is_complex, is_scaled)| sum.of(is_complex, is_scaled));
+            .map(|(is_complex, is_scaled)| sum.select(is_complex, is_scaled));
         assert_eq!(found, [Rounding::Exact, Rounding::Result(4), Rounding::Sum(2), Rounding::Sum(2)]);
-        assert_eq!(Roundings::all(Rounding::Power(4)).of(true, true), Rounding::Power(4));
+        assert_eq!(Roundings::all(Rounding::Power(4)).select(true, true), Rounding::Power(4));
     }
 }

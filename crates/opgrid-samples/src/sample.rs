@@ -99,15 +99,15 @@ impl fmt::Display for Given {
 /// use opgrid_core::DType;
 /// use opgrid_samples::{Plain, given};
 ///
-/// let x = Plain::of(DType::F32, &[2], &[1.0, 2.5]);
+/// let x = Plain::from_elements(DType::F32, &[2], &[1.0, 2.5]);
 /// let sample = given(x.clone()).and(x).named("alpha", 3);
 /// assert_eq!(sample.to_string(), "(float32 [2] (1., 2.5), float32 [2] (1., 2.5), alpha=3)");
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// Those without names, in the order of the schema.
+    /// Positional arguments, in the order of the schema.
     pub positional: Vec<Given>,
-    /// Those with names.
+    /// Keyword arguments.
     pub keyword: Vec<(String, Given)>,
 }
 
@@ -117,13 +117,13 @@ pub fn given(argument: impl Into<Given>) -> Sample {
 }
 
 impl Sample {
-    /// The same with an argument more.
+    /// Appends an argument.
     pub fn and(mut self, argument: impl Into<Given>) -> Self {
         self.positional.push(argument.into());
         self
     }
 
-    /// The same with a named argument more.
+    /// Appends a keyword argument.
     pub fn named(mut self, name: &str, argument: impl Into<Given>) -> Self {
         self.keyword.push((name.to_owned(), argument.into()));
         self
@@ -134,7 +134,7 @@ impl Sample {
         self.positional.iter().chain(self.keyword.iter().map(|(_, argument)| argument))
     }
 
-    /// The same with each tensor replaced.
+    /// Replaces each tensor.
     pub fn map_tensors(&self, mut map: impl FnMut(&Plain) -> Plain) -> Self {
         let mut one = |argument: &Given| match argument {
             Given::Tensor(tensor) => Given::Tensor(map(tensor)),

@@ -116,7 +116,7 @@ impl ParseError {
     }
 
     /// What was there, for an unexpected token.
-    pub fn found(&self) -> Option<&str> {
+    pub fn found_token(&self) -> Option<&str> {
         self.0.found.as_deref()
     }
 

@@ -31,7 +31,7 @@ pub(crate) enum TokenKind {
 }
 
 impl TokenKind {
-    /// Names the kind for "expected …" texts; kinds that are their own text give `None`.
+    /// Names the kind for "expected …" strings; kinds that are their own text give `None`.
     pub(crate) fn name(self) -> Option<&'static str> {
         match self {
             TokenKind::Identifier => Some("ident"),

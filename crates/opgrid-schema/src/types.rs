@@ -1,4 +1,4 @@
-//! The types a schema can name, their texts, and which type may stand in for which.
+//! The types a schema can name, their strings, and which type may stand in for which.
 //!
 //! A type is written in the schema language (`Tensor?[]`, `Dict(str, int)`) and, in messages to people, in
 //! Python's notation (`List[Optional[Tensor]]`, `Dict[str, int]`). `SymInt` and the three enumerations

@@ -17,7 +17,7 @@
 //! use opgrid::dlpack::{Loan, Versioned};
 //!
 //! let x = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
-//! let loan = Loan::<Versioned>::of(&x, false)?;
+//! let loan = Loan::<Versioned>::from_tensor(&x, false)?;
 //! // Here the pointer of `loan.into_raw()` would go to another library, and come back from one.
 //! let shared = loan.into_tensor()?;
 //! shared.fill_(7)?;
@@ -104,7 +104,7 @@ impl DlTensor {
     /// # Errors
     ///
     /// A dtype that DLPack does not have; memory that is not on the CPU; somebody is writing it.
-    pub fn of(tensor: &Tensor) -> Result<Self> {
+    pub fn from_tensor(tensor: &Tensor) -> Result<Self> {
         let array = tensor.array()?;
         let known = DTYPES.iter().find(|(dtype, ..)| *dtype == array.dtype());
         let &(_, code, bits) = known.ok_or_else(|| {
@@ -113,7 +113,7 @@ impl DlTensor {
         if array.device().kind() != DeviceType::Cpu {
             let device = array.device();
             return Err(argument(format!(
-                "memory of device {device} is not lent, only that of the cpu; copy it there"
+                "memory of device {device} cannot be exported, only that of the cpu; copy it there"
             )));
         }
         // Reading clears memory that nobody has written.
@@ -321,9 +321,9 @@ struct Lent<F> {
 
 /// # Safety
 ///
-/// [`Loan::of`] made it, and this is the only call for it.
+/// [`Loan::from_tensor`] made it, and this is the only call for it.
 unsafe extern "C" fn delete<F: Form>(managed: *mut F) {
-    // SAFETY: guaranteed by the caller, see `# Safety`; the structure is the first field of what `Loan::of` boxed.
+    // SAFETY: guaranteed by the caller, see `# Safety`; the structure is the first field of what `Loan::from_tensor` boxed.
     let lent = unsafe { Box::from_raw(managed.cast::<Lent<F>>()) };
     // Memory may be given back by a function of its owner. A panic has printed its message and ends here.
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(lent))) {
@@ -361,9 +361,9 @@ impl<F: Form> Loan<F> {
     ///
     /// # Errors
     ///
-    /// As [`DlTensor::of`].
-    pub fn of(tensor: &Tensor, copied: bool) -> Result<Self> {
-        let mut described = DlTensor::of(tensor)?;
+    /// As [`DlTensor::from_tensor`].
+    pub fn from_tensor(tensor: &Tensor, copied: bool) -> Result<Self> {
+        let mut described = DlTensor::from_tensor(tensor)?;
         let mut sizes = tensor.sizes().to_vec();
         let mut strides = tensor.strides().to_vec();
         (described.sizes, described.strides) = (sizes.as_mut_ptr(), strides.as_mut_ptr());
@@ -411,7 +411,7 @@ impl<F: Form> Loan<F> {
 
     /// The distance between neighbours in each dimension, in elements; `None` for row-major tensors.
     pub fn strides(&self) -> Option<&[i64]> {
-        // SAFETY: the invariant; `check` has passed in `from_raw`, and `of` makes no others.
+        // SAFETY: the invariant; `check` has passed in `from_raw`, and `from_tensor` makes no others.
         unsafe { self.tensor.numbers(self.tensor.strides) }
     }
 
@@ -429,7 +429,7 @@ impl<F: Form> Loan<F> {
 
     /// The sizes of the dimensions.
     fn sizes(&self) -> &[i64] {
-        // SAFETY: the invariant; `check` has passed in `from_raw`, and `of` makes no others.
+        // SAFETY: the invariant; `check` has passed in `from_raw`, and `from_tensor` makes no others.
         unsafe { self.tensor.numbers(self.tensor.sizes) }.unwrap_or_default()
     }
 
@@ -460,7 +460,8 @@ impl<F: Form> Loan<F> {
             return unsafe { copied(&spec, start) };
         }
         let is_read_only = self.is_read_only();
-        let give = |tensor: Tensor| if is_read_only { ops::Clone.call(&tensor, None) } else { Ok(tensor) };
+        let give =
+            |tensor: Tensor| if is_read_only { ops::CloneTensor.call(&tensor, None) } else { Ok(tensor) };
         if let Some(known) = self.storage(start, bytes)
             && let Some(shared) = tensor_on(&spec, known)?
         {
@@ -488,7 +489,7 @@ impl<F: Form> Loan<F> {
     fn storage(&self, start: NonNull<u8>, bytes: usize) -> Option<(Storage, usize)> {
         // SAFETY: the invariant.
         if unsafe { F::context(self.managed) } == ours() {
-            // SAFETY: whoever has that word made the structure in `of`, where it is the first field of a `Lent<F>`.
+            // SAFETY: whoever has that word made the structure in `from_tensor`, where it is the first field of a `Lent<F>`.
             let lent = unsafe { self.managed.cast::<Lent<F>>().as_ref() };
             let storage = lent.tensor.array().ok()?.storage().clone();
             let before = start.addr().get().checked_sub(storage.address()?.addr().get())?;

@@ -6,7 +6,7 @@
 //! [`layers`] work on all of them.
 //!
 //! The global dispatcher has the operators from the first typed call on, without the feature `all-operators` those of the files
-//! whose operators were called, and all from [`home`] on; [`register`] gives them to another.
+//! whose operators were called, and all from [`ensure_registered`] on; [`register`] gives them to another.
 //!
 //! # Examples
 //!
@@ -51,7 +51,7 @@ pub use opgrid_array::{
     Array, Bool, Complex, Dims, Element, Geometry, Storage, TensorSpec, bf16, f16, manual_seed, with_dtype,
 };
 #[cfg(not(test))]
-pub use ops::{home, register};
+pub use ops::{ensure_registered, register};
 pub use tensor::Tensor;
 
 use opgrid_array::error;

@@ -40,7 +40,7 @@ pub(crate) fn check(
                 let mut results = found.iter().zip(expected).enumerate();
                 results.try_for_each(|(index, (found, expected))| {
                     let checked = check(target, &[Value::from(found)], expected, tolerance);
-                    checked.map_err(|fault| fault.of(format!("result {index}")))
+                    checked.map_err(|fault| fault.about(format!("result {index}")))
                 })
             }
             _ => Err(Fault::wrong(format!("{found:?}"), format!("{expected:?}"))),

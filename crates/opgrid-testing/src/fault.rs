@@ -35,8 +35,8 @@ impl Fault {
         Self::Skipped(reason.into())
     }
 
-    /// The same with what it is about.
-    pub(crate) fn of(self, about: impl fmt::Display) -> Self {
+    /// Adds a subject to the fault.
+    pub(crate) fn about(self, about: impl fmt::Display) -> Self {
         match self {
             Self::Wrong { subject, found, expected } => {
                 let subject = subject.map_or(about.to_string(), |inner| format!("{about}, {inner}"));

@@ -69,7 +69,7 @@ impl Memory {
         };
         let last: Vec<i64> = plain.sizes().iter().map(|size| (size - 1).max(0)).collect();
         // One element more than there is, so that no memory is without any.
-        let mut memory = Plain::of(plain.dtype(), &[place(&last) + 2], &[Scalar::Int(1)]);
+        let mut memory = Plain::from_elements(plain.dtype(), &[place(&last) + 2], &[Scalar::Int(1)]);
         for position in naive::positions(plain.sizes()) {
             memory.set(&[place(&position)], plain.at(&position));
         }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn elements_lie_where_strides_say() {
-        let x = Plain::of(DType::I64, &[2, 3], &[10, 11, 12, 13, 14, 15]);
+        let x = Plain::from_elements(DType::I64, &[2, 3], &[10, 11, 12, 13, 14, 15]);
         let cases = [
             (Memory::Transposed, vec![1, 2], 0, vec![10, 13, 11, 14, 12, 15, 1]),
             (Memory::Stepped, vec![6, 2], 3, vec![1, 1, 1, 10, 1, 11, 1, 12, 1, 13, 1, 14, 1, 15, 1]),
@@ -97,7 +97,7 @@ mod tests {
         ];
         for (memory, strides, offset, elements) in cases {
             assert_eq!(memory.strides(x.sizes()), (strides, offset), "{memory:?}");
-            let expected = Plain::of(DType::I64, &[elements.len() as i64], &elements);
+            let expected = Plain::from_elements(DType::I64, &[elements.len() as i64], &elements);
             assert_eq!(memory.spread(&x), expected, "{memory:?}");
         }
         assert_eq!(Memory::ChannelsLast.strides(&[2, 3, 4, 5]), (vec![60, 1, 15, 3], 3));
@@ -105,9 +105,9 @@ mod tests {
 
     #[test]
     fn repeated_elements_are_one() {
-        let x = Plain::of(DType::I64, &[2, 3], &[10, 11, 12, 13, 14, 15]);
+        let x = Plain::from_elements(DType::I64, &[2, 3], &[10, 11, 12, 13, 14, 15]);
         let held = Memory::Expanded.holds(&x);
-        assert_eq!(held, Plain::of(DType::I64, &[2, 3], &[10, 11, 12]));
+        assert_eq!(held, Plain::from_elements(DType::I64, &[2, 3], &[10, 11, 12]));
         assert_eq!(Memory::Expanded.strides(x.sizes()), (vec![0, 1], 0));
     }
 }

@@ -30,7 +30,7 @@ impl<'a> Subject<'a> {
     pub(crate) fn new(target: Target<'a>, samples: &'a OperatorSamples) -> Result<Self> {
         let operator = target.dispatcher.find(samples.name())?;
         let schema = operator.schema()?;
-        let variants = Variants::of(target.dispatcher, &operator)?;
+        let variants = Variants::for_operator(target.dispatcher, &operator)?;
         Ok(Self { target, samples, operator, schema, variants })
     }
 
@@ -66,7 +66,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// The same with all tensors of `dtype` in one memory, one behind the other, and `more` behind them, which are given, too.
+    /// Places all tensors of `dtype` in one storage, adjacent, with `more` after them, which are also given.
     ///
     /// # Errors
     ///

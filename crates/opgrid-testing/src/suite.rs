@@ -32,17 +32,17 @@ impl Suite {
         Self { samples, device: Device::CPU, dtypes, checks: Check::ALL.to_vec() }
     }
 
-    /// The same on another device. Its backend makes tensors by `empty_strided`, `copy_` and `as_strided`.
+    /// Runs the checks on another device. Its backend creates tensors by `empty_strided`, `copy_` and `as_strided`.
     pub fn device(self, device: Device) -> Self {
         Self { device, ..self }
     }
 
-    /// The same with these dtypes only.
+    /// Restricts the checks to these dtypes.
     pub fn dtypes(self, dtypes: &[DType]) -> Self {
         Self { dtypes: dtypes.to_vec(), ..self }
     }
 
-    /// The same with these checks only.
+    /// Restricts the suite to these checks.
     pub fn checks(self, checks: &[Check]) -> Self {
         Self { checks: checks.to_vec(), ..self }
     }

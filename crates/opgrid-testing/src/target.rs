@@ -47,7 +47,7 @@ impl Target<'_> {
         self.dispatcher.call(ops::AsStrided, (tensor, sizes, strides, Some(offset)))
     }
 
-    /// Tensors of one dtype in one memory, one behind the other.
+    /// Tensors of one dtype in one memory, one after another.
     ///
     /// # Errors
     ///
@@ -55,8 +55,8 @@ impl Target<'_> {
     pub(crate) fn side_by_side(&self, dtype: DType, plains: &[&Plain]) -> Result<Vec<Tensor>> {
         let elements: Vec<Scalar> =
             plains.iter().flat_map(|plain| plain.elements().iter().copied()).collect();
-        let memory =
-            self.tensor(&Plain::of(dtype, &[elements.len() as i64], &elements), Memory::Contiguous)?;
+        let memory = self
+            .tensor(&Plain::from_elements(dtype, &[elements.len() as i64], &elements), Memory::Contiguous)?;
         let mut next = 0;
         let mut window = |plain: &&Plain| {
             let (strides, _) = Memory::Contiguous.strides(plain.sizes());
@@ -99,7 +99,7 @@ impl Target<'_> {
         self.value_of(given, |plain| self.tensor(plain, memory))
     }
 
-    /// The same with tensors that `make` makes.
+    /// Converts a sample's argument to a value, with tensors that `make` creates.
     ///
     /// # Errors
     ///

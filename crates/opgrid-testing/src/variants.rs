@@ -22,7 +22,7 @@ impl Variants {
     /// # Errors
     ///
     /// A link leads nowhere.
-    pub(crate) fn of(dispatcher: &Dispatcher, operator: &OperatorHandle) -> Result<Self> {
+    pub(crate) fn for_operator(dispatcher: &Dispatcher, operator: &OperatorHandle) -> Result<Self> {
         let Some(forms) = operator.column::<Forms>()? else { return Ok(Self::default()) };
         if forms.functional.to_string() != operator.name().to_string() {
             return Ok(Self::default());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use opgrid_core::{DType, DispatchKey, Dispatcher, Error, ErrorKind, Registration, Result, Scalar, operator};
-use opgrid_samples::{DTypeRule, Distribution, Expected, REAL, Sample, Samples, given, make, number};
+use opgrid_samples::{DTypeRule, Distribution, Expected, REAL, Sample, Samples, generate, given, number};
 use opgrid_tensor::families::{DefineFamily, kind};
 use opgrid_tensor::{Geometry, Tensor, ops};
 use opgrid_testing::{Check, Suite};
@@ -81,11 +81,11 @@ fn register(dispatcher: &Dispatcher, kernels: Kernels) -> Result<Registration> {
 fn samples() -> Samples {
     let mut samples = Samples::new();
     samples
-        .of(Double, REAL, make::unary, |it| it.unary(DTypeRule::Promoted, |x| number::plus(x, x)))
-        .refuses("five dimensions", given(make::numbers(DType::F32, &[1, 1, 1, 1, 1], 0)));
-    samples.of(Same, REAL, only_real, |it| Ok(it.tensor("self")?.clone().into())).view();
+        .operator(Double, REAL, generate::unary, |it| it.unary(DTypeRule::Promoted, |x| number::plus(x, x)))
+        .refuses("five dimensions", given(generate::numbers(DType::F32, &[1, 1, 1, 1, 1], 0)));
+    samples.operator(Same, REAL, only_real, |it| Ok(it.tensor("self")?.clone().into())).view();
     let drawn = |dtype| if dtype == DType::F64 { vec![given(2000), given(3)] } else { Vec::new() };
-    samples.of(Noise, &[DType::F64], drawn, |it| {
+    samples.operator(Noise, &[DType::F64], drawn, |it| {
         Ok(Expected::Random(vec![it.value("n")?], DType::F64, Distribution::uniform(0.0, 1.0)))
     });
     samples
@@ -93,7 +93,7 @@ fn samples() -> Samples {
 
 /// Undeclared dtypes have no samples, for `same` refuses none.
 fn only_real(dtype: DType) -> Vec<Sample> {
-    if REAL.contains(&dtype) { make::unary(dtype) } else { Vec::new() }
+    if REAL.contains(&dtype) { generate::unary(dtype) } else { Vec::new() }
 }
 
 /// Checks which checks these kernels fail.
@@ -193,7 +193,7 @@ fn a_dtype_that_is_taken_and_not_declared_is_found() {
 
 #[test]
 fn a_copy_in_place_of_a_view_is_found() {
-    let copied = |input: &Tensor| ops::Clone.call(input, None);
+    let copied = |input: &Tensor| ops::CloneTensor.call(input, None);
     check("a copy", Kernels { same: copied, ..Kernels::default() }, &[Check::Views]);
 }
 

@@ -1,7 +1,7 @@
 //! Tensors large enough for loops to be split between threads, in every order in memory.
 
 use opgrid_core::{Complex64, DType, Dispatcher, Result, Scalar};
-use opgrid_samples::{DTypeRule, Expected, Inputs, Sample, Samples, given, make, number};
+use opgrid_samples::{DTypeRule, Expected, Inputs, Sample, Samples, generate, given, number};
 use opgrid_tensor::ops;
 use opgrid_testing::{Check, Suite};
 
@@ -9,16 +9,16 @@ const SIZES: &[i64] = &[380, 390];
 const DTYPES: &[DType] = &[DType::F32];
 
 fn one(dtype: DType) -> Vec<Sample> {
-    vec![given(make::numbers(dtype, SIZES, 1))]
+    vec![given(generate::numbers(dtype, SIZES, 1))]
 }
 
 fn two(dtype: DType) -> Vec<Sample> {
-    let (x, row) = (make::numbers(dtype, SIZES, 1), make::numbers(dtype, &SIZES[1..], 2));
-    vec![given(x.clone()).and(make::numbers(dtype, SIZES, 2)), given(x).and(row)]
+    let (x, row) = (generate::numbers(dtype, SIZES, 1), generate::numbers(dtype, &SIZES[1..], 2));
+    vec![given(x.clone()).and(generate::numbers(dtype, SIZES, 2)), given(x).and(row)]
 }
 
 fn over_each_dim(dtype: DType) -> Vec<Sample> {
-    let x = make::numbers(dtype, SIZES, 1);
+    let x = generate::numbers(dtype, SIZES, 1);
     [vec![0], vec![1], vec![0, 1]].map(|dims: Vec<i64>| given(x.clone()).and(dims)).to_vec()
 }
 
@@ -30,15 +30,15 @@ fn sum(it: &Inputs) -> Result<Expected> {
 
 fn samples() -> Samples {
     let mut samples = Samples::new();
-    samples.of(ops::AddTensor, DTYPES, two, |it| it.binary(DTypeRule::Promoted, number::plus));
-    samples.of(ops::MulTensor, DTYPES, two, |it| it.binary(DTypeRule::Promoted, number::times));
-    samples.of(ops::EqTensor, DTYPES, two, |it| {
+    samples.operator(ops::AddTensor, DTYPES, two, |it| it.binary(DTypeRule::Promoted, number::plus));
+    samples.operator(ops::MulTensor, DTYPES, two, |it| it.binary(DTypeRule::Promoted, number::times));
+    samples.operator(ops::EqTensor, DTYPES, two, |it| {
         it.binary(DTypeRule::Bool, |a, b| Scalar::Bool(number::same(a, b)))
     });
     let exp = |it: &Inputs| it.inexact(f64::exp, Complex64::exp);
-    samples.of(ops::Exp, DTYPES, one, exp).tolerance(4.0);
-    samples.of(ops::Clone, DTYPES, one, |it| Ok(it.tensor("self")?.clone().into()));
-    samples.of(ops::SumDim, DTYPES, over_each_dim, sum).tolerance(4.0);
+    samples.operator(ops::Exp, DTYPES, one, exp).tolerance(4.0);
+    samples.operator(ops::CloneTensor, DTYPES, one, |it| Ok(it.tensor("self")?.clone().into()));
+    samples.operator(ops::SumDim, DTYPES, over_each_dim, sum).tolerance(4.0);
     samples
 }
 

@@ -192,7 +192,7 @@ impl Torch {
         // SAFETY: takes nothing; gives a text of the thread, or null.
         let text = unsafe { (self.last_error)() };
         let text = if text.is_null() {
-            format!("torch refused `{what}` without a word")
+            format!("torch refused `{what}` without a message")
         } else {
             // SAFETY: a text of torch ends with a zero byte and lives until the next error of the thread.
             unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
@@ -218,7 +218,7 @@ impl Torch {
     /// - No frame between this call and torch's has anything to drop, and each is of the ABI "C-unwind" or Rust's own.
     pub(crate) unsafe fn raise(&self, text: *const c_char) {
         let (function, file) = (c"opgrid kernel".as_ptr(), c"opgrid-torch".as_ptr());
-        // SAFETY: the texts end with zero bytes; the exception goes through frames that allow it, as the caller guarantees.
+        // SAFETY: the strings end with zero bytes; the exception goes through frames that allow it, as the caller guarantees.
         unsafe { (self.raise)(false, function, file, line!(), text) }
     }
 
@@ -268,7 +268,7 @@ impl Torch {
     ///
     /// Those of torch: the operator is not there, or failed.
     pub(crate) unsafe fn call(&self, name: &CStr, overload: &CStr, words: &mut [u64]) -> Result<()> {
-        // SAFETY: guaranteed by the caller, see `# Safety`; the texts end with zero bytes.
+        // SAFETY: guaranteed by the caller, see `# Safety`; the strings end with zero bytes.
         let code = unsafe {
             (self.call_dispatcher)(name.as_ptr(), overload.as_ptr(), words.as_mut_ptr(), self.encoding())
         };
@@ -343,10 +343,10 @@ impl TorchTensor {
     fn owned(handle: *mut Opaque) -> Result<Self> {
         NonNull::new(handle)
             .map(Self)
-            .ok_or_else(|| Error::new(ErrorKind::Internal, "torch gave a null handle"))
+            .ok_or_else(|| Error::new(ErrorKind::Internal, "torch returned a null handle"))
     }
 
-    /// The same handle, which is not deleted where this one goes.
+    /// Returns a second handle that does not delete the tensor when dropped.
     ///
     /// # Safety
     ///
@@ -549,7 +549,7 @@ pub(crate) fn new_optional(torch: &Torch) -> Result<NewOptional> {
     let place = NonNull::new(place);
     place
         .map(NewOptional)
-        .ok_or_else(|| Error::new(ErrorKind::Internal, "torch gave no memory for an optional"))
+        .ok_or_else(|| Error::new(ErrorKind::Internal, "torch returned no memory for an optional"))
 }
 
 impl NewOptional {
@@ -605,7 +605,7 @@ pub(crate) unsafe fn take_text(torch: &Torch, word: u64) -> Result<String> {
     // SAFETY: guaranteed by the caller, see `# Safety`; it is not used again.
     unsafe { (torch.text_delete)(text) };
     String::from_utf8(bytes)
-        .map_err(|_| Error::new(ErrorKind::Value, "found a text that is not UTF-8; pass one that is"))
+        .map_err(|_| Error::new(ErrorKind::Value, "found a string that is not UTF-8; pass one that is"))
 }
 
 /// A text of torch's.

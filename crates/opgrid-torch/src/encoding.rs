@@ -45,7 +45,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// How values of this type are passed, if they can be.
-    pub(crate) fn of(declared: &Type) -> Option<Self> {
+    pub(crate) fn from_type(declared: &Type) -> Option<Self> {
         Some(match declared {
             Type::Tensor => Self::Tensor,
             Type::Int | Type::SymInt => Self::Int,
@@ -57,9 +57,9 @@ impl Kind {
             Type::MemoryFormat => Self::MemoryFormat,
             Type::Device => Self::Device,
             Type::Optional(inner) if **inner == Type::Generator => Self::Optional(Box::new(Self::Generator)),
-            Type::Optional(inner) => Self::Optional(Box::new(Self::of(inner)?)),
+            Type::Optional(inner) => Self::Optional(Box::new(Self::from_type(inner)?)),
             Type::List(element) => {
-                Self::List(Box::new(Self::of(element)?), element.as_ref().clone().without_symint())
+                Self::List(Box::new(Self::from_type(element)?), element.as_ref().clone().without_symint())
             }
             _ => return None,
         })
@@ -198,7 +198,7 @@ impl<'k, W: AsRef<[u64]>> Words<'k, W> {
     /// # Safety
     ///
     /// The words hold values of these kinds, of which there are at least as many, and the caller gives their ownership away.
-    pub(crate) unsafe fn of(torch: &'k Torch, kinds: Kinds<'k>, words: W) -> Self {
+    pub(crate) unsafe fn from_raw(torch: &'k Torch, kinds: Kinds<'k>, words: W) -> Self {
         Self { torch, kinds, words, taken: 0 }
     }
 
@@ -303,8 +303,8 @@ unsafe fn decode(torch: &Torch, kind: &Kind, word: u64, inputs: &mut Inputs<'_>)
             // SAFETY: guaranteed by the caller, see `# Safety`: the word holds a value of this kind, and is given away.
             let words = unsafe { abi::take_list(torch, word) }?;
             // SAFETY: the items are ours, and of that kind.
-            let values = unsafe { Words::of(torch, Kinds::All(element), words) }.rest(inputs)?;
-            List::of(declared.clone(), values)?.into()
+            let values = unsafe { Words::from_raw(torch, Kinds::All(element), words) }.rest(inputs)?;
+            List::from_values(declared.clone(), values)?.into()
         }
     })
 }

@@ -72,7 +72,7 @@ impl Export {
     /// A name without a namespace, or with an overload.
     pub fn named(mut self, name: &str) -> Result<Self> {
         let parsed = OperatorName::parse(name).map_err(|error| {
-            Error::new(ErrorKind::Schema, format!("`{name}` is no name of an operator: {error}"))
+            Error::new(ErrorKind::Schema, format!("`{name}` is not an operator name: {error}"))
         })?;
         if parsed.namespace().is_none() || !parsed.overload.is_empty() {
             let message = format!("expected a name such as `mine::gelu`, found `{name}`");

@@ -88,7 +88,7 @@ impl Exported {
         let mut inputs = Inputs::new(self.torch, self.writes);
         let given = words.get(..self.arguments.len()).unwrap_or_default();
         // SAFETY: guaranteed by the caller, see `# Safety`.
-        let mut given = unsafe { Words::of(self.torch, Kinds::Each(&self.arguments), given) };
+        let mut given = unsafe { Words::from_raw(self.torch, Kinds::Each(&self.arguments), given) };
         let mut args: SmallVec<[Read; 6]> = SmallVec::new();
         loop {
             match given.read(&mut inputs, &mut args) {
@@ -180,7 +180,7 @@ pub(crate) fn has_tensor(declared: &Type) -> bool {
 /// One of a type that cannot cross.
 pub(crate) fn kinds_of(schema: &FunctionSchema, what: &str, items: &[Argument]) -> Result<Box<[Kind]>> {
     let kind = |(place, item): (usize, &Argument)| {
-        Kind::of(&item.real_type).ok_or_else(|| {
+        Kind::from_type(&item.real_type).ok_or_else(|| {
             let name = if item.name.is_empty() { place.to_string() } else { format!("`{}`", item.name) };
             let message = format!(
                 "{}: {what} {name} is of type {}, which torch's C interface does not pass; expected Tensor, int, SymInt, float, \

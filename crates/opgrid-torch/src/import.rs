@@ -31,9 +31,9 @@ pub const IN_TORCH: SlowPath = SlowPath::new("call of torch", "register a kernel
 pub fn import(dispatcher: &Dispatcher, schema: &str, name: &str) -> Result<Registration> {
     let torch = torch()?;
     let theirs = FunctionSchema::parse(schema)
-        .map_err(|error| Error::new(ErrorKind::Schema, format!("`{schema}` is no schema: {error}")))?;
+        .map_err(|error| Error::new(ErrorKind::Schema, format!("`{schema}` is not a schema: {error}")))?;
     let name = OperatorName::parse(name).map_err(|error| {
-        Error::new(ErrorKind::Schema, format!("`{name}` is no name of an operator: {error}"))
+        Error::new(ErrorKind::Schema, format!("`{name}` is not an operator name: {error}"))
     })?;
     let Some(namespace) = name.namespace().map(str::to_owned) else {
         let message = format!("expected a name such as `torch::gelu`, found `{name}`");
@@ -140,7 +140,7 @@ impl Imported {
         }
         let words = words.get(..self.results.len()).unwrap_or_default();
         // SAFETY: torch has replaced the arguments by the results of the schema, which are ours.
-        let mut words = unsafe { Words::of(self.torch, Kinds::Each(&self.results), words) };
+        let mut words = unsafe { Words::from_raw(self.torch, Kinds::Each(&self.results), words) };
         let mut results = Vec::new();
         while let Some(value) = words.next(&mut inputs)? {
             // A result that is an argument is that argument, not another tensor on its memory.

@@ -33,7 +33,7 @@ pub(crate) fn device_of(kind: i32, index: i32) -> Result<Device> {
         kind.ok_or_else(|| Error::new(ErrorKind::Value, "found a kind of device that opgrid does not have"))?;
     match usize::try_from(index) {
         Ok(index) => Device::numbered(kind, index),
-        Err(_) => Ok(Device::of(kind)),
+        Err(_) => Ok(Device::from_type(kind)),
     }
 }
 

@@ -233,9 +233,9 @@ impl<'g> Given<'g> {
                 let offset = array.geometry().offset() - input.tensor.geometry().offset();
                 input.origin().view(self.torch, array.sizes(), array.geometry().strides(), offset)
             }
-            Some(_) if !alias => self.give_memory(&ops::Clone.call(tensor, None)?),
+            Some(_) if !alias => self.give_memory(&ops::CloneTensor.call(tensor, None)?),
             _ if self.before.iter().any(|storage| storage.is_same(array.storage())) => {
-                self.give_memory(&ops::Clone.call(tensor, None)?)
+                self.give_memory(&ops::CloneTensor.call(tensor, None)?)
             }
             _ => {
                 self.before.push(array.storage().clone());
@@ -244,7 +244,7 @@ impl<'g> Given<'g> {
         }
     }
 
-    /// The same without a look at the arguments.
+    /// Returns a tensor of torch on the memory of one of ours, without looking at the arguments.
     fn give_memory(&self, tensor: &Tensor) -> Result<TorchTensor> {
         let array = tensor.array()?;
         let (sizes, strides, dtype) = (array.sizes(), array.geometry().strides(), array.dtype());

@@ -47,7 +47,7 @@ pub use opgrid_tensor::{
 
 /// Kernels over arrays, and the loops that they are made of.
 pub use opgrid_kernels as kernels;
-pub use opgrid_operators::{home, ops, register};
+pub use opgrid_operators::{ensure_registered, ops, register};
 /// What operators are called with in tests.
 #[cfg(feature = "samples")]
 pub use opgrid_samples as samples;
@@ -108,7 +108,7 @@ pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
 ///
 /// Somebody else has taken the namespace `aten` of the global dispatcher.
 pub fn dispatcher() -> Result<&'static Dispatcher> {
-    home()?;
+    ensure_registered()?;
     Ok(Dispatcher::global())
 }
 

@@ -51,7 +51,7 @@ struct Entry {
     operator: OperatorHandle,
     args: Vec<Known>,
     results: Vec<Value>,
-    /// Of the results, which the caller may write.
+    /// The versions of the results, which the caller may write to.
     versions: Vec<u64>,
 }
 
@@ -64,7 +64,7 @@ enum Known {
 
 impl Known {
     /// `None` for lists of tensors, which are not remembered.
-    fn of(value: ValueRef<'_>) -> Option<Self> {
+    fn from_value(value: ValueRef<'_>) -> Option<Self> {
         match value.view() {
             ValueView::Tensor(tensor) => {
                 let version = Tensor::from_any_ref(tensor)?.version();
@@ -158,7 +158,8 @@ fn remember(call: &mut BoxedCall<'_>) -> Result<()> {
     let is_special =
         call.column::<Kind>().is_some_and(|kind| kind.is(&kind::VIEW) || kind.is(&kind::FACTORY));
     let cache = CACHE.with_borrow(Clone::clone).filter(|_| !writes && !is_special);
-    let args = cache.as_ref().and_then(|_| call.args().iter().map(|value| Known::of(*value)).collect());
+    let args =
+        cache.as_ref().and_then(|_| call.args().iter().map(|value| Known::from_value(*value)).collect());
     let (Some(cache), Some(args)) = (cache, args) else { return call.below() };
     if let Some(results) = cache.find(call.operator(), call.args()) {
         results.into_iter().for_each(|result| call.push(result));

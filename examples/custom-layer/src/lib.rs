@@ -122,7 +122,7 @@ pub struct Tally {
 
 impl Tally {
     /// What the calls of that operator cost.
-    pub fn of(&self, operator: &str) -> Cost {
+    pub fn cost(&self, operator: &str) -> Cost {
         self.operators.get(operator).copied().unwrap_or_default()
     }
 

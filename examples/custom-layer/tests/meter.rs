@@ -63,8 +63,8 @@ fn the_fallback_counts_every_operator_and_mm_counts_for_itself() {
         dispatcher.call(ops::Neg, (&x,)).unwrap();
     })
     .unwrap();
-    assert_eq!(tally.of("aten::mm"), Cost { calls: 1, work: 2 * 3 * 8 });
-    assert_eq!(tally.of("aten::neg"), Cost { calls: 2, work: 8 + 6 });
+    assert_eq!(tally.cost("aten::mm"), Cost { calls: 1, work: 2 * 3 * 8 });
+    assert_eq!(tally.cost("aten::neg"), Cost { calls: 2, work: 8 + 6 });
     assert_eq!(tally.operators().count(), 2);
 }
 
@@ -79,7 +79,7 @@ fn typed_and_boxed_calls_meet_it_and_what_lies_below_does_not() {
         handle.typed::<fn(Tensor) -> Tensor>().unwrap().call((&x,)).unwrap();
     })
     .unwrap();
-    assert_eq!(tally.of("meter_tests::twice"), Cost { calls: 3, work: 18 });
+    assert_eq!(tally.cost("meter_tests::twice"), Cost { calls: 3, work: 18 });
     assert_eq!(
         tally.operators().collect::<Vec<_>>(),
         ["meter_tests::twice"],
@@ -119,7 +119,7 @@ fn scopes_nest_and_pauses_count_nothing() {
         inner
     })
     .unwrap();
-    assert_eq!((inner.of("aten::neg").calls, outer.of("aten::neg").calls), (1, 3));
+    assert_eq!((inner.cost("aten::neg").calls, outer.cost("aten::neg").calls), (1, 3));
     negate();
     let ((), empty) = metered(|| ()).unwrap();
     assert_eq!(empty.operators().count(), 0);
@@ -138,7 +138,7 @@ fn a_scope_that_panics_leaves_switch_and_tally_as_before() {
         negate();
     })
     .unwrap();
-    assert_eq!(tally.of("aten::neg").calls, 2);
+    assert_eq!(tally.cost("aten::neg").calls, 2);
     assert!(!is_included(meter().unwrap()));
 }
 
@@ -147,7 +147,7 @@ fn the_fallback_is_counted_as_a_slow_path_that_strict_programs_allow() {
     let (dispatcher, _registrations) = subject();
     let call = || metered(|| dispatcher.call(ops::Neg, (&x(),))).unwrap().0;
     call().unwrap();
-    assert_eq!(dispatcher.stats().of(SlowPath::FALLBACK, "aten::neg"), 1);
+    assert_eq!(dispatcher.stats().count(SlowPath::FALLBACK, "aten::neg"), 1);
     let error = strict(call).unwrap_err();
     assert!(error.to_string().contains("fallback at Meter is refused"), "{error}");
     Strict::all().allow_at(SlowPath::FALLBACK, meter().unwrap()).run(call).unwrap();

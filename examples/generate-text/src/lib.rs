@@ -3,6 +3,7 @@
 //! The program takes one symbol and its position. What it has read before is in its buffers, which each run writes: one program tells
 //! one text at a time.
 
+use opgrid::ops::Multinomial;
 use opgrid::prelude::*;
 use opgrid_graph::Program;
 
@@ -100,7 +101,7 @@ pub fn continue_text(
 /// Those of the operators; a temperature that is zero.
 pub fn draw(scores: &Tensor, temperature: f64) -> Result<i64> {
     let likelihoods = scores.div_scalar(temperature)?.softmax(0)?;
-    likelihoods.multinomial(1, false, None)?.item()?.to_i64()
+    Multinomial.call(&likelihoods, 1, false, None)?.item()?.to_i64()
 }
 
 fn value(message: impl Into<String>) -> Error {

@@ -15,7 +15,7 @@ use opgrid_graph::Program;
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let prompt = arguments.next().unwrap_or_else(|| "The operator ".to_owned());
-    let temperature = arguments.next().map_or(Ok(0.5), |text| text.parse()).map_err(Error::other)?;
+    let temperature = arguments.next().map_or(Ok(0.5), |text| text.parse()).map_err(Error::from_source)?;
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let model = arguments.next().map_or_else(|| here.join("model.pt2"), Into::into);
     let mut writer = Writer::new(Program::load(model)?)?;

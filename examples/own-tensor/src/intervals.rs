@@ -42,7 +42,7 @@ impl Intervals {
     ///
     /// An interval that ends before it begins.
     pub fn new(items: impl IntoIterator<Item = (f64, f64)>) -> Result<Self> {
-        Self::of(items.into_iter().map(|(low, high)| Interval { low, high }).collect())
+        Self::from_intervals(items.into_iter().map(|(low, high)| Interval { low, high }).collect())
     }
 
     /// As [`new`](Self::new), of intervals.
@@ -50,7 +50,7 @@ impl Intervals {
     /// # Errors
     ///
     /// An interval that ends before it begins.
-    pub fn of(items: Vec<Interval>) -> Result<Self> {
+    pub fn from_intervals(items: Vec<Interval>) -> Result<Self> {
         match items.iter().find(|it| it.low.is_nan() || it.high.is_nan() || it.low > it.high) {
             None => Ok(Self::from_data(tensor_key_set(DispatchKey::Cpu), Data(items))),
             Some(empty) => {

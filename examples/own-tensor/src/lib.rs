@@ -88,7 +88,7 @@ fn pairs(
             format!("{operator}: argument `other` has {found} intervals, expected {expected} as in `self`");
         return Err(Error::new(ErrorKind::Argument, message));
     }
-    Tensor::of(left.iter().zip(right).map(|(a, b)| compute(*a, *b)).collect())
+    Tensor::from_intervals(left.iter().zip(right).map(|(a, b)| compute(*a, *b)).collect())
 }
 
 fn hull(tensors: &[Tensor]) -> Result<Tensor> {

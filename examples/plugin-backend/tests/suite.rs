@@ -40,10 +40,10 @@ fn its_own_kernel_runs_where_it_fits_and_tensors_print() -> Result<()> {
     assert_eq!(x.to_string(), "tensor([ 1., -2.,  3.], device='vault:0')");
     let relu = dispatcher.call(ops::Relu, (&x,))?;
     assert_eq!(relu.to_string(), "tensor([1., 0., 3.], device='vault:0')");
-    assert_eq!(dispatcher.stats().of(SlowPath::CPU_COPY, "aten::relu"), 0);
+    assert_eq!(dispatcher.stats().count(SlowPath::CPU_COPY, "aten::relu"), 0);
     let wide = to(&Tensor::from_slice(&[1i64, -2], &[2])?)?;
     assert_eq!(dispatcher.call(ops::Relu, (&wide,))?.to_string(), "tensor([1, 0], device='vault:0')");
-    assert_eq!(dispatcher.stats().of(SlowPath::CPU_COPY, "aten::relu"), 1);
+    assert_eq!(dispatcher.stats().count(SlowPath::CPU_COPY, "aten::relu"), 1);
     let other =
         dispatcher.call(ops::EmptyMemoryFormat, (&[2][..], None, None, Some("vault:1".parse()?), None, None));
     assert!(other.unwrap_err().to_string().contains("there is no device vault:1"));

@@ -30,7 +30,7 @@ operator! {
     pub CallsTooFew = "forms::calls_too_few(Tensor self) -> Tensor";
     pub CallsMissing = "forms::calls_missing(int n) -> int";
     pub Refuses = "forms::refuses(Tensor self) -> Tensor";
-    Clone = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor";
+    CloneTensor = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor";
     CopyInplace = "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)";
     MulInplace = "aten::mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)";
     UniformInplace = "aten::uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)";
@@ -78,7 +78,7 @@ fn several(input: &Tensor, n: i64) -> Result<Six> {
 }
 
 fn scale(input: &Tensor, by: f64) -> Result<Tensor> {
-    let result = Clone.call(input, Some(MemoryFormat::Contiguous))?;
+    let result = CloneTensor.call(input, Some(MemoryFormat::Contiguous))?;
     ScaleInplace.call(&result, by)?;
     Ok(result)
 }
@@ -130,7 +130,7 @@ pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
     });
     library.define(Shown).kernel(everywhere, |x| Ok(x.to_string()));
     library.define(Drawn).kernel(everywhere, |input, generator| {
-        let result = Clone.call(input, None)?;
+        let result = CloneTensor.call(input, None)?;
         UniformInplace.call(&result, 0.0, 1.0, generator)?;
         Ok(result)
     });

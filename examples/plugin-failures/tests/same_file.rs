@@ -251,7 +251,7 @@ fn what_does_not_fit_is_an_error_of_the_call_on_both() {
 fn kernels_of_a_plugin_are_boxed_and_counted_as_nothing() {
     let both = Both::new("counts");
     both.same("scale", &[Value::from(&floats(&[1.0])), 2.0.into()]);
-    assert_eq!(both.there.stats().of(SlowPath::FALLBACK, "forms::scale"), 0);
+    assert_eq!(both.there.stats().count(SlowPath::FALLBACK, "forms::scale"), 0);
 }
 
 const _: () = assert!(

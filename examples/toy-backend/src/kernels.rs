@@ -32,7 +32,7 @@ fn spec(
     asked: Option<Device>,
     pin_memory: Option<bool>,
 ) -> Result<TensorSpec> {
-    let device = devices::resolve(asked.unwrap_or(Device::of(device()?.kind())))?;
+    let device = devices::resolve(asked.unwrap_or(Device::from_type(device()?.kind())))?;
     if pin_memory == Some(true) || layout.is_some_and(|layout| layout != Layout::Strided) {
         return Err(refused(format!("memory of {device} is neither pinned nor anything but strided")));
     }
@@ -138,7 +138,7 @@ fn copy_bytes(input: &Tensor, src: &Tensor, non_blocking: bool) -> Result<bool> 
 pub fn launch(operands: &[&Tensor], work: impl FnOnce(&mut Session<'_>) + Send + 'static) -> Result<()> {
     let blocks = operands.iter().map(|tensor| block(tensor)).collect::<Result<Vec<_>>>()?;
     let (Some(tensor), Some(first)) = (operands.first(), blocks.first()) else {
-        return Err(refused("found work on no tensors, expected one at least; pass those that it uses"));
+        return Err(refused("found work on no tensors, expected at least one; pass those that it uses"));
     };
     let stream = devices::current_stream(tensor.device())?;
     let arena = first.arena().clone();
@@ -180,7 +180,7 @@ pub fn write_back(tensor: &Tensor, copy: &Tensor) -> Result<()> {
     }
 }
 
-/// The same elements on another device, by `aten::_to_copy`.
+/// Copies elements to another device, by `aten::_to_copy`.
 ///
 /// # Errors
 ///

@@ -44,7 +44,7 @@ fn main() -> Result<()> {
     println!("\n-- devices and streams");
     println!("{} devices, the current one is {}", devices::count(toy.kind()), devices::current(toy.kind())?);
     let second = DeviceGuard::new("toy:1".parse()?)?;
-    println!("{}", Tensor::zeros(&[2], DType::F32, Device::of(toy.kind()))?);
+    println!("{}", Tensor::zeros(&[2], DType::F32, Device::from_type(toy.kind()))?);
     drop(second);
     let (stream, ready) = (Stream::new(toy)?, Event::new());
     let host = Tensor::from_slice(&[7.0f32, 8.0, 9.0], &[3])?.pin_memory()?;

@@ -29,7 +29,7 @@ struct State {
     /// How many jobs came, and how many of them have ended.
     queued: u64,
     done: u64,
-    /// The first failure that nobody was told of.
+    /// The first failure that nobody was notified of.
     failure: Option<Error>,
     is_closed: bool,
 }
@@ -104,7 +104,7 @@ impl Ticket {
         self.queue.wait(self.number).map(drop)
     }
 
-    /// The same; gives the failure of a job before that nobody was told of.
+    /// Waits until the queue has come so far, and returns the failure of an earlier job that nobody was notified of.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl Queue {
             Arc::new(Shared { state: Mutex::default(), changed: Condvar::new(), worker: OnceLock::new() });
         let of_thread = Arc::clone(&shared);
         let worker = thread::Builder::new().name(name.to_owned()).spawn(move || of_thread.work());
-        let worker = worker.map_err(Error::other)?;
+        let worker = worker.map_err(Error::from_source)?;
         let _ = shared.worker.set(worker.thread().id());
         Ok(Self(shared))
     }
@@ -180,7 +180,7 @@ impl DeviceStream for Queue {
     }
 
     fn wait(&self, mark: &dyn DeviceEvent) -> Result<()> {
-        let ticket = Mark::of(mark)?.ticket.clone();
+        let ticket = Mark::downcast(mark)?.ticket.clone();
         // A queue is behind its own marks already.
         if !Arc::ptr_eq(&ticket.queue, &self.0) && !ticket.is_done() {
             self.push(move || ticket.wait());
@@ -205,7 +205,7 @@ struct Mark {
 }
 
 impl Mark {
-    fn of(mark: &dyn DeviceEvent) -> Result<&Self> {
+    fn downcast(mark: &dyn DeviceEvent) -> Result<&Self> {
         let any: &dyn Any = mark;
         any.downcast_ref().ok_or_else(|| {
             let message = "found an event of another backend, expected one of this; wait for it by `Event::synchronize`";
@@ -230,7 +230,7 @@ impl DeviceEvent for Mark {
     }
 
     fn elapsed(&self, later: &dyn DeviceEvent) -> Result<Duration> {
-        Ok(Self::of(later)?.time()?.saturating_duration_since(self.time()?))
+        Ok(Self::downcast(later)?.time()?.saturating_duration_since(self.time()?))
     }
 }
 

@@ -95,7 +95,7 @@ fn soon(mut is_so: impl FnMut() -> bool) -> bool {
 #[test]
 fn a_tensor_without_an_index_goes_to_the_current_device() -> Result<()> {
     let _alone = alone();
-    let any = Device::of(toy());
+    let any = Device::from_type(toy());
     assert_eq!((devices::count(toy()), devices::is_available(toy())), (2, true));
     assert_eq!(devices::current(toy())?, device("toy:0"));
     assert_eq!(Tensor::zeros(&[2], DType::F32, any)?.device(), device("toy:0"));
@@ -122,7 +122,7 @@ fn guards_end_with_a_panic_and_go_along_to_other_threads() -> Result<()> {
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         let _stream = StreamGuard::new(&second).unwrap();
         assert_eq!(devices::current(toy()).unwrap(), device("toy:1"));
-        assert_eq!(devices::current_stream(Device::of(toy())).unwrap(), second);
+        assert_eq!(devices::current_stream(Device::from_type(toy())).unwrap(), second);
         panic!("in the scope");
     }));
     assert!(panicked.is_err());
@@ -137,7 +137,7 @@ fn guards_end_with_a_panic_and_go_along_to_other_threads() -> Result<()> {
     };
     thread::scope(|scope| {
         let other = scope.spawn(|| {
-            let within = context.within(|| devices::current_stream(Device::of(toy())).unwrap());
+            let within = context.within(|| devices::current_stream(Device::from_type(toy())).unwrap());
             (within, devices::current(toy()).unwrap())
         });
         assert_eq!(other.join().unwrap(), (second.clone(), device("toy:0")));
@@ -163,7 +163,7 @@ fn devices_that_are_not_there_are_named() {
         assert!(text.contains("there is no device toy:2"), "{text}");
     }
     let text = message(devices::current(DeviceType::Cuda));
-    assert!(text.contains("type `cuda` have no runtime, expected one of cpu, toy"), "{text}");
+    assert!(text.contains("type `cuda` has no runtime, expected one of cpu, toy"), "{text}");
     assert!(message(DeviceGuard::new(device("cpu:1"))).contains("expected cpu:0, the only one"));
 }
 
@@ -365,7 +365,9 @@ fn each_device_has_random_numbers_of_its_own() -> Result<()> {
 
     let of_second = devices::generator(device("toy:1"), 5)?;
     assert_eq!(of_second.device(), device("toy:1"));
-    assert!(devices::default_generator(Device::of(toy()))? == devices::default_generator(device("toy:0"))?);
+    assert!(
+        devices::default_generator(Device::from_type(toy()))? == devices::default_generator(device("toy:0"))?
+    );
     let rand = || {
         let on = Some(device("toy:1"));
         ops::RandGenerator.call(&[4], Some(&of_second), None, None, on, None).unwrap()
@@ -434,7 +436,7 @@ fn events_belong_to_a_device() -> Result<()> {
     assert!(message(event.elapsed(&untimed)).contains("has no time"));
     let gate = Gate::across(&zero);
     later.record(&zero)?;
-    assert!(message(event.elapsed(&later)).contains("was not reached yet"));
+    assert!(message(event.elapsed(&later)).contains("has not completed yet"));
     drop(gate);
     Ok(())
 }
@@ -482,7 +484,7 @@ impl DeviceRuntime for Flaky {
     fn start(&self) -> Result<()> {
         self.starts.fetch_add(1, Ordering::SeqCst);
         if self.asks_itself {
-            devices::allocator(Device::of("flaky".parse()?))?;
+            devices::allocator(Device::from_type("flaky".parse()?))?;
         }
         let left = self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         match left {
@@ -510,7 +512,7 @@ fn a_start_is_late_and_its_failure_is_not_for_ever() -> Result<()> {
         asks_itself,
     };
     let registration = devices::register(kind, flaky(2, false))?;
-    let any = Device::of(kind);
+    let any = Device::from_type(kind);
     assert_eq!((devices::count(kind), devices::current(kind)?.to_string()), (1, "flaky:0".into()));
     devices::synchronize(any)?;
     let _guard = DeviceGuard::new(any)?;
@@ -540,9 +542,7 @@ fn a_runtime_that_is_taken_back_leaves_its_streams_running() -> Result<()> {
     let text = message(devices::register(kind, Toy::new(kind, 1, 256)));
     assert_eq!(text.matches("devices.rs:").count(), 2, "{text}");
     assert!(text.contains("drop that registration first"), "{text}");
-    assert!(
-        message(devices::register(DeviceType::Cpu, Toy::new(kind, 1, 256))).contains("are there already")
-    );
+    assert!(message(devices::register(DeviceType::Cpu, Toy::new(kind, 1, 256))).contains("is built in"));
 
     let on = Device::numbered(kind, 1)?;
     let stream = Stream::new(on)?;
@@ -556,8 +556,8 @@ fn a_runtime_that_is_taken_back_leaves_its_streams_running() -> Result<()> {
     })?;
     drop(first);
     assert_eq!((devices::count(kind), devices::is_available(kind)), (0, false));
-    assert!(message(devices::current_stream(on)).contains("have no runtime"));
-    assert!(message(set_current_stream(&stream)).contains("of a runtime that was taken back"));
+    assert!(message(devices::current_stream(on)).contains("has no runtime"));
+    assert!(message(set_current_stream(&stream)).contains("of an unregistered runtime"));
     gate.open();
     stream.synchronize()?;
     assert_eq!(done.load(Ordering::SeqCst), 1, "what was queued is done");
@@ -631,12 +631,12 @@ fn two_backends_have_pinned_memory_and_random_numbers_of_their_own() -> Result<(
     everything.fallback(Kernel::boxed(through_cpu));
     let _kernels = (operators.finish()?, everything.finish()?);
     let registration = devices::register(kind, Dice(Toy::new(kind, 1, 4096)))?;
-    let on = Device::of(kind);
+    let on = Device::from_type(kind);
 
     // Whose pinned memory is meant has to be said.
     let plain = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
     let text = message(plain.pin_memory());
-    assert!(text.contains("for devices of types toy, dice, expected one"), "{text}");
+    assert!(text.contains("for several device types, toy, dice, expected one"), "{text}");
     let host = ops::PinMemory.call(&plain, Some(on))?;
     assert!(ops::IsPinned.call(&host, Some(on))? && !ops::IsPinned.call(&host, Some(device("toy")))?);
     // Nobody can say it for the result of `to`, so that the copy waits.

@@ -2,19 +2,19 @@
 //! through the CPU.
 
 use opgrid::prelude::*;
-use opgrid::samples::{Expected, Inputs, Plain, Sample, Samples, make, number};
+use opgrid::samples::{Expected, Inputs, Plain, Sample, Samples, generate, number};
 use opgrid_testing::Suite;
 use toy_backend::{MultiplyAdd, device, register};
 
 /// The samples of the backend's own operator, which exists for contiguous floats on its device only.
 fn own() -> Samples {
     let mut samples = Samples::new();
-    let misfit = make::numbers(DType::F32, &[3], 0);
+    let misfit = generate::numbers(DType::F32, &[3], 0);
     samples
-        .of(MultiplyAdd, &[DType::F32], triples, multiply_then_add)
+        .operator(MultiplyAdd, &[DType::F32], triples, multiply_then_add)
         .tolerance(2.0)
         .not_on_meta()
-        .refuses("does not broadcast", make::misfits().and(misfit));
+        .refuses("does not broadcast", generate::misfits().and(misfit));
     samples
 }
 
@@ -24,7 +24,7 @@ fn triples(dtype: DType) -> Vec<Sample> {
     floats
         .map(|sizes| {
             [1, 2, 3]
-                .map(|seed| make::numbers(dtype, sizes, seed))
+                .map(|seed| generate::numbers(dtype, sizes, seed))
                 .into_iter()
                 .fold(Sample::default(), Sample::and)
         })

@@ -28,7 +28,7 @@ impl Subject {
     }
 
     fn cpu_copies(&self, operator: &str) -> u64 {
-        self.dispatcher.stats().of(SlowPath::CPU_COPY, operator)
+        self.dispatcher.stats().count(SlowPath::CPU_COPY, operator)
     }
 
     /// The hops of a call, as `key operator kernel`.

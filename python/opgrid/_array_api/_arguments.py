@@ -30,5 +30,5 @@ def _axes(name: str, x: Any, axis: Any) -> list[int]:
             raise IndexError(f"{name}(): there is no axis {one} in an array of {x.ndim} dimensions")
         axes.append(one % x.ndim)
     if len(set(axes)) < len(axes):
-        raise ValueError(f"{name}(): axis {axis} names a dimension twice")
+        raise ValueError(f"{name}(): axis {axis} contains a dimension twice")
     return axes

@@ -19,7 +19,7 @@ def _asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool |
         raise ValueError(f"asarray(): an object of type {type(obj).__name__} is an array only by copying")
     result = _opgrid.asarray(obj, dtype=dtype, device=device)
     if copy is False and isinstance(obj, _opgrid.TensorBase) and result.data_ptr() != obj.data_ptr():
-        raise ValueError("asarray(): another dtype or device takes a copy, and copy=False forbids it")
+        raise ValueError("asarray(): another dtype or device needs a copy, but copy=False")
     return _op("clone")(result) if copy and isinstance(obj, _opgrid.TensorBase) else result
 
 
@@ -28,7 +28,7 @@ def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> 
     result = _opgrid.from_dlpack(x)
     if device is not None and _opgrid.device(device) != result.device:
         if copy is False:
-            raise BufferError("from_dlpack(): another device takes a copy, and copy=False forbids it")
+            raise BufferError("from_dlpack(): another device needs a copy, but copy=False")
         return result.to(device)
     return _op("clone")(result) if copy else result
 

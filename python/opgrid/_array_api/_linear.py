@@ -26,12 +26,12 @@ def _tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     x1, x2 = _together("tensordot", _tensor(x1, "tensordot"), _tensor(x2, "tensordot"))
     if isinstance(axes, int):
         if not 0 <= axes <= min(x1.ndim, x2.ndim):
-            raise ValueError(f"tensordot(): {axes} axes are not in arrays of {x1.ndim} and {x2.ndim} dimensions")
+            raise ValueError(f"tensordot(): {axes} axes exceed arrays of {x1.ndim} and {x2.ndim} dimensions")
         axes = (tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes)))
     over1, over2 = _axes("tensordot", x1, tuple(axes[0])), _axes("tensordot", x2, tuple(axes[1]))
     sizes = [x1.shape[axis] for axis in over1]
     if sizes != [x2.shape[axis] for axis in over2]:
-        raise ValueError(f"tensordot(): axes {axes} have sizes that differ")
+        raise ValueError(f"tensordot(): axes {axes} have different sizes")
     left = [axis for axis in range(x1.ndim) if axis not in over1]
     right = [axis for axis in range(x2.ndim) if axis not in over2]
     rows, columns = [x1.shape[axis] for axis in left], [x2.shape[axis] for axis in right]

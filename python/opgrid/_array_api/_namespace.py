@@ -90,5 +90,5 @@ def array_namespace(self: _opgrid.Tensor, api_version: str | None = None) -> Nam
 def to_device(self: _opgrid.Tensor, device: Any, /, *, stream: Any = None) -> _opgrid.Tensor:
     """The tensor on a device; itself if it is there."""
     if stream is not None:
-        raise ValueError(f"to_device(): no device here has streams; leave `stream` out, found {stream!r}")
+        raise ValueError(f"to_device(): devices here have no streams; omit `stream`, found {stream!r}")
     return self.to(device)

@@ -80,7 +80,7 @@ def _permute_dims(x: Any, /, axes: Sequence[int]) -> Any:
 def _moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
     moved, places = _axes("moveaxis", _tensor(x, "moveaxis"), source), _axes("moveaxis", x, destination)
     if len(moved) != len(places):
-        raise ValueError(f"moveaxis(): {len(moved)} axes do not go to {len(places)} places")
+        raise ValueError(f"moveaxis(): {len(moved)} axes do not match {len(places)} places")
     order = [axis for axis in range(x.ndim) if axis not in moved]
     for place, axis in sorted(zip(places, moved, strict=True)):
         order.insert(place, axis)
@@ -130,7 +130,7 @@ def _roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     axes = axis if isinstance(axis, tuple) else (axis,)
     shifts = shift if isinstance(shift, tuple) else (shift,) * len(axes)
     if len(shifts) != len(axes):
-        raise ValueError(f"roll(): {len(shifts)} shifts do not fit {len(axes)} axes")
+        raise ValueError(f"roll(): {len(shifts)} shifts do not match {len(axes)} axes")
     x = _op("clone")(_tensor(x, "roll"))
     for by, one in zip(shifts, axes, strict=True):
         (place,) = _axes("roll", x, one)
@@ -148,7 +148,7 @@ def _repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     counts = [counts] * x.shape[axis] if isinstance(counts, int) else list(counts)
     counts = counts * x.shape[axis] if len(counts) == 1 else counts
     if len(counts) != x.shape[axis]:
-        raise ValueError(f"repeat(): {len(counts)} counts do not fit {x.shape[axis]} elements")
+        raise ValueError(f"repeat(): {len(counts)} counts do not match {x.shape[axis]} elements")
     return _at(x, [place for place, count in enumerate(counts) for _ in range(count)], axis)
 
 

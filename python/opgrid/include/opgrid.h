@@ -7,7 +7,7 @@
  * Everything is reached through the table that the entry gets; a plugin links nothing of opgrid. The documentation of the
  * crate opgrid-abi says who owns what. No exception may leave a kernel.
  *
- * Written by `cargo xtask header`; do not edit. Fingerprint of the sources: b35930d47b9afb67 */
+ * Written by `cargo xtask header`; do not edit. Fingerprint of the sources: e33e319f8d0d4092 */
 
 #ifndef OPGRID_H
 #define OPGRID_H
@@ -239,7 +239,7 @@ typedef struct OpgridResults OpgridResults;
 // A tensor. A pointer to one is a counted handle.
 typedef struct OpgridTensor OpgridTensor;
 
-// A text of `size` bytes of UTF-8. Texts that the host gives are lent.
+// A text of `size` bytes of UTF-8. Strings that the host gives are lent.
 typedef struct OpgridText {
     // The first byte.
     const char *data;
@@ -253,7 +253,7 @@ typedef struct OpgridDefinition {
     size_t struct_size;
     // As in `add_1(Tensor self) -> Tensor`.
     const char *schema;
-    // `tag_count` texts, or null.
+    // `tag_count` strings, or null.
     const char *const *tags;
     // How many tags there are.
     size_t tag_count;
@@ -287,25 +287,25 @@ typedef struct OpgridDevice {
 
 // What a value's tag says that it is.
 typedef union OpgridPayload {
-    // Of `OPGRID_INT`, `OPGRID_BOOL`, `OPGRID_DTYPE`, `OPGRID_LAYOUT`, `OPGRID_MEMORY_FORMAT`.
+    // The payload of `OPGRID_INT`, `OPGRID_BOOL`, `OPGRID_DTYPE`, `OPGRID_LAYOUT` and `OPGRID_MEMORY_FORMAT`.
     int64_t int_value;
-    // Of `OPGRID_FLOAT`.
+    // The payload of `OPGRID_FLOAT`.
     double float_value;
-    // Of `OPGRID_TENSOR`.
+    // The payload of `OPGRID_TENSOR`.
     struct OpgridTensor *tensor;
-    // Of `OPGRID_STR`.
+    // The payload of `OPGRID_STR`.
     const char *text;
-    // Of `OPGRID_DEVICE`.
+    // The payload of `OPGRID_DEVICE`.
     struct OpgridDevice device;
-    // Of `OPGRID_INTS`.
+    // The payload of `OPGRID_INTS`.
     const int64_t *ints;
-    // Of `OPGRID_FLOATS`, and the two parts of `OPGRID_COMPLEX`.
+    // The payload of `OPGRID_FLOATS`, and the two parts of `OPGRID_COMPLEX`.
     const double *floats;
-    // Of `OPGRID_BOOLS`.
+    // The payload of `OPGRID_BOOLS`.
     const uint8_t *bools;
-    // Of `OPGRID_TENSORS` and `OPGRID_OPTIONAL_TENSORS`.
+    // The payload of `OPGRID_TENSORS` and `OPGRID_OPTIONAL_TENSORS`.
     struct OpgridTensor *const *tensors;
-    // Of `OPGRID_OTHER` and `OPGRID_OWNED`.
+    // The payload of `OPGRID_OTHER` and `OPGRID_OWNED`.
     const struct OpgridOther *other;
 } OpgridPayload;
 
@@ -527,7 +527,7 @@ typedef struct OpgridApi {
                     size_t capacity,
                     size_t *result_count,
                     struct OpgridError **error);
-    // The same with exactly these keys.
+    // Calls an operator with exactly these dispatch keys.
     int32_t (*redispatch)(const struct OpgridOperator *op,
                           struct OpgridKeys keys,
                           const struct OpgridValue *arguments,
@@ -632,8 +632,8 @@ typedef struct OpgridApi {
                                 struct OpgridError **error);
     // The context of a tensor's device memory, if its maker gave this `release`, by which a plugin knows its own; else null.
     void *(*tensor_memory)(const struct OpgridTensor *tensor, OpgridReleaseFn release);
-    // The same elements where the CPU can address them: the tensor itself, or one with the same sizes and strides on a copy
-    // of its whole storage.
+    // Returns a tensor with these elements that the CPU can address: the tensor itself, or one with the same sizes
+    // and strides on a copy of its whole storage.
     int32_t (*tensor_on_cpu)(const struct OpgridTensor *tensor,
                              struct OpgridTensor **out,
                              struct OpgridError **error);

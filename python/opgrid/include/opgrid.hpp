@@ -257,7 +257,7 @@ private:
         Elements<T> elements(guard, static_cast<T*>(start), static_cast<size_t>(found.numel));
         if (static_cast<DType>(found.dtype) != dtype_of<std::remove_const_t<T>>()) wrong_dtype<std::remove_const_t<T>>(found.dtype);
         if (!found.is_contiguous)
-            throw Error("the elements of the tensor do not lie one after another; make it contiguous first",
+            throw Error("the elements of the tensor are not contiguous in memory; make it contiguous first",
                         OPGRID_ERROR_ARGUMENT);
         return elements;
     }

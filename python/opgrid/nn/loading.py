@@ -26,7 +26,7 @@ _ASSIGNED = "_assigned"
 
 
 class LoadedKeys(NamedTuple):
-    """What `Module.load_state_dict` did not find, and what it had no use for."""
+    """The missing and unexpected keys of `Module.load_state_dict`."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]

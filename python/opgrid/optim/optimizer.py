@@ -28,7 +28,7 @@ class Optimizer:
         self.param_groups: list[dict[str, Any]] = []
         groups: list[Any] = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list; give it those of a module, as model.parameters()")
+            raise ValueError("optimizer got an empty parameter list; pass those of a module, as model.parameters()")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -41,7 +41,7 @@ class Optimizer:
         group = dict(param_group)
         params = group["params"]
         if isinstance(params, (set, frozenset)):
-            raise TypeError("optimizer parameters need to be in an order that stays; give a list instead of a set")
+            raise TypeError("optimizer parameters need a deterministic order; pass a list instead of a set")
         listed = [params] if isinstance(params, TensorBase) else list(params)
         group["params"] = [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in listed]
         for parameter in group["params"]:
@@ -49,7 +49,7 @@ class Optimizer:
                 found = type(parameter).__name__
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {found}")
             if not (parameter.is_leaf or parameter.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor; give the tensors that it was computed of")
+                raise ValueError("can't optimize a non-leaf Tensor; pass the leaf tensors that it was computed from")
         for name, default in self.defaults.items():
             group.setdefault(name, default)
         mine = {id(parameter) for parameter in group["params"]}

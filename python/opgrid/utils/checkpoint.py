@@ -19,7 +19,7 @@ def checkpoint(
 ) -> Any:
     """Calls ``function(*args, **kwargs)`` and keeps its tensors among the arguments, instead of all that its gradients need.
 
-    On the way back the function runs a second time, with the settings of this thread as they are now and with the same random
+    In the backward pass the function runs a second time, with the settings of this thread as they are now and with the same random
     numbers, unless ``preserve_rng_state`` is false. It has to do the same both times. Gradients reach the arguments and all else
     that the function uses, such as parameters; they are the same as without a checkpoint, and have gradients themselves.
 
@@ -71,7 +71,7 @@ def checkpoint_sequential(
     use_reentrant: bool | None = None,
     preserve_rng_state: bool = True,
 ) -> Any:
-    """Calls functions one after the other, in as many segments of about the same length, each with a checkpoint but for the last."""
+    """Calls functions one after another, in as many segments of about the same length, each with a checkpoint but for the last."""
     every = list(functions)
     if not 1 <= segments <= max(len(every), 1):
         raise ValueError(f"checkpoint_sequential: found {segments} segments for {len(every)} functions, expected 1 to {len(every)}")

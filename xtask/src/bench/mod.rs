@@ -96,7 +96,7 @@ impl Peer {
         }
     }
 
-    /// Those whose names stand in a list with commas, in the order in which they are reported.
+    /// Parses a comma-separated list of peers, in the order in which they are reported.
     fn listed(names: &str) -> Result<Vec<Self>, Failure> {
         let known = |name: &str| Self::ALL.iter().any(|peer| peer.name() == name);
         if let Some(unknown) = names.split(',').find(|name| !known(name)) {

@@ -12,11 +12,11 @@ pub struct Code {
 }
 
 impl Code {
-    /// That of all object files in an archive.
+    /// Measures all object files in an archive.
     ///
     /// # Errors
     /// The archive or an object file in it has another format.
-    pub fn of(archive: &[u8]) -> Result<Self, object::Error> {
+    pub fn from_archive(archive: &[u8]) -> Result<Self, object::Error> {
         let mut code = Self::default();
         for member in ArchiveFile::parse(archive)?.members() {
             let member = member?;
@@ -62,7 +62,7 @@ mod tests {
         ]);
         command.arg("-Cmetadata=source").arg(folder.join("source.rs")).arg("-o").arg(folder.join("it.rlib"));
         assert!(command.status().unwrap().success());
-        Code::of(&std::fs::read(folder.join("it.rlib")).unwrap()).unwrap()
+        Code::from_archive(&std::fs::read(folder.join("it.rlib")).unwrap()).unwrap()
     }
 
     #[test]
@@ -77,6 +77,6 @@ mod tests {
 
     #[test]
     fn what_is_no_archive_is_refused() {
-        assert!(Code::of(b"something else").is_err());
+        assert!(Code::from_archive(b"something else").is_err());
     }
 }

@@ -78,7 +78,7 @@ fn budgets(workspace: &Workspace) -> Result<Value, Failure> {
 struct Found {
     /// Packages from elsewhere.
     packages: u64,
-    /// Of each crate of ours.
+    /// The code of each crate of the workspace.
     crates: BTreeMap<String, BTreeMap<&'static str, u64>>,
     /// What code depends on, if it was counted.
     made_by: Option<Maker>,
@@ -101,7 +101,7 @@ impl Maker {
 impl Found {
     /// What manifests and the lock file tell.
     fn counted(workspace: &Workspace) -> Result<Self, Failure> {
-        let dependencies = Dependencies::of(workspace)?;
+        let dependencies = Dependencies::from_workspace(workspace)?;
         let packages = workspace.packages()?;
         let crates = packages.iter().filter(|package| is_library(package, workspace));
         let count = |name: &str| BTreeMap::from([(PACKAGES, dependencies.count(name) as u64)]);
@@ -125,7 +125,7 @@ impl Found {
             let unreadable =
                 |error: String| Failure::new(format!("cannot count the code of {name} in {file}: {error}"));
             let archive = std::fs::read(&file).map_err(|error| unreadable(error.to_string()))?;
-            let code = Code::of(&archive).map_err(|error| unreadable(error.to_string()))?;
+            let code = Code::from_archive(&archive).map_err(|error| unreadable(error.to_string()))?;
             // One that is built with several sets of features counts with the most code.
             for (figure, value) in [(FUNCTIONS, code.functions), (TEXT, code.text)] {
                 let most = figures.entry(figure).or_default();

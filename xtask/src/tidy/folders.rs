@@ -70,7 +70,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "number",
             "sample",
             "inputs",
-            "make",
+            "generate",
             "naive",
             "collection",
             "indexing",

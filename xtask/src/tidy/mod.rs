@@ -7,6 +7,7 @@ mod documents;
 mod edges;
 mod folders;
 mod form;
+mod language;
 mod operators;
 mod purity;
 mod test_modules;
@@ -28,7 +29,7 @@ struct Violation {
     /// Counted from 1.
     line: usize,
     rule: &'static str,
-    /// What is wrong and how it is mended.
+    /// What is wrong and how it is fixed.
     what: String,
 }
 
@@ -115,6 +116,7 @@ pub fn check(workspace: &Workspace) -> Result<(), Failure> {
     let files = text_files(workspace)?;
     let mut violations = violations(&files);
     violations.extend(documents::say_what_is_there(&files, &workspace.files()?));
+    violations.extend(language::follows_the_glossary(&files));
     let packages = workspace.packages()?;
     violations.extend(edges::check(&packages, workspace.root(), &files));
     violations.extend(packages.iter().flat_map(|package| unpublishable(package, workspace.root())));

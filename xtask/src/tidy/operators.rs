@@ -72,7 +72,7 @@ fn declared_modules(text: &str) -> BTreeSet<String> {
         let (mut depth, mut group, mut begins) = (0, "", 0);
         let rest = &code[start + found.len()..];
         for (at, character) in rest.char_indices() {
-            // What a file defines by schema texts stands in parentheses behind its name.
+            // What a file defines by schema strings stands in parentheses behind its name.
             let name = || words(&rest[begins..at]).next().unwrap_or_default();
             match character {
                 '{' => {

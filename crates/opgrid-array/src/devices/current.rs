@@ -15,7 +15,7 @@ use crate::error::argument;
 #[derive(Clone)]
 struct OfType {
     kind: DeviceType,
-    /// That of the runtime; what was said of an earlier one counts no more.
+    /// The number of the runtime's registration; a choice made for an earlier runtime is ignored.
     registration: u64,
     index: usize,
     streams: Vec<Stream>,
@@ -114,8 +114,8 @@ fn is_registered(stream: &Stream) -> Result<()> {
         Ok(())
     } else {
         Err(argument(format!(
-            "{stream:?}: found a stream of a runtime that was taken back, expected one of the runtime of `{kind}` that is \
-             registered now; make a new stream"
+            "{stream:?}: found a stream of an unregistered runtime, expected one of the runtime of \
+             `{kind}` that is registered now; create a new stream"
         )))
     }
 }
@@ -153,10 +153,10 @@ impl DeviceGuard {
     pub fn new(device: Device) -> Result<Self> {
         let entry = registry::expect(device.kind())?;
         let index = entry.index(device)?;
-        Ok(Self::of(entry.kind(), entry.number(), index))
+        Ok(Self::for_index(entry.kind(), entry.number(), index))
     }
 
-    fn of(kind: DeviceType, registration: u64, index: usize) -> Self {
+    fn for_index(kind: DeviceType, registration: u64, index: usize) -> Self {
         let before = replace_index(kind, registration, index);
         Self { kind, registration, before, _of_this_thread: PhantomData }
     }
@@ -203,7 +203,7 @@ impl StreamGuard {
     pub fn new(stream: &Stream) -> Result<Self> {
         is_registered(stream)?;
         let (of_device, registration) = (stream.device(), stream.registration());
-        let device = DeviceGuard::of(of_device.kind(), registration, of_device.index().unwrap_or(0));
+        let device = DeviceGuard::for_index(of_device.kind(), registration, of_device.index().unwrap_or(0));
         let before = replace_stream(of_device, registration, Some(stream.clone()));
         Ok(Self { of_device, before, device })
     }

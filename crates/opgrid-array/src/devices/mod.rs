@@ -62,7 +62,7 @@ pub fn is_available(kind: DeviceType) -> bool {
 /// There is no device of that type.
 pub fn current(kind: DeviceType) -> Result<Device> {
     let entry = registry::expect(kind)?;
-    entry.device(entry.index(Device::of(kind))?)
+    entry.device(entry.index(Device::from_type(kind))?)
 }
 
 /// The device with its index: the current one of its type where it names none. Devices of types that have no runtime, the
@@ -94,7 +94,7 @@ pub fn are_same(one: Device, other: Device) -> bool {
 ///
 /// # Errors
 ///
-/// There is no such device; those of work that was queued and has failed, which nobody was told of yet.
+/// There is no such device; those of work that was queued and has failed, which nobody was notified of yet.
 pub fn synchronize(device: Device) -> Result<()> {
     let entry = registry::expect(device.kind())?;
     let index = entry.index(device)?;
@@ -196,8 +196,8 @@ pub fn pinned_storage(kind: Option<DeviceType>, bytes: usize) -> Result<Storage>
             if pinning.len() > 1 {
                 let found: Vec<_> = pinning.into_iter().map(DeviceType::name).collect();
                 let message = format!(
-                    "found pinned memory for devices of types {}, expected one; say by `pin_memory(device)` which it is \
-                     for",
+                    "found pinned memory for several device types, {}, expected one; choose it with \
+                     `pin_memory(device)`",
                     found.join(", ")
                 );
                 return Err(argument(message));
@@ -214,8 +214,8 @@ pub fn pinned_storage(kind: Option<DeviceType>, bytes: usize) -> Result<Storage>
     if storage.address().is_none() {
         let kind = entry.kind();
         let message = format!(
-            "the allocator of pinned memory of `{kind}` gave memory that the CPU cannot address, expected memory of the \
-             process; mend the runtime's `pinned_allocator`"
+            "the pinned-memory allocator of `{kind}` returned memory that the CPU cannot address, \
+             expected memory of the process; fix the runtime's `pinned_allocator`"
         );
         return Err(argument(message));
     }
@@ -241,8 +241,8 @@ impl Allocator for Pinned {
 #[cold]
 fn no_pinned_memory() -> opgrid_core::Error {
     argument(
-        "this asks for pinned memory, which needs a device that copies from it and its allocator; leave `pin_memory` \
-         out, or register a runtime that has a `pinned_allocator`",
+        "the call asks for pinned memory, but no runtime has a `pinned_allocator`; leave `pin_memory` out, \
+         or register such a runtime",
     )
 }
 

@@ -63,8 +63,8 @@ pub fn register(kind: DeviceType, runtime: impl DeviceRuntime) -> Result<DeviceR
     let place = Place::here();
     if matches!(kind, DeviceType::Cpu | DeviceType::Meta) {
         let message = format!(
-            "runtime at {place}: devices of type `{kind}` are there already; register a runtime for the type of device of \
-             your backend"
+            "runtime at {place}: device type `{kind}` is built in; register a runtime for your \
+             backend's own device type"
         );
         return Err(Error::new(ErrorKind::Registration, message));
     }
@@ -75,8 +75,8 @@ pub fn register(kind: DeviceType, runtime: impl DeviceRuntime) -> Result<DeviceR
         // The new runtime is dropped without the lock: it is the backend's.
         drop(entries);
         let message = format!(
-            "runtime at {place}: devices of type `{kind}` have one already, registered at {known}; drop that \
-             registration first"
+            "runtime at {place}: device type `{kind}` already has a runtime, registered at {known}; \
+             drop that registration first"
         );
         return Err(Error::new(ErrorKind::Duplicate, message));
     }
@@ -85,7 +85,7 @@ pub fn register(kind: DeviceType, runtime: impl DeviceRuntime) -> Result<DeviceR
 }
 
 /// A runtime that speaks for a type of device; dropping this takes it back.
-#[must_use = "the runtime is taken back when this is dropped"]
+#[must_use = "the runtime is unregistered when this is dropped"]
 pub struct DeviceRegistration(Option<Arc<Entry>>);
 
 impl DeviceRegistration {
@@ -144,7 +144,7 @@ pub(super) fn expect(kind: DeviceType) -> Result<Arc<Entry>> {
     find(kind).ok_or_else(|| {
         let known: Vec<_> = types().into_iter().map(DeviceType::name).collect();
         let message = format!(
-            "devices of type `{kind}` have no runtime, expected one of {}; register one by `devices::register`",
+            "device type `{kind}` has no runtime, expected one of {}; register one by `devices::register`",
             known.join(", ")
         );
         Error::new(ErrorKind::Unknown, message)
@@ -225,8 +225,8 @@ impl Entry {
         while let Some(other) = *by {
             if other == this {
                 let message = format!(
-                    "the runtime of `{}` at {} uses its own devices while it starts; let `start` ask nothing of \
-                     `devices` for this type",
+                    "the runtime of `{}` at {} uses its own devices while it starts; call no function \
+                     of `devices` for this type in `start`",
                     self.kind, self.place
                 );
                 return Err(Error::new(ErrorKind::Registration, message));

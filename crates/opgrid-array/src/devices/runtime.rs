@@ -95,7 +95,7 @@ pub trait DeviceRuntime: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of work that was queued and has failed, which nobody was told of yet.
+    /// Those of work that was queued and has failed, which nobody was notified of yet.
     fn synchronize(&self, index: usize) -> Result<()> {
         let _ = index;
         Ok(())

@@ -43,7 +43,7 @@ pub trait DeviceStream: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of work that was queued and has failed, which nobody was told of yet.
+    /// Those of work that was queued and has failed, which nobody was notified of yet.
     fn synchronize(&self) -> Result<()>;
 }
 
@@ -90,7 +90,7 @@ pub trait DeviceEvent: Any + Send + Sync {
 pub struct Stream {
     device: Device,
     number: u64,
-    /// That of the runtime whose queue it is.
+    /// The number of the registration of the runtime that owns the queue.
     registration: u64,
     queue: Flat<Arc<dyn DeviceStream>>,
 }
@@ -105,8 +105,8 @@ impl Stream {
         Self::with_priority(device, 0)
     }
 
-    /// The same with a priority: of two streams with work the one with the lower number goes first, where the device
-    /// has priorities.
+    /// Creates a stream with a priority: of two streams with work, the one with the lower number goes first if the
+    /// device supports priorities.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl Stream {
         self.number
     }
 
-    /// That of the runtime whose queue it is.
+    /// Returns the number of the registration of the runtime that owns the queue.
     pub(super) fn registration(&self) -> u64 {
         self.registration
     }
@@ -176,7 +176,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of work that was queued and has failed, which nobody was told of yet.
+    /// Those of work that was queued and has failed, which nobody was notified of yet.
     pub fn synchronize(&self) -> Result<()> {
         self.queue.synchronize()
     }
@@ -308,7 +308,7 @@ impl Event {
             )));
         }
         if !(from.mark.query()? && to.mark.query()?) {
-            return Err(argument("elapsed: an event was not reached yet; call `Event::synchronize` before"));
+            return Err(argument("elapsed: an event has not completed yet; call `Event::synchronize` first"));
         }
         from.mark.elapsed(&**to.mark)
     }
@@ -318,7 +318,7 @@ impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.device() {
             Some(device) => write!(f, "event of {device}"),
-            None => f.write_str("event that was recorded nowhere"),
+            None => f.write_str("event that was not recorded"),
         }
     }
 }

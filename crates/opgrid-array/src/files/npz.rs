@@ -1,6 +1,6 @@
 //! Several arrays by name in numpy's `.npz` format: a zip archive of `.npy` files, stored or deflated.
 //!
-//! An archive may hold other things as well: folders, files of another kind, arrays of texts or of Python objects. As in
+//! An archive may hold other things as well: folders, files of another kind, arrays of strings or of Python objects. As in
 //! numpy, they are in nobody's way until somebody asks for them: [`contents`] says what was left out and why.
 
 use std::fs::File;
@@ -51,7 +51,7 @@ pub fn names(path: &Path) -> Result<Vec<String>> {
     Archive::open(path)?.names()
 }
 
-/// All arrays that can be read, with their names, in the order of the archive. Texts, objects and members that are no
+/// All arrays that can be read, with their names, in the order of the archive. Strings, objects and members that are no
 /// arrays are left out; [`contents`] says which.
 ///
 /// # Errors

@@ -27,6 +27,8 @@ pub enum Aliasing {
 pub struct Distinct<'a>(&'a Array);
 
 impl<'a> Distinct<'a> {
+    /// Borrows an output for writing.
+    ///
     /// # Errors
     ///
     /// As [`check_written`].
@@ -52,6 +54,8 @@ pub struct Access<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Access<'a, N> {
+    /// Borrows an output for writing and inputs for reading, after a check of how they overlap.
+    ///
     /// # Errors
     ///
     /// Overlaps, memory that others use, tensors without data.
@@ -89,18 +93,20 @@ impl<'a, const N: usize> Access<'a, N> {
     fn output<T: Element>(&self) -> Result<Output<'_, T>> {
         let shared = self.readers.iter().any(Option::is_none);
         let overlap = if shared { Overlap::Unknown } else { Overlap::Apart };
-        Output::of(Target::shared(&self.writer, self.out, overlap))
+        Output::from_target(Target::shared(&self.writer, self.out, overlap))
     }
 
     fn input<T: Element>(&self, index: usize) -> Result<Input<'_, T>> {
         let input = self.inputs[index];
-        Input::of(match &self.readers[index] {
+        Input::from_span(match &self.readers[index] {
             Some(reader) => Span::read(reader, input),
             None => Span::beside(&self.writer, input),
         })
     }
 }
 
+/// Checks that an output has no element twice.
+///
 /// # Errors
 ///
 /// Several indices of what is written lead to one element, or that cannot be decided.
@@ -112,6 +118,8 @@ pub fn check_written(out: &Geometry) -> Result<()> {
     }
 }
 
+/// Checks how an output overlaps with an input.
+///
 /// # Errors
 ///
 /// Elements of `input` lie where `out` has some, in a way that `aliasing` does not allow.

@@ -30,7 +30,7 @@ pub fn contiguous(input: &Array) -> Result<Array> {
     Ok(out)
 }
 
-/// The same elements in row-major order: the array itself, if they lie so.
+/// Returns the elements in row-major order: the array itself if it is row-major, otherwise a copy.
 ///
 /// # Errors
 ///

@@ -99,7 +99,7 @@ impl<F: Fn(A, B) -> Output + Copy + Sync, A, B, Output> Function<(A, B)> for InP
 macro_rules! __function_unfused {
     ($trait:ident: $($name:ident = $method:ident,)*) => {
         $(
-            /// The same for processors that have no instruction for a product and a sum at once.
+            /// Computes the function without fused multiply-add, for processors that lack the instruction.
             #[inline(always)]
             fn $name(self) -> Self {
                 $trait::$method(self)

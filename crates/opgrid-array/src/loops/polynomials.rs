@@ -25,17 +25,19 @@ pub trait Polynomials: Sized {
     /// `e` to the power of this.
     fn exponential(self) -> Self;
 
-    /// The same in half the steps, where [`exponential_distance`](Self::exponential_distance) is at most
-    /// [`EXPONENTIAL_REACH`](Self::EXPONENTIAL_REACH).
+    /// Returns `e` to the power of this in half the steps, where [`exponential_distance`](Self::exponential_distance)
+    /// is at most [`EXPONENTIAL_REACH`](Self::EXPONENTIAL_REACH).
     fn exponential_near(self) -> Self;
 
-    /// The same with more products and a shorter chain of steps that wait for one another, for what waits long already.
+    /// Returns what [`exponential_near`](Self::exponential_near) does, with more products and a shorter chain of
+    /// dependent steps, for loops that are bound by latency.
     fn exponential_near_in_pairs(self) -> Self;
 
     /// The upper bits of the distance from zero.
     fn exponential_distance(self) -> u32;
 
-    /// Those of the largest number whose exponential, and that of its negative, are normal numbers.
+    /// The exponential distance of the largest number whose exponential, and that of its negative, are normal
+    /// numbers.
     const EXPONENTIAL_REACH: u32;
 
     /// How far from zero the exponential of minus half of the square is a normal number.
@@ -47,14 +49,14 @@ pub trait Polynomials: Sized {
     /// The natural logarithm.
     fn logarithm(self) -> Self;
 
-    /// The same where [`logarithm_distance`](Self::logarithm_distance) is at most
+    /// Returns the natural logarithm, where [`logarithm_distance`](Self::logarithm_distance) is at most
     /// [`LOGARITHM_REACH`](Self::LOGARITHM_REACH).
     fn logarithm_near(self) -> Self;
 
     /// The upper bits, counted from those of the smallest positive normal number; others are beyond the largest.
     fn logarithm_distance(self) -> u32;
 
-    /// Those of the largest number.
+    /// The logarithm distance of the largest number.
     const LOGARITHM_REACH: u32;
 
     /// The hyperbolic tangent.
@@ -80,8 +82,8 @@ macro_rules! __polynomial_horner {
 }
 pub use crate::__polynomial_horner as horner;
 
-/// The same by pairs of terms, pairs of those and so on: some products more than [`horner`], and short chains of steps that wait
-/// for one another. It is faster where there are ten terms and more, and a little less exact.
+/// Evaluates a polynomial by pairs of terms, pairs of those and so on: some products more than [`horner`], and short
+/// chains of dependent steps. It is faster where there are ten terms and more, and a little less exact.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __polynomial_in_pairs {
@@ -111,8 +113,9 @@ pub trait Fused: Copy {
     /// `self * factor + summand`, rounded once or twice.
     fn fused<const FUSED: bool>(self, factor: Self, summand: Self) -> Self;
 
-    /// The same for what is lost where the product is rounded. Without an instruction for it, single precision goes through
-    /// double, where products are exact; double precision waits for a call.
+    /// Returns `self * factor + summand` rounded once, for callers that need what the product loses by rounding.
+    /// Without an instruction for it, single precision goes through double, where products are exact; double
+    /// precision uses a slow call.
     fn fused_exactly<const FUSED: bool>(self, factor: Self, summand: Self) -> Self;
 }
 
@@ -379,7 +382,8 @@ fn log_of_one_and_f32<const FUSED: bool>(f: f32, parts: [f32; 2]) -> f32 {
     parts[0] + (f + rest)
 }
 
-/// The same by the series of `ln((1 + s) / (1 - s))` at `s = f / (2 + f)`, odd and even powers of its square apart.
+/// Returns `ln(1 + f) + parts[0] + parts[1]` by the series of `ln((1 + s) / (1 - s))` at `s = f / (2 + f)`, odd and
+/// even powers of its square apart.
 ///
 /// Source of the coefficients: FDLIBM, `e_log.c`, whose polynomial is within 2^-58 of that series.
 #[inline(always)]

@@ -131,7 +131,7 @@ pub fn widened<'r, T: Element>(room: &'r mut [MaybeUninit<Math<T>>], from: &[T])
     unsafe { room.assume_init_mut() }
 }
 
-/// The same over numbers that are there.
+/// Widens elements into initialized memory.
 #[inline(always)]
 pub fn widen_over<T: Element>(to: &mut [Math<T>], from: &[T]) {
     // SAFETY: `widened` writes numbers only, so that they stay initialised.
@@ -160,7 +160,7 @@ pub(crate) fn narrow_row<T: Element>(to: &mut [MaybeUninit<T>], from: &[Math<T>]
     }
 }
 
-/// The same over elements that are there.
+/// Narrows elements into initialized memory.
 #[inline(always)]
 pub fn narrow_over<T: Element>(to: &mut [T], from: &[Math<T>]) {
     // SAFETY: `narrow_row` writes elements only, so that they stay initialised.
@@ -211,7 +211,7 @@ pub(crate) fn narrow_to_f16(to: &mut [MaybeUninit<u16>], from: &[f32]) -> usize 
     by_eight(to, from)
 }
 
-/// The same eight at a time.
+/// Converts floats to 16 bits, eight at a time.
 #[inline]
 fn by_eight(to: &mut [MaybeUninit<u16>], from: &[f32]) -> usize {
     #[cfg(target_arch = "x86_64")]

@@ -22,7 +22,7 @@ use super::spec::TensorSpec;
 use crate::with_dtype;
 
 const PREFIX: &str = "tensor(";
-/// How many elements are shown at most, whatever the options: an expanded tensor has more than any memory has texts for.
+/// How many elements are shown at most, whatever the options: an expanded tensor has more than any memory has strings for.
 const LONGEST: i64 = 1 << 26;
 
 impl fmt::Display for Array {
@@ -135,7 +135,7 @@ struct Style {
 
 impl Style {
     /// The styles of the real and of the imaginary parts of these elements.
-    fn of(numbers: &[Number], options: PrintOptions) -> [Self; 2] {
+    fn for_numbers(numbers: &[Number], options: PrintOptions) -> [Self; 2] {
         let parts: [Vec<Number>; 2] =
             [0, 1].map(|part| numbers.iter().filter_map(|&number| split(number)[part]).collect());
         parts.map(|numbers| Self::of_reals(&numbers, options))
@@ -148,7 +148,7 @@ impl Style {
         };
         let counted: Vec<f64> =
             floats.into_iter().filter(|value| value.is_finite() && *value != 0.0).collect();
-        let style = Self { form: Form::of(&counted, options.sci_mode), ..plain };
+        let style = Self { form: Form::for_values(&counted, options.sci_mode), ..plain };
         style.wide_enough(counted.into_iter().map(Number::F64))
     }
 
@@ -166,7 +166,7 @@ impl Style {
 
 impl Form {
     /// The form for these finite numbers other than zero.
-    fn of(values: &[f64], sci_mode: Option<bool>) -> Self {
+    fn for_values(values: &[f64], sci_mode: Option<bool>) -> Self {
         let (mut low, mut high, mut whole) = (f64::INFINITY, 0.0f64, true);
         for value in values {
             low = low.min(value.abs());
@@ -244,7 +244,7 @@ struct Body<'a> {
     element: &'a dyn Fn(&[i64]) -> Number,
     options: PrintOptions,
     summary: bool,
-    /// Of real and of imaginary parts.
+    /// The styles of real and of imaginary parts.
     styles: [Style; 2],
     complex: bool,
 }
@@ -268,7 +268,7 @@ impl<'a> Body<'a> {
         }
         let mut seen = Vec::new();
         body.collect(&mut Dims::new(), &mut seen);
-        body.styles = Style::of(&seen, options);
+        body.styles = Style::for_numbers(&seen, options);
         body.complex = seen.first().is_some_and(|&number| split(number)[1].is_some());
         Ok(body)
     }

@@ -190,7 +190,7 @@ impl Random {
         }
     }
 
-    /// The same in single precision.
+    /// Fills memory with normal numbers in single precision.
     pub fn fill_normal_single(&mut self, numbers: &mut [f32], first: usize) {
         self.fill_uniform(&mut numbers[..first]);
         Transform(numbers).vectorised();

@@ -75,7 +75,7 @@ pub(crate) fn of_cpu() -> Option<Arc<dyn Allocator>> {
     OF_CPU.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Has tensors of the CPU made of this allocator's memory from here on, or again of the cache's; gives the one before.
+/// Sets the allocator of CPU tensors from now on; `None` restores the caching allocator. Returns the previous one.
 pub(crate) fn set_of_cpu(allocator: Option<Arc<dyn Allocator>>) -> Option<Arc<dyn Allocator>> {
     let mut place = OF_CPU.write().unwrap_or_else(PoisonError::into_inner);
     storage::divert(allocator.is_some());

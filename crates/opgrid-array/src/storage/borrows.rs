@@ -1,7 +1,7 @@
 //! Counts who uses the memory of a storage: any number of readers or one writer.
 //!
 //! Most memory is used by the thread that made it and by nobody else. A storage belongs to its maker first, who counts
-//! readers and writers in `own` by plain loads and stores. A thread that comes along takes it away, once and for ever:
+//! readers and writers in `own` by plain loads and stores. A thread that comes along takes it away, once and forever:
 //! it changes `state`, runs a barrier on every thread, and from then on all count themselves in `state`, and look at
 //! `own` as well, for what its maker began before.
 //!
@@ -89,7 +89,7 @@ struct Counter(AtomicIsize);
 const COUNTERS: usize = if cfg!(loom) { 2 } else { 16 };
 
 impl Counters {
-    fn of(&self, me: Thread) -> &AtomicIsize {
+    fn for_thread(&self, me: Thread) -> &AtomicIsize {
         &self.0[me.state().unsigned_abs() % COUNTERS].0
     }
 
@@ -99,7 +99,7 @@ impl Counters {
 }
 
 impl Borrows {
-    /// Those of a storage that is [`FREE`], or a [`Thread`]'s.
+    /// Creates the counters of a storage that is [`FREE`], or owned by a [`Thread`].
     #[inline]
     pub fn new(state: isize) -> Self {
         Self {
@@ -219,7 +219,7 @@ impl Borrows {
     fn try_read_shared(&self, me: Thread) -> Option<&AtomicIsize> {
         let word = match self.counters() {
             Some(counters) => {
-                let counter = counters.of(me);
+                let counter = counters.for_thread(me);
                 counter.fetch_add(1, Ordering::SeqCst);
                 if self.state.load(Ordering::SeqCst) < FREE {
                     counter.fetch_sub(1, Ordering::Release);

@@ -33,7 +33,7 @@ pub(super) struct Class(u8);
 impl Class {
     /// The class of the smallest blocks that hold `bytes`, 128 at least.
     #[inline]
-    fn of(bytes: usize) -> Self {
+    fn for_size(bytes: usize) -> Self {
         /// By steps of 32 bytes, which no small class is finer than.
         const STEP: usize = 32;
         static SMALL: [Class; 32] = {
@@ -49,7 +49,7 @@ impl Class {
         SMALL.get(last / STEP).copied().unwrap_or_else(|| Self::computed(bytes))
     }
 
-    /// As [`of`](Self::of), without a table.
+    /// As [`for_size`](Self::for_size), without a table.
     #[inline]
     const fn computed(bytes: usize) -> Self {
         let last = if bytes < 128 { 128 - 1 } else { bytes - 1 };
@@ -199,7 +199,7 @@ pub(super) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
 /// A block of at least `bytes` bytes with any content, aligned to [`ALIGNMENT`].
 #[inline]
 pub(super) fn take(bytes: usize) -> Option<(NonNull<u8>, Class)> {
-    let class = Class::of(bytes);
+    let class = Class::for_size(bytes);
     if class.is_small()
         && let Ok(Some(block)) = LOCAL.try_with(|local| local.take(class))
     {
@@ -213,11 +213,10 @@ pub(super) fn take(bytes: usize) -> Option<(NonNull<u8>, Class)> {
     Some((block, class))
 }
 
-/// The same for the memory of a tensor of the CPU; `None` also while that comes from another allocator
-/// ([`divert`]).
+/// Takes a block for the memory of a CPU tensor; `None` also while another allocator provides that ([`divert`]).
 #[inline]
 pub(super) fn take_for_tensor(bytes: usize) -> Option<(NonNull<u8>, Class)> {
-    let class = Class::of(bytes);
+    let class = Class::for_size(bytes);
     if usize::from(class.0) < LISTED.load(Relaxed)
         && let Ok(Some(block)) = LOCAL.try_with(|local| local.take(class))
     {
@@ -341,7 +340,7 @@ impl Local {
         }
         let list = &self.lists[class.small_index()];
         let block = block.cast::<Free>();
-        // SAFETY: the caller gives the block up; `Class::of` makes none of less than 128 bytes, and `layout` aligns to 64.
+        // SAFETY: the caller gives the block up; `Class::for_size` makes none of less than 128 bytes, and `layout` aligns to 64.
         unsafe { block.write(Free { next: list.get() }) };
         #[cfg(opgrid_asan)]
         sanitizer::keep(block, class);
@@ -576,13 +575,13 @@ mod tests {
     #[test]
     fn classes_hold_what_is_asked_for() {
         for bytes in (0..5000).chain([1 << 16, (1 << 16) + 1, 1 << 40, (1 << 62) + 1]) {
-            let class = Class::of(bytes);
+            let class = Class::for_size(bytes);
             let size = class.bytes().unwrap();
             assert!(size >= bytes && (bytes <= 128 || size - bytes <= bytes / 4 + 1), "{bytes} in {size}");
             assert_eq!(class.is_small(), size <= 1 << 16, "{bytes}");
             assert!(!class.is_small() || class.small_bytes() == size, "{bytes}");
         }
-        assert_eq!(Class::of(usize::MAX).bytes(), None);
+        assert_eq!(Class::for_size(usize::MAX).bytes(), None);
         assert!(take(usize::MAX).is_none() && take(isize::MAX as usize).is_none());
     }
 }

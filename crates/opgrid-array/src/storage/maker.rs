@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 use super::borrows::{FREE, TAKEN, Thread};
 use super::sync::heavy_barrier;
 
-/// How many storages a thread makes for everybody after one was taken away: a barrier takes as long as some dozen.
+/// How many storages a thread makes shared after one was taken away: a barrier takes as long as some dozen.
 const SHARED: u32 = 1000;
 
 /// What a thread knows of itself.
@@ -18,7 +18,7 @@ struct Own {
     thread: Cell<Option<Thread>>,
     /// The count of [`TAKEN`] for which it makes storages of its own.
     trusted: Cell<usize>,
-    /// The count that it saw last, and how many storages it still makes for everybody.
+    /// The count that it saw last, and how many storages it still makes shared.
     seen: Cell<usize>,
     shared: Cell<u32>,
 }

@@ -217,16 +217,15 @@ impl Allocation {
         if let Owner::Device(memory) = &self.owner { Some(memory.as_ref()) } else { None }
     }
 
-    /// The same memory; `released` is told its number of bytes after it was given back. Several are told in the order
-    /// in which they asked for it.
+    /// Registers a callback that gets the number of bytes after the memory was released. Several callbacks run in the
+    /// order in which they were added.
     #[must_use]
     pub fn when_released(mut self, released: impl FnOnce(usize) + Send + Sync + 'static) -> Self {
         self.released.get_or_insert_default().push(Box::new(released));
         self
     }
 
-    /// The same memory, which lies where a device of that type copies from and to while the program goes on: it is
-    /// pinned.
+    /// Marks the memory as pinned: devices of that type can copy from and to it asynchronously.
     pub(crate) fn pinned_for(mut self, device: DeviceType) -> Self {
         self.pinned_for = Some(device);
         self

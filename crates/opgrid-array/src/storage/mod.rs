@@ -221,8 +221,8 @@ impl Storage {
         let memory = allocated(&*allocator, bytes)?;
         if memory.start.is_none_or(|start| !start.addr().get().is_multiple_of(ALIGNMENT)) {
             let message = format!(
-                "allocator `{}` gave memory that tensors of the cpu cannot use, expected an address that is a multiple of \
-                 {ALIGNMENT}; set another one by `devices::set_allocator`",
+                "allocator `{}` returned memory that CPU tensors cannot use, expected an address that \
+                 is a multiple of {ALIGNMENT}; set another allocator by `devices::set_allocator`",
                 allocator.name()
             );
             return Err(Error::new(ErrorKind::Internal, message));
@@ -288,8 +288,8 @@ impl Storage {
         unsafe { self.head.as_ref() }
     }
 
-    /// The same memory with a count of writes of its own, which begins at `version`: what is written there does not count here,
-    /// and the other way round. Guards see each other all the same.
+    /// Returns a storage on this memory with its own version counter, which starts at `version`: writes to one do not
+    /// change the version of the other. Guards of both still exclude each other.
     ///
     /// # Errors
     ///
@@ -361,7 +361,7 @@ impl Storage {
         self.shared().elsewhere().and_then(Allocation::is_pinned_for)
     }
 
-    /// The same bytes where the CPU can address them: this very storage, or a copy of a device's memory.
+    /// Returns a storage with these bytes that the CPU can address: this storage, or a copy of a device's memory.
     ///
     /// # Errors
     ///
@@ -429,7 +429,7 @@ impl Storage {
         self.read_by(maker::me())
     }
 
-    /// The same by this thread, for who asks for several guards.
+    /// Borrows the storage for reading by thread `me`, for callers that need several guards.
     #[inline]
     pub(crate) fn read_by(&self, me: Thread) -> Result<ReadGuard<'_>> {
         let shared = self.shared();
@@ -442,7 +442,8 @@ impl Storage {
         self.read_with_patience(me)
     }
 
-    /// The same where memory may have to be cleared, another thread reads too, or somebody is in the way.
+    /// Borrows the storage for reading when memory may have to be cleared, another thread reads too, or another guard
+    /// is in the way.
     #[inline(never)]
     fn read_with_patience(&self, me: Thread) -> Result<ReadGuard<'_>> {
         let start = self.start("read")?;
@@ -471,7 +472,7 @@ impl Storage {
         self.write_by(maker::me())
     }
 
-    /// The same by this thread, for who asks for several guards.
+    /// Borrows the storage for writing by thread `me`, for callers that need several guards.
     #[inline]
     pub(crate) fn write_by(&self, me: Thread) -> Result<WriteGuard<'_>> {
         let shared = self.shared();
@@ -483,7 +484,7 @@ impl Storage {
         self.write_with_patience(me)
     }
 
-    /// The same where the storage is not this thread's, or somebody is in the way.
+    /// Borrows the storage for writing when it belongs to another thread, or another guard is in the way.
     #[inline(never)]
     fn write_with_patience(&self, me: Thread) -> Result<WriteGuard<'_>> {
         let start = self.start("write")?;
@@ -535,7 +536,7 @@ fn allocated(allocator: &dyn Allocator, bytes: usize) -> Result<Allocation> {
     let memory = allocator.allocate(bytes)?;
     if memory.bytes < bytes {
         let found = memory.bytes;
-        let message = format!("allocator `{}` gave {found} bytes, expected {bytes}", allocator.name());
+        let message = format!("allocator `{}` returned {found} bytes, expected {bytes}", allocator.name());
         return Err(Error::new(ErrorKind::Internal, message));
     }
     Ok(memory)
@@ -585,7 +586,7 @@ impl fmt::Debug for Storage {
 #[inline(never)]
 fn no_memory(bytes: usize) -> Error {
     let message =
-        format!("no memory for {bytes} bytes; free tensors, work in smaller pieces or `trim` what is kept");
+        format!("no memory for {bytes} bytes; free tensors, work in smaller pieces or `trim` the cache");
     Error::new(ErrorKind::Kernel, message)
 }
 
@@ -598,13 +599,15 @@ fn refused(wanted: &str, refusal: Refusal) -> Error {
         Refusal::Read(readers) => format!("it has {readers} readers"),
         Refusal::NoBarrier => {
             return argument(format!(
-                "this tensor's memory cannot be {wanted} by this thread because it belongs to another one and the system refuses \
-                 `membarrier`, which takes it away; allow that system call, or use the tensor on the thread that made it"
+                "this tensor's memory cannot be {wanted} by this thread because another thread owns it \
+                 and the system refuses `membarrier`, which transfers it; allow that system call, or \
+                 use the tensor on the thread that created it"
             ));
         }
     };
     argument(format!(
-        "this tensor's memory cannot be {wanted} now because {found}; let the other operator finish or guard be dropped first, synchronize the stream of a copy that does not wait, or work on a clone"
+        "this tensor's memory cannot be {wanted} now because {found}; wait for the other operator, \
+         drop the guard, synchronize the stream of an asynchronous copy, or work on a clone"
     ))
 }
 

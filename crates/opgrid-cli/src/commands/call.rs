@@ -68,7 +68,7 @@ struct Report {
 
 impl Call {
     /// A call as its description begins, with no options.
-    pub(super) fn of(operator: &str, args: &[String]) -> Self {
+    pub(super) fn without_options(operator: &str, args: &[String]) -> Self {
         Self {
             operator: operator.to_owned(),
             args: args.to_vec(),
@@ -92,7 +92,7 @@ impl Call {
 
     pub(crate) fn run(&self, json: bool) -> Result<String> {
         let overloads = overloads(&self.operator)?;
-        let target = self.out.as_deref().map(Target::of).transpose()?;
+        let target = self.out.as_deref().map(Target::from_path).transpose()?;
         if let Some(target) = &target {
             let others = [
                 ("--json", json),
@@ -126,7 +126,7 @@ impl Call {
             return describe(&operator, &results, self.out.as_deref(), report, &notes);
         }
         for note in notes {
-            anstream::eprintln!("{}: {note}", style::NOTE.of("note"));
+            anstream::eprintln!("{}: {note}", style::NOTE.apply("note"));
         }
         let mut text = String::new();
         if target.is_none() {
@@ -220,10 +220,10 @@ fn unchanged(argument: &str, file: &str, is_kept: bool) -> String {
     format!("`{argument}` was written in memory only, and {file} is unchanged; {remedy}")
 }
 
-/// Texts by position, and texts by name.
+/// Strings by position, and strings by name.
 type Arguments<'t> = (Vec<&'t str>, Vec<(String, &'t str)>);
 
-/// Parts the texts into those by position and those by name, which come after them.
+/// Parts the strings into those by position and those by name, which come after them.
 fn arguments<'t>(operator: &OperatorHandle, texts: &'t [String]) -> Result<Arguments<'t>> {
     let (mut positional, mut keyword) = (Vec::new(), Vec::new());
     for text in texts {
@@ -232,7 +232,7 @@ fn arguments<'t>(operator: &OperatorHandle, texts: &'t [String]) -> Result<Argum
             None if keyword.is_empty() => positional.push(text.as_str()),
             None => {
                 let message = format!(
-                    "{}: found `{text}` after arguments by name, expected it before them",
+                    "{}: found positional argument `{text}` after named ones, expected it before them",
                     operator.name()
                 );
                 return Err(Error::new(ErrorKind::Value, message));
@@ -273,7 +273,7 @@ pub(super) enum Target {
 }
 
 impl Target {
-    pub(super) fn of(path: &Path) -> Result<Self> {
+    pub(super) fn from_path(path: &Path) -> Result<Self> {
         if path.to_str() == Some("-") {
             return Ok(Self::StandardOutput);
         }
@@ -281,8 +281,8 @@ impl Target {
             path.to_str().and_then(Spec::read).filter(|spec| spec.kind != Kind::Npy || spec.names.is_none());
         spec.map(Self::File).ok_or_else(|| {
             let message = format!(
-                "--out: found `{}`, expected a name that ends in .npy, .npz or .safetensors; behind the latter two names of \
-                 arrays may follow, as in r.npz:values,indices",
+                "--out: found `{}`, expected a name that ends in .npy, .npz or .safetensors; the \
+                 latter two may be followed by names of arrays, as in r.npz:values,indices",
                 path.display()
             );
             Error::new(ErrorKind::File, message)
@@ -299,7 +299,8 @@ impl Target {
                 format!("--out - and {other}: both write to the standard output; write the tensor to a file")
             }
             None if std::io::stdout().is_terminal() => {
-                "--out -: the standard output is a terminal, expected a pipe or a file; leave --out away to see the result"
+                "--out -: the standard output is a terminal, expected a pipe or a file; omit --out to \
+                 see the result"
                     .to_owned()
             }
             None => return Ok(()),
@@ -384,8 +385,7 @@ fn add_tensors(place: usize, result: &Value, tensors: &mut Vec<Tensor>) -> Resul
         }
         other => {
             let found = other.value_type();
-            let message =
-                format!("result {place} is {found}, expected a tensor; leave --out away to print it");
+            let message = format!("result {place} is {found}, expected a tensor; omit --out to print it");
             return Err(Error::new(ErrorKind::Value, message));
         }
     }

@@ -33,8 +33,9 @@ impl Coverage {
 }
 
 fn counts(backends: &[opgrid::Coverage]) -> String {
-    let mut rows =
-        vec![["backend", "native", "composite", "fallback", "missing"].map(|title| style::HEADING.of(title))];
+    let mut rows = vec![
+        ["backend", "native", "composite", "fallback", "missing"].map(|title| style::HEADING.apply(title)),
+    ];
     rows.extend(backends.iter().map(|backend| {
         let [native, composite, fallback, missing] =
             Source::ALL.map(|source| backend.count(source).to_string());
@@ -47,7 +48,7 @@ fn counts(backends: &[opgrid::Coverage]) -> String {
 fn names(backend: &opgrid::Coverage) -> String {
     let mut text = String::new();
     for source in Source::ALL {
-        let title = style::HEADING.of(source);
+        let title = style::HEADING.apply(source);
         text.push_str(&format!("{title}: {} of {}\n", backend.count(source), backend.operators.len()));
         for (operator, slot) in backend.from(source) {
             let kernel = slot.kernel.as_ref().filter(|_| source == Source::Fallback);

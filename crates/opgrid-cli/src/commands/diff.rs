@@ -31,7 +31,7 @@ impl Diff {
         let old = read(&self.old)?;
         let new = match &self.new {
             Some(path) => read(path)?,
-            None => Record::of(opgrid::dispatcher()?),
+            None => Record::from_dispatcher(opgrid::dispatcher()?),
         };
         let changes = old.changes_to(&new);
         let breaking = changes.iter().filter(|change| change.breaks).count();
@@ -46,8 +46,8 @@ impl Diff {
         let mut text = String::new();
         for change in &changes {
             let (sign, paint) = if change.breaks { ("!", style::REMOVED) } else { (" ", style::ADDED) };
-            let kind = paint.of(format!("{sign} {}", change.kind));
-            let _ = writeln!(text, "{kind}: {}: {}", style::HEADING.of(&change.operator), change.message);
+            let kind = paint.apply(format!("{sign} {}", change.kind));
+            let _ = writeln!(text, "{kind}: {}: {}", style::HEADING.apply(&change.operator), change.message);
         }
         let _ = writeln!(
             text,

@@ -64,7 +64,7 @@ impl Explain {
 
     /// Explains the call that `opgrid call` would make with these arguments.
     fn explain_values(&self, overloads: &[OperatorHandle]) -> Result<Explanation> {
-        let (operator, arguments) = Call::of(&self.operator, &self.argspec).chosen(overloads)?;
+        let (operator, arguments) = Call::without_options(&self.operator, &self.argspec).chosen(overloads)?;
         let arguments: Vec<_> = arguments.iter().map(Value::borrow).collect();
         operator.explain(&arguments)
     }
@@ -83,7 +83,7 @@ impl Explain {
                 Err(error) => refused = refused.or(Some(error)),
             }
         }
-        Err(refused.unwrap_or_else(|| Error::new(ErrorKind::Unknown, "no overload is there any more")))
+        Err(refused.unwrap_or_else(|| Error::new(ErrorKind::Unknown, "all overloads have been unregistered")))
     }
 
     /// The described arguments under their names.
@@ -114,8 +114,8 @@ fn is_value(text: &str) -> bool {
 /// The lines of an explanation, of which those that frame the hops stand back.
 fn colored(text: &str) -> String {
     let line = |(place, line): (usize, &str)| match place {
-        0 => style::HEADING.of(line),
-        _ if line.starts_with("keys") || line.starts_with("skipped") => style::QUIET.of(line),
+        0 => style::HEADING.apply(line),
+        _ if line.starts_with("keys") || line.starts_with("skipped") => style::QUIET.apply(line),
         _ => line.to_owned(),
     };
     text.lines().enumerate().map(|numbered| line(numbered) + "\n").collect()
@@ -135,7 +135,8 @@ fn wrong_count(
         format!("{required} to {}", tensors.len())
     };
     let message = format!(
-        "{}: {} tensors are described, expected {expected}, one for each tensor argument ({names})",
+        "{}: the number of tensor descriptions is {}, expected {expected}, one for each tensor \
+         argument ({names})",
         schema.name,
         found.len()
     );
@@ -165,7 +166,8 @@ fn read_base(text: &str) -> Result<DispatchKey> {
     }
     read_key(text).map_err(|error| {
         let message = format!(
-            "`{text}` describes no tensor, expected a device such as cpu or a dispatch key such as SparseCPU: {error}"
+            "`{text}` does not describe a tensor, expected a device such as cpu or a dispatch key such \
+             as SparseCPU: {error}"
         );
         Error::new(ErrorKind::Unknown, message)
     })
@@ -176,7 +178,7 @@ fn read_keys(text: &str) -> Result<DispatchKeySet> {
     let inner = text.strip_prefix('{').map_or(Some(text), |rest| rest.strip_suffix('}'));
     let inner = inner.ok_or_else(|| {
         let message =
-            format!("`{text}` is no set of keys, expected `}}` at its end, as in {{CPU,AutogradCPU}}");
+            format!("`{text}` is not a key set, expected `}}` at its end, as in {{CPU,AutogradCPU}}");
         Error::new(ErrorKind::Unknown, message)
     })?;
     let names = inner.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -188,8 +190,8 @@ fn read_key(name: &str) -> Result<DispatchKey> {
     let key = keys::by_name(name)?;
     if key.is_alias() {
         let message = format!(
-            "`{name}` is an alias, which only registrations know, expected a key such as AutogradCPU; \
-             `opgrid keys` lists what it stands for"
+            "`{name}` is an alias key, which is only for registrations, expected a runtime key such as \
+             AutogradCPU; `opgrid keys` lists what it stands for"
         );
         return Err(Error::new(ErrorKind::Unknown, message));
     }
@@ -233,7 +235,7 @@ mod tests {
         check("none", "");
         check("{}", "");
         check("{CPU, AutogradCPU}", "CPU AutogradCPU");
-        check("cpo", "`cpo` describes no tensor");
+        check("cpo", "`cpo` does not describe a tensor");
         check("cpu+grd", "grd");
         check("{CPU", "expected `}` at its end");
         check("{CPU,Autograd}", "`Autograd` is an alias");

@@ -34,7 +34,7 @@ impl Grid {
                 self.namespace.is_empty() || self.namespace.iter().any(|known| known == namespace);
             of_namespace && self.pattern.as_deref().is_none_or(|pattern| admits(pattern, name))
         };
-        let grid = Data::of(opgrid::dispatcher()?, admit);
+        let grid = Data::from_dispatcher(opgrid::dispatcher()?, admit);
         if grid.rows.is_empty() {
             return Err(match &self.pattern {
                 Some(pattern) => Error::new(

@@ -60,7 +60,7 @@ impl Keys {
             let layer = self.above.iter().fold(DispatchKey::layer(name), |layer, key| layer.above(*key));
             self.below.iter().fold(layer, |layer, key| layer.below(*key)).register()?;
         }
-        let rows: Vec<_> = DispatchKey::all().map(Row::of).collect();
+        let rows: Vec<_> = DispatchKey::all().map(Row::from_key).collect();
         Ok(match (json, &self.pattern) {
             (true, None) => json::line(&describe(&rows)),
             (_, Some(pattern)) => self.matching(pattern, &rows, json)?,
@@ -120,7 +120,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(key: DispatchKey) -> Self {
+    fn from_key(key: DispatchKey) -> Self {
         let functionality = key.functionality();
         let is_alias = key.kind() == KeyKind::Alias;
         let has_place = !is_alias && key != DispatchKey::Undefined;
@@ -164,9 +164,9 @@ fn print(rows: &[Row], apart: bool) -> String {
         }
     }
     let mut text = table(alike.into_iter().map(|(row, count)| cells(row, count)));
-    text.push_str(&format!("\n{}\n", style::HEADING.of("aliases")));
+    text.push_str(&format!("\n{}\n", style::HEADING.apply("aliases")));
     rows.iter().filter(|row| row.expansion.is_some()).for_each(|row| text.push_str(&alias_line(row)));
-    text.push_str(&format!("\n{}\n", style::HEADING.of("named sets")));
+    text.push_str(&format!("\n{}\n", style::HEADING.apply("named sets")));
     for (name, set) in NAMED_SETS {
         text.push_str(&format!("{name}  {:#018x}  {}\n", set.to_torch_bits(), braces(set)));
     }
@@ -194,7 +194,7 @@ fn are_instances_of_one(a: DispatchKey, b: DispatchKey) -> bool {
 
 fn table(rows: impl Iterator<Item = [String; 7]>) -> String {
     let titles = ["key", "kind", "place", "torch bit", "column", "offset", "mask"];
-    let rows: Vec<_> = std::iter::once(titles.map(|title| style::HEADING.of(title))).chain(rows).collect();
+    let rows: Vec<_> = std::iter::once(titles.map(|title| style::HEADING.apply(title))).chain(rows).collect();
     aligned(&rows)
 }
 
@@ -212,7 +212,7 @@ fn cells(row: &Row, count: usize) -> [String; 7] {
     let column = row.column.map_or(String::new(), |column| column.to_string());
     let key = match count {
         1 => row.key.to_string(),
-        count => format!("{}{}", row.key, style::QUIET.of(format!(" and {} more", count - 1))),
+        count => format!("{}{}", row.key, style::QUIET.apply(format!(" and {} more", count - 1))),
     };
     [key, row.key.kind().to_string(), place, number(row.torch_bit), column, offset, mask]
 }

@@ -58,13 +58,15 @@ impl Lint {
         }
         let mut text = String::new();
         for finding in &findings {
-            let place =
-                finding.place.as_deref().map_or(String::new(), |place| style::QUIET.of(format!("{place}: ")));
-            let fault = style::CHANGED.of(finding.fault);
+            let place = finding
+                .place
+                .as_deref()
+                .map_or(String::new(), |place| style::QUIET.apply(format!("{place}: ")));
+            let fault = style::CHANGED.apply(finding.fault);
             let _ = writeln!(
                 text,
                 "{place}{fault}: {}: {}",
-                style::HEADING.of(&finding.operator),
+                style::HEADING.apply(&finding.operator),
                 finding.message
             );
         }
@@ -88,7 +90,7 @@ fn faults(json: bool) -> String {
     }
     let rows: Vec<_> = Fault::ALL
         .iter()
-        .map(|fault| [style::CHANGED.of(fault.name()), fault.summary().to_owned()])
+        .map(|fault| [style::CHANGED.apply(fault.name()), fault.summary().to_owned()])
         .collect();
     aligned(&rows)
 }

@@ -27,7 +27,7 @@ impl List {
             return Ok(Answer { text: json::line(&schemas.iter().map(describe).collect()), found });
         }
         if let Some(pattern) = self.pattern.as_deref().filter(|_| found) {
-            anstream::eprintln!("{}: {}", style::NOTE.of("note"), nothing(pattern, &operators));
+            anstream::eprintln!("{}: {}", style::NOTE.apply("note"), nothing(pattern, &operators));
         }
         Ok(Answer { text: schemas.iter().map(|(_, schema)| line(schema)).collect(), found })
     }
@@ -47,7 +47,7 @@ pub(crate) fn admits(pattern: &str, name: &str) -> bool {
 fn line(schema: &FunctionSchema) -> String {
     let text = schema.to_string();
     let (name, rest) = text.split_at(text.find('(').unwrap_or(text.len()));
-    format!("{}{rest}\n", style::HEADING.of(name))
+    format!("{}{rest}\n", style::HEADING.apply(name))
 }
 
 /// What to say where no operator has the pattern.
@@ -63,7 +63,7 @@ fn nothing(pattern: &str, operators: &[OperatorHandle]) -> String {
     let count = operators.len();
     match near.as_slice() {
         [] => format!(
-            "none of {count} operators matches `{pattern}`; a part of a name does, such as add or aten::add*"
+            "none of {count} operators matches `{pattern}`; use a part of a name, such as add or aten::add*"
         ),
         near => format!("none of {count} operators matches `{pattern}`; did you mean {}?", near.join(" or ")),
     }

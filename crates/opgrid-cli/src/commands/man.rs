@@ -22,7 +22,7 @@ impl Man {
         command.build();
         let Some(folder) = &self.out else { return page(&command) };
         std::fs::create_dir_all(folder).map_err(|error| {
-            let message = format!("--out: the folder {} cannot be made: {error}", folder.display());
+            let message = format!("--out: the folder {} cannot be created: {error}", folder.display());
             Error::new(ErrorKind::File, message)
         })?;
         let mut written = String::new();

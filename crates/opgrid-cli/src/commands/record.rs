@@ -20,7 +20,7 @@ pub(crate) struct Record {
 
 impl Record {
     pub(crate) fn run(&self) -> Result<String> {
-        let mut registry = Registry::of(opgrid::dispatcher()?);
+        let mut registry = Registry::from_dispatcher(opgrid::dispatcher()?);
         if !self.namespace.is_empty() {
             registry =
                 registry.of_namespaces(|namespace| self.namespace.iter().any(|known| known == namespace));

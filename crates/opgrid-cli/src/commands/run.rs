@@ -88,7 +88,7 @@ struct Comparison {
 
 impl Run {
     pub(crate) fn run(&self, json: bool) -> Result<Answer> {
-        let target = self.out.as_deref().map(Target::of).transpose()?;
+        let target = self.out.as_deref().map(Target::from_path).transpose()?;
         if let Some(target) = &target {
             let others = [
                 ("--json", json),
@@ -229,7 +229,7 @@ impl Run {
             }
             if by_name {
                 return Err(refused(format!(
-                    "found `{text}` behind inputs by name, expected it before them"
+                    "found positional input `{text}` after named ones, expected it before them"
                 )));
             }
             let set = Spec::read(text).filter(|spec| spec.names.is_none() && spec.kind != Kind::Npy);

@@ -29,11 +29,12 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
         let operators = meant(&self.operator)?;
-        let tables = operators.iter().map(|operator| self.of(operator, json)).collect::<Result<Vec<_>>>()?;
+        let tables =
+            operators.iter().map(|operator| self.render(operator, json)).collect::<Result<Vec<_>>>()?;
         Ok(json::joined(&tables, json))
     }
 
-    fn of(&self, operator: &OperatorHandle, json: bool) -> Result<String> {
+    fn render(&self, operator: &OperatorHandle, json: bool) -> Result<String> {
         let name = operator.name().to_string();
         if self.raw {
             let dump = operator.dump_computed_table()?;
@@ -53,7 +54,7 @@ impl Table {
             let columns: Vec<_> = columns.iter().map(describe).collect();
             return Ok(json::line(&json!({"operator": name, "columns": columns})));
         }
-        let mut rows = vec![["key", "kernel", "reason", "place"].map(|title| style::HEADING.of(title))];
+        let mut rows = vec![["key", "kernel", "reason", "place"].map(|title| style::HEADING.apply(title))];
         rows.extend(alike(&columns, self.all).into_iter().map(|(first, count)| row(first, count)));
         Ok(format!("{}\n{}", operator.schema()?, aligned(&rows)))
     }
@@ -82,9 +83,9 @@ fn row(column: &TableSlot, count: usize) -> [String; 4] {
     };
     let key = match count {
         1 => column.key.to_string(),
-        count => format!("{}{}", column.key, style::QUIET.of(format!(" and {} more", count - 1))),
+        count => format!("{}{}", column.key, style::QUIET.apply(format!(" and {} more", count - 1))),
     };
-    [key, title.to_owned(), style::reason(&column.reason.to_string()), style::QUIET.of(place)]
+    [key, title.to_owned(), style::reason(&column.reason.to_string()), style::QUIET.apply(place)]
 }
 
 fn describe(column: &TableSlot) -> Json {

@@ -81,7 +81,7 @@ fn run(args: &[String], input: Option<&str>) -> Run {
     // A command that does not read its input may end before it is written.
     let _ = stdin.write_all(input.unwrap_or_default().as_bytes());
     drop(stdin);
-    Run::of(child.wait_with_output().expect("the binary ends"))
+    Run::from_output(child.wait_with_output().expect("the binary ends"))
 }
 
 /// What is wrong with an answer, in words.

@@ -12,7 +12,7 @@ pub struct Run {
 }
 
 impl Run {
-    pub fn of(output: Output) -> Self {
+    pub fn from_output(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("opgrid prints UTF-8");
         Self { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
@@ -27,7 +27,7 @@ pub fn root() -> PathBuf {
 #[allow(dead_code, reason = "not every test file needs it")]
 pub fn opgrid_in(directory: &Path, args: &[&str]) -> Run {
     let output = Command::new(env!("CARGO_BIN_EXE_opgrid")).args(args).current_dir(directory).output();
-    Run::of(output.expect("the binary runs"))
+    Run::from_output(output.expect("the binary runs"))
 }
 
 /// What `opgrid` prints for these arguments; it has to succeed and to say nothing on standard error.

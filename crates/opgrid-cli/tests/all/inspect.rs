@@ -58,7 +58,7 @@ fn backends_are_covered() {
     let names = |source: &str| cuda[0]["operators"][source].as_array().unwrap().clone();
     assert!(names("native").is_empty() && names("missing").contains(&value!("aten::add.Tensor")), "{cuda}");
     assert!(names("composite").contains(&value!("aten::reshape")), "{cuda}");
-    fails(&["coverage", "--backend", "AutogradCPU"], &["AutogradCPU", "expected that of a backend"]);
+    fails(&["coverage", "--backend", "AutogradCPU"], &["AutogradCPU", "expected a backend key"]);
     fails(
         &["coverage", "--backend", "NoSuch"],
         &["could not parse dispatch key: NoSuch", "`opgrid keys` lists all"],
@@ -104,9 +104,12 @@ fn calls_are_explained_without_tensors() {
     assert!(holds("included", "Tracer") && holds("excluded", "ADInplaceOrView"), "{local}");
     fails(
         &["explain", "aten::add.Tensor", "cpu"],
-        &["1 tensors are described, expected 2", "`self`, `other`"],
+        &["the number of tensor descriptions is 1, expected 2", "`self`, `other`"],
     );
-    fails(&["explain", "aten::neg", "cpo"], &["aten::neg: argument `self`: `cpo` describes no tensor"]);
+    fails(
+        &["explain", "aten::neg", "cpo"],
+        &["aten::neg: argument `self`: `cpo` does not describe a tensor"],
+    );
     fails(&["explain", "aten::neg", "cpu", "--include", "Tracr"], &["--include", "Tracr", "Tracer"]);
 }
 
@@ -212,7 +215,7 @@ fn keys_of_users_are_listed_where_they_would_stand() {
     let all = json(&[&["keys"], &arguments[..]].concat());
     assert_eq!((&all["columns"], &all["columns_of_users"]), (&137.into(), &9.into()));
     fails(&["keys", "--backend", "cuda"], &["backend `cuda`: its key `cuda` would be confused with CUDA"]);
-    fails(&["keys", "--layer", "Lost"], &["layer `Lost`: has no place; say with `above` and `below`"]);
+    fails(&["keys", "--layer", "Lost"], &["layer `Lost`: has no position; say with `above` and `below`"]);
     fails(&["keys", "--above", "Tracer"], &["--layer"]);
     fails(&["keys", "--layer", "Lost", "--above", "Tracr"], &["did you mean `Tracer`?"]);
 }

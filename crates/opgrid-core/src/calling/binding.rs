@@ -1,7 +1,7 @@
 //! Positional and keyword values brought into the order of a schema, with its defaults filled in, as `torch.ops` does.
 //!
 //! Keyword-only arguments take no position; numbers become what the schema wants where nothing is lost; one number
-//! stands for a sized list; a text names a device. Values that a front end reads from texts go the same way: it reads
+//! stands for a sized list; a text names a device. Values that a front end reads from strings go the same way: it reads
 //! each when the argument is known that it is for ([`OperatorHandle::bind_with`]).
 
 use std::sync::Arc;
@@ -48,7 +48,8 @@ fn of_type(constant: &Constant, declared: &Type) -> Value {
             let element = if let Type::List(element) = declared { (**element).clone() } else { Type::Any };
             let element = element.without_symint();
             let values: Vec<_> = items.iter().map(|item| of_type(item, &element)).collect();
-            let list = List::of(element, values.clone()).unwrap_or(List::Values(Type::Any, values.into()));
+            let list =
+                List::from_values(element, values.clone()).unwrap_or(List::Values(Type::Any, values.into()));
             Value::from(list)
         }
     }
@@ -226,12 +227,12 @@ impl Binder {
         let (arguments, positions) = (&self.schema.arguments, self.positions);
         let message = match misplaced {
             Misplaced::TooMany(given) => {
-                let by_name = if positions < self.count() { "; the others are given by name" } else { "" };
-                format!("expected at most {positions} arguments by position but got {given}{by_name}")
+                let by_name = if positions < self.count() { "; the others are keyword-only" } else { "" };
+                format!("expected at most {positions} positional arguments but got {given}{by_name}")
             }
             Misplaced::Unknown(unknown) => {
                 let known: Vec<_> = arguments.iter().map(name).collect();
-                format!("no argument is named `{unknown}`, expected one of {}", known.join(", "))
+                format!("unknown argument `{unknown}`, expected one of {}", known.join(", "))
             }
             Misplaced::Twice(index) => {
                 format!("argument {} is given twice, expected once", name(&arguments[*index]))
@@ -325,7 +326,7 @@ fn fit(schema: &FunctionSchema, argument: &Argument, value: Value) -> Result<Val
 fn converted(value: &Value, declared: &Type, size: Option<usize>) -> Result<Option<Value>> {
     let known = |found: Option<Value>, number: i64, what: &str| {
         let unknown =
-            || Error::new(ErrorKind::Value, format!("{number} is the number of no {what}; give it by name"));
+            || Error::new(ErrorKind::Value, format!("{number} is not the number of a {what}; give its name"));
         found.map(Some).ok_or_else(unknown)
     };
     Ok(Some(match (declared, value) {
@@ -403,7 +404,7 @@ fn converted_list(items: &[Value], element: &Type) -> Result<Option<Value>> {
 fn list_of(items: Vec<Value>, element: &Type) -> Option<Value> {
     let is_symbolic = items.iter().any(|item| matches!(item, Value::SymInt(_)));
     let element = if is_symbolic { element.clone() } else { element.without_symint() };
-    List::of(element, items).ok().map(Value::from)
+    List::from_values(element, items).ok().map(Value::from)
 }
 
 /// Whether one number stands for a sized list of that type.

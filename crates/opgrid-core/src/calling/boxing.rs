@@ -419,8 +419,8 @@ fn of_kernel(error: Error, kernel: &KernelRecord, table: TableRef<'_>) -> Error 
 #[inline(never)]
 fn wrong_results(kernel: &KernelRecord, table: TableRef<'_>, expected: usize, found: usize) -> Error {
     let message = format!(
-        "{}: boxed kernel {} was expected to return {expected} values on the stack, but left {found}; push one value \
-         for each return of the schema, or call on",
+        "{}: boxed kernel {} was expected to return {expected} values on the stack, but left {found}; \
+         push one value for each return of the schema, or redispatch",
         table.operator().name(),
         kernel.debug(),
     );

@@ -109,7 +109,7 @@ pub(crate) struct Columns(Vec<HeldColumn>);
 impl Columns {
     /// The values that count: the newest of the operator's own, then those of its kind, then of that kind's parents.
     /// `defaults` are in the order in which they were registered, as `own` are.
-    pub(crate) fn of(own: &[HeldColumn], defaults: &[HeldColumn]) -> Option<Arc<Self>> {
+    pub(crate) fn merge(own: &[HeldColumn], defaults: &[HeldColumn]) -> Option<Arc<Self>> {
         if own.is_empty() {
             return None;
         }

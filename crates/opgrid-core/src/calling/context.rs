@@ -91,7 +91,7 @@ impl ThreadContext {
     /// A part that does not run the body; those of parts and of `body`.
     pub fn within<X>(&self, body: impl FnOnce() -> X) -> X {
         let _keys = ForceGuard::new(self.keys);
-        let _dispatcher = OnDispatcher::of(self.dispatcher.clone());
+        let _dispatcher = OnDispatcher::enter(self.dispatcher.clone());
         preferring_all(self.preferences.clone(), || {
             within_scope(self.strict.clone(), || {
                 let (mut body, mut result) = (Some(body), None);

@@ -74,12 +74,12 @@ enum Held {
 
 impl Held {
     /// The caller's thread is marked.
-    fn of(kernel: &Arc<KernelRecord>) -> Self {
+    fn from_kernel(kernel: &Arc<KernelRecord>) -> Self {
         match &kernel.links {
             Some(links) => {
-                let next = Self::of(&links.next.kernel);
+                let next = Self::from_kernel(&links.next.kernel);
                 Self::Chain(Arc::new((
-                    links.providers.iter().map(Self::of).collect(),
+                    links.providers.iter().map(Self::from_kernel).collect(),
                     next,
                     links.next.reason,
                 )))
@@ -122,9 +122,9 @@ impl Held {
 }
 
 impl HeldKernel {
-    fn of(operator: &OperatorHandle, slot: SlotRef<'_>) -> Self {
-        let (info, debug) = (KernelInfo::of(slot.kernel), slot.kernel.debug().into());
-        Self { operator: operator.clone(), kernel: Held::of(&slot.counted()), info, debug }
+    fn from_slot(operator: &OperatorHandle, slot: SlotRef<'_>) -> Self {
+        let (info, debug) = (KernelInfo::from_record(slot.kernel), slot.kernel.debug().into());
+        Self { operator: operator.clone(), kernel: Held::from_kernel(&slot.counted()), info, debug }
     }
 
     /// The operator.
@@ -159,7 +159,7 @@ impl HeldKernel {
         call::call_held_boxed(&self.operator, || self.find(), keys, args, returns)
     }
 
-    /// The same kernel with typed calls.
+    /// Returns the kernel with typed calls.
     ///
     /// # Errors
     ///
@@ -228,7 +228,7 @@ pub struct TypedHeldKernel<S> {
 }
 
 impl<S> TypedHeldKernel<S> {
-    /// The same without the signature.
+    /// Returns the kernel without its signature.
     pub fn kernel(&self) -> &HeldKernel {
         &self.kernel
     }
@@ -266,6 +266,6 @@ impl OperatorHandle {
                 format!("no kernel for {key} for {}; register one, or a fallback for the key", self.name());
             return Err(Error::new(ErrorKind::MissingKernel, message));
         }
-        self.look(|table| HeldKernel::of(self, table.slot_of(key)))
+        self.look(|table| HeldKernel::from_slot(self, table.slot_of(key)))
     }
 }

@@ -13,7 +13,7 @@ use crate::calling::kernel::SignatureOf;
 use crate::fork::Held;
 use crate::signatures::signature::Signature;
 
-/// They live as long as the types that they describe: for ever.
+/// They live as long as the types that they describe: forever.
 type Known = HashMap<TypeId, &'static SignatureOf, foldhash::fast::RandomState>;
 
 static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);

@@ -56,7 +56,7 @@ pub(crate) enum Role {
 /// The signature of a typed record.
 pub(crate) struct SignatureOf {
     pub(crate) id: TypeId,
-    /// The signature with `i64` in the place of symbolic integers.
+    /// The signature with `i64` instead of symbolic integers.
     pub(crate) concrete: TypeId,
     pub(crate) text: fn() -> &'static str,
     /// The schema inferred from the types, with an empty name.
@@ -415,7 +415,7 @@ impl Kernel {
         Self::from_parts(None, TypedSide::NONE, boxed, state)
     }
 
-    /// The same for a layer that serves every operator by one kernel and looks up what is special about each in its
+    /// Creates the kernel of a layer that serves every operator and looks up what is special about each in its
     /// [`Column`](crate::Column)s. As a fallback it is what the layer wants, and not counted as a slow path.
     #[track_caller]
     pub fn engine(kernel: impl Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static) -> Self {
@@ -455,7 +455,7 @@ impl Kernel {
     /// let _registrations = (library.finish()?, everything.finish()?);
     ///
     /// let same = dispatcher.find("docs::same")?.typed::<fn(AnyTensor) -> AnyTensor>()?;
-    /// let keys = DispatchKeySet::of(&[DispatchKey::Cpu, DispatchKey::AutogradCpu]);
+    /// let keys = DispatchKeySet::from_keys(&[DispatchKey::Cpu, DispatchKey::AutogradCpu]);
     /// let (plain, special) = (AnyTensor::new(keys, Number(1.0)), AnyTensor::new(keys.add(marked), Number(2.0)));
     /// same.call((&plain,))?;
     /// excluding(marked, || same.call((&special,)))?;
@@ -520,13 +520,13 @@ impl Kernel {
         kernel
     }
 
-    /// The same kernel with a name, by which it joins the chain of a cell that has others.
+    /// Names the kernel, which makes it one of several providers in its cell.
     pub fn named(mut self, name: &str) -> Self {
         self.record.name = Some(name.into());
         self
     }
 
-    /// The same kernel, for calls only whose arguments the condition holds for. `text` completes "runs when …".
+    /// Restricts the kernel to calls for whose arguments the condition holds. `text` completes "runs when …".
     ///
     /// Typed kernels take typed conditions with [`Provider::when`](crate::Provider::when).
     pub fn when(
@@ -538,25 +538,25 @@ impl Kernel {
         self
     }
 
-    /// The same kernel with a text of its own for dumps and errors, in the place of file and line.
+    /// Replaces the file and line in dumps and errors by a description.
     pub fn describe(mut self, text: &str) -> Self {
         self.record.origin.description = Some(text.into());
         self
     }
 
-    /// The same kernel for that key, whatever the library says. `CatchAll` stands for no key.
+    /// Registers the kernel at this key, whatever the library's key is. `CatchAll` stands for no key.
     pub fn at(mut self, key: DispatchKey) -> Self {
         self.key = (key != DispatchKey::CatchAll).then_some(key);
         self
     }
 
-    /// The same kernel, registered at the place of this call.
+    /// Sets the source location of the registration.
     pub(crate) fn placed(mut self, place: Place) -> Self {
         self.record.origin.place = place;
         self
     }
 
-    /// The same kernel as the fallback of a key: calls of it are counted, unless it is an engine.
+    /// Makes the kernel the fallback of a key: its calls are counted as slow paths, unless it is an engine.
     pub(crate) fn for_fallback(mut self) -> Self {
         if self.record.role == Role::Boxed {
             self.record.serial = Serial::UNCOUNTED;
@@ -576,8 +576,8 @@ impl Kernel {
 /// The boxed side of fallthroughs, which the dispatcher steps over.
 fn fallthrough_ran(_: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
     let message = format!(
-        "{}: fallthrough_kernel was executed for key {}, but calls step over fallthroughs; redispatch with keys that \
-         the operator does not fall through",
+        "{}: fallthrough_kernel was executed for key {}, but calls skip fallthroughs; redispatch with \
+         keys at which the operator has a kernel",
         call.operator().name(),
         call.key()
     );

@@ -1,4 +1,4 @@
-//! A kernel as people see it: in steps that observers are told of, in explanations and in listings.
+//! A kernel as people see it: in steps that observers are notified of, in explanations and in listings.
 
 use serde_json::{Value as Json, json};
 
@@ -22,7 +22,7 @@ pub struct KernelInfo {
 }
 
 impl KernelInfo {
-    pub(crate) fn of(kernel: &KernelRecord) -> Self {
+    pub(crate) fn from_record(kernel: &KernelRecord) -> Self {
         Self {
             name: kernel.name.as_deref().map(str::to_owned).or_else(|| names_of_chain(kernel)),
             description: kernel.origin.description.as_deref().map(str::to_owned),

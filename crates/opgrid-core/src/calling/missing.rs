@@ -63,7 +63,7 @@ pub(crate) fn ambiguous_kernel(call: &BoxedCall<'_>) -> Error {
 #[inline(never)]
 pub(crate) fn no_provider(table: TableRef<'_>, chain: &KernelRecord, keys: DispatchKeySet) -> Error {
     let links = chain.links.iter().flat_map(|links| links.providers.iter());
-    let refused: Vec<_> = links.map(|provider| Refusal::of(provider).to_string()).collect();
+    let refused: Vec<_> = links.map(|provider| Refusal::from_provider(provider).to_string()).collect();
     let message = format!(
         "{}: no provider accepts these arguments for {}; refused by {}. Register one without a condition, a fallback \
          for the key or a composite",

@@ -27,7 +27,7 @@ impl Slots {
     }
 
     /// The slots in which a name of that hash may stand, in their order.
-    fn of(&self, hash: u64) -> impl Iterator<Item = &Published> {
+    fn with_hash(&self, hash: u64) -> impl Iterator<Item = &Published> {
         let mask = self.0.len() - 1;
         (0..self.0.len()).map(move |step| &self.0[(hash as usize).wrapping_add(step) & mask])
     }
@@ -38,7 +38,7 @@ impl Slots {
     ///
     /// Entries that slots lead to live for `'e`.
     unsafe fn find<'e>(&self, hash: u64, base: &str, overload: &str) -> Option<(&Published, &'e Entry)> {
-        for slot in self.of(hash) {
+        for slot in self.with_hash(hash) {
             let pointer = slot.read();
             if pointer.is_null() {
                 return None;
@@ -57,7 +57,7 @@ impl Slots {
 
     /// Enters an operator whose name does not stand here, and says whether its slot was never used.
     fn enter(&self, entry: &Arc<Entry>) -> bool {
-        let free = self.of(entry.hash).find(|slot| slot.read().is_null() || slot.read() == REMOVED);
+        let free = self.with_hash(entry.hash).find(|slot| slot.read().is_null() || slot.read() == REMOVED);
         let free = free.expect("`OperatorRecords::reserve` keeps half of the slots free");
         let is_new = free.read().is_null();
         free.publish(Arc::as_ptr(entry).cast::<u8>().cast_mut());

@@ -87,7 +87,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn of(provider: &KernelRecord) -> Self {
+    pub(crate) fn from_provider(provider: &KernelRecord) -> Self {
         let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
         let condition = provider.condition.as_ref().map(|condition| &*condition.text);
         Self {
@@ -111,7 +111,7 @@ pub trait Observer: Send + Sync {
     /// The kernel has returned, with an error or without.
     fn after(&self, step: &Step, error: Option<&Error>);
 
-    /// The kernel has panicked, and the thread unwinds: called in the place of [`after`](Self::after).
+    /// The kernel has panicked, and the thread unwinds: called instead of [`after`](Self::after).
     fn panicked(&self, _step: &Step) {}
 }
 
@@ -172,7 +172,7 @@ impl Drop for Recording {
     }
 }
 
-/// Puts a record in the place of the one before.
+/// Replaces the previous record.
 fn exchange(record: Option<Vec<Step>>) -> Option<Vec<Step>> {
     RECORD.with(|place| place.replace(record))
 }
@@ -240,7 +240,7 @@ pub(crate) fn watched<X>(step: Step, body: impl FnOnce() -> Result<X>) -> Result
     result
 }
 
-/// Those who were told that a step begins and wait for its end.
+/// Observers that were notified that a step begins, and wait for its end.
 struct Told {
     step: Step,
     observers: Vec<Known>,

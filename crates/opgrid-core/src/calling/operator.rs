@@ -343,7 +343,7 @@ impl OperatorHandle {
             .unwrap_or_default()
     }
 
-    /// The same operator with typed calls.
+    /// Returns the operator with typed calls.
     ///
     /// Asking changes nothing for those who register: the operator has the signature of its kernels. Where the first
     /// typed kernel comes after the handle and is of another signature that fits the schema as well (`Vec<i64>` where the

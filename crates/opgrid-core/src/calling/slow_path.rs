@@ -1,7 +1,7 @@
 //! Slow paths: counted per operator, shown by [`stats`](crate::stats), and errors in [strict](crate::strict()) mode.
 //!
 //! A slow path gives the right result by a way that costs more than its author meant: a typed call that has to lend
-//! its arguments as values, a fallback in the place of a kernel, a copy to another device and back. None of them is an
+//! its arguments as values, a fallback instead of a kernel, a copy to another device and back. None of them is an
 //! error, so all of them are easily overlooked.
 //!
 //! The dispatcher counts its own. Whoever adds another one, such as a backend that computes through the CPU, makes a
@@ -46,7 +46,7 @@ impl SlowPath {
     /// come back as values. The other direction is not slow: who calls with values has them already.
     pub const BOXED_ADAPTATION: Self =
         Self::new("boxed adaptation", "register a kernel of the operator's own types");
-    /// A call ran the fallback of a key, because the operator has no kernel for it. Counted in the place of the boxed
+    /// A call ran the fallback of a key, because the operator has no kernel for it. Counted instead of the boxed
     /// adaptation that a typed call of it includes.
     pub const FALLBACK: Self = Self::new("fallback", "register a kernel of the operator for the key");
     /// A kernel that comes first in its cell refused the arguments, and a later one ran.

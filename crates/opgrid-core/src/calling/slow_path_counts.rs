@@ -42,16 +42,16 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 impl Serial {
     /// The number of kernels that are not counted. The line of that number belongs to nobody, so that counting it does
     /// nothing and costs no test.
-    pub(crate) const UNCOUNTED: Self = Self::of(0);
+    pub(crate) const UNCOUNTED: Self = Self::from_number(0);
 
-    const fn of(number: u64) -> Self {
+    const fn from_number(number: u64) -> Self {
         Self { number, line: number as u8 }
     }
 
     /// A number that no kernel had before. Its lowest byte is not 0.
     pub(crate) fn next() -> Self {
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self::of(((next / 255) << 8) | (next % 255 + 1))
+        Self::from_number(((next / 255) << 8) | (next % 255 + 1))
     }
 
     /// How many numbers were given away.
@@ -300,7 +300,7 @@ mod tests {
     fn serial_numbers_leave_the_first_line_alone() {
         let numbers: HashSet<u64> = (0..1_000).map(|_| Serial::next().number).collect();
         assert_eq!(numbers.len(), 1_000);
-        assert!(numbers.iter().all(|number| *number as u8 != 0 && Serial::of(*number).is_counted()));
+        assert!(numbers.iter().all(|number| *number as u8 != 0 && Serial::from_number(*number).is_counted()));
         assert!(!Serial::UNCOUNTED.is_counted());
     }
 
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn only_own_lines_count() {
         let lines = Lines::new(0);
-        let (known, unknown) = (Serial::of(0x305), Serial::of(0x405));
+        let (known, unknown) = (Serial::from_number(0x305), Serial::from_number(0x405));
         lines.tags[5].store(known.number, Ordering::Relaxed);
         assert!(lines.count_adapted(&known) && lines.count(Tag::adapted(known)));
         assert!(!lines.count_adapted(&unknown) && !lines.count(Tag::adapted(unknown)));

@@ -80,13 +80,13 @@ impl Strict {
         Self { refuses: false, allowed: Vec::new() }
     }
 
-    /// The same, but slow paths of this kind are none.
+    /// Allows slow paths of this kind.
     pub fn allow(mut self, path: SlowPath) -> Self {
         self.allowed.push((path, None));
         self
     }
 
-    /// The same, but slow paths of this kind are none at these keys; a layer without a backend stands for all backends.
+    /// Allows slow paths of this kind at these keys; a layer without a backend stands for all backends.
     pub fn allow_at(mut self, path: SlowPath, keys: impl Into<DispatchKeySet>) -> Self {
         self.allowed.push((path, Some(keys.into())));
         self
@@ -185,13 +185,13 @@ pub(crate) fn in_force() -> Option<Arc<Strict>> {
     scope.or_else(|| lock(&PROCESS).clone())
 }
 
-/// The error in the place of a slow path.
+/// The error instead of a slow path.
 #[cold]
 #[inline(never)]
 pub(crate) fn refused(subject: &Subject, kernel: Option<&KernelRecord>) -> Error {
     let Subject { path, operator, key } = subject;
     let at = key.map(|key| format!(" at {key}")).unwrap_or_default();
-    let kernel = kernel.map(KernelInfo::of);
+    let kernel = kernel.map(KernelInfo::from_record);
     let by = kernel.map(|kernel| format!(" ({}, {})", kernel.title(), kernel.place)).unwrap_or_default();
     let message = format!(
         "{}: {path}{at} is refused in strict mode{by}; {}, or allow it (Strict::allow)",

@@ -80,7 +80,7 @@ impl RowPlace {
 
     /// Where the number for a backend is, from the lowest place that a row can have.
     #[inline(always)]
-    fn of(self, backend: u32) -> usize {
+    fn for_backend(self, backend: u32) -> usize {
         usize::from(self.0 >> Self::SHIFT) + (backend & u32::from(self.0) & (BACKENDS as u32 - 1)) as usize
     }
 }
@@ -101,7 +101,7 @@ impl Places {
         held
     }
 
-    fn of(&self, layer: Functionality) -> RowPlace {
+    fn for_layer(&self, layer: Functionality) -> RowPlace {
         self.by_layer[layer.position() as usize]
     }
 
@@ -126,18 +126,19 @@ impl Rows {
     }
 
     fn get(&self, layer: Functionality) -> Row {
-        let place = self.places.of(layer);
+        let place = self.places.for_layer(layer);
         match place.length() {
-            1 => [self.numbers[place.of(0)]; BACKENDS],
-            _ => std::array::from_fn(|backend| self.numbers[place.of(backend as u32)]),
+            1 => [self.numbers[place.for_backend(0)]; BACKENDS],
+            _ => std::array::from_fn(|backend| self.numbers[place.for_backend(backend as u32)]),
         }
     }
 
     /// Sets the row of a layer, to one that says the same if there is one.
     fn set(&mut self, layer: Functionality, row: Row) {
         let held = held(&row);
-        let same =
-            |place: &&RowPlace| place.length() == held.len() && self.numbers[place.of(0)..].starts_with(held);
+        let same = |place: &&RowPlace| {
+            place.length() == held.len() && self.numbers[place.for_backend(0)..].starts_with(held)
+        };
         match self.places.by_layer.iter().find(same).copied() {
             Some(place) => self.places.by_layer[layer.position() as usize] = place,
             None => {
@@ -249,7 +250,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn of(base: &Arc<Base>) -> Self {
+    pub(crate) fn from_base(base: &Arc<Base>) -> Self {
         // One kernel in one row is the rule.
         Self {
             base: base.clone(),
@@ -288,7 +289,7 @@ impl Draft {
         if self.base.rows.places.len() + self.rows.len() * BACKENDS <= ROWS {
             return Table::new(self, subject);
         }
-        Table::new(Self::of(&Arc::new(self.own_base())), subject)
+        Table::new(Self::from_base(&Arc::new(self.own_base())), subject)
     }
 
     /// All of the draft as a base of its own, without the kernels that no cell holds: fallbacks that the operator's
@@ -472,14 +473,14 @@ impl<'t> TableRef<'t> {
     #[inline(always)]
     fn number_at(self, layer: u32, backend: u32) -> Number {
         // SAFETY: `layer` is the place of a bit in 64, or of a `Functionality`, of which there are as many; by the invariant of
-        // `Head` the places in the head lead to rows before it, for every number that `RowPlace::of` leaves of a backend.
+        // `Head` the places in the head lead to rows before it, for every number that `RowPlace::for_backend` leaves of a backend.
         unsafe {
             let place = (*self.0.cast::<Head>().as_ptr()).rows.as_ptr().add(layer as usize).read();
             self.0
                 .as_ptr()
                 .wrapping_byte_sub(ROWS_BYTES)
                 .cast::<Number>()
-                .wrapping_add(place.of(backend))
+                .wrapping_add(place.for_backend(backend))
                 .read()
         }
     }

@@ -251,8 +251,8 @@ impl Drop for ExcludedLayers<'_> {
 #[inline(never)]
 fn too_deep(limit: u32) -> Error {
     let message = format!(
-        "calls are nested deeper than {limit} on this thread: a kernel calls itself again through the dispatcher; \
-         exclude its key while it calls on, or redispatch below it"
+        "calls are nested deeper than {limit} on this thread: a kernel probably calls itself through \
+         the dispatcher; exclude its key during the inner call, or redispatch below it"
     );
     Error::new(ErrorKind::Depth, message)
 }
@@ -261,8 +261,8 @@ fn too_deep(limit: u32) -> Error {
 #[inline(never)]
 fn no_stack(depth: u32) -> Error {
     let message = format!(
-        "calls are nested {depth} deep and the stack of this thread is nearly used up: a kernel calls itself again \
-         through the dispatcher, or the thread needs a larger stack"
+        "calls are nested {depth} deep and the stack of this thread is nearly exhausted: a kernel \
+         probably calls itself through the dispatcher, or the thread needs a larger stack"
     );
     Error::new(ErrorKind::Depth, message)
 }
@@ -401,7 +401,7 @@ pub struct KeyChange {
 
 impl KeyChange {
     /// Makes `local` the keys of this thread.
-    pub fn make(local: LocalKeys) -> Self {
+    pub fn apply(local: LocalKeys) -> Self {
         let before = LocalKeys::current();
         local.force();
         Self { before, after: local }
@@ -448,7 +448,7 @@ pub struct ChangeGuard {
 impl ChangeGuard {
     /// Makes `local` the thread's keys.
     pub fn new(local: LocalKeys) -> Self {
-        Self { change: KeyChange::make(local), thread: PhantomData }
+        Self { change: KeyChange::apply(local), thread: PhantomData }
     }
 }
 

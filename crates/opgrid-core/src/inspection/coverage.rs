@@ -37,7 +37,7 @@ impl Source {
         }
     }
 
-    fn of(slot: &TableSlot) -> Self {
+    fn from_slot(slot: &TableSlot) -> Self {
         match slot.reason {
             Reason::Direct => Self::Native,
             Reason::Alias(_) => Self::Composite,
@@ -96,13 +96,13 @@ impl Dispatcher {
     /// ```
     pub fn coverage(&self, key: DispatchKey) -> Result<Coverage> {
         if !BackendComponent::all().any(|backend| backend.key() == key) {
-            let message = format!("found the key {key}, expected that of a backend, such as CPU or Meta");
+            let message = format!("found key {key}, expected a backend key such as CPU or Meta");
             return Err(Error::new(ErrorKind::Argument, message));
         }
         // What is taken back meanwhile is not counted.
         let slots = self.operators().into_iter().filter_map(|operator| {
             let slot = operator.slot(key).ok()?;
-            Some((operator, Source::of(&slot), slot))
+            Some((operator, Source::from_slot(&slot), slot))
         });
         Ok(Coverage { key, operators: slots.collect() })
     }

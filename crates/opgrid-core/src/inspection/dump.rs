@@ -35,7 +35,7 @@ impl TableSlot {
             key,
             reason: slot.reason,
             fallthrough: slot.kernel.is_fallthrough(),
-            kernel: slot.reason.is_registered().then(|| KernelInfo::of(slot.kernel)),
+            kernel: slot.reason.is_registered().then(|| KernelInfo::from_record(slot.kernel)),
         }
     }
 }
@@ -189,7 +189,7 @@ impl Dispatcher {
 
 /// A cell for those who list it.
 fn registered((key, chain): &(DispatchKey, Chain)) -> (DispatchKey, Vec<KernelInfo>) {
-    (*key, chain.all().map(|kernel| KernelInfo::of(kernel)).collect())
+    (*key, chain.all().map(|kernel| KernelInfo::from_record(kernel)).collect())
 }
 
 /// # Errors

@@ -183,11 +183,11 @@ fn hop_of(
         _ if now.is_settled() => {}
         (Some(links), None) => {
             let conditional = links.providers.iter().filter(|provider| provider.condition.is_some());
-            refused.extend(conditional.map(|provider| Refusal::of(provider)));
+            refused.extend(conditional.map(|provider| Refusal::from_provider(provider)));
         }
         (_, args) => {
             let mut holds = |condition: &Condition| holds_of_values(condition, args.unwrap_or_default());
-            let mut refuses = |provider: &_| refused.push(Refusal::of(provider));
+            let mut refuses = |provider: &_| refused.push(Refusal::from_provider(provider));
             match settle(now, table, asked.carried, &mut holds, &mut refuses) {
                 Ok(settled) => now = settled,
                 Err(error) if error.kind() == ErrorKind::MissingKernel => {
@@ -205,7 +205,7 @@ fn hop_of(
         keys: now.keys,
         fallen_through: DispatchKeySet::from_parts(all.layers() & !now.keys.layers(), 0),
         key: now.keys.highest_priority_key(),
-        kernel: now.reason.is_registered().then(|| KernelInfo::of(now.kernel)),
+        kernel: now.reason.is_registered().then(|| KernelInfo::from_record(now.kernel)),
         reason: now.reason,
         refused,
         error: failure,

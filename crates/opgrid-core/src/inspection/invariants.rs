@@ -17,7 +17,7 @@ impl OperatorHandle {
     /// [`ErrorKind::Internal`] with both dumps where something does not hold.
     pub fn check_invariants(&self) -> Result<()> {
         let broken = self.with_registry(|registry| {
-            let Some(record) = registry.operators.of(self) else {
+            let Some(record) = registry.operators.record(self) else {
                 return Err(self.stale());
             };
             let named =

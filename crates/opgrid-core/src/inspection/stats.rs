@@ -92,7 +92,7 @@ impl Stats {
     }
 
     /// How often the operator's calls took slow paths of this kind.
-    pub fn of(&self, path: SlowPath, operator: &str) -> u64 {
+    pub fn count(&self, path: SlowPath, operator: &str) -> u64 {
         let of_both = |counted: &&SlowPathCount| counted.path == path && counted.operator == operator;
         self.slow_paths.iter().filter(of_both).map(|counted| counted.count).sum()
     }

@@ -44,8 +44,8 @@ use crate::spelling::nearest;
 pub struct DispatchKey(u16);
 
 /// The remedy for a registration for a position that no key holds yet.
-pub(crate) const NOT_ALLOCATED: &str = "a kernel for a key that nobody has allocated would never run; allocate the \
-                                        backend with BackendComponent::register, the layer with DispatchKey::layer";
+pub(crate) const NOT_ALLOCATED: &str = "a kernel for an unallocated key would never run; allocate a \
+     backend with BackendComponent::register, or a layer with DispatchKey::layer";
 
 const INSTANCE: u16 = 0x4000;
 const ALIAS: u16 = 0x8000;

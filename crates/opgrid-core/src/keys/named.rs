@@ -10,7 +10,7 @@ use crate::keys::set::DispatchKeySet;
 /// The named sets.
 impl DispatchKeySet {
     /// The autograd functionalities, without backends: subtracting it removes autograd for all of them.
-    pub const AUTOGRAD: Self = Self::of(&[
+    pub const AUTOGRAD: Self = Self::from_keys(&[
         DispatchKey::AutogradFunctionality,
         DispatchKey::AutogradOther,
         DispatchKey::AutogradNestedTensor,
@@ -20,7 +20,7 @@ impl DispatchKeySet {
     pub const AUTOGRAD_WITH_INPLACE: Self = Self::AUTOGRAD.add(DispatchKey::AdInplaceOrView);
 
     /// The autocast keys.
-    pub const AUTOCAST: Self = Self::of(&[
+    pub const AUTOCAST: Self = Self::from_keys(&[
         DispatchKey::AutocastCpu,
         DispatchKey::AutocastMtia,
         DispatchKey::AutocastMaia,
@@ -34,25 +34,26 @@ impl DispatchKeySet {
     ]);
 
     /// What a thread includes from the start.
-    pub const DEFAULT_INCLUDED: Self = Self::of(&[DispatchKey::BackendSelect, DispatchKey::AdInplaceOrView]);
+    pub const DEFAULT_INCLUDED: Self =
+        Self::from_keys(&[DispatchKey::BackendSelect, DispatchKey::AdInplaceOrView]);
 
     /// What a thread excludes from the start.
     pub const DEFAULT_EXCLUDED: Self = Self::AUTOCAST;
 
     /// What a tensor of a Python subclass carries.
-    pub const PYTHON: Self = Self::of(&[DispatchKey::Python, DispatchKey::PythonTlsSnapshot]);
+    pub const PYTHON: Self = Self::from_keys(&[DispatchKey::Python, DispatchKey::PythonTlsSnapshot]);
 
     /// The `Sparse` functionality.
-    pub const SPARSE: Self = Self::of(&[DispatchKey::Sparse]);
+    pub const SPARSE: Self = Self::from_keys(&[DispatchKey::Sparse]);
 
     /// The `SparseCsr` functionality.
-    pub const SPARSE_CSR: Self = Self::of(&[DispatchKey::SparseCsr]);
+    pub const SPARSE_CSR: Self = Self::from_keys(&[DispatchKey::SparseCsr]);
 
     /// `MkldnnCPU`.
-    pub const MKLDNN: Self = Self::of(&[DispatchKey::MkldnnCpu]);
+    pub const MKLDNN: Self = Self::from_keys(&[DispatchKey::MkldnnCpu]);
 
     /// What `AutogradOther` leads to: every backend key but the dense ones.
-    pub const AUTOGRAD_OTHER_BACKENDS: Self = Self::of(&[
+    pub const AUTOGRAD_OTHER_BACKENDS: Self = Self::from_keys(&[
         DispatchKey::Fpga,
         DispatchKey::Vulkan,
         DispatchKey::Metal,
@@ -78,7 +79,8 @@ impl DispatchKeySet {
 
     /// What `CompositeImplicitAutogradNestedTensor` stands for.
     pub const NESTED_MATH: Self =
-        Self::of(&[DispatchKey::NestedTensor, DispatchKey::AutogradNestedTensor]).union(Self::ALL_BACKENDS);
+        Self::from_keys(&[DispatchKey::NestedTensor, DispatchKey::AutogradNestedTensor])
+            .union(Self::ALL_BACKENDS);
 
     /// What remains below every autograd key.
     pub const AFTER_AUTOGRAD: Self = Self::full_after(DispatchKey::AutogradOther);
@@ -91,12 +93,16 @@ impl DispatchKeySet {
         Self::full_after(DispatchKey::Functionalize).remove(DispatchKey::AdInplaceOrView);
 
     /// The functionalities by which a tensor's data is told apart, on every backend.
-    pub const BACKEND_FUNCTIONALITY: Self =
-        Self::of(&[DispatchKey::Dense, DispatchKey::Quantized, DispatchKey::Sparse, DispatchKey::SparseCsr])
-            .union(Self::ALL_BACKENDS);
+    pub const BACKEND_FUNCTIONALITY: Self = Self::from_keys(&[
+        DispatchKey::Dense,
+        DispatchKey::Quantized,
+        DispatchKey::Sparse,
+        DispatchKey::SparseCsr,
+    ])
+    .union(Self::ALL_BACKENDS);
 
     /// The keys of functorch's transforms.
-    pub const FUNCTORCH_TRANSFORMS: Self = Self::of(&[
+    pub const FUNCTORCH_TRANSFORMS: Self = Self::from_keys(&[
         DispatchKey::FuncTorchBatched,
         DispatchKey::FuncTorchVmapMode,
         DispatchKey::Batched,
@@ -105,10 +111,10 @@ impl DispatchKeySet {
     ]);
 
     /// `FuncTorchBatched`.
-    pub const FUNCTORCH_BATCHED: Self = Self::of(&[DispatchKey::FuncTorchBatched]);
+    pub const FUNCTORCH_BATCHED: Self = Self::from_keys(&[DispatchKey::FuncTorchBatched]);
 
     /// The layers that accompany a tensor without saying what it is made of.
-    pub(crate) const ACCOMPANYING: Self = Self::of(&[
+    pub(crate) const ACCOMPANYING: Self = Self::from_keys(&[
         DispatchKey::Functionalize,
         DispatchKey::PythonTlsSnapshot,
         DispatchKey::FuncTorchGradWrapper,
@@ -154,7 +160,7 @@ pub fn autograd_key(backend: impl Into<Option<BackendComponent>>) -> DispatchKey
 
 /// What autograd adds to the tensors of a backend: `ADInplaceOrView` and the [`autograd_key`].
 pub fn autograd_related(backend: impl Into<Option<BackendComponent>>) -> DispatchKeySet {
-    DispatchKeySet::of(&[DispatchKey::AdInplaceOrView, autograd_key(backend)])
+    DispatchKeySet::from_keys(&[DispatchKey::AdInplaceOrView, autograd_key(backend)])
 }
 
 /// The autocast key that tensors of a backend carry; torch has none for HIP, VE, Lazy, `PrivateUse2`, `PrivateUse3`

@@ -32,7 +32,7 @@ use crate::keys::user_keys::{existing_backends, existing_layers};
 /// ```
 /// use opgrid_core::{DispatchKey, DispatchKeySet};
 ///
-/// let keys = DispatchKeySet::of(&[DispatchKey::Cpu, DispatchKey::AutogradCpu]);
+/// let keys = DispatchKeySet::from_keys(&[DispatchKey::Cpu, DispatchKey::AutogradCpu]);
 /// assert_eq!(keys.highest_priority_key(), DispatchKey::AutogradCpu);
 ///
 /// let below = keys & DispatchKeySet::full_after(DispatchKey::AutogradCpu);
@@ -65,7 +65,7 @@ impl DispatchKeySet {
     pub const ALL_BACKENDS: Self = Self { layers: 0, backends: u32::MAX };
 
     /// The set of the keys in a slice.
-    pub const fn of(keys: &[DispatchKey]) -> Self {
+    pub const fn from_keys(keys: &[DispatchKey]) -> Self {
         let mut set = Self::EMPTY;
         let mut i = 0;
         while i < keys.len() {
@@ -272,7 +272,7 @@ impl DispatchKeySet {
         if bits >> TORCH_BITS != 0 {
             let last = TORCH_BITS - 1;
             let message =
-                format!("key set {bits:#x} has bits that are no dispatch key, expected bits 0 to {last}");
+                format!("key set {bits:#x} has bits that are not dispatch keys, expected bits 0 to {last}");
             return Err(Error::new(ErrorKind::Unknown, message));
         }
         let backends = scatter(bits, BUILT_IN_BACKENDS as u64) as u32;

@@ -1,7 +1,7 @@
 //! What users allocate at run time: backends here, layers in [`user_layers`](crate::user_layers).
 //!
 //! Keys belong to the process and are never taken back, because tensors and sets of keys hold their positions. A
-//! position's slot is written once, before the position joins the word of those that exist; names live for ever.
+//! position's slot is written once, before the position joins the word of those that exist; names live forever.
 //! Whoever reads finds a whole slot or none and never waits. Those who allocate wait for each other.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -124,7 +124,7 @@ impl Allocation {
     }
 }
 
-/// A text that lives for ever, as the positions that are named by it do.
+/// A text that lives forever, as the positions that are named by it do.
 fn leaked(text: String) -> &'static str {
     String::leak(text)
 }
@@ -140,7 +140,7 @@ pub(crate) fn check_identifier(subject: &str, name: &str) -> Result<()> {
         return Ok(());
     }
     let expected = "expected a letter followed by letters, digits and underscores, such as `Toy`";
-    Err(refused(format!("{subject} `{name}` has no identifier for a name: {expected}")))
+    Err(refused(format!("{subject} `{name}`: the name is not an identifier, {expected}")))
 }
 
 /// Checks that no key has one of the names that `subject` would bring, whatever their case.

@@ -105,7 +105,7 @@ impl NewLayer {
         check_identifier("layer", &self.name)?;
         check_new(&self.to_string(), std::slice::from_ref(&self.name))?;
         if self.above.is_empty() && self.below.is_empty() {
-            let message = "has no place; say with `above` and `below` between which keys it runs";
+            let message = "has no position; say with `above` and `below` between which keys it runs";
             return Err(refused(format!("{self}: {message}")));
         }
         let free = bounds.between() & !existing_layers();
@@ -123,7 +123,8 @@ impl NewLayer {
         let layers = keys.layers() & !1;
         if layers == 0 {
             let found = format!("{self}: `excludes_below` names no layer");
-            let remedy = "an alias such as Autograd is in no set, use a set such as DispatchKeySet::AUTOGRAD";
+            let remedy = "an alias key such as Autograd is not part of a key set; use a set such as \
+                 DispatchKeySet::AUTOGRAD";
             return Err(refused(format!("{found}; {remedy}")));
         }
         let data = DispatchKeySet::BACKEND_KEYS.add(DispatchKey::NestedTensor).layers();
@@ -153,8 +154,8 @@ impl NewLayer {
         }
         match (bounds.above, bounds.below) {
             (Some(above), Some(below)) if bounds.low >= bounds.high => Err(refused(format!(
-                "{self}: above {above} and below {below} contradict each other, as {below} does not rank above \
-                 {above}; take one of them back"
+                "{self}: above {above} and below {below} contradict each other, as {below} does not \
+                 rank above {above}; remove one of them"
             ))),
             _ => Ok(bounds),
         }
@@ -163,8 +164,7 @@ impl NewLayer {
     /// The positions that a constraint speaks of; `Undefined` is position 0.
     fn layers_of(&self, key: DispatchKey) -> Result<u64> {
         if !key.exists() {
-            let message =
-                "is constrained by a key that nobody has allocated; allocate it first, or name another";
+            let message = "is constrained by an unallocated key; allocate it first, or name another";
             return Err(refused(format!("{self}: {message}")));
         }
         Ok(key.runtime_set().map_or(1, DispatchKeySet::layers))
@@ -191,7 +191,8 @@ impl NewLayer {
         let own = 1 << position;
         if excluded.is_some_and(|layers| layers & !own != excluded_below(position) & !own) {
             let message = format!(
-                "{} with another `excludes_below`, which cannot change; say the same, say nothing, or choose another name",
+                "{} with another `excludes_below`, which cannot change; pass the same one or none, or \
+                 choose another name",
                 found()
             );
             return Err(Error::new(ErrorKind::Duplicate, message));
@@ -226,11 +227,11 @@ impl NewLayer {
             .filter_map(just_above)
             .collect();
         let remedy = if nearest.is_empty() {
-            "every place that a process has is taken".into()
+            "all positions of the process are taken".into()
         } else {
-            format!("the nearest free places are {}", nearest.join(" and "))
+            format!("the nearest free positions are {}", nearest.join(" and "))
         };
-        refused(format!("{self}: no place is free {}: {held}; {remedy}", constraints.join(" and ")))
+        refused(format!("{self}: no position is free {}: {held}; {remedy}", constraints.join(" and ")))
     }
 }
 

@@ -140,7 +140,7 @@ impl Dispatcher {
     pub fn with_reference_fallbacks_and_rules(rules: Rules) -> Self {
         let dispatcher = Self(DispatcherState::new(true, rules, Vec::new()));
         let exclude = |call: &mut BoxedCall<'_>| call.below();
-        let passes_on = rules.has(Rule::PassingOn);
+        let passes_on = rules.has(Rule::BackendFallthrough);
         let pass_on = move || {
             if passes_on {
                 Kernel::boxed(pass_on).for_fallback()
@@ -228,7 +228,7 @@ impl Dispatcher {
     /// ```
     pub fn within<X>(&self, body: impl FnOnce() -> X) -> X {
         let owner: Option<Arc<dyn Owner>> = self.0.is_foreign().then(|| self.0.clone() as _);
-        let _dispatcher = OnDispatcher::of(owner);
+        let _dispatcher = OnDispatcher::enter(owner);
         body()
     }
 
@@ -304,7 +304,7 @@ impl Dispatcher {
         self.0.changes()
     }
 
-    /// Registers a group of operators unless it is registered, for overloads that do so on their first call ([`Operator::home`]):
+    /// Registers a group of operators unless it is registered, for overloads that do so on their first call ([`Operator::ensure_registered`]):
     /// for good, or for as long as the library that states the group.
     ///
     /// # Errors
@@ -440,7 +440,7 @@ fn parse_name(name: &str) -> Result<OperatorName> {
     OperatorName::parse(name).map_err(|error| {
         Error::new(
             ErrorKind::Schema,
-            format!("`{name}` is no operator name such as namespace::name.overload: {error}"),
+            format!("`{name}` is not an operator name such as namespace::name.overload: {error}"),
         )
     })
 }
@@ -452,12 +452,12 @@ impl OperatorHandle {
     }
 
     pub(crate) fn with_record<X>(&self, body: impl FnOnce(&OperatorRecord) -> X) -> Option<X> {
-        self.with_registry(|registry| registry.operators.of(self).map(body)).ok().flatten()
+        self.with_registry(|registry| registry.operators.record(self).map(body)).ok().flatten()
     }
 
     /// Looks into the registry of the operator's dispatcher. `body` runs no code of users.
     pub(crate) fn with_registry<X>(&self, body: impl FnOnce(&Registry) -> X) -> Result<X> {
-        self.with_owner(|owner| DispatcherState::of(owner).look(body))
+        self.with_owner(|owner| DispatcherState::from_owner(owner).look(body))
     }
 
     /// Whether a kernel is registered for exactly this key, alias or not.

@@ -190,7 +190,7 @@ impl DispatcherState {
     ///
     /// A mistake in a group: it defines other operators than it names, or its library has one.
     fn items_of(&self, namespace: &str, groups: &[&'static OnDemand]) -> Result<(Vec<Item>, Place)> {
-        let gone = || Error::new(ErrorKind::Stale, "the dispatcher is gone; make another one");
+        let gone = || Error::new(ErrorKind::Stale, "the dispatcher has been dropped; create another one");
         let dispatcher = Dispatcher(self.me.upgrade().ok_or_else(gone)?);
         let mut library = Library::new(&dispatcher, LibraryKind::Fragment, namespace, None);
         for group in groups {
@@ -338,7 +338,7 @@ impl DispatcherState {
             Some(operator) => operator,
             None => {
                 if !self.foreign {
-                    (overload.home)()?;
+                    (overload.ensure_registered)()?;
                 }
                 self.find_defined(&name)?
             }
@@ -450,7 +450,7 @@ impl DispatcherState {
 
 impl DispatcherState {
     /// The registry behind what calls see of a dispatcher.
-    pub(crate) fn of(owner: &dyn Owner) -> &Self {
+    pub(crate) fn from_owner(owner: &dyn Owner) -> &Self {
         let owner: &dyn Any = owner;
         owner.downcast_ref().expect("`DispatcherState` alone implements `Owner`")
     }
@@ -505,7 +505,7 @@ fn check_group(group: &OnDemand, items: &[Item]) -> Result<()> {
     };
     if let Some(other) = defined().find(|name| !is_named(name)) {
         let message = format!(
-            "{other}: it is defined by a group of operators on demand that does not name it; the group names {}",
+            "{other}: it is defined by an on-demand group that does not list it; the group lists {}",
             group.names().join(", ")
         );
         return Err(Error::new(ErrorKind::Registration, message));
@@ -514,7 +514,7 @@ fn check_group(group: &OnDemand, items: &[Item]) -> Result<()> {
     if defined().count() < group.names().len() {
         let missing = group.names().iter().find(|name| !defined().any(|it| it.to_string() == **name));
         let message = format!(
-            "{}: a group of operators on demand names it and does not define it",
+            "{}: an on-demand group lists it but does not define it",
             missing.copied().unwrap_or_default()
         );
         return Err(Error::new(ErrorKind::Registration, message));

@@ -80,7 +80,7 @@ pub struct Library {
 
 /// What can be defined or implemented: an overload known at compile time, or a text.
 pub trait Target {
-    /// Whether the schema belongs to a type, so that it stands in the place of a name, too.
+    /// Whether the schema belongs to a type, so that it stands instead of a name, too.
     const IS_OVERLOAD: bool;
 
     /// The schema or name as text.
@@ -123,7 +123,7 @@ pub(super) struct Begun {
 impl Begun {
     const BROKEN: Self = Self { name: None, defined: None };
 
-    fn of<T>(self, library: &mut Library) -> OperatorBuilder<'_, T> {
+    fn into_builder<T>(self, library: &mut Library) -> OperatorBuilder<'_, T> {
         OperatorBuilder::new(library, self)
     }
 }
@@ -161,7 +161,7 @@ impl Library {
         } else if !wildcard && OperatorName::parse(&format!("{namespace}::x")).is_err() {
             library.refuse(
                 ErrorKind::Registration,
-                format!("`{namespace}` is no namespace: expected an identifier"),
+                format!("`{namespace}` is not a namespace: expected an identifier"),
             );
         } else if kind == LibraryKind::Library {
             library.items.push(Item::Namespace(namespace.to_owned(), None));
@@ -251,7 +251,7 @@ impl Library {
         let place = self.place_or(Place::here());
         let operator = self.define_text(target.text(), place);
         self.document(&operator, target.documentation().into());
-        operator.of(self)
+        operator.into_builder(self)
     }
 
     fn define_text(&mut self, text: &str, place: Place) -> Begun {
@@ -276,7 +276,7 @@ impl Library {
     #[track_caller]
     pub fn define_schema(&mut self, schema: FunctionSchema) -> OperatorBuilder<'_, &'static str> {
         let place = self.place_or(Place::here());
-        self.define_parsed(schema, place).of(self)
+        self.define_parsed(schema, place).into_builder(self)
     }
 
     /// Defines an operator by its name and a kernel; argument and return types come from the kernel.
@@ -284,7 +284,7 @@ impl Library {
     pub fn define_inferred(&mut self, name: &str, kernel: Kernel) -> OperatorBuilder<'_, &'static str> {
         let place = self.place_or(Place::here());
         let operator = self.infer(name, &kernel, place);
-        operator.of(self).add(kernel)
+        operator.into_builder(self).add(kernel)
     }
 
     fn infer(&mut self, name: &str, kernel: &Kernel, place: Place) -> Begun {
@@ -355,7 +355,7 @@ impl Library {
     /// defined later.
     #[track_caller]
     pub fn implement<T: Target>(&mut self, target: T) -> OperatorBuilder<'_, T> {
-        self.implement_text(target.text(), T::IS_OVERLOAD).of(self)
+        self.implement_text(target.text(), T::IS_OVERLOAD).into_builder(self)
     }
 
     fn implement_text(&mut self, text: &str, is_overload: bool) -> Begun {
@@ -440,8 +440,9 @@ impl Library {
         let name = operator.name.as_ref()?;
         if operator.defined.is_none() {
             let message = format!(
-                "implement(\"{name}\"): {setting} belongs to the definition, but the operator is only implemented here; \
-                 say it where the operator is defined (`Library::define`), or of a kernel (`Kernel::describe`)"
+                "implement(\"{name}\"): {setting} belongs to the definition, but the operator is only \
+                 implemented here; set it where the operator is defined (`Library::define`), or on a \
+                 kernel (`Kernel::describe`)"
             );
             self.refuse(ErrorKind::Registration, message);
         }
@@ -574,7 +575,7 @@ impl Library {
     /// ```
     pub fn join(&mut self, mut other: Self) -> &mut Self {
         if !Arc::ptr_eq(&self.dispatcher.0, &other.dispatcher.0) {
-            let message = "join(...): the libraries are for two dispatchers; make both of one";
+            let message = "join(...): the libraries belong to different dispatchers; create both from one";
             self.refuse(ErrorKind::Registration, message.into());
         }
         self.items.append(&mut other.items);
@@ -657,8 +658,8 @@ impl Drop for Library {
             (self.kind.name(), self.namespace.as_deref().unwrap_or("_"), self.place);
         let _ = writeln!(
             std::io::stderr(),
-            "warning: {kind} `{namespace}` of {place} goes without `finish`, so that nothing in it is registered; call \
-             `finish`, or `discard` if that is meant"
+            "warning: {kind} `{namespace}` of {place} was dropped without `finish`, so that nothing in \
+             it is registered; call `finish`, or `discard` if that is intended"
         );
     }
 }
@@ -716,7 +717,7 @@ impl Registration {
     }
 
     /// Keeps what was registered for as long as the dispatcher lives. A kernel that owns a handle of its dispatcher then
-    /// keeps both for ever.
+    /// keeps both forever.
     pub fn keep(mut self) {
         for (dispatcher, changes) in self.parts.drain(..) {
             if let Some(dispatcher) = dispatcher.upgrade() {

@@ -122,7 +122,7 @@ pub(crate) struct Line {
 }
 
 impl Listeners {
-    /// Adds a listener, who is told of the definitions that are there now before anything else. The caller holds the
+    /// Adds a listener, who is notified of the definitions that are there now before anything else. The caller holds the
     /// registry's lock.
     pub(crate) fn add(&self, member: Member, there: impl Iterator<Item = Event>) {
         let mut line = lock(&self.0);

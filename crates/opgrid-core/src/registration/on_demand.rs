@@ -277,7 +277,7 @@ thread_local! {
     static BEGUN: ManuallyDrop<RefCell<Vec<(usize, usize)>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
-/// That this thread runs the `register` of a group.
+/// Marks that this thread runs the `register` function of a group.
 pub(super) struct Begun((usize, usize));
 
 impl Begun {

@@ -68,7 +68,7 @@ impl<'l, T> OperatorBuilder<'l, T> {
         self
     }
 
-    /// Says what the operator does, in words for people: in the place of the doc comment of `operator!`, or for a schema text.
+    /// Says what the operator does, in words for people: instead of the doc comment of `operator!`, or for a schema text.
     /// Of an operator that is only implemented here, this is an error of the library.
     ///
     /// # Examples

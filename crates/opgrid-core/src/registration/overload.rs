@@ -57,7 +57,7 @@ pub trait Operator: Copy + Send + Sync + 'static {
     /// # Errors
     ///
     /// Those of the registration.
-    fn home() -> Result<()> {
+    fn ensure_registered() -> Result<()> {
         Ok(())
     }
 
@@ -108,7 +108,7 @@ pub struct Alias {
 
 impl Alias {
     /// `A` as another name of `O`.
-    pub const fn of<A: Operator<Signature = O::Signature>, O: Operator>() -> Self {
+    pub const fn new<A: Operator<Signature = O::Signature>, O: Operator>() -> Self {
         Self {
             schema: A::SCHEMA,
             in_place: A::IN_PLACE,
@@ -188,7 +188,7 @@ pub(crate) fn call_on<O: Operator>(
 pub(crate) struct Overload {
     pub(crate) id: TypeId,
     pub(crate) name: fn() -> OperatorName,
-    pub(crate) home: fn() -> Result<()>,
+    pub(crate) ensure_registered: fn() -> Result<()>,
     pub(crate) signature: fn() -> &'static SignatureOf,
     signature_id: TypeId,
     pub(crate) cell: fn() -> &'static Published,
@@ -199,7 +199,7 @@ pub(crate) trait Known: Operator {
     const OVERLOAD: &'static Overload = &Overload {
         id: TypeId::of::<Self>(),
         name: Self::name,
-        home: Self::home,
+        ensure_registered: Self::ensure_registered,
         signature: signature_of::<Self::Signature>,
         signature_id: TypeId::of::<Self::Signature>(),
         cell: || Self::cell().pointer(),

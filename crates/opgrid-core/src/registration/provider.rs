@@ -48,20 +48,20 @@ pub struct Provider<S> {
 }
 
 impl<S: Signature> Provider<S> {
-    fn of(name: &str, kernel: Kernel) -> Self {
+    fn from_kernel(name: &str, kernel: Kernel) -> Self {
         Self { kernel: kernel.named(name), signature: PhantomData }
     }
 
     /// A function as the provider `name`.
     #[track_caller]
     pub fn function(name: &str, function: S::Returning<S::Output>) -> Self {
-        Self::of(name, Kernel::function::<S>(function))
+        Self::from_kernel(name, Kernel::function::<S>(function))
     }
 
     /// A function that takes the keys of the call in front of the arguments.
     #[track_caller]
     pub fn function_with_keys(name: &str, function: S::ReturningWithKeys<S::Output>) -> Self {
-        Self::of(name, Kernel::function_with_keys::<S>(function))
+        Self::from_kernel(name, Kernel::function_with_keys::<S>(function))
     }
 
     /// A closure that can call on to the keys below the one it is registered for.
@@ -70,10 +70,10 @@ impl<S: Signature> Provider<S> {
         name: &str,
         layer: impl for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
     ) -> Self {
-        Self::of(name, Kernel::layer::<S>(layer))
+        Self::from_kernel(name, Kernel::layer::<S>(layer))
     }
 
-    /// The same provider, for calls only whose arguments the condition holds for. `text` completes "runs when …".
+    /// Restricts the provider to calls for whose arguments the condition holds. `text` completes "runs when …".
     ///
     /// The condition looks before anything is moved or written; its errors are errors of the call.
     #[must_use]
@@ -82,7 +82,7 @@ impl<S: Signature> Provider<S> {
         self
     }
 
-    /// The same provider for that key, whatever the library says.
+    /// Registers the provider at this key, whatever the library's key is.
     #[must_use]
     pub fn at(mut self, key: DispatchKey) -> Self {
         self.kernel = self.kernel.at(key);
@@ -143,7 +143,7 @@ impl Dispatcher {
         let known: Vec<String> = operators.iter().flat_map(OperatorHandle::providers).collect();
         if let Some(unknown) = providers.iter().find(|name| !known.iter().any(|known| known == *name)) {
             let remedy = if known.is_empty() {
-                "its cells have one kernel each; give kernels names to make a choice".to_owned()
+                "its cells have one kernel each; name kernels to register several".to_owned()
             } else {
                 format!("its providers are {}", known.join(", "))
             };
@@ -193,7 +193,7 @@ impl Orders {
     }
 
     /// The newest order for the cell, else the newest for all cells.
-    pub(crate) fn of(&self, key: DispatchKey) -> &[Arc<str>] {
+    pub(crate) fn for_key(&self, key: DispatchKey) -> &[Arc<str>] {
         let newest = |wanted| self.0.iter().rev().find(|(known, _)| *known == wanted);
         newest(Some(key)).or_else(|| newest(None)).map_or(&[], |(_, names)| names)
     }

@@ -31,9 +31,9 @@ struct CallersCell {
 }
 
 enum CellOf {
-    /// Of an overload, on the global dispatcher.
+    /// The cell of an overload, on the global dispatcher.
     Overload(&'static Published),
-    /// Of typed handles.
+    /// The cell of typed handles.
     Handles(Arc<SignatureCell>),
 }
 
@@ -68,7 +68,7 @@ impl Kernels for OperatorRecord {
     }
 
     fn order(&self, key: DispatchKey) -> &[Arc<str>] {
-        self.orders.of(key)
+        self.orders.for_key(key)
     }
 
     fn keys(&self) -> impl Iterator<Item = DispatchKey> {
@@ -320,7 +320,7 @@ impl OperatorRecord {
 
     /// The table that the rules give for the operator over a base, with the columns that its kind gives it.
     pub(crate) fn table_over(&self, rules: Rules, base: &Arc<Base>, defaults: &[HeldColumn]) -> Table {
-        let columns = Columns::of(&self.columns, defaults);
+        let columns = Columns::merge(&self.columns, defaults);
         let (operator, definition) = (self.handle.clone(), self.definition.clone());
         draft_of(rules, self, base).publish(Subject { operator, definition, columns })
     }

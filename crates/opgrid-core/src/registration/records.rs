@@ -34,11 +34,11 @@ impl OperatorRecords {
     }
 
     /// The record of a handle, unless the operator is gone.
-    pub(crate) fn of(&self, operator: &OperatorHandle) -> Option<&OperatorRecord> {
+    pub(crate) fn record(&self, operator: &OperatorHandle) -> Option<&OperatorRecord> {
         self.get(operator.0.number).filter(|record| record.handle == *operator)
     }
 
-    /// As [`of`](Self::of).
+    /// As [`record`](Self::record).
     pub(crate) fn of_mut(&mut self, operator: &OperatorHandle) -> Option<&mut OperatorRecord> {
         self.get_mut(operator.0.number).filter(|record| record.handle == *operator)
     }

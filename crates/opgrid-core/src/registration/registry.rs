@@ -86,13 +86,13 @@ impl Registry {
         operator: &OperatorHandle,
         key: DispatchKey,
     ) -> Result<Arc<KernelRecord>> {
-        let record = self.operators.of(operator).ok_or_else(|| operator.stale())?;
+        let record = self.operators.record(operator).ok_or_else(|| operator.stale())?;
         let nothing = || Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing };
         if let Some(cell) = record.cell(key) {
             return Ok(cell.kernel(record.order(key), nothing));
         }
         let fallback = self.fallbacks.iter().find(|(known, _)| *known == key);
-        fallback.map(|(_, chain)| chain.kernel(self.fallback_orders.of(key), nothing)).ok_or_else(|| {
+        fallback.map(|(_, chain)| chain.kernel(self.fallback_orders.for_key(key), nothing)).ok_or_else(|| {
             let message =
                 format!("{}: no kernel for {key}; register one, or a fallback for the key", operator.name());
             Error::new(ErrorKind::MissingKernel, message)

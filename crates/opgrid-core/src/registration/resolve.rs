@@ -42,7 +42,7 @@ pub enum Rule {
     Missing,
     /// Reference fallbacks that only look leave the thread's keys alone. This is about what a kernel does, not which one
     /// is chosen; it stands here so that programs which do without it are known to notice.
-    PassingOn,
+    BackendFallthrough,
 }
 
 impl Rule {
@@ -59,7 +59,7 @@ impl Rule {
         Self::Batched,
         Self::Fallback,
         Self::Missing,
-        Self::PassingOn,
+        Self::BackendFallthrough,
     ];
 }
 
@@ -72,7 +72,7 @@ impl Rules {
     /// Every rule.
     pub const ALL: Self = Self((1 << Rule::ALL.len()) - 1);
 
-    /// The same without one rule.
+    /// Returns the rules without one of them.
     pub const fn without(self, rule: Rule) -> Self {
         Self(self.0 & !(1 << rule as u16))
     }
@@ -286,7 +286,7 @@ pub(crate) fn base_of(
             let slot = match fallbacks.iter().find(|(known, _)| *known == key) {
                 None => nothing.clone(),
                 Some((_, chain)) => {
-                    let kernel = chain.kernel(orders.of(key), || nothing.clone());
+                    let kernel = chain.kernel(orders.for_key(key), || nothing.clone());
                     Slot { kernel, reason: Reason::Fallback }
                 }
             };
@@ -300,7 +300,7 @@ pub(crate) fn base_of(
 
 /// The table that the rules give for an operator's kernels over a base.
 pub(crate) fn draft_of(rules: Rules, kernels: &impl Kernels, base: &Arc<Base>) -> Draft {
-    let mut draft = Draft::of(base);
+    let mut draft = Draft::from_base(base);
     let mut touched = kernels.keys().fold(0, |mask, key| mask | layers_touched_by(key));
     while touched != 0 {
         if let Some(layer) = Functionality::at(touched.trailing_zeros()) {

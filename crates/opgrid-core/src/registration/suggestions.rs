@@ -16,8 +16,12 @@ impl Registry {
         let remedy = if overloads.is_empty() {
             self.meant(name).map_or_else(
                 || self.why_nothing_is_near(name),
-                |meant| {
-                    format!("did you mean {}? if not, list the operators with {LISTS}", meant.join(" or "))
+                |(base, overloads)| match overloads.as_slice() {
+                    [only] => format!("did you mean {only}? if not, list the operators with {LISTS}"),
+                    several => format!(
+                        "did you mean {base}? its overloads are {}; if not, list the operators with {LISTS}",
+                        several.join(", ")
+                    ),
                 },
             )
         } else {
@@ -59,16 +63,18 @@ impl Registry {
         names
     }
 
-    /// The overloads of a name that has its namespace, in order.
+    /// The overloads of a name that has its namespace: those that are called most often first, `out` forms last.
     fn overloads(&self, name: &str) -> Vec<String> {
-        let known = self.all_names().into_iter().filter(|known| known.name == name);
-        let mut overloads: Vec<_> = known.map(|name| name.to_string()).collect();
-        overloads.sort();
-        overloads
+        let mut known: Vec<_> = self.all_names().into_iter().filter(|known| known.name == name).collect();
+        known.sort_by_cached_key(|known| {
+            let overload = known.overload.as_str();
+            (overload.ends_with("out"), !matches!(overload, "" | "Tensor"), known.to_string())
+        });
+        known.iter().map(ToString::to_string).collect()
     }
 
-    /// The overloads that someone probably meant: of this name in another namespace, else of the name nearest to it.
-    fn meant(&self, name: &OperatorName) -> Option<Vec<String>> {
+    /// The name that someone probably meant, and its overloads: this name in another namespace, else the name nearest to it.
+    fn meant(&self, name: &OperatorName) -> Option<(String, Vec<String>)> {
         let local = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
         let all = self.all_names();
         let mut names: Vec<_> = all.iter().map(|known| known.name.as_str()).collect();
@@ -81,14 +87,15 @@ impl Registry {
             let near = nearest(&name.name, names.iter().map(spelled))?;
             names.iter().copied().find(|known| spelled(known) == near)
         };
-        let overloads = self.overloads(elsewhere.or_else(nearest)?);
+        let base = elsewhere.or_else(nearest)?;
+        let overloads = self.overloads(base);
         let same = |known: &&String| match known.split_once('.') {
             None => name.overload.is_empty(),
             Some((_, overload)) => overload == name.overload,
         };
         match overloads.iter().find(same) {
-            Some(same) => Some(vec![same.clone()]),
-            None => Some(overloads),
+            Some(same) => Some((base.to_owned(), vec![same.clone()])),
+            None => Some((base.to_owned(), overloads)),
         }
     }
 
@@ -98,8 +105,8 @@ impl Registry {
             return format!("list the operators with {LISTS}");
         }
         format!(
-            "this dispatcher has no operators in namespace {namespace}; register their library, and keep its \
-             registration, which takes them back when it is dropped"
+            "this dispatcher has no operators in namespace {namespace}; register their library, and \
+             keep its registration, which unregisters them when it is dropped"
         )
     }
 }

@@ -199,8 +199,8 @@ impl Registry {
                 Ok(()) => Ok(Change::OnDemand(groups)),
                 Err(name) => {
                     let message = format!(
-                        "{name}: the group of this operator is stated already; state it once, or drop the registration of the \
-                         library that has it first"
+                        "{name}: the on-demand group of this operator is registered already; register \
+                         it once, or drop the registration of the library that has it first"
                     );
                     Err(Error::new(ErrorKind::Duplicate, message))
                 }
@@ -249,8 +249,8 @@ impl Registry {
                 None => format!("kind {}", column.kind.as_ref().map_or("", Kind::name)),
             };
             let message = format!(
-                "{subject}: there is a value of the column `{}` already. First value: {}. New value: {}. Drop the first \
-                 registration, or allow overriding",
+                "{subject}: column `{}` already has a value. First value: {}. New value: {}. Drop the \
+                 first registration, or allow overriding",
                 column.name, first.origin, column.origin
             );
             // An operator that exists for this item alone goes again.
@@ -332,8 +332,8 @@ impl Registry {
         }
         if column.is_building_block() || column.is_placeholder() {
             let message = format!(
-                "{name}: a kernel for {column} would never run, because {column} is no runtime key; register it for \
-                 {column} with a backend, or for an alias ({})",
+                "{name}: a kernel for {column} would never run, because {column} is not a runtime key; \
+                 register it for {column} with a backend, or for an alias ({})",
                 kernel.debug()
             );
             return Err(Error::new(ErrorKind::Registration, message));

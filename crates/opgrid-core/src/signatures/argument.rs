@@ -39,7 +39,7 @@ pub trait Argument: sealed::Sealed + 'static {
     type At<'a>: Copy;
     /// What packing or unpacking needs to keep while the call runs; `()` for everything that needs no temporary.
     type Hold: Default;
-    /// The same type with `i64` in the place of every [`SymInt`].
+    /// The type with `i64` instead of every [`SymInt`].
     type Concrete: Argument;
 
     /// Whether the argument says on which device something is made.

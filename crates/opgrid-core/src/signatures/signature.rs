@@ -242,11 +242,11 @@ pub trait Signature: sealed::Sealed + Copy + Send + Sync + 'static {
     type Output: 'static;
     /// The marker of the return.
     type Return: Return<Output = Self::Output>;
-    /// The same signature with `i64` in the place of every [`SymInt`].
+    /// The signature with `i64` instead of every [`SymInt`].
     type Concrete: Signature;
     /// A function of the borrowed arguments that returns `Result<X>`.
     type Returning<X: 'static>: Copy + Send + Sync + 'static;
-    /// The same with the call's keys in front.
+    /// A function of the call's keys and the borrowed arguments that returns `Result<X>`.
     type ReturningWithKeys<X: 'static>: Copy + Send + Sync + 'static;
 
     /// The number of arguments.

@@ -19,7 +19,7 @@ use crate::values::value::{Class, DictValue, Generator, List, Object, Value, Val
 
 /// A type whose values can be owned on their own: as a result, or as an element of a list, a dict or a tuple.
 pub trait ValueType: Clone + 'static {
-    /// The same type with `i64` in the place of every [`SymInt`].
+    /// The type with `i64` instead of every [`SymInt`].
     type Concrete: ValueType;
 
     /// The type's name in schemas.

@@ -165,7 +165,7 @@ struct Length([u16; 3]);
 
 impl Length {
     #[inline]
-    fn of(length: usize) -> Self {
+    fn from_len(length: usize) -> Self {
         let length = length as u64;
         assert!(length >> 48 == 0, "no processor addresses 2^48 elements");
         Self([length as u16, (length >> 16) as u16, (length >> 32) as u16])
@@ -181,7 +181,7 @@ impl Length {
 /// The parts of a slice as a variant holds them.
 #[inline]
 fn parts<T>(items: &[T]) -> (Length, NonNull<T>) {
-    (Length::of(items.len()), NonNull::from(items).cast())
+    (Length::from_len(items.len()), NonNull::from(items).cast())
 }
 
 /// Puts the parts of a slice together again.

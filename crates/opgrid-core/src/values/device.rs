@@ -146,12 +146,12 @@ pub struct Device {
 
 impl Device {
     /// The CPU, the default.
-    pub const CPU: Self = Self::of(DeviceType::Cpu);
+    pub const CPU: Self = Self::from_type(DeviceType::Cpu);
     /// The device whose tensors have shapes and dtypes but no data.
-    pub const META: Self = Self::of(DeviceType::Meta);
+    pub const META: Self = Self::from_type(DeviceType::Meta);
 
     /// The current device of that kind.
-    pub const fn of(kind: DeviceType) -> Self {
+    pub const fn from_type(kind: DeviceType) -> Self {
         Self { kind, index: -1 }
     }
 
@@ -208,7 +208,7 @@ impl FromStr for Device {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let Some((kind, index)) = text.split_once(':') else { return Ok(Self::of(text.parse()?)) };
+        let Some((kind, index)) = text.split_once(':') else { return Ok(Self::from_type(text.parse()?)) };
         let kind: DeviceType = kind.parse()?;
         let plain = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
         let number = index.parse::<usize>().ok().filter(|_| plain).ok_or_else(|| {

@@ -148,7 +148,7 @@ impl List {
     /// # Errors
     ///
     /// [`ErrorKind::Value`](crate::ErrorKind::Value) naming the first value that is not of the element type.
-    pub fn of(element: Type, values: Vec<Value>) -> Result<Self> {
+    pub fn from_values(element: Type, values: Vec<Value>) -> Result<Self> {
         fn each<T>(values: &[Value], pick: impl Fn(&Value) -> Option<T>, expected: &Type) -> Result<Vec<T>> {
             let one = |(index, value): (usize, &Value)| {
                 pick(value).ok_or_else(|| {

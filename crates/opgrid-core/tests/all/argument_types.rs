@@ -381,7 +381,7 @@ fn dict<K: Sample, V: Sample>(kind: &str, pairs: Vec<(K, V)>) {
     check::<Dict<K, V>>(kind, pairs.into_iter().collect(), |x| x, Dict::clone);
 }
 
-/// R83: a dict from texts to texts. R84: from integers to tensors. R85: both in the legacy call, where torch takes
+/// R83: a dict from strings to strings. R84: from integers to tensors. R85: both in the legacy call, where torch takes
 /// standard maps.
 ///
 /// DIFFERENCE: dicts are values, and one type serves both ways of registering; pairs stay in their order.

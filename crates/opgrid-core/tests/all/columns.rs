@@ -162,7 +162,7 @@ fn kernels_read_columns_of_the_call() -> Result<()> {
             Ok(())
         });
     let _registration = library.finish()?;
-    let x = AnyTensor::new(DispatchKeySet::of(&[layer, below]), Nothing);
+    let x = AnyTensor::new(DispatchKeySet::from_keys(&[layer, below]), Nothing);
     let mut returns = Returns::new();
     dispatcher.find("test::f")?.call_boxed(&[ValueRef::from(&x)], &mut returns)?;
     assert_eq!(returns.into_vec(), [42.into()]);
@@ -185,7 +185,7 @@ fn a_call_sees_its_columns_to_its_end() -> Result<()> {
     });
     let _ = library.implement("f").column(Cost(7)).add(kernel.at(DispatchKey::Cpu));
     *held.lock().unwrap() = Some(library.finish()?);
-    let x = AnyTensor::new(DispatchKeySet::of(&[DispatchKey::Cpu]), Nothing);
+    let x = AnyTensor::new(DispatchKeySet::from_keys(&[DispatchKey::Cpu]), Nothing);
     let call = || dispatcher.find("test::f")?.call_boxed(&[ValueRef::from(&x)], &mut Returns::new());
     call()?;
     assert_eq!(seen.load(Ordering::Relaxed), 7);

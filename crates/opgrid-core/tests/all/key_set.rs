@@ -175,7 +175,7 @@ fn k26_to_k29_single_instances() {
 fn k30_to_k33_pairs_of_instances() {
     for a in instances() {
         for b in instances() {
-            let pair = DispatchKeySet::of(&[a, b]);
+            let pair = DispatchKeySet::from_keys(&[a, b]);
             for key in [a, b] {
                 assert!(pair.has_backend(key.backend().unwrap()));
                 assert!(pair.contains(key.functionality().into()));
@@ -270,7 +270,7 @@ fn masks_keep_the_positions_of_users() {
     let user = |position| DispatchKey::from(Functionality::at(position).unwrap());
     let (below, above) = (user(24), user(28));
     let backend = BackendComponent::at(20).unwrap();
-    let set = DispatchKeySet::of(&[below, above, DispatchKey::AutogradCpu]) | backend.into();
+    let set = DispatchKeySet::from_keys(&[below, above, DispatchKey::AutogradCpu]) | backend.into();
     assert_eq!(set.highest_priority_key(), above);
     assert_eq!((set & DispatchKeySet::full_after(above)).highest_priority_key().backend(), Some(backend));
     let after = set & DispatchKeySet::AFTER_AUTOGRAD;
@@ -336,7 +336,7 @@ struct Model {
 }
 
 impl Model {
-    fn of(set: DispatchKeySet) -> Self {
+    fn from_set(set: DispatchKeySet) -> Self {
         let functionalities = (0..64).filter(|bit| set.layers() >> bit & 1 != 0).collect();
         let backends = (0..32).filter(|bit| set.backends() >> bit & 1 != 0).collect();
         Self { functionalities, backends }
@@ -405,11 +405,11 @@ fn any_key() -> impl Strategy<Value = DispatchKey> {
 proptest! {
     #[test]
     fn algebra_is_that_of_the_model(a in any_set(), b in any_set()) {
-        let (left, right) = (Model::of(a), Model::of(b));
-        prop_assert_eq!(Model::of(a | b), left.combine(&right, |x, y| x | y));
-        prop_assert_eq!(Model::of(a & b), left.combine(&right, |x, y| x & y));
-        prop_assert_eq!(Model::of(a ^ b), left.combine(&right, |x, y| x ^ y));
-        prop_assert_eq!(Model::of(a - b), left.minus(&right));
+        let (left, right) = (Model::from_set(a), Model::from_set(b));
+        prop_assert_eq!(Model::from_set(a | b), left.combine(&right, |x, y| x | y));
+        prop_assert_eq!(Model::from_set(a & b), left.combine(&right, |x, y| x & y));
+        prop_assert_eq!(Model::from_set(a ^ b), left.combine(&right, |x, y| x ^ y));
+        prop_assert_eq!(Model::from_set(a - b), left.minus(&right));
         prop_assert_eq!(a.has_all(b), left.has_all(&right));
         prop_assert!((a | b).has_all(b) && a.has_all(a & b));
         prop_assert_eq!(a.has_any(b), left.has_any(&right));
@@ -426,9 +426,9 @@ proptest! {
 
     #[test]
     fn keys_enter_and_leave_as_in_the_model(set in any_set(), key in any_key()) {
-        let (model, single) = (Model::of(set), Model::of(key.key_set()));
-        prop_assert_eq!(Model::of(set.add(key)), model.combine(&single, |x, y| x | y));
-        prop_assert_eq!(Model::of(set.remove(key)), model.minus(&single));
+        let (model, single) = (Model::from_set(set), Model::from_set(key.key_set()));
+        prop_assert_eq!(Model::from_set(set.add(key)), model.combine(&single, |x, y| x | y));
+        prop_assert_eq!(Model::from_set(set.remove(key)), model.minus(&single));
         prop_assert_eq!(set.contains(key), model.has_all(&single));
         prop_assert!(set.add(key).contains(key));
         if let Some(backend) = key.backend() {
@@ -439,12 +439,12 @@ proptest! {
         let mut after = BTreeSet::from_iter(1..key.functionality().position().max(1));
         after.insert(Functionality::PythonDispatcher.position());
         let after = Model { functionalities: after, backends: (0..32).collect() };
-        prop_assert_eq!(Model::of(DispatchKeySet::full_after(key)), after);
+        prop_assert_eq!(Model::from_set(DispatchKeySet::full_after(key)), after);
     }
 
     #[test]
     fn the_highest_key_is_that_of_the_model(set in any_set()) {
-        let (functionality, backend) = Model::of(set).highest();
+        let (functionality, backend) = Model::from_set(set).highest();
         prop_assert_eq!(set.highest_functionality().position(), functionality);
         prop_assert_eq!(set.highest_backend().map(BackendComponent::position), backend);
         prop_assert_eq!(set.backend_index() as u32, backend.unwrap_or(0));
@@ -460,7 +460,7 @@ proptest! {
     #[test]
     fn iteration_is_that_of_the_model(set in any_set()) {
         let keys: Vec<_> = set.iter().collect();
-        prop_assert_eq!(&keys, &Model::of(set).keys());
+        prop_assert_eq!(&keys, &Model::from_set(set).keys());
         prop_assert_eq!(keys.len(), set.len());
         prop_assert!(keys.iter().all(|key| set.contains(*key)));
         // Back together they are the set, apart from what no key holds.

@@ -98,7 +98,7 @@ fn every_key() {
 #[test]
 fn keys_compare_in_the_order_of_the_reference() {
     let mut keys: Vec<_> = DispatchKey::all().collect();
-    let placeholder = |it: Functionality| DispatchKeySet::of(&[it.into()]).highest_priority_key();
+    let placeholder = |it: Functionality| DispatchKeySet::from_keys(&[it.into()]).highest_priority_key();
     keys.extend(Functionality::all().filter(|it| it.is_per_backend()).map(placeholder));
     keys.sort();
     let values: Vec<_> = keys.iter().map(|key| key.torch_value().unwrap()).collect();
@@ -114,7 +114,7 @@ fn placeholders() {
     let rows: Vec<_> = rows.filter(|row| text(&row["name"]).starts_with("StartOf")).collect();
     assert_eq!(rows.len(), 6);
     for (row, functionality) in rows.into_iter().zip(Functionality::all().filter(|it| it.is_per_backend())) {
-        let key = DispatchKeySet::of(&[functionality.into()]).highest_priority_key();
+        let key = DispatchKeySet::from_keys(&[functionality.into()]).highest_priority_key();
         assert_eq!(key.kind(), KeyKind::Placeholder);
         assert_eq!(text(&row["name"]), format!("StartOf{functionality}Backends"));
         assert_eq!(key.to_string(), format!("{}Undefined", functionality.instance_prefix().unwrap()));
@@ -182,7 +182,8 @@ fn aliases_expand_as_in_the_reference() {
         assert_eq!(names(set), texts(&row["keys"]), "{alias}");
 
         let placeholders = Functionality::all().filter(|it| it.is_per_backend());
-        let placeholders = placeholders.map(|it| DispatchKeySet::of(&[it.into()]).highest_priority_key());
+        let placeholders =
+            placeholders.map(|it| DispatchKeySet::from_keys(&[it.into()]).highest_priority_key());
         let candidates = DispatchKey::all().filter(|key| *key != DispatchKey::Undefined).chain(placeholders);
         let included: BTreeSet<_> =
             names(candidates.filter(|key| key.is_included_in(alias))).into_iter().collect();
@@ -246,7 +247,7 @@ fn columns_and_iteration_of_the_full_set() {
         assert_eq!(key.key_set().torch_column(), column, "{key}");
     }
     // Without backends the first instance's column is picked; backends alone pick none.
-    assert_eq!(DispatchKeySet::of(&[DispatchKey::Dense]).torch_column(), 1);
+    assert_eq!(DispatchKeySet::from_keys(&[DispatchKey::Dense]).torch_column(), 1);
     assert_eq!(DispatchKeySet::from_backend(BackendComponent::Meta).torch_column(), 0);
 }
 
@@ -323,7 +324,7 @@ fn keys_of_dtype_layout_and_device() {
     let rows = facts["compute_dispatch_key"].as_array().unwrap();
     assert_eq!(rows.len(), 21 * 8 * 2);
     for row in rows {
-        let device = Device::of(text(&row["device"]).parse().unwrap());
+        let device = Device::from_type(text(&row["device"]).parse().unwrap());
         let layout = layout(text(&row["layout"]));
         let quantized = row["quantized_dtype"] == true;
         for dtype in DType::all().filter(|dtype| dtype.is_quantized() == quantized) {
@@ -340,7 +341,10 @@ fn keys_of_dtype_layout_and_device() {
 #[test]
 fn errors_of_keys_of_devices() {
     let message = |layout, device| {
-        compute_dispatch_key(None, Some(layout), Some(Device::of(device))).unwrap_err().message().to_owned()
+        compute_dispatch_key(None, Some(layout), Some(Device::from_type(device)))
+            .unwrap_err()
+            .message()
+            .to_owned()
     };
     let text = message(Layout::SparseCoo, DeviceType::Maia);
     assert!(
@@ -402,7 +406,9 @@ fn options_of_keys() {
         .into_iter()
         .flat_map(|layout| DeviceType::all().map(move |kind| (layout, kind)))
     {
-        let Ok(key) = compute_dispatch_key(None, Some(layout), Some(Device::of(kind))) else { continue };
+        let Ok(key) = compute_dispatch_key(None, Some(layout), Some(Device::from_type(kind))) else {
+            continue;
+        };
         if let Ok(options) = key_to_options(key) {
             assert_eq!(options, (layout, kind));
         }

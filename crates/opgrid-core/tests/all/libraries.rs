@@ -429,7 +429,7 @@ fn check_fallthroughs(dispatcher: &Dispatcher) {
             op.fallthrough(Key::AutogradCpu);
         }
         let _registered = library.finish().unwrap();
-        expect(dispatcher, DispatchKeySet::of(&[Key::Cpu, Key::AutogradCpu]), Answer("cpu"));
+        expect(dispatcher, DispatchKeySet::from_keys(&[Key::Cpu, Key::AutogradCpu]), Answer("cpu"));
         let dump = dispatcher.find("test::op").unwrap().dump_state().unwrap();
         let line = dump.lines().find(|line| line.starts_with("AutogradCPU: ")).unwrap();
         assert!(line.ends_with("[ fallthrough boxed ]"), "{line}");

@@ -161,9 +161,9 @@ fn only_implementations_have_the_wildcard_namespace() {
             ),
             (
                 |dispatcher| dispatcher.library("no namespace").finish(),
-                &["`no namespace` is no namespace", CONTEXT],
+                &["`no namespace` is not a namespace", CONTEXT],
             ),
-            (|dispatcher| dispatcher.implementations("", None).finish(), &["`` is no namespace", CONTEXT]),
+            (|dispatcher| dispatcher.implementations("", None).finish(), &["`` is not a namespace", CONTEXT]),
         ],
     );
 }
@@ -746,7 +746,7 @@ fn looking_up_says_what_is_missing() {
     check_error(
         &dispatcher.find("test::foo(").unwrap_err(),
         ErrorKind::Schema,
-        &["`test::foo(` is no operator name"],
+        &["`test::foo(` is not an operator name"],
     );
 
     let operator = dispatcher.find("test::foo").unwrap();

@@ -111,7 +111,7 @@ fn what_choosers_do_wrong_is_an_error() {
     assert_eq!(missing.kind(), ErrorKind::MissingKernel);
     assert!(missing.to_string().contains("CPU"), "{missing}");
     assert_eq!(call(|_, _| Ok(DispatchKeySet::EMPTY)).kind(), ErrorKind::MissingKernel);
-    // It leads to itself, for ever.
+    // It leads to itself, forever.
     on_own_thread(move || {
         let endless = call(|_, _| Ok(DispatchKey::BackendSelect.key_set()));
         assert!(endless.to_string().contains("deep"), "{endless}");

@@ -256,7 +256,7 @@ const DIFFERENTIABLE: [DispatchKey; 8] = [
     Key::Fpga,
 ];
 
-/// The same answers for every backend but those listed.
+/// Expects these answers for every backend but those listed.
 fn everywhere(expected: [Expected; 3], but: &[Row]) -> Vec<Row> {
     let other = |backend: &DispatchKey| but.iter().all(|(known, _)| known != backend);
     let mut rows: Vec<_> =
@@ -424,7 +424,7 @@ mod passing {
 /// Checks the way of one call through Tracer and Autograd to CPU.
 fn check_way(dispatcher: &Dispatcher, boxed: bool) {
     let operator = dispatcher.find("test::op").unwrap();
-    let argument = tensor(DispatchKeySet::of(&[Key::Tracer, Key::AutogradCpu, Key::Cpu]));
+    let argument = tensor(DispatchKeySet::from_keys(&[Key::Tracer, Key::AutogradCpu, Key::Cpu]));
     let (result, steps) = record_calls(|| -> Result<Value> {
         if boxed {
             Ok(operator.call_values(vec![argument.into()])?.remove(0))

@@ -2,7 +2,7 @@
 use opgrid_core::operator;
 
 operator! {
-    pub Homeless = "homeless(Tensor self) -> Tensor";
+    pub WithoutNamespace = "without_namespace(Tensor self) -> Tensor";
 }
 
 fn main() {}

@@ -139,18 +139,18 @@ fn every_argument_gets_one_value() {
             "int a, *, int b",
             &[1, 2],
             &[],
-            Err("at most 1 arguments by position but got 2; the others are given by name"),
+            Err("at most 1 positional arguments but got 2; the others are keyword-only"),
         ),
         ("int a, *, int b=3", &[1], &[], Ok(&[1, 3])),
-        ("int a, *, int b=3", &[1], &["c"], Err("no argument is named `c`, expected one of `a`, `b`")),
+        ("int a, *, int b=3", &[1], &["c"], Err("unknown argument `c`, expected one of `a`, `b`")),
         ("int a, *, int b=3", &[1], &["a"], Err("argument `a` is given twice")),
         ("int a, int b=2", &[], &["b", "a"], Ok(&[0, 0])),
         ("int a, int b=2", &[], &["b", "b"], Err("argument `b` is given twice")),
         ("int a, int b=2", &[1, 2], &["b"], Err("argument `b` is given twice")),
-        ("int a, int b=2", &[1, 2, 3], &[], Err("at most 2 arguments by position but got 3; the schema is")),
+        ("int a, int b=2", &[1, 2, 3], &[], Err("at most 2 positional arguments but got 3; the schema is")),
         ("int a, int b=2", &[], &[], Err("argument `a` is missing and has no default")),
         ("int self, int from", &[], &["self", "from"], Ok(&[0, 0])),
-        ("", &[], &["x"], Err("no argument is named `x`")),
+        ("", &[], &["x"], Err("unknown argument `x`")),
     ];
     for (arguments, positional, names, expected) in cases {
         let dispatcher = Dispatcher::new();

@@ -74,7 +74,7 @@ fn without_end(way: &Way, dispatcher: Dispatcher, size: usize) {
         let text = error.to_string();
         assert!(text.len() < 2_000, "{} on {size} bytes: {} bytes of text", way.name, text.len());
         assert!(
-            text.contains("stack of this thread is nearly used up") || text.contains("deeper than"),
+            text.contains("stack of this thread is nearly exhausted") || text.contains("deeper than"),
             "{text}"
         );
     }

@@ -116,7 +116,7 @@ fn values_of_users_are_dropped_without_recursion() {
         let error = Error::new(ErrorKind::Kernel, "outer");
         error.caused_by(Failure(link))
     });
-    check("wrapped errors", LINKS, |_, link: Link<Error>| Error::other(Failure(link)));
+    check("wrapped errors", LINKS, |_, link: Link<Error>| Error::from_source(Failure(link)));
     check("kernels", LINKS, |_, link: Link<Kernel>| kernel(link));
     check("conditions", LINKS, |_, link: Link<Kernel>| {
         Kernel::boxed(|_: &mut BoxedCall<'_>| Ok(())).when("it is owned", move |_| {

@@ -13,7 +13,7 @@ use crate::common::{define, implement};
 static STEP: AtomicU32 = AtomicU32::new(0);
 static FREED: AtomicBool = AtomicBool::new(false);
 
-/// Waits for a step, but not for ever: what is tested may keep it from coming.
+/// Waits for a step, but not forever: what is tested may keep it from coming.
 fn wait_for(step: u32) {
     let end = Instant::now() + Duration::from_secs(20);
     while STEP.load(Ordering::SeqCst) < step && Instant::now() < end {
@@ -86,7 +86,7 @@ fn a_process_that_ends_inside_a_kernel_keeps_the_kernel() {
         printed_by("ending::a_process_that_ends_inside_a_kernel_keeps_the_kernel", end_inside_a_kernel);
     assert!(printed.contains("ending::f is whole"), "{printed}");
     assert!(
-        printed.contains("while a thread ends the process inside a kernel would wait for ever"),
+        printed.contains("while a thread ends the process inside a kernel would wait forever"),
         "{printed}"
     );
 }

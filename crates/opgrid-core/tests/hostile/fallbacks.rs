@@ -53,7 +53,7 @@ fn operators_called_below_a_fallback_of_autograd_reach_their_own_autograd_kernel
         .at(Key::Cpu),
     );
     let _registration = library.finish().unwrap();
-    let x = AnyTensor::new(DispatchKeySet::of(&[Key::Cpu, Key::AutogradCpu]), Nothing);
+    let x = AnyTensor::new(DispatchKeySet::from_keys(&[Key::Cpu, Key::AutogradCpu]), Nothing);
     dispatcher.find("fallbacks::outer").unwrap().typed::<Unary>().unwrap().call((&x,)).unwrap();
     let seen = seen.lock().unwrap();
     let names: Vec<_> = seen.iter().map(|(name, _)| *name).collect();
@@ -62,7 +62,7 @@ fn operators_called_below_a_fallback_of_autograd_reach_their_own_autograd_kernel
     assert!(seen[2].1.excluded.has_all(DispatchKeySet::AUTOGRAD), "a layer that calls on excludes its keys");
 }
 
-/// The same for the keys whose fallback in torch looks for tensors with a bit of theirs.
+/// Calls at keys whose fallback in torch looks for tensors with a bit of theirs.
 #[test]
 fn fallbacks_that_only_look_leave_the_thread_alone() {
     for key in [Key::Conjugate, Key::Negative, Key::ZeroTensor, Key::AutogradOther, Key::AutogradPrivateUse1]
@@ -76,7 +76,7 @@ fn fallbacks_that_only_look_leave_the_thread_alone() {
         library.define("look(Tensor x) -> ()").boxed(Key::Cpu, look).boxed(Key::PrivateUse1, look);
         let _registration = library.finish().unwrap();
         let backend = if key == Key::AutogradPrivateUse1 { Key::PrivateUse1 } else { Key::Cpu };
-        let x = AnyTensor::new(DispatchKeySet::of(&[backend, key]), Nothing);
+        let x = AnyTensor::new(DispatchKeySet::from_keys(&[backend, key]), Nothing);
         dispatcher.find("fallbacks::look").unwrap().call_values(vec![x.into()]).unwrap();
     }
 }

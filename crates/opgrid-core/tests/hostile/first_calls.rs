@@ -75,7 +75,7 @@ fn a_first_call_that_panics_is_no_obstacle_to_the_next() {
     assert_eq!(call(&operator), Err(ErrorKind::Stale));
 }
 
-/// Calls what it is told of, and asks for all that needs a table.
+/// Calls what it is notified of, and asks for all that needs a table.
 struct Caller;
 
 impl Listener for Caller {

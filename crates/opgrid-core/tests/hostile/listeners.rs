@@ -109,7 +109,7 @@ struct Count {
 }
 
 impl Count {
-    fn of(name: &'static str) -> Arc<Self> {
+    fn new(name: &'static str) -> Arc<Self> {
         Arc::new(Self { name, calls: AtomicU32::new(0), panics: AtomicBool::new(false) })
     }
 }
@@ -150,7 +150,7 @@ fn observed(dispatcher: &Dispatcher, name: &str) -> (Registration, OperatorHandl
 fn one_object_observes_twice_and_stops_once() {
     let dispatcher = Dispatcher::new();
     let (_registration, operator) = observed(&dispatcher, "twice");
-    let count = Count::of("listeners::twice");
+    let count = Count::new("listeners::twice");
     let one = observe(count.clone());
     drop(observe(count.clone()));
     operator.call_values(vec![]).unwrap();
@@ -165,7 +165,7 @@ fn observers_that_panic_about_a_panic_leave_the_others_watching() {
     let dispatcher = Dispatcher::new();
     let (_registration, operator) = observed(&dispatcher, "bombs");
     let counts =
-        [Count::of("listeners::bombs"), Count::of("listeners::bombs"), Count::of("listeners::bombs")];
+        [Count::new("listeners::bombs"), Count::new("listeners::bombs"), Count::new("listeners::bombs")];
     let observations = counts.clone().map(|count| observe(count));
     counts[1].panics.store(true, SeqCst);
     counts[2].panics.store(true, SeqCst);

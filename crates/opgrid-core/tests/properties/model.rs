@@ -9,9 +9,9 @@ use opgrid_core::{DispatchKey as Key, DispatchKeySet, ErrorKind, Reason};
 pub enum Sort {
     Boxed,
     Fallthrough,
-    /// Of the signature that the operators' schema has.
+    /// The signature that the operators' schema has.
     Int,
-    /// Of another signature.
+    /// Another signature.
     Float,
 }
 

@@ -125,7 +125,7 @@ fn value(input: &mut Input<'_>, depth: usize) -> Value {
         9 => Value::DType(DType::all().nth(input.below(DType::all().count())).unwrap_or(DType::F32)),
         10 => Value::Layout(Layout::all().nth(input.below(Layout::all().count())).unwrap_or(Layout::Strided)),
         11 => MemoryFormat::all().nth(input.below(3)).map_or(Value::None, Value::MemoryFormat),
-        12 => Value::Device(Device::of(input.pick(&[DeviceType::Cpu, DeviceType::Cuda]))),
+        12 => Value::Device(Device::from_type(input.pick(&[DeviceType::Cpu, DeviceType::Cuda]))),
         13 => Value::Generator(Generator::new(DispatchKey::Cpu.key_set(), Device::CPU, ())),
         14 => Value::Object(Object::new(Arc::new(Config))),
         15 => Value::from((0..input.below(4)).map(|_| i64::from(input.byte())).collect::<Vec<_>>()),
@@ -139,7 +139,7 @@ fn value(input: &mut Input<'_>, depth: usize) -> Value {
         }
         21 => {
             let of = element(input);
-            List::of(of, values(input, depth - 1)).map_or(Value::None, Value::from)
+            List::from_values(of, values(input, depth - 1)).map_or(Value::None, Value::from)
         }
         _ => {
             let (key, of) = (element(input), element(input));
@@ -240,7 +240,7 @@ fn is_optional(declared: &Type) -> bool {
     matches!(declared, Type::Optional(_))
 }
 
-/// The same on a stack with values below: they stay, and after an error everything does.
+/// Calls on a stack with values below: they stay, and after an error everything does.
 fn call_stack(tried: &Tried, args: &[Value], outcome: &Option<Vec<Value>>, input: &mut Input<'_>) {
     let schema = tried.handle.schema().expect("it is defined");
     let below = values(input, 1);
@@ -267,7 +267,7 @@ fn call_stack(tried: &Tried, args: &[Value], outcome: &Option<Vec<Value>>, input
     }
 }
 
-/// The same with some arguments by keyword.
+/// Calls with some arguments by keyword.
 fn call_with(tried: &Tried, args: Vec<Value>, input: &mut Input<'_>) {
     let schema = tried.handle.schema().expect("it is defined");
     let positional: Vec<_> = args.iter().take(input.below(args.len() + 1)).cloned().collect();

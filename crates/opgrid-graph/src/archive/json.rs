@@ -49,7 +49,7 @@ pub(super) fn truth(value: &Json) -> Result<bool> {
     value.as_bool().ok_or_else(|| unexpected(value, "true or false"))
 }
 
-/// A number, or one of the texts that stand for what JSON has no numbers for.
+/// A number, or one of the strings that stand for what JSON has no numbers for.
 pub(super) fn float(value: &Json) -> Result<f64> {
     match value {
         Json::String(text) => match text.as_str() {

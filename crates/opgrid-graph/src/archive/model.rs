@@ -298,7 +298,7 @@ fn target(name: &str) -> String {
     }
 }
 
-/// Where the node stood, from the texts that torch keeps for that: the innermost module and the innermost line.
+/// Where the node stood, from the strings that torch keeps for that: the innermost module and the innermost line.
 pub(super) fn source(node: &Json) -> Source {
     let metadata = |name: &str| node.get("metadata").and_then(|all| all.get(name)).and_then(Json::as_str);
     let module = metadata("nn_module_stack").and_then(|stack| stack.rsplit(';').next()?.split(',').nth(1));
@@ -419,7 +419,7 @@ fn size(value: &Json) -> Result<Size> {
 fn device(value: &Json) -> Result<Device> {
     let kind: DeviceType = text(value, "type")?.parse()?;
     match optional(value, "index").map(json::integer).transpose()? {
-        None => Ok(Device::of(kind)),
+        None => Ok(Device::from_type(kind)),
         Some(index) => {
             let index = usize::try_from(index)
                 .map_err(|_| error::file(format!("device number {index}, expected 0 or more")))?;

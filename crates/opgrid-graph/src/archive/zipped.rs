@@ -15,7 +15,7 @@ use crate::error;
 /// An open archive.
 pub(super) struct Zipped {
     zip: ZipArchive<BufReader<File>>,
-    /// The same open file, for those who map parts of it.
+    /// The open file, for callers that map parts of it.
     file: File,
     /// The names of all members.
     members: Vec<String>,

@@ -104,7 +104,7 @@ pub enum Outcome {
     Unused,
 }
 
-/// Where a node comes from; both texts are empty where that is not known.
+/// Where a node comes from; both strings are empty where that is not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     /// The module whose code it was, as in `encoder.layers.0`.
@@ -223,7 +223,7 @@ impl InputKind {
                 variable.name
             )));
         };
-        let (found, expected) = (ValueType::of(tensor), &variable.kind);
+        let (found, expected) = (ValueType::from_tensor(tensor), &variable.kind);
         if found != *expected {
             return Err(error::file(format!(
                 "tensor `{name}` is {found}, expected {expected} as the graph says"

@@ -29,7 +29,7 @@ pub enum Tree {
     Tuple(Vec<Tree>),
     /// A list.
     List(Vec<Tree>),
-    /// A dict with texts as keys, in its order.
+    /// A dict with strings as keys, in its order.
     Dict(Vec<(String, Tree)>),
     /// Values of a type that is registered with torch, such as the outputs of transformers: the type's name, and its keys.
     Named(String, Vec<(String, Tree)>),
@@ -133,7 +133,7 @@ fn context(context: &Json) -> Json {
     }
 }
 
-/// A list of texts.
+/// A list of strings.
 fn texts(json: &Json) -> Option<Vec<String>> {
     json.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
 }

@@ -113,7 +113,7 @@ impl fmt::Display for ValueType {
 
 impl ValueType {
     /// What is known of a tensor that is there.
-    pub(crate) fn of(tensor: &opgrid_tensor::Tensor) -> Self {
+    pub(crate) fn from_tensor(tensor: &opgrid_tensor::Tensor) -> Self {
         let sizes = tensor.sizes().iter().map(|size| Size::Known(*size)).collect();
         Self::Tensor(TensorType { dtype: tensor.dtype(), sizes })
     }

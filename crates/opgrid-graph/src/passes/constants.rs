@@ -23,7 +23,7 @@ const MOST_GROWTH: usize = 1 << 16;
 ///
 /// An operator that is not there, and those of the calls.
 pub fn fold_constants(mut archive: Archive) -> Result<Archive> {
-    opgrid_tensor::home()?;
+    opgrid_tensor::ensure_registered()?;
     let dispatcher = Dispatcher::current();
     let mut untouchable = maybe_written(&dispatcher, &archive.graph.block)?;
     let mut known = unwritten_tensors(&archive, &untouchable);
@@ -87,7 +87,7 @@ fn run(node: &Node, arguments: &[&str], known: &BTreeMap<String, Tensor>) -> Res
     names.dedup();
     for name in names {
         let tensor = &known[name];
-        graph.block.parameters.push(Variable { name: name.to_owned(), kind: ValueType::of(tensor) });
+        graph.block.parameters.push(Variable { name: name.to_owned(), kind: ValueType::from_tensor(tensor) });
         graph.inputs.push(InputKind::User);
         inputs.push(tensor);
     }

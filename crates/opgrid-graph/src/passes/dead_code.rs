@@ -17,7 +17,7 @@ use crate::program::effects::effects;
 ///
 /// ```
 /// use opgrid_graph::{Graph, passes};
-/// # let _ = opgrid::home();
+/// # let _ = opgrid::ensure_registered();
 /// let graph: Graph = r#"
 /// graph(%x: float32[3] = input)
 /// takes ((*,), {}) gives *
@@ -31,7 +31,7 @@ use crate::program::effects::effects;
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn remove_dead_code(mut graph: Graph) -> Result<Graph> {
-    opgrid_tensor::home()?;
+    opgrid_tensor::ensure_registered()?;
     let dispatcher = Dispatcher::current();
     let mut used: BTreeSet<String> = BTreeSet::new();
     used.extend(graph.block.results.iter().flat_map(|result| result.references()).map(str::to_owned));

@@ -16,7 +16,7 @@ use crate::program::effects::maybe_written;
 ///
 /// An operator that is not there.
 pub fn remove_identities(mut graph: Graph) -> Result<Graph> {
-    opgrid_tensor::home()?;
+    opgrid_tensor::ensure_registered()?;
     let maybe_written = maybe_written(&Dispatcher::current(), &graph.block)?;
     let mut kinds: BTreeMap<String, ValueType> = BTreeMap::new();
     for variable in &graph.block.parameters {

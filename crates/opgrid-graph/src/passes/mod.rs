@@ -105,7 +105,7 @@ fn add_constant(archive: &mut Archive, value: String, tensor: Tensor) {
     let graph = &mut archive.graph;
     let place =
         graph.inputs.iter().position(|kind| kind.stored_name().is_none()).unwrap_or(graph.inputs.len());
-    graph.block.parameters.insert(place, Variable { name: value, kind: ValueType::of(&tensor) });
+    graph.block.parameters.insert(place, Variable { name: value, kind: ValueType::from_tensor(&tensor) });
     graph.inputs.insert(place, InputKind::Constant(name.clone()));
     archive.tensors.insert(name, tensor);
 }

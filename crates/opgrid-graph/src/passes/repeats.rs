@@ -15,7 +15,7 @@ use crate::program::effects::{effects, maybe_written};
 ///
 /// An operator that is not there.
 pub fn share_repeats(mut graph: Graph) -> Result<Graph> {
-    opgrid_tensor::home()?;
+    opgrid_tensor::ensure_registered()?;
     let dispatcher = Dispatcher::current();
     let maybe_written = maybe_written(&dispatcher, &graph.block)?;
     let returned: Vec<String> =

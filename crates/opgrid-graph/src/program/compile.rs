@@ -446,11 +446,11 @@ fn operand(argument: &Argument, declared: Option<&Type>, scope: &Scope<'_>, dept
 /// A list of values with elements of a type; where they are others, of any type, for the binder to convert or to refuse.
 pub(super) fn list(element: Option<&Type>, values: Vec<Value>) -> Result<Value> {
     use opgrid_core::List;
-    let typed = element.map(|element| List::of(element.without_symint(), values.clone()));
+    let typed = element.map(|element| List::from_values(element.without_symint(), values.clone()));
     match typed {
         Some(Ok(list)) => Ok(Value::from(list)),
         _ if values.iter().all(|value| matches!(value, Value::Int(_))) => {
-            List::of(Type::Int, values).map(Value::from)
+            List::from_values(Type::Int, values).map(Value::from)
         }
         _ => Ok(Value::from(List::Values(Type::Any, values.into()))),
     }

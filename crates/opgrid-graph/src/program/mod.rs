@@ -86,7 +86,7 @@ impl Program {
     ///
     /// What [`check`](crate::check()) finds; a tensor that is missing, or whose dtype or sizes are not those of the graph.
     pub fn new(graph: Graph, tensors: BTreeMap<String, Tensor>) -> Result<Self> {
-        opgrid_tensor::home()?;
+        opgrid_tensor::ensure_registered()?;
         let dispatcher = Dispatcher::current();
         let (plan, mut errors) = compile::compile(&graph, &dispatcher);
         if !errors.is_empty() {
@@ -270,7 +270,7 @@ impl Program {
         values.into_iter().zip(names).map(missing).collect()
     }
 
-    /// The same program with other trees: how the caller's arguments and the results are nested.
+    /// Replaces the trees, which say how the caller's arguments and the results are nested.
     ///
     /// # Errors
     ///

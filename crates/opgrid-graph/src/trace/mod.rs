@@ -180,7 +180,7 @@ impl Trace {
         inputs: &[&Tensor],
         body: &mut dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>>,
     ) -> Result<(Graph, BTreeMap<String, Tensor>)> {
-        opgrid_tensor::home()?;
+        opgrid_tensor::ensure_registered()?;
         let (graph, tensors) = self.once(inputs, body)?;
         if self.symbols.is_empty() {
             return Ok((graph, tensors));
@@ -214,8 +214,9 @@ impl Trace {
         for (index, input) in inputs.iter().enumerate() {
             let name = self.names.get(index).cloned().unwrap_or_else(|| format!("input_{index}"));
             let name = session.unique(&name);
-            variables.push(Variable { name: name.clone(), kind: ValueType::of(input) });
-            let copy = opgrid_tensor::ops::Clone.call(&input.detach()?, Some(MemoryFormat::Preserve))?;
+            variables.push(Variable { name: name.clone(), kind: ValueType::from_tensor(input) });
+            let copy =
+                opgrid_tensor::ops::CloneTensor.call(&input.detach()?, Some(MemoryFormat::Preserve))?;
             let stand_in = session.wrap(name, &copy)?;
             if self.is_below_autograd && input.requires_grad() {
                 stand_in.requires_grad_(true)?;

@@ -432,7 +432,7 @@ impl Session {
     fn result(&self, target: &str, result: Value) -> Result<(Outcome, Value)> {
         let wrap = |tensor: Tensor| -> Result<(Variable, Tensor)> {
             let name = self.recording().unique(&value_name(target));
-            let variable = Variable { name: name.clone(), kind: ValueType::of(&tensor) };
+            let variable = Variable { name: name.clone(), kind: ValueType::from_tensor(&tensor) };
             Ok((variable, self.wrap(name, &tensor)?))
         };
         match result {
@@ -576,7 +576,7 @@ impl Recording {
     /// Takes up a tensor that the code has, and gives the name of its value.
     fn store(&mut self, name: String, kind: InputKind, tensor: &Tensor) -> String {
         let name = self.unique(&name);
-        let variable = Variable { name: name.clone(), kind: ValueType::of(tensor) };
+        let variable = Variable { name: name.clone(), kind: ValueType::from_tensor(tensor) };
         self.stored.push((variable, kind, tensor.clone()));
         name
     }

@@ -21,10 +21,11 @@ fn unwritten(subject: &Subject, report: &mut Report) {
     if is_in_place(subject.schema.name.base()) && !first.is_some_and(Argument::is_write) {
         let message = match first {
             Some(first) => format!(
-                "is named like an operator in place, and `{}` is not written; declare it as {}(a!), or take the `_` away",
+                "is named like an in-place operator, but does not write `{}`; declare it as {}(a!), or \
+                 remove the `_`",
                 first.name, first.real_type
             ),
-            None => "is named like an operator in place, and takes no argument; take the `_` away".to_owned(),
+            None => "is named like an in-place operator, but has no arguments; remove the `_`".to_owned(),
         };
         report.add(Fault::UnwrittenInPlace, &subject.name, subject.place(), message);
     }
@@ -44,8 +45,8 @@ fn unknown_sets(subject: &Subject, report: &mut Report) {
         .collect();
     if !unknown.is_empty() {
         let message = format!(
-            "a result is said to share memory with {}, and no argument is; write the set at the argument that it shares, or \
-             take it away",
+            "a result is in alias set {}, and no argument is; annotate the argument that it aliases, \
+             or remove the annotation",
             listed(&unknown)
         );
         report.add(Fault::UnknownAliasSet, &subject.name, subject.place(), message);
@@ -65,8 +66,10 @@ fn forms(subject: &Subject, all: &[Subject], dispatcher: &Dispatcher, report: &m
         let missing = linked.into_iter().flatten().map(ToString::to_string);
         let missing: Vec<_> = missing.filter(|name| dispatcher.find(name).is_err()).collect();
         if !missing.is_empty() {
-            let message =
-                format!("is linked with {}, which nobody defines; define it, or unlink it", listed(&missing));
+            let message = format!(
+                "is linked to {}, which is not defined; define it, or remove the link",
+                listed(&missing)
+            );
             report.add(Fault::BrokenForm, &subject.name, subject.place(), message);
         }
     }
@@ -84,8 +87,7 @@ fn forms(subject: &Subject, all: &[Subject], dispatcher: &Dispatcher, report: &m
     };
     let Some(functional) = all.iter().find(same) else { return };
     if let Some(difference) = difference(&schema.arguments, &functional.schema.arguments) {
-        let message =
-            format!("{difference} in {}, its functional form; let both say the same", functional.name);
+        let message = format!("{difference} in {}, its functional form; make them equal", functional.name);
         report.add(Fault::FormsDisagree, &subject.name, subject.place(), message);
     }
 }

@@ -19,16 +19,16 @@ pub(super) fn dangling(
     let near = dispatcher.operators().into_iter().map(|it| it.name().to_string());
     let near = near.filter(|known| confusable(known, name)).chain(overloads).collect::<Vec<_>>();
     let remedy = match near.as_slice() {
-        [] => "define it, or take the kernels away".to_owned(),
+        [] => "define it, or remove the kernels".to_owned(),
         near => format!("did you mean {}?", near.join(" or ")),
     };
-    let message = format!("has kernels for {} and no schema; {remedy}", listed(&keys));
+    let message = format!("has kernels for {} but no schema; {remedy}", listed(&keys));
     report.add(Fault::DanglingImplementation, name, place, message);
 }
 
 pub(super) fn check(subject: &Subject, report: &mut Report) {
     if subject.cells.is_empty() {
-        let message = "is defined, and has no kernel; register one, or take the definition away".to_owned();
+        let message = "is defined but has no kernel; register one, or remove the definition".to_owned();
         return report.add(Fault::SchemaWithoutKernel, &subject.name, subject.place(), message);
     }
     for (key, kernels) in &subject.cells {
@@ -44,7 +44,8 @@ fn overridden(subject: &Subject, key: DispatchKey, kernels: &[KernelInfo], repor
     for (place, kernel) in kernels.iter().enumerate() {
         let Some(newer) = kernels[..place].iter().find(|newer| newer.name == kernel.name) else { continue };
         let message = format!(
-            "the kernel for {key} never runs, because {} replaced it; take one of them away, or give them names to keep both",
+            "the kernel for {key} never runs, because {} replaced it; remove one of them, or name them \
+             to keep both",
             newer.place
         );
         report.add(Fault::OverriddenKernel, &subject.name, Some(&kernel.place), message);
@@ -74,8 +75,8 @@ fn shadowed(subject: &Subject, key: DispatchKey, kernels: &[KernelInfo], report:
     let Some(first) = active.iter().position(|kernel| kernel.condition.is_none()) else { return };
     for kernel in &active[first + 1..] {
         let message = format!(
-            "the provider {} for {key} is never asked, because {} at {} takes every call; give that one a condition, or \
-             another place in the order",
+            "the provider {} for {key} never runs, because {} at {} accepts every call; give that one \
+             a condition, or another position in the order",
             kernel.title(),
             active[first].title(),
             active[first].place
@@ -98,7 +99,7 @@ fn covered(subject: &Subject, key: DispatchKey, kernels: &[KernelInfo], report: 
         .map(|key| key.to_string())
         .collect();
     let message = format!(
-        "no call can reach the kernel for {key}, because those for {} come first; take it away",
+        "no call can reach the kernel for {key}, because those for {} come first; remove it",
         listed(&stronger)
     );
     report.add(Fault::CoveredAlias, &subject.name, kernels.first().map(|it| it.place.as_str()), message);
@@ -118,8 +119,8 @@ fn nothing_below(subject: &Subject, report: &mut Report) {
         let keys: Vec<_> = subject.cells.iter().map(|(key, _)| key.to_string()).collect();
         let place = subject.cells.iter().flat_map(|(_, kernels)| kernels).map(|it| it.place.as_str()).next();
         let message = format!(
-            "has kernels for {} only, which layers call on from, and none for a backend; register one for CPU or for \
-             CompositeExplicitAutograd",
+            "has kernels for {} only, which are layers and redispatch, and none for a backend; \
+             register one for CPU or for CompositeExplicitAutograd",
             listed(&keys)
         );
         report.add(Fault::NothingBelow, &subject.name, place, message);

@@ -107,21 +107,21 @@ impl Fault {
     /// What is checked, in one line.
     pub fn summary(self) -> &'static str {
         match self {
-            Self::DanglingImplementation => "kernels for a name that nobody defines",
+            Self::DanglingImplementation => "kernels for an operator that is not defined",
             Self::SchemaWithoutKernel => "an operator without any kernel",
             Self::OverriddenKernel => "a kernel that a later one for the same key replaced",
-            Self::ShadowedProvider => "a kernel behind one that takes every call",
-            Self::CoveredAlias => "a kernel for an alias, every key of which other kernels fill",
+            Self::ShadowedProvider => "a provider after one that accepts every call",
+            Self::CoveredAlias => "a kernel for an alias key, all of whose runtime keys have other kernels",
             Self::NoTensorToDispatchOn => {
-                "kernels of backends only, where no tensor argument chooses a backend"
+                "backend kernels only, without a tensor argument that selects a backend"
             }
-            Self::MissingMeta => "a backend's kernel, and none that tells shapes on meta tensors",
-            Self::MetaAlone => "a kernel for meta tensors, and none that computes",
-            Self::NothingBelow => "kernels of layers, and nothing below that they could call",
-            Self::BackendSteppedOver => "a fallthrough at a backend's key, where calls end",
-            Self::AmbiguousAutograd => "a composite and a backend's kernel, between which no rule chooses",
-            Self::LostDerivative => "a backend's kernel that keeps a composite's derivative from being used",
-            Self::UnwrittenInPlace => "a name that ends in `_`, and a first argument that is not written",
+            Self::MissingMeta => "a backend kernel without a Meta kernel",
+            Self::MetaAlone => "a Meta kernel without a kernel that computes",
+            Self::NothingBelow => "layer kernels without anything to redispatch to",
+            Self::BackendSteppedOver => "a fallthrough at a backend key, below which there is no other",
+            Self::AmbiguousAutograd => "a composite and a backend kernel that are ambiguous",
+            Self::LostDerivative => "a backend kernel that keeps a composite's derivative from being used",
+            Self::UnwrittenInPlace => "a name that ends in `_`, but a first argument that is not written",
             Self::UnknownAliasSet => "a result in an alias set that no argument is in",
             Self::FormsDisagree => "an in-place or out form with other arguments or defaults",
             Self::BrokenForm => "a link to a form that is not defined",
@@ -202,8 +202,11 @@ pub fn lint(dispatcher: &Dispatcher) -> Vec<Finding> {
         let Ok(cells) = operator.registered_kernels() else { continue };
         kernels::dangling(&operator.name().to_string(), &cells, dispatcher, &mut report);
     }
-    let subjects: Vec<_> =
-        dispatcher.operators().into_iter().filter_map(|operator| Subject::of(operator).ok()).collect();
+    let subjects: Vec<_> = dispatcher
+        .operators()
+        .into_iter()
+        .filter_map(|operator| Subject::from_operator(operator).ok())
+        .collect();
     for subject in &subjects {
         kernels::check(subject, &mut report);
         tables::check(subject, &mut report);
@@ -237,7 +240,7 @@ struct Subject {
 }
 
 impl Subject {
-    fn of(operator: OperatorHandle) -> Result<Self> {
+    fn from_operator(operator: OperatorHandle) -> Result<Self> {
         Ok(Self {
             name: operator.name().to_string(),
             schema: operator.schema()?,

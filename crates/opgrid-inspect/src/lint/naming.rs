@@ -48,8 +48,8 @@ fn same_arguments(subjects: &[Subject], report: &mut Report) {
         match known.get(&key) {
             Some(other) if told.insert(&subject.name) => {
                 let message = format!(
-                    "takes the same arguments as {other}, so that a call by `{}` never comes here; take one away, or name \
-                     them differently",
+                    "takes the same arguments as {other}, so that a call of `{}` never reaches it; \
+                     remove one, or name them differently",
                     subject.schema.name.name
                 );
                 report.add(Fault::SameArguments, &subject.name, subject.place(), message);

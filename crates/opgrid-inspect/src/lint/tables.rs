@@ -32,8 +32,8 @@ fn no_tensor(subject: &Subject, report: &mut Report) {
     }
     let keys: Vec<_> = subject.cells.iter().map(|(key, _)| key.to_string()).collect();
     let message = format!(
-        "takes no tensor, so that no call chooses {}; register a kernel for BackendSelect, which chooses, or for \
-         CompositeExplicitAutograd",
+        "takes no tensor, so that no call selects {}; register a kernel for BackendSelect, which \
+         selects a backend, or for CompositeExplicitAutograd",
         listed(&keys)
     );
     report.add(Fault::NoTensorToDispatchOn, &subject.name, first_place(subject), message);
@@ -56,15 +56,15 @@ fn meta(subject: &Subject, report: &mut Report) {
     if let Some(direct) = direct.filter(|_| nothing_on_meta && tells_shapes) {
         let place = direct.kernel.as_ref().map(|kernel| kernel.place.as_str());
         let message = format!(
-            "has a kernel for {} and none for Meta, so that shapes cannot be asked for without data; register one, or tag \
-             the operator {} where shapes follow from data",
+            "has a kernel for {} but none for Meta, so that shapes cannot be computed without data; \
+             register one, or tag the operator {} if shapes depend on data",
             direct.key, UNKNOWN_SHAPES[0]
         );
         report.add(Fault::MissingMeta, &subject.name, place, message);
     }
     if let Some(meta) = own(DispatchKey::Meta).filter(|_| computing.is_empty()) {
         let place = meta.kernel.as_ref().map(|kernel| kernel.place.as_str());
-        let message = "has a kernel for Meta and none that computes; register one for a backend".to_owned();
+        let message = "has a kernel for Meta but none that computes; register one for a backend".to_owned();
         report.add(Fault::MetaAlone, &subject.name, place, message);
     }
 }
@@ -75,8 +75,8 @@ fn stepped_over(subject: &Subject, report: &mut Report) {
     for slot in slots.filter(|slot| is_data_key(slot.key)) {
         let place = slot.kernel.as_ref().map(|kernel| kernel.place.as_str());
         let message = format!(
-            "steps over {}, which is a backend's key with nothing below, so that calls end without a kernel; register the \
-             fallthrough for a layer",
+            "falls through at {}, which is a backend key with no key below, so that calls end without \
+             a kernel; register the fallthrough for a layer",
             slot.key
         );
         report.add(Fault::BackendSteppedOver, &subject.name, place, message);
@@ -121,8 +121,8 @@ fn lost_derivative(subject: &Subject, report: &mut Report) {
             continue;
         }
         let message = format!(
-            "the kernel for {key} keeps that for {composite} out of {autograd}, where its operators would be recorded; \
-             register a derivative for {autograd}, or leave the backend's kernel away"
+            "the kernel for {key} keeps that for {composite} out of {autograd}, where its operators \
+             would be recorded; register a derivative for {autograd}, or remove the backend's kernel"
         );
         report.add(Fault::LostDerivative, &subject.name, place.as_deref(), message);
     }

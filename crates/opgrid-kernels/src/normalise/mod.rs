@@ -44,6 +44,8 @@ pub struct Affine<M> {
 }
 
 impl<M: Statistic> Affine<M> {
+    /// Borrows the weight and the bias.
+    ///
     /// # Errors
     ///
     /// Tensors without data, or written by others.
@@ -145,7 +147,8 @@ fn reciprocal_deviation(variance: f64, eps: f64) -> f64 {
     1.0 / (variance + eps).sqrt()
 }
 
-/// The same of channels: zero where they do not vary and nothing is added, as in torch, so that they become zero.
+/// The reciprocal standard deviation of a channel: zero if the channel does not vary and `eps` is zero, as in torch,
+/// so that its elements become zero.
 pub fn reciprocal_deviation_of_channel(variance: f64, eps: f64) -> f64 {
     if variance == 0.0 && eps == 0.0 { 0.0 } else { reciprocal_deviation(variance, eps) }
 }

@@ -77,7 +77,7 @@ impl<T: Element<Math: Statistic>> VectorLoop for Row<'_, T> {
         if const { size_of::<T>() < size_of::<Math<T>>() } && n <= WIDENED {
             let mut room = [const { MaybeUninit::uninit() }; WIDENED];
             let x = widened(&mut room, x);
-            let scale = Scale::of(x, divisor, eps);
+            let scale = Scale::from_values(x, divisor, eps);
             match affine {
                 Some((weight, bias)) => {
                     for i in 0..n {
@@ -93,7 +93,7 @@ impl<T: Element<Math: Statistic>> VectorLoop for Row<'_, T> {
             narrow_over(y, x);
             return scale.found;
         }
-        let scale = Scale::of(x, divisor, eps);
+        let scale = Scale::from_values(x, divisor, eps);
         match affine {
             Some((weight, bias)) => {
                 for i in 0..n {
@@ -124,7 +124,7 @@ struct Scale<M> {
 
 impl<M: Statistic + Element<Math = M>> Scale<M> {
     #[inline(always)]
-    fn of<T: Element<Math = M>>(x: &[T], divisor: Divisor, eps: f64) -> Self {
+    fn from_values<T: Element<Math = M>>(x: &[T], divisor: Divisor, eps: f64) -> Self {
         let (mean, variance) = match divisor {
             Divisor::Deviation => moments(x),
             Divisor::RootMeanSquare => (0.0, squares(x, M::ZERO) / x.len() as f64),

@@ -85,7 +85,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// Those of a tile of so many rows, up to 32.
+    /// Creates the sizes of a tile with `height` rows, up to 32.
     const fn new(height: usize) -> Self {
         let upper = if height < ROWS { height } else { ROWS } as u8;
         let lower = (height - upper as usize) as u8;

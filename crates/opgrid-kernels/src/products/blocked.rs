@@ -17,7 +17,7 @@ use opgrid_array::loops::isa::second_cache;
 /// Bytes along the inner dimension for which panels are made, and steps at least.
 const DEEP_BYTES: usize = 1280;
 const DEEP: usize = 128;
-/// The same for few rows, where the right factor is read once, in the order of memory.
+/// The number of steps for few rows, where the right factor is read once, in memory order.
 const SHALLOW: usize = 8;
 /// So many rows are few.
 const FEW: usize = 4;

@@ -19,7 +19,7 @@ pub fn unfold<T: Element>(windows: &Windows, out: &Array, image: &Array) -> Resu
             let (number, tap) = (part / taps, windows.tap(0, part % taps));
             let mut lines = Lines::default();
             lines.find(windows, &[tap], number * places..(number + 1) * places);
-            for &(place, element, count) in lines.of(0) {
+            for &(place, element, count) in lines.for_tap(0) {
                 let from = image[element..].iter().step_by(windows.step[2]);
                 out[place..place + count].iter_mut().zip(from).for_each(|(to, from)| *to = *from);
             }
@@ -41,7 +41,7 @@ pub fn fold<T: Element<Math: Arithmetic>>(windows: &Windows, out: &Array, column
             lines.find(windows, &windows.taps_of_group(0, 0..taps), 0..places);
             for tap in 0..taps {
                 let columns = &columns[(part * taps + tap) * places..][..places];
-                for &(place, element, count) in lines.of(tap) {
+                for &(place, element, count) in lines.for_tap(tap) {
                     let to = sums[element..].iter_mut().step_by(windows.step[2]);
                     to.zip(&columns[place..place + count]).for_each(|(sum, x)| *sum = sum.plus(x.widen()));
                 }

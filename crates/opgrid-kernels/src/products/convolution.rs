@@ -115,7 +115,7 @@ fn by_dtype(windows: &Windows, out: &Array, job: Job<'_>) -> Result<()> {
                 None => run(Widened(PhantomData::<bf16>), windows, out, job, |sum| sum),
             }
         }
-        dtype => Err(unsupported(dtype, "a dtype of numbers")),
+        dtype => Err(unsupported(dtype, "a numeric dtype")),
     }
 }
 
@@ -368,7 +368,8 @@ where
         Ok(())
     }
 
-    /// The same with images between zeros, whose patches are read where they lie. A piece is some rows of places of an image.
+    /// Correlates padded images, whose patches are read in place. A piece is some rows of output positions of an
+    /// image.
     fn correlate_padded(
         self,
         grid: Grid<'_>,
@@ -612,7 +613,7 @@ impl<T: Arithmetic> VectorLoop for AddToPatches<'_, T> {
         let Self { planes, plane, sums, row, from, lines, step, taps } = self;
         for (number, sums) in sums.chunks_exact(row).enumerate() {
             let (planes, sums) = (&mut planes[number / taps * plane..][..plane], &sums[from..]);
-            for &(place, element, count) in lines.of(number % taps) {
+            for &(place, element, count) in lines.for_tap(number % taps) {
                 let (to, from) = (&mut planes[element..], &sums[place..][..count]);
                 match step {
                     1 => {

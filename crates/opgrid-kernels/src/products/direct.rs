@@ -13,7 +13,7 @@ use opgrid_array::{Element, Math};
 
 /// Places that are summed in registers.
 const LANES: usize = 32;
-/// The same in short rows.
+/// Output positions that are summed in registers, for short rows.
 const FEW_LANES: usize = 8;
 
 /// One element of the window in each row of an image that takes part.

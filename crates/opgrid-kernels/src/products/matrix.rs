@@ -340,7 +340,7 @@ struct Line(#[expect(dead_code, reason = "lines are seen as elements")] [u64; 8]
 thread_local! {
     /// What was used last, for the next product.
     static KEPT: Cell<[Vec<Line>; 3]> = const { Cell::new([const { Vec::new() }; 3]) };
-    /// The same of panels that several threads read.
+    /// Panels that several threads read.
     static SHARED: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
 }
 

@@ -160,7 +160,7 @@ fn by_dtype(out: &Array, factors: [&Array; 2], addend: Option<Addend<'_>>) -> Re
         DType::Bool if addend.is_none() && (out.geometry().numel() == 0 || inner == Some(&0)) => {
             elementwise::fill(out, false)
         }
-        dtype => Err(unsupported(dtype, "a dtype of numbers")),
+        dtype => Err(unsupported(dtype, "a numeric dtype")),
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// That of all places.
+    /// Creates the grid of all output positions.
     pub fn new(windows: &'a Windows) -> Self {
         let mut phases = [1; 3];
         let mut sizes = windows.places;

@@ -69,7 +69,7 @@ impl Windows {
         self.channels * self.taps_of_channel()
     }
 
-    /// The same windows with fewer dimensions, where each is one element: then the places of an image are a row.
+    /// Merges dimensions in which the kernel has one element, so that the output positions of an image are a row.
     pub(super) fn simplified(self) -> Self {
         if self.is_single() {
             Self { image: [1, 1, self.plane()], places: [1, 1, self.plane()], ..self }
@@ -208,7 +208,7 @@ impl<'a, T> Patches<'a, T> {
         Factor::<S>::part(self, 0..rows, columns)
     }
 
-    /// The same with the places as rows.
+    /// Returns the transposed matrix, with output positions as rows.
     pub fn turned(self) -> Self {
         Self { turned: !self.turned, ..self }
     }
@@ -271,7 +271,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Those of the taps, of which the first ones of a channel's number are looked at.
+    /// Finds the lines of taps, of which the first ones of a channel's number are considered.
     pub(super) fn find(&mut self, windows: &Windows, taps: &[Tap], places: Range<usize>) {
         windows.runs(places, &mut self.runs);
         self.all.clear();
@@ -282,9 +282,9 @@ impl Lines {
         }
     }
 
-    /// Those of one tap: the first place, the number of the first element, and how many there are.
+    /// Returns the lines of a tap: the first output position, the number of the first element, and the count.
     #[inline(always)]
-    pub(super) fn of(&self, tap: usize) -> &[(usize, usize, usize)] {
+    pub(super) fn for_tap(&self, tap: usize) -> &[(usize, usize, usize)] {
         let first = if tap == 0 { 0 } else { self.ends[tap - 1] };
         &self.all[first..self.ends[tap]]
     }
@@ -294,7 +294,7 @@ impl Lines {
 struct Panel<'a, S: Scheme> {
     patches: Patches<'a, S::Element>,
     taps: &'a [Tap],
-    /// Those of the panel.
+    /// The columns of this panel.
     own: Range<usize>,
     lines: &'a Lines,
     to: &'a mut [S::Packed],
@@ -320,7 +320,7 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
         let mut alike = own.start % each;
         for (lane, tap) in own.enumerate() {
             let moved = taps[tap].start - taps[alike].start;
-            for &(place, element, count) in lines.of(alike) {
+            for &(place, element, count) in lines.for_tap(alike) {
                 let from = &elements[element + moved..][..(count - 1) * step + 1];
                 match (turned, depth, step) {
                     (false, 1, 2) => {
@@ -362,7 +362,7 @@ fn pack_rows<S: Scheme>(
     for (taps, to) in taps.chunks(each).zip(to.chunks_mut(each * width)) {
         let elements = &elements[taps[0].start - first.start..];
         for (alike, to) in to.chunks_exact_mut(width).take(taps.len()).enumerate() {
-            for &(place, element, count) in lines.of(alike) {
+            for &(place, element, count) in lines.for_tap(alike) {
                 pack_line::<S>(&mut to[place..][..count], &elements[element..][..count]);
             }
         }

@@ -86,13 +86,13 @@ pub(super) struct Kernel<F, N> {
     pub width: usize,
     /// Factors of one sum that lie beside each other in panels of the right factor.
     pub depth: usize,
-    /// The same of the left factor. Panels have a multiple of so many steps along the inner dimension; those of
-    /// [`Work`] are so many.
+    /// Factors of one sum that are adjacent in panels of the left factor. Panels have a multiple of this number of
+    /// steps along the inner dimension; those of [`Work`] have exactly this number.
     pub unit: usize,
     /// Factors that [`dots`](Self::dots) takes at a time.
     pub block: usize,
     tiles: [Tile<F, N>; 4],
-    /// The same for right factors whose steps lie apart, where the factors of a sum need not lie beside each other.
+    /// Tiles for right factors whose steps are not adjacent, where the factors of a sum need not be neighbors.
     apart: Option<[Tile<F, N>; 4]>,
     /// The tile of one row with more registers beside each other, of steps that lie apart.
     line: Option<Tile<F, N>>,

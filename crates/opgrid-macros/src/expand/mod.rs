@@ -8,7 +8,7 @@ use quote::{quote, quote_spanned};
 
 use crate::aliases;
 use crate::forms::{self, FormOf};
-use crate::items::{Error, Home, Input, Item, Register, Result};
+use crate::items::{Error, Input, Item, Register, RegisterWith, Result};
 use crate::methods;
 use crate::parameters::{parameters, rust_name};
 use crate::returns::returns;
@@ -17,7 +17,7 @@ use crate::types::Types;
 
 /// Expands the whole input; every mistake becomes a compile error beside the items that are right.
 pub(crate) fn operator_items(input: TokenStream) -> TokenStream {
-    let Input { core, home, items } = match Input::parse(input) {
+    let Input { core, register_with, items } = match Input::parse(input) {
         Ok(input) => input,
         Err(error) => return error.into_compile_error(),
     };
@@ -29,7 +29,7 @@ pub(crate) fn operator_items(input: TokenStream) -> TokenStream {
             // Items that are compiled in turn, under a condition, may share a name.
             let mut is_new = |name: &Ident| names.insert(name.to_string()) || item.has_attribute("cfg");
             let expanded = if is_new(&item.name) {
-                expand_family(&core, home.as_ref(), item, &mut is_new, &mut group)
+                expand_family(&core, register_with.as_ref(), item, &mut is_new, &mut group)
             } else {
                 Err(repeated_name(&item.name))
             };
@@ -40,7 +40,7 @@ pub(crate) fn operator_items(input: TokenStream) -> TokenStream {
             })
         })
         .collect();
-    if let Some(Register { path, others }) = home.and_then(|home| home.register) {
+    if let Some(Register { path, others }) = register_with.and_then(|register_with| register_with.register) {
         group.extend(others.iter().map(|name| quote!(#name)));
         expanded.extend(quote! {
             /// The operators of this file as a group.
@@ -57,33 +57,33 @@ fn repeated_name(name: &Ident) -> Error {
 /// Expands an overload, its forms, their methods, and the same under other names.
 fn expand_family(
     core: &TokenStream,
-    home: Option<&Home>,
+    register_with: Option<&RegisterWith>,
     item: &Item,
     is_new: &mut dyn FnMut(&Ident) -> bool,
     group: &mut Vec<TokenStream>,
 ) -> Result<TokenStream> {
     let schema = parse_schema(item)?;
-    let forms = forms::of(item, &schema)?;
-    let aliases = aliases::of(item, &schema)?;
+    let forms = forms::from_item(item, &schema)?;
+    let aliases = aliases::from_item(item, &schema)?;
     let links = forms.iter().map(FormOf::constant).chain([aliases::constant(core, item, &forms, &aliases)]);
-    let mut expanded = expand(core, home, item, &item.name, &schema, &links.collect())?;
+    let mut expanded = expand(core, register_with, item, &item.name, &schema, &links.collect())?;
     for form in &forms {
         if !is_new(&form.name) {
             return Err(repeated_name(&form.name));
         }
-        expanded.extend(expand(core, home, item, &form.name, &form.schema, &TokenStream::new())?);
+        expanded.extend(expand(core, register_with, item, &form.name, &form.schema, &TokenStream::new())?);
     }
     let conditions = item.attributes_named(&["cfg"]);
     group.extend([&schema].into_iter().chain(forms.iter().map(|form| &form.schema)).map(|schema| {
         let name = schema.name.to_string();
         quote!(#(#conditions)* #name)
     }));
-    expanded.extend(methods::of(item, &schema, &forms, &Types { core, span: item.schema.span() })?);
+    expanded.extend(methods::methods_of(item, &schema, &forms, &Types { core, span: item.schema.span() })?);
     for alias in &aliases {
         if !is_new(&alias.item.name) {
             return Err(repeated_name(&alias.item.name));
         }
-        expanded.extend(expand_family(core, home, &alias.item, is_new, group)?);
+        expanded.extend(expand_family(core, register_with, &alias.item, is_new, group)?);
     }
     Ok(expanded)
 }
@@ -92,7 +92,7 @@ fn expand_family(
 /// documentation for a form.
 fn expand(
     core: &TokenStream,
-    home: Option<&Home>,
+    register_with: Option<&RegisterWith>,
     item: &Item,
     name: &Ident,
     schema: &FunctionSchema,
@@ -120,10 +120,10 @@ fn expand(
     let names: Vec<_> = parameters.iter().map(|parameter| &parameter.name).collect();
     let borrowed: Vec<_> = parameters.iter().map(|parameter| &parameter.parameter).collect();
     let output = &returns.output;
-    let home = home.map(|Home { path, register }| {
+    let register_with = register_with.map(|RegisterWith { path, register }| {
         let group = register.as_ref().map(|_| quote!(&OPERATORS));
         quote! {
-            fn home() -> #core::Result<()> {
+            fn ensure_registered() -> #core::Result<()> {
                 #path(#group)
             }
         }
@@ -146,7 +146,7 @@ fn expand(
                 &CELL
             }
 
-            #home
+            #register_with
         }
 
         #(#on_all)*
@@ -157,7 +157,7 @@ fn expand(
                 #core::operator::call(self, (#(#names,)*))
             }
 
-            /// The same with exactly these keys: neither the thread's keys nor fallthroughs change them.
+            /// Calls the kernel for exactly these keys: neither the thread's keys nor fallthroughs change them.
             // Inlined, so that there is code for it only where somebody calls it: hardly any operator's is.
             #[inline]
             #[allow(non_snake_case, clippy::too_many_arguments)]

@@ -1,4 +1,4 @@
-//! Expansions as texts: types, names, returns, forms, methods, and the errors of items.
+//! Expansions as strings: types, names, returns, forms, methods, and the errors of items.
 
 use super::*;
 
@@ -70,7 +70,7 @@ fn the_whole_expansion() {
                 core::operator::call(self, (input, other, alpha,))
             }
 
-            /// The same with exactly these keys: neither the thread's keys nor fallthroughs change them.
+            /// Calls the kernel for exactly these keys: neither the thread's keys nor fallthroughs change them.
             #[inline]
             #[allow(non_snake_case, clippy::too_many_arguments)]
             pub fn redispatch(
@@ -88,23 +88,26 @@ fn the_whole_expansion() {
 }
 
 #[test]
-fn a_home_is_asked_by_every_overload() {
+fn every_overload_calls_the_registration_function() {
     let found = without_blanks(&expanded(
-        quote!(home = crate::library::home; F = "t::f() -> ()"; G = "t::g() -> ()";),
+        quote!(register_with = crate::library::register_all; F = "t::f() -> ()"; G = "t::g() -> ()";),
     ));
     let function = tokens(quote!(
-        fn home() -> core::Result<()> {
-            crate::library::home()
+        fn ensure_registered() -> core::Result<()> {
+            crate::library::ensure_registered()
         }
     ));
     assert_eq!(found.matches(&function).count(), 2, "{found}");
-    assert!(!expanded(quote!(F = "t::f() -> ()";)).contains("home"));
+    assert!(!expanded(quote!(F = "t::f() -> ()";)).contains("ensure_registered"));
     // A string makes it an overload that happens to have this name.
-    assert!(expanded(quote!(home = "t::f() -> ()";)).contains("struct home ;"));
+    assert!(expanded(quote!(register_with = "t::f() -> ()";)).contains("struct register_with ;"));
     for (items, part) in [
-        (quote!(home = f), "expected the path of a function and `;` but the input ends here"),
-        (quote!(home = f(); F = "t::f() -> ()"), "expected the path of a function and `;` but found `()`"),
-        (quote!(F = "t::f() -> ()"; home = f;), "expected the schema as a string but found `f`"),
+        (quote!(register_with = f), "expected the path of a function and `;` but the input ends here"),
+        (
+            quote!(register_with = f(); F = "t::f() -> ()"),
+            "expected the path of a function and `;` but found `()`",
+        ),
+        (quote!(F = "t::f() -> ()"; register_with = f;), "expected the schema as a string but found `f`"),
     ] {
         let text = expanded(items);
         assert!(text.contains(part), "{text}");
@@ -114,7 +117,7 @@ fn a_home_is_asked_by_every_overload() {
 #[test]
 fn overloads_with_a_registration_are_a_group() {
     let found = without_blanks(&expanded(quote!(
-        home = crate::home_of(self::register, "t::boxed", "t::boxed.out");
+        register_with = crate::ensure_group_registered(self::register, "t::boxed", "t::boxed.out");
         F = "t::f(Tensor self) -> Tensor", out;
         #[cfg(unix)]
         G = "t::g.int(int x) -> ()";
@@ -126,25 +129,28 @@ fn overloads_with_a_registration_are_a_group() {
             self::register
         );
     });
-    let home = tokens(quote!(
-        fn home() -> core::Result<()> {
-            crate::home_of(&OPERATORS)
+    let register_with = tokens(quote!(
+        fn ensure_registered() -> core::Result<()> {
+            crate::ensure_group_registered(&OPERATORS)
         }
     ));
     assert!(found.contains(&group), "{found}");
-    assert_eq!(found.matches(&home).count(), 3, "{found}");
-    assert!(!expanded(quote!(home = f; F = "t::f() -> ()";)).contains("OPERATORS"));
+    assert_eq!(found.matches(&register_with).count(), 3, "{found}");
+    assert!(!expanded(quote!(register_with = f; F = "t::f() -> ()";)).contains("OPERATORS"));
     for (items, part) in [
-        (quote!(home = f(g) F = "t::f() -> ()"), "expected `;` but found `F`"),
+        (quote!(register_with = f(g) F = "t::f() -> ()"), "expected `;` but found `F`"),
         (
-            quote!(home = f("g"); F = "t::f() -> ()"),
+            quote!(register_with = f("g"); F = "t::f() -> ()"),
             "expected the path of a function that registers the operators",
         ),
         (
-            quote!(home = f(g, h); F = "t::f() -> ()"),
-            "perhaps with the names of others behind it but found `h`",
+            quote!(register_with = f(g, h); F = "t::f() -> ()"),
+            "optionally followed by the names of others but found `h`",
         ),
-        (quote!(home = f[g]; F = "t::f() -> ()"), "expected the path of a function and `;` but found"),
+        (
+            quote!(register_with = f[g]; F = "t::f() -> ()"),
+            "expected the path of a function and `;` but found",
+        ),
     ] {
         let text = expanded(items);
         assert!(text.contains(part), "{text}");
@@ -206,9 +212,9 @@ fn mistakes_in_clauses() {
     for (items, part) in [
         (quote!(Exp = #exp, inplace;), "expected `in_place`, `out`, `method` or `alias` but found `inplace`"),
         (quote!(Exp = #exp,), "expected `in_place`, `out`, `method` or `alias` but the input ends here"),
-        (quote!(Exp = #exp, in_place, out, in_place;), "`in_place` stands here twice"),
-        (quote!(Exp = #exp, out, out("other");), "`out` stands here twice"),
-        (quote!(Exp = #exp, method, method(other);), "`method` stands here twice"),
+        (quote!(Exp = #exp, in_place, out, in_place;), "`in_place` occurs twice here"),
+        (quote!(Exp = #exp, out, out("other");), "`out` occurs twice here"),
+        (quote!(Exp = #exp, method, method(other);), "`method` occurs twice here"),
         (quote!(Exp = #exp, out(other);), "expected the overload's name as a string in parentheses"),
         (quote!(Exp = #exp, out(1);), "expected the overload's name as a string but found `1`"),
         (quote!(Exp = #exp, in_place();), "expected the overload's name as a string in parentheses"),
@@ -257,7 +263,7 @@ fn other_names_have_what_the_overload_has() {
     let other = ["TakeAwayTensor", "TakeAwayInplaceTensor", "TakeAwayOut"];
     assert_eq!(names, [own, other].concat());
     let known = without_blanks(&found[0].1);
-    let calls = std::iter::zip(other, own).map(|(alias, own)| format!("core::Alias::of::<{alias},{own}>()"));
+    let calls = std::iter::zip(other, own).map(|(alias, own)| format!("core::Alias::new::<{alias},{own}>()"));
     let expected = format!("ALIASES:&'static[core::Alias]=&[{}];", calls.collect::<Vec<_>>().join(","));
     assert!(known.contains(&expected), "{known}");
     for ((_, constants), schema) in found[3..].iter().zip([
@@ -288,7 +294,7 @@ fn other_names_may_have_less() {
 #[test]
 fn other_names_belong_to_the_group() {
     let text = without_blanks(&expanded(quote!(
-        home = crate::home_of(register);
+        register_with = crate::ensure_group_registered(register);
         Abs = "t::abs(Tensor self) -> Tensor", in_place, alias("absolute");
     )));
     assert!(text.contains(r#"&["t::abs","t::abs_","t::absolute","t::absolute_"],register"#), "{text}");
@@ -303,8 +309,8 @@ fn mistakes_in_other_names() {
         (quote!(Exp = #exp, alias("power", "out");), "expected the operator's other name as a string"),
         (quote!(Exp = #exp, alias("exp");), "two operators here are named `Exp`"),
         (quote!(Exp = #exp, alias("power"), alias("power");), "two operators here are named `Power`"),
-        (quote!(Exp = #exp, out, alias("power", in_place);), "`in_place` does not stand behind `Exp`"),
-        (quote!(Exp = #exp, alias("power", other);), "`other` does not stand behind `Exp`"),
+        (quote!(Exp = #exp, out, alias("power", in_place);), "`in_place` is not declared for `Exp`"),
+        (quote!(Exp = #exp, alias("power", other);), "`other` is not declared for `Exp`"),
         (quote!(Power = #exp, alias("exponential");), "`Power` does not begin with `Exp`"),
         (quote!(Exp = #exp, method(e_to), alias("power");), "the method is called `e_to`, which does not"),
     ] {

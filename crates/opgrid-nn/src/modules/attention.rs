@@ -178,7 +178,7 @@ impl MultiheadAttention {
         self.joined(&found, query)
     }
 
-    /// The same, and how much each query looked at each key: `(batch, num_heads, L, S)`, without dropout.
+    /// Returns the output and the attention weights, `(batch, num_heads, L, S)`, without dropout.
     ///
     /// # Errors
     ///

@@ -53,7 +53,7 @@ impl Embedding {
     pub fn with(rows: i64, width: i64, options: ModuleOptions) -> Result<Self> {
         let weight = options.empty(&[rows, width])?;
         init::normal_(&weight, 0.0, 1.0)?;
-        Self::of(learned(weight)?)
+        Self::from_pretrained(learned(weight)?)
     }
 
     /// A table of given vectors `(rows, width)`, which are learned if they require a gradient.
@@ -61,10 +61,10 @@ impl Embedding {
     /// # Errors
     ///
     /// A tensor that has not two dimensions.
-    pub fn of(weight: Tensor) -> Result<Self> {
+    pub fn from_pretrained(weight: Tensor) -> Result<Self> {
         if weight.dim() != 2 {
             return Err(argument(format!(
-                "Embedding: found vectors of shape {:?}, expected two dimensions",
+                "Embedding: found weights of shape {:?}, expected two dimensions",
                 weight.sizes()
             )));
         }

@@ -93,13 +93,15 @@ impl<S: Settings> Groups<S> {
         let name = S::OPTIMIZER;
         if parameters.is_empty() {
             return Err(argument(format!(
-                "{name}: found no parameters, expected some; give those of a module, as `model.parameters()`"
+                "{name}: found no parameters, expected some; pass those of a module, as \
+                 `model.parameters()`"
             )));
         }
         for (place, parameter) in parameters.iter().enumerate() {
             if !parameter.is_leaf() {
                 return Err(argument(format!(
-                    "{name}: parameter {place} was computed of other tensors, expected one that was not"
+                    "{name}: parameter {place} is not a leaf tensor, expected one that no recorded \
+                     operator computed"
                 )));
             }
             let in_other_groups = self.list.iter().flat_map(Group::parameters);
@@ -269,7 +271,7 @@ macro_rules! optimizer {
                 &self.groups.list
             }
 
-            /// The same, to change settings between steps.
+            /// Returns the parameter groups, to change settings between steps.
             pub fn groups_mut(&mut self) -> &mut [Group<$settings>] {
                 &mut self.groups.list
             }

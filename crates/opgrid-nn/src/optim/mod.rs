@@ -1,6 +1,6 @@
 //! Optimizers under torch's names: they update parameters by their gradients, in place.
 //!
-//! An optimizer has groups of parameters, each with settings of its own. A number in the place of settings is a learning
+//! An optimizer has groups of parameters, each with settings of its own. A number instead of settings is a learning
 //! rate. [`schedule`] changes the rates from step to step.
 //!
 //! # Examples

@@ -142,7 +142,7 @@ fn files_keep_a_module() -> Result<()> {
     assert!(other.parameters().iter().all(|it| it.requires_grad() && it.is_leaf()));
     let small = Linear::new(1, 1)?;
     let said = message(small.load(&file));
-    std::fs::remove_file(&file).map_err(opgrid_core::Error::other)?;
+    std::fs::remove_file(&file).map_err(opgrid_core::Error::from_source)?;
     assert!(said.contains(&file.display().to_string()), "{said}");
     Ok(())
 }
@@ -259,7 +259,7 @@ fn masks_hide_keys() -> Result<()> {
 
 #[test]
 fn embeddings_shorten_rows() -> Result<()> {
-    let table = Embedding::of(Tensor::from_nested(&[[3.0f32, 4.0], [0.3, 0.4]])?)?.max_norm(1.0);
+    let table = Embedding::from_pretrained(Tensor::from_nested(&[[3.0f32, 4.0], [0.3, 0.4]])?)?.max_norm(1.0);
     let found = table.forward(&Tensor::from_nested(&[0i64, 1])?)?.to_vec::<f32>()?;
     assert!((found[0] - 0.6).abs() < 1e-5 && found[2] == 0.3, "{found:?}");
     assert!(!table.weight.requires_grad());
@@ -282,7 +282,10 @@ fn mistakes_are_named() -> Result<()> {
             message(Embedding::new(3, 2)?.padding_idx(3)),
             "found padding_idx 3, expected a row of a table of 3",
         ),
-        (message(Embedding::of(ones(&[2])?)), "found vectors of shape [2], expected two dimensions"),
+        (
+            message(Embedding::from_pretrained(ones(&[2])?)),
+            "found weights of shape [2], expected two dimensions",
+        ),
         (message(BatchNorm1d::new(3)?.forward(&ones(&[3])?)), "found an input of shape [3], expected 2 or 3"),
         (
             message(BatchNorm2d::new(3)?.forward(&x)),

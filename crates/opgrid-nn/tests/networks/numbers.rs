@@ -239,7 +239,7 @@ fn losses_are_those_of_torch() -> Result<()> {
     let classes = Tensor::from_nested(&[0i64, 2, 1, 1])?;
     let none = Identity;
     let smooth = CrossEntropy { label_smoothing: 0.1, ignore_index: 2, ..Default::default() };
-    let found = digest(&none, &[&[4, 3]], &|x| smooth.of(&x[0], &classes))?;
+    let found = digest(&none, &[&[4, 3]], &|x| smooth.forward(&x[0], &classes))?;
     check_close("cross entropy", &found, &[0.83222552232896, 0.044001687210841], 1e-10);
     // Torch's number is of the sum of four.
     let found = digest(&none, &[&[4, 3]], &|x| loss::nll(&x[0], &classes)?.mul_scalar(4))?;

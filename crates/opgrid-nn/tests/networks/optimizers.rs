@@ -171,7 +171,7 @@ fn files_keep_the_state() -> Result<()> {
     optimizer.state_dict()?.write(&file)?;
     let mut other = Adam::new(parameters.to_vec(), 0.05)?;
     other.load_state_dict(&opgrid_nn::StateDict::read(&file)?)?;
-    std::fs::remove_file(&file).map_err(opgrid_core::Error::other)?;
+    std::fs::remove_file(&file).map_err(opgrid_core::Error::from_source)?;
     assert_eq!(other.rates(), [0.025]);
     let copied = optimizer.state_dict()?;
     let found = other.state_dict()?;
@@ -195,7 +195,7 @@ fn mistakes_are_named() -> Result<()> {
     let state = adam.state_dict()?;
     let table: &[(String, &str)] = &[
         (message(SGD::new(vec![], 0.1)), "SGD: found no parameters"),
-        (message(SGD::new(vec![a.mul(&a)?], 0.1)), "SGD: parameter 0 was computed of other tensors"),
+        (message(SGD::new(vec![a.mul(&a)?], 0.1)), "SGD: parameter 0 is not a leaf tensor"),
         (message(Adam::new(vec![a.clone(), a.clone()], 0.1)), "Adam: parameter 1 is given twice"),
         (message(twice), "SGD: parameter 0 is given twice"),
         (message(SGD::new(one(), -0.1)), "SGD: found lr -0.1, expected zero or more"),

@@ -21,7 +21,7 @@ use opgrid_tensor::tensor::choose::unsupported;
 
 pub use opgrid_tensor::ops::distances::cdist::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::_cdist_forward`: its kind, shape rule and `out` rule.
 pub const CDIST_FORWARD: Family<CdistForward> =
     Family::new(CdistForward, &kind::DISTANCE, shape).same_dtype_out();
 
@@ -66,7 +66,8 @@ fn shape(x1: &Tensor, x2: &Tensor, p: f64, mode: Option<i64>) -> Result<TensorSp
             TensorSpec::contiguous(&sizes, a.dtype(), a.device())
         }
         (found, other) => Err(argument(format!(
-            "arguments `x1` and `x2` have shapes {found:?} and {other:?}, expected two dimensions at least, of which the last are equal"
+            "arguments `x1` and `x2` have shapes {found:?} and {other:?}, expected at least two \
+             dimensions, of which the last are equal"
         ))),
     }
 }
@@ -89,7 +90,7 @@ fn cpu(x1: &Tensor, x2: &Tensor, p: f64, _mode: Option<i64>, out: &Tensor) -> Re
     }
 }
 
-/// The gradient of the rows whose distances from the others lie in rows.
+/// The gradient of the rows whose distances from the others are row-major.
 fn by_rows(grad: &Tensor, rows: &Tensor, others: &Tensor, distances: &Tensor, p: f64) -> Result<Tensor> {
     if p == 2.0 {
         // Without the differences of all pairs.
@@ -108,10 +109,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
-        samples.of(Cdist, TAKEN, inputs, reference).tolerance(64.0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
+        samples.operator(Cdist, TAKEN, inputs, reference).tolerance(64.0);
         samples
-            .of(
+            .operator(
                 CdistForward,
                 TAKEN,
                 |dtype| inputs(dtype).into_iter().map(|sample| sample.and(Value::None)).collect(),
@@ -134,9 +135,9 @@ pub(crate) mod samples {
 
     const WITHOUT_COLUMNS: Difference = Difference {
         id: "distances-without-columns-are-checked",
-        what: "torch does not look at the dtypes of rows without columns, whose distances are zero; here they are checked as \
-               with columns",
-        why: "whether a program is right must not depend on its data",
+        what: "torch does not check the dtypes of rows without columns, whose distances are zero; here \
+             they are checked as with columns",
+        why: "whether a call is valid must not depend on sizes or elements",
         test: (
             "opgrid-operators/tests/all/differences/refused.rs",
             "what_is_refused_with_elements_is_refused_without",
@@ -151,9 +152,9 @@ pub(crate) mod samples {
 
     const NOT_A_NUMBER: Difference = Difference {
         id: "the-largest-distance-of-what-is-no-number",
-        what: "torch's cdist leaves out differences that are no numbers where the largest one counts, unlike pdist; here they \
-               make the distance so",
-        why: "pdist and maximum say it",
+        what: "torch's `cdist` ignores NaN differences with the maximum norm, unlike `pdist`; here the \
+             distance becomes NaN",
+        why: "consistent with `pdist` and `maximum`",
         test: ("opgrid-operators/tests/all/images.rs", "the_largest_distance_of_what_is_no_number"),
         when: |seen| seen.each(|(_, ours, _)| ours.re.is_nan()),
         directed: Some(Directed {
@@ -181,7 +182,9 @@ pub(crate) mod samples {
         ];
         let one = |p: f64| {
             shapes
-                .map(|[a, b]| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2)).and(p))
+                .map(|[a, b]| {
+                    given(generate::numbers(dtype, a, 1)).and(generate::numbers(dtype, b, 2)).and(p)
+                })
                 .to_vec()
         };
         [2.0, 1.0, 0.0, f64::INFINITY, 3.0, 0.5].into_iter().flat_map(one).collect()

@@ -50,7 +50,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Dist, INEXACT, inputs, reference).tolerance(64.0).refuses("broadcast", make::misfits());
+        samples
+            .operator(Dist, INEXACT, inputs, reference)
+            .tolerance(64.0)
+            .refuses("broadcast", generate::misfits());
         samples.differs(Dist, departures::norm::NO_ORDER);
         // Roots are raised again.
         samples.rounds(Dist, Roundings::all(Rounding::Near(64)));
@@ -60,7 +63,9 @@ pub(crate) mod samples {
         let shapes: [[&[i64]; 2]; 4] = [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[]], [&[0, 2], &[2]]];
         let one = |p: Scalar| {
             shapes
-                .map(|[a, b]| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2)).and(p))
+                .map(|[a, b]| {
+                    given(generate::numbers(dtype, a, 1)).and(generate::numbers(dtype, b, 2)).and(p)
+                })
                 .to_vec()
         };
         [Scalar::Int(2), Scalar::Int(1), Scalar::Int(0), Scalar::Float(3.0)]

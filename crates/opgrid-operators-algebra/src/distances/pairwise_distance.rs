@@ -30,16 +30,16 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(PairwiseDistance, NUMBERS, inputs, reference)
+            .operator(PairwiseDistance, NUMBERS, inputs, reference)
             .tolerance(64.0)
-            .refuses("broadcast", make::misfits());
+            .refuses("broadcast", generate::misfits());
         samples.rounds(PairwiseDistance, Roundings::all(Rounding::Sum(8)));
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
         // Far enough apart that `eps` does not decide, and no integer wraps around.
         let list = |sizes: &[i64], at: i64| {
-            Plain::of(dtype, sizes, &(0..12).map(|k| at + k * 5 % 7).collect::<Vec<i64>>())
+            Plain::from_elements(dtype, sizes, &(0..12).map(|k| at + k * 5 % 7).collect::<Vec<i64>>())
         };
         let pair = |a: &[i64], b: &[i64]| given(list(a, 9)).and(list(b, 1));
         vec![

@@ -17,7 +17,7 @@ use opgrid_tensor::ops::{IndexAdd, SelectInt, TriuIndices};
 
 pub use opgrid_tensor::ops::distances::pdist::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::_pdist_forward`: its kind, shape rule and `out` rule.
 pub const PDIST_FORWARD: Family<PdistForward> =
     Family::new(PdistForward, &kind::DISTANCE, shape).same_dtype_out();
 
@@ -62,7 +62,7 @@ fn shape(input: &Tensor, p: f64) -> Result<TensorSpec> {
     let (even, odd) = if rows % 2 == 0 { (rows / 2, rows - 1) } else { (rows, (rows - 1) / 2) };
     match even.checked_mul(odd.max(0)) {
         Some(pairs) => TensorSpec::contiguous(&[pairs], spec.dtype(), spec.device()),
-        None => Err(argument(format!("{rows} rows have more pairs than 64 bits count"))),
+        None => Err(argument(format!("the number of pairs of {rows} rows overflows 64 bits"))),
     }
 }
 
@@ -74,10 +74,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
-        samples.of(Pdist, TAKEN, inputs, reference).tolerance(64.0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
+        samples.operator(Pdist, TAKEN, inputs, reference).tolerance(64.0);
         samples
-            .of(PdistForward, TAKEN, inputs, reference)
+            .operator(PdistForward, TAKEN, inputs, reference)
             .tolerance(64.0)
             .refuses("`p` is -1", given(x.clone()).and(-1.0))
             .refuses("expected a matrix", given(x.with_sizes(&[6])));
@@ -85,9 +85,10 @@ pub(crate) mod samples {
         samples.rounds(PdistForward, Roundings::all(Rounding::Sum(64)));
         let checked = Difference {
             id: "kernels-of-distances-are-checked",
-            what: "torch's kernel of `pdist` takes negative orders, every dtype where there are no columns, and only rows without gaps; here it checks \
-                   what `pdist` does, and takes any strides",
-            why: "a kernel that is called alone must not mislead",
+            what: "torch's kernel of `pdist` accepts negative orders, any dtype if there are no \
+                 columns, and only contiguous rows; here it checks what `pdist` checks, and accepts \
+                 any strides",
+            why: "kernels that are called directly check their arguments",
             test: (
                 "opgrid-operators/tests/all/differences/refused.rs",
                 "what_torch_does_not_check_is_refused",
@@ -106,7 +107,7 @@ pub(crate) mod samples {
 
     fn inputs(dtype: DType) -> Vec<Sample> {
         let shapes: [&[i64]; 6] = [&[4, 3], &[5, 2], &[1, 3], &[0, 3], &[3, 0], &[3, 37]];
-        let one = |p: f64| shapes.map(|sizes| given(make::numbers(dtype, sizes, 1)).and(p)).to_vec();
+        let one = |p: f64| shapes.map(|sizes| given(generate::numbers(dtype, sizes, 1)).and(p)).to_vec();
         [2.0, 1.0, 0.0, f64::INFINITY, 3.0, 0.5].into_iter().flat_map(one).collect()
     }
 
@@ -118,6 +119,6 @@ pub(crate) mod samples {
         let distances: Vec<f64> = pairs
             .map(|(i, j)| norm(&(0..columns).map(|k| at(i, k) - at(j, k)).collect::<Vec<_>>(), p))
             .collect();
-        Ok(Plain::of(x.dtype(), &[distances.len() as i64], &distances).into())
+        Ok(Plain::from_elements(x.dtype(), &[distances.len() as i64], &distances).into())
     }
 }

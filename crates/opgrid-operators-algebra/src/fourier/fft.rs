@@ -49,13 +49,13 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-/// Of every input.
+/// Accepts every input.
 pub(super) fn always(_input: &Tensor) -> bool {
     true
 }
 
 /// Writes a result to an output of any dtype of its kind: complex numbers, or real ones. One without elements gets the strides of
-/// the result, or lies in rows.
+/// the result, or is row-major.
 ///
 /// # Errors
 ///
@@ -64,7 +64,7 @@ pub(super) fn write(out: &Tensor, result: &Tensor, in_rows: bool) -> Result<()> 
     let (found, made) = (out.spec()?.dtype(), result.spec()?.dtype());
     if found.is_complex() != made.is_complex() {
         return Err(argument(format!(
-            "argument `out` has dtype {found}, expected one of the kind of {made}"
+            "argument `out` has dtype {found}, expected a dtype of the same category as {made}"
         )));
     }
     if in_rows && out.numel() == 0 {
@@ -158,27 +158,30 @@ pub(crate) mod samples {
         DType::Complex128,
     ];
 
-    /// Those of real numbers.
+    /// The real dtypes that transforms accept.
     pub(crate) const REAL_TAKEN: &[DType] = TAKEN.split_at(11).0;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, c) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::Complex64, &[2, 3], 0));
+        let (x, c) =
+            (generate::numbers(DType::F32, &[2, 3], 0), generate::numbers(DType::Complex64, &[2, 3], 0));
         samples
-            .of(FftFft, TAKEN, inputs, |it| reference(it, Direction::Forward, all))
+            .operator(FftFft, TAKEN, inputs, |it| reference(it, Direction::Forward, all))
             .tolerance(256.0)
             .refuses("data points (0)", given(c.clone()).and(0))
-            .refuses("data points (0)", given(make::numbers(DType::F32, &[2, 0], 0)))
+            .refuses("data points (0)", given(generate::numbers(DType::F32, &[2, 0], 0)))
             .refuses("overflows", given(c.clone()).and(i64::MAX / 4))
             .refuses("range", given(c.clone()).and(Value::None).and(2))
             .refuses("no dimensions", given(Plain::number(DType::F32, 1)))
             .refuses("argument `norm`", given(c.clone()).and(Value::None).and(0).and("other"));
-        samples.of(FftIfft, TAKEN, inputs, |it| reference(it, Direction::Backward, all)).tolerance(256.0);
         samples
-            .of(FftRfft, REAL_TAKEN, inputs, |it| reference(it, Direction::Forward, half))
+            .operator(FftIfft, TAKEN, inputs, |it| reference(it, Direction::Backward, all))
+            .tolerance(256.0);
+        samples
+            .operator(FftRfft, REAL_TAKEN, inputs, |it| reference(it, Direction::Forward, half))
             .tolerance(256.0)
             .refuses("expected real numbers", given(c));
         samples
-            .of(FftIrfft, TAKEN, inputs_of_halves, |it| of_half(it, Direction::Backward))
+            .operator(FftIrfft, TAKEN, inputs_of_halves, |it| of_half(it, Direction::Backward))
             .tolerance(256.0)
             .refuses("data points (0)", given(x.with_sizes(&[6, 1])));
         samples.rounds(FftFft, Roundings::all(Rounding::Sum(16)));
@@ -187,9 +190,9 @@ pub(crate) mod samples {
         samples.rounds(FftIrfft, Roundings::all(Rounding::Sum(16)));
     }
 
-    /// Of several lengths, shorter and longer than what is there.
+    /// Samples with several lengths, shorter and longer than the input.
     pub(crate) fn inputs(dtype: DType) -> Vec<Sample> {
-        let x = |sizes: &[i64]| given(make::numbers(dtype, sizes, 1));
+        let x = |sizes: &[i64]| given(generate::numbers(dtype, sizes, 1));
         vec![
             x(&[8]),
             x(&[2, 7]).and(Value::None).and(-1).and("ortho"),
@@ -201,11 +204,11 @@ pub(crate) mod samples {
         ]
     }
 
-    /// The same for halves, of which one element gives nothing.
+    /// Samples of half spectra with several lengths, of which one element gives an empty result.
     pub(crate) fn inputs_of_halves(dtype: DType) -> Vec<Sample> {
         let mut samples = inputs(dtype);
         samples.pop();
-        samples.push(given(make::numbers(dtype, &[2, 1], 1)).and(1));
+        samples.push(given(generate::numbers(dtype, &[2, 1], 1)).and(1));
         samples
     }
 

@@ -23,7 +23,7 @@ use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::fourier::fft_c2c::*;
 
-/// Of complex numbers.
+/// The transform of complex numbers.
 pub const FFT_C2C: Family<FftC2c> = Family::new(FftC2c, &kind::FOURIER, |input, dim, normalization, _| {
     let spec = input.spec()?;
     if !matches!(spec.dtype(), DType::Complex64 | DType::Complex128) {
@@ -34,7 +34,7 @@ pub const FFT_C2C: Family<FftC2c> = Family::new(FftC2c, &kind::FOURIER, |input, 
     Ok(spec.with_geometry(geometry))
 });
 
-/// Of real numbers.
+/// The transform of real numbers to half of their spectrum.
 pub const FFT_R2C: Family<FftR2c> =
     Family::new(FftR2c, &kind::FOURIER, |input, dim, normalization, onesided| {
         let spec = input.spec()?;
@@ -46,7 +46,7 @@ pub const FFT_R2C: Family<FftR2c> =
         let mut sizes = spec.sizes().to_vec();
         if sizes[last] == 0 {
             return Err(argument(format!(
-                "argument `self` has shape {sizes:?}, of size 0 in dimension {last}, expected 1 at least"
+                "argument `self` has shape {sizes:?}, of size 0 in dimension {last}, expected at least 1"
             )));
         }
         if onesided {
@@ -56,7 +56,7 @@ pub const FFT_R2C: Family<FftR2c> =
         Ok(TensorSpec::new(geometry, complex_of(spec.dtype()), spec.device()))
     });
 
-/// Of halves of complex numbers.
+/// The transform of half a spectrum to real numbers.
 pub const FFT_C2R: Family<FftC2r> = Family::new(FftC2r, &kind::FOURIER, |input, dim, normalization, size| {
     let spec = input.spec()?;
     let dtype = match spec.dtype() {
@@ -68,7 +68,8 @@ pub const FFT_C2R: Family<FftC2r> = Family::new(FftC2r, &kind::FOURIER, |input, 
     let Some((&last, others)) = dims.split_last() else { return Err(no_dimension()) };
     if size < 1 || spec.sizes()[last] < size / 2 + 1 {
         let message = format!(
-            "argument `last_dim_size` is {size}, expected 1 at least, and that half of it is there; found {} elements",
+            "argument `last_dim_size` is {size}, expected at least 1, and an input with at least half \
+             as many elements; found {} elements",
             spec.sizes()[last]
         );
         return Err(argument(message));
@@ -179,10 +180,11 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, c) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::Complex64, &[2, 3], 0));
+        let (x, c) =
+            (generate::numbers(DType::F32, &[2, 3], 0), generate::numbers(DType::Complex64, &[2, 3], 0));
         let none = Vec::<i64>::new();
         samples
-            .of(
+            .operator(
                 FftC2c,
                 COMPLEX,
                 |dtype| inputs(dtype, &[true.into(), false.into()], true),
@@ -199,7 +201,7 @@ pub(crate) mod samples {
             .refuses("twice", given(c.clone()).and(vec![1, -1]).and(0).and(true))
             .refuses("range", given(c.clone()).and(vec![2]).and(0).and(true));
         samples
-            .of(
+            .operator(
                 FftR2c,
                 FLOATS,
                 |dtype| inputs(dtype, &[true.into(), false.into()], false),
@@ -213,10 +215,13 @@ pub(crate) mod samples {
             )
             .tolerance(256.0)
             .refuses("float32 or float64", given(c.clone()).and(vec![0]).and(0).and(true))
-            .refuses("one dimension at least", given(x.clone()).and(none.clone()).and(0).and(true))
-            .refuses("size 0", given(make::numbers(DType::F32, &[2, 0], 0)).and(vec![1]).and(0).and(true));
+            .refuses("at least one dimension", given(x.clone()).and(none.clone()).and(0).and(true))
+            .refuses(
+                "size 0",
+                given(generate::numbers(DType::F32, &[2, 0], 0)).and(vec![1]).and(0).and(true),
+            );
         samples
-            .of(FftC2r, COMPLEX, half_inputs, |it| {
+            .operator(FftC2r, COMPLEX, half_inputs, |it| {
                 let (x, dims, n): (_, Vec<i64>, i64) =
                     (it.tensor("self")?, it.value("dim")?, it.value("last_dim_size")?);
                 let axes: Vec<usize> =
@@ -240,9 +245,9 @@ pub(crate) mod samples {
             })
             .tolerance(256.0)
             .refuses("a complex dtype", given(x).and(vec![0]).and(0).and(2))
-            .refuses("half of it is there", given(c.clone()).and(vec![0]).and(0).and(4))
+            .refuses("at least half as many elements", given(c.clone()).and(vec![0]).and(0).and(4))
             .refuses("`last_dim_size` is 0", given(c.clone()).and(vec![0]).and(0).and(0))
-            .refuses("one dimension at least", given(c).and(none).and(0).and(2));
+            .refuses("at least one dimension", given(c).and(none).and(0).and(2));
         samples.differs(
             FftR2c,
             Difference {
@@ -274,7 +279,7 @@ pub(crate) mod samples {
         ];
         let cases = shapes.into_iter().filter(|(_, dims)| without_dimensions || !dims.is_empty());
         let one = |(sizes, dims): (&[i64], &[i64])| -> Vec<Sample> {
-            let first = given(make::numbers(dtype, sizes, 1)).and(dims.to_vec());
+            let first = given(generate::numbers(dtype, sizes, 1)).and(dims.to_vec());
             let all = flags.iter().zip([0, 1, 2].into_iter().cycle());
             all.chain(flags.iter().zip([2, 0]))
                 .map(|(flag, norm)| first.clone().and(norm).and(flag.clone()))
@@ -295,7 +300,7 @@ pub(crate) mod samples {
             (&[1], &[0], 1),
         ];
         let one = |(sizes, dims, n): (&[i64], &[i64], i64)| {
-            let first = given(make::numbers(dtype, sizes, 1)).and(dims.to_vec());
+            let first = given(generate::numbers(dtype, sizes, 1)).and(dims.to_vec());
             [0, 1, 2].map(|norm| first.clone().and(norm).and(n))
         };
         shapes.into_iter().flat_map(one).collect()

@@ -14,7 +14,7 @@ use crate::prelude::*;
 use opgrid_kernels::sequence;
 use opgrid_kinds::factory::Factories;
 use opgrid_kinds::images::check_float;
-use opgrid_tensor::families::result::written;
+use opgrid_tensor::families::result::compute_into;
 use opgrid_tensor::ops::EmptyMemoryFormat;
 use opgrid_tensor::tensor::{Element, Number};
 
@@ -67,7 +67,7 @@ fn write(n: i64, d: f64, half: bool, out: &Tensor) -> Result<()> {
         return Ok(());
     }
     let spec = TensorSpec::contiguous(&[count], found.dtype(), found.device())?;
-    written(out, &spec, |out| {
+    compute_into(out, &spec, |out| {
         let step = 1.0 / (n as f64 * d);
         let middle = if half { i64::MAX } else { (n + 1) / 2 };
         with_dtype!(out.dtype(), T: Float => sequence::numbered(out.array()?, move |k| {
@@ -85,20 +85,31 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(FftFftfreq, FLOATS, inputs, |it| reference(it, false))
+            .operator(FftFftfreq, FLOATS, inputs, |it| reference(it, false))
             .tolerance(2.0)
             .output_decides()
             .refuses("argument `n`", given(-1));
-        samples.of(FftRfftfreq, FLOATS, inputs, |it| reference(it, true)).tolerance(2.0).output_decides();
+        samples
+            .operator(FftRfftfreq, FLOATS, inputs, |it| reference(it, true))
+            .tolerance(2.0)
+            .output_decides();
         samples.differs(
             FftRfftfreq,
             Difference {
                 id: "frequencies-of-less-than-nothing",
-                what: "torch gives one frequency for -1 sample; here a negative number of samples is refused as in `fft_fftfreq`",
-                why: "a negative length is a mistake that nobody notices",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                what: "torch returns one frequency for -1 samples; here a negative number of samples is \
+                     rejected, as in `fft_fftfreq`",
+                why: "a negative length is probably a mistake",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
                 when: |seen| seen.we_refuse("argument `n` is -"),
-                directed: Some(Directed { operator: "aten::fft_rfftfreq", arguments: || vec![("n", Scalar::Int(-1).into())], needs: None }),
+                directed: Some(Directed {
+                    operator: "aten::fft_rfftfreq",
+                    arguments: || vec![("n", Scalar::Int(-1).into())],
+                    needs: None,
+                }),
             },
         );
         samples.rounds(FftFftfreq, Roundings::all(Rounding::Sum(2)));
@@ -116,6 +127,6 @@ pub(crate) mod samples {
         let all: Vec<i64> =
             if half { (0..=n / 2).collect() } else { (0..(n + 1) / 2).chain(-(n / 2)..0).collect() };
         let frequencies: Vec<f64> = all.iter().map(|k| *k as f64 / (n as f64 * d)).collect();
-        Ok(Plain::of(dtype.unwrap_or(default_dtype()), &[all.len() as i64], &frequencies).into())
+        Ok(Plain::from_elements(dtype.unwrap_or(default_dtype()), &[all.len() as i64], &frequencies).into())
     }
 }

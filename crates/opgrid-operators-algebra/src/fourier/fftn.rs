@@ -125,35 +125,35 @@ pub(crate) mod samples {
     /// Samples of an operator and of the one of two dimensions.
     macro_rules! sampled {
         ($samples:ident, $several:ident, $two:ident, $dtypes:expr, $reference:expr) => {{
-            $samples.of($two, $dtypes, two_inputs, $reference).tolerance(512.0);
+            $samples.operator($two, $dtypes, two_inputs, $reference).tolerance(512.0);
             $samples.rounds($several, Roundings::all(Rounding::Sum(128)));
             $samples.rounds($two, Roundings::all(Rounding::Sum(128)));
-            $samples.of($several, $dtypes, several_inputs, $reference).tolerance(512.0)
+            $samples.operator($several, $dtypes, several_inputs, $reference).tolerance(512.0)
         }};
     }
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let c = make::numbers(DType::Complex64, &[2, 3], 0);
+        let c = generate::numbers(DType::Complex64, &[2, 3], 0);
         let (none, no_dims) = (Value::None, Vec::<i64>::new());
         sampled!(samples, FftFftn, FftFft2, TAKEN, |it| reference(it, Direction::Forward))
             .refuses("at most 2 sizes", given(c.clone()).and(vec![1, 1, 1]))
             .refuses("as many sizes", given(c.clone()).and(vec![1]).and(vec![0, 1]))
             .refuses("twice", given(c.clone()).and(none.clone()).and(vec![0, 0]))
-            .refuses("1 at least", given(c.clone()).and(vec![0]))
+            .refuses("at least 1", given(c.clone()).and(vec![0]))
             .refuses("argument `norm`", given(c.clone()).named("norm", "other"));
         sampled!(samples, FftIfftn, FftIfft2, TAKEN, |it| reference(it, Direction::Backward));
         sampled!(samples, FftRfftn, FftRfft2, REAL_TAKEN, |it| half_reference(it, Direction::Forward))
             .refuses("real numbers", given(c.clone()))
             .refuses(
                 "no dimension",
-                given(make::numbers(DType::F32, &[2], 0)).and(none.clone()).and(no_dims.clone()),
+                given(generate::numbers(DType::F32, &[2], 0)).and(none.clone()).and(no_dims.clone()),
             );
         sampled!(samples, FftIrfftn, FftIrfft2, TAKEN, |it| reference_of_halves(it, Direction::Backward))
             .refuses("no dimension", given(c).and(none).and(no_dims));
     }
 
     pub(crate) fn two_inputs(dtype: DType) -> Vec<Sample> {
-        let x = |sizes: &[i64]| given(make::numbers(dtype, sizes, 1));
+        let x = |sizes: &[i64]| given(generate::numbers(dtype, sizes, 1));
         vec![
             x(&[4, 3]),
             x(&[2, 3, 4]).and(vec![2, 6]),
@@ -164,7 +164,7 @@ pub(crate) mod samples {
     }
 
     pub(crate) fn several_inputs(dtype: DType) -> Vec<Sample> {
-        let x = |sizes: &[i64]| given(make::numbers(dtype, sizes, 1));
+        let x = |sizes: &[i64]| given(generate::numbers(dtype, sizes, 1));
         let mut samples = two_inputs(dtype);
         samples.push(x(&[2, 3, 4]).and(Value::None).and(vec![1]));
         samples.push(x(&[2, 3, 2]).and(vec![4]));

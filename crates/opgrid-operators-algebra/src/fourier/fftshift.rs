@@ -29,7 +29,7 @@ fn shift(input: &Tensor, dim: Option<&[i64]>, by: fn(i64) -> i64) -> Result<Tens
     let sizes = input.spec()?.sizes();
     let dims: Vec<i64> = dim.map_or_else(|| (0..sizes.len() as i64).collect(), <[i64]>::to_vec);
     if dims.is_empty() || sizes.is_empty() {
-        return Err(argument("found no dimension to shift, expected one at least"));
+        return Err(argument("found no dimension to shift, expected at least one"));
     }
     let size = |dim: &i64| Ok(by(sizes[normalise_dim(*dim, sizes.len())?]));
     let shifts = dims.iter().map(size).collect::<Result<Vec<_>>>()?;
@@ -43,15 +43,15 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(FftFftshift, ANY, inputs, |it| reference(it, |k, size| (k - size / 2).rem_euclid(size)))
+            .operator(FftFftshift, ANY, inputs, |it| reference(it, |k, size| (k - size / 2).rem_euclid(size)))
             .refuses("no dimension", given(Plain::number(DType::F32, 1)))
             .refuses("no dimension", given(Plain::number(DType::F32, 1)).and(vec![0]))
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(vec![1]));
-        samples.of(FftIfftshift, ANY, inputs, |it| reference(it, |k, size| (k + size / 2) % size));
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(vec![1]));
+        samples.operator(FftIfftshift, ANY, inputs, |it| reference(it, |k, size| (k + size / 2) % size));
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
-        let x = |sizes: &[i64]| given(make::numbers(dtype, sizes, 1));
+        let x = |sizes: &[i64]| given(generate::numbers(dtype, sizes, 1));
         vec![
             x(&[5]),
             x(&[4, 3]),

@@ -33,11 +33,13 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(FftHfft, TAKEN, inputs_of_halves, |it| of_half(it, Direction::Forward)).tolerance(256.0);
         samples
-            .of(FftIhfft, REAL_TAKEN, inputs, |it| reference(it, Direction::Backward, half))
+            .operator(FftHfft, TAKEN, inputs_of_halves, |it| of_half(it, Direction::Forward))
+            .tolerance(256.0);
+        samples
+            .operator(FftIhfft, REAL_TAKEN, inputs, |it| reference(it, Direction::Backward, half))
             .tolerance(256.0)
-            .refuses("expected real numbers", given(make::numbers(DType::Complex64, &[2, 3], 0)));
+            .refuses("expected real numbers", given(generate::numbers(DType::Complex64, &[2, 3], 0)));
         samples.rounds(FftHfft, Roundings::all(Rounding::Sum(16)));
         samples.rounds(FftIhfft, Roundings::all(Rounding::Sum(16)));
     }

@@ -60,7 +60,7 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let c = make::numbers(DType::Complex64, &[2, 3], 0);
+        let c = generate::numbers(DType::Complex64, &[2, 3], 0);
         sampled!(samples, FftHfftn, FftHfft2, TAKEN, |it| reference_of_halves(it, Direction::Forward))
             .refuses("no dimension", given(c.clone()).and(Value::None).and(Vec::<i64>::new()));
         sampled!(samples, FftIhfftn, FftIhfft2, REAL_TAKEN, |it| half_reference(it, Direction::Backward))

@@ -15,7 +15,7 @@ pub(crate) fn like(input: &Tensor) -> Result<TensorSpec> {
     TensorSpec::elementwise(&[spec.geometry()], spec.dtype(), spec.device())
 }
 
-/// The same for floats only.
+/// The spec of a random tensor like `input`, which has to be a float.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ pub(crate) mod samples {
     /// Tensors of some shapes, with what stands behind them.
     pub(crate) fn tensors(dtype: DType, more: impl Fn(Sample) -> Sample) -> Vec<Sample> {
         let shapes: [&[i64]; 4] = [&[2000], &[40, 50], &[0], &[]];
-        shapes.map(|sizes| more(given(make::numbers(dtype, sizes, 0)))).to_vec()
+        shapes.map(|sizes| more(given(generate::numbers(dtype, sizes, 0)))).to_vec()
     }
 
     /// Samples of the overloads that make a tensor and fill one; `distribution` is that of the elements.
@@ -94,8 +94,8 @@ pub(crate) mod samples {
             let x = it.tensor("self")?;
             Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), distribution(it)?))
         };
-        samples.of_function(functional, dtypes, inputs, expected);
-        samples.of_function(in_place, dtypes, inputs, expected)
+        samples.operator_with(functional, dtypes, inputs, expected);
+        samples.operator_with(in_place, dtypes, inputs, expected)
     }
 
     /// Samples of an operator that makes a tensor like another one, and of the same with a generator.
@@ -108,8 +108,8 @@ pub(crate) mod samples {
             let x = it.tensor("self")?;
             Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), distribution))
         };
-        samples.of_function(plain, INEXACT, |dtype| tensors(dtype, |call| call), expected);
+        samples.operator_with(plain, INEXACT, |dtype| tensors(dtype, |call| call), expected);
         let with_generator = |dtype| tensors(dtype, |call| call.named("generator", random::generator(3)));
-        samples.of_function(seeded, INEXACT, with_generator, expected);
+        samples.operator_with(seeded, INEXACT, with_generator, expected);
     }
 }

@@ -16,7 +16,7 @@ use opgrid_kernels::copy;
 
 pub use opgrid_tensor::ops::products::addbmm::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::addbmm`: its kind, shape rule and `out` rule.
 pub const ADDBMM: Family<Addbmm> = Family::new(Addbmm, &kind::PRODUCT_OF_STACKS, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -30,9 +30,11 @@ pub(super) fn register(library: &mut Library) {
         d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
         let transposed = [batch1, batch2].map(products::is_transposed);
         d.by(batch1, [batch2], move |grad, [batch2]| {
-            products::of_left(&stack(grad)?, batch2, transposed[0])
+            products::left_gradient(&stack(grad)?, batch2, transposed[0])
         })?;
-        d.by(batch2, [batch1], move |grad, [batch1]| products::of_right(&stack(grad)?, batch1, transposed[1]))
+        d.by(batch2, [batch1], move |grad, [batch1]| {
+            products::right_gradient(&stack(grad)?, batch1, transposed[1])
+        })
     });
 }
 
@@ -80,26 +82,34 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 2, 2], 0);
+        let x = generate::numbers(DType::F32, &[2, 2, 2], 0);
         samples
-            .of(Addbmm, NUMBERS, inputs, reference)
+            .operator(Addbmm, NUMBERS, inputs, reference)
             .tolerance(256.0)
             .refuses("does not broadcast", given(x.clone()).and(x.clone()).and(x.clone()))
             .refuses(
                 "three dimensions",
-                given(x.clone()).and(make::numbers(DType::F32, &[2, 2], 0)).and(x.clone()),
+                given(x.clone()).and(generate::numbers(DType::F32, &[2, 2], 0)).and(x.clone()),
             )
-            .refuses("convert one of them", given(make::numbers(DType::F64, &[2], 0)).and(x.clone()).and(x));
+            .refuses(
+                "convert one of them",
+                given(generate::numbers(DType::F64, &[2], 0)).and(x.clone()).and(x),
+            );
         samples.differs_as(Addbmm, products::samples::DIFFERENCES);
         samples.differs(Addbmm, departures::arithmetic::SIGN_OF_ZERO);
         samples.differs(
             Addbmm,
             Difference {
                 id: "summands-of-one-dtype",
-                what: "torch converts what `addbmm` adds to a product where it writes to an output, and refuses it otherwise; here always refused",
-                why: "both ways to ask for a result take the same",
+                what: "torch converts the summand of `addbmm` in the `out` form, and rejects it in the \
+                     functional form; here it is rejected in both",
+                why: "the functional and `out` forms agree",
                 test: ("opgrid-operators/tests/all/differences/refused.rs", "dtypes_that_differ"),
-                when: |seen| seen.out().is_some() && seen.we_refuse("argument `self` is") && seen.we_refuse("convert one of them"),
+                when: |seen| {
+                    seen.out().is_some()
+                        && seen.we_refuse("argument `self` is")
+                        && seen.we_refuse("convert one of them")
+                },
                 directed: None,
             },
         );

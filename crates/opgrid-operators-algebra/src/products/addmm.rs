@@ -16,7 +16,7 @@ use opgrid_kernels::products::sizes;
 
 pub use opgrid_tensor::ops::products::addmm::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::addmm`: its kind, shape rule and `out` rule.
 pub const ADDMM: Family<Addmm> = Family::new(Addmm, &kind::PRODUCT, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -26,10 +26,10 @@ pub(super) fn register(library: &mut Library) {
         d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
         let transposed = [mat1, mat2].map(products::is_transposed);
         d.by(mat1, [mat2], move |grad, [mat2]| {
-            derivatives::times(&products::of_left(grad, mat2, transposed[0])?, alpha)
+            derivatives::times(&products::left_gradient(grad, mat2, transposed[0])?, alpha)
         })?;
         d.by(mat2, [mat1], move |grad, [mat1]| {
-            derivatives::times(&products::of_right(grad, mat1, transposed[1])?, alpha)
+            derivatives::times(&products::right_gradient(grad, mat1, transposed[1])?, alpha)
         })
     });
 }
@@ -58,11 +58,11 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 2], 0);
-        samples
-            .of(Addmm, NUMBERS, inputs, reference)
-            .tolerance(64.0)
-            .refuses("does not broadcast", given(make::numbers(DType::F32, &[3], 0)).and(x.clone()).and(x));
+        let x = generate::numbers(DType::F32, &[2, 2], 0);
+        samples.operator(Addmm, NUMBERS, inputs, reference).tolerance(64.0).refuses(
+            "does not broadcast",
+            given(generate::numbers(DType::F32, &[3], 0)).and(x.clone()).and(x),
+        );
         samples.differs_as(Addmm, products::samples::DIFFERENCES);
         samples.differs(Addmm, departures::arithmetic::SIGN_OF_ZERO);
         samples.rounds(Addmm, Roundings::all(Rounding::Sum(2)));
@@ -77,7 +77,9 @@ pub(crate) mod samples {
             [&[17, 9], &[17, 33], &[33, 9]],
         ];
         let one = |[c, a, b]: [&[i64]; 3]| {
-            given(make::numbers(dtype, c, 1)).and(make::numbers(dtype, a, 2)).and(make::numbers(dtype, b, 3))
+            given(generate::numbers(dtype, c, 1))
+                .and(generate::numbers(dtype, a, 2))
+                .and(generate::numbers(dtype, b, 3))
         };
         let plain = shapes.map(one);
         let scaled = plain.clone().map(|sample| sample.named("beta", 2).named("alpha", 3));

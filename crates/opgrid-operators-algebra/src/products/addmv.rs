@@ -15,7 +15,7 @@ use opgrid_tensor::ops::Outer;
 
 pub use opgrid_tensor::ops::products::addmv::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::addmv`: its kind, shape rule and `out` rule.
 pub const ADDMV: Family<Addmv> = Family::new(Addmv, &kind::PRODUCT, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -47,17 +47,17 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, vector) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[3], 0));
+        let (x, vector) = (generate::numbers(DType::F32, &[2, 3], 0), generate::numbers(DType::F32, &[3], 0));
         samples
-            .of(Addmv, NUMBERS, inputs, reference)
+            .operator(Addmv, NUMBERS, inputs, reference)
             .tolerance(64.0)
             .refuses("does not broadcast", given(x.clone()).and(x.clone()).and(vector.clone()))
             .refuses("a matrix and a vector", given(vector.clone()).and(x.clone()).and(x.clone()))
             .refuses(
                 "expected 3 elements",
-                given(vector.clone()).and(x.clone()).and(make::numbers(DType::F32, &[2], 0)),
+                given(vector.clone()).and(x.clone()).and(generate::numbers(DType::F32, &[2], 0)),
             )
-            .refuses("convert one of them", given(make::numbers(DType::F64, &[2], 0)).and(x).and(vector));
+            .refuses("convert one of them", given(generate::numbers(DType::F64, &[2], 0)).and(x).and(vector));
         samples.differs_as(Addmv, products::samples::DIFFERENCES);
         samples.differs(Addmv, departures::arithmetic::SIGN_OF_ZERO);
         samples.rounds(Addmv, Roundings::all(Rounding::Sum(2)));

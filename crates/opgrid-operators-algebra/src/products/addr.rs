@@ -14,7 +14,7 @@ use opgrid_tensor::tensor::{Array, promote_types};
 
 pub use opgrid_tensor::ops::products::addr::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::addr`: its kind, shape rule and `out` rule.
 pub const ADDR: Family<Addr> = Family::new(Addr, &kind::PRODUCT, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -88,16 +88,16 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, vector) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[3], 0));
+        let (x, vector) = (generate::numbers(DType::F32, &[2, 3], 0), generate::numbers(DType::F32, &[3], 0));
         samples
-            .of(Addr, ANY, inputs, reference)
+            .operator(Addr, ANY, inputs, reference)
             .tolerance(8.0)
             .refuses("expected a vector", given(x.clone()).and(x.clone()).and(vector.clone()))
             .refuses("does not broadcast", given(x.clone()).and(vector.clone()).and(vector.clone()))
             .refuses(
                 "floating-point number for integral",
                 given(x.to(DType::I64))
-                    .and(Plain::of(DType::I64, &[2], &[1]))
+                    .and(Plain::from_elements(DType::I64, &[2], &[1]))
                     .and(vector.to(DType::I64))
                     .named("beta", 0.5),
             );
@@ -115,12 +115,14 @@ pub(crate) mod samples {
             [&[5, 37], &[5], &[37]],
         ];
         let mut samples = products::samples::weighed_samples(dtype, shapes.into_iter());
-        let other = make::beside(dtype, DType::F32);
-        let [column, row] = [(&[2], 2), (&[3], 3)].map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+        let other = generate::beside(dtype, DType::F32);
+        let [column, row] = [(&[2], 2), (&[3], 3)].map(|(sizes, seed)| generate::numbers(dtype, sizes, seed));
         samples.push(
-            given(make::numbers(dtype, &[2, 3], 1)).and(make::numbers(other, &[2], 2)).and(row.clone()),
+            given(generate::numbers(dtype, &[2, 3], 1))
+                .and(generate::numbers(other, &[2], 2))
+                .and(row.clone()),
         );
-        samples.push(given(make::numbers(other, &[], 1)).and(column).and(row));
+        samples.push(given(generate::numbers(other, &[], 1)).and(column).and(row));
         samples
     }
 

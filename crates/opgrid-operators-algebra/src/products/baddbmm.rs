@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::products::baddbmm::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::baddbmm`: its kind, shape rule and `out` rule.
 pub const BADDBMM: Family<Baddbmm> = Family::new(Baddbmm, &kind::PRODUCT_OF_STACKS, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -26,10 +26,10 @@ pub(super) fn register(library: &mut Library) {
         d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
         let transposed = [batch1, batch2].map(products::is_transposed);
         d.by(batch1, [batch2], move |grad, [batch2]| {
-            derivatives::times(&products::of_left(grad, batch2, transposed[0])?, alpha)
+            derivatives::times(&products::left_gradient(grad, batch2, transposed[0])?, alpha)
         })?;
         d.by(batch2, [batch1], move |grad, [batch1]| {
-            derivatives::times(&products::of_right(grad, batch1, transposed[1])?, alpha)
+            derivatives::times(&products::right_gradient(grad, batch1, transposed[1])?, alpha)
         })
     });
 }
@@ -64,21 +64,24 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 2, 2], 0);
+        let x = generate::numbers(DType::F32, &[2, 2, 2], 0);
         samples
-            .of(Baddbmm, NUMBERS, inputs, |it| {
+            .operator(Baddbmm, NUMBERS, inputs, |it| {
                 products::samples::expected_sum(it, &it.tensor("batch1")?.product(it.tensor("batch2")?)?)
             })
             .tolerance(64.0)
             .refuses(
                 "does not broadcast",
-                given(make::numbers(DType::F32, &[3], 0)).and(x.clone()).and(x.clone()),
+                given(generate::numbers(DType::F32, &[3], 0)).and(x.clone()).and(x.clone()),
             )
             .refuses(
                 "three dimensions",
-                given(x.clone()).and(make::numbers(DType::F32, &[2, 2], 0)).and(x.clone()),
+                given(x.clone()).and(generate::numbers(DType::F32, &[2, 2], 0)).and(x.clone()),
             )
-            .refuses("convert one of them", given(make::numbers(DType::F64, &[2], 0)).and(x.clone()).and(x));
+            .refuses(
+                "convert one of them",
+                given(generate::numbers(DType::F64, &[2], 0)).and(x.clone()).and(x),
+            );
         samples.differs_as(Baddbmm, products::samples::DIFFERENCES);
         samples.differs(Baddbmm, departures::arithmetic::SIGN_OF_ZERO);
         samples.rounds(Baddbmm, Roundings::all(Rounding::Sum(2)));

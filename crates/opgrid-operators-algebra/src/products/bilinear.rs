@@ -67,9 +67,9 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = |sizes: &[i64]| make::numbers(DType::F32, sizes, 0);
+        let x = |sizes: &[i64]| generate::numbers(DType::F32, sizes, 0);
         samples
-            .of(Bilinear, NUMBERS, inputs, reference)
+            .operator(Bilinear, NUMBERS, inputs, reference)
             .tolerance(1024.0)
             .refuses("`input2` has shape", given(x(&[2, 3])).and(x(&[3, 2])).and(x(&[4, 3, 2])))
             .refuses("`weight` has shape", given(x(&[2, 3])).and(x(&[2, 2])).and(x(&[4, 3, 3])))
@@ -79,9 +79,12 @@ pub(crate) mod samples {
             Bilinear,
             Difference {
                 id: "vectors-of-nothing",
-                what: "torch cannot reshape pairs of vectors without elements; here they add nothing to the bias",
-                why: "the sum of nothing is zero",
-                test: ("opgrid-operators/tests/all/differences/computed.rs", "products_and_slices_of_nothing"),
+                what: "torch cannot reshape pairs of empty vectors; here they add nothing to the bias",
+                why: "an empty sum is zero",
+                test: (
+                    "opgrid-operators/tests/all/differences/computed.rs",
+                    "products_and_slices_of_nothing",
+                ),
                 when: |seen| seen.torch_refuses("cannot reshape tensor of 0 elements"),
                 directed: None,
             },
@@ -104,12 +107,12 @@ pub(crate) mod samples {
         cases
             .map(|(before, [o, i, j], with_bias)| {
                 let small = |sizes: &[i64], seed| {
-                    let all = make::numbers(dtype, sizes, seed);
+                    let all = generate::numbers(dtype, sizes, seed);
                     let one = |x: &Scalar| match x {
                         Scalar::Float(x) => Scalar::Float((x * 2.0).round() / 2.0),
                         x => *x,
                     };
-                    Plain::of(dtype, sizes, &all.elements().iter().map(one).collect::<Vec<_>>())
+                    Plain::from_elements(dtype, sizes, &all.elements().iter().map(one).collect::<Vec<_>>())
                 };
                 let sample =
                     given(small(&[before, &[i]].concat(), 1)).and(small(&[before, &[j]].concat(), 2));

@@ -12,14 +12,14 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::products::bmm::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::bmm`: its kind, shape rule and `out` rule.
 pub const BMM: Family<Bmm> = Family::new(Bmm, &kind::PRODUCT_OF_STACKS, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&BMM).cpu(cpu).derivative(|d, (input, mat2)| {
         let transposed = [input, mat2].map(products::is_transposed);
-        d.by(input, [mat2], move |grad, [mat2]| products::of_left(grad, mat2, transposed[0]))?;
-        d.by(mat2, [input], move |grad, [input]| products::of_right(grad, input, transposed[1]))
+        d.by(input, [mat2], move |grad, [mat2]| products::left_gradient(grad, mat2, transposed[0]))?;
+        d.by(mat2, [input], move |grad, [input]| products::right_gradient(grad, input, transposed[1]))
     });
 }
 
@@ -40,14 +40,18 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 2, 3], 0);
         samples
-            .of(Bmm, NUMBERS, inputs, |it| Ok(it.tensor("self")?.product(it.tensor("mat2")?)?.into()))
+            .operator(Bmm, NUMBERS, inputs, |it| Ok(it.tensor("self")?.product(it.tensor("mat2")?)?.into()))
             .tolerance(64.0)
-            .refuses("to fit `self`", given(x.clone()).and(x))
+            .refuses("to match `self`", given(x.clone()).and(x))
             .refuses(
                 "three dimensions",
-                given(make::numbers(DType::F32, &[2, 2], 0)).and(make::numbers(DType::F32, &[2, 2], 0)),
+                given(generate::numbers(DType::F32, &[2, 2], 0)).and(generate::numbers(
+                    DType::F32,
+                    &[2, 2],
+                    0,
+                )),
             );
         samples.differs_as(Bmm, products::samples::DIFFERENCES);
         samples.rounds(Bmm, Roundings::all(Rounding::Sum(2)));
@@ -56,7 +60,7 @@ pub(crate) mod samples {
     fn inputs(dtype: DType) -> Vec<Sample> {
         let sizes = [[2, 2, 3, 4], [1, 1, 1, 1], [0, 2, 3, 2], [2, 0, 3, 1], [2, 3, 0, 2], [3, 9, 17, 5]];
         let one = |[b, m, k, n]: [i64; 4]| {
-            given(make::numbers(dtype, &[b, m, k], 1)).and(make::numbers(dtype, &[b, k, n], 2))
+            given(generate::numbers(dtype, &[b, m, k], 1)).and(generate::numbers(dtype, &[b, k, n], 2))
         };
         sizes.into_iter().filter(|sizes| products::samples::is_sample(dtype, sizes)).map(one).collect()
     }

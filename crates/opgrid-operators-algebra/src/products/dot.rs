@@ -13,11 +13,11 @@ use opgrid_tensor::tensor::Array;
 
 pub use opgrid_tensor::ops::products::dot::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::dot`: its kind, shape rule and `out` rule.
 pub const DOT: Family<Dot> =
     Family::new(Dot, &kind::PRODUCT, |input, other| shape(input, ("tensor", other))).same_dtype_out();
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::vdot`: its kind, shape rule and `out` rule.
 pub const VDOT: Family<Vdot> =
     Family::new(Vdot, &kind::PRODUCT, |input, other| shape(input, ("other", other))).same_dtype_out();
 
@@ -80,15 +80,15 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[3], 0);
+        let x = generate::numbers(DType::F32, &[3], 0);
         samples
-            .of(Dot, NUMBERS, inputs, |it| reference(it.tensor("self")?, it.tensor("tensor")?))
+            .operator(Dot, NUMBERS, inputs, |it| reference(it.tensor("self")?, it.tensor("tensor")?))
             .tolerance(64.0)
-            .refuses("expected two vectors", given(x.clone()).and(make::numbers(DType::F32, &[1, 3], 0)))
-            .refuses("as many elements", given(x.clone()).and(make::numbers(DType::F32, &[1], 0)))
+            .refuses("expected two vectors", given(x.clone()).and(generate::numbers(DType::F32, &[1, 3], 0)))
+            .refuses("as many elements", given(x.clone()).and(generate::numbers(DType::F32, &[1], 0)))
             .refuses("convert one of them", given(x.clone()).and(x.to(DType::F64)));
         samples
-            .of(Vdot, NUMBERS, inputs, |it| {
+            .operator(Vdot, NUMBERS, inputs, |it| {
                 let x = it.tensor("self")?;
                 let conjugated = Plain::from_fn(x.dtype(), x.sizes(), |position| match x.at(position) {
                     Scalar::Complex(x) => Scalar::Complex(x.conj()),
@@ -97,7 +97,7 @@ pub(crate) mod samples {
                 reference(&conjugated, it.tensor("other")?)
             })
             .tolerance(64.0)
-            .refuses("expected two vectors", given(make::numbers(DType::F32, &[1, 3], 0)).and(x));
+            .refuses("expected two vectors", given(generate::numbers(DType::F32, &[1, 3], 0)).and(x));
         samples.differs_as(Dot, products::samples::DIFFERENCES);
         samples.differs_as(Vdot, products::samples::DIFFERENCES);
         samples.rounds(Dot, Roundings::all(Rounding::Sum(2)));
@@ -106,7 +106,9 @@ pub(crate) mod samples {
 
     fn inputs(dtype: DType) -> Vec<Sample> {
         let sizes = [3, 1, 0, 70].into_iter().filter(|size| products::samples::is_sample(dtype, &[*size]));
-        sizes.map(|k| given(make::numbers(dtype, &[k], 1)).and(make::numbers(dtype, &[k], 2))).collect()
+        sizes
+            .map(|k| given(generate::numbers(dtype, &[k], 1)).and(generate::numbers(dtype, &[k], 2)))
+            .collect()
     }
 
     fn reference(a: &Plain, b: &Plain) -> Result<Expected> {

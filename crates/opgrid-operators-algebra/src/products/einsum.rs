@@ -48,7 +48,7 @@ impl Equation {
         let parts: Vec<&str> = left.split(',').collect();
         if parts.len() != shapes.len() {
             let message = format!(
-                "argument `equation` has letters for {} tensors, found {}",
+                "argument `equation` has subscripts for {} tensors, found {}",
                 parts.len(),
                 shapes.len()
             );
@@ -64,7 +64,8 @@ impl Equation {
                 (Some(0), None) => 0,
                 _ => {
                     let message = format!(
-                        "tensor {number} has {} dimensions, but {named} letters in `{part}` of the equation",
+                        "tensor {number} has {} dimensions, but {named} subscripts in `{part}` of the \
+                         equation",
                         sizes.len()
                     );
                     return Err(argument(message));
@@ -102,12 +103,12 @@ impl Equation {
             let Label::Letter(letter) = label else { continue };
             if output[..at].contains(label) {
                 return Err(argument(format!(
-                    "letter `{letter}` stands twice behind the arrow of the equation"
+                    "subscript `{letter}` occurs twice in the output of the equation"
                 )));
             }
             if inputs.iter().all(|labels| !labels.contains(label)) {
                 return Err(argument(format!(
-                    "letter `{letter}` stands behind the arrow of the equation only"
+                    "subscript `{letter}` occurs only in the output of the equation"
                 )));
             }
         }
@@ -176,7 +177,7 @@ fn sizes(inputs: &[Vec<Label>], shapes: &[&[i64]]) -> Result<Vec<(Label, i64)>> 
         for (at, (label, size)) in labels.iter().zip(*shape).enumerate() {
             let misfit = |found: i64| {
                 let name = match label {
-                    Label::Letter(letter) => format!("letter `{letter}`"),
+                    Label::Letter(letter) => format!("subscript `{letter}`"),
                     Label::Unnamed(_) => "a dimension of `...`".to_owned(),
                 };
                 argument(format!("{name} has sizes {found} and {size}, expected equal ones"))
@@ -349,17 +350,17 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         let of = |equation: &str, tensors: Vec<Plain>| given(equation).and(tensors);
         samples
-            .of(Einsum, NUMBERS, inputs, reference)
+            .operator(Einsum, NUMBERS, inputs, reference)
             .tolerance(512.0)
             .refuses("2 tensors", of("ij,jk", vec![x.clone()]))
             .refuses("at least one tensor", of("", vec![]))
             .refuses("has 2 dimensions", of("i", vec![x.clone()]))
             .refuses("`1`", of("i1", vec![x.clone()]))
-            .refuses("letter `k`", of("ij->k", vec![x.clone()]))
-            .refuses("stands twice", of("ij->ii", vec![x.clone()]))
+            .refuses("subscript `k`", of("ij->k", vec![x.clone()]))
+            .refuses("occurs twice", of("ij->ii", vec![x.clone()]))
             .refuses("sizes 2 and 3", of("ii", vec![x.clone()]))
             .refuses("sizes 3 and 2", of("ij,jk", vec![x.clone(), x.clone()]))
             .refuses("`path`", of("ij,ij", vec![x.clone(), x]).named("path", vec![0i64, 0]));
@@ -368,9 +369,9 @@ pub(crate) mod samples {
             Einsum,
             Difference {
                 id: "factors-of-one-dtype",
-                what: "torch multiplies tensors of several dtypes where the dimensions that are added are empty; here they have one, as \
-                       in all other products",
-                why: "one rule for all products",
+                what: "torch multiplies tensors of several dtypes if the summed dimensions are empty; \
+                     here they need one dtype, as in all other products",
+                why: "all products behave alike",
                 test: ("opgrid-operators/tests/all/differences/refused.rs", "dtypes_that_differ"),
                 when: |seen| seen.we_refuse("convert one of them"),
                 directed: None,
@@ -403,7 +404,7 @@ pub(crate) mod samples {
         // Integers of one digit, so that products of several keep all digits in most dtypes.
         let small = |sizes: &[i64], seed: i64| {
             let elements: Vec<i64> = (0..31).map(|at| (at * 5 + seed * 3) % 7 - 3).collect();
-            Plain::of(dtype, sizes, &elements)
+            Plain::from_elements(dtype, sizes, &elements)
         };
         // What is no product that bools have not, and what makes int64 of one of two factors.
         let of_bools: &[&str] = &["i,j->ji", "i,->i", "ij,j->ij", "ii,i->i", "ijj,j->ij", WIDENED];

@@ -48,11 +48,11 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(Inner, NUMBERS, inputs, reference)
+            .operator(Inner, NUMBERS, inputs, reference)
             .tolerance(64.0)
-            .refuses("last dimension", given(x.clone()).and(make::numbers(DType::F32, &[2], 0)))
+            .refuses("last dimension", given(x.clone()).and(generate::numbers(DType::F32, &[2], 0)))
             .refuses("convert one of them", given(x.clone()).and(x.to(DType::F64)));
         samples.differs_as(Inner, products::samples::DIFFERENCES);
         samples.differs(Inner, OF_BOOLS);
@@ -61,9 +61,9 @@ pub(crate) mod samples {
 
     const OF_BOOLS: Difference = Difference {
         id: "inner-products-of-bools",
-        what: "torch multiplies vectors of bools if the elements of one of them are not side by side, and refuses them otherwise; here there are no products \
-               of bools",
-        why: "one rule for tensors of all strides",
+        what: "torch multiplies bool vectors if the elements of one of them are not adjacent, and \
+             rejects them otherwise; here bools are always rejected",
+        why: "results must not depend on strides",
         test: (
             "opgrid-operators/tests/all/differences/refused.rs",
             "what_is_refused_with_elements_is_refused_without",
@@ -98,7 +98,9 @@ pub(crate) mod samples {
             dtype != DType::Bool || shapes.iter().all(|sizes| !sizes.is_empty() && !sizes.contains(&0))
         };
         let shapes = shapes.into_iter().filter(is_sample);
-        shapes.map(|[a, b]| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2))).collect()
+        shapes
+            .map(|[a, b]| given(generate::numbers(dtype, a, 1)).and(generate::numbers(dtype, b, 2)))
+            .collect()
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {

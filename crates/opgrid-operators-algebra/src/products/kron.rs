@@ -46,7 +46,7 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Kron, ANY, inputs, reference);
+        samples.operator(Kron, ANY, inputs, reference);
         samples.differs_as(
             Kron,
             &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, READ_AFTER_WRITTEN],
@@ -55,8 +55,9 @@ pub(crate) mod samples {
             Kron,
             Difference {
                 id: "products-of-blocks-of-any-strides",
-                what: "torch fails to join dimensions of products of some strides; here they are joined",
-                why: "the answer does not depend on the layout",
+                what: "torch fails to merge dimensions of Kronecker products with some strides; here \
+                     they are merged",
+                why: "results must not depend on strides",
                 test: (
                     "opgrid-operators/tests/all/differences/computed.rs",
                     "what_torch_refuses_by_accident_is_computed",
@@ -77,10 +78,11 @@ pub(crate) mod samples {
             [&[2, 0], &[3]],
             [&[1, 3, 2], &[2, 1]],
         ];
-        let mut samples: Vec<Sample> =
-            shapes.map(|[a, b]| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2))).to_vec();
-        let other = make::beside(dtype, DType::F32);
-        samples.push(given(make::numbers(dtype, &[2], 1)).and(make::numbers(other, &[3], 2)));
+        let mut samples: Vec<Sample> = shapes
+            .map(|[a, b]| given(generate::numbers(dtype, a, 1)).and(generate::numbers(dtype, b, 2)))
+            .to_vec();
+        let other = generate::beside(dtype, DType::F32);
+        samples.push(given(generate::numbers(dtype, &[2], 1)).and(generate::numbers(other, &[3], 2)));
         samples
     }
 

@@ -16,7 +16,7 @@ use opgrid_tensor::tensor::{Array, Element, broadcast};
 
 pub use opgrid_tensor::ops::products::linalg_cross::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::linalg_cross`: its kind, shape rule and `out` rule.
 pub const LINALG_CROSS: Family<LinalgCross> =
     Family::new(LinalgCross, &kind::POINTWISE_BINARY, shape).same_dtype_out();
 
@@ -40,9 +40,7 @@ fn dimension(input: &Tensor, dim: Option<i64>) -> Result<i64> {
     let sizes = input.spec()?.sizes();
     let first = || sizes.iter().position(|size| *size == 3).map(|dim| dim as i64);
     dim.or_else(first).ok_or_else(|| {
-        argument(format!(
-            "argument `self` has shape {sizes:?}, with no dimension of size 3, which the product needs"
-        ))
+        argument(format!("argument `self` has shape {sizes:?}, expected a dimension of size 3"))
     })
 }
 
@@ -95,18 +93,18 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, two) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[2, 2], 0));
+        let (x, two) = (generate::numbers(DType::F32, &[2, 3], 0), generate::numbers(DType::F32, &[2, 2], 0));
         samples
-            .of(LinalgCross, NUMBERS, inputs, reference)
+            .operator(LinalgCross, NUMBERS, inputs, reference)
             .tolerance(8.0)
-            .refuses("as many dimensions", given(x.clone()).and(make::numbers(DType::F32, &[3], 0)))
+            .refuses("as many dimensions", given(x.clone()).and(generate::numbers(DType::F32, &[3], 0)))
             .refuses("size 3", given(two.clone()).and(two.clone()))
             .refuses("convert one of them", given(x.clone()).and(x.to(DType::F64)))
             .refuses("range", given(x.clone()).and(x.clone()).named("dim", 2));
         samples
-            .of(Cross, NUMBERS, |dtype| inputs(dtype).into_iter().map(positional).collect(), reference)
+            .operator(Cross, NUMBERS, |dtype| inputs(dtype).into_iter().map(positional).collect(), reference)
             .tolerance(8.0)
-            .refuses("no dimension of size 3", given(two.clone()).and(two));
+            .refuses("expected a dimension of size 3", given(two.clone()).and(two));
         for difference in
             [departures::reduce::NOT_FINITE, departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]
         {
@@ -129,7 +127,7 @@ pub(crate) mod samples {
         let cases = cases.into_iter().filter(|(a, ..)| products::samples::is_sample(dtype, a));
         cases
             .map(|(a, b, dim)| {
-                given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2)).named("dim", dim)
+                given(generate::numbers(dtype, a, 1)).and(generate::numbers(dtype, b, 2)).named("dim", dim)
             })
             .collect()
     }

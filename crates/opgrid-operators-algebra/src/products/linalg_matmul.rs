@@ -23,9 +23,9 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(LinalgMatmul, NUMBERS, matmul::samples::inputs, matmul::samples::reference)
+            .operator(LinalgMatmul, NUMBERS, matmul::samples::inputs, matmul::samples::reference)
             .tolerance(64.0)
             .refuses("expected 3 rows", given(x.clone()).and(x));
         samples.differs_as(LinalgMatmul, products::samples::DIFFERENCES);

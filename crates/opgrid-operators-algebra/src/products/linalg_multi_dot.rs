@@ -102,10 +102,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
-        let vector = make::numbers(DType::F32, &[3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
+        let vector = generate::numbers(DType::F32, &[3], 0);
         samples
-            .of(
+            .operator(
                 LinalgMultiDot,
                 NUMBERS,
                 |dtype| [with_vectors(dtype), matrices(dtype)].concat(),
@@ -115,14 +115,20 @@ pub(crate) mod samples {
             .refuses("at least 2 tensors", given(vec![x.clone()]))
             .refuses("expected a matrix", given(vec![x.clone(), vector.clone(), vector]))
             .refuses("expected 3 rows", given(vec![x.clone(), x.clone()]))
-            .refuses("convert one of them", given(vec![x.clone(), make::numbers(DType::F64, &[3, 2], 0)]));
+            .refuses(
+                "convert one of them",
+                given(vec![x.clone(), generate::numbers(DType::F64, &[3, 2], 0)]),
+            );
         samples
-            .of(ChainMatmul, NUMBERS, matrices, |it| reference(it, "matrices"))
+            .operator(ChainMatmul, NUMBERS, matrices, |it| reference(it, "matrices"))
             .tolerance(4096.0)
             .refuses("at least 1 tensors", given(Vec::<Plain>::new()))
             .refuses(
                 "expected a matrix",
-                given(vec![make::numbers(DType::F32, &[3], 0), make::numbers(DType::F32, &[3, 2], 0)]),
+                given(vec![
+                    generate::numbers(DType::F32, &[3], 0),
+                    generate::numbers(DType::F32, &[3, 2], 0),
+                ]),
             );
         for difference in products::samples::DIFFERENCES {
             samples.differs(LinalgMultiDot, *difference);
@@ -153,7 +159,7 @@ pub(crate) mod samples {
         let small = |sizes: &[i64], seed: i64| {
             let count: i64 = sizes.iter().product();
             let elements: Vec<i64> = (0..count).map(|at| (at * 5 + seed * 3).rem_euclid(7) - 3).collect();
-            Plain::of(dtype, sizes, &elements)
+            Plain::from_elements(dtype, sizes, &elements)
         };
         let shapes = shapes.iter().filter(|shapes| products::samples::is_sample(dtype, &shapes.concat()));
         let list = |shapes: &&[&[i64]]| {

@@ -10,7 +10,7 @@
 //! - Source: torch.nn.functional.linear, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::{AddInplaceTensor, Addmm, Matmul, Reshape, T};
+use opgrid_tensor::ops::{AddInplaceTensor, Addmm, Matmul, Reshape, TMatrix};
 
 pub use opgrid_tensor::ops::products::linear::*;
 
@@ -23,7 +23,7 @@ pub(super) fn register(library: &mut Library) {
 
 fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let (x, w) = (input.spec()?, weight.spec()?);
-    let transposed = T.call(weight)?;
+    let transposed = TMatrix.call(weight)?;
     let Some(bias) = bias else { return Matmul.call(input, &transposed) };
     products::check_factors(&[("input", x), ("weight", w), ("bias", bias.spec()?)])?;
     match (x.sizes(), w.sizes()) {
@@ -52,20 +52,23 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(Linear, NUMBERS, inputs, reference)
+            .operator(Linear, NUMBERS, inputs, reference)
             .tolerance(64.0)
-            .refuses("", given(x.clone()).and(make::numbers(DType::F32, &[4, 2], 0)))
-            .refuses("at most 2 dimensions", given(x.clone()).and(make::numbers(DType::F32, &[1, 4, 3], 0)))
+            .refuses("", given(x.clone()).and(generate::numbers(DType::F32, &[4, 2], 0)))
+            .refuses(
+                "at most 2 dimensions",
+                given(x.clone()).and(generate::numbers(DType::F32, &[1, 4, 3], 0)),
+            )
             .refuses("at least 1d", given(Plain::number(DType::F32, 1)).and(x.clone()))
             .refuses(
                 "convert one of them",
-                given(x.clone()).and(x.clone()).and(make::numbers(DType::F64, &[2], 0)),
+                given(x.clone()).and(x.clone()).and(generate::numbers(DType::F64, &[2], 0)),
             )
             .refuses(
                 "does not broadcast",
-                given(x.clone()).and(x.clone()).and(make::numbers(DType::F32, &[3], 0)),
+                given(x.clone()).and(x.clone()).and(generate::numbers(DType::F32, &[3], 0)),
             );
         samples.differs_as(Linear, products::samples::DIFFERENCES);
         samples.differs(Linear, convolutions::samples::DTYPE_OF_BIAS);
@@ -73,10 +76,13 @@ pub(crate) mod samples {
             Linear,
             Difference {
                 id: "stacks-of-vectors-with-a-bias-are-written",
-                what: "torch cannot write to an output what it gives otherwise for stacks of vectors that do not lie in rows, with a bias; here \
-                       the output gets it",
-                why: "both ways to ask for a result give it",
-                test: ("opgrid-operators/tests/all/differences/outputs.rs", "outputs_of_any_strides_are_written"),
+                what: "torch's `out` form fails for batches of vectors that are not row-major, with a \
+                     bias, which the functional form accepts; here the output is written",
+                why: "the functional and `out` forms agree",
+                test: (
+                    "opgrid-operators/tests/all/differences/outputs.rs",
+                    "outputs_of_any_strides_are_written",
+                ),
                 when: |seen| {
                     let is_stack = seen.tensor("input").is_some_and(|input| input.geometry.dims() > 2);
                     is_stack && seen.out().is_some() && seen.torch_refuses("must match the size of tensor b")
@@ -106,9 +112,10 @@ pub(crate) mod samples {
             cases.into_iter().filter(|(a, b, _)| products::samples::is_sample(dtype, &[*a, *b].concat()));
         cases
             .map(|(input, weight, bias)| {
-                let sample = given(make::numbers(dtype, input, 1)).and(make::numbers(dtype, weight, 2));
+                let sample =
+                    given(generate::numbers(dtype, input, 1)).and(generate::numbers(dtype, weight, 2));
                 match bias {
-                    Some(bias) => sample.and(make::numbers(dtype, bias, 3)),
+                    Some(bias) => sample.and(generate::numbers(dtype, bias, 3)),
                     None => sample,
                 }
             })

@@ -85,7 +85,8 @@ fn check(a: &Geometry, b: &Geometry) -> Result<()> {
     };
     if inner != found {
         let message = format!(
-            "aten::matmul: argument `other` has shape {:?}, expected {inner} rows to fit `self` of shape {:?}",
+            "aten::matmul: argument `other` has shape {:?}, expected {inner} rows to match `self` of \
+             shape {:?}",
             b.sizes(),
             a.sizes()
         );
@@ -144,9 +145,9 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(Matmul, NUMBERS, inputs, reference)
+            .operator(Matmul, NUMBERS, inputs, reference)
             .tolerance(64.0)
             .refuses("at least 1d", given(x.clone()).and(Plain::number(DType::F32, 1)))
             .refuses("expected 3 rows", given(x.clone()).and(x));
@@ -156,10 +157,10 @@ pub(crate) mod samples {
         samples.rounds(Matmul, Roundings::all(Rounding::Sum(8)));
     }
 
-    /// Of products of tensors of any dimensions.
+    /// Differences for the strides of matrix products of any number of dimensions.
     pub(crate) const ANY_STRIDES: Difference = Difference {
         id: "products-are-written-to-any-strides",
-        what: "torch refuses outputs of some strides whose shape is right; here they are written",
+        what: "torch rejects outputs of the right shape with some strides; here they are written",
         why: "an output of the right shape can hold the result",
         test: ("opgrid-operators/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
         when: |seen| seen.out().is_some() && seen.torch_refuses("must match the size of tensor"),
@@ -190,7 +191,9 @@ pub(crate) mod samples {
         ];
         let shapes =
             shapes.into_iter().filter(|shapes| products::samples::is_sample(dtype, &shapes.concat()));
-        shapes.map(|[a, b]| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2))).collect()
+        shapes
+            .map(|[a, b]| given(generate::numbers(dtype, a, 1)).and(generate::numbers(dtype, b, 2)))
+            .collect()
     }
 
     /// Vectors as matrices, and back.

@@ -50,9 +50,9 @@ fn power(input: &Tensor, n: i64) -> Result<Tensor> {
     match n {
         0 => {
             let ones = EyeM.call(rows, rows, Some(spec.dtype()), None, Some(spec.device()), None)?;
-            ops::Clone.call(&Expand.call(&ones, spec.sizes(), false)?, Some(MemoryFormat::Contiguous))
+            ops::CloneTensor.call(&Expand.call(&ones, spec.sizes(), false)?, Some(MemoryFormat::Contiguous))
         }
-        1 => ops::Clone.call(input, Some(MemoryFormat::Contiguous)),
+        1 => ops::CloneTensor.call(input, Some(MemoryFormat::Contiguous)),
         3 => Matmul.call(&Matmul.call(input, input)?, input),
         n if n > 0 => by_squares(input, n),
         n => {
@@ -86,14 +86,14 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(LinalgMatrixPower, NUMBERS, inputs, reference)
+            .operator(LinalgMatrixPower, NUMBERS, inputs, reference)
             .tolerance(4096.0)
             .refuses("square ones", given(x.clone()).and(2))
             .refuses("2 dimensions or more", given(x.with_sizes(&[6])).and(2))
-            .refuses("need the inverse", given(make::numbers(DType::F32, &[2, 2], 0)).and(-1));
-        samples.of(MatrixPower, NUMBERS, inputs, reference).tolerance(4096.0);
+            .refuses("need the inverse", given(generate::numbers(DType::F32, &[2, 2], 0)).and(-1));
+        samples.operator(MatrixPower, NUMBERS, inputs, reference).tolerance(4096.0);
         for difference in products::samples::DIFFERENCES {
             samples.differs(LinalgMatrixPower, *difference);
             samples.differs(MatrixPower, *difference);
@@ -102,8 +102,8 @@ pub(crate) mod samples {
         samples.rounds(MatrixPower, Roundings::all(Rounding::Sum(16)));
         let difference = Difference {
             id: "powers-of-inverses",
-            what: "torch inverts a matrix for its negative powers; here they are refused",
-            why: "there is no inverse of matrices here",
+            what: "torch inverts a matrix for its negative powers; here negative powers are rejected",
+            why: "opgrid has no matrix inverse",
             test: (
                 "opgrid-operators/tests/all/differences/refused.rs",
                 "what_torch_does_not_check_is_refused",
@@ -118,7 +118,7 @@ pub(crate) mod samples {
     fn inputs(dtype: DType) -> Vec<Sample> {
         // Of one digit, so that products of several keep all digits in most dtypes.
         let small = |sizes: &[i64]| {
-            Plain::of(dtype, sizes, &(0..18).map(|at| (at * 5 + 1) % 3).collect::<Vec<i64>>())
+            Plain::from_elements(dtype, sizes, &(0..18).map(|at| (at * 5 + 1) % 3).collect::<Vec<i64>>())
         };
         let cases: [(&[i64], &[i64]); 4] =
             [(&[2, 2], &[0, 1, 2, 3, 5]), (&[2, 3, 3], &[0, 1, 3]), (&[0, 2, 2], &[2]), (&[0, 0], &[3])];

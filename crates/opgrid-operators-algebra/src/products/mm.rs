@@ -13,14 +13,14 @@ use opgrid_kernels::products::{multiply, sizes};
 
 pub use opgrid_tensor::ops::products::mm::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::mm`: its kind, shape rule and `out` rule.
 pub const MM: Family<Mm> = Family::new(Mm, &kind::PRODUCT, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&MM).cpu(cpu).derivative(|d, (input, mat2)| {
         let transposed = [input, mat2].map(products::is_transposed);
-        d.by(input, [mat2], move |grad, [mat2]| products::of_left(grad, mat2, transposed[0]))?;
-        d.by(mat2, [input], move |grad, [input]| products::of_right(grad, input, transposed[1]))
+        d.by(input, [mat2], move |grad, [mat2]| products::left_gradient(grad, mat2, transposed[0]))?;
+        d.by(mat2, [input], move |grad, [input]| products::right_gradient(grad, input, transposed[1]))
     });
 }
 
@@ -41,13 +41,13 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(Mm, NUMBERS, inputs, |it| Ok(it.tensor("self")?.product(it.tensor("mat2")?)?.into()))
+            .operator(Mm, NUMBERS, inputs, |it| Ok(it.tensor("self")?.product(it.tensor("mat2")?)?.into()))
             .tolerance(64.0)
             .refuses("", given(x.clone()).and(x.clone()))
-            .refuses("convert one of them", given(x.clone()).and(make::numbers(DType::F64, &[3, 2], 0)))
-            .refuses("", given(x).and(make::numbers(DType::F32, &[3], 0)));
+            .refuses("convert one of them", given(x.clone()).and(generate::numbers(DType::F64, &[3, 2], 0)))
+            .refuses("", given(x).and(generate::numbers(DType::F32, &[3], 0)));
         samples.differs_as(Mm, products::samples::DIFFERENCES);
         samples.rounds(Mm, Roundings::all(Rounding::Sum(2)));
     }
@@ -57,7 +57,9 @@ pub(crate) mod samples {
             [[2, 3, 4], [1, 1, 1], [0, 3, 2], [2, 0, 3], [3, 2, 0], [17, 33, 19], [1, 40, 5], [5, 40, 1]];
         let sizes = sizes.into_iter().filter(|sizes| products::samples::is_sample(dtype, sizes));
         sizes
-            .map(|[m, k, n]| given(make::numbers(dtype, &[m, k], 1)).and(make::numbers(dtype, &[k, n], 2)))
+            .map(|[m, k, n]| {
+                given(generate::numbers(dtype, &[m, k], 1)).and(generate::numbers(dtype, &[k, n], 2))
+            })
             .collect()
     }
 }

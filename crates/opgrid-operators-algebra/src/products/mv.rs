@@ -13,7 +13,7 @@ use opgrid_tensor::ops::Outer;
 
 pub use opgrid_tensor::ops::products::mv::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::mv`: its kind, shape rule and `out` rule.
 pub const MV: Family<Mv> = Family::new(Mv, &kind::PRODUCT, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -41,14 +41,14 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, vector) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[3], 0));
+        let (x, vector) = (generate::numbers(DType::F32, &[2, 3], 0), generate::numbers(DType::F32, &[3], 0));
         samples
-            .of(Mv, NUMBERS, inputs, |it| {
+            .operator(Mv, NUMBERS, inputs, |it| {
                 Ok(products::samples::expected_vector(it.tensor("self")?, it.tensor("vec")?)?.into())
             })
             .tolerance(64.0)
             .refuses("a matrix and a vector", given(x.clone()).and(x.clone()))
-            .refuses("expected 3 elements", given(x.clone()).and(make::numbers(DType::F32, &[2], 0)))
+            .refuses("expected 3 elements", given(x.clone()).and(generate::numbers(DType::F32, &[2], 0)))
             .refuses("convert one of them", given(x).and(vector.to(DType::F64)));
         samples.differs_as(Mv, products::samples::DIFFERENCES);
         samples.rounds(Mv, Roundings::all(Rounding::Sum(2)));
@@ -58,7 +58,7 @@ pub(crate) mod samples {
         let sizes = [[2, 3], [1, 1], [0, 3], [2, 0], [37, 19], [3, 70]];
         let sizes = sizes.into_iter().filter(|sizes| products::samples::is_sample(dtype, sizes));
         sizes
-            .map(|[m, k]| given(make::numbers(dtype, &[m, k], 1)).and(make::numbers(dtype, &[k], 2)))
+            .map(|[m, k]| given(generate::numbers(dtype, &[m, k], 1)).and(generate::numbers(dtype, &[k], 2)))
             .collect()
     }
 }

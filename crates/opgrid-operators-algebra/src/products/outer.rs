@@ -39,11 +39,11 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, vector) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[3], 0));
+        let (x, vector) = (generate::numbers(DType::F32, &[2, 3], 0), generate::numbers(DType::F32, &[3], 0));
         samples
-            .of(Outer, ANY, inputs, reference)
+            .operator(Outer, ANY, inputs, reference)
             .refuses("expected a vector", given(x.clone()).and(vector.clone()));
-        samples.of(Ger, ANY, inputs, reference).refuses("expected a vector", given(vector).and(x));
+        samples.operator(Ger, ANY, inputs, reference).refuses("expected a vector", given(vector).and(x));
         for difference in
             [departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE, READ_AFTER_WRITTEN]
         {
@@ -57,10 +57,10 @@ pub(crate) mod samples {
     fn inputs(dtype: DType) -> Vec<Sample> {
         let pairs = [[2, 3], [1, 1], [0, 3], [3, 0], [3, 37]];
         let mut samples: Vec<Sample> = pairs
-            .map(|[m, n]| given(make::numbers(dtype, &[m], 1)).and(make::numbers(dtype, &[n], 2)))
+            .map(|[m, n]| given(generate::numbers(dtype, &[m], 1)).and(generate::numbers(dtype, &[n], 2)))
             .to_vec();
-        let other = make::beside(dtype, DType::F32);
-        samples.push(given(make::numbers(dtype, &[2], 1)).and(make::numbers(other, &[3], 2)));
+        let other = generate::beside(dtype, DType::F32);
+        samples.push(given(generate::numbers(dtype, &[2], 1)).and(generate::numbers(other, &[3], 2)));
         samples
     }
 

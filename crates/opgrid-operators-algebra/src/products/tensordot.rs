@@ -87,12 +87,12 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         let over = |a: &Plain, b: &Plain, dims: [&[i64]; 2]| {
             given(a.clone()).and(b.clone()).and(dims[0].to_vec()).and(dims[1].to_vec())
         };
         samples
-            .of(Tensordot, NUMBERS, inputs, reference)
+            .operator(Tensordot, NUMBERS, inputs, reference)
             .tolerance(64.0)
             .refuses("as many dimensions", over(&x, &x, [&[0], &[]]))
             .refuses("sizes 2 and 3", over(&x, &x, [&[0], &[1]]))
@@ -104,17 +104,27 @@ pub(crate) mod samples {
             Tensordot,
             Difference {
                 id: "products-of-bools-are-refused",
-                what: "torch multiplies bools where all dimensions are added in another order than they lie in; here they are refused, as in all \
-                       other products",
-                why: "one rule for all products",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                what: "torch multiplies bools if all dimensions are summed in an order other than their \
+                     memory order; here bools are rejected, as in all other products",
+                why: "all products behave alike",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
                 when: |seen| seen.we_refuse("not implemented for 'Bool'"),
                 directed: Some(Directed {
                     operator: "aten::tensordot",
                     arguments: || {
-                        let flags = |memory| Operand::rows(memory, DType::Bool, &[2, 2], &[1.0, 0.0, 1.0, 1.0]).into();
+                        let flags = |memory| {
+                            Operand::rows(memory, DType::Bool, &[2, 2], &[1.0, 0.0, 1.0, 1.0]).into()
+                        };
                         let dims = || Argument::Ints(vec![1, 0]);
-                        vec![("self", flags(0)), ("other", flags(1)), ("dims_self", dims()), ("dims_other", dims())]
+                        vec![
+                            ("self", flags(0)),
+                            ("other", flags(1)),
+                            ("dims_self", dims()),
+                            ("dims_other", dims()),
+                        ]
                     },
                     needs: None,
                 }),
@@ -140,7 +150,7 @@ pub(crate) mod samples {
             cases.into_iter().filter(|[a, b, ..]| products::samples::is_sample(dtype, &[*a, *b].concat()));
         cases
             .map(|[a, b, dims, others]| {
-                let factors = given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2));
+                let factors = given(generate::numbers(dtype, a, 1)).and(generate::numbers(dtype, b, 2));
                 factors.and(dims.to_vec()).and(others.to_vec())
             })
             .collect()

@@ -21,7 +21,7 @@ use opgrid_tensor::tensor::choose::unsupported;
 
 pub use opgrid_tensor::ops::random::bernoulli::*;
 
-/// With the elements as probabilities.
+/// The family of `aten::bernoulli`: its kind, shape rule and `out` rule.
 pub const BERNOULLI: Family<Bernoulli> =
     Family::new(Bernoulli, &kind::RANDOM, |input, _| draws::like_floats(input)).out_shape(|input, _, out| {
         let (spec, dtype) = (draws::like_floats(input)?, out.spec()?.dtype());
@@ -31,10 +31,10 @@ pub const BERNOULLI: Family<Bernoulli> =
         Ok(TensorSpec::new(spec.geometry().clone(), dtype, spec.device()))
     });
 
-/// With one probability.
+/// The family of `aten::bernoulli.p`: its kind, shape rule and `out` rule.
 pub const BERNOULLI_P: Family<BernoulliP> = Family::new(BernoulliP, &kind::RANDOM, with_number);
 
-/// With a tensor of probabilities.
+/// The family of `aten::bernoulli.Tensor`: its kind, shape rule and `out` rule.
 pub const BERNOULLI_TENSOR: Family<BernoulliTensor> =
     Family::new(BernoulliTensor, &kind::RANDOM, |input, p, _| with_tensor(input, p)).same_dtype_out();
 
@@ -48,7 +48,7 @@ pub(super) fn register(library: &mut Library) {
     library.define(BernoulliFloatOut).kind(&kind::RANDOM).on_cpu_and_meta(|input, p, generator, out| {
         let spec = with_number(input, p, generator)?;
         result::same_dtype(out, &spec)?;
-        result::written(out, &spec, |out| by_number(p, generator, out))
+        result::compute_into(out, &spec, |out| by_number(p, generator, out))
     });
     library.family(&BERNOULLI_TENSOR).cpu(|_, p, generator, out| by_tensor(p, generator, out));
 }
@@ -100,48 +100,55 @@ pub(crate) mod samples {
         };
         let floats = INEXACT.split_at(4).0;
         samples
-            .of_function(
+            .operator_with(
                 Bernoulli,
                 floats,
-                |dtype| sizes().map(|sizes| given(Plain::of(dtype, &sizes, &[0.25]))).to_vec(),
+                |dtype| sizes().map(|sizes| given(Plain::from_elements(dtype, &sizes, &[0.25]))).to_vec(),
                 like,
             )
-            .refuses_data("between 0 and 1", given(Plain::of(DType::F32, &[2], &[1.5])));
+            .refuses_data("between 0 and 1", given(Plain::from_elements(DType::F32, &[2], &[1.5])));
         let with_p = |dtype| draws::samples::tensors(dtype, |sample| sample.and(0.25));
         samples
-            .of_function(BernoulliP, ANY, with_p, like)
-            .refuses("between 0 and 1", given(make::numbers(DType::F32, &[2], 0)).and(1.5));
-        samples.of_function(BernoulliInplaceFloat, ANY, with_p, like);
-        samples.of_function(
+            .operator_with(BernoulliP, ANY, with_p, like)
+            .refuses("between 0 and 1", given(generate::numbers(DType::F32, &[2], 0)).and(1.5));
+        samples.operator_with(BernoulliInplaceFloat, ANY, with_p, like);
+        samples.operator_with(
             BernoulliFloatOut,
             ANY,
             |dtype| {
                 let with_out = |sizes: Vec<i64>| {
-                    given(make::numbers(dtype, &sizes, 0))
+                    given(generate::numbers(dtype, &sizes, 0))
                         .and(0.25)
-                        .named("out", make::numbers(dtype, &sizes, 0))
+                        .named("out", generate::numbers(dtype, &sizes, 0))
                 };
                 sizes().map(with_out).to_vec()
             },
             like,
         );
         samples
-            .of_function(
+            .operator_with(
                 BernoulliTensor,
                 ANY,
                 |dtype| {
                     let one = |sizes: Vec<i64>| {
-                        given(make::numbers(dtype, &sizes, 0)).and(Plain::of(DType::F32, &sizes, &[0.25]))
+                        given(generate::numbers(dtype, &sizes, 0)).and(Plain::from_elements(
+                            DType::F32,
+                            &sizes,
+                            &[0.25],
+                        ))
                     };
-                    let stretched =
-                        given(make::numbers(dtype, &[40, 50], 0)).and(Plain::of(DType::F64, &[50], &[0.25]));
+                    let stretched = given(generate::numbers(dtype, &[40, 50], 0)).and(Plain::from_elements(
+                        DType::F64,
+                        &[50],
+                        &[0.25],
+                    ));
                     sizes().map(one).into_iter().chain([stretched]).collect()
                 },
                 like,
             )
             .refuses(
                 "floating-point",
-                given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::I64, &[2], 0)),
+                given(generate::numbers(DType::F32, &[2], 0)).and(generate::numbers(DType::I64, &[2], 0)),
             );
     }
 

@@ -18,7 +18,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::random::cauchy::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::cauchy`: its kind, shape rule and `out` rule.
 pub const CAUCHY: Family<Cauchy> = Family::new(Cauchy, &kind::RANDOM, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {

@@ -98,7 +98,7 @@ fn native_dropout(input: &Tensor, p: f64, train: Option<bool>) -> Result<(Tensor
         let kept = if is_chosen {
             MulScalar.call(input, Scalar::Int(0))?
         } else {
-            opgrid_tensor::ops::Clone.call(input, None)?
+            opgrid_tensor::ops::CloneTensor.call(input, None)?
         };
         return Ok((kept, mask));
     }
@@ -114,23 +114,23 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let refused = || given(make::numbers(DType::F32, &[2], 0)).and(1.5).and(true);
+        let refused = || given(generate::numbers(DType::F32, &[2], 0)).and(1.5).and(true);
         samples
-            .of(Dropout, FLOATS, ones, |it| of_ones(it, "input"))
+            .operator(Dropout, FLOATS, ones, |it| of_ones(it, "input"))
             .tolerance(2.0)
             .refuses("between 0 and 1", refused());
         samples
-            .of(DropoutInplace, FLOATS, ones, |it| of_ones(it, "self"))
+            .operator(DropoutInplace, FLOATS, ones, |it| of_ones(it, "self"))
             .tolerance(2.0)
             .refuses("between 0 and 1", refused());
         samples
-            .of(NativeDropout, FLOATS, ones, |it| {
+            .operator(NativeDropout, FLOATS, ones, |it| {
                 let (x, p): (_, f64) = (it.tensor("input")?, it.value("p")?);
                 let is_chosen = it.option("train")?.unwrap_or(true) && p > 0.0;
                 let stays = if is_chosen && p < 1.0 && !x.elements().is_empty() {
                     Expected::Random(x.sizes().to_vec(), DType::Bool, kept(p, 1.0))
                 } else {
-                    Plain::of(DType::Bool, x.sizes(), &[!is_chosen]).into()
+                    Plain::from_elements(DType::Bool, x.sizes(), &[!is_chosen]).into()
                 };
                 Ok(Expected::Several(vec![of_ones(it, "input")?, stays]))
             })
@@ -140,8 +140,9 @@ pub(crate) mod samples {
 
     /// Ones, of which many, all, none or no elements are chosen.
     fn ones(dtype: DType) -> Vec<Sample> {
-        let ones =
-            |sizes: &[i64], p: f64, train: bool| given(Plain::of(dtype, sizes, &[1])).and(p).and(train);
+        let ones = |sizes: &[i64], p: f64, train: bool| {
+            given(Plain::from_elements(dtype, sizes, &[1])).and(p).and(train)
+        };
         let chosen = [ones(&[2000], 0.25, true), ones(&[40, 50], 0.75, true), ones(&[3], 1.0, true)];
         // Integers and bools are refused where elements are chosen.
         let all = [
@@ -171,7 +172,7 @@ pub(crate) mod samples {
             return Ok(x.clone().into());
         }
         if p == 1.0 {
-            return Ok(Plain::of(x.dtype(), x.sizes(), &[0]).into());
+            return Ok(Plain::from_elements(x.dtype(), x.sizes(), &[0]).into());
         }
         // Rounded as the dtype does.
         let value = naive::convert(Scalar::Float(1.0 / (1.0 - p)), x.dtype()).to_complex().re;

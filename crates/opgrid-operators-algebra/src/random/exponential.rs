@@ -16,7 +16,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::random::exponential::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::exponential`: its kind, shape rule and `out` rule.
 pub const EXPONENTIAL: Family<Exponential> = Family::new(Exponential, &kind::RANDOM, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {

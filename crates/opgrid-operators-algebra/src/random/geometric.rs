@@ -16,7 +16,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::random::geometric::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::geometric`: its kind, shape rule and `out` rule.
 pub const GEOMETRIC: Family<Geometric> = Family::new(Geometric, &kind::RANDOM, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {

@@ -16,7 +16,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::random::log_normal::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::log_normal`: its kind, shape rule and `out` rule.
 pub const LOG_NORMAL: Family<LogNormal> = Family::new(LogNormal, &kind::RANDOM, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {

@@ -22,7 +22,7 @@ use opgrid_tensor::tensor::Array;
 
 pub use opgrid_tensor::ops::random::multinomial::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::multinomial`: its kind, shape rule and `out` rule.
 pub const MULTINOMIAL: Family<Multinomial> = Family::new(Multinomial, &kind::RANDOM, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -142,10 +142,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let weights = |dtype| Plain::of(dtype, &[4], &[1.0, 0.0, 1.0, 2.0]);
+        let weights = |dtype| Plain::from_elements(dtype, &[4], &[1.0, 0.0, 1.0, 2.0]);
         let inputs = |dtype| {
-            let weights = Plain::of(dtype, &[4], &[1.0, 0.0, 1.0, 2.0]);
-            let rows = Plain::of(dtype, &[2, 4], &[1.0, 0.0, 1.0, 2.0]);
+            let weights = Plain::from_elements(dtype, &[4], &[1.0, 0.0, 1.0, 2.0]);
+            let rows = Plain::from_elements(dtype, &[2, 4], &[1.0, 0.0, 1.0, 2.0]);
             vec![
                 given(weights).and(500).and(true),
                 given(rows.clone()).and(1000).and(true),
@@ -156,10 +156,14 @@ pub(crate) mod samples {
             Multinomial,
             Difference {
                 id: "indices-of-no-weight",
-                what: "torch and this crate sort what is drawn by other algorithms, which decide in which order the indices of equal quotients \
-                       follow: of weights of zero once no others are left, and of 16-bit floats that round alike",
-                why: "there is no order among them",
-                test: ("opgrid-operators/tests/all/differences/computed.rs", "indices_of_no_weight_come_last"),
+                what: "torch and opgrid sort samples by different algorithms, which decide the order of \
+                     indices with equal quotients: those of zero weight once no others are left, and \
+                     those of 16-bit floats that round to the same number",
+                why: "their order is not specified",
+                test: (
+                    "opgrid-operators/tests/all/differences/computed.rs",
+                    "indices_of_no_weight_come_last",
+                ),
                 when: |seen| {
                     let Some(weights) = seen.tensor("self") else { return false };
                     let Some(Scalar::Int(count)) = seen.number("num_samples") else { return false };
@@ -175,7 +179,7 @@ pub(crate) mod samples {
         );
         let x = given(weights(DType::F32));
         samples
-            .of(Multinomial, INEXACT.split_at(4).0, inputs, |it| {
+            .operator(Multinomial, INEXACT.split_at(4).0, inputs, |it| {
                 let (x, count): (_, i64) = (it.tensor("self")?, it.value("num_samples")?);
                 let mut sizes = x.sizes().to_vec();
                 sizes.pop();
@@ -187,8 +191,8 @@ pub(crate) mod samples {
             })
             .refuses("num_samples", x.clone().and(0))
             .refuses("num_samples", x.and(5))
-            .refuses("one or two dimensions", given(make::numbers(DType::F32, &[], 0)).and(1))
-            .refuses_data("weights", given(Plain::of(DType::F32, &[2], &[1.0, -1.0])).and(1))
-            .refuses_data("weights", given(Plain::of(DType::F32, &[2], &[0.0])).and(1));
+            .refuses("one or two dimensions", given(generate::numbers(DType::F32, &[], 0)).and(1))
+            .refuses_data("weights", given(Plain::from_elements(DType::F32, &[2], &[1.0, -1.0])).and(1))
+            .refuses_data("weights", given(Plain::from_elements(DType::F32, &[2], &[0.0])).and(1));
     }
 }

@@ -68,7 +68,7 @@ fn cpu(_input: &Tensor, mean: f64, std: f64, generator: Option<&Generator>, out:
 pub enum Groups {
     /// There are no groups.
     None,
-    /// Those of whole groups.
+    /// Numbers of whole groups.
     Whole,
     /// All, so that a part of a group is drawn twice.
     All,
@@ -92,7 +92,7 @@ fn drawn(random: &mut Random, n: usize, single: bool, groups: Groups) -> Vec<f64
     }
 }
 
-/// The same in single precision, in groups for which `first` numbers are drawn.
+/// Draws `n` normal numbers in single precision, in groups for which `first` numbers are drawn.
 fn drawn_single(random: &mut Random, n: usize, first: usize) -> Vec<f32> {
     let mut numbers = vec![0.0; n];
     random.fill_normal_single(&mut numbers, first);
@@ -106,16 +106,16 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| {
-            let one = |sizes: &[i64]| given(make::numbers(dtype, sizes, 0));
+            let one = |sizes: &[i64]| given(generate::numbers(dtype, sizes, 0));
             vec![one(&[2000]), one(&[40, 50]).and(-2.0).and(4.0), one(&[0]), one(&[])]
         };
         samples
-            .of(NormalInplace, INEXACT, inputs, |it| {
+            .operator(NormalInplace, INEXACT, inputs, |it| {
                 let (x, [mean, std]) = (it.tensor("self")?, [it.value::<f64>("mean")?, it.value("std")?]);
                 Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), Distribution::normal(mean, std)))
             })
-            .refuses("zero or more", given(make::numbers(DType::F32, &[2], 0)).and(0.0).and(-1.0))
-            .refuses("zero or more", given(make::numbers(DType::F32, &[2], 0)).and(0.0).and(f64::NAN));
+            .refuses("zero or more", given(generate::numbers(DType::F32, &[2], 0)).and(0.0).and(-1.0))
+            .refuses("zero or more", given(generate::numbers(DType::F32, &[2], 0)).and(0.0).and(f64::NAN));
         // Box and Muller's formula, by another logarithm, sine and cosine.
         samples.rounds(NormalInplace, Roundings::all(Rounding::Sum(32)));
     }

@@ -126,29 +126,32 @@ pub(crate) mod samples {
             }
         };
         fn filled(dtype: DType, value: f64) -> [Plain; 4] {
-            [vec![2000], vec![40, 50], vec![0], vec![]].map(|sizes| Plain::of(dtype, &sizes, &[value]))
+            [vec![2000], vec![40, 50], vec![0], vec![]]
+                .map(|sizes| Plain::from_elements(dtype, &sizes, &[value]))
         }
         samples
-            .of_function(
+            .operator_with(
                 NormalTensorFloat,
                 INEXACT,
                 |dtype| filled(dtype, 3.0).map(|mean| given(mean).and(2.0)).to_vec(),
                 like("mean", 3.0, 2.0),
             )
-            .refuses("zero or more", given(make::numbers(DType::F32, &[2], 0)).and(-1.0));
+            .refuses("zero or more", given(generate::numbers(DType::F32, &[2], 0)).and(-1.0));
         samples
-            .of_function(
+            .operator_with(
                 NormalFloatTensor,
                 floats,
                 |dtype| filled(dtype, 2.0).map(|std| given(3.0).and(std)).to_vec(),
                 like("std", 3.0, 2.0),
             )
-            .refuses_data("negative", given(3.0).and(Plain::of(DType::F32, &[2], &[-1.0])));
-        samples.of_function(
+            .refuses_data("negative", given(3.0).and(Plain::from_elements(DType::F32, &[2], &[-1.0])));
+        samples.operator_with(
             NormalTensorTensor,
             INEXACT,
             |dtype| {
-                filled(dtype, 3.0).map(|mean| given(mean).and(Plain::of(DType::F32, &[1], &[2.0]))).to_vec()
+                filled(dtype, 3.0)
+                    .map(|mean| given(mean).and(Plain::from_elements(DType::F32, &[1], &[2.0])))
+                    .to_vec()
             },
             |it| {
                 let (x, std) = (it.tensor("mean")?, it.tensor("std")?);
@@ -156,7 +159,7 @@ pub(crate) mod samples {
                 Ok(Expected::Random(sizes, x.dtype(), Distribution::normal(3.0, 2.0)))
             },
         );
-        samples.of_function(
+        samples.operator_with(
             NormalFloatFloat,
             INEXACT,
             |dtype| {
@@ -169,10 +172,10 @@ pub(crate) mod samples {
             },
         );
         let of_self = |dtype| draws::samples::tensors(dtype, |call| call.and(3.0).and(2.0));
-        samples.of_function(NormalFunctional, INEXACT, of_self, like("self", 3.0, 2.0));
+        samples.operator_with(NormalFunctional, INEXACT, of_self, like("self", 3.0, 2.0));
         // Box and Muller's formula, by another logarithm, sine and cosine.
         samples.rounds(NormalFunctional, Roundings::all(Rounding::Sum(32)));
-        samples.of_function(
+        samples.operator_with(
             NormalOut,
             INEXACT,
             |dtype| {

@@ -83,11 +83,11 @@ pub(crate) mod samples {
             [vec![2000], vec![40, 50], vec![0], vec![]].map(one).to_vec()
         }
         samples
-            .of(Randint, REAL, |dtype| sizes(dtype, &[20], false), expected)
+            .operator(Randint, REAL, |dtype| sizes(dtype, &[20], false), expected)
             .refuses("smaller than `to`", given(0).and([2].to_vec()));
-        samples.of(RandintGenerator, REAL, |dtype| sizes(dtype, &[20], true), expected);
-        samples.of(RandintLow, REAL, |dtype| sizes(dtype, &[3, 24], false), expected);
-        samples.of(RandintLowGenerator, REAL, |dtype| sizes(dtype, &[3, 24], true), expected);
+        samples.operator(RandintGenerator, REAL, |dtype| sizes(dtype, &[20], true), expected);
+        samples.operator(RandintLow, REAL, |dtype| sizes(dtype, &[3, 24], false), expected);
+        samples.operator(RandintLowGenerator, REAL, |dtype| sizes(dtype, &[3, 24], true), expected);
     }
 
     fn expected(it: &Inputs) -> Result<Expected> {

@@ -101,8 +101,8 @@ pub(crate) mod samples {
             RandintLike,
             Difference {
                 id: "bounds-of-integers-are-integers",
-                what: "torch cuts the fraction of a bound in a tensor; here it is refused",
-                why: "a fraction is a mistake that nobody notices",
+                what: "torch truncates a bound with a fraction in a tensor; here it is rejected",
+                why: "a fraction is probably a mistake",
                 test: (
                     "opgrid-operators/tests/all/differences/refused.rs",
                     "what_torch_does_not_check_is_refused",
@@ -137,12 +137,12 @@ pub(crate) mod samples {
             };
             draws::samples::tensors(dtype, with)
         };
-        samples.of(RandintLike, REAL, high, expected);
-        samples.of(RandintLikeGenerator, REAL, seeded, expected);
-        samples.of(RandintLikeLowDtype, REAL, low, expected);
-        samples.of(RandintLikeLowGeneratorDtype, REAL, low_seeded, expected);
-        samples.of(RandintLikeTensor, REAL, tensor, expected).not_on_meta();
-        samples.of(RandintLikeTensorGenerator, REAL, tensor_seeded, expected).not_on_meta();
+        samples.operator(RandintLike, REAL, high, expected);
+        samples.operator(RandintLikeGenerator, REAL, seeded, expected);
+        samples.operator(RandintLikeLowDtype, REAL, low, expected);
+        samples.operator(RandintLikeLowGeneratorDtype, REAL, low_seeded, expected);
+        samples.operator(RandintLikeTensor, REAL, tensor, expected).not_on_meta();
+        samples.operator(RandintLikeTensorGenerator, REAL, tensor_seeded, expected).not_on_meta();
     }
 
     fn expected(it: &Inputs) -> Result<Expected> {

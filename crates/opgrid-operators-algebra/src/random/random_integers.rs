@@ -19,15 +19,15 @@ use opgrid_tensor::tensor::{finfo, iinfo};
 
 pub use opgrid_tensor::ops::random::random_integers::*;
 
-/// Of the whole range.
+/// The family of `aten::random`: its kind, shape rule and `out` rule.
 pub const RANDOM: Family<Random> =
     Family::new(Random, &kind::RANDOM, |input, _| like(input)).same_dtype_out();
 
-/// From one number on.
+/// The family for a range that starts at a given number.
 pub const RANDOM_FROM: Family<RandomFrom> =
     Family::new(RandomFrom, &kind::RANDOM, |input, from, to, _| between(input, from, to)).same_dtype_out();
 
-/// From zero on.
+/// The family for a range that starts at zero.
 pub const RANDOM_TO: Family<RandomTo> =
     Family::new(RandomTo, &kind::RANDOM, |input, to, _| between(input, 0, Some(to))).same_dtype_out();
 
@@ -72,7 +72,7 @@ fn between(input: &Tensor, from: i64, to: Option<i64>) -> Result<TensorSpec> {
     for (name, bound) in [("from", from as f64), ("to", (end - 1) as f64)] {
         if !(least..=most).contains(&bound) {
             return Err(argument(format!(
-                "argument `{name}` leads to {bound}, which is out of bounds for {dtype}"
+                "argument `{name}` gives the bound {bound}, which is out of bounds for {dtype}"
             )));
         }
     }
@@ -106,7 +106,7 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = given(make::numbers(DType::U8, &[2], 0));
+        let x = given(generate::numbers(DType::U8, &[2], 0));
         draws::samples::collect(
             samples,
             (Random, RandomInplace),

@@ -37,7 +37,7 @@ pub(super) fn register(library: &mut Library) {
     library.implement(RandpermGeneratorOut).on_cpu_and_meta(|n, generator, out| {
         check(n, out.dtype())?;
         let spec = TensorSpec::contiguous(&[n], out.dtype(), out.device())?;
-        result::written(out, &spec, |out| cpu(n, generator, out))
+        result::compute_into(out, &spec, |out| cpu(n, generator, out))
     });
 }
 
@@ -60,7 +60,8 @@ fn check(n: i64, dtype: DType) -> Result<()> {
     }
     if n > most {
         return Err(argument(format!(
-            "argument `n` is {n}, expected at most {most}, for {dtype} has no more integers in a row"
+            "argument `n` is {n}, expected at most {most}, as {dtype} does not represent every integer \
+             beyond that"
         )));
     }
     Ok(())
@@ -98,9 +99,9 @@ pub(crate) mod samples {
         let sizes = |dtype| [100, 1, 0].map(|n| given(n).named("dtype", dtype)).to_vec();
         let seeded = |dtype| vec![given(100).named("generator", random::generator(3)).named("dtype", dtype)];
         samples
-            .of(Randperm, REAL, sizes, expected)
+            .operator(Randperm, REAL, sizes, expected)
             .refuses("negative", given(-1))
             .refuses("uint8", given(300).named("dtype", DType::U8));
-        samples.of(RandpermGenerator, REAL, seeded, expected);
+        samples.operator(RandpermGenerator, REAL, seeded, expected);
     }
 }

@@ -22,7 +22,7 @@ use opgrid_tensor::tensor::{Array, Element, Number, finfo};
 
 pub use opgrid_tensor::ops::random::uniform::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::uniform`: its kind, shape rule and `out` rule.
 pub const UNIFORM: Family<Uniform> = Family::new(Uniform, &kind::RANDOM, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -133,19 +133,19 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| {
-            let one = |sizes: &[i64]| given(make::numbers(dtype, sizes, 0));
+            let one = |sizes: &[i64]| given(generate::numbers(dtype, sizes, 0));
             vec![one(&[2000]), one(&[40, 50]).and(-2.0).and(4.0), one(&[0]), one(&[])]
         };
         draws::samples::collect(samples, (Uniform, UniformInplace), INEXACT, inputs, |it| {
             Ok(Distribution::uniform(it.value("from")?, it.value("to")?))
         })
-        .refuses("expected at most", given(make::numbers(DType::F32, &[2], 0)).and(1.0).and(0.0))
-        .refuses("out of bounds for float16", given(make::numbers(DType::F16, &[2], 0)).and(0.0).and(1e5))
+        .refuses("expected at most", given(generate::numbers(DType::F32, &[2], 0)).and(1.0).and(0.0))
+        .refuses("out of bounds for float16", given(generate::numbers(DType::F16, &[2], 0)).and(0.0).and(1e5))
         .refuses(
             "out of bounds for float64",
-            given(make::numbers(DType::F64, &[2], 0)).and(0.0).and(f64::INFINITY),
+            given(generate::numbers(DType::F64, &[2], 0)).and(0.0).and(f64::INFINITY),
         )
-        .refuses("above `from`", given(make::numbers(DType::F16, &[2], 0)).and(-6e4).and(6e4));
+        .refuses("above `from`", given(generate::numbers(DType::F16, &[2], 0)).and(-6e4).and(6e4));
         // A product and a sum, which are fused where torch was compiled so.
         samples.rounds(UniformInplace, Roundings::all(Rounding::Sum(2)));
     }

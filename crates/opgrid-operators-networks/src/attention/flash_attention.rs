@@ -20,7 +20,7 @@ use opgrid_tensor::ops::Matmul;
 
 pub use opgrid_tensor::ops::attention::flash_attention::*;
 
-/// Kind and shape rule, for everybody.
+/// The family of `aten::_scaled_dot_product_flash_attention_for_cpu`: its kind, shape rule and `out` rule.
 pub const FLASH_ATTENTION: Family<ScaledDotProductFlashAttentionForCpu> =
     Family::new(ScaledDotProductFlashAttentionForCpu, &kind::ATTENTION, shape);
 
@@ -35,7 +35,7 @@ pub(super) fn register(library: &mut Library) {
                 };
                 let scale = scale.unwrap_or(1.0 / (query.sizes()[3] as f64).sqrt());
                 Attended { query, key, value, mask, out, logs, is_causal, scale }
-                    .gradients([grads.of(0), grads.of(1)])
+                    .gradients([grads.for_result(0), grads.for_result(1)])
             })
         },
     );
@@ -70,7 +70,8 @@ pub(super) fn shape(
     for (name, spec) in [("key", k), ("value", v)] {
         if spec.sizes() != [b, kh, s, e] || kb != b || (kh != h && (kh == 0 || h % kh != 0)) {
             let message = format!(
-                "argument `{name}` has shape {:?}, expected [{b}, heads that divide {h}, {s}, {e}] to fit `query`",
+                "argument `{name}` has shape {:?}, expected [{b}, heads that divide {h}, {s}, {e}] to \
+                 match `query`",
                 spec.sizes()
             );
             return Err(argument(message));
@@ -160,7 +161,8 @@ pub(super) struct Attended<'a> {
 }
 
 impl Attended<'_> {
-    /// Those of queries, keys, values and mask, by those of the values and of the logarithms. The scores are computed again.
+    /// The gradients of queries, keys, values and mask from those of the values and of the logarithms. The scores are
+    /// recomputed.
     pub(super) fn gradients(&self, [by_out, by_logs]: [Option<&Tensor>; 2]) -> Result<[Option<Tensor>; 4]> {
         let query = loss::wide(self.query)?;
         let (key, value) = (self.repeated(self.key)?, self.repeated(self.value)?);
@@ -175,7 +177,7 @@ impl Attended<'_> {
             of_scores = Some(weights.mul(&apart)?);
         }
         let of_logs = by_logs.map(|grad| weights.mul(&grad.unsqueeze(-1)?)).transpose()?;
-        let Some(of_scores) = derivatives::total([of_scores, of_logs])? else {
+        let Some(of_scores) = derivatives::sum_gradients([of_scores, of_logs])? else {
             return Ok([None, None, None, None]);
         };
         let scaled = of_scores.mul_scalar(self.scale)?;
@@ -228,15 +230,20 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[1, 2, 3, 4], 0);
+        let x = generate::numbers(DType::F32, &[1, 2, 3, 4], 0);
         let of = |q: &Plain, k: &Plain, v: &Plain| given(q.clone()).and(k.clone()).and(v.clone());
-        let mask = |dtype, sizes: &[i64]| make::numbers(dtype, sizes, 0);
+        let mask = |dtype, sizes: &[i64]| generate::numbers(dtype, sizes, 0);
         samples
-            .of(ScaledDotProductFlashAttentionForCpu, normalisations::samples::FLOATS, inputs, reference)
+            .operator(
+                ScaledDotProductFlashAttentionForCpu,
+                normalisations::samples::FLOATS,
+                inputs,
+                reference,
+            )
             .tolerance(32.0)
             .refuses("four dimensions", of(&x.with_sizes(&[2, 3, 4]), &x, &x))
             .refuses("without dropout", of(&x, &x, &x).and(0.5))
-            .refuses("`value` has shape", of(&x, &x, &make::numbers(DType::F32, &[1, 2, 3, 5], 0)))
+            .refuses("`value` has shape", of(&x, &x, &generate::numbers(DType::F32, &[1, 2, 3, 5], 0)))
             .refuses("convert one of them", of(&x, &x.to(DType::F64), &x))
             .refuses("`attn_mask` has dtype", of(&x, &x, &x).named("attn_mask", mask(DType::I64, &[3, 3])))
             .refuses("`attn_mask` has shape", of(&x, &x, &x).named("attn_mask", mask(DType::F32, &[3, 4])));
@@ -247,12 +254,13 @@ pub(crate) mod samples {
         );
     }
 
-    /// Of attention that goes to the loops for the CPU.
+    /// Differences for attention masks that have a row for each key, in the CPU kernel.
     pub(crate) const ROW_FOR_EACH_KEY: Difference = Difference {
         id: "values-for-each-key",
-        what: "torch reads as many keys as there are values, heads of both by the number of one of them, and masks without \
-               elements, also where there are none; here keys and values of different shapes are refused, and such masks",
-        why: "memory that is not theirs must not be read",
+        what: "torch reads as many keys as there are values, takes the number of heads of both from one \
+             of them, and accepts empty masks, even where that exceeds the tensors; here keys and \
+             values of different shapes and such masks are rejected",
+        why: "out-of-bounds reads are never allowed",
         test: ("opgrid-operators/tests/all/networks.rs", "attention_is_checked"),
         when: |seen| {
             let is_empty = seen.tensor("attn_mask").is_some_and(Operand::is_empty);
@@ -263,12 +271,12 @@ pub(crate) mod samples {
         directed: None,
     };
 
-    /// Of attention that goes to the loops for the CPU.
+    /// Differences for the strides of attention in the CPU kernel.
     pub(crate) const OF_ANY_STRIDES: Difference = Difference {
         id: "attention-of-any-strides",
-        what: "torch reads and writes rows of attention for the CPU as if their elements were neighbours, so that results are \
-               wrong and in part never written; here queries, keys and values may have any strides",
-        why: "results must not depend on the layout",
+        what: "torch's CPU attention reads and writes rows as if their elements were adjacent, so that \
+             results are wrong and partly unwritten; here queries, keys and values may have any strides",
+        why: "results must not depend on strides",
         test: ("opgrid-operators/tests/all/networks.rs", "attention_is_that_of_any_strides"),
         when: |seen| {
             let has_gaps = |name: &&str| {
@@ -293,8 +301,9 @@ pub(crate) mod samples {
 
     const MASKS_OF_BOOLS: Difference = Difference {
         id: "masks-of-attention-of-bools",
-        what: "torch takes masks of bools in `scaled_dot_product_attention` and not in what it is made of; here both do",
-        why: "one meaning for every mask",
+        what: "torch accepts bool masks in `scaled_dot_product_attention` but not in the operators that \
+             it calls; here both accept them",
+        why: "masks mean the same everywhere",
         test: ("opgrid-operators/tests/all/networks.rs", "attention_is_checked"),
         when: |seen| {
             let is_bool = seen.tensor("attn_mask").is_some_and(|mask| mask.dtype == DType::Bool);
@@ -305,9 +314,9 @@ pub(crate) mod samples {
 
     const LOGARITHMS_OF_NOTHING: Difference = Difference {
         id: "logarithms-of-heads-without-elements",
-        what: "torch gives no numbers as logarithms of heads without elements, of which each score is zero times infinity; here \
-               they are zero, as where there are no keys",
-        why: "nothing is added up",
+        what: "torch returns NaN as the logarithm for heads of size zero, whose scores are zero times \
+             infinity; here it is zero, as without keys",
+        why: "an empty sum is zero",
         test: ("opgrid-operators/tests/all/networks.rs", "attention_is_checked"),
         when: |seen| {
             let heads = seen.tensor("query").and_then(|query| query.geometry.sizes().last());
@@ -318,12 +327,12 @@ pub(crate) mod samples {
 
     pub(crate) fn inputs(dtype: DType) -> Vec<Sample> {
         let tensors = |[b, h, k, l, s, e]: [i64; 6]| {
-            given(make::numbers(dtype, &[b, h, l, e], 1))
-                .and(make::numbers(dtype, &[b, k, s, e], 2))
-                .and(make::numbers(dtype, &[b, k, s, e], 3))
+            given(generate::numbers(dtype, &[b, h, l, e], 1))
+                .and(generate::numbers(dtype, &[b, k, s, e], 2))
+                .and(generate::numbers(dtype, &[b, k, s, e], 3))
         };
-        let mask = |sizes: &[i64]| make::numbers(dtype, sizes, 4);
-        let mut hidden = make::numbers(dtype, &[4, 5], 4);
+        let mask = |sizes: &[i64]| generate::numbers(dtype, sizes, 4);
+        let mut hidden = generate::numbers(dtype, &[4, 5], 4);
         (0..5).for_each(|key| hidden.set(&[1, key], Scalar::Float(f64::NEG_INFINITY)));
         let mut samples = vec![
             tensors([2, 3, 3, 4, 5, 8]),

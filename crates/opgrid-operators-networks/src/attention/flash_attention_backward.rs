@@ -39,7 +39,7 @@ fn backward(
         let found = tensor.spec()?;
         if found.sizes() != expected.sizes() {
             let message = format!(
-                "argument `{name}` has shape {:?}, expected {:?} to fit `query`",
+                "argument `{name}` has shape {:?}, expected {:?} to match `query`",
                 found.sizes(),
                 expected.sizes()
             );
@@ -68,15 +68,15 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[1, 2, 3, 4], 0);
-        let logs = make::numbers(DType::F32, &[1, 2, 3], 0);
+        let x = generate::numbers(DType::F32, &[1, 2, 3, 4], 0);
+        let logs = generate::numbers(DType::F32, &[1, 2, 3], 0);
         let of = |grad: &Plain, out: &Plain, logs: &Plain| {
             let sample = given(grad.clone()).and(x.clone()).and(x.clone()).and(x.clone());
             sample.and(out.clone()).and(logs.clone()).and(0.0).and(false)
         };
-        let other = make::numbers(DType::F32, &[1, 2, 3, 5], 0);
+        let other = generate::numbers(DType::F32, &[1, 2, 3, 5], 0);
         samples
-            .of(
+            .operator(
                 ScaledDotProductFlashAttentionForCpuBackward,
                 normalisations::samples::FLOATS,
                 inputs,
@@ -100,9 +100,9 @@ pub(crate) mod samples {
             };
             let is_causal = sample.positional.len() > 3;
             sample.positional.truncate(3);
-            sample.positional.insert(0, make::numbers(dtype, &sizes, 5).into());
-            let sample = sample.and(make::numbers(dtype, &sizes, 6));
-            sample.and(make::numbers(logarithm, &sizes[..3], 7)).and(0.0).and(is_causal)
+            sample.positional.insert(0, generate::numbers(dtype, &sizes, 5).into());
+            let sample = sample.and(generate::numbers(dtype, &sizes, 6));
+            sample.and(generate::numbers(logarithm, &sizes[..3], 7)).and(0.0).and(is_causal)
         };
         forward::inputs(dtype).into_iter().map(of).collect()
     }

@@ -47,7 +47,7 @@ fn safe_softmax(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor
     };
     let rows = input.contiguous()?;
     if spec.numel() == 0 {
-        return opgrid_tensor::ops::Clone.call(&to(&rows, dtype)?, None);
+        return opgrid_tensor::ops::CloneTensor.call(&to(&rows, dtype)?, None);
     }
     let wide = to(&to(&rows, dtype)?, if dtype.size_in_bytes() == 2 { DType::F32 } else { dtype })?;
     let largest = Amax.call(&wide, &[dim], true)?;
@@ -66,22 +66,27 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(SafeSoftmax, normalisations::samples::FLOATS, inputs, reference)
+            .operator(SafeSoftmax, normalisations::samples::FLOATS, inputs, reference)
             .tolerance(16.0)
-            .refuses("can't be cast", given(make::numbers(DType::Complex64, &[2], 0)).and(0).and(DType::F64))
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
+            .refuses(
+                "can't be cast",
+                given(generate::numbers(DType::Complex64, &[2], 0)).and(0).and(DType::F64),
+            )
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(1));
         samples.rounds(SafeSoftmax, Roundings::all(Rounding::Result(16)));
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
         let cases: [(&[i64], i64); 6] =
             [(&[2, 3], -1), (&[2, 3], 0), (&[3, 2, 4], 1), (&[], 0), (&[0, 3], 1), (&[2, 40], 1)];
-        let mut samples: Vec<Sample> =
-            cases.into_iter().map(|(sizes, dim)| given(make::numbers(dtype, sizes, 1)).and(dim)).collect();
+        let mut samples: Vec<Sample> = cases
+            .into_iter()
+            .map(|(sizes, dim)| given(generate::numbers(dtype, sizes, 1)).and(dim))
+            .collect();
         if dtype.is_floating_point() {
             let hidden = [f64::NEG_INFINITY, f64::NEG_INFINITY, 1.0, f64::NEG_INFINITY];
-            samples.push(given(Plain::of(dtype, &[2, 2], &hidden)).and(1));
-            samples.push(given(make::numbers(dtype, &[2, 3], 1)).and(1).and(DType::F64));
+            samples.push(given(Plain::from_elements(dtype, &[2, 2], &hidden)).and(1));
+            samples.push(given(generate::numbers(dtype, &[2, 3], 1)).and(1).and(DType::F64));
         }
         samples
     }

@@ -40,7 +40,7 @@ pub(super) fn register(library: &mut Library) {
 /// How weights are dropped.
 struct Drop<'a> {
     p: f64,
-    /// Those that are dropped instead of random ones.
+    /// The mask to apply instead of a random one.
     mask: Option<&'a Tensor>,
 }
 
@@ -71,7 +71,7 @@ fn attention(
     let rows = |spec: &TensorSpec| spec.sizes().iter().nth_back(1).copied();
     if rows(k) != rows(v) {
         let message = format!(
-            "argument `value` has shape {:?}, expected a row for each of `key`, of shape {:?}",
+            "argument `value` has shape {:?}, expected as many rows as `key`, of shape {:?}",
             v.sizes(),
             k.sizes()
         );
@@ -79,7 +79,7 @@ fn attention(
     }
     if let Some(mask) = attn_mask {
         if is_causal {
-            return Err(argument("argument `is_causal` is true, expected false with a mask"));
+            return Err(argument("argument `is_causal` is true, expected false if a mask is given"));
         }
         if ![DType::Bool, DType::F32, q.dtype()].contains(&mask.spec()?.dtype()) {
             let message = format!(
@@ -190,7 +190,7 @@ fn math(
     let s = scores.sizes().last().copied().unwrap_or(0);
     if is_causal {
         if attn_mask.is_some() {
-            return Err(argument("argument `is_causal` is true, expected false with a mask"));
+            return Err(argument("argument `is_causal` is true, expected false if a mask is given"));
         }
         let places = |n: i64| Arange.call(n.into(), Some(DType::I64), None, Some(spec.device()), None);
         let hidden = GeTensor.call(&places(l)?.unsqueeze(1)?, &places(s)?)?.logical_not()?;
@@ -241,21 +241,21 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3, 4], 0);
+        let x = generate::numbers(DType::F32, &[2, 3, 4], 0);
         let of = |q: &Plain, k: &Plain, v: &Plain| given(q.clone()).and(k.clone()).and(v.clone());
-        let mask = make::numbers(DType::F32, &[3, 3], 0);
+        let mask = generate::numbers(DType::F32, &[3, 3], 0);
         samples
-            .of(ScaledDotProductAttention, normalisations::samples::FLOATS, inputs, reference)
+            .operator(ScaledDotProductAttention, normalisations::samples::FLOATS, inputs, reference)
             .tolerance(64.0)
             .refuses("at least 2", of(&x.with_sizes(&[24]), &x, &x))
             .refuses("convert one of them", of(&x, &x.to(DType::F64), &x))
-            .refuses("with a mask", of(&x, &x, &x).and(mask.clone()).and(0.0).and(true))
+            .refuses("if a mask is given", of(&x, &x, &x).and(mask.clone()).and(0.0).and(true))
             .refuses("a probability", of(&x, &x, &x).and(Value::None).and(-0.5))
-            .refuses("a row for each", of(&x, &x, &x.with_sizes(&[2, 2, 6])))
+            .refuses("as many rows as", of(&x, &x, &x.with_sizes(&[2, 2, 6])))
             .refuses("`attn_mask` has dtype", of(&x, &x, &x).and(mask.to(DType::I64)))
-            .refuses("does not broadcast", of(&x, &x, &x).and(make::numbers(DType::F32, &[2, 3], 0)));
+            .refuses("does not broadcast", of(&x, &x, &x).and(generate::numbers(DType::F32, &[2, 3], 0)));
         samples
-            .of(ScaledDotProductAttentionMath, normalisations::samples::FLOATS, math_inputs, |it| {
+            .operator(ScaledDotProductAttentionMath, normalisations::samples::FLOATS, math_inputs, |it| {
                 let (out, weights) = reference_of_math(it)?;
                 Ok([out, weights].into())
             })
@@ -271,9 +271,9 @@ pub(crate) mod samples {
 
     const PROBABILITIES: Difference = Difference {
         id: "negative-probabilities-of-dropout",
-        what: "torch drops no weights of attention where the probability is negative or no number; here it is refused, as \
-               one above 1",
-        why: "a wrong probability is a mistake that nobody notices",
+        what: "torch drops no attention weights if the probability is negative or NaN; here it is \
+             rejected, like one above 1",
+        why: "an invalid probability is probably a mistake",
         test: ("opgrid-operators/tests/all/networks.rs", "attention_is_checked"),
         when: |seen| {
             seen.we_refuse("argument `dropout_p` is -") || seen.we_refuse("argument `dropout_p` is NaN")
@@ -283,8 +283,8 @@ pub(crate) mod samples {
 
     const OF_INTEGERS: Difference = Difference {
         id: "attention-of-integers",
-        what: "torch cuts the weights of attention to whole numbers where queries are integers or bools beside keys and \
-               values of floats; here they are refused",
+        what: "torch truncates attention weights to integers if queries are integers or bools and keys \
+             and values are floats; here this is rejected",
         why: "weights are numbers between 0 and 1",
         test: ("opgrid-operators/tests/all/networks.rs", "attention_is_checked"),
         when: |seen| {
@@ -297,9 +297,10 @@ pub(crate) mod samples {
 
     const WITHOUT_ELEMENTS: Difference = Difference {
         id: "attention-without-elements",
-        what: "torch gives zeros of the sizes of the queries, in rows, where queries, keys or values have no elements, whatever \
-               the other sizes are; here sizes in front broadcast, and others must fit, as with elements",
-        why: "whether a program is right must not depend on its data",
+        what: "torch returns row-major zeros with the sizes of the queries if queries, keys or values \
+             are empty, whatever the other sizes are; here batch dimensions broadcast, and other sizes \
+             must match, as with elements",
+        why: "whether a call is valid must not depend on sizes or elements",
         test: ("opgrid-operators/tests/all/networks.rs", "attention_is_checked"),
         when: |seen| {
             let is_empty = |name: &&str| seen.tensor(name).is_some_and(Operand::is_empty);
@@ -311,7 +312,9 @@ pub(crate) mod samples {
 
     fn inputs(dtype: DType) -> Vec<Sample> {
         let tensors = |q: &[i64], k: &[i64], v: &[i64]| {
-            given(make::numbers(dtype, q, 1)).and(make::numbers(dtype, k, 2)).and(make::numbers(dtype, v, 3))
+            given(generate::numbers(dtype, q, 1))
+                .and(generate::numbers(dtype, k, 2))
+                .and(generate::numbers(dtype, v, 3))
         };
         let usual = || tensors(&[2, 3, 4, 8], &[2, 3, 5, 8], &[2, 3, 5, 8]);
         let bools =
@@ -319,7 +322,7 @@ pub(crate) mod samples {
         vec![
             usual(),
             usual().and(bools.clone()),
-            usual().and(make::numbers(dtype, &[4, 5], 4)),
+            usual().and(generate::numbers(dtype, &[4, 5], 4)),
             usual().and(Value::None).and(0.0).and(true),
             usual().named("scale", 0.5),
             tensors(&[3, 4, 8], &[3, 5, 8], &[3, 5, 8]),

@@ -115,7 +115,7 @@ fn convolve_by_word(
         dilation.iter().zip(&sizes[2..]).map(|(dilation, size)| dilation.checked_mul((size - 1).max(0)));
     let Some(all) = all.collect::<Option<Vec<i64>>>() else {
         return Err(argument(format!(
-            "a window of {:?} with dilation {dilation:?} reaches beyond 64 bits",
+            "a kernel of size {:?} with dilation {dilation:?} overflows 64 bits",
             &sizes[2..]
         )));
     };
@@ -129,7 +129,7 @@ fn convolve_by_word(
             result = SliceTensor.call(&result, dim as i64 + 2, Some(1), None, 1)?;
         }
         if all.iter().any(|all| all % 2 == 1) {
-            opgrid_tensor::ops::Clone.call(&result, Some(format))
+            opgrid_tensor::ops::CloneTensor.call(&result, Some(format))
         } else {
             Contiguous.call(&result, format)
         }
@@ -150,25 +150,28 @@ pub(crate) mod samples {
     }
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Conv1d, NUMBERS, |dtype| inputs(1, dtype, numbers()), reference).tolerance(64.0);
-        samples.of(Conv2d, NUMBERS, |dtype| inputs(2, dtype, numbers()), reference).tolerance(64.0);
-        samples.of(Conv3d, NUMBERS, |dtype| inputs(3, dtype, numbers()), reference).tolerance(64.0);
-        let (x, w) = (make::numbers(DType::F32, &[1, 2, 4], 1), make::numbers(DType::F32, &[3, 2, 2], 2));
+        samples.operator(Conv1d, NUMBERS, |dtype| inputs(1, dtype, numbers()), reference).tolerance(64.0);
+        samples.operator(Conv2d, NUMBERS, |dtype| inputs(2, dtype, numbers()), reference).tolerance(64.0);
+        samples.operator(Conv3d, NUMBERS, |dtype| inputs(3, dtype, numbers()), reference).tolerance(64.0);
+        let (x, w) =
+            (generate::numbers(DType::F32, &[1, 2, 4], 1), generate::numbers(DType::F32, &[3, 2, 2], 2));
         let first = given(x.clone()).and(w.clone()).and(Value::None);
         samples
-            .of(Conv1dPadding, NUMBERS, |dtype| inputs(1, dtype, words()), reference)
+            .operator(Conv1dPadding, NUMBERS, |dtype| inputs(1, dtype, words()), reference)
             .tolerance(64.0)
             .refuses("expected \"valid\"", first.clone().and(vec![1]).and("other"))
             .refuses("needs strides of 1", first.and(vec![2]).and("same"));
         samples
-            .of(Conv2dPadding, NUMBERS, |dtype| inputs(2, dtype, words()), reference)
+            .operator(Conv2dPadding, NUMBERS, |dtype| inputs(2, dtype, words()), reference)
             .tolerance(64.0)
             .refuses(
                 "for a single image",
-                given(w.with_sizes(&[12])).and(make::numbers(DType::F32, &[3, 2, 2, 2], 2)),
+                given(w.with_sizes(&[12])).and(generate::numbers(DType::F32, &[3, 2, 2, 2], 2)),
             )
             .refuses("expected 4 dimensions", given(x).and(w).named("padding", "same"));
-        samples.of(Conv3dPadding, NUMBERS, |dtype| inputs(3, dtype, words()), reference).tolerance(64.0);
+        samples
+            .operator(Conv3dPadding, NUMBERS, |dtype| inputs(3, dtype, words()), reference)
+            .tolerance(64.0);
         samples.differs_as(Conv1d, convolutions::samples::DIFFERENCES);
         samples.differs_as(Conv2d, convolutions::samples::DIFFERENCES);
         samples.differs_as(Conv3d, convolutions::samples::DIFFERENCES);
@@ -188,12 +191,12 @@ pub(crate) mod samples {
     /// Batches and a single image, with two paddings.
     fn inputs(dims: usize, dtype: DType, [first, second]: [Given; 2]) -> Vec<Sample> {
         let image = |batch: &[i64], channels: i64, seed| {
-            make::numbers(dtype, &[batch, &[channels], &[5, 4, 6][..dims]].concat(), seed)
+            generate::numbers(dtype, &[batch, &[channels], &[5, 4, 6][..dims]].concat(), seed)
         };
         let weight = |filters: i64, channels: i64| {
-            make::numbers(dtype, &[&[filters, channels], &[3, 2, 2][..dims]].concat(), 2)
+            generate::numbers(dtype, &[&[filters, channels], &[3, 2, 2][..dims]].concat(), 2)
         };
-        let bias = |filters: i64| make::numbers(dtype, &[filters], 3);
+        let bias = |filters: i64| generate::numbers(dtype, &[filters], 3);
         vec![
             given(image(&[2], 3, 1)).and(weight(4, 3)),
             given(image(&[], 2, 2)).and(weight(3, 2)).and(bias(3)),

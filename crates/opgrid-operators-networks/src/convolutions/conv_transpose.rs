@@ -47,9 +47,9 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(ConvTranspose1d, NUMBERS, |dtype| inputs(1, dtype), reference).tolerance(64.0);
-        samples.of(ConvTranspose2dInput, NUMBERS, |dtype| inputs(2, dtype), reference).tolerance(64.0);
-        samples.of(ConvTranspose3dInput, NUMBERS, |dtype| inputs(3, dtype), reference).tolerance(64.0);
+        samples.operator(ConvTranspose1d, NUMBERS, |dtype| inputs(1, dtype), reference).tolerance(64.0);
+        samples.operator(ConvTranspose2dInput, NUMBERS, |dtype| inputs(2, dtype), reference).tolerance(64.0);
+        samples.operator(ConvTranspose3dInput, NUMBERS, |dtype| inputs(3, dtype), reference).tolerance(64.0);
         samples.differs_as(ConvTranspose1d, convolutions::samples::DIFFERENCES);
         samples.differs_as(ConvTranspose2dInput, convolutions::samples::DIFFERENCES);
         samples.differs_as(ConvTranspose3dInput, convolutions::samples::DIFFERENCES);
@@ -61,12 +61,12 @@ pub(crate) mod samples {
     /// Batches and a single image.
     fn inputs(dims: usize, dtype: DType) -> Vec<Sample> {
         let image = |batch: &[i64], channels: i64, seed| {
-            make::numbers(dtype, &[batch, &[channels], &[3, 2, 2][..dims]].concat(), seed)
+            generate::numbers(dtype, &[batch, &[channels], &[3, 2, 2][..dims]].concat(), seed)
         };
         let weight = |channels: i64, filters: i64| {
-            make::numbers(dtype, &[&[channels, filters], &[2, 3, 2][..dims]].concat(), 2)
+            generate::numbers(dtype, &[&[channels, filters], &[2, 3, 2][..dims]].concat(), 2)
         };
-        let bias = make::numbers(dtype, &[4], 3);
+        let bias = generate::numbers(dtype, &[4], 3);
         vec![
             given(image(&[2], 3, 1)).and(weight(3, 2)),
             given(image(&[], 2, 2)).and(weight(2, 4)).and(bias.clone()).and(vec![2]).and(vec![1]),

@@ -19,7 +19,7 @@ use opgrid_kinds::convolutions::{self, Moved, Movement, Plan};
 
 pub use opgrid_tensor::ops::convolutions::convolution::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::convolution`: its kind, shape rule and `out` rule.
 pub const CONVOLUTION: Family<Convolution> =
     Family::new(Convolution, &kind::CONVOLUTION, shape).same_dtype_out();
 
@@ -31,7 +31,7 @@ pub(super) fn register(library: &mut Library) {
                 [Some(input), Some(weight), bias],
                 [Some(input), Some(weight)],
                 move |grads, kept, needs| {
-                    let (Some(grad), [Some(input), Some(weight)]) = (grads.of(0), kept) else {
+                    let (Some(grad), [Some(input), Some(weight)]) = (grads.for_result(0), kept) else {
                         return Ok([None, None, None]);
                     };
                     moved.gradients(grad, input, weight, needs)
@@ -88,7 +88,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let with = |x: &[i64], w: &[i64], stride: i64, padding: i64, groups: i64| {
-            let (x, w) = (make::numbers(DType::F32, x, 0), make::numbers(DType::F32, w, 1));
+            let (x, w) = (generate::numbers(DType::F32, x, 0), generate::numbers(DType::F32, w, 1));
             given(x)
                 .and(w)
                 .and(Value::None)
@@ -100,9 +100,9 @@ pub(crate) mod samples {
                 .and(groups)
         };
         samples
-            .of(Convolution, NUMBERS, inputs, reference)
+            .operator(Convolution, NUMBERS, inputs, reference)
             .tolerance(64.0)
-            .refuses("expected a smaller window", with(&[1, 1, 2], &[1, 1, 3], 1, 0, 1))
+            .refuses("use a smaller kernel", with(&[1, 1, 2], &[1, 1, 3], 1, 0, 1))
             .refuses("expected 4 for", with(&[1, 2, 5], &[2, 2, 3], 1, 0, 2))
             .refuses("multiple of the 2 groups", with(&[1, 2, 5], &[3, 1, 3], 1, 0, 2))
             .refuses("argument `groups`", with(&[1, 2, 5], &[3, 1, 3], 1, 0, 0))
@@ -118,9 +118,9 @@ pub(crate) mod samples {
     fn inputs(dtype: DType) -> Vec<Sample> {
         let one = |(number, case): (usize, Case)| {
             let channels = if case.transposed { case.weight[1] * case.groups } else { case.weight[0] };
-            let bias = make::numbers(dtype, &[channels], 3);
-            given(make::numbers(dtype, case.image, 1))
-                .and(make::numbers(dtype, case.weight, 2))
+            let bias = generate::numbers(dtype, &[channels], 3);
+            given(generate::numbers(dtype, case.image, 1))
+                .and(generate::numbers(dtype, case.weight, 2))
                 .and(if number % 3 != 0 { Given::Tensor(bias) } else { Given::Value(Value::None) })
                 .and(case.stride.to_vec())
                 .and(case.padding.to_vec())

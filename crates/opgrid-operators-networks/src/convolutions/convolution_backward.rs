@@ -15,7 +15,7 @@ use crate::prelude::*;
 use opgrid_kernels::products::{correlate, spread, weigh};
 use opgrid_kinds::convolutions::{self, Moved, Movement, Plan};
 use opgrid_kinds::images::check_float;
-use opgrid_tensor::families::result::{made, written_all};
+use opgrid_tensor::families::result::{compute, compute_all_into};
 
 pub use opgrid_tensor::ops::convolutions::convolution_backward::*;
 
@@ -27,7 +27,7 @@ pub(super) fn register(library: &mut Library) {
                 let movement = Movement { stride, padding, dilation, transposed, output_padding, groups };
                 let gradients = Gradients::new(grad, x, w, movement, mask)?;
                 let one = |part: Option<Part>| match part {
-                    Some(part) => made(part.spec.clone(), |out| gradients.write(&part, out)),
+                    Some(part) => compute(part.spec.clone(), |out| gradients.write(&part, out)),
                     None => Ok(Tensor::undefined()),
                 };
                 let [by_input, by_weight, by_bias] = gradients.parts()?.map(one);
@@ -40,22 +40,23 @@ pub(super) fn register(library: &mut Library) {
                 let movement = Movement { stride, padding, dilation, transposed, output_padding, groups };
                 let (moved, sizes) = (Moved::by(movement), grad.sizes().to_vec());
                 d.by_all(grad, [x, w], move |grads, [x, w]| {
-                    let by_input = grads.of(0).map(|grad| moved.convolved(grad, w)).transpose()?;
-                    let by_weight = grads.of(1).map(|grad| moved.convolved(x, grad)).transpose()?;
+                    let by_input = grads.for_result(0).map(|grad| moved.convolved(grad, w)).transpose()?;
+                    let by_weight = grads.for_result(1).map(|grad| moved.convolved(x, grad)).transpose()?;
                     let mut along = vec![1; sizes.len()];
                     along[1] = -1;
-                    let by_bias = grads.of(2).map(|grad| grad.reshape(&along)?.expand(&sizes)).transpose()?;
-                    derivatives::total([by_input, by_weight, by_bias])
+                    let by_bias =
+                        grads.for_result(2).map(|grad| grad.reshape(&along)?.expand(&sizes)).transpose()?;
+                    derivatives::sum_gradients([by_input, by_weight, by_bias])
                 })?;
                 let moved = Moved::by(movement);
-                d.by_all(x, [grad, x], move |grads, [grad, x]| match grads.of(1) {
+                d.by_all(x, [grad, x], move |grads, [grad, x]| match grads.for_result(1) {
                     Some(weight) => {
                         moved.gradients(grad, x, weight, [true, false, false]).map(|[by_input, ..]| by_input)
                     }
                     None => Ok(None),
                 })?;
                 let moved = Moved::by(movement);
-                d.by_all(w, [grad, w], move |grads, [grad, w]| match grads.of(0) {
+                d.by_all(w, [grad, w], move |grads, [grad, w]| match grads.for_result(0) {
                     Some(input) => moved
                         .gradients(grad, input, w, [false, true, false])
                         .map(|[_, by_weight, _]| by_weight),
@@ -84,7 +85,7 @@ pub(super) fn register(library: &mut Library) {
             let outs = [out0, out1, out2].into_iter().zip(&parts);
             let (wanted, parts): (Vec<_>, Vec<_>) =
                 outs.filter_map(|(out, part)| part.as_ref().map(|part| ((out, &part.spec), part))).unzip();
-            written_all(&wanted, |outs| {
+            compute_all_into(&wanted, |outs| {
                 outs.iter().zip(parts).try_for_each(|(out, part)| gradients.write(part, out))
             })
         },
@@ -180,11 +181,11 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[1, 2, 5], 0);
+        let x = generate::numbers(DType::F32, &[1, 2, 5], 0);
         let wrong = |grad: &[i64], mask: usize| {
-            given(make::numbers(DType::F32, grad, 0))
+            given(generate::numbers(DType::F32, grad, 0))
                 .and(x.clone())
-                .and(make::numbers(DType::F32, &[3, 2, 3], 1))
+                .and(generate::numbers(DType::F32, &[3, 2, 3], 1))
                 .and(Value::None)
                 .and(vec![1])
                 .and(vec![0])
@@ -195,7 +196,7 @@ pub(crate) mod samples {
                 .and(vec![true; mask])
         };
         samples
-            .of(ConvolutionBackward, FLOATS, inputs, reference)
+            .operator(ConvolutionBackward, FLOATS, inputs, reference)
             .tolerance(256.0)
             .refuses("argument `grad_output` has shape", wrong(&[1, 3, 4], 3))
             .refuses("expected three entries", wrong(&[1, 3, 3], 2));
@@ -213,14 +214,14 @@ pub(crate) mod samples {
 
     fn inputs(dtype: DType) -> Vec<Sample> {
         let small = |sizes: &[i64], seed| {
-            let all = make::numbers(dtype, sizes, seed);
+            let all = generate::numbers(dtype, sizes, seed);
             // Sums of few bits, which 16-bit floats hold.
             let few: Vec<Scalar> = all
                 .elements()
                 .iter()
                 .map(|x| Scalar::Float((x.to_complex().re * 2.0).round() / 2.0))
                 .collect();
-            Plain::of(dtype, sizes, &few)
+            Plain::from_elements(dtype, sizes, &few)
         };
         convolutions::samples::CASES
             .into_iter()
@@ -256,7 +257,7 @@ pub(crate) mod samples {
             groups: it.value("groups")?,
         };
         let (grad, x, w) = (it.tensor("grad_output")?, it.tensor("input")?, it.tensor("weight")?);
-        let wide = |tensor: &Plain| Plain::of::<i64>(DType::F64, tensor.sizes(), &[]);
+        let wide = |tensor: &Plain| Plain::from_elements::<i64>(DType::F64, tensor.sizes(), &[]);
         let (mut by_input, mut by_weight) = (wide(x), wide(w));
         let add = |sum: &mut Plain, at: &[i64], x: Scalar, y: Scalar| {
             sum.set(at, number::plus(sum.at(at), number::times(x, y)));

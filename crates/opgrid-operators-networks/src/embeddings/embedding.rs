@@ -48,13 +48,14 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, indices) = (make::numbers(DType::F32, &[3, 2], 0), Plain::of(DType::I64, &[2], &[2, 0]));
+        let (x, indices) =
+            (generate::numbers(DType::F32, &[3, 2], 0), Plain::from_elements(DType::I64, &[2], &[2, 0]));
         samples
-            .of(Embedding, STORED, inputs, reference)
-            .refuses("expected a matrix", given(make::numbers(DType::F32, &[3], 0)).and(indices.clone()))
+            .operator(Embedding, STORED, inputs, reference)
+            .refuses("expected a matrix", given(generate::numbers(DType::F32, &[3], 0)).and(indices.clone()))
             .refuses("expected int32 or int64", given(x.clone()).and(indices.to(DType::I16)))
-            .refuses_data("", given(x.clone()).and(Plain::of(DType::I64, &[1], &[3])))
-            .refuses_data("", given(x).and(Plain::of(DType::I64, &[1], &[-1])));
+            .refuses_data("", given(x.clone()).and(Plain::from_elements(DType::I64, &[1], &[3])))
+            .refuses_data("", given(x).and(Plain::from_elements(DType::I64, &[1], &[-1])));
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
@@ -66,7 +67,7 @@ pub(crate) mod samples {
             (&[1, 1, 2], &[3, 0], DType::I64),
         ];
         let one = |(sizes, indices, index_dtype): (&[i64], &[i64], DType)| {
-            given(make::numbers(dtype, &[4, 3], 1)).and(Plain::of(index_dtype, sizes, indices))
+            given(generate::numbers(dtype, &[4, 3], 1)).and(Plain::from_elements(index_dtype, sizes, indices))
         };
         cases.into_iter().map(one).collect()
     }

@@ -26,7 +26,7 @@ use opgrid_array::error::out_of_range;
 use opgrid_kernels::embedding::{self, Bags};
 use opgrid_kernels::{indexing, normalise};
 use opgrid_kinds::indexing::check_index_dtype;
-use opgrid_tensor::families::result::written_all;
+use opgrid_tensor::families::result::compute_all_into;
 use opgrid_tensor::layers::autograd::Recorder;
 use opgrid_tensor::ops::{Arange, BucketizeTensor, EmbeddingDenseBackward, ScatterAdd};
 use opgrid_tensor::tensor::promote_types;
@@ -147,7 +147,7 @@ fn written<const FORWARD_ONLY: bool>(
     };
     let specs = args.shapes()?;
     let outs: Vec<_> = [out0, out1, out2, out3].into_iter().zip(&specs).collect();
-    written_all(&outs, |outs| args.write([&outs[0], &outs[1], &outs[2], &outs[3]]))
+    compute_all_into(&outs, |outs| args.write([&outs[0], &outs[1], &outs[2], &outs[3]]))
 }
 
 impl Arguments<'_> {
@@ -175,24 +175,21 @@ impl Arguments<'_> {
         ])?;
         with_dtype!(spec.dtype(), T: Float => Ok(size_of::<T>()))?;
         if !(0..=2).contains(&self.mode) {
-            let message = format!(
-                "argument `mode` is {}, expected 0 for sums, 1 for averages or 2 for maxima",
-                self.mode
-            );
+            let message = format!("argument `mode` is {}, expected 0 (sum), 1 (mean) or 2 (max)", self.mode);
             return Err(argument(message));
         }
         if let Some(weights) = self.per_sample_weights {
             if self.mode != 0 {
                 let mode = self.mode;
                 return Err(argument(format!(
-                    "argument `per_sample_weights` is only for sums, `mode` 0, found {mode}"
+                    "argument `per_sample_weights` is only supported for `mode` 0 (sum), found {mode}"
                 )));
             }
             normalisations::check_sizes([("per_sample_weights", Some(weights))], indices.sizes())?;
             products::check_factors(&[("weight", spec), ("per_sample_weights", weights.spec()?)])?;
         }
         if self.include_last_offset && offsets.numel() == 0 {
-            return Err(argument("argument `offsets` is empty, expected the end of the last bag at least"));
+            return Err(argument("argument `offsets` is empty, expected at least the end of the last bag"));
         }
         let bags = offsets.numel() - i64::from(self.include_last_offset);
         let of = |sizes: &[i64], dtype| TensorSpec::contiguous(sizes, dtype, spec.device());
@@ -222,11 +219,11 @@ impl Arguments<'_> {
             )));
         }
         if offsets.windows(2).any(|pair| pair[0] > pair[1]) {
-            return Err(argument("argument `offsets` has descending elements, expected them to ascend"));
+            return Err(argument("argument `offsets` is not in ascending order"));
         }
         if let Some(last) = offsets.last().filter(|last| **last > count) {
             return Err(argument(format!(
-                "argument `offsets` ends with {last}, expected at most {count}, as there are indices"
+                "argument `offsets` ends with {last}, expected at most {count}, the number of indices"
             )));
         }
         if let Some(index) = indices.iter().find(|index| !(0..rows).contains(*index)) {
@@ -297,7 +294,7 @@ fn derivative(d: &Recorder<'_>, args: ArgsOf<'_, EmbeddingBagTraining>) -> Resul
     let keep = [Some(weight), Some(indices), Some(offsets), Some(d.result(2)), per_sample_weights];
     d.together([Some(weight), per_sample_weights], keep, move |grads, kept, needs| {
         let (Some(grad), [Some(weight), Some(indices), Some(offsets), Some(counts), samples]) =
-            (grads.of(0), kept)
+            (grads.for_result(0), kept)
         else {
             return Ok([None, None]);
         };
@@ -340,21 +337,21 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[3, 2], 0);
-        let list = |elements: &[i64]| Plain::of(DType::I64, &[elements.len() as i64], elements);
+        let x = generate::numbers(DType::F32, &[3, 2], 0);
+        let list = |elements: &[i64]| Plain::from_elements(DType::I64, &[elements.len() as i64], elements);
         let of = |indices: Plain, offsets: Plain| given(x.clone()).and(indices).and(offsets);
         samples
-            .of(EmbeddingBagTraining, normalisations::samples::FLOATS, inputs, |it| {
+            .operator(EmbeddingBagTraining, normalisations::samples::FLOATS, inputs, |it| {
                 reference(it, false, false)
             })
             .needs_contiguous()
             .tolerance(8.0)
             .refuses("expected a vector", of(list(&[1, 2]).with_sizes(&[1, 2]), list(&[0])))
             .refuses("`mode` is 3", of(list(&[1]), list(&[0])).named("mode", 3))
-            .refuses("only for sums", {
+            .refuses("only supported for `mode` 0", {
                 of(list(&[1]), list(&[0]))
                     .named("mode", 1)
-                    .named("per_sample_weights", make::numbers(DType::F32, &[1], 0))
+                    .named("per_sample_weights", generate::numbers(DType::F32, &[1], 0))
             })
             .refuses("expected int32 or int64", of(list(&[1]).to(DType::F32), list(&[0])))
             .refuses_data("begin with 0", of(list(&[1, 2]), list(&[1])))
@@ -362,7 +359,7 @@ pub(crate) mod samples {
             .refuses_data("at most 2", of(list(&[1, 2]), list(&[0, 3])))
             .refuses_data("out of range", of(list(&[1, 3]), list(&[0])));
         samples
-            .of(EmbeddingBagForwardOnly, normalisations::samples::FLOATS, inputs, |it| {
+            .operator(EmbeddingBagForwardOnly, normalisations::samples::FLOATS, inputs, |it| {
                 reference(it, false, true)
             })
             .needs_contiguous()
@@ -375,13 +372,13 @@ pub(crate) mod samples {
             inputs(dtype).into_iter().map(without).collect()
         };
         samples
-            .of(EmbeddingBag, normalisations::samples::FLOATS, without_padding, |it| {
+            .operator(EmbeddingBag, normalisations::samples::FLOATS, without_padding, |it| {
                 reference(it, false, true)
             })
             .needs_contiguous()
             .tolerance(8.0);
         samples
-            .of(EmbeddingBagPaddingIdx, normalisations::samples::FLOATS, with_padding, |it| {
+            .operator(EmbeddingBagPaddingIdx, normalisations::samples::FLOATS, with_padding, |it| {
                 reference(it, true, true)
             })
             .needs_contiguous()
@@ -398,13 +395,14 @@ pub(crate) mod samples {
         samples.rounds(EmbeddingBag, Roundings::all(Rounding::Sum(4)));
     }
 
-    /// Of all bags.
+    /// Differences of every kind of bag.
     const DIFFERENCES: &[Difference] = &[
         Difference {
             id: "bags-are-checked",
-            what: "torch does not look whether offsets begin with 0, ascend and stay within the indices, nor whether indices are a vector of \
-                   integers of 32 or 64 bits, and then reads memory beside them; here they are refused",
-            why: "memory that belongs to nobody must not be read",
+            what: "torch does not check that offsets start with 0, ascend and stay within the indices, \
+                 or that indices are a vector of int32 or int64, and reads out of bounds; here these \
+                 are errors",
+            why: "out-of-bounds reads are never allowed",
             test: ("opgrid-operators/tests/all/differences/refused.rs", "bags_that_do_not_fit"),
             when: |seen| {
                 let words = ["argument `offsets` ", "argument `indices` has ", "is out of range for the"];
@@ -414,8 +412,9 @@ pub(crate) mod samples {
         },
         Difference {
             id: "bags-of-any-strides",
-            what: "torch reads indices, offsets and weights as if they lay in rows; here every element has its place",
-            why: "the answer does not depend on the layout",
+            what: "torch reads indices, offsets and weights as if they were contiguous; here they may \
+                 have any strides",
+            why: "results must not depend on strides",
             test: ("opgrid-operators/tests/all/differences/layouts.rs", "bags_of_any_strides"),
             when: |seen| {
                 let is_apart =
@@ -433,9 +432,9 @@ pub(crate) mod samples {
         },
         Difference {
             id: "no-bags",
-            what: "torch dies, or gives the indices bags that there are not, where there are no bags; here each belongs to bag 0, and the \
-                   results have no rows",
-            why: "whether a program is right must not depend on its data",
+            what: "torch crashes, or assigns the indices to bags that do not exist, if there are no \
+                 bags; here each index belongs to bag 0, and the results have no rows",
+            why: "whether a call is valid must not depend on sizes or elements",
             test: ("opgrid-operators/tests/all/differences/layouts.rs", "bags_of_any_strides"),
             when: |seen| {
                 let is_answer = seen.torch_refuses(DIED) || !seen.elements.is_empty();
@@ -447,8 +446,9 @@ pub(crate) mod samples {
         },
         Difference {
             id: "the-last-offset-ends-a-bag",
-            what: "torch counts indices behind the last offset to the last bag in some modes, though that offset is to end it; here in none",
-            why: "one rule for all modes",
+            what: "torch counts indices after the last offset into the last bag in some modes, although \
+                 `include_last_offset` ends it there; here they are never counted",
+            why: "all modes behave alike",
             test: ("opgrid-operators/tests/all/differences/numbers.rs", "the_last_offset_ends_a_bag"),
             when: |seen| {
                 let Some(Argument::Number(Scalar::Bool(true))) = seen.argument("include_last_offset") else {
@@ -479,16 +479,20 @@ pub(crate) mod samples {
     ];
 
     fn table(dtype: DType, offsets: &[i64]) -> Sample {
-        let indices = Plain::of(DType::I64, &[6], &[0, 2, 1, 4, 4, 3]);
-        let offsets = Plain::of(DType::I64, &[offsets.len() as i64], offsets);
-        given(make::numbers(dtype, &[5, 3], 1)).and(indices).and(offsets)
+        let indices = Plain::from_elements(DType::I64, &[6], &[0, 2, 1, 4, 4, 3]);
+        let offsets = Plain::from_elements(DType::I64, &[offsets.len() as i64], offsets);
+        given(generate::numbers(dtype, &[5, 3], 1)).and(indices).and(offsets)
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
         let one = |(offsets, last, mode, padding, weighted): (&[i64], bool, i64, i64, bool)| {
             let sample = table(dtype, offsets).named("mode", mode).named("include_last_offset", last);
             let sample = if padding < 0 { sample } else { sample.named("padding_idx", padding) };
-            if weighted { sample.named("per_sample_weights", make::numbers(dtype, &[6], 2)) } else { sample }
+            if weighted {
+                sample.named("per_sample_weights", generate::numbers(dtype, &[6], 2))
+            } else {
+                sample
+            }
         };
         CASES.into_iter().map(one).collect()
     }
@@ -496,8 +500,11 @@ pub(crate) mod samples {
     fn with_padding(dtype: DType) -> Vec<Sample> {
         let one = |(offsets, last, mode, padding, weighted): (&[i64], bool, i64, i64, bool)| {
             let sample = table(dtype, offsets).and(false).and(mode).and(false);
-            let sample =
-                if weighted { sample.and(make::numbers(dtype, &[6], 2)) } else { sample.and(Value::None) };
+            let sample = if weighted {
+                sample.and(generate::numbers(dtype, &[6], 2))
+            } else {
+                sample.and(Value::None)
+            };
             let sample = sample.and(last);
             if padding < 0 { sample.and(Value::None) } else { sample.and(padding - 5) }
         };
@@ -551,7 +558,7 @@ pub(crate) mod samples {
             |at: i64| starts[..bags].iter().filter(|start| **start <= at).count().saturating_sub(1) as i64;
         let bag_of: Vec<i64> =
             if is_short { Vec::new() } else { (0..rows.len() as i64).map(of_index).collect() };
-        let list = |list: &[i64]| Plain::of(DType::I64, &[list.len() as i64], list);
+        let list = |list: &[i64]| Plain::from_elements(DType::I64, &[list.len() as i64], list);
         let counts: Vec<i64> = match mode {
             0 => vec![0; if forward_only { starts.len() } else { bags }],
             _ => (0..bags).map(|b| bag(b).len() as i64).collect(),

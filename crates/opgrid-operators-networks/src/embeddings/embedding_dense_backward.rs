@@ -16,7 +16,7 @@ use opgrid_kinds::indexing::check_index_dtype;
 
 pub use opgrid_tensor::ops::embeddings::embedding_dense_backward::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::embedding_dense_backward`: its kind, shape rule and `out` rule.
 pub const EMBEDDING_DENSE_BACKWARD: Family<EmbeddingDenseBackward> =
     Family::new(EmbeddingDenseBackward, &kind::INDEXING, shape).same_dtype_out();
 
@@ -56,7 +56,7 @@ fn shape(
         pointwise::check_inexact(spec.dtype())?;
     }
     if num_weights < 0 {
-        return Err(argument(format!("argument `num_weights` is {num_weights}, expected none or more")));
+        return Err(argument(format!("argument `num_weights` is {num_weights}, expected zero or more")));
     }
     let columns = match spec.sizes() {
         [.., columns] if columns.checked_mul(index.numel()) == Some(spec.numel()) => *columns,
@@ -101,11 +101,11 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let grad = make::numbers(DType::F32, &[3, 2], 0);
+        let grad = generate::numbers(DType::F32, &[3, 2], 0);
         let of = |grad: Plain, indices: Plain| given(grad).and(indices).and(4).and(-1).and(false);
-        let indices = Plain::of(DType::I64, &[3], &[1, 0, 1]);
+        let indices = Plain::from_elements(DType::I64, &[3], &[1, 0, 1]);
         samples
-            .of(EmbeddingDenseBackward, ANY, inputs, reference)
+            .operator(EmbeddingDenseBackward, ANY, inputs, reference)
             .tolerance(4.0)
             .refuses("one for each index", of(grad.clone(), indices.with_sizes(&[2])))
             .refuses("expected int32 or int64", of(grad.clone(), indices.to(DType::F32)))
@@ -115,16 +115,21 @@ pub(crate) mod samples {
             EmbeddingDenseBackward,
             Difference {
                 id: "frequencies-of-rows-that-are-there",
-                what: "torch counts indices of rows that are not there in memory that is not its own, and dies of it; here they are passed over, \
-                       as torch does where it counts none",
-                why: "memory that belongs to nobody must not be written",
-                test: ("opgrid-operators/tests/all/differences/computed.rs", "frequencies_of_rows_that_are_there"),
+                what: "torch counts indices of rows that do not exist in memory out of bounds, and \
+                     crashes; here they are skipped, as torch does when it does not count",
+                why: "out-of-bounds writes are never allowed",
+                test: (
+                    "opgrid-operators/tests/all/differences/computed.rs",
+                    "frequencies_of_rows_that_are_there",
+                ),
                 when: |seen| {
                     let Some(Scalar::Int(rows)) = seen.number("num_weights") else { return false };
                     let is_beyond = |index: &Complex64| index.re < 0.0 || index.re >= rows as f64;
                     let is_counted = matches!(seen.number("scale_grad_by_freq"), Some(Scalar::Bool(true)));
                     let is_met = seen.torch_refuses(DIED) || !seen.elements.is_empty();
-                    is_counted && is_met && seen.tensor("indices").is_some_and(|x| x.elements.iter().any(is_beyond))
+                    is_counted
+                        && is_met
+                        && seen.tensor("indices").is_some_and(|x| x.elements.iter().any(is_beyond))
                 },
                 directed: None,
             },
@@ -134,8 +139,8 @@ pub(crate) mod samples {
 
     fn inputs(dtype: DType) -> Vec<Sample> {
         let of = |sizes: &[i64], indices: &[i64], padding: i64, scale: bool| {
-            let grad = make::numbers(dtype, &[sizes, &[3]].concat(), 1);
-            given(grad).and(Plain::of(DType::I64, sizes, indices)).and(5).and(padding).and(scale)
+            let grad = generate::numbers(dtype, &[sizes, &[3]].concat(), 1);
+            given(grad).and(Plain::from_elements(DType::I64, sizes, indices)).and(5).and(padding).and(scale)
         };
         let mut samples = vec![
             of(&[4], &[0, 2, 2, 4], -1, false),

@@ -20,7 +20,7 @@ use opgrid_kinds::indexing::check_index_dtype;
 
 pub use opgrid_tensor::ops::embeddings::embedding_renorm::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::embedding_renorm`: its kind, shape rule and `out` rule.
 pub const EMBEDDING_RENORM: Family<EmbeddingRenorm> =
     Family::new(EmbeddingRenorm, &kind::INDEXING, shape).same_dtype_out();
 
@@ -86,22 +86,24 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, indices) = (make::numbers(DType::F32, &[3, 2], 0), Plain::of(DType::I64, &[2], &[2, 0]));
+        let (x, indices) =
+            (generate::numbers(DType::F32, &[3, 2], 0), Plain::from_elements(DType::I64, &[2], &[2, 0]));
         let of = |table: Plain, indices: Plain| given(table).and(indices).and(1.0).and(2.0);
         samples
-            .of(EmbeddingRenorm, INEXACT, inputs, reference)
+            .operator(EmbeddingRenorm, INEXACT, inputs, reference)
             .tolerance(8.0)
-            .refuses("expected a matrix", of(make::numbers(DType::F32, &[3], 0), indices.clone()))
+            .refuses("expected a matrix", of(generate::numbers(DType::F32, &[3], 0), indices.clone()))
             .refuses("expected int32 or int64", of(x.clone(), indices.to(DType::F32)))
-            .refuses_data("out of range", of(x.clone(), Plain::of(DType::I64, &[1], &[3])))
-            .refuses_data("out of range", of(x, Plain::of(DType::I64, &[1], &[-1])));
+            .refuses_data("out of range", of(x.clone(), Plain::from_elements(DType::I64, &[1], &[3])))
+            .refuses_data("out of range", of(x, Plain::from_elements(DType::I64, &[1], &[-1])));
         samples.differs(EmbeddingRenorm, TABLES_OF_NUMBERS);
         samples.differs(
             EmbeddingRenorm,
             Difference {
                 id: "rows-of-nothing-are-not-shortened",
-                what: "torch has no largest element of a row without elements; here nothing is shortened",
-                why: "whether a program is right must not depend on its data",
+                what: "torch fails to compute the maximum norm of a row without elements; here such a \
+                     row stays as it is",
+                why: "whether a call is valid must not depend on sizes or elements",
                 test: (
                     "opgrid-operators/tests/all/differences/computed.rs",
                     "products_and_slices_of_nothing",
@@ -114,11 +116,13 @@ pub(crate) mod samples {
             EmbeddingRenorm,
             Difference {
                 id: "zeros-are-shortened-to-zeros",
-                what: "torch rounds the factor of a row to float16, which is infinite for a row of zeros and a negative length; here zeros \
-                       stay zeros",
-                why: "as with all other dtypes",
+                what: "torch rounds the factor of a row to float16, which is infinite for a row of \
+                     zeros and a negative norm; here zeros stay zeros",
+                why: "consistent with all other dtypes",
                 test: ("opgrid-operators/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
-                when: |seen| seen.each(|(dtype, ours, torch)| *dtype == DType::F16 && ours.re == 0.0 && torch.is_nan()),
+                when: |seen| {
+                    seen.each(|(dtype, ours, torch)| *dtype == DType::F16 && ours.re == 0.0 && torch.is_nan())
+                },
                 directed: None,
             },
         );
@@ -126,9 +130,9 @@ pub(crate) mod samples {
             EmbeddingRenorm,
             Difference {
                 id: "rows-shortened-by-no-order",
-                what: "torch takes one for the length of every row where the order is infinite in single precision alone; here the length \
-                       is that of an infinite order",
-                why: "what is near a limit has its value",
+                what: "torch uses a norm of 1 for every row if the order is infinite only in single \
+                     precision; here the norm is the maximum norm",
+                why: "the norm converges to it",
                 test: ("opgrid-operators/tests/all/differences/computed.rs", "means_beyond_the_range"),
                 when: |seen| {
                     let Some(Scalar::Float(order)) = seen.number("norm_type") else { return false };
@@ -153,11 +157,12 @@ pub(crate) mod samples {
         samples.rounds(EmbeddingRenorm, Roundings::all(Rounding::Result(16)));
     }
 
-    /// Of tables and their gradients.
+    /// Differences for the dtypes of embedding tables and their gradients.
     pub(crate) const TABLES_OF_NUMBERS: Difference = Difference {
         id: "tables-of-inexact-numbers",
-        what: "torch cuts what it computes of rows of integers and bools; here tables have a floating-point or complex dtype",
-        why: "numbers must not be lost silently",
+        what: "torch truncates the results for tables of integers and bools; here tables have a \
+             floating-point or complex dtype",
+        why: "values must not be lost silently",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "tables_of_integers"),
         when: |seen| seen.we_refuse("expected a floating-point or complex dtype"),
         directed: None,
@@ -165,8 +170,8 @@ pub(crate) mod samples {
 
     fn inputs(dtype: DType) -> Vec<Sample> {
         let of = |indices: &[i64], max_norm: f64, norm_type: f64| {
-            let indices = Plain::of(DType::I64, &[indices.len() as i64], indices);
-            given(make::numbers(dtype, &[4, 3], 1)).and(indices).and(max_norm).and(norm_type)
+            let indices = Plain::from_elements(DType::I64, &[indices.len() as i64], indices);
+            given(generate::numbers(dtype, &[4, 3], 1)).and(indices).and(max_norm).and(norm_type)
         };
         vec![
             of(&[0, 2, 0], 1.0, 2.0),

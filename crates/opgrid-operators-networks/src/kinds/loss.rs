@@ -83,7 +83,8 @@ pub(crate) fn check_fits(name: &str, tensor: &Tensor, input: &Tensor) -> Result<
     match broadcast(&[wanted, sizes]) {
         Ok(all) if all.as_slice() == wanted => Ok(()),
         _ => Err(argument(format!(
-            "argument `{name}` has shape {sizes:?}, expected one that broadcasts to {wanted:?}, which the losses have"
+            "argument `{name}` has shape {sizes:?}, expected one that broadcasts to the shape of the \
+             losses, {wanted:?}"
         ))),
     }
 }
@@ -197,8 +198,9 @@ pub(crate) mod samples {
     pub(crate) fn pairs(dtype: DType) -> Vec<Sample> {
         let shapes: [(&[i64], &[i64]); 5] =
             [(&[2, 3], &[2, 3]), (&[2, 3], &[3]), (&[], &[]), (&[0, 2], &[0, 2]), (&[2, 37], &[2, 37])];
-        let pair =
-            |(a, b): (&[i64], &[i64])| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2));
+        let pair = |(a, b): (&[i64], &[i64])| {
+            given(generate::numbers(dtype, a, 1)).and(generate::numbers(dtype, b, 2))
+        };
         all_reductions(shapes.map(pair).to_vec())
     }
 
@@ -216,10 +218,10 @@ pub(crate) mod samples {
         loss: fn(f64, f64) -> f64,
     ) -> &mut OperatorSamples {
         samples
-            .of_function(operator, FLOATS, inputs, move |it| of_two(it, ["self", "target"], loss))
+            .operator_with(operator, FLOATS, inputs, move |it| of_two(it, ["self", "target"], loss))
             .tolerance(TOLERANCE)
             .refuses("`reduction` is 3", {
-                let x = make::numbers(DType::F32, &[2], 0);
+                let x = generate::numbers(DType::F32, &[2], 0);
                 given(x.clone()).and(x).named("reduction", 3i64)
             })
     }
@@ -227,9 +229,9 @@ pub(crate) mod samples {
     /// What losses do not take.
     pub(crate) const CHECKED: Difference = Difference {
         id: "reductions-of-losses-are-checked",
-        what: "torch takes every number as `reduction`, and does not reduce, or adds, where it is none that has a meaning; here that \
-               is refused",
-        why: "a mistake that nobody notices",
+        what: "torch accepts any number as `reduction`, and does not reduce, or sums, if it is not a \
+             valid one; here invalid ones are rejected",
+        why: "the mistake would go unnoticed",
         test: ("opgrid-operators/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| {
             let has_meaning = |number: Scalar| [0, 1, 2].map(Scalar::Int).contains(&number);
@@ -239,14 +241,14 @@ pub(crate) mod samples {
         directed: None,
     };
 
-    /// Of losses that torch computes where the result belongs.
+    /// Differences for losses that torch computes directly into the output.
     pub(crate) const OUTPUTS: &[Difference] = &[
         Difference {
             id: "losses-computed-in-outputs",
-            what: "torch computes the losses of elements in the output, over inputs that it reads again and, before it reduces them, in the \
-                   memory behind it; `binary_cross_entropy` reduces as many of them as the output had elements. Here the \
-                   output gets the result and nothing else",
-            why: "elements must not be lost, nor others overwritten",
+            what: "torch computes unreduced losses in the output, overwriting inputs that it reads \
+                 again and memory after it; `binary_cross_entropy` reduces as many elements as the \
+                 output had. Here only the result is written",
+            why: "elements must not be lost or overwritten",
             test: ("opgrid-operators/tests/all/losses.rs", "outputs_get_the_result_only"),
             when: |seen| {
                 let (Some(out), Some(input)) = (seen.out(), seen.tensor("self")) else { return false };
@@ -259,7 +261,9 @@ pub(crate) mod samples {
                     && seen.inputs().iter().any(is_larger);
                 let refuses = |words: &[&str]| words.iter().any(|words| seen.torch_refuses(words));
                 match seen.part {
-                    Part::Outcome if is_over && seen.we_refuse("which the losses have") => true,
+                    Part::Outcome if is_over && seen.we_refuse("broadcasts to the shape of the losses") => {
+                        true
+                    }
                     Part::Outcome if is_over && refuses(&["should be between 0 and 1"]) => true,
                     Part::Outcome if is_cut => {
                         refuses(&["output with shape", "must match the size of tensor b"])

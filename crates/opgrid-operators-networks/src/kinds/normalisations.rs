@@ -6,7 +6,7 @@ use opgrid_array::error::argument;
 use opgrid_array::with_dtype;
 use opgrid_kernels::normalise::Layout;
 use opgrid_kinds::derivatives;
-use opgrid_tensor::families::result::written_all;
+use opgrid_tensor::families::result::compute_all_into;
 use opgrid_tensor::tensor::{Array, Element, Geometry, Tensor, TensorSpec};
 
 /// Arguments that may be absent, by name.
@@ -187,7 +187,7 @@ pub(crate) fn masked(
     Ok((first, second, third))
 }
 
-/// The same into outputs; those that the mask leaves out stay what they are.
+/// Writes the results of a derivative that `mask` selects to outputs; the others stay unchanged.
 ///
 /// # Errors
 ///
@@ -201,7 +201,7 @@ pub(crate) fn masked_out(
     let mask = check_mask(mask)?;
     let pairs = outs.into_iter().zip(&specs).zip(mask);
     let wanted: Vec<_> = pairs.filter_map(|(pair, is_wanted)| is_wanted.then_some(pair)).collect();
-    written_all(&wanted, |outs| {
+    compute_all_into(&wanted, |outs| {
         let mut outs = outs.iter();
         cpu(mask.map(|is_wanted| if is_wanted { outs.next() } else { None }))
     })
@@ -253,7 +253,7 @@ impl Normal<'_> {
             }
             None => None,
         };
-        derivatives::total([by_mean, by_rstd])
+        derivatives::sum_gradients([by_mean, by_rstd])
     }
 
     /// A gradient without what does not change the normalised numbers, times their scale.
@@ -279,7 +279,7 @@ impl Normal<'_> {
         let normal = self.apart()?.mul(self.rstd)?;
         let weighed = times(grad)?;
         let projected = by_input.map(|by| self.projected(&normal, by)).transpose()?;
-        let of_grad = derivatives::total([
+        let of_grad = derivatives::sum_gradients([
             projected.as_ref().map(times).transpose()?,
             by_weight.map(|by| by.mul(&normal)).transpose()?,
             by_bias.map(|by| by.expand(self.input.sizes())).transpose()?,
@@ -294,11 +294,11 @@ impl Normal<'_> {
             }
             None => None,
         };
-        let of_normal = derivatives::total([through, by_weight.map(|by| by.mul(grad)).transpose()?])?;
+        let of_normal = derivatives::sum_gradients([through, by_weight.map(|by| by.mul(grad)).transpose()?])?;
         let scale = projected.map(|projected| weighed.mul(&projected)?.div(self.rstd)).transpose()?;
         let Some(of_normal) = of_normal else { return Ok([of_grad, None, None, None, of_weight]) };
         let of_input = of_normal.mul(self.rstd)?;
-        let of_rstd = derivatives::total([Some(of_normal.mul(&self.apart()?)?), scale])?;
+        let of_rstd = derivatives::sum_gradients([Some(of_normal.mul(&self.apart()?)?), scale])?;
         Ok([of_grad, Some(of_input.clone()), Some(of_input.neg()?), of_rstd, of_weight])
     }
 }
@@ -328,13 +328,13 @@ pub(crate) mod samples {
     /// The dtypes that have averages and deviations here.
     pub(crate) const FLOATS: &[DType] = &[DType::F16, DType::BF16, DType::F32, DType::F64];
 
-    /// Of operators that torch does not look at the sizes of.
+    /// Differences for operators whose sizes torch does not check.
     pub(crate) const SIZES_ARE_CHECKED: Difference = Difference {
         id: "sizes-of-statistics-are-checked",
-        what: "torch reads weights, biases, averages, deviations and gradients of another size than there are channels or rows \
-               as far as they go, or beyond, and stretches single ones in some layouts, and of no rows it takes averages of any dtype; here \
-               they are refused",
-        why: "memory that is not theirs must not be read",
+        what: "torch reads weights, biases, means, deviations and gradients of the wrong size as far as \
+             they go, or out of bounds, broadcasts single ones in some memory formats, and accepts \
+             statistics of any dtype for no rows; here these are errors",
+        why: "out-of-bounds reads are never allowed",
         test: ("opgrid-operators/tests/all/networks.rs", "statistics_are_checked"),
         when: |seen| {
             let names = ["weight", "bias", "running_mean", "running_var", "mean", "rstd", "grad_out"];
@@ -350,12 +350,12 @@ pub(crate) mod samples {
         directed: None,
     };
 
-    /// Of operators with running statistics.
+    /// Differences for operators with running statistics.
     pub(crate) const DEVIATIONS_ARE_CHECKED: Difference = Difference {
         id: "dtypes-of-deviations-are-checked",
-        what: "torch looks at the dtype of running averages, and not at that of running deviations, which it converts, or fails \
-               to read; here both are checked, or converted in `instance_norm`",
-        why: "one rule for both",
+        what: "torch checks the dtype of running means but not that of running variances, which it \
+             converts or misreads; here both are checked, or converted in `instance_norm`",
+        why: "both behave alike",
         test: ("opgrid-operators/tests/all/networks.rs", "instances_take_running_statistics_of_any_dtype"),
         when: |seen| {
             let of = |name| seen.tensor(name).map(|tensor| tensor.dtype);
@@ -366,12 +366,12 @@ pub(crate) mod samples {
         directed: None,
     };
 
-    /// Of `native_group_norm` and its derivative.
+    /// Differences for `native_group_norm` and its derivative.
     pub(crate) const COUNTS_ARE_CHECKED: Difference = Difference {
         id: "counts-of-images-are-checked",
-        what: "torch does not look at the elements of images of which there are none by the number `N`, and leaves results as \
-               memory is; here `N * C * HxW` is their number",
-        why: "results must not be what is left in memory",
+        what: "torch ignores elements of images beyond the number `N`, and leaves results \
+             uninitialized; here there are `N * C * HxW` elements",
+        why: "results must not be uninitialized memory",
         test: ("opgrid-operators/tests/all/networks.rs", "statistics_are_checked"),
         when: |seen| {
             let words =
@@ -381,13 +381,13 @@ pub(crate) mod samples {
         directed: None,
     };
 
-    /// Of operators that normalise by averages of their own.
+    /// Differences for operators that normalize by their own statistics.
     pub(crate) const WITHOUT_DEVIATION: Difference = Difference {
         id: "digits-of-what-does-not-vary",
-        what: "torch rounds averages, of channels to 16 bits as their variances, and what they are multiplied by; here averages are taken \
-               away first. Where elements do not vary, or a negative `eps` leaves little of how they do, the distance between both is \
-               multiplied by a large reciprocal deviation",
-        why: "as near to the mathematical result, where no digits of it are left",
+        what: "torch rounds means, for channels to the 16 bits of their variances, and their factors; \
+             here means are subtracted first. If elements do not vary, or a negative `eps` cancels \
+             most of the variance, the difference is multiplied by a large reciprocal deviation",
+        why: "equally precise: no digits of the result are significant",
         test: ("opgrid-operators/tests/all/networks.rs", "what_does_not_vary_is_normalised_to_zero"),
         when: |seen| {
             let Some(input) = seen.tensor("input") else { return false };

@@ -29,8 +29,8 @@ pub(crate) fn check(parameters: &[Tensor], lists: &[(&str, &[Tensor])]) -> Resul
                 && tensor.device() == parameter.device();
             if !fits {
                 return Err(argument(format!(
-                    "argument `{name}`: tensor {place} has sizes {:?} and dtype {} on {}, expected {:?} and {} on {}, those of the \
-                     parameter",
+                    "argument `{name}`: tensor {place} has sizes {:?} and dtype {} on {}, expected \
+                     {:?} and {} on {} as the parameter",
                     tensor.sizes(),
                     tensor.dtype(),
                     tensor.device(),

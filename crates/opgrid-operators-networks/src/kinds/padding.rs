@@ -45,7 +45,7 @@ pub(crate) fn check(pad: &[i64], dims: usize) -> Result<()> {
 pub(crate) fn padded(size: i64, (before, after): (i64, i64)) -> Result<i64> {
     if size.saturating_add(before.min(0)).saturating_add(after.min(0)) < 0 {
         return Err(argument(format!(
-            "padding by {before} and {after} leaves out more elements than a dimension of size {size} has, which would be negative"
+            "padding by {before} and {after} would make a dimension of size {size} negative"
         )));
     }
     match size.checked_add(before).and_then(|size| size.checked_add(after)) {
@@ -78,7 +78,8 @@ impl Mode {
         let length = size.checked_add(before).and_then(|length| length.checked_add(after));
         let Some(length) = length.filter(|length| *length > 0 && size > 0) else {
             return Err(argument(format!(
-                "a dimension of size {size} padded by {before} and {after} has no size, or leaves nothing to repeat"
+                "a dimension of size {size} padded by {before} and {after} would be empty, or has no \
+                 element to repeat"
             )));
         };
         // The elements that stay lie in this range, which is empty where one side leaves out all of them.
@@ -260,9 +261,9 @@ pub(crate) mod samples {
                 )
             },
         };
-        let x = make::numbers(DType::F32, &[1, 2, 2][..spatial.min(2) + 1], 0);
+        let x = generate::numbers(DType::F32, &[1, 2, 2][..spatial.min(2) + 1], 0);
         samples
-            .of_function(operator, NUMBERS, inputs, move |it| reference(it, mode, "padding"))
+            .operator_with(operator, NUMBERS, inputs, move |it| reference(it, mode, "padding"))
             .refuses(
                 "dimensions",
                 given(x.with_sizes(&[x.elements().len() as i64])).and(vec![0; 2 * spatial]),
@@ -271,8 +272,9 @@ pub(crate) mod samples {
     }
 
     fn cases(dtype: DType, cases: &[(&[i64], &[i64])]) -> Vec<Sample> {
-        let one =
-            |(sizes, padding): &(&[i64], &[i64])| given(make::numbers(dtype, sizes, 0)).and(padding.to_vec());
+        let one = |(sizes, padding): &(&[i64], &[i64])| {
+            given(generate::numbers(dtype, sizes, 0)).and(padding.to_vec())
+        };
         cases.iter().map(one).collect()
     }
 }

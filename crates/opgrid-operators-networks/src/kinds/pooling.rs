@@ -14,7 +14,7 @@ use opgrid_tensor::tensor::{Dims, Tensor, TensorSpec};
 pub(crate) struct Movement<'a> {
     pub dims: usize,
     pub kernel: &'a [i64],
-    /// That of the kernel if it is empty.
+    /// The stride, which is the kernel size if it is empty.
     pub stride: &'a [i64],
     pub padding: &'a [i64],
     pub dilation: &'a [i64],
@@ -116,7 +116,8 @@ impl Line {
         let Self { size, kernel, stride, padding, dilation, .. } = *self;
         if padding > kernel / 2 {
             let message = format!(
-                "argument `padding` is {padding} in dimension {dim} of images, expected at most half of the window's {kernel}"
+                "argument `padding` is {padding} in spatial dimension {dim}, expected at most half of \
+                 the kernel size {kernel}"
             );
             return Err(argument(message));
         }
@@ -125,7 +126,7 @@ impl Line {
         let room = last.zip(reach).and_then(|(last, reach)| last.checked_sub(reach));
         let room = if ceil { room.and_then(|room| room.checked_add(stride - 1)) } else { room };
         let Some(room) = room else {
-            return Err(argument(format!("the window of dimension {dim} of images reaches beyond 64 bits")));
+            return Err(argument(format!("the window of spatial dimension {dim} overflows 64 bits")));
         };
         let mut places = room.div_euclid(stride).saturating_add(1);
         // The last place begins in the image or the padding before it.
@@ -134,8 +135,8 @@ impl Line {
         }
         if places < 1 {
             let message = format!(
-                "the window of dimension {dim} of images, of {kernel} elements, has no place on {size} with padding {padding}; \
-                 expected a smaller one"
+                "the window of spatial dimension {dim}, of {kernel} elements, does not fit size {size} \
+                 with padding {padding}; expected a smaller one"
             );
             return Err(argument(message));
         }
@@ -307,7 +308,7 @@ pub(crate) mod samples {
         }))
     }
 
-    /// The same for adaptive pooling.
+    /// Computes adaptive pooling by loops over all elements of each window.
     pub(crate) fn naive_adaptive(
         input: &Plain,
         output: &[i64],
@@ -344,7 +345,7 @@ pub(crate) mod samples {
     /// Images of some dimensions, moved in different ways, with the arguments up to the padding.
     pub(crate) fn inputs(dtype: DType, dims: usize) -> Vec<(Sample, bool)> {
         let image = |outer: &[i64], sizes: [i64; 3], seed| {
-            make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), seed)
+            generate::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), seed)
         };
         let one = |image: Plain, kernel: Vec<i64>, stride: Vec<i64>, padding: i64| {
             given(image).and(kernel).and(stride).and(vec![padding])
@@ -359,12 +360,12 @@ pub(crate) mod samples {
         ]
     }
 
-    /// Of gradients of averages.
+    /// Differences for gradients of average pooling.
     pub(crate) const GRADIENTS_ARE_CHECKED: Difference = Difference {
         id: "gradients-of-averages-are-checked",
-        what: "torch reads gradients of another shape than the averages have, as far as they go; here they \
-               are refused",
-        why: "memory that is not the gradient's must not be read",
+        what: "torch reads gradients whose shape is not that of the result as far as they go; here they \
+             are rejected",
+        why: "out-of-bounds reads are never allowed",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| seen.we_refuse("argument `grad_output` has shape"),
         directed: None,

@@ -17,7 +17,7 @@ use opgrid_array::error::argument;
 use opgrid_array::with_dtype;
 use opgrid_tensor::ops::{
     AddTensor, Addcmul, Addmm, AddmmInplace, Cat, Contiguous, Linear, MulTensor, Relu, SelectInt, Sigmoid,
-    SliceTensor, Stack, SubTensor, T, Tanh, TransposeInt,
+    SliceTensor, Stack, SubTensor, TMatrix, Tanh, TransposeInt,
 };
 use opgrid_tensor::tensor::Tensor;
 
@@ -34,7 +34,7 @@ pub(crate) enum Cell {
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) hidden: Tensor,
-    /// Of `Lstm` only.
+    /// The cell state of `Lstm`.
     pub(crate) cell: Option<Tensor>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Weights<'a> {
 }
 
 impl<'a> Weights<'a> {
-    /// Those of a single cell.
+    /// Collects the weights of a single cell.
     pub(crate) fn new(
         [input, hidden]: [&'a Tensor; 2],
         [input_bias, hidden_bias]: [Option<&'a Tensor>; 2],
@@ -56,8 +56,8 @@ impl<'a> Weights<'a> {
         Self { input, hidden, input_bias, hidden_bias, projection: None }
     }
 
-    /// Those of a layer in one direction.
-    fn of(parameters: &'a [Tensor], has_biases: bool) -> Result<Self> {
+    /// Collects the weights of a layer in one direction.
+    fn from_parameters(parameters: &'a [Tensor], has_biases: bool) -> Result<Self> {
         match (parameters, has_biases) {
             ([input, hidden], false) => Ok(Self::new([input, hidden], [None; 2])),
             ([input, hidden, projection], false) => {
@@ -119,7 +119,7 @@ impl Cell {
     /// Those of the operators that it is made of.
     pub(crate) fn step(self, input: &Tensor, state: &State, weights: &Weights<'_>) -> Result<State> {
         let hidden = if self.adds_gates() {
-            Addmm.call(input, &state.hidden, &T.call(weights.hidden)?, 1.into(), 1.into())?
+            Addmm.call(input, &state.hidden, &TMatrix.call(weights.hidden)?, 1.into(), 1.into())?
         } else {
             Linear.call(&state.hidden, weights.hidden, weights.hidden_bias)?
         };
@@ -192,7 +192,7 @@ impl Cell {
             .flatten()
             .try_for_each(|bias| check_bias(bias, x.dtype()))?;
         if let Some(cell) = state.cell.as_ref().filter(|cell| cell.sizes() != h.sizes()) {
-            let message = format!("the second state has shape {:?}, expected {:?}", cell.sizes(), h.sizes());
+            let message = format!("the cell state has shape {:?}, expected {:?}", cell.sizes(), h.sizes());
             return Err(argument(message));
         }
         self.step(&self.products(input, weights)?, state, weights)
@@ -214,7 +214,7 @@ fn check_bias(bias: &Tensor, dtype: DType) -> Result<()> {
 }
 
 fn no_cell() -> Error {
-    argument("there is no state of the cell")
+    argument("there is no cell state")
 }
 
 /// A network of layers.
@@ -256,7 +256,10 @@ impl Network {
             let mut outputs = Vec::new();
             for direction in 0..directions {
                 let number = (layer * directions + direction) as usize;
-                let weights = Weights::of(&parameters[number * per_layer..][..per_layer], self.has_biases)?;
+                let weights = Weights::from_parameters(
+                    &parameters[number * per_layer..][..per_layer],
+                    self.has_biases,
+                )?;
                 let state = |of: &Tensor| SelectInt.call(of, 0, number as i64);
                 let first = State { hidden: state(&states[0])?, cell: states.get(1).map(state).transpose()? };
                 let (output, state) = self.layer(&sequence, first, &weights, direction == 1)?;
@@ -327,7 +330,7 @@ impl Network {
         let steps = sequence.sizes()[0];
         let gates = self.cell.products(sequence, weights)?;
         // Rows of it are read in every step.
-        let turned = Contiguous.call(&T.call(weights.hidden)?, MemoryFormat::Contiguous)?;
+        let turned = Contiguous.call(&TMatrix.call(weights.hidden)?, MemoryFormat::Contiguous)?;
         let output = Tensor::empty(&[&[steps], sizes.as_slice()].concat(), DType::F32, cell.device())?;
         for step in 0..steps {
             let at = if is_reverse { steps - 1 - step } else { step };
@@ -437,12 +440,12 @@ pub(crate) mod samples {
     /// The differences from torch that networks have.
     pub(crate) const DIFFERENCES: &[Difference] = &[PARAMETERS_ARE_CHECKED, STEPS_OF_FLOATS, DTYPE_OF_BIAS];
 
-    /// Of networks, and of single steps.
+    /// Differences for the dtypes of recurrent networks and cells.
     pub(crate) const STEPS_OF_FLOATS: Difference = Difference {
         id: "steps-of-integers",
-        what: "torch takes integers in single steps, with a state of floats from which it takes no other step, and as inputs \
-               beside states of floats; here they are refused",
-        why: "one dtype for all steps",
+        what: "torch accepts integers in single cells, with a floating-point state that allows no \
+             second step, and as inputs with floating-point states; here they are rejected",
+        why: "all steps have one dtype",
         test: ("opgrid-operators/tests/all/networks.rs", "parameters_of_networks_are_checked"),
         when: |seen| seen.we_refuse("expected a floating-point or complex dtype"),
         directed: None,
@@ -450,14 +453,14 @@ pub(crate) mod samples {
 
     const PARAMETERS_ARE_CHECKED: Difference = Difference {
         id: "parameters-of-networks-are-checked",
-        what: "torch splits what matrices of too few or too many rows give into as many gates as come out, stretches \
-               them, or reads gates that are not there, leaves out states and parameters beyond those of the layers, and \
-               converts the states of cells in some dtypes; here all are refused that do not fit",
-        why: "a wrong size is a mistake that nobody notices",
+        what: "torch splits matrices with too few or too many rows into as many gates as result, \
+             broadcasts them, or reads out of bounds, ignores extra states and parameters, and \
+             converts cell states of some dtypes; here sizes and dtypes that do not match are rejected",
+        why: "a wrong size is probably a mistake",
         test: ("opgrid-operators/tests/all/networks.rs", "parameters_of_networks_are_checked"),
         when: |seen| {
             let of_lstm =
-                seen.we_refuse("shapes cannot be multiplied") || seen.we_refuse("rows to fit `self`");
+                seen.we_refuse("shapes cannot be multiplied") || seen.we_refuse("rows to match `self`");
             let words = ["a weight has shape", "argument `hx` has", "argument `params` has"];
             seen.family() == "lstm" && of_lstm || words.iter().any(|words| seen.we_refuse(words))
         },
@@ -470,11 +473,11 @@ pub(crate) mod samples {
         let scaled = elements.iter().map(|x| {
             if dtype.is_floating_point() || dtype.is_complex() { x / 8.0 } else { (x / 4.0).trunc().abs() }
         });
-        Plain::of(dtype, sizes, &scaled.collect::<Vec<_>>())
+        Plain::from_elements(dtype, sizes, &scaled.collect::<Vec<_>>())
     }
 
     /// Samples of a network: input, states, parameters and options.
-    pub(crate) fn of(cell: Cell, dtype: DType) -> Vec<Sample> {
+    pub(crate) fn inputs(cell: Cell, dtype: DType) -> Vec<Sample> {
         /// Layers, and whether there are biases, two directions, and the batch first.
         const CASES: [(i64, bool, bool, bool); 5] = [
             (1, true, false, false),
@@ -576,7 +579,11 @@ pub(crate) mod samples {
     }
 
     fn rows(dtype: DType, sizes: &[i64], rows: impl IntoIterator<Item = Row>) -> Plain {
-        Plain::of(dtype, sizes, &rows.into_iter().flatten().map(Scalar::Complex).collect::<Vec<_>>())
+        Plain::from_elements(
+            dtype,
+            sizes,
+            &rows.into_iter().flatten().map(Scalar::Complex).collect::<Vec<_>>(),
+        )
     }
 
     /// The states among the arguments: hidden, and of the cell.

@@ -49,7 +49,7 @@ pub(crate) fn of_bytes(
 pub(crate) fn shape(input: &TensorSpec, output: &[i64], dims: usize) -> Result<TensorSpec> {
     let sizes = input.sizes();
     if output.len() != dims || output.iter().any(|size| *size < 1) {
-        let message = format!("argument `output_size` is {output:?}, expected {dims} sizes, each 1 at least");
+        let message = format!("argument `output_size` is {output:?}, expected {dims} sizes, each at least 1");
         return Err(argument(message));
     }
     if sizes.len() != dims + 2 || sizes[1..].contains(&0) {
@@ -84,7 +84,7 @@ pub(crate) fn output_sizes(
                 if size > -(2f64.powi(63)) && size < 2f64.powi(63) {
                     Ok(size as i64)
                 } else {
-                    Err(argument(format!("a size of {size} by `scale_factors` {scales:?} is beyond 64 bits")))
+                    Err(argument(format!("a size of {size} by `scale_factors` {scales:?} overflows 64 bits")))
                 }
             };
             input[first..].iter().zip(scales).map(sized).collect()
@@ -123,31 +123,31 @@ impl Resized {
 
     /// From a place to the next, in elements.
     fn step<M: Coordinate>(&self) -> M {
-        let ratio = |from: usize, to: usize| M::of(from as f64 / to as f64);
+        let ratio = |from: usize, to: usize| M::from_f64(from as f64 / to as f64);
         match (self.align_corners, self.scale) {
             (true, _) if self.to > 1 => ratio(self.from - 1, self.to - 1),
             (true, _) => M::ZERO,
-            (false, Some(scale)) if scale > 0.0 => M::of(1.0 / scale),
+            (false, Some(scale)) if scale > 0.0 => M::from_f64(1.0 / scale),
             (false, _) => ratio(self.from, self.to),
         }
     }
 
     /// Where a place lies, in elements from the middle of the first one.
     fn place<M: Coordinate>(&self, place: usize) -> M {
-        let (step, place) = (self.step::<M>(), M::of(place as f64));
+        let (step, place) = (self.step::<M>(), M::from_f64(place as f64));
         if self.align_corners {
             step.times(place)
         } else {
-            let half = M::of(0.5);
+            let half = M::from_f64(0.5);
             step.times(place.plus(half)).minus(half)
         }
     }
 
     /// The nearest elements: those in whose share of the image a place's beginning lies, or its middle if `exact` says so.
     pub(crate) fn nearest<M: Coordinate>(&self, exact: bool) -> Vec<usize> {
-        let (step, offset) = (self.step::<M>(), M::of(if exact { 0.5 } else { 0.0 }));
+        let (step, offset) = (self.step::<M>(), M::from_f64(if exact { 0.5 } else { 0.0 }));
         let element = |place: usize| {
-            let at: f64 = step.times(M::of(place as f64).plus(offset)).into();
+            let at: f64 = step.times(M::from_f64(place as f64).plus(offset)).into();
             // As in torch, single precision decides where it rounds up to the next element.
             (f64::from(at as f32).floor().max(0.0) as usize).min(self.from - 1)
         };
@@ -172,7 +172,7 @@ impl Resized {
             let at = at.max(0.0);
             let low = (at as usize).min(self.from - 1);
             let upper = (at - low as f64).clamp(0.0, 1.0);
-            line.push([(low, M::of(1.0 - upper)), ((low + 1).min(self.from - 1), M::of(upper))]);
+            line.push([(low, M::from_f64(1.0 - upper)), ((low + 1).min(self.from - 1), M::from_f64(upper))]);
         }
         line
     }
@@ -190,7 +190,8 @@ impl Resized {
             let at: f64 = self.place::<M>(place).into();
             let low = at.floor();
             let weights = cubic_weights((at - low).clamp(0.0, 1.0), -0.75);
-            let tap = |k: usize| ((low + k as f64 - 1.0).min(last).max(0.0) as usize, M::of(weights[k]));
+            let tap =
+                |k: usize| ((low + k as f64 - 1.0).min(last).max(0.0) as usize, M::from_f64(weights[k]));
             line.push((0..4).map(tap));
         }
         line
@@ -209,7 +210,7 @@ impl Resized {
             let weight = |element: i64| filter((element as f64 - middle + 0.5) / wide);
             let all: f64 = (first..end).map(weight).sum();
             let all = if all == 0.0 { 1.0 } else { all };
-            line.push((first..end).map(|element| (element as usize, M::of(weight(element) / all))));
+            line.push((first..end).map(|element| (element as usize, M::from_f64(weight(element) / all))));
         }
         line
     }
@@ -327,7 +328,7 @@ pub(crate) mod samples {
             (&[1, 1], [1, 1, 5], [3, 1, 1], None),
         ];
         let one = |(outer, sizes, output, scale): (&[i64], [i64; 3], [i64; 3], Option<f64>)| {
-            let image = make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1);
+            let image = generate::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1);
             let sample = flags
                 .iter()
                 .fold(given(image).and(output[3 - dims..].to_vec()), |sample, flag| sample.and(*flag));
@@ -350,7 +351,7 @@ pub(crate) mod samples {
 
     /// Samples for overloads that take sizes or scales.
     pub(crate) fn by_scales(dtype: DType, dims: usize, flags: &[bool]) -> Vec<Sample> {
-        let image = |batch: i64| make::numbers(dtype, &[&[batch, 2], &[3, 4, 5][3 - dims..]].concat(), 1);
+        let image = |batch: i64| generate::numbers(dtype, &[&[batch, 2], &[3, 4, 5][3 - dims..]].concat(), 1);
         let with = |sample: Sample| flags.iter().fold(sample, |sample, flag| sample.and(*flag));
         vec![
             with(given(image(1)).and(vec![6, 5, 3][3 - dims..].to_vec())).and(Value::None),
@@ -467,9 +468,10 @@ pub(crate) mod samples {
     /// The difference from torch of smooth images of bytes.
     pub(crate) const BYTES_OF_ANY_STRIDES: Difference = Difference {
         id: "smooth-bytes-of-any-strides",
-        what: "torch reads images of bytes in the wrong places, or meets an assertion within it, where dimensions of size 1 have strides \
-               of their own, or the result is one column; here every element has its place",
-        why: "the answer does not depend on the layout",
+        what: "torch reads uint8 images at the wrong positions, or fails an internal assertion, if \
+             dimensions of size 1 have unusual strides, or the result has one column; here every \
+             element is read at its position",
+        why: "results must not depend on strides",
         test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| {
             let of_one = |input: &Operand| {

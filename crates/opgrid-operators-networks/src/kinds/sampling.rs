@@ -65,7 +65,7 @@ impl Sampled<'_> {
                         if at == dim { tap.slope.clone() } else { tap.weight.clone() }
                     };
                     let slope = product(taps.iter().enumerate().map(factor))?;
-                    *by_number = derivatives::total([by_number.take(), Some(value.mul(&slope)?)])?;
+                    *by_number = derivatives::sum_gradients([by_number.take(), Some(value.mul(&slope)?)])?;
                 }
             }
         }

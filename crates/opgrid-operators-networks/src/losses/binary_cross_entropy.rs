@@ -30,7 +30,7 @@ pub(super) fn register(library: &mut Library) {
                 [Some(input), Some(target)],
                 [Some(input), Some(target), weight],
                 move |grads, kept, needs| {
-                    let (Some(grad), [Some(x), Some(y), weight]) = (grads.of(0), kept) else {
+                    let (Some(grad), [Some(x), Some(y), weight]) = (grads.for_result(0), kept) else {
                         return Ok([None, None]);
                     };
                     let grad = weighted(loss::of_each(grad, reduction, count)?, weight)?;
@@ -58,7 +58,7 @@ fn binary_cross_entropy(
     pointwise::check_float(input.dtype())?;
     loss::Reduction::numbered(reduction)?;
     loss::check_fits("target", target, input)?;
-    check_probabilities("self", input, "for logits there is `binary_cross_entropy_with_logits`")?;
+    check_probabilities("self", input, "for logits use `binary_cross_entropy_with_logits`")?;
     check_probabilities("target", target, "clamp them")?;
     let yes = ClampMin.call(&Log.call(input)?, LEAST)?;
     // In place, so that the losses lie as the input.
@@ -90,7 +90,7 @@ fn check_probabilities(name: &str, tensor: &Tensor, remedy: &str) -> Result<()> 
         Ok(())
     } else {
         Err(argument(format!(
-            "argument `{name}` has elements that are no probabilities, expected all between 0 and 1; {remedy}"
+            "argument `{name}` has elements outside of 0 to 1, expected probabilities; {remedy}"
         )))
     }
 }
@@ -116,17 +116,17 @@ pub(crate) mod samples {
         let inputs = |dtype: DType| -> Vec<Sample> {
             let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
             let pair = |sizes: &[i64]| {
-                let probabilities = Plain::of(dtype, sizes, &[0.5, 0.25, 1.0, 0.0, 0.875]);
-                given(probabilities).and(Plain::of(dtype, sizes, &[1.0, 0.0, 1.0, 1.0, 0.25]))
+                let probabilities = Plain::from_elements(dtype, sizes, &[0.5, 0.25, 1.0, 0.0, 0.875]);
+                given(probabilities).and(Plain::from_elements(dtype, sizes, &[1.0, 0.0, 1.0, 1.0, 0.25]))
             };
             let plain = shapes.map(pair).to_vec();
-            let weighted = pair(&[2, 3]).and(Plain::of(dtype, &[3], &[0.5, 2.0, 1.0]));
+            let weighted = pair(&[2, 3]).and(Plain::from_elements(dtype, &[3], &[0.5, 2.0, 1.0]));
             loss::samples::all_reductions([plain, vec![weighted]].concat())
         };
-        let x = make::numbers(DType::F32, &[3], 0);
-        let half = Plain::of(DType::F32, &[3], &[0.5]);
+        let x = generate::numbers(DType::F32, &[3], 0);
+        let half = Plain::from_elements(DType::F32, &[3], &[0.5]);
         samples
-            .of(BinaryCrossEntropy, FLOATS, inputs, |it| {
+            .operator(BinaryCrossEntropy, FLOATS, inputs, |it| {
                 let (x, target, weight) =
                     (it.tensor("self")?, it.tensor("target")?, it.tensor("weight").ok());
                 let losses = Plain::from_fn(DType::F64, x.sizes(), |position| {
@@ -144,34 +144,38 @@ pub(crate) mod samples {
             .constant(&["weight"])
             .refuses_data(
                 "between 0 and 1",
-                given(Plain::of(DType::F32, &[3], &[0.5, 1.5, 0.0])).and(half.clone()),
+                given(Plain::from_elements(DType::F32, &[3], &[0.5, 1.5, 0.0])).and(half.clone()),
             )
             .refuses_data(
                 "`target` has elements",
-                given(half.clone()).and(Plain::of(DType::F32, &[3], &[2.0, 1.0])),
+                given(half.clone()).and(Plain::from_elements(DType::F32, &[3], &[2.0, 1.0])),
             )
             .refuses_data(
                 "`self` has elements",
-                given(Plain::of(DType::F32, &[3], &[f64::NAN])).and(half.clone()),
+                given(Plain::from_elements(DType::F32, &[3], &[f64::NAN])).and(half.clone()),
             )
             .refuses("expected float32 as `self`", given(half.clone()).and(x.to(DType::F64)))
-            .refuses("broadcasts to [3]", given(half.clone()).and(Plain::of(DType::F32, &[2, 3], &[1.0])))
             .refuses(
-                "broadcasts to [3]",
-                given(half.clone()).and(half).and(Plain::of(DType::F32, &[2, 3], &[1.0])),
+                "broadcasts to the shape of the losses, [3]",
+                given(half.clone()).and(Plain::from_elements(DType::F32, &[2, 3], &[1.0])),
+            )
+            .refuses(
+                "broadcasts to the shape of the losses, [3]",
+                given(half.clone()).and(half).and(Plain::from_elements(DType::F32, &[2, 3], &[1.0])),
             );
         samples.rounds(BinaryCrossEntropy, Roundings::all(Rounding::Sum(64)));
         samples.differs_as(BinaryCrossEntropy, loss::samples::OUTPUTS);
         samples.differs_as(BinaryCrossEntropy, &[loss::samples::CHECKED, SQUEEZED]);
     }
 
-    /// Of shapes that do not go together.
+    /// Differences for shapes that do not match.
     const SQUEEZED: Difference = Difference {
         id: "targets-of-other-dimensions",
-        what: "torch leaves out the dimensions of size 1 of probabilities and targets before it broadcasts them, so that rows may meet \
-               columns, and gives the losses the shape of the probabilities whether they fit in it or not; here targets \
-               broadcast to probabilities as in all operators",
-        why: "no loss is left out, and none is another one's",
+        what: "torch removes the dimensions of size 1 of probabilities and targets before it broadcasts \
+             them, so that rows may be combined with columns, and gives the losses the shape of the \
+             probabilities even if they do not fit; here targets broadcast to probabilities as in all \
+             operators",
+        why: "every loss belongs to one pair of elements",
         test: ("opgrid-operators/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| {
             let (Some(input), Some(target)) = (seen.tensor("self"), seen.tensor("target")) else {

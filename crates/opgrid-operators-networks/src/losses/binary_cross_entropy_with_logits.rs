@@ -30,7 +30,7 @@ pub(super) fn register(library: &mut Library) {
             let count = target.numel();
             let kept = [Some(input), Some(target), weight, pos_weight];
             d.together([Some(input), Some(target)], kept, move |grads, kept, needs| {
-                let (Some(grad), [Some(x), Some(y), weight, positive]) = (grads.of(0), kept) else {
+                let (Some(grad), [Some(x), Some(y), weight, positive]) = (grads.for_result(0), kept) else {
                     return Ok([None, None]);
                 };
                 let grad = weighted(loss::of_each(grad, reduction, count)?, weight)?;
@@ -106,14 +106,18 @@ pub(crate) mod samples {
         let inputs = |dtype: DType| -> Vec<Sample> {
             let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
             let pair = |sizes: &[i64]| {
-                given(make::numbers(dtype, sizes, 1)).and(Plain::of(dtype, sizes, &[1.0, 0.0, 0.5, 0.25]))
+                given(generate::numbers(dtype, sizes, 1)).and(Plain::from_elements(
+                    dtype,
+                    sizes,
+                    &[1.0, 0.0, 0.5, 0.25],
+                ))
             };
-            let row = |numbers: &[f64]| Plain::of(dtype, &[3], numbers);
+            let row = |numbers: &[f64]| Plain::from_elements(dtype, &[3], numbers);
             let weighted = pair(&[2, 3]).and(row(&[0.5, 2.0, 1.0])).and(row(&[1.5, 0.5, 3.0]));
             loss::samples::all_reductions([shapes.map(pair).to_vec(), vec![weighted]].concat())
         };
         samples
-            .of(BinaryCrossEntropyWithLogits, FLOATS, inputs, |it| {
+            .operator(BinaryCrossEntropyWithLogits, FLOATS, inputs, |it| {
                 let (x, target) = (it.tensor("self")?, it.tensor("target")?);
                 let [weight, pos_weight] = ["weight", "pos_weight"].map(|name| it.tensor(name).ok());
                 let losses = Plain::from_fn(DType::F64, x.sizes(), |position| {
@@ -131,22 +135,22 @@ pub(crate) mod samples {
             .constant(&["weight", "pos_weight"])
             .refuses(
                 "`target` has shape [2, 2], expected []",
-                given(make::numbers(DType::F32, &[], 0)).and(make::numbers(DType::F32, &[2, 2], 0)),
+                given(generate::numbers(DType::F32, &[], 0)).and(generate::numbers(DType::F32, &[2, 2], 0)),
             )
             .refuses(
                 "`target` has shape [1], expected [2]",
-                given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::F32, &[1], 0)),
+                given(generate::numbers(DType::F32, &[2], 0)).and(generate::numbers(DType::F32, &[1], 0)),
             );
         samples.rounds(BinaryCrossEntropyWithLogits, Roundings::all(Rounding::Sum(64)));
         samples.differs_as(BinaryCrossEntropyWithLogits, &[loss::samples::CHECKED, MISFITS]);
     }
 
-    /// Of logits that have fewer elements than the targets.
+    /// Differences for logits that have fewer elements than the targets.
     const MISFITS: Difference = Difference {
         id: "logits-have-the-shape-of-targets",
-        what: "torch broadcasts logits to the shape of their targets, and refuses the gradient of that in the backward pass; here the \
-               call is refused",
-        why: "the mistake is found where it is made",
+        what: "torch broadcasts logits to the shape of their targets, and fails only in the backward \
+             pass; here the call fails",
+        why: "the error is reported where the mistake is",
         test: ("opgrid-operators/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| seen.we_refuse("argument `target` has shape"),
         directed: None,

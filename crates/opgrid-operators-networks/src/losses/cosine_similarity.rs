@@ -43,7 +43,7 @@ fn cosine_similarity(first: &Tensor, second: &Tensor, dim: i64, eps: f64) -> Res
         let x = Expand.call(&loss::narrow(x.clone(), dtype)?, &sizes, false)?;
         let length = LinalgVectorNorm.call(&loss::wide(&x)?, Scalar::Int(2), Some(&[dim]), true, None)?;
         // Gradients pass lengths below `eps`, too, as if they were not raised to that.
-        let length = opgrid_tensor::ops::Clone.call(&loss::narrow(length, dtype)?, None)?;
+        let length = opgrid_tensor::ops::CloneTensor.call(&loss::narrow(length, dtype)?, None)?;
         no_grad(|| ClampMinInplace.call(&length, Scalar::Float(eps)))?;
         DivTensor.call(&x, &length)
     };
@@ -63,8 +63,8 @@ fn cosine_embedding_loss(
     let fits = |x: &Tensor| Ok::<_, opgrid_core::Error>(x.spec()?.sizes().len() == dim + 1);
     if dim > 1 || !fits(first)? || !fits(second)? {
         let message = format!(
-            "argument `target` has shape {:?} beside inputs of shapes {:?} and {:?}, expected one dimension beside matrices, or \
-             none beside vectors",
+            "argument `target` has shape {:?} for inputs of shapes {:?} and {:?}, expected one \
+             dimension for matrices, or none for vectors",
             target.sizes(),
             first.sizes(),
             second.sizes()
@@ -98,12 +98,12 @@ pub(crate) mod samples {
                 (&[0, 3], &[0, 3], 1),
             ];
             let one = |(a, b, dim): (&[i64], &[i64], i64)| {
-                given(make::nonzero(dtype, a, 1)).and(make::nonzero(dtype, b, 2)).and(dim)
+                given(generate::nonzero(dtype, a, 1)).and(generate::nonzero(dtype, b, 2)).and(dim)
             };
             cases.map(one).to_vec()
         };
         samples
-            .of(CosineSimilarity, FLOATS, inputs, |it| {
+            .operator(CosineSimilarity, FLOATS, inputs, |it| {
                 let (a, b, dim): (_, _, i64) = (it.tensor("x1")?, it.tensor("x2")?, it.value("dim")?);
                 let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
                 let wide = |x: &Plain| Plain::from_fn(DType::F64, &sizes, |position| x.at(position));
@@ -132,14 +132,18 @@ pub(crate) mod samples {
                 return Vec::new();
             }
             let of = |rows: &[i64]| {
-                let x = |seed| make::nonzero(dtype, &[rows, &[3]].concat(), seed);
-                given(x(1)).and(x(2)).and(Plain::of(DType::I64, rows, &[1, -1]))
+                let x = |seed| generate::nonzero(dtype, &[rows, &[3]].concat(), seed);
+                given(x(1)).and(x(2)).and(Plain::from_elements(DType::I64, rows, &[1, -1]))
             };
-            make::and_named(loss::samples::all_reductions(vec![of(&[4]), of(&[]), of(&[0])]), "margin", 0.25)
+            generate::and_named(
+                loss::samples::all_reductions(vec![of(&[4]), of(&[]), of(&[0])]),
+                "margin",
+                0.25,
+            )
         };
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(CosineEmbeddingLoss, FLOATS, pairs, |it| {
+            .operator(CosineEmbeddingLoss, FLOATS, pairs, |it| {
                 let (a, b, target) = (it.tensor("input1")?, it.tensor("input2")?, it.tensor("target")?);
                 let margin: f64 = it.value("margin")?;
                 let losses = Plain::from_fn(DType::F64, target.sizes(), |position| {
@@ -166,9 +170,9 @@ pub(crate) mod samples {
             CosineSimilarity,
             Difference {
                 id: "lengths-in-the-promoted-dtype",
-                what: "torch divides each vector by its length in its own dtype, in which `eps` may be zero and a vector of zeros becomes NaN; \
-                       here in the promoted dtype",
-                why: "`eps` is there for such vectors",
+                what: "torch divides each vector by its norm in its own dtype, where `eps` may be zero \
+                     and a vector of zeros becomes NaN; here in the promoted dtype",
+                why: "`eps` exists for such vectors",
                 test: ("opgrid-operators/tests/all/differences/numbers.rs", "cosines_of_zeros_are_zero"),
                 when: |seen| {
                     let of = |name| seen.tensor(name).map(|x: &Operand| x.dtype);

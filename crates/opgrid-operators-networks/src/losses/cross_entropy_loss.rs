@@ -36,12 +36,12 @@ fn cross_entropy_loss(
 ) -> Result<Tensor> {
     if !(0.0..=1.0).contains(&label_smoothing) {
         let message =
-            format!("argument `label_smoothing` is {label_smoothing}, expected a part between 0 and 1");
+            format!("argument `label_smoothing` is {label_smoothing}, expected a number between 0 and 1");
         return Err(argument(message));
     }
     pointwise::check_float(input.spec()?.dtype())?;
     if input.sizes().is_empty() {
-        return Err(argument("argument `self` has no dimensions, expected one of classes"));
+        return Err(argument("argument `self` has no dimensions, expected a dimension of classes"));
     }
     let dim = i64::from(input.sizes().len() > 1);
     let log = LogSoftmaxInt.call(input, dim, None)?;
@@ -66,7 +66,7 @@ fn weighted(log: &Tensor, weight: Option<&Tensor>) -> Result<Tensor> {
     let dim = usize::from(log.dim() > 1);
     if weight.spec()?.sizes() != [log.sizes()[dim]] {
         let message = format!(
-            "argument `weight` has shape {:?}, expected [{}] for as many classes",
+            "argument `weight` has shape {:?}, expected [{}], one weight for each class",
             weight.sizes(),
             log.sizes()[dim]
         );
@@ -88,13 +88,17 @@ fn of_parts(
 ) -> Result<Tensor> {
     if !target.dtype().is_floating_point() {
         let message = format!(
-            "argument `target` has dtype {} and the shape of `self`, expected a distribution of floats, or a class for each",
+            "argument `target` has dtype {} and the shape of `self`, expected class probabilities of a \
+             floating-point dtype, or class indices",
             target.dtype()
         );
         return Err(argument(message));
     }
     if ignore_index >= 0 {
-        let message = format!("argument `ignore_index` is {ignore_index}, which distributions do not name");
+        let message = format!(
+            "argument `ignore_index` is {ignore_index}, which is not supported for \
+             class probabilities"
+        );
         return Err(argument(message));
     }
     let dim = i64::from(log.dim() > 1);
@@ -154,27 +158,31 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = || given(make::numbers(DType::F32, &[2, 3], 0));
-        let classes = || Plain::of(DType::I64, &[2], &[0, 2]);
+        let x = || given(generate::numbers(DType::F32, &[2, 3], 0));
+        let classes = || Plain::from_elements(DType::I64, &[2], &[0, 2]);
         samples
-            .of(CrossEntropyLoss, FLOATS, inputs, reference)
+            .operator(CrossEntropyLoss, FLOATS, inputs, reference)
             .tolerance(2.0 * loss::samples::TOLERANCE)
             .constant(&["weight"])
             .refuses("`label_smoothing` is 2", x().and(classes()).named("label_smoothing", 2.0))
             .refuses(
                 "`ignore_index`",
-                x().and(make::numbers(DType::F32, &[2, 3], 1)).named("ignore_index", 1i64),
+                x().and(generate::numbers(DType::F32, &[2, 3], 1)).named("ignore_index", 1i64),
             )
-            .refuses("expected a distribution", x().and(Plain::of(DType::I64, &[2, 3], &[0])));
+            .refuses(
+                "expected class probabilities",
+                x().and(Plain::from_elements(DType::I64, &[2, 3], &[0])),
+            );
         samples.rounds(CrossEntropyLoss, Roundings::all(Rounding::Sum(64)));
         samples.differs_as(CrossEntropyLoss, &[loss::samples::CHECKED, BYTES, NOTHING, SMOOTHING, SINGLE]);
     }
 
-    /// Of smoothing by another part than one between zero and one.
+    /// Differences for label smoothing outside of zero to one.
     const SMOOTHING: Difference = Difference {
         id: "parts-of-smoothing-are-checked",
-        what: "torch passes over a `label_smoothing` below zero, or NaN; here it is refused as one above one",
-        why: "a mistake that nobody notices",
+        what: "torch ignores a `label_smoothing` that is negative or NaN; here it is rejected, like one \
+             above one",
+        why: "the mistake would go unnoticed",
         test: ("opgrid-operators/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| {
             let part = seen.number("label_smoothing").map(|part| part.to_complex().re);
@@ -184,12 +192,12 @@ pub(crate) mod samples {
         directed: None,
     };
 
-    /// Of one class with a dimension.
+    /// Differences for a single class with a dimension.
     const SINGLE: Difference = Difference {
         id: "single-classes-beside-smoothing",
-        what: "torch takes one class with a dimension beside logits of one dimension, but fails to smooth it; here it is smoothed as \
-               one without",
-        why: "one rule for all losses",
+        what: "torch accepts a class index with a dimension for 1-d logits, but fails to smooth it; \
+             here it is smoothed like one without",
+        why: "all losses behave alike",
         test: ("opgrid-operators/tests/all/losses.rs", "what_torch_refuses_by_accident_is_computed"),
         when: |seen| {
             let is_single = seen.tensor("target").is_some_and(|target| target.geometry.sizes() == [1]);
@@ -209,11 +217,11 @@ pub(crate) mod samples {
                 [count] => (*count, Vec::new()),
                 _ => (sizes[1], [&sizes[..1], &sizes[2..]].concat()),
             };
-            let x = make::numbers(dtype, sizes, 1);
+            let x = generate::numbers(dtype, sizes, 1);
             let target: Vec<i64> = (0..7).map(|at| (at * 5 + 1) % count).collect();
-            let classes = given(x.clone()).and(Plain::of(DType::I64, &others, &target));
-            let parts = given(x).and(Plain::of(dtype, sizes, &[0.5, 0.25, 0.125]));
-            let weight = Plain::of(dtype, &[count], &[0.5, 2.0, 1.5, 0.25]);
+            let classes = given(x.clone()).and(Plain::from_elements(DType::I64, &others, &target));
+            let parts = given(x).and(Plain::from_elements(dtype, sizes, &[0.5, 0.25, 0.125]));
+            let weight = Plain::from_elements(dtype, &[count], &[0.5, 2.0, 1.5, 0.25]);
             samples.extend([
                 classes.clone(),
                 classes.clone().named("weight", weight.clone()).named("ignore_index", 2i64),

@@ -24,7 +24,7 @@ fn hinge_embedding_loss(input: &Tensor, target: &Tensor, margin: f64, reduction:
     let dtype = input.spec()?.dtype();
     if dtype.is_integral() && margin.fract() != 0.0 {
         let message =
-            format!("argument `margin` is {margin}, expected a whole number beside `self` of dtype {dtype}");
+            format!("argument `margin` is {margin}, expected an integer for `self` of dtype {dtype}");
         return Err(argument(message));
     }
     let margin = Full.call(&[], Scalar::Float(margin), Some(dtype), None, Some(input.device()), None)?;
@@ -47,12 +47,12 @@ pub(crate) mod samples {
             let shapes: [(&[i64], &[i64]); 4] =
                 [(&[2, 3], &[2, 3]), (&[2, 3], &[3]), (&[], &[]), (&[0, 2], &[2])];
             let pair = |(a, b): (&[i64], &[i64])| {
-                given(make::numbers(dtype, a, 1)).and(Plain::of(dtype, b, &[1, -1, 1]))
+                given(generate::numbers(dtype, a, 1)).and(Plain::from_elements(dtype, b, &[1, -1, 1]))
             };
-            make::and_named(loss::samples::all_reductions(shapes.map(pair).to_vec()), "margin", 0.5)
+            generate::and_named(loss::samples::all_reductions(shapes.map(pair).to_vec()), "margin", 0.5)
         };
         samples
-            .of(HingeEmbeddingLoss, FLOATS, inputs, |it| {
+            .operator(HingeEmbeddingLoss, FLOATS, inputs, |it| {
                 let margin: f64 = it.value("margin")?;
                 loss::samples::of_two(it, ["self", "target"], |x, target| {
                     let far = if target == 1.0 { 0.0 } else { (margin - x).max(0.0) };
@@ -67,11 +67,11 @@ pub(crate) mod samples {
         );
     }
 
-    /// Of margins of integers.
+    /// Differences for integer margins.
     const WHOLE: Difference = Difference {
         id: "margins-of-integers-are-integers",
-        what: "torch cuts the fraction of a margin beside integers; here it is refused",
-        why: "a fraction is a mistake that nobody notices",
+        what: "torch truncates a margin with a fraction for integers; here it is rejected",
+        why: "a fraction is probably a mistake",
         test: ("opgrid-operators/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| seen.we_refuse("argument `margin` is"),
         directed: None,

@@ -58,10 +58,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2], 0);
-        let inputs = |dtype| make::and_named(loss::samples::pairs(dtype), "delta", 0.5);
+        let x = generate::numbers(DType::F32, &[2], 0);
+        let inputs = |dtype| generate::and_named(loss::samples::pairs(dtype), "delta", 0.5);
         samples
-            .of(HuberLoss, FLOATS, inputs, |it| {
+            .operator(HuberLoss, FLOATS, inputs, |it| {
                 let delta: f64 = it.value("delta")?;
                 loss::samples::of_two(it, ["self", "target"], |a, b| match (a - b).abs() {
                     d if d <= delta => 0.5 * d * d,

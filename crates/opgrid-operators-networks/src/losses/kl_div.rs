@@ -38,9 +38,9 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let inputs = |dtype| make::and_named(loss::samples::pairs(dtype), "log_target", true);
+        let inputs = |dtype| generate::and_named(loss::samples::pairs(dtype), "log_target", true);
         samples
-            .of(KlDiv, FLOATS, inputs, |it| {
+            .operator(KlDiv, FLOATS, inputs, |it| {
                 let log_target: bool = it.value("log_target")?;
                 loss::samples::of_two(it, ["self", "target"], |x, target| {
                     if log_target {

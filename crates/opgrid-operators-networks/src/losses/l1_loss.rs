@@ -37,7 +37,7 @@ pub(crate) mod samples {
             }
         };
         samples
-            .of(L1Loss, NUMBERS, inputs, |it| {
+            .operator(L1Loss, NUMBERS, inputs, |it| {
                 let (a, b) = (it.tensor("self")?, it.tensor("target")?);
                 let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
                 let losses = Plain::from_fn(part_of(a.dtype()), &sizes, |position| {

@@ -43,17 +43,17 @@ pub(crate) mod samples {
             }
             let shapes: [&[i64]; 4] = [&[4], &[2, 3], &[], &[0]];
             let three = |sizes: &[i64]| {
-                let x = |seed| make::numbers(dtype, sizes, seed);
-                given(x(1)).and(x(2)).and(Plain::of(dtype, sizes, &[1, -1]))
+                let x = |seed| generate::numbers(dtype, sizes, seed);
+                given(x(1)).and(x(2)).and(Plain::from_elements(dtype, sizes, &[1, -1]))
             };
-            let broadcast = given(make::numbers(dtype, &[2, 3], 1))
-                .and(make::numbers(dtype, &[3], 2))
+            let broadcast = given(generate::numbers(dtype, &[2, 3], 1))
+                .and(generate::numbers(dtype, &[3], 2))
                 .and(Plain::number(dtype, -1));
             let all = [shapes.map(three).to_vec(), vec![broadcast]].concat();
-            make::and_named(loss::samples::all_reductions(all), "margin", 0.5)
+            generate::and_named(loss::samples::all_reductions(all), "margin", 0.5)
         };
         samples
-            .of(MarginRankingLoss, FLOATS, inputs, |it| {
+            .operator(MarginRankingLoss, FLOATS, inputs, |it| {
                 let (margin, target): (f64, _) = (it.value("margin")?, it.tensor("target")?);
                 let (a, b) = (it.tensor("input1")?, it.tensor("input2")?);
                 let losses = Plain::from_fn(DType::F64, a.sizes(), |position| {

@@ -135,7 +135,7 @@ fn of_classes(
     Ok((loss, total))
 }
 
-/// Which targets count, and the classes that they name; the others name the first one. They lie in rows, and have no
+/// Which targets count, and the classes that they name; the others name the first one. They are row-major, and have no
 /// dimension where classes are all that there is.
 fn classes_of(target: &Tensor, dim: i64, ignore_index: i64) -> Result<(Tensor, Tensor)> {
     let target = if dim == 0 { &Reshape.call(target, &[])? } else { &target.contiguous()? };
@@ -150,7 +150,7 @@ fn classes_of(target: &Tensor, dim: i64, ignore_index: i64) -> Result<(Tensor, T
 fn check_nothing_counts(counts: &Tensor) -> Result<()> {
     if counts.device() != Device::META && LocalScalarDense.call(&Any.call(counts)?)?.to_bool() {
         return Err(argument(
-            "argument `target` names a class, but `self` has none, expected `ignore_index` alone",
+            "argument `target` has a class index, but `self` has no classes, expected `ignore_index` alone",
         ));
     }
     Ok(())
@@ -173,7 +173,7 @@ fn derivative(
     d.differentiable(1);
     let kept = [Some(target), weight, is_mean.then(|| d.result(1))];
     d.together([Some(input)], kept, move |grads, [target, weight, total], _| {
-        let (Some(grad), Some(target)) = (grads.of(0), target) else { return Ok([None]) };
+        let (Some(grad), Some(target)) = (grads.for_result(0), target) else { return Ok([None]) };
         if sizes[dim as usize] == 0 {
             return Tensor::zeros(&sizes, grad.dtype(), grad.device()).map(|grad| [Some(grad)]);
         }
@@ -207,7 +207,8 @@ fn check(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, dim: usize) -
     let is_single = dim == 0 && target.sizes() == [1];
     if target.sizes() != others && !is_single {
         let message = format!(
-            "argument `target` has shape {:?}, expected {others:?} as `self` of shape {:?} has without its classes",
+            "argument `target` has shape {:?}, expected {others:?}, which is that of `self`, {:?}, \
+             without its classes",
             target.sizes(),
             input.sizes()
         );
@@ -217,7 +218,7 @@ fn check(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, dim: usize) -
         pointwise::check_one_dtype(("self", input), ("weight", weight))?;
         if weight.sizes() != [classes] {
             let message = format!(
-                "argument `weight` has shape {:?}, expected [{classes}] for as many classes",
+                "argument `weight` has shape {:?}, expected [{classes}], one weight for each class",
                 weight.sizes()
             );
             return Err(argument(message));
@@ -234,7 +235,7 @@ fn nll_loss_nd(
     ignore_index: i64,
 ) -> Result<Tensor> {
     match input.spec()?.sizes() {
-        [] => Err(argument("argument `self` has no dimensions, expected one of classes")),
+        [] => Err(argument("argument `self` has no dimensions, expected a dimension of classes")),
         [_] | [_, _] => NllLoss.call(input, target, weight, reduction, ignore_index),
         [_, _, _, _] => NllLoss2d.call(input, target, weight, reduction, ignore_index),
         [batch, classes, rest @ ..] => {
@@ -263,35 +264,36 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let few = |dtype| {
-            let single = given(make::numbers(dtype, &[4], 1)).and(Plain::of(DType::I64, &[1], &[2]));
+            let single =
+                given(generate::numbers(dtype, &[4], 1)).and(Plain::from_elements(DType::I64, &[1], &[2]));
             [of_shapes(dtype, &[&[2, 3], &[4], &[0, 3], &[37, 2]]), vec![single, without_classes(dtype)]]
                 .concat()
         };
         let images = |dtype| of_shapes(dtype, &[&[2, 3, 2, 2], &[1, 2, 3, 1], &[0, 2, 2, 2]]);
         let any = |dtype| of_shapes(dtype, &[&[2, 3], &[4], &[2, 3, 4], &[2, 3, 2, 2], &[2, 3, 1, 2, 2]]);
-        let x = || given(make::numbers(DType::F32, &[2, 3], 0));
-        let classes = |sizes: &[i64], classes: &[i64]| Plain::of(DType::I64, sizes, classes);
+        let x = || given(generate::numbers(DType::F32, &[2, 3], 0));
+        let classes = |sizes: &[i64], classes: &[i64]| Plain::from_elements(DType::I64, sizes, classes);
         samples
-            .of(NllLoss, FLOATS, few, |it| Ok(expected(it)?.0))
+            .operator(NllLoss, FLOATS, few, |it| Ok(expected(it)?.0))
             .tolerance(loss::samples::TOLERANCE)
             .constant(&["weight"])
-            .refuses("expected int64 or uint8", x().and(Plain::of(DType::I32, &[2], &[0])))
+            .refuses("expected int64 or uint8", x().and(Plain::from_elements(DType::I32, &[2], &[0])))
             .refuses("`target` has shape", x().and(classes(&[3], &[0])))
             .refuses(
                 "`weight` has shape",
-                x().and(classes(&[2], &[0])).and(make::numbers(DType::F32, &[2], 0)),
+                x().and(classes(&[2], &[0])).and(generate::numbers(DType::F32, &[2], 0)),
             )
             .refuses(
                 "one or two dimensions",
-                given(make::numbers(DType::F32, &[2, 3, 2], 0)).and(classes(&[2, 2], &[0])),
+                given(generate::numbers(DType::F32, &[2, 3, 2], 0)).and(classes(&[2, 2], &[0])),
             )
             .refuses_data("", x().and(classes(&[2], &[0, 3])));
         samples
-            .of(NllLoss2d, FLOATS, images, |it| Ok(expected(it)?.0))
+            .operator(NllLoss2d, FLOATS, images, |it| Ok(expected(it)?.0))
             .tolerance(loss::samples::TOLERANCE)
             .constant(&["weight"]);
         samples
-            .of(NllLossNd, FLOATS, any, |it| Ok(expected(it)?.0))
+            .operator(NllLossNd, FLOATS, any, |it| Ok(expected(it)?.0))
             .tolerance(loss::samples::TOLERANCE)
             .constant(&["weight"]);
         let both = |it: &Inputs| {
@@ -299,7 +301,7 @@ pub(crate) mod samples {
             Ok(Expected::Several(vec![losses, weights]))
         };
         samples
-            .of(
+            .operator(
                 NllLossForward,
                 FLOATS,
                 |dtype| with_all_arguments(of_shapes(dtype, &[&[2, 3], &[4], &[0, 3], &[37, 2]])),
@@ -308,7 +310,7 @@ pub(crate) mod samples {
             .tolerance(loss::samples::TOLERANCE)
             .constant(&["weight"]);
         samples
-            .of(
+            .operator(
                 NllLoss2dForward,
                 FLOATS,
                 |dtype| with_all_arguments(of_shapes(dtype, &[&[2, 3, 2, 2], &[1, 2, 3, 1], &[0, 2, 2, 2]])),
@@ -317,7 +319,7 @@ pub(crate) mod samples {
             .tolerance(loss::samples::TOLERANCE)
             .constant(&["weight"]);
         samples
-            .of(
+            .operator(
                 NllLossForwardOutput,
                 FLOATS,
                 |dtype| with_outputs(dtype, with_all_arguments(of_shapes(dtype, &[&[2, 3], &[4], &[0, 3]]))),
@@ -326,7 +328,7 @@ pub(crate) mod samples {
             .tolerance(loss::samples::TOLERANCE)
             .constant(&["weight"]);
         samples
-            .of(
+            .operator(
                 NllLoss2dForwardOutput,
                 FLOATS,
                 |dtype| {
@@ -352,11 +354,12 @@ pub(crate) mod samples {
         samples.differs_as(NllLoss2dForward, &[loss::samples::CHECKED, BYTES, NOTHING]);
     }
 
-    /// Of classes that are uint8.
+    /// Differences for uint8 classes.
     pub(crate) const BYTES: Difference = Difference {
         id: "classes-of-images-in-bytes",
-        what: "torch says that it takes classes of images as uint8, and fails to; here it does as without images",
-        why: "one rule for all classes",
+        what: "torch documents uint8 class indices for images, but fails on them; here they are \
+             accepted, as without images",
+        why: "class indices behave alike everywhere",
         test: ("opgrid-operators/tests/all/losses.rs", "what_torch_refuses_by_accident_is_computed"),
         when: |seen| {
             let is_byte = seen.tensor("target").is_some_and(|target| target.dtype == DType::U8);
@@ -365,12 +368,13 @@ pub(crate) mod samples {
         directed: None,
     };
 
-    /// Of `nll_loss_nd` without classes.
+    /// Differences for `nll_loss_nd` without classes.
     const NO_CLASSES: Difference = Difference {
         id: "lines-and-volumes-without-classes",
-        what: "torch lays out logarithms of lines and volumes without classes as images of no size, beside which targets do not fit, and \
-               refuses them; here their targets may all be ignored, as those of images",
-        why: "one rule for all numbers of dimensions",
+        what: "torch treats 1-d and 3-d log-probabilities without classes as images of size zero, to \
+             which targets do not match, and rejects them; here all their targets may be \
+             `ignore_index`, as for images",
+        why: "all numbers of dimensions behave alike",
         test: ("opgrid-operators/tests/all/losses.rs", "without_classes_all_targets_are_ignored"),
         when: |seen| {
             let is_volume = |sizes: &[i64]| matches!(sizes, [_, 0, _] | [_, 0, _, _, _, ..]);
@@ -380,12 +384,12 @@ pub(crate) mod samples {
         directed: None,
     };
 
-    /// Of losses of nothing.
+    /// Differences for losses of empty inputs.
     pub(crate) const NOTHING: Difference = Difference {
         id: "losses-of-nothing-are-checked",
-        what: "torch does not look at the dtypes of logits and of outputs, nor at the shape of weights, for losses of images where there are no \
-               elements; here they are refused whatever the sizes are",
-        why: "whether a program is right must not depend on its data",
+        what: "torch does not check the dtypes of logits and outputs, or the shape of weights, in \
+             losses of empty images; here they are checked whatever the sizes are",
+        why: "whether a call is valid must not depend on sizes or elements",
         test: ("opgrid-operators/tests/all/losses.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| {
             let is_empty = seen.tensor("self").is_some_and(Operand::is_empty);
@@ -406,15 +410,15 @@ pub(crate) mod samples {
                 [] => (1, Vec::new()),
             };
             let target: Vec<i64> = (0..7).map(|at| (at * 5 + 1) % count.max(1)).collect();
-            let target = Plain::of(DType::I64, &others, &target);
-            let weight = Plain::of(dtype, &[count], &[0.5, 2.0, 1.5, 0.25]);
-            let plain = given(make::numbers(dtype, sizes, 1)).and(target);
+            let target = Plain::from_elements(DType::I64, &others, &target);
+            let weight = Plain::from_elements(dtype, &[count], &[0.5, 2.0, 1.5, 0.25]);
+            let plain = given(generate::numbers(dtype, sizes, 1)).and(target);
             [plain.clone(), plain.named("weight", weight).named("ignore_index", 1i64)]
         };
         loss::samples::all_reductions(shapes.iter().flat_map(one).collect())
     }
 
-    /// The same where no argument has a default.
+    /// Adds every optional argument to samples.
     fn with_all_arguments(samples: Vec<Sample>) -> Vec<Sample> {
         let all = |sample: Sample| {
             let has = |name: &str| sample.keyword.iter().any(|(known, _)| known == name);
@@ -431,11 +435,12 @@ pub(crate) mod samples {
 
     /// No classes, and targets that are all ignored.
     fn without_classes(dtype: DType) -> Sample {
-        let x = given(make::numbers(dtype, &[2, 0], 0)).and(Plain::of(DType::I64, &[2], &[-100]));
+        let x =
+            given(generate::numbers(dtype, &[2, 0], 0)).and(Plain::from_elements(DType::I64, &[2], &[-100]));
         x.named("reduction", 2i64)
     }
 
-    /// The same with outputs of the right shapes.
+    /// Adds outputs of the right shapes to samples.
     fn with_outputs(dtype: DType, samples: Vec<Sample>) -> Vec<Sample> {
         let with = |sample: Sample| {
             let is_reduced =
@@ -446,8 +451,8 @@ pub(crate) mod samples {
                 _ => Vec::new(),
             };
             sample
-                .named("output", make::numbers(dtype, &sizes, 2))
-                .named("total_weight", make::numbers(dtype, &[], 3))
+                .named("output", generate::numbers(dtype, &sizes, 2))
+                .named("total_weight", generate::numbers(dtype, &[], 3))
         };
         samples.into_iter().map(with).collect()
     }

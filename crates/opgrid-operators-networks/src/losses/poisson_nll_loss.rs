@@ -41,8 +41,8 @@ fn poisson_nll_loss(
         return loss::reduced(plain, reduction);
     }
     if target.spec()?.dtype() == DType::Bool {
-        let message = "argument `target` is a bool tensor, for which Stirling's formula is not computed, expected counts; \
-                       convert it to integers or floats";
+        let message = "argument `target` is a bool tensor, for which the Stirling approximation is not \
+             computed, expected counts; convert it to integers or floats";
         return Err(argument(message));
     }
     // One instead of small targets, whose logarithms would have no gradient.
@@ -68,8 +68,8 @@ pub(crate) mod samples {
             }
             let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
             let pair = |sizes: &[i64]| {
-                let counts = Plain::of(dtype, sizes, &[0, 3, 1, 2, 5]);
-                given(Plain::of(dtype, sizes, &[0.5, 1.25, 2.0, 0.25])).and(counts)
+                let counts = Plain::from_elements(dtype, sizes, &[0, 3, 1, 2, 5]);
+                given(Plain::from_elements(dtype, sizes, &[0.5, 1.25, 2.0, 0.25])).and(counts)
             };
             let with = |sample: Sample| {
                 [(true, false), (true, true), (false, true)]
@@ -79,7 +79,7 @@ pub(crate) mod samples {
             loss::samples::all_reductions(all)
         };
         samples
-            .of(PoissonNllLoss, FLOATS, inputs, |it| {
+            .operator(PoissonNllLoss, FLOATS, inputs, |it| {
                 let [log_input, full]: [bool; 2] = [it.value("log_input")?, it.value("full")?];
                 let eps: f64 = it.value("eps")?;
                 loss::samples::of_two(it, ["input", "target"], |x, target| {

@@ -48,10 +48,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2], 0);
-        let inputs = |dtype| make::and_named(loss::samples::pairs(dtype), "beta", 0.5);
+        let x = generate::numbers(DType::F32, &[2], 0);
+        let inputs = |dtype| generate::and_named(loss::samples::pairs(dtype), "beta", 0.5);
         samples
-            .of(SmoothL1Loss, FLOATS, inputs, |it| {
+            .operator(SmoothL1Loss, FLOATS, inputs, |it| {
                 let beta: f64 = it.value("beta")?;
                 loss::samples::of_two(it, ["self", "target"], |a, b| match (a - b).abs() {
                     d if d < beta => 0.5 * d * d / beta,

@@ -51,18 +51,18 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = |sizes: &[i64]| make::numbers(DType::F32, sizes, 0);
+        let x = |sizes: &[i64]| generate::numbers(DType::F32, sizes, 0);
         let reference =
             |it: &Inputs| loss::samples::of_two(it, ["self", "target"], |a, b| (-a * b).exp().ln_1p());
         samples
-            .of(
+            .operator(
                 SoftMarginLoss,
                 FLOATS,
                 |dtype| if dtype.is_floating_point() { loss::samples::pairs(dtype) } else { Vec::new() },
                 reference,
             )
             .tolerance(loss::samples::TOLERANCE)
-            .refuses("broadcasts to [3]", given(x(&[3])).and(x(&[2, 3])))
+            .refuses("broadcasts to the shape of the losses, [3]", given(x(&[3])).and(x(&[2, 3])))
             .refuses("bool", given(x(&[3]).to(DType::Bool)).and(x(&[3])));
         samples.rounds(SoftMarginLoss, Roundings::all(Rounding::Sum(64)));
         samples.differs_as(SoftMarginLoss, loss::samples::OUTPUTS);

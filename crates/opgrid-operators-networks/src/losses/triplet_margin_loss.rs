@@ -61,16 +61,16 @@ pub(crate) mod samples {
                 return Vec::new();
             }
             let of = |sizes: &[i64]| {
-                let x = |seed| make::numbers(dtype, sizes, seed);
+                let x = |seed| generate::numbers(dtype, sizes, seed);
                 given(x(1)).and(x(2)).and(x(5))
             };
             let with = |p: f64| of(&[4, 3]).and(0.5).and(p).and(1e-6).and(true);
             let all = vec![of(&[2, 3]), of(&[5]), of(&[0, 3]), with(1.0), with(2.0), with(3.0)];
             loss::samples::all_reductions(all)
         };
-        let x = || make::numbers(DType::F32, &[2, 3], 0);
+        let x = || generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(TripletMarginLoss, FLOATS, inputs, |it| {
+            .operator(TripletMarginLoss, FLOATS, inputs, |it| {
                 let [a, b, c] = [it.tensor("anchor")?, it.tensor("positive")?, it.tensor("negative")?];
                 let [margin, p, eps]: [f64; 3] = [it.value("margin")?, it.value("p")?, it.value("eps")?];
                 let swap: bool = it.value("swap")?;
@@ -95,7 +95,7 @@ pub(crate) mod samples {
                 })
             })
             .tolerance(2.0 * loss::samples::TOLERANCE)
-            .refuses("dimensions", given(x()).and(make::numbers(DType::F32, &[3], 0)).and(x()));
+            .refuses("dimensions", given(x()).and(generate::numbers(DType::F32, &[3], 0)).and(x()));
         samples.rounds(TripletMarginLoss, Roundings::all(Rounding::Sum(64)));
         samples.differs_as(TripletMarginLoss, &[loss::samples::CHECKED, departures::norm::NO_ORDER]);
     }

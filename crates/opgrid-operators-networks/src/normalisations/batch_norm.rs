@@ -45,7 +45,7 @@ fn batch_norm(
         if let Some(channels) = input.sizes().get(1) {
             normalisations::check_sizes(parameters, &[*channels])?;
         }
-        return opgrid_tensor::ops::Clone.call(input, None);
+        return opgrid_tensor::ops::CloneTensor.call(input, None);
     }
     let results =
         NativeBatchNorm.call(input, weight, bias, running_mean, running_var, training, momentum, eps)?;
@@ -116,14 +116,14 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3, 4], 0);
+        let x = generate::numbers(DType::F32, &[2, 3, 4], 0);
         let none = || Given::from(Value::None);
         let bare = |flag: bool| {
             let sample = given(x.clone()).and(none()).and(none()).and(none()).and(none());
             sample.and(flag).and(0.1).and(1e-5).and(true)
         };
         samples
-            .of(
+            .operator(
                 BatchNorm,
                 normalisations::samples::FLOATS,
                 |dtype| inputs(dtype, &[0, 3]),
@@ -133,7 +133,7 @@ pub(crate) mod samples {
             .tolerance(64.0)
             .refuses("while not training", bare(false));
         samples
-            .of(
+            .operator(
                 InstanceNorm,
                 normalisations::samples::FLOATS,
                 |dtype| inputs(dtype, &[]),
@@ -164,9 +164,9 @@ pub(crate) mod samples {
 
     const WITHOUT_CHANNELS: Difference = Difference {
         id: "images-without-channels-are-normalised",
-        what: "torch asks for the first weight or bias where images have no elements, also where they have no channels and there \
-               is none; here the result has no elements either",
-        why: "nothing is asked for",
+        what: "torch asks for the first weight or bias if images are empty, even if there are no \
+             channels and no weight; here the result is empty, too",
+        why: "nothing is computed",
         test: ("opgrid-operators/tests/all/networks.rs", "images_without_channels_are_normalised"),
         when: |seen| seen.torch_refuses("select(): index 0 out of range for tensor of size [0]"),
         directed: None,
@@ -177,13 +177,14 @@ pub(crate) mod samples {
         let mut samples = Vec::new();
         for sizes in shapes.into_iter().filter(|sizes| !sizes.is_empty()) {
             let c = [sizes[1]];
-            let with_parameters = given(make::numbers(dtype, sizes, 1))
-                .and(make::numbers(dtype, &c, 2))
-                .and(make::numbers(dtype, &c, 3));
-            let without = given(make::numbers(dtype, sizes, 1)).and(Value::None).and(Value::None);
+            let with_parameters = given(generate::numbers(dtype, sizes, 1))
+                .and(generate::numbers(dtype, &c, 2))
+                .and(generate::numbers(dtype, &c, 3));
+            let without = given(generate::numbers(dtype, sizes, 1)).and(Value::None).and(Value::None);
             let elements: Vec<f64> = (1..=c[0]).map(|at| at as f64 / 2.0).collect();
-            let running =
-                |sample: Sample| sample.and(make::numbers(dtype, &c, 4)).and(Plain::of(dtype, &c, &elements));
+            let running = |sample: Sample| {
+                sample.and(generate::numbers(dtype, &c, 4)).and(Plain::from_elements(dtype, &c, &elements))
+            };
             let end = |sample: Sample, flag: bool| sample.and(flag).and(0.1).and(1e-5).and(false);
             samples.push(end(with_parameters.clone().and(Value::None).and(Value::None), true));
             // Running statistics would be written, in memory that must not repeat its elements.

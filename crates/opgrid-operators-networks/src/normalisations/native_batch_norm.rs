@@ -26,14 +26,14 @@ use crate::prelude::*;
 use opgrid_kernels::indexing;
 use opgrid_kernels::normalise::{self, Affine};
 use opgrid_tensor::families::Results;
-use opgrid_tensor::families::result::written_all;
+use opgrid_tensor::families::result::compute_all_into;
 use opgrid_tensor::layers::autograd::Recorder;
-use opgrid_tensor::ops::{Clone, NativeGroupNormBackward, SqueezeDim, TransposeInt, Unsqueeze};
+use opgrid_tensor::ops::{CloneTensor, NativeGroupNormBackward, SqueezeDim, TransposeInt, Unsqueeze};
 use opgrid_tensor::tensor::Array;
 
 pub use opgrid_tensor::ops::normalisations::native_batch_norm::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::native_batch_norm`: its kind, shape rule and `out` rule.
 pub const NATIVE_BATCH_NORM: Family<NativeBatchNorm> = Family::new(
     NativeBatchNorm,
     &kind::NORMALISATION,
@@ -43,8 +43,8 @@ pub const NATIVE_BATCH_NORM: Family<NativeBatchNorm> = Family::new(
 )
 .same_dtype_out();
 
-/// Kind, shape rule and `out` rule, for everybody.
-pub const NO_STATS: Family<NativeBatchNormLegitNoStats> = Family::new(
+/// The family of `aten::_native_batch_norm_legit.no_stats`: its kind, shape rule and `out` rule.
+pub const NATIVE_BATCH_NORM_NO_STATS: Family<NativeBatchNormLegitNoStats> = Family::new(
     NativeBatchNormLegitNoStats,
     &kind::NORMALISATION,
     |input, weight, bias, training, momentum, eps| {
@@ -53,7 +53,7 @@ pub const NO_STATS: Family<NativeBatchNormLegitNoStats> = Family::new(
 )
 .same_dtype_out();
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::_native_batch_norm_legit_no_training`: its kind, shape rule and `out` rule.
 pub const NO_TRAINING: Family<NativeBatchNormLegitNoTraining> = Family::new(
     NativeBatchNormLegitNoTraining,
     &kind::NORMALISATION,
@@ -85,7 +85,7 @@ pub(super) fn register(library: &mut Library) {
             derivative(d, input, [weight, bias], [mean, var].map(|of| of.filter(|_| !training)), eps)
         });
     library
-        .family(&NO_STATS)
+        .family(&NATIVE_BATCH_NORM_NO_STATS)
         .cpu(|input, weight, bias, training, momentum, eps, out, save_mean, save_invstd| {
             let args = Arguments { input, weight, bias, running: [None; 2], training, momentum, eps };
             args.write([out, save_mean, save_invstd])
@@ -122,7 +122,7 @@ pub(super) fn register(library: &mut Library) {
         .define(NativeBatchNormLegitFunctional)
         .kind(&kind::NORMALISATION)
         .on_cpu_and_meta(|input, weight, bias, mean, var, training, momentum, eps| {
-            let (mean, var) = (Clone.call(mean, None)?, Clone.call(var, None)?);
+            let (mean, var) = (CloneTensor.call(mean, None)?, CloneTensor.call(var, None)?);
             let running = [Some(&mean), Some(&var)];
             let (out, save_mean, save_invstd) =
                 Arguments { input, weight, bias, running, training, momentum, eps }.made()?;
@@ -179,7 +179,7 @@ impl<'a> Arguments<'a> {
         }
         if self.training && spec.numel() == 0 {
             let message = format!(
-                "argument `input` has shape {:?}, with no elements, of which there are no statistics",
+                "argument `input` has shape {:?} without elements, for which there are no statistics",
                 spec.sizes()
             );
             return Err(argument(message));
@@ -221,7 +221,7 @@ impl<'a> Arguments<'a> {
     fn written(&self, outs: [&Tensor; 3]) -> Result<()> {
         let (first, second, third) = self.shapes()?;
         let wanted = [(outs[0], &first), (outs[1], &second), (outs[2], &third)];
-        written_all(&wanted, |outs| self.write([&outs[0], &outs[1], &outs[2]]))
+        compute_all_into(&wanted, |outs| self.write([&outs[0], &outs[1], &outs[2]]))
     }
 
     fn write(&self, [out, save_mean, save_invstd]: [&Tensor; 3]) -> Result<()> {
@@ -292,7 +292,8 @@ fn derivative(
             targets,
             [Some(input), Some(mean), Some(var), weight],
             move |grads, kept, needs| {
-                let (Some(grad), [Some(input), Some(mean), Some(var), weight]) = (grads.of(0), kept) else {
+                let (Some(grad), [Some(input), Some(mean), Some(var), weight]) = (grads.for_result(0), kept)
+                else {
                     return Ok([None, None, None]);
                 };
                 by_running(grad, input, [mean, var], weight, (eps, needs))
@@ -302,7 +303,7 @@ fn derivative(
     let keep = [Some(input), Some(d.result(1)), Some(d.result(2)), weight];
     d.together(targets, keep, move |grads, kept, needs| {
         let [Some(input), Some(mean), Some(invstd), weight] = kept else { return Ok([None, None, None]) };
-        by_batch([0, 1, 2].map(|result| grads.of(result)), input, [mean, invstd], weight, needs)
+        by_batch([0, 1, 2].map(|result| grads.for_result(result)), input, [mean, invstd], weight, needs)
     })
 }
 
@@ -317,16 +318,16 @@ fn derivative_of_functional(
     d.together([Some(input), weight, bias], keep, move |grads, kept, needs| {
         let [Some(input), Some(mean), Some(invstd), weight] = kept else { return Ok([None, None, None]) };
         let n = (input.numel() / input.sizes()[1].max(1)) as f64;
-        let by_running_mean = grads.of(3).map(|grad| grad.mul_scalar(momentum)).transpose()?;
+        let by_running_mean = grads.for_result(3).map(|grad| grad.mul_scalar(momentum)).transpose()?;
         // The variance is `invstd^-2 - eps`.
         let by_running_var = |grad: &Tensor| {
             let cube = invstd.mul(invstd)?.mul(invstd)?;
             grad.mul_scalar(-2.0 * momentum * n / (n - 1.0))?.mul(&cube.reciprocal()?)
         };
-        let by_running_var = grads.of(4).map(by_running_var).transpose()?;
-        let by_mean = derivatives::total([grads.of(1).cloned(), by_running_mean])?;
-        let by_invstd = derivatives::total([grads.of(2).cloned(), by_running_var])?;
-        let grads = [grads.of(0), by_mean.as_ref(), by_invstd.as_ref()];
+        let by_running_var = grads.for_result(4).map(by_running_var).transpose()?;
+        let by_mean = derivatives::sum_gradients([grads.for_result(1).cloned(), by_running_mean])?;
+        let by_invstd = derivatives::sum_gradients([grads.for_result(2).cloned(), by_running_var])?;
+        let grads = [grads.for_result(0), by_mean.as_ref(), by_invstd.as_ref()];
         by_batch(grads, input, [mean, invstd], weight, needs)
     })
 }
@@ -366,7 +367,7 @@ fn by_batch(
         &needs,
     )?;
     let [by_input, by_weight, by_bias] = [by_input, by_weight, by_bias].map(normalisations::defined);
-    Ok([derivatives::total([by_input, by_statistics])?.map(back).transpose()?, by_weight, by_bias])
+    Ok([derivatives::sum_gradients([by_input, by_statistics])?.map(back).transpose()?, by_weight, by_bias])
 }
 
 fn by_running(
@@ -393,14 +394,14 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         let none = || Given::from(Value::None);
-        let row = |size: i64, dtype| Given::from(make::numbers(dtype, &[size], 0));
+        let row = |size: i64, dtype| Given::from(generate::numbers(dtype, &[size], 0));
         let of = |weight: Given, mean: Given, training: bool| {
             given(x.clone()).and(weight).and(none()).and(mean).and(none()).and(training).and(0.1).and(1e-5)
         };
         samples
-            .of(NativeBatchNorm, normalisations::samples::FLOATS, inputs, reference)
+            .operator(NativeBatchNorm, normalisations::samples::FLOATS, inputs, reference)
             .constant(&["running_mean", "running_var"])
             .tolerance(64.0)
             .refuses("`weight` has shape", of(row(2, DType::F32), none(), true))
@@ -408,7 +409,7 @@ pub(crate) mod samples {
             .refuses("`running_var` is None", of(none(), row(3, DType::F32), true))
             .refuses("`running_mean` is None", of(none(), none(), false));
         samples
-            .of(
+            .operator(
                 NativeBatchNormLegit,
                 normalisations::samples::FLOATS,
                 |dtype| with_statistics(dtype, None),
@@ -417,7 +418,7 @@ pub(crate) mod samples {
             .constant(&["running_mean", "running_var"])
             .tolerance(64.0);
         samples
-            .of(
+            .operator(
                 NativeBatchNormLegitFunctional,
                 normalisations::samples::FLOATS,
                 |dtype| with_statistics(dtype, None),
@@ -426,7 +427,12 @@ pub(crate) mod samples {
             .constant(&["running_mean", "running_var"])
             .tolerance(64.0);
         samples
-            .of(NativeBatchNormLegitNoStats, normalisations::samples::FLOATS, without_statistics, reference)
+            .operator(
+                NativeBatchNormLegitNoStats,
+                normalisations::samples::FLOATS,
+                without_statistics,
+                reference,
+            )
             .tolerance(64.0)
             .refuses(
                 "expected them while not training",
@@ -434,7 +440,7 @@ pub(crate) mod samples {
             )
             .refuses(
                 "no elements",
-                given(make::numbers(DType::F32, &[2, 0], 0))
+                given(generate::numbers(DType::F32, &[2, 0], 0))
                     .and(none())
                     .and(none())
                     .and(true)
@@ -442,7 +448,7 @@ pub(crate) mod samples {
                     .and(1e-5),
             );
         samples
-            .of(NativeBatchNormLegitNoTraining, normalisations::samples::FLOATS, no_training, reference)
+            .operator(NativeBatchNormLegitNoTraining, normalisations::samples::FLOATS, no_training, reference)
             .constant(&["running_mean", "running_var"])
             .tolerance(64.0);
         samples.rounds(NativeBatchNorm, Roundings::all(Rounding::Sum(64)));
@@ -464,10 +470,10 @@ pub(crate) mod samples {
 
     const UNUSED_ARE_CHECKED: Difference = Difference {
         id: "unused-outputs-are-checked",
-        what: "torch takes outputs of any dtype for averages and deviations that are not computed while not training, and leaves \
-               or refuses those of two dimensions without elements; here they are checked as while training, and get one \
-               dimension",
-        why: "one rule for both",
+        what: "torch accepts outputs of any dtype for statistics that evaluation does not compute, and \
+             leaves or rejects 2-d ones without elements; here they are checked as in training, and \
+             get one dimension",
+        why: "both behave alike",
         test: ("opgrid-operators/tests/all/networks.rs", "statistics_are_checked"),
         when: |seen| {
             let is_such = |out: &Operand| {
@@ -483,9 +489,10 @@ pub(crate) mod samples {
 
     const OUTPUTS_ARE_NOT_READ: Difference = Difference {
         id: "averages-are-computed-for-outputs",
-        what: "torch normalises by what stands in outputs for averages and deviations while training, and does not write them; \
-               here those of the batch are computed and written, as without outputs",
-        why: "an output is there to hold the result",
+        what: "torch normalizes by the contents of the outputs for means and deviations in training, \
+             and does not write them; here the batch statistics are computed and written, as without \
+             outputs",
+        why: "an output must hold the result",
         test: ("opgrid-operators/tests/all/networks.rs", "averages_are_computed_for_outputs"),
         when: |seen| {
             let is_such = seen.out().is_some() && is_training(seen);
@@ -505,8 +512,8 @@ pub(crate) mod samples {
         let end = |sample: Sample, training: bool| sample.and(training).and(0.1).and(1e-5);
         let without = |sizes: &&[i64]| {
             let c = [sizes[1]];
-            let sample = given(make::numbers(dtype, sizes, 1)).and(make::numbers(dtype, &c, 2));
-            end(sample.and(make::numbers(dtype, &c, 3)).and(Value::None).and(Value::None), true)
+            let sample = given(generate::numbers(dtype, sizes, 1)).and(generate::numbers(dtype, &c, 2));
+            end(sample.and(generate::numbers(dtype, &c, 3)).and(Value::None).and(Value::None), true)
         };
         // Not while training: they would be written, in memory that must not repeat its elements.
         let with = no_training(dtype).into_iter().map(|mut sample| {
@@ -522,10 +529,12 @@ pub(crate) mod samples {
         let of = |sizes: &[i64], training: bool, parameters: DType| {
             let c = [sizes[1]];
             let elements: Vec<f64> = (1..=c[0]).map(|at| at as f64 / 2.0).collect();
-            let sample =
-                given(make::numbers(dtype, sizes, 1)).and(make::numbers(parameters, &c, 2)).and(Value::None);
-            let sample =
-                sample.and(make::numbers(parameters, &c, 3)).and(Plain::of(parameters, &c, &elements));
+            let sample = given(generate::numbers(dtype, sizes, 1))
+                .and(generate::numbers(parameters, &c, 2))
+                .and(Value::None);
+            let sample = sample
+                .and(generate::numbers(parameters, &c, 3))
+                .and(Plain::from_elements(parameters, &c, &elements));
             let sample = if only.is_none() { sample.and(training) } else { sample };
             sample.and(0.1).and(1e-5)
         };
@@ -547,7 +556,7 @@ pub(crate) mod samples {
 
     fn without_statistics(dtype: DType) -> Vec<Sample> {
         let of = |sizes: &&[i64]| {
-            given(make::numbers(dtype, sizes, 1))
+            given(generate::numbers(dtype, sizes, 1))
                 .and(Value::None)
                 .and(Value::None)
                 .and(true)
@@ -611,8 +620,9 @@ pub(crate) mod samples {
             let scaled = normal * weight.map_or(1.0, |weight| real(weight, c));
             Scalar::Float(scaled + bias.map_or(0.0, |bias| real(bias, c)))
         });
-        let saved =
-            |of: &Plain| if training { of.to(parameters) } else { Plain::of::<i64>(parameters, &[0], &[]) };
+        let saved = |of: &Plain| {
+            if training { of.to(parameters) } else { Plain::from_elements::<i64>(parameters, &[0], &[]) }
+        };
         Ok([out, saved(&means), saved(&rstds)])
     }
 }

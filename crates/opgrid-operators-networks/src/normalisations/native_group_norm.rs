@@ -20,7 +20,7 @@ use opgrid_tensor::ops::NativeGroupNormBackward;
 
 pub use opgrid_tensor::ops::normalisations::native_group_norm::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::native_group_norm`: its kind, shape rule and `out` rule.
 pub const NATIVE_GROUP_NORM: Family<NativeGroupNorm> =
     Family::new(NativeGroupNorm, &kind::NORMALISATION, |input, weight, bias, n, c, inner, group, _| {
         shape(input, [weight, bias], [n, c, inner, group])
@@ -43,15 +43,15 @@ pub(super) fn register(library: &mut Library) {
                 let (rows, mean_of, rstd_of) =
                     (input.reshape(&[n, group, c / group * inner])?, flat(mean)?, flat(rstd)?);
                 let normal = Normal { input: &rows, mean: &mean_of, rstd: &rstd_of, dims: &[2] };
-                let [by_mean, by_rstd] = [1, 2].map(|at| grads.of(at).map(flat).transpose());
+                let [by_mean, by_rstd] = [1, 2].map(|at| grads.for_result(at).map(flat).transpose());
                 let by_statistics = normal.by_statistics(by_mean?.as_ref(), by_rstd?.as_ref())?;
                 let by_statistics = by_statistics.map(|by| by.reshape(input.sizes())).transpose()?;
-                let Some(grad) = grads.of(0) else { return Ok([by_statistics, None, None]) };
+                let Some(grad) = grads.for_result(0) else { return Ok([by_statistics, None, None]) };
                 let (by_input, by_weight, by_bias) = NativeGroupNormBackward
                     .call(grad, input, mean, rstd, weight, n, c, inner, group, &needs)?;
                 let [by_input, by_weight, by_bias] =
                     [by_input, by_weight, by_bias].map(normalisations::defined);
-                Ok([derivatives::total([by_input, by_statistics])?, by_weight, by_bias])
+                Ok([derivatives::sum_gradients([by_input, by_statistics])?, by_weight, by_bias])
             })
         });
     library.define(GroupNorm).kind(&kind::NORMALISATION).implicit(
@@ -65,7 +65,7 @@ pub(super) fn register(library: &mut Library) {
             };
             if c == 0 {
                 return Err(argument(format!(
-                    "argument `input` has shape {sizes:?}, expected one channel at least"
+                    "argument `input` has shape {sizes:?}, expected at least one channel"
                 )));
             }
             let inner = inner.iter().try_fold(1i64, |product, size| product.checked_mul(*size));
@@ -149,13 +149,13 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 4, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 4, 3], 0);
         let of = |weight: Given, group: i64, inner: i64| {
             given(x.clone()).and(weight).and(Value::None).and(2).and(4).and(inner).and(group).and(1e-5)
         };
         let none = || Given::from(Value::None);
         samples
-            .of(NativeGroupNorm, normalisations::samples::FLOATS, native_inputs, |it| {
+            .operator(NativeGroupNorm, normalisations::samples::FLOATS, native_inputs, |it| {
                 let [out, mean, rstd] = reference(it, it.value("group")?)?;
                 Ok([out, mean, rstd].into())
             })
@@ -163,17 +163,17 @@ pub(crate) mod samples {
             .refuses("divisible", of(none(), 3, 3))
             .refuses("`group` is 0", of(none(), 0, 3))
             .refuses("has 24 elements", of(none(), 2, 2))
-            .refuses("`weight` has shape", of(make::numbers(DType::F32, &[3], 0).into(), 2, 3))
-            .refuses("`weight` has dtype", of(make::numbers(DType::F64, &[4], 0).into(), 2, 3));
+            .refuses("`weight` has shape", of(generate::numbers(DType::F32, &[3], 0).into(), 2, 3))
+            .refuses("`weight` has dtype", of(generate::numbers(DType::F64, &[4], 0).into(), 2, 3));
         samples
-            .of(GroupNorm, normalisations::samples::FLOATS, inputs, |it| {
+            .operator(GroupNorm, normalisations::samples::FLOATS, inputs, |it| {
                 let [out, ..] = reference(it, it.value("num_groups")?)?;
                 Ok(out.into())
             })
             .tolerance(16.0)
-            .refuses("at least two dimensions", given(make::numbers(DType::F32, &[4], 0)).and(2))
-            .refuses("one channel at least", given(make::numbers(DType::F32, &[1, 0, 2], 0)).and(1))
-            .refuses("`HxW` is 0", given(make::numbers(DType::F32, &[2, 4, 0], 0)).and(2));
+            .refuses("at least two dimensions", given(generate::numbers(DType::F32, &[4], 0)).and(2))
+            .refuses("at least one channel", given(generate::numbers(DType::F32, &[1, 0, 2], 0)).and(1))
+            .refuses("`HxW` is 0", given(generate::numbers(DType::F32, &[2, 4, 0], 0)).and(2));
         samples.rounds(NativeGroupNorm, Roundings::all(Rounding::Sum(16)));
         samples.rounds(GroupNorm, Roundings::all(Rounding::Sum(16)));
         samples.differs_as(
@@ -197,7 +197,7 @@ pub(crate) mod samples {
     /// Weight and bias of a case, in this dtype.
     fn parameters((sizes, _, weight, bias): (&[i64], i64, bool, bool), dtype: DType) -> [Given; 2] {
         [(weight, 2), (bias, 3)].map(|(is_there, seed)| {
-            if is_there { make::numbers(dtype, &sizes[1..2], seed).into() } else { Value::None.into() }
+            if is_there { generate::numbers(dtype, &sizes[1..2], seed).into() } else { Value::None.into() }
         })
     }
 
@@ -205,7 +205,7 @@ pub(crate) mod samples {
         let one = |case: (&[i64], i64, bool, bool), parameters_dtype| {
             let (sizes, group, ..) = case;
             let [weight, bias] = parameters(case, parameters_dtype);
-            let sample = given(make::numbers(dtype, sizes, 1)).and(weight).and(bias);
+            let sample = given(generate::numbers(dtype, sizes, 1)).and(weight).and(bias);
             sample.and(sizes[0]).and(sizes[1]).and(sizes[2..].iter().product::<i64>()).and(group).and(1e-5)
         };
         let mixed = (dtype.size_in_bytes() == 2 && dtype.is_floating_point()).then_some(DType::F32);
@@ -219,7 +219,7 @@ pub(crate) mod samples {
     fn inputs(dtype: DType) -> Vec<Sample> {
         let one = |case: (&[i64], i64, bool, bool)| {
             let [weight, bias] = parameters(case, dtype);
-            given(make::numbers(dtype, case.0, 1)).and(case.1).and(weight).and(bias)
+            given(generate::numbers(dtype, case.0, 1)).and(case.1).and(weight).and(bias)
         };
         CASES.into_iter().map(one).collect()
     }

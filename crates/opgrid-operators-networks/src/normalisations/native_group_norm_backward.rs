@@ -50,8 +50,9 @@ pub(super) fn register(library: &mut Library) {
                     let of_groups = |of: &Tensor| of.reshape(&[n, group, 1, 1]);
                     let of_channels = |of: &Tensor| of.reshape(&[1, group, channels, 1]);
                     let (rows, mean_of, rstd_of) = (flat(input)?, of_groups(mean)?, of_groups(rstd)?);
-                    let by_input = grads.of(0).map(flat).transpose()?;
-                    let [by_weight, by_bias] = [1, 2].map(|at| grads.of(at).map(of_channels).transpose());
+                    let by_input = grads.for_result(0).map(flat).transpose()?;
+                    let [by_weight, by_bias] =
+                        [1, 2].map(|at| grads.for_result(at).map(of_channels).transpose());
                     let normal = Normal { input: &rows, mean: &mean_of, rstd: &rstd_of, dims: &[2, 3] };
                     let [of_grad, of_input, of_mean, of_rstd, of_weight] = normal.second(
                         &flat(grad)?,
@@ -152,7 +153,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(NativeGroupNormBackward, normalisations::samples::FLOATS, inputs, reference)
+            .operator(NativeGroupNormBackward, normalisations::samples::FLOATS, inputs, reference)
             .tolerance(1024.0)
             .refuses("`grad_out` has shape", sample(DType::F32, (&[2, 4, 3], &[2, 3, 4]), 2, DType::F32))
             .refuses("divisible", sample(DType::F32, (&[2, 4, 3], &[2, 4, 3]), 3, DType::F32))
@@ -175,7 +176,7 @@ pub(crate) mod samples {
         // Deviations of sums of few elements, which keep their digits in all dtypes.
         let small = |sizes: &[i64], seed: i64, dtype| {
             let elements: Vec<f64> = (0..29).map(|at| ((at * 5 + seed * 3) % 9) as f64 / 4.0 - 1.0).collect();
-            Plain::of(dtype, sizes, &elements)
+            Plain::from_elements(dtype, sizes, &elements)
         };
         given(small(grad, 1, dtype))
             .and(small(sizes, 2, dtype))

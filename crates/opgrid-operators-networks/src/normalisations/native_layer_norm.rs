@@ -20,7 +20,7 @@ use opgrid_tensor::ops::NativeLayerNormBackward;
 
 pub use opgrid_tensor::ops::normalisations::native_layer_norm::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::native_layer_norm`: its kind, shape rule and `out` rule.
 pub const NATIVE_LAYER_NORM: Family<NativeLayerNorm> =
     Family::new(NativeLayerNorm, &kind::NORMALISATION, shape).same_dtype_out();
 
@@ -39,13 +39,13 @@ pub(super) fn register(library: &mut Library) {
                 };
                 let dims: Vec<i64> = (input.dim() - shape.len()..input.dim()).map(|dim| dim as i64).collect();
                 let normal = Normal { input, mean, rstd, dims: &dims };
-                let by_statistics = normal.by_statistics(grads.of(1), grads.of(2))?;
-                let Some(grad) = grads.of(0) else { return Ok([by_statistics, None, None]) };
+                let by_statistics = normal.by_statistics(grads.for_result(1), grads.for_result(2))?;
+                let Some(grad) = grads.for_result(0) else { return Ok([by_statistics, None, None]) };
                 let (by_input, by_weight, by_bias) =
                     NativeLayerNormBackward.call(grad, input, &shape, mean, rstd, weight, bias, &needs)?;
                 let [by_input, by_weight, by_bias] =
                     [by_input, by_weight, by_bias].map(normalisations::defined);
-                Ok([derivatives::total([by_input, by_statistics])?, by_weight, by_bias])
+                Ok([derivatives::sum_gradients([by_input, by_statistics])?, by_weight, by_bias])
             })
         });
     library.define(LayerNorm).kind(&kind::NORMALISATION).implicit(
@@ -99,12 +99,12 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         let of = |shape: &[i64], weight: Plain| {
             given(x.clone()).and(shape.to_vec()).and(weight).and(Value::None).and(1e-5)
         };
         samples
-            .of(
+            .operator(
                 NativeLayerNorm,
                 normalisations::samples::FLOATS,
                 |dtype| inputs(dtype, true),
@@ -114,12 +114,12 @@ pub(crate) mod samples {
                 },
             )
             .tolerance(16.0)
-            .refuses("end with `normalized_shape`", of(&[2], make::numbers(DType::F32, &[2], 0)))
-            .refuses("at least one dimension", of(&[], make::numbers(DType::F32, &[], 0)))
-            .refuses("`weight` has shape", of(&[3], make::numbers(DType::F32, &[2], 0)))
-            .refuses("`weight` has dtype", of(&[3], make::numbers(DType::F64, &[3], 0)));
+            .refuses("end with `normalized_shape`", of(&[2], generate::numbers(DType::F32, &[2], 0)))
+            .refuses("at least one dimension", of(&[], generate::numbers(DType::F32, &[], 0)))
+            .refuses("`weight` has shape", of(&[3], generate::numbers(DType::F32, &[2], 0)))
+            .refuses("`weight` has dtype", of(&[3], generate::numbers(DType::F64, &[3], 0)));
         samples
-            .of(
+            .operator(
                 LayerNorm,
                 normalisations::samples::FLOATS,
                 |dtype| inputs(dtype, false),
@@ -150,12 +150,12 @@ pub(crate) mod samples {
             let row = &sizes[sizes.len() - row_dims..];
             let parameter = |is_there: bool, seed| {
                 if is_there {
-                    Given::from(make::numbers(parameters, row, seed))
+                    Given::from(generate::numbers(parameters, row, seed))
                 } else {
                     Given::from(Value::None)
                 }
             };
-            let sample = given(make::numbers(dtype, sizes, 1)).and(row.to_vec());
+            let sample = given(generate::numbers(dtype, sizes, 1)).and(row.to_vec());
             let sample = sample.and(parameter(weight, 2)).and(parameter(bias, 3));
             if needs_all { sample.and(1e-5) } else { sample }
         };

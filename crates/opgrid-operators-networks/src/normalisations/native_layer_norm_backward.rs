@@ -56,7 +56,7 @@ pub(super) fn register(library: &mut Library) {
                         Normal { input, mean, rstd, dims: &dims }.second(
                             grad,
                             weight,
-                            [0, 1, 2].map(|at| grads.of(at)),
+                            [0, 1, 2].map(|at| grads.for_result(at)),
                         )?;
                     let summed = |of_each: Tensor, own: &[i64]| of_each.sum_dim(&dims, true)?.reshape(own);
                     let of_mean = of_mean.map(|of_mean| summed(of_mean, own)).transpose()?;
@@ -137,7 +137,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(NativeLayerNormBackward, normalisations::samples::FLOATS, inputs, reference)
+            .operator(NativeLayerNormBackward, normalisations::samples::FLOATS, inputs, reference)
             .tolerance(256.0)
             .refuses("`grad_out` has shape", sample(DType::F32, (&[2, 3], &[3, 2]), DType::F32))
             .refuses("`weight` has dtype", sample(DType::F32, (&[2, 3], &[2, 3]), DType::F64));
@@ -150,9 +150,9 @@ pub(crate) mod samples {
 
     const OF_ANY_STRIDES: Difference = Difference {
         id: "statistics-of-any-strides",
-        what: "torch reads the averages and deviations of rows as if they were neighbours in memory; here they may have any \
-               strides",
-        why: "memory that is not theirs must not be read",
+        what: "torch reads the means and deviations of rows as if they were contiguous; here they may \
+             have any strides",
+        why: "out-of-bounds reads are never allowed",
         test: ("opgrid-operators/tests/all/networks.rs", "statistics_may_have_any_strides"),
         when: |seen| {
             let lies_apart = |name: &&str| {
@@ -173,14 +173,14 @@ pub(crate) mod samples {
 
     fn sample(dtype: DType, (sizes, grad): (&[i64], &[i64]), parameters: DType) -> Sample {
         let (rows, row) = ([sizes[0], 1], &sizes[1..]);
-        let number = |seed| make::numbers(parameters, &rows, seed);
-        given(make::numbers(dtype, grad, 1))
-            .and(make::numbers(dtype, sizes, 2))
+        let number = |seed| generate::numbers(parameters, &rows, seed);
+        given(generate::numbers(dtype, grad, 1))
+            .and(generate::numbers(dtype, sizes, 2))
             .and(row.to_vec())
             .and(number(3))
             .and(number(4))
-            .and(make::numbers(parameters, row, 5))
-            .and(make::numbers(parameters, row, 6))
+            .and(generate::numbers(parameters, row, 5))
+            .and(generate::numbers(parameters, row, 6))
             .and(vec![true; 3])
     }
 

@@ -19,7 +19,7 @@ use opgrid_tensor::tensor::finfo;
 
 pub use opgrid_tensor::ops::normalisations::rms_norm::*;
 
-/// Kind and shape rule, for everybody.
+/// The family of `aten::_fused_rms_norm`: its kind, shape rule and `out` rule.
 pub const FUSED_RMS_NORM: Family<FusedRmsNorm> = Family::new(FusedRmsNorm, &kind::NORMALISATION, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -31,21 +31,21 @@ pub(super) fn register(library: &mut Library) {
         let keep = [Some(input), Some(rstd), weight];
         d.together([Some(input)], keep, move |grads, kept, _| {
             let [Some(input), Some(rstd), weight] = kept else { return Ok([None]) };
-            let by_rstd = match grads.of(1) {
+            let by_rstd = match grads.for_result(1) {
                 Some(grad) => {
                     let cube = rstd.mul(rstd)?.mul(rstd)?.mul_scalar(-1.0 / count as f64)?;
                     Some(grad.mul(&input.mul(&cube)?.conj()?)?)
                 }
                 None => None,
             };
-            let Some(grad) = grads.of(0) else { return Ok([by_rstd]) };
+            let Some(grad) = grads.for_result(0) else { return Ok([by_rstd]) };
             let grad = weight.map_or_else(|| Ok(grad.clone()), |weight| grad.mul(&weight.conj()?))?;
             let normal = input.mul(rstd)?.conj()?;
             let along = normal.mul(&grad.mul(&normal)?.mean_dim(&dims, true)?)?;
-            Ok([derivatives::total([Some(grad.sub(&along, 1)?.mul(&rstd.conj()?)?), by_rstd])?])
+            Ok([derivatives::sum_gradients([Some(grad.sub(&along, 1)?.mul(&rstd.conj()?)?), by_rstd])?])
         })?;
         d.by_all(weight, [input, rstd], |grads, [input, rstd]| {
-            grads.of(0).map(|grad| grad.mul(&input.mul(rstd)?.conj()?)).transpose()
+            grads.for_result(0).map(|grad| grad.mul(&input.mul(rstd)?.conj()?)).transpose()
         })
     });
     library.define(RmsNorm).kind(&kind::NORMALISATION).implicit(|input, normalized_shape, weight, eps| {
@@ -126,9 +126,9 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(FusedRmsNorm, INEXACT, |dtype| inputs(dtype, true), |it| Ok(reference(it)?.into()))
+            .operator(FusedRmsNorm, INEXACT, |dtype| inputs(dtype, true), |it| Ok(reference(it)?.into()))
             .tolerance(64.0)
             .refuses(
                 "end with `normalized_shape`",
@@ -136,10 +136,13 @@ pub(crate) mod samples {
             )
             .refuses(
                 "`weight` has shape",
-                given(x.clone()).and([3].to_vec()).and(make::numbers(DType::F32, &[2], 0)).and(Value::None),
+                given(x.clone())
+                    .and([3].to_vec())
+                    .and(generate::numbers(DType::F32, &[2], 0))
+                    .and(Value::None),
             );
         samples
-            .of(
+            .operator(
                 RmsNorm,
                 INEXACT,
                 |dtype| inputs(dtype, false),
@@ -158,9 +161,9 @@ pub(crate) mod samples {
             FusedRmsNorm,
             Difference {
                 id: "shapes-of-rows-are-checked",
-                what: "torch counts the sizes of `normalized_shape` in `_fused_rms_norm`, and stretches weights; here both are \
-                       checked as in `rms_norm`",
-                why: "a kernel that is called alone must not mislead",
+                what: "torch only counts the sizes of `normalized_shape` in `_fused_rms_norm`, and \
+                     broadcasts weights; here both are checked as in `rms_norm`",
+                why: "kernels that are called directly check their arguments",
                 test: ("opgrid-operators/tests/all/networks.rs", "statistics_are_checked"),
                 when: |seen| {
                     seen.we_refuse("`normalized_shape`") || seen.we_refuse("argument `weight` has shape")
@@ -172,8 +175,9 @@ pub(crate) mod samples {
 
     const REAL_WEIGHTS: Difference = Difference {
         id: "real-rows-have-real-weights",
-        what: "torch leaves out the imaginary parts of weights of real numbers; here complex weights are refused",
-        why: "numbers must not be lost silently",
+        what: "torch ignores the imaginary part of weights for real inputs; here complex weights are \
+             rejected",
+        why: "values must not be lost silently",
         test: ("opgrid-operators/tests/all/networks.rs", "statistics_are_checked"),
         when: |seen| seen.we_refuse("expected a real one as the input"),
         directed: None,
@@ -181,9 +185,9 @@ pub(crate) mod samples {
 
     const BESIDE_NEGATIVE_EPS: Difference = Difference {
         id: "what-a-negative-eps-leaves",
-        what: "torch adds squares in another order; of their mean a negative `eps` leaves so little that the last digits of the sum \
-               are the first of the difference",
-        why: "both are as near to the mathematical result as their sums are",
+        what: "torch adds squares in another order; a negative `eps` cancels most of their mean, so \
+             that the last digits of the sum become the first of the difference",
+        why: "equally precise",
         test: ("opgrid-operators/tests/all/networks.rs", "what_a_negative_eps_leaves_is_as_near_as_the_sum"),
         when: |seen| {
             let Some(input) = seen.tensor("input") else { return false };
@@ -224,9 +228,9 @@ pub(crate) mod samples {
         ];
         let one = |(sizes, row_dims, weight, eps): (&[i64], usize, Option<DType>, Option<f64>)| {
             let row = &sizes[sizes.len() - row_dims..];
-            let sample = given(make::nonzero(dtype, sizes, 1)).and(row.to_vec());
+            let sample = given(generate::nonzero(dtype, sizes, 1)).and(row.to_vec());
             let sample = match weight {
-                Some(weight) => sample.and(make::numbers(weight, row, 2)),
+                Some(weight) => sample.and(generate::numbers(weight, row, 2)),
                 None => sample.and(Value::None),
             };
             match eps {

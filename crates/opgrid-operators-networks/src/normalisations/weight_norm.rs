@@ -41,7 +41,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(WeightNorm, INEXACT, pairs, |it| {
+            .operator(WeightNorm, INEXACT, pairs, |it| {
                 let (v, g, dim) = (it.tensor("v")?, it.tensor("g")?, it.value::<i64>("dim")?);
                 let norm = norms(v, dim);
                 let at = |position: &[i64]| {
@@ -52,7 +52,7 @@ pub(crate) mod samples {
             })
             .tolerance(16.0);
         samples
-            .of(NormExceptDim, INEXACT, vectors, |it| {
+            .operator(NormExceptDim, INEXACT, vectors, |it| {
                 let (v, dim) = (it.tensor("v")?, it.value::<i64>("dim")?);
                 let norm = norms(v, dim);
                 let sizes = kept_sizes(v.sizes(), dim);
@@ -64,7 +64,7 @@ pub(crate) mod samples {
                 Ok(Plain::from_fn(dtype, &sizes, |position| norm(position).into()).into())
             })
             .tolerance(16.0)
-            .refuses("range", given(make::numbers(DType::F32, &[2, 3], 1)).and(2).and(5));
+            .refuses("range", given(generate::numbers(DType::F32, &[2, 3], 1)).and(2).and(5));
         samples.rounds(WeightNorm, Roundings::all(Rounding::Sum(16)));
         samples.rounds(NormExceptDim, Roundings::all(Rounding::Sum(16)));
     }
@@ -72,13 +72,13 @@ pub(crate) mod samples {
     fn pairs(dtype: DType) -> Vec<Sample> {
         let of = |sizes: &[i64], dim: i64| {
             let lengths = kept_sizes(sizes, dim);
-            given(make::nonzero(dtype, sizes, 1)).and(make::numbers(dtype, &lengths, 2)).and(dim)
+            given(generate::nonzero(dtype, sizes, 1)).and(generate::numbers(dtype, &lengths, 2)).and(dim)
         };
         vec![of(&[2, 3], 0), of(&[2, 3], 1), of(&[2, 3, 2], 1), of(&[2, 3], -1)]
     }
 
     fn vectors(dtype: DType) -> Vec<Sample> {
-        let of = |sizes: &[i64], dim: i64| given(make::nonzero(dtype, sizes, 1)).and(2).and(dim);
+        let of = |sizes: &[i64], dim: i64| given(generate::nonzero(dtype, sizes, 1)).and(2).and(dim);
         vec![of(&[2, 3], 0), of(&[2, 3], 1), of(&[2, 3, 2], 1), of(&[2, 3], -1)]
     }
 

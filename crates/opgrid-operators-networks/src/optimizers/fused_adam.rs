@@ -25,9 +25,9 @@ pub use opgrid_tensor::ops::optimizers::fused_adam::*;
 struct Settings {
     lr: f64,
     betas: [f64; 2],
-    /// That which is added to the gradient.
+    /// The factor of the parameter that is added to the gradient (L2 penalty).
     weight_decay: f64,
-    /// That by which parameters are scaled.
+    /// The factor by which parameters are scaled (decoupled weight decay).
     decoupled_decay: f64,
     eps: f64,
     maximize: bool,

@@ -48,7 +48,7 @@ fn pad_enum(input: &Tensor, pad: &[i64], mode: i64, value: Option<f64>) -> Resul
         return Err(argument(format!("argument `mode` is {mode}, expected 0 to 3")));
     }
     if value.is_some_and(|value| value != 0.0) {
-        return Err(argument("argument `value` is given, which is for frames of mode constant only"));
+        return Err(argument("argument `value` is given, which is only supported for constant padding"));
     }
     match (pad.len(), dims, mode) {
         (2, 2 | 3, 0) => ReflectionPad1d.call(input, pad),
@@ -60,7 +60,8 @@ fn pad_enum(input: &Tensor, pad: &[i64], mode: i64, value: Option<f64>) -> Resul
         (2, 2 | 3, 2) | (4, 3 | 4, 2) | (6, 4 | 5, 2) => PadCircular.call(input, pad),
         _ => {
             let message = format!(
-                "argument `pad` has {} numbers for `self` of {dims} dimensions, expected 2, 4 or 6 for the last 1, 2 or 3 of one or two dimensions more",
+                "argument `pad` has {} numbers for `self` of {dims} dimensions, expected 2n for the \
+                 last n dimensions of n + 1 or n + 2, with n from 1 to 3",
                 pad.len()
             );
             Err(opgrid_core::Error::new(opgrid_core::ErrorKind::NotImplemented, message))
@@ -91,7 +92,7 @@ fn circular(input: &Tensor, pad: &[i64]) -> Result<Tensor> {
         result = Cat.call(&parts, dim as i64)?;
     }
     if result.is_same(input) {
-        opgrid_tensor::ops::Clone.call(input, Some(MemoryFormat::Contiguous))
+        opgrid_tensor::ops::CloneTensor.call(input, Some(MemoryFormat::Contiguous))
     } else {
         result.contiguous()
     }
@@ -103,19 +104,24 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[1, 2, 3], 0);
+        let x = generate::numbers(DType::F32, &[1, 2, 3], 0);
         samples
-            .of(Pad, NUMBERS, |dtype| with_modes(dtype, &["reflect", "replicate"].map(Given::from)), by_name)
+            .operator(
+                Pad,
+                NUMBERS,
+                |dtype| with_modes(dtype, &["reflect", "replicate"].map(Given::from)),
+                by_name,
+            )
             .refuses("expected constant", given(x.clone()).and([1, 1].to_vec()).and("edge"))
             .refuses("`value`", given(x.clone()).and([1, 1].to_vec()).and("reflect").and(2.0))
             .refuses("dimensions", given(x.clone()).and([1; 6].to_vec()).and("replicate"));
         samples
-            .of(PadEnum, NUMBERS, |dtype| with_modes(dtype, &[0, 1].map(Given::from)), by_number)
+            .operator(PadEnum, NUMBERS, |dtype| with_modes(dtype, &[0, 1].map(Given::from)), by_number)
             .refuses("0 to 3", given(x.clone()).and([1, 1].to_vec()).and(4));
-        samples.of(Pad, STORED, |dtype| with_modes(dtype, &["circular".into()]), by_name);
-        samples.of(PadEnum, STORED, |dtype| with_modes(dtype, &[2.into()]), by_number);
-        let constant = |dtype| vec![given(make::numbers(dtype, &[2, 3], 0)).and([0; 2].to_vec())];
-        samples.of(Pad, STORED, constant, |it| Ok(it.tensor("self")?.clone().into()));
+        samples.operator(Pad, STORED, |dtype| with_modes(dtype, &["circular".into()]), by_name);
+        samples.operator(PadEnum, STORED, |dtype| with_modes(dtype, &[2.into()]), by_number);
+        let constant = |dtype| vec![given(generate::numbers(dtype, &[2, 3], 0)).and([0; 2].to_vec())];
+        samples.operator(Pad, STORED, constant, |it| Ok(it.tensor("self")?.clone().into()));
         let circular = |dtype| {
             let cases: [(&[i64], &[i64]); 4] = [
                 (&[2, 2, 3], &[1, 2]),
@@ -123,13 +129,15 @@ pub(crate) mod samples {
                 (&[1, 2, 3, 4], &[1, 0, 3, 2]),
                 (&[2, 1, 2, 2, 3], &[0, 1, 2, 0, 0, 1]),
             ];
-            cases.map(|(sizes, pad)| given(make::numbers(dtype, sizes, 0)).and(pad.to_vec())).to_vec()
+            cases.map(|(sizes, pad)| given(generate::numbers(dtype, sizes, 0)).and(pad.to_vec())).to_vec()
         };
         samples
-            .of(PadCircular, STORED, circular, |it| padding::samples::reference(it, Mode::Circular, "pad"))
+            .operator(PadCircular, STORED, circular, |it| {
+                padding::samples::reference(it, Mode::Circular, "pad")
+            })
             .refuses("all but 1 or 2", given(x.clone()).and(Vec::<i64>::new()))
             .refuses("at most 3", given(x.clone()).and([4, 0].to_vec()))
-            .refuses("leaves nothing", given(x).and([-2, -1].to_vec()));
+            .refuses("no element to repeat", given(x).and([-2, -1].to_vec()));
         samples.differs(Pad, OF_WHAT_STAYS);
         samples.differs(PadEnum, OF_WHAT_STAYS);
         samples.differs(PadCircular, OF_WHAT_STAYS);
@@ -137,9 +145,13 @@ pub(crate) mod samples {
             PadCircular,
             Difference {
                 id: "sides-go-in-pairs",
-                what: "torch leaves out the last number of an odd count; here it is refused, as in all other modes",
-                why: "a number that is not used is a mistake",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                what: "torch ignores the last of an odd count of numbers; here an odd count is \
+                     rejected, as in all other modes",
+                why: "an unused number is probably a mistake",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
                 when: |seen| seen.we_refuse("expected an even count of them"),
                 directed: Some(Directed {
                     operator: "aten::_pad_circular",
@@ -157,9 +169,9 @@ pub(crate) mod samples {
 
     const OF_WHAT_STAYS: Difference = Difference {
         id: "circular-frames-of-what-stays",
-        what: "torch repeats more elements in a circular frame than one that leaves out others keeps, from places that it is \
-               writing to; here there are at most as many as stay",
-        why: "results must not be what is left in memory",
+        what: "circular padding in torch may repeat more elements than negative padding keeps, reading \
+             positions that it is writing; here at most as many as are kept",
+        why: "results must not be uninitialized memory",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| {
             let leaves_out = match seen.argument("pad") {
@@ -194,7 +206,7 @@ pub(crate) mod samples {
         let cases: [(&[i64], &[i64]); 3] =
             [(&[1, 2, 3], &[1, 2]), (&[2, 1, 3, 2], &[1, 0, 1, 2]), (&[1, 1, 2, 3, 2], &[0, 1, 1, 1, 1, 0])];
         let with_all = |(sizes, pad): (&[i64], &[i64])| {
-            let sample = given(make::numbers(dtype, sizes, 0)).and(pad.to_vec());
+            let sample = given(generate::numbers(dtype, sizes, 0)).and(pad.to_vec());
             modes.iter().map(|mode| sample.clone().and(mode.clone())).collect::<Vec<_>>()
         };
         cases.into_iter().flat_map(with_all).collect()

@@ -15,17 +15,17 @@ pub use opgrid_tensor::ops::padding::reflection::*;
 
 const MODE: Mode = Mode::Reflect;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::reflection_pad1d`: its kind, shape rule and `out` rule.
 pub const REFLECTION_PAD1D: Family<ReflectionPad1d> =
     Family::new(ReflectionPad1d, &kind::PADDING, |input, padding| padding::shape(MODE, 1, input, padding))
         .same_dtype_out();
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::reflection_pad2d`: its kind, shape rule and `out` rule.
 pub const REFLECTION_PAD2D: Family<ReflectionPad2d> =
     Family::new(ReflectionPad2d, &kind::PADDING, |input, padding| padding::shape(MODE, 2, input, padding))
         .same_dtype_out();
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::reflection_pad3d`: its kind, shape rule and `out` rule.
 pub const REFLECTION_PAD3D: Family<ReflectionPad3d> =
     Family::new(ReflectionPad3d, &kind::PADDING, |input, padding| padding::shape(MODE, 3, input, padding))
         .same_dtype_out();

@@ -15,17 +15,17 @@ pub use opgrid_tensor::ops::padding::replication::*;
 
 const MODE: Mode = Mode::Replicate;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::replication_pad1d`: its kind, shape rule and `out` rule.
 pub const REPLICATION_PAD1D: Family<ReplicationPad1d> =
     Family::new(ReplicationPad1d, &kind::PADDING, |input, padding| padding::shape(MODE, 1, input, padding))
         .same_dtype_out();
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::replication_pad2d`: its kind, shape rule and `out` rule.
 pub const REPLICATION_PAD2D: Family<ReplicationPad2d> =
     Family::new(ReplicationPad2d, &kind::PADDING, |input, padding| padding::shape(MODE, 2, input, padding))
         .same_dtype_out();
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::replication_pad3d`: its kind, shape rule and `out` rule.
 pub const REPLICATION_PAD3D: Family<ReplicationPad3d> =
     Family::new(ReplicationPad3d, &kind::PADDING, |input, padding| padding::shape(MODE, 3, input, padding))
         .same_dtype_out();

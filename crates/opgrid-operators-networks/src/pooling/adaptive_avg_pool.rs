@@ -19,7 +19,7 @@ use opgrid_tensor::tensor::Dims;
 
 pub use opgrid_tensor::ops::pooling::adaptive_avg_pool::*;
 
-/// Over images.
+/// The family of `aten::_adaptive_avg_pool2d`: its kind, shape rule and `out` rule.
 pub const ADAPTIVE_AVG_POOL2D: Family<AdaptiveAvgPool2dDirect> =
     Family::new(AdaptiveAvgPool2dDirect, &kind::POOLING, |input, output| {
         let spec = input.spec()?;
@@ -27,7 +27,7 @@ pub const ADAPTIVE_AVG_POOL2D: Family<AdaptiveAvgPool2dDirect> =
     })
     .same_dtype_out();
 
-/// Over images with depth.
+/// The family of `aten::_adaptive_avg_pool3d`: its kind, shape rule and `out` rule.
 pub const ADAPTIVE_AVG_POOL3D: Family<AdaptiveAvgPool3dDirect> =
     Family::new(AdaptiveAvgPool3dDirect, &kind::POOLING, |input, output| {
         let spec = input.spec()?;
@@ -35,12 +35,12 @@ pub const ADAPTIVE_AVG_POOL3D: Family<AdaptiveAvgPool3dDirect> =
     })
     .same_dtype_out();
 
-/// The gradient over images.
+/// The family of the gradient for images.
 pub const ADAPTIVE_AVG_POOL2D_BACKWARD: Family<AdaptiveAvgPool2dBackward> =
     Family::new(AdaptiveAvgPool2dBackward, &kind::POOLING, |grad, input| backward_shape(grad, input, 2))
         .same_dtype_out();
 
-/// The gradient over images with depth.
+/// The family of the gradient for volumes.
 pub const ADAPTIVE_AVG_POOL3D_BACKWARD: Family<AdaptiveAvgPool3dBackward> =
     Family::new(AdaptiveAvgPool3dBackward, &kind::POOLING, |grad, input| backward_shape(grad, input, 3))
         .same_dtype_out();
@@ -181,24 +181,34 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[1, 4, 4], 0);
-        samples.of(AdaptiveAvgPool1d, FLOATS, |dtype| inputs(dtype, 1), reference).tolerance(4.0);
-        samples.of(AdaptiveAvgPool2d, INEXACT, with_means::<2>, reference).tolerance(4.0);
-        samples.of(AdaptiveAvgPool3d, INEXACT, with_means::<3>, reference).tolerance(4.0);
+        let x = generate::numbers(DType::F32, &[1, 4, 4], 0);
+        samples.operator(AdaptiveAvgPool1d, FLOATS, |dtype| inputs(dtype, 1), reference).tolerance(4.0);
+        samples.operator(AdaptiveAvgPool2d, INEXACT, with_means::<2>, reference).tolerance(4.0);
+        samples.operator(AdaptiveAvgPool3d, INEXACT, with_means::<3>, reference).tolerance(4.0);
         samples
-            .of(AdaptiveAvgPool2dDirect, FLOATS, |dtype| inputs(dtype, 2), reference)
+            .operator(AdaptiveAvgPool2dDirect, FLOATS, |dtype| inputs(dtype, 2), reference)
             .tolerance(4.0)
             .refuses("expected 2 sizes", given(x.clone()).and(vec![1, 1, 1]))
             .refuses("expected 2 sizes", given(x.clone()).and(vec![1, -1]))
-            .refuses("not empty", given(make::numbers(DType::F32, &[2, 0, 4], 0)).and(vec![2, 2]));
-        samples.of(AdaptiveAvgPool3dDirect, FLOATS, |dtype| inputs(dtype, 3), reference).tolerance(4.0);
+            .refuses("not empty", given(generate::numbers(DType::F32, &[2, 0, 4], 0)).and(vec![2, 2]));
+        samples.operator(AdaptiveAvgPool3dDirect, FLOATS, |dtype| inputs(dtype, 3), reference).tolerance(4.0);
         samples
-            .of(AdaptiveAvgPool3dBackward, FLOATS, |dtype| backward_inputs(dtype, 3), backward_reference::<3>)
+            .operator(
+                AdaptiveAvgPool3dBackward,
+                FLOATS,
+                |dtype| backward_inputs(dtype, 3),
+                backward_reference::<3>,
+            )
             .tolerance(16.0);
         samples
-            .of(AdaptiveAvgPool2dBackward, FLOATS, |dtype| backward_inputs(dtype, 2), backward_reference::<2>)
+            .operator(
+                AdaptiveAvgPool2dBackward,
+                FLOATS,
+                |dtype| backward_inputs(dtype, 2),
+                backward_reference::<2>,
+            )
             .tolerance(16.0)
-            .refuses("argument `grad_output`", given(make::numbers(DType::F32, &[2, 2, 2], 0)).and(x));
+            .refuses("argument `grad_output`", given(generate::numbers(DType::F32, &[2, 2, 2], 0)).and(x));
         let rounding = Roundings::all(Rounding::Sum(2));
         samples.differs(AdaptiveAvgPool2dBackward, pooling::samples::GRADIENTS_ARE_CHECKED);
         samples.differs(AdaptiveAvgPool3dBackward, pooling::samples::GRADIENTS_ARE_CHECKED);
@@ -222,8 +232,9 @@ pub(crate) mod samples {
 
     const OF_NOTHING: Difference = Difference {
         id: "averages-of-no-places",
-        what: "torch gives NaN for one average of an image without places, and refuses to give several; here one is refused, too",
-        why: "one rule for all numbers of averages",
+        what: "torch returns NaN for one average of an image without elements, and rejects several; \
+             here one is rejected, too",
+        why: "all output sizes behave alike",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "places_that_are_not_there"),
         when: |seen| seen.we_refuse("and images that are not empty"),
         directed: None,
@@ -231,8 +242,9 @@ pub(crate) mod samples {
 
     const WITHOUT_CHANNELS: Difference = Difference {
         id: "averages-without-channels",
-        what: "torch refuses volumes without channels, and gradients, though not images without; here their averages have no elements",
-        why: "one rule for images, volumes and gradients",
+        what: "torch rejects volumes without channels, and their gradients, but not images without; \
+             here the result is empty",
+        why: "images, volumes and gradients behave alike",
         test: ("opgrid-operators/tests/all/differences/computed.rs", "windows_reach_into_padding"),
         when: |seen| {
             seen.we_give_nothing() && seen.torch_refuses("to have non-zero size for non-batch dimensions")
@@ -240,10 +252,10 @@ pub(crate) mod samples {
         directed: None,
     };
 
-    /// Of averages of volumes.
+    /// Differences for averages of volumes.
     const VOLUMES: Difference = Difference {
         id: "averages-of-volumes-keep-their-digits",
-        what: "torch adds volumes of 16-bit floats in 16 bits; here in single precision",
+        what: "torch sums volumes of 16-bit floats in 16 bits; here in single precision",
         why: "the mathematical result",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "averages_of_16_bit_volumes"),
         when: |seen| {
@@ -267,12 +279,12 @@ pub(crate) mod samples {
         }),
     };
 
-    /// Of averages of whole images.
+    /// Differences for averages of whole images.
     const COMPLEX_OUTPUTS: Difference = Difference {
         id: "averages-of-complex-images-are-written",
-        what: "torch refuses an output for the averages of whole complex images, which it gives otherwise; here the output gets \
-               them",
-        why: "both ways to ask for a result give it",
+        what: "torch rejects an output for global averages of complex images, which the functional form \
+             accepts; here the output is written",
+        why: "the functional and `out` forms agree",
         test: (
             "opgrid-operators/tests/all/differences/computed.rs",
             "what_torch_refuses_by_accident_is_computed",
@@ -296,7 +308,7 @@ pub(crate) mod samples {
 
     fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
         let one = |(outer, sizes, output): (&[i64], [i64; 3], [i64; 3])| {
-            given(make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1))
+            given(generate::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1))
                 .and(output[3 - dims..].to_vec())
         };
         let cases: [(&[i64], [i64; 3], [i64; 3]); 6] = [
@@ -313,7 +325,7 @@ pub(crate) mod samples {
     /// Complex numbers where each image gives one average.
     fn with_means<const DIMS: usize>(dtype: DType) -> Vec<Sample> {
         let one = |outer: &[i64]| {
-            given(make::numbers(dtype, &[outer, &[2, 3, 4][3 - DIMS..]].concat(), 1)).and(vec![1; DIMS])
+            given(generate::numbers(dtype, &[outer, &[2, 3, 4][3 - DIMS..]].concat(), 1)).and(vec![1; DIMS])
         };
         let means = vec![one(&[2, 3]), one(&[2]), one(&[0, 2])];
         if dtype.is_complex() { means } else { means.into_iter().chain(inputs(dtype, DIMS)).collect() }
@@ -332,7 +344,7 @@ pub(crate) mod samples {
     fn backward_inputs(dtype: DType, dims: usize) -> Vec<Sample> {
         let one = |(outer, image, output): (&[i64], [i64; 3], [i64; 3])| {
             let of =
-                |image: [i64; 3], seed| make::numbers(dtype, &[outer, &image[3 - dims..]].concat(), seed);
+                |image: [i64; 3], seed| generate::numbers(dtype, &[outer, &image[3 - dims..]].concat(), seed);
             given(of(output, 1)).and(of(image, 2))
         };
         let cases: [(&[i64], [i64; 3], [i64; 3]); 3] =
@@ -343,7 +355,7 @@ pub(crate) mod samples {
     fn backward_reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
         let (grad, x) = (it.tensor("grad_output")?, it.tensor("self")?);
         let first = x.sizes().len() - DIMS;
-        let mut result = Plain::of::<i64>(DType::F64, x.sizes(), &[]);
+        let mut result = Plain::from_elements::<i64>(DType::F64, x.sizes(), &[]);
         let seen = std::cell::RefCell::new(Vec::new());
         let _ = pooling::samples::naive_adaptive(x, &grad.sizes()[first..], DType::F64, |elements| {
             seen.borrow_mut().push(elements.iter().map(|(number, _)| *number).collect::<Vec<_>>());

@@ -21,11 +21,11 @@ use opgrid_tensor::ops::{SqueezeDim, Unsqueeze};
 
 pub use opgrid_tensor::ops::pooling::adaptive_max_pool::*;
 
-/// Over images.
+/// The family of `aten::adaptive_max_pool2d`: its kind, shape rule and `out` rule.
 pub const ADAPTIVE_MAX_POOL2D: Family<AdaptiveMaxPool2d> =
     Family::new(AdaptiveMaxPool2d, &kind::POOLING, |input, output| shape(input, output, 2)).same_dtype_out();
 
-/// Over images with depth.
+/// The family of `aten::adaptive_max_pool3d`: its kind, shape rule and `out` rule.
 pub const ADAPTIVE_MAX_POOL3D: Family<AdaptiveMaxPool3d> =
     Family::new(AdaptiveMaxPool3d, &kind::POOLING, |input, output| shape(input, output, 3)).same_dtype_out();
 
@@ -75,18 +75,18 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[1, 4, 4], 0);
-        samples.of(AdaptiveMaxPool1d, FLOATS, |dtype| inputs(dtype, 1), reference);
+        let x = generate::numbers(DType::F32, &[1, 4, 4], 0);
+        samples.operator(AdaptiveMaxPool1d, FLOATS, |dtype| inputs(dtype, 1), reference);
         samples
-            .of(AdaptiveMaxPool2d, FLOATS, |dtype| inputs(dtype, 2), reference)
+            .operator(AdaptiveMaxPool2d, FLOATS, |dtype| inputs(dtype, 2), reference)
             .refuses("expected 2 sizes", given(x).and(vec![1]))
-            .refuses("not empty", given(make::numbers(DType::F32, &[2, 0, 4, 4], 0)).and(vec![2, 2]));
-        samples.of(AdaptiveMaxPool3d, FLOATS, |dtype| inputs(dtype, 3), reference);
+            .refuses("not empty", given(generate::numbers(DType::F32, &[2, 0, 4, 4], 0)).and(vec![2, 2]));
+        samples.operator(AdaptiveMaxPool3d, FLOATS, |dtype| inputs(dtype, 3), reference);
     }
 
     fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
         let one = |(outer, sizes, output): (&[i64], [i64; 3], [i64; 3])| {
-            given(make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1))
+            given(generate::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1))
                 .and(output[3 - dims..].to_vec())
         };
         let cases: [(&[i64], [i64; 3], [i64; 3]); 5] = [

@@ -26,28 +26,28 @@ use opgrid_tensor::tensor::choose::unsupported;
 
 pub use opgrid_tensor::ops::pooling::avg_pool::*;
 
-/// Over images.
+/// The family of `aten::avg_pool2d`: its kind, shape rule and `out` rule.
 pub const AVG_POOL2D: Family<AvgPool2d> =
     Family::new(AvgPool2d, &kind::POOLING, |x, kernel, stride, padding, ceil, _, divisor| {
         shape(x, moved(2, kernel, stride, padding, ceil), divisor)
     })
     .same_dtype_out();
 
-/// Over images with depth.
+/// The family of `aten::avg_pool3d`: its kind, shape rule and `out` rule.
 pub const AVG_POOL3D: Family<AvgPool3d> =
     Family::new(AvgPool3d, &kind::POOLING, |x, kernel, stride, padding, ceil, _, divisor| {
         shape(x, moved(3, kernel, stride, padding, ceil), divisor)
     })
     .same_dtype_out();
 
-/// The gradient over images.
+/// The family of the gradient for images.
 pub const AVG_POOL2D_BACKWARD: Family<AvgPool2dBackward> =
     Family::new(AvgPool2dBackward, &kind::POOLING, |grad, x, kernel, stride, padding, ceil, _, divisor| {
         backward_shape(grad, x, moved(2, kernel, stride, padding, ceil), divisor)
     })
     .same_dtype_out();
 
-/// The gradient over images with depth.
+/// The family of the gradient for volumes.
 pub const AVG_POOL3D_BACKWARD: Family<AvgPool3dBackward> =
     Family::new(AvgPool3dBackward, &kind::POOLING, |grad, x, kernel, stride, padding, ceil, _, divisor| {
         backward_shape(grad, x, moved(3, kernel, stride, padding, ceil), divisor)
@@ -239,32 +239,32 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[1, 4, 4], 0);
+        let x = generate::numbers(DType::F32, &[1, 4, 4], 0);
         let refused = |kernel: i64, stride: i64, padding: i64| {
             given(x.clone()).and(vec![kernel]).and(vec![stride]).and(vec![padding])
         };
-        samples.of(AvgPool1d, TAKEN, |dtype| inputs(dtype, 1), reference::<1>).tolerance(4.0);
+        samples.operator(AvgPool1d, TAKEN, |dtype| inputs(dtype, 1), reference::<1>).tolerance(4.0);
         samples
-            .of(AvgPool2d, TAKEN, |dtype| inputs(dtype, 2), reference::<2>)
+            .operator(AvgPool2d, TAKEN, |dtype| inputs(dtype, 2), reference::<2>)
             .tolerance(4.0)
-            .refuses("expected numbers from 1 on", refused(0, 1, 0))
+            .refuses("expected numbers of at least 1", refused(0, 1, 0))
             .refuses("argument `stride`", refused(2, 0, 0))
             .refuses("at most half", refused(2, 1, 2))
-            .refuses("has no place", refused(5, 1, 0))
+            .refuses("does not fit", refused(5, 1, 0))
             .refuses("one number or 2", given(x.clone()).and(vec![1, 1, 1]))
             .refuses("`divisor_override` is 0", refused(2, 1, 0).named("divisor_override", 0))
-            .refuses("only the batch", given(make::numbers(DType::F32, &[1, 0, 4, 4], 0)).and(vec![1]));
-        samples.of(AvgPool3d, TAKEN, |dtype| inputs(dtype, 3), reference::<3>).tolerance(4.0);
+            .refuses("only the batch", given(generate::numbers(DType::F32, &[1, 0, 4, 4], 0)).and(vec![1]));
+        samples.operator(AvgPool3d, TAKEN, |dtype| inputs(dtype, 3), reference::<3>).tolerance(4.0);
         samples
-            .of(AvgPool3dBackward, TAKEN, |dtype| backward_inputs(dtype, 3), backward_reference::<3>)
+            .operator(AvgPool3dBackward, TAKEN, |dtype| backward_inputs(dtype, 3), backward_reference::<3>)
             .tolerance(32.0);
         samples.rounds(AvgPool3dBackward, Roundings::all(Rounding::Sum(2)));
         samples.differs(AvgPool3dBackward, pooling::samples::GRADIENTS_ARE_CHECKED);
         let padding = Difference {
             id: "windows-reach-into-padding",
-            what: "torch refuses windows of volumes that are larger than the volume, though not than the volume with its padding; here \
-                   they have a place, as those of images",
-            why: "one rule for images and volumes",
+            what: "torch rejects kernels that are larger than a volume but not than the padded volume; \
+                 here they are accepted, as for images",
+            why: "images and volumes behave alike",
             test: ("opgrid-operators/tests/all/differences/computed.rs", "windows_reach_into_padding"),
             when: |seen| seen.torch_refuses("smaller than kernel size"),
             directed: None,
@@ -272,7 +272,7 @@ pub(crate) mod samples {
         samples.differs(AvgPool3d, padding);
         samples.differs(AvgPool3dBackward, padding);
         samples
-            .of(AvgPool2dBackward, TAKEN, |dtype| backward_inputs(dtype, 2), backward_reference::<2>)
+            .operator(AvgPool2dBackward, TAKEN, |dtype| backward_inputs(dtype, 2), backward_reference::<2>)
             .tolerance(32.0)
             .refuses("argument `grad_output`", {
                 let (no, size) = (false, vec![2]);
@@ -319,7 +319,7 @@ pub(crate) mod samples {
             let ceil = matches!(named("ceil_mode"), Some(Given::Value(Value::Bool(true))));
             let plan = Plan::new(x.sizes(), moved(dims, &kernel, &stride, &padding, ceil)).ok()?;
             Some(
-                given(make::numbers(dtype, &plan.sizes, 5))
+                given(generate::numbers(dtype, &plan.sizes, 5))
                     .and(x.clone())
                     .and(kernel)
                     .and(stride)
@@ -344,7 +344,7 @@ pub(crate) mod samples {
     struct Moved([Vec<i64>; 3], bool, bool, Option<i64>);
 
     impl Moved {
-        fn of(it: &Inputs) -> Result<Self> {
+        fn from_inputs(it: &Inputs) -> Result<Self> {
             Ok(Self(
                 [it.value("kernel_size")?, it.value("stride")?, it.value("padding")?],
                 it.value("ceil_mode")?,
@@ -365,7 +365,7 @@ pub(crate) mod samples {
     }
 
     fn reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
-        let (x, moved) = (it.tensor("self")?, Moved::of(it)?);
+        let (x, moved) = (it.tensor("self")?, Moved::from_inputs(it)?);
         let average = |elements: &[(i64, Scalar)], padded: i64| {
             let sum = elements.iter().fold(Scalar::Int(0), |sum, (_, element)| number::plus(sum, *element));
             divided(x.dtype(), sum, moved.divisor(elements.len(), padded))
@@ -374,10 +374,10 @@ pub(crate) mod samples {
     }
 
     fn backward_reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
-        let (grad, x, moved) = (it.tensor("grad_output")?, it.tensor("self")?, Moved::of(it)?);
+        let (grad, x, moved) = (it.tensor("grad_output")?, it.tensor("self")?, Moved::from_inputs(it)?);
         let first = x.sizes().len() - DIMS;
         let wide = if x.dtype() == DType::I64 { DType::I64 } else { DType::F64 };
-        let mut result = Plain::of::<i64>(wide, x.sizes(), &[]);
+        let mut result = Plain::from_elements::<i64>(wide, x.sizes(), &[]);
         // The places of each plane in turn, as `naive` visits them.
         let seen = std::cell::RefCell::new(Vec::new());
         let _ = pooling::samples::naive(x, moved.movement(DIMS), DType::F64, |elements, padded| {

@@ -23,21 +23,21 @@ use opgrid_tensor::tensor::choose::{REAL, unsupported};
 
 pub use opgrid_tensor::ops::pooling::max_pool::*;
 
-/// Over images.
+/// The family of `aten::max_pool2d_with_indices`: its kind, shape rule and `out` rule.
 pub const MAX_POOL2D_WITH_INDICES: Family<MaxPool2dWithIndices> =
     Family::new(MaxPool2dWithIndices, &kind::POOLING, |x, kernel, stride, padding, dilation, ceil| {
         shape(x, Movement { dims: 2, kernel, stride, padding, dilation, ceil })
     })
     .same_dtype_out();
 
-/// Over images with depth.
+/// The family of `aten::max_pool3d_with_indices`: its kind, shape rule and `out` rule.
 pub const MAX_POOL3D_WITH_INDICES: Family<MaxPool3dWithIndices> =
     Family::new(MaxPool3dWithIndices, &kind::POOLING, |x, kernel, stride, padding, dilation, ceil| {
         shape(x, Movement { dims: 3, kernel, stride, padding, dilation, ceil })
     })
     .same_dtype_out();
 
-/// The gradient over images.
+/// The family of the gradient for images.
 pub const MAX_POOL2D_WITH_INDICES_BACKWARD: Family<MaxPool2dWithIndicesBackward> = Family::new(
     MaxPool2dWithIndicesBackward,
     &kind::POOLING,
@@ -175,36 +175,37 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[1, 4, 4], 0);
-        samples.of(MaxPool1d, FLOATS, |dtype| inputs(dtype, 1), values::<1>);
-        samples.of(MaxPool1dWithIndices, REAL, |dtype| inputs(dtype, 1), reference::<1>);
-        samples.of(MaxPool2d, REAL, |dtype| inputs(dtype, 2), values::<2>);
+        let x = generate::numbers(DType::F32, &[1, 4, 4], 0);
+        samples.operator(MaxPool1d, FLOATS, |dtype| inputs(dtype, 1), values::<1>);
+        samples.operator(MaxPool1dWithIndices, REAL, |dtype| inputs(dtype, 1), reference::<1>);
+        samples.operator(MaxPool2d, REAL, |dtype| inputs(dtype, 2), values::<2>);
         samples
-            .of(MaxPool2dWithIndices, REAL, |dtype| inputs(dtype, 2), reference::<2>)
+            .operator(MaxPool2dWithIndices, REAL, |dtype| inputs(dtype, 2), reference::<2>)
             .refuses("argument `dilation`", given(x.clone()).and(vec![2]).named("dilation", vec![0]))
-            .refuses("has no place", given(x.clone()).and(vec![3]).named("dilation", vec![2]))
+            .refuses("does not fit", given(x.clone()).and(vec![3]).named("dilation", vec![2]))
             .refuses("64 bits", given(x.clone()).and(vec![3]).named("dilation", vec![i64::MAX]))
             .refuses("at most half", given(x.clone()).and(vec![3]).named("padding", vec![2]));
-        samples.of(MaxPool3d, REAL, |dtype| inputs(dtype, 3), values::<3>);
-        samples.of(MaxPool3dWithIndices, REAL, |dtype| inputs(dtype, 3), reference::<3>);
+        samples.operator(MaxPool3d, REAL, |dtype| inputs(dtype, 3), values::<3>);
+        samples.operator(MaxPool3dWithIndices, REAL, |dtype| inputs(dtype, 3), reference::<3>);
         let refused = |index: i64, size: i64| {
-            let grad = make::numbers(DType::F32, &[1, 2, size], 0);
-            let indices = Plain::of(DType::I64, &[1, 2, 2], &[index]);
+            let grad = generate::numbers(DType::F32, &[1, 2, size], 0);
+            let indices = Plain::from_elements(DType::I64, &[1, 2, 2], &[index]);
             let window =
                 given(grad).and(x.clone()).and(vec![2]).and(Vec::<i64>::new()).and(vec![0]).and(vec![1]);
             window.and(false).and(indices)
         };
         samples
-            .of(MaxPool2dWithIndicesBackward, FLOATS, backward_inputs, backward_reference)
+            .operator(MaxPool2dWithIndicesBackward, FLOATS, backward_inputs, backward_reference)
             .tolerance(4.0)
             .refuses("argument `grad_output`", refused(0, 3))
             .refuses_data("from 0 to 15", refused(16, 2));
         samples.rounds(MaxPool2dWithIndicesBackward, Roundings::all(Rounding::Sum(2)));
         let difference = Difference {
             id: "volumes-of-any-order",
-            what: "torch refuses volumes that lie in the channels-last order of images, and those of bytes that lie in that of \
-                   volumes and have more places than a byte can count; here volumes may have any strides",
-            why: "the answer does not depend on the layout",
+            what: "torch rejects volumes in the channels-last order of images, and uint8 volumes in \
+                 channels-last order with more positions than a byte can count; here volumes may have \
+                 any strides",
+            why: "results must not depend on strides",
             test: (
                 "opgrid-operators/tests/all/differences/computed.rs",
                 "what_torch_refuses_by_accident_is_computed",
@@ -222,8 +223,9 @@ pub(crate) mod samples {
             MaxPool2dWithIndicesBackward,
             Difference {
                 id: "places-of-gradients-are-checked",
-                what: "torch adds gradients at places beyond an image to the next one, or to memory behind all of them; here they are refused",
-                why: "memory that is not the result's must not be written",
+                what: "torch adds gradients at positions outside of an image to the next image, or out \
+                     of bounds; here they are rejected",
+                why: "out-of-bounds writes are never allowed",
                 test: ("opgrid-operators/tests/all/differences/refused.rs", "places_that_are_not_there"),
                 when: |seen| seen.we_refuse("argument `indices` holds"),
                 directed: None,
@@ -235,13 +237,18 @@ pub(crate) mod samples {
             MaxPool3dWithIndices,
             Difference {
                 id: "places-of-the-smallest-numbers",
-                what: "torch gives a place in the first plane where all numbers of a window are the smallest of their dtype and the \
-                       volume lies in channels-last order; here that of the first number, as in torch where it lies in rows",
-                why: "the answer does not depend on the layout",
-                test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                what: "torch returns an index in the first plane if all elements of a window are the \
+                     smallest of their dtype and the volume is channels-last; here the index of the \
+                     first such element, as in torch for row-major volumes",
+                why: "results must not depend on strides",
+                test: (
+                    "opgrid-operators/tests/all/differences/layouts.rs",
+                    "results_do_not_depend_on_the_layout",
+                ),
                 when: |seen| {
                     let has_smallest = |x: &Operand| {
-                        let smallest = opgrid_tensor::tensor::iinfo(x.dtype).map_or(f64::NEG_INFINITY, |limits| limits.min as f64);
+                        let smallest = opgrid_tensor::tensor::iinfo(x.dtype)
+                            .map_or(f64::NEG_INFINITY, |limits| limits.min as f64);
                         x.elements.iter().any(|element| element.re == smallest)
                     };
                     seen.tensor("self").is_some_and(has_smallest)
@@ -265,9 +272,9 @@ pub(crate) mod samples {
 
     const PLACES_OF_PADDING: Difference = Difference {
         id: "places-of-windows-of-padding",
-        what: "torch gives a window of which every place is padding a place that is not under it, and may lie beyond the image; here one \
-               within the image",
-        why: "a gradient must not be added elsewhere",
+        what: "torch returns, for a window that covers only padding, an index that is not in the window \
+             and may be outside of the image; here one within the image",
+        why: "gradients must stay within the image",
         test: ("opgrid-operators/tests/all/differences/computed.rs", "windows_reach_into_padding"),
         when: |seen| {
             let exceeds = |name: &str, least: i64| match seen.argument(name) {
@@ -287,8 +294,9 @@ pub(crate) mod samples {
             samples.push(sample.named("ceil_mode", !ceil));
         }
         let sizes = &[2, 3, 4, 5, 7][..dims + 1];
-        samples
-            .push(given(make::numbers(dtype, sizes, 3)).and(vec![2]).and(vec![1]).and(vec![1]).and(vec![2]));
+        samples.push(
+            given(generate::numbers(dtype, sizes, 3)).and(vec![2]).and(vec![1]).and(vec![1]).and(vec![2]),
+        );
         samples
     }
 
@@ -298,14 +306,14 @@ pub(crate) mod samples {
             let plane = x[x.len() - 2] * x[x.len() - 1];
             let indices: Vec<i64> =
                 (0..grad.iter().product::<i64>()).map(|at| (at * 7 + 3) % plane).collect();
-            given(make::numbers(dtype, grad, 1))
-                .and(make::numbers(dtype, x, 2))
+            given(generate::numbers(dtype, grad, 1))
+                .and(generate::numbers(dtype, x, 2))
                 .and(vec![size])
                 .and(Vec::<i64>::new())
                 .and(vec![padding])
                 .and(vec![1])
                 .and(false)
-                .and(Plain::of(DType::I64, grad, &indices))
+                .and(Plain::from_elements(DType::I64, grad, &indices))
         };
         let cases: [(&[i64], i64, &[i64], i64); 3] = [
             (&[2, 3, 4, 6], 2, &[2, 3, 2, 3], 0),
@@ -350,7 +358,7 @@ pub(crate) mod samples {
     fn backward_reference(it: &Inputs) -> Result<Expected> {
         let (grad, x, indices) = (it.tensor("grad_output")?, it.tensor("self")?, it.tensor("indices")?);
         let (first, width) = (x.sizes().len() - 2, x.sizes()[x.sizes().len() - 1]);
-        let mut result = Plain::of::<i64>(DType::F64, x.sizes(), &[]);
+        let mut result = Plain::from_elements::<i64>(DType::F64, x.sizes(), &[]);
         for position in naive::positions(grad.sizes()) {
             let Scalar::Int(index) = indices.at(&position) else { continue };
             let at = [&position[..first], &[index / width, index % width]].concat();

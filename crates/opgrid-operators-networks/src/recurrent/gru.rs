@@ -41,15 +41,15 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let x = |sizes: &[i64]| recurrent::samples::small(DType::F32, sizes, 0);
         samples
-            .of(
+            .operator(
                 GruInput,
                 INEXACT,
-                |dtype| recurrent::samples::of(Cell::Gru, dtype),
+                |dtype| recurrent::samples::inputs(Cell::Gru, dtype),
                 |it| Ok(recurrent::samples::expected(Cell::Gru, it)?.into()),
             )
             .tolerance(64.0);
         samples
-            .of(
+            .operator(
                 GruCell,
                 INEXACT,
                 |dtype| recurrent::samples::cell_samples(Cell::Gru, dtype),

@@ -25,7 +25,7 @@ pub(super) fn register(library: &mut Library) {
                 Network { cell, has_biases, num_layers, dropout, train, bidirectional, batch_first };
             match network.run(input, hx, params)? {
                 (output, hidden, Some(cells)) => Ok((output, hidden, cells)),
-                _ => Err(argument("there is no state of the cells")),
+                _ => Err(argument("there is no cell state")),
             }
         },
     );
@@ -36,7 +36,7 @@ pub(super) fn register(library: &mut Library) {
         let state = State { hidden: hidden.clone(), cell: Some(cell.clone()) };
         match Cell::Lstm.alone(input, &state, &Weights::new([w_ih, w_hh], [b_ih, b_hh]))? {
             State { hidden, cell: Some(cell) } => Ok((hidden, cell)),
-            State { .. } => Err(argument("there is no state of the cell")),
+            State { .. } => Err(argument("there is no cell state")),
         }
     });
 }
@@ -52,10 +52,10 @@ pub(crate) mod samples {
         let options = |sample: Sample| sample.and(true).and(1).and(0.0).and(false).and(false).and(false);
         let states = || vec![x(&[1, 2, 2]), x(&[1, 2, 2])];
         samples
-            .of(
+            .operator(
                 LstmInput,
                 INEXACT,
-                |dtype| recurrent::samples::of(Cell::Lstm, dtype),
+                |dtype| recurrent::samples::inputs(Cell::Lstm, dtype),
                 |it| Ok(recurrent::samples::expected(Cell::Lstm, it)?.into()),
             )
             .tolerance(64.0)
@@ -68,7 +68,7 @@ pub(crate) mod samples {
             .refuses("0 steps", options(given(x(&[0, 2, 3])).and(states()).and(Vec::<Plain>::new())))
             .refuses("`hx` has shape", options(given(x(&[3, 1, 3])).and(states()).and(Vec::<Plain>::new())));
         samples
-            .of(
+            .operator(
                 LstmCell,
                 INEXACT,
                 |dtype| recurrent::samples::cell_samples(Cell::Lstm, dtype),

@@ -49,23 +49,23 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(
+            .operator(
                 RnnTanhInput,
                 INEXACT,
-                |dtype| recurrent::samples::of(Cell::Tanh, dtype),
+                |dtype| recurrent::samples::inputs(Cell::Tanh, dtype),
                 |it| Ok(recurrent::samples::expected(Cell::Tanh, it)?.into()),
             )
             .tolerance(64.0);
         samples
-            .of(
+            .operator(
                 RnnReluInput,
                 REAL,
-                |dtype| recurrent::samples::of(Cell::Relu, dtype),
+                |dtype| recurrent::samples::inputs(Cell::Relu, dtype),
                 |it| Ok(recurrent::samples::expected(Cell::Relu, it)?.into()),
             )
             .tolerance(64.0);
         samples
-            .of(
+            .operator(
                 RnnTanhCell,
                 INEXACT,
                 |dtype| recurrent::samples::cell_samples(Cell::Tanh, dtype),
@@ -73,7 +73,7 @@ pub(crate) mod samples {
             )
             .tolerance(32.0);
         samples
-            .of(
+            .operator(
                 RnnReluCell,
                 REAL,
                 |dtype| recurrent::samples::cell_samples(Cell::Relu, dtype),

@@ -39,8 +39,7 @@ fn grid(theta: &Tensor, size: &[i64], align_corners: bool) -> Result<Tensor> {
     let (dims, images) = match size {
         [_, _, images @ ..] if matches!(images.len(), 2 | 3) => (images.len(), images),
         _ => {
-            let message =
-                format!("argument `size` is {size:?}, expected four numbers, or five for images with depth");
+            let message = format!("argument `size` is {size:?}, expected four numbers, or five for volumes");
             return Err(argument(message));
         }
     };
@@ -105,9 +104,9 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[1, 2, 3], 0);
+        let x = generate::numbers(DType::F32, &[1, 2, 3], 0);
         samples
-            .of(AffineGridGenerator, FLOATS, inputs, reference)
+            .operator(AffineGridGenerator, FLOATS, inputs, reference)
             .tolerance(32.0)
             .refuses("expected four numbers", given(x.clone()).and(vec![1, 1, 2]).and(true))
             .refuses("no negative numbers", given(x.clone()).and(vec![1, 1, 2, -1]).and(true))
@@ -117,10 +116,13 @@ pub(crate) mod samples {
             AffineGridGenerator,
             Difference {
                 id: "grids-of-floats",
-                what: "torch makes grids of integers, which have no place between two elements; here they are \
-                   refused",
-                why: "a grid of integers is a mistake that nobody notices",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                what: "torch creates integer grids, which have no positions between elements; here they \
+                     are rejected",
+                why: "an integer grid is probably a mistake",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
                 when: |seen| seen.we_refuse("expected a floating-point dtype"),
                 directed: None,
             },
@@ -136,7 +138,7 @@ pub(crate) mod samples {
             (&[2, 2, 3], &[2, 1, 0, 3]),
         ];
         let one = |(theta, size): &(&[i64], &[i64])| {
-            let sample = given(make::numbers(dtype, theta, 1)).and(size.to_vec());
+            let sample = given(generate::numbers(dtype, theta, 1)).and(size.to_vec());
             [sample.clone().and(false), sample.and(true)]
         };
         cases.iter().flat_map(one).collect()

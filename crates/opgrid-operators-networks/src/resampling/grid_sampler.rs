@@ -20,14 +20,14 @@ use opgrid_tensor::layers::autograd::Recorder;
 
 pub use opgrid_tensor::ops::resampling::grid_sampler::*;
 
-/// Over images.
+/// The family of `aten::grid_sampler_2d`: its kind, shape rule and `out` rule.
 pub const GRID_SAMPLER_2D: Family<GridSampler2d> =
     Family::new(GridSampler2d, &kind::RESAMPLING, |input, grid, interpolation, padding, align| {
         shape(input, grid, 2).and_then(|spec| sampling(2, interpolation, padding, align).map(|_| spec))
     })
     .same_dtype_out();
 
-/// Over images with depth.
+/// The family of `aten::grid_sampler_3d`: its kind, shape rule and `out` rule.
 pub const GRID_SAMPLER_3D: Family<GridSampler3d> =
     Family::new(GridSampler3d, &kind::RESAMPLING, |input, grid, interpolation, padding, align| {
         shape(input, grid, 3).and_then(|spec| sampling(3, interpolation, padding, align).map(|_| spec))
@@ -69,8 +69,8 @@ fn sampling(dims: usize, interpolation: i64, padding: i64, align_corners: bool) 
         2 if dims == 2 => Interpolation::Cubic,
         _ => {
             return Err(argument(format!(
-                "argument `interpolation_mode` is {interpolation}, expected 0 for neighbours by distance, 1 for the nearest one, or \
-                 2 for cubic polynomials, which images with depth have not"
+                "argument `interpolation_mode` is {interpolation}, expected 0 (bilinear), 1 (nearest) \
+                 or, for images, 2 (bicubic)"
             )));
         }
     };
@@ -80,7 +80,7 @@ fn sampling(dims: usize, interpolation: i64, padding: i64, align_corners: bool) 
         2 => Beyond::Reflection,
         _ => {
             return Err(argument(format!(
-                "argument `padding_mode` is {padding}, expected 0 for zeros, 1 for the edge or 2 for mirrored images"
+                "argument `padding_mode` is {padding}, expected 0 (zeros), 1 (border) or 2 (reflection)"
             )));
         }
     };
@@ -127,7 +127,9 @@ fn cpu(input: &Tensor, grid: &Tensor, sampling: Sampling, out: &Tensor) -> Resul
 
 fn derivative(d: &Recorder<'_>, [input, grid]: [&Tensor; 2], sampling: Sampling) -> Result<()> {
     d.together([Some(input), Some(grid)], [Some(input), Some(grid)], move |grads, kept, needs| {
-        let (Some(grad), [Some(input), Some(grid)]) = (grads.of(0), kept) else { return Ok([None, None]) };
+        let (Some(grad), [Some(input), Some(grid)]) = (grads.for_result(0), kept) else {
+            return Ok([None, None]);
+        };
         Sampled { input, grid, sampling }.gradients(grad, needs)
     })
 }
@@ -140,21 +142,21 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(GridSampler, FLOATS, |dtype| [inputs(dtype, 2), inputs(dtype, 3)].concat(), reference)
+            .operator(GridSampler, FLOATS, |dtype| [inputs(dtype, 2), inputs(dtype, 3)].concat(), reference)
             .tolerance(64.0);
-        let x = |sizes: &[i64]| make::numbers(DType::F32, sizes, 0);
+        let x = |sizes: &[i64]| generate::numbers(DType::F32, sizes, 0);
         let refused = |grid: &[i64], mode: i64, padding: i64| {
             given(x(&[1, 2, 3, 3])).and(x(grid)).and(mode).and(padding).and(false)
         };
         samples
-            .of(GridSampler2d, FLOATS, |dtype| inputs(dtype, 2), reference)
+            .operator(GridSampler2d, FLOATS, |dtype| inputs(dtype, 2), reference)
             .tolerance(64.0)
             .refuses("argument `grid`", refused(&[2, 2, 2, 2], 0, 0))
             .refuses("argument `grid`", refused(&[1, 2, 2, 3], 0, 0))
             .refuses("`interpolation_mode` is 3", refused(&[1, 2, 2, 2], 3, 0))
             .refuses("`padding_mode` is -1", refused(&[1, 2, 2, 2], 0, -1));
         samples
-            .of(GridSampler3d, FLOATS, |dtype| inputs(dtype, 3), reference)
+            .operator(GridSampler3d, FLOATS, |dtype| inputs(dtype, 3), reference)
             .tolerance(64.0)
             .refuses("`interpolation_mode` is 2", {
                 given(x(&[1, 1, 2, 2, 2])).and(x(&[1, 1, 1, 1, 3])).and(2).and(0).and(false)
@@ -172,9 +174,9 @@ pub(crate) mod samples {
 
     const NARROW_PLACES: Difference = Difference {
         id: "places-of-16-bit-floats",
-        what: "torch computes places of 16-bit floats in 16 bits, in volumes and in images of some strides, which may round to the next \
-               element; here in single precision",
-        why: "the answer does not depend on the layout",
+        what: "torch computes positions of 16-bit floats in 16 bits, for volumes and for images with \
+             some strides, which may round to the next element; here in single precision",
+        why: "results must not depend on strides",
         test: ("opgrid-operators/tests/all/differences/computed.rs", "places_in_volumes_are_those_of_images"),
         when: |seen| seen.each(|(dtype, ..)| matches!(dtype, DType::F16 | DType::BF16)),
         directed: None,
@@ -182,9 +184,9 @@ pub(crate) mod samples {
 
     const MODES: Difference = Difference {
         id: "modes-of-grids-are-checked",
-        what: "torch gives what is left in memory, or zeros, for modes of grid_sampler that are not there; here they are \
-               refused",
-        why: "a wrong mode is a mistake that nobody notices",
+        what: "torch returns uninitialized memory, or zeros, for invalid modes of grid_sampler; here \
+             they are rejected",
+        why: "an invalid mode is probably a mistake",
         test: ("opgrid-operators/tests/all/images.rs", "modes_of_grids_are_checked"),
         when: |seen| seen.we_refuse("_mode` is"),
         directed: Some(Directed {
@@ -208,22 +210,25 @@ pub(crate) mod samples {
         for mode in 0..(if dims == 2 { 3 } else { 2 }) {
             for padding in 0..3 {
                 for align in [false, true] {
-                    let x = make::numbers(dtype, &[&[2, 2], &image[3 - dims..]].concat(), 1);
+                    let x = generate::numbers(dtype, &[&[2, 2], &image[3 - dims..]].concat(), 1);
                     let places = &[&[2], &grid[3 - dims..], &[dims as i64]].concat();
                     // A little beyond the edges, and not on the border between two elements.
                     let at = |k: usize| Scalar::Float(((k * 37 + 5) % 29) as f64 / 16.0 - 0.90625);
                     let count = places.iter().product::<i64>() as usize;
-                    let grid = Plain::of(dtype, places, &(0..count).map(at).collect::<Vec<_>>());
+                    let grid = Plain::from_elements(dtype, places, &(0..count).map(at).collect::<Vec<_>>());
                     samples.push(given(x).and(grid).and(mode).and(padding).and(align));
                     // Few enough elements for the checks of gradients.
-                    let x = make::numbers(dtype, &[&[1, 1], &[1, 2, 3][3 - dims..]].concat(), 1);
-                    let place =
-                        Plain::of(dtype, &[&[1], &[1, 1, 1][3 - dims..], &[dims as i64]].concat(), &[0.25]);
+                    let x = generate::numbers(dtype, &[&[1, 1], &[1, 2, 3][3 - dims..]].concat(), 1);
+                    let place = Plain::from_elements(
+                        dtype,
+                        &[&[1], &[1, 1, 1][3 - dims..], &[dims as i64]].concat(),
+                        &[0.25],
+                    );
                     samples.push(given(x).and(place).and(mode).and(padding).and(align));
                 }
             }
         }
-        let empty = |sizes: &[i64]| make::numbers(dtype, sizes, 1);
+        let empty = |sizes: &[i64]| generate::numbers(dtype, sizes, 1);
         let (none, grid) =
             ([&[0, 2], &image[3 - dims..]].concat(), [&[0], &grid[3 - dims..], &[dims as i64]].concat());
         samples.push(given(empty(&none)).and(empty(&grid)).and(0).and(0).and(false));

@@ -15,7 +15,7 @@ use opgrid_tensor::tensor::choose::unsupported;
 
 pub use opgrid_tensor::ops::resampling::im2col::*;
 
-/// The patches of images as columns.
+/// The family of `aten::im2col`, which turns patches of images into columns.
 pub const IM2COL: Family<Im2col> =
     Family::new(Im2col, &kind::RESAMPLING, |input, kernel, dilation, padding, stride| {
         let spec = input.spec()?;
@@ -31,7 +31,7 @@ pub const IM2COL: Family<Im2col> =
         let columns = places[0].checked_mul(places[1]);
         let (Some(rows), Some(columns)) = (rows, columns) else {
             return Err(argument(format!(
-                "the patches of shape {:?} are more than 64 bits count",
+                "the number of patches of shape {:?} overflows 64 bits",
                 spec.sizes()
             )));
         };
@@ -39,7 +39,7 @@ pub const IM2COL: Family<Im2col> =
     })
     .same_dtype_out();
 
-/// Sums of columns as images.
+/// The family of `aten::col2im`, which adds columns up to images.
 pub const COL2IM: Family<Col2im> =
     Family::new(Col2im, &kind::RESAMPLING, |input, output, kernel, dilation, padding, stride| {
         let spec = input.spec()?;
@@ -48,7 +48,9 @@ pub const COL2IM: Family<Col2im> =
             return Err(argument(format!("argument `output_size` is {output:?}, expected two sizes")));
         };
         if height < 1 || width < 1 {
-            return Err(argument(format!("argument `output_size` is {output:?}, expected sizes from 1 on")));
+            return Err(argument(format!(
+                "argument `output_size` is {output:?}, expected sizes of at least 1"
+            )));
         }
         let movement = Movement::new(kernel, dilation, padding, stride)?;
         let places = movement.places([height, width])?;
@@ -62,8 +64,8 @@ pub const COL2IM: Family<Col2im> =
                 TensorSpec::contiguous(&sizes, spec.dtype(), spec.device())
             }
             _ => Err(argument(format!(
-                "argument `self` has shape {:?}, expected a multiple of the window's elements, {window:?}, and a column for each of \
-                 the {count:?} places on images of {output:?}",
+                "argument `self` has shape {:?}, expected a multiple of the window's elements, \
+                 {window:?}, and a column for each of the {count:?} positions on images of {output:?}",
                 spec.sizes()
             ))),
         }
@@ -136,9 +138,10 @@ impl Movement {
     fn new(kernel: &[i64], dilation: &[i64], padding: &[i64], stride: &[i64]) -> Result<Self> {
         let two = |name: &str, list: &[i64], least: i64| match *list {
             [rows, columns] if rows.min(columns) >= least => Ok([rows, columns]),
-            _ => {
-                Err(argument(format!("argument `{name}` is {list:?}, expected two numbers from {least} on")))
-            }
+            _ => Err(argument(format!(
+                "argument `{name}` is {list:?}, expected two numbers of at least \
+                     {least}"
+            ))),
         };
         Ok(Self {
             kernel: two("kernel_size", kernel, 1)?,
@@ -165,7 +168,8 @@ impl Movement {
                 }
                 _ => {
                     return Err(argument(format!(
-                        "a window of {:?} with dilation {:?} and padding {:?} has no place on images of {image:?}",
+                        "a kernel of size {:?} with dilation {:?} and padding {:?} does not fit images \
+                         of {image:?}",
                         self.kernel, self.dilation, self.padding
                     )));
                 }
@@ -174,7 +178,7 @@ impl Movement {
         Ok(places)
     }
 
-    /// The same for loops over images of so many elements in all.
+    /// Returns the windows for loops over images with `elements` elements in total.
     fn windows(&self, elements: i64, [channels, height, width]: [i64; 3]) -> Result<Windows> {
         let places = self.places([height, width])?;
         let behind = |first: usize, [rows, columns]: [i64; 2]| [first, rows as usize, columns as usize];
@@ -200,11 +204,11 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let refused = |kernel: Vec<i64>, padding: i64| {
-            let x = make::numbers(DType::F32, &[2, 3, 3], 0);
+            let x = generate::numbers(DType::F32, &[2, 3, 3], 0);
             given(x).and(kernel).and(vec![1, 1]).and(vec![padding; 2]).and(vec![1, 1])
         };
         samples
-            .of(Im2col, TAKEN, inputs, |it| {
+            .operator(Im2col, TAKEN, inputs, |it| {
                 let x = it.tensor("self")?;
                 let (outer, image) = x.sizes().split_at(x.sizes().len() - 2);
                 let movement = movement_of(it)?;
@@ -222,19 +226,22 @@ pub(crate) mod samples {
                 })
                 .into())
             })
-            .refuses("has no place", refused(vec![4, 1], 0))
+            .refuses("does not fit", refused(vec![4, 1], 0))
             .refuses("argument `kernel_size`", refused(vec![2], 0))
             .refuses("argument `kernel_size`", refused(vec![0, 2], 0))
             .refuses("argument `padding`", refused(vec![2, 2], -1));
         samples
-            .of(Col2im, TAKEN, column_inputs, |it| {
+            .operator(Col2im, TAKEN, column_inputs, |it| {
                 let (x, output): (_, Vec<i64>) = (it.tensor("self")?, it.value("output_size")?);
                 let movement = movement_of(it)?;
                 let (outer, columns) = x.sizes().split_at(x.sizes().len() - 2);
                 let [height, width] = movement.kernel;
                 let wide = if x.dtype().is_floating_point() { DType::F64 } else { x.dtype() };
-                let mut sum =
-                    Plain::of::<i64>(wide, &[outer, &[columns[0] / (height * width)], &output].concat(), &[]);
+                let mut sum = Plain::from_elements::<i64>(
+                    wide,
+                    &[outer, &[columns[0] / (height * width)], &output].concat(),
+                    &[],
+                );
                 let places = movement.places([output[0], output[1]])?;
                 for at in naive::positions(x.sizes()) {
                     let (outer, own) = at.split_at(at.len() - 2);
@@ -248,7 +255,7 @@ pub(crate) mod samples {
             })
             .tolerance(4.0)
             .refuses("a column for each", {
-                let x = make::numbers(DType::F32, &[4, 3], 0);
+                let x = generate::numbers(DType::F32, &[4, 3], 0);
                 given(x).and(vec![3, 3]).and(vec![2, 2]).and(vec![1, 1]).and(vec![0, 0]).and(vec![1, 1])
             });
         // Torch rounds each of the sums, of up to as many terms as the window has elements.
@@ -290,7 +297,9 @@ pub(crate) mod samples {
     fn inputs(dtype: DType) -> Vec<Sample> {
         let one = |(image, kernel, dilation, padding, stride): Case| {
             let lists = [kernel, dilation, padding, stride];
-            lists.iter().fold(given(make::numbers(dtype, image, 1)), |sample, list| sample.and(list.to_vec()))
+            lists
+                .iter()
+                .fold(given(generate::numbers(dtype, image, 1)), |sample, list| sample.and(list.to_vec()))
         };
         CASES.into_iter().map(one).collect()
     }
@@ -302,7 +311,7 @@ pub(crate) mod samples {
             let places = movement.places([image[0], image[1]]).ok()?;
             let rows = outer[outer.len() - 1] * kernel[0] * kernel[1];
             let columns = [&outer[..outer.len() - 1], &[rows, places[0] * places[1]]].concat();
-            let first = given(make::numbers(dtype, &columns, 1)).and(image.to_vec());
+            let first = given(generate::numbers(dtype, &columns, 1)).and(image.to_vec());
             let lists = [kernel, dilation, padding, stride];
             Some(lists.iter().fold(first, |sample, list| sample.and(list.to_vec())))
         };

@@ -15,7 +15,7 @@ use opgrid_kinds::images::in_format_of;
 
 pub use opgrid_tensor::ops::resampling::pixel_shuffle::*;
 
-/// Channels as elements between others.
+/// The family of `aten::pixel_shuffle`, which moves channels to space.
 pub const PIXEL_SHUFFLE: Family<PixelShuffle> =
     Family::new(PixelShuffle, &kind::RESAMPLING, |input, factor| {
         let spec = input.spec()?;
@@ -34,7 +34,7 @@ pub const PIXEL_SHUFFLE: Family<PixelShuffle> =
     })
     .same_dtype_out();
 
-/// Elements between others as channels.
+/// The family of `aten::pixel_unshuffle`, which moves space to channels.
 pub const PIXEL_UNSHUFFLE: Family<PixelUnshuffle> =
     Family::new(PixelUnshuffle, &kind::RESAMPLING, |input, factor| {
         let spec = input.spec()?;
@@ -51,7 +51,7 @@ pub const PIXEL_UNSHUFFLE: Family<PixelUnshuffle> =
     })
     .same_dtype_out();
 
-/// The channels of all groups in turn.
+/// The family of `aten::channel_shuffle`, which interleaves the channels of groups.
 pub const CHANNEL_SHUFFLE: Family<ChannelShuffle> =
     Family::new(ChannelShuffle, &kind::RESAMPLING, |input, groups| {
         let spec = input.spec()?;
@@ -118,7 +118,7 @@ pub(super) fn register(library: &mut Library) {
 /// Fewer than three dimensions; a factor below 1.
 fn image<'a>(name: &str, spec: &'a TensorSpec, factor: i64) -> Result<(&'a [i64], [i64; 3])> {
     if factor < 1 {
-        return Err(argument(format!("argument `{name}` is {factor}, expected 1 at least")));
+        return Err(argument(format!("argument `{name}` is {factor}, expected at least 1")));
     }
     match spec.sizes() {
         [outer @ .., channels, height, width] => Ok((outer, [*channels, *height, *width])),
@@ -146,22 +146,26 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.differs(PixelUnshuffle, Difference {
+        samples.differs(
+            PixelUnshuffle,
+            Difference {
                 id: "images-of-nothing",
-                what: "torch gives an image without elements another shape than others in `pixel_unshuffle`; here \
-                   the same",
+                what: "torch gives an empty image another shape in `pixel_unshuffle`; here it has the \
+                     same shape as others",
                 why: "the shape of a result must not depend on the number of elements",
                 test: ("opgrid-operators/tests/all/differences/computed.rs", "images_of_nothing"),
                 when: |seen| {
-                let is_empty = seen.inputs().iter().any(|input| input.is_empty());
-                is_empty && matches!(seen.part, Part::Sizes | Part::Strides)
-            },
+                    let is_empty = seen.inputs().iter().any(|input| input.is_empty());
+                    is_empty && matches!(seen.part, Part::Sizes | Part::Strides)
+                },
                 directed: None,
-            });
+            },
+        );
         let orders = Difference {
             id: "shuffled-volumes-of-any-order",
-            what: "torch refuses stacks of images that lie in the order of volumes; here images may have any strides",
-            why: "the answer does not depend on the layout",
+            what: "torch rejects batches of images in the memory format of volumes; here images may \
+                 have any strides",
+            why: "results must not depend on strides",
             test: ("opgrid-operators/tests/all/differences/layouts.rs", "shuffled_images_of_any_order"),
             when: |seen| seen.torch_refuses("Unsupported memory format"),
             directed: None,
@@ -173,17 +177,16 @@ pub(crate) mod samples {
             ChannelShuffle,
             Difference {
                 id: "shuffled-channels-are-new",
-                what: "torch gives a view where the channels of an image are shuffled without moving any; here \
-                   always a new tensor",
+                what: "torch returns a view if shuffling channels moves none; here always a new tensor",
                 why: "whether a result is a view must not depend on sizes",
                 test: ("opgrid-operators/tests/all/differences/computed.rs", "images_of_nothing"),
                 when: |seen| matches!(seen.part, Part::Identity | Part::Strides) || seen.begins_memory_here(),
                 directed: None,
             },
         );
-        let x = make::numbers(DType::F32, &[3, 3, 3], 0);
+        let x = generate::numbers(DType::F32, &[3, 3, 3], 0);
         samples
-            .of(PixelShuffle, ANY, shuffle_inputs, |it| {
+            .operator(PixelShuffle, ANY, shuffle_inputs, |it| {
                 let (x, r): (_, i64) = (it.tensor("self")?, it.value("upscale_factor")?);
                 let first = x.sizes().len() - 3;
                 let sizes = [x.sizes()[first] / (r * r), x.sizes()[first + 1] * r, x.sizes()[first + 2] * r];
@@ -199,7 +202,7 @@ pub(crate) mod samples {
             .refuses("multiple of the square", given(x.clone()).and(i64::MAX))
             .refuses("expected channels", given(x.with_sizes(&[9, 3])).and(1));
         samples
-            .of(PixelUnshuffle, ANY, unshuffle_inputs, |it| {
+            .operator(PixelUnshuffle, ANY, unshuffle_inputs, |it| {
                 let (x, r): (_, i64) = (it.tensor("self")?, it.value("downscale_factor")?);
                 let first = x.sizes().len() - 3;
                 let sizes = [x.sizes()[first] * r * r, x.sizes()[first + 1] / r, x.sizes()[first + 2] / r];
@@ -213,7 +216,7 @@ pub(crate) mod samples {
             .refuses("multiples of 2", given(x.clone()).and(2))
             .refuses("`downscale_factor` is -1", given(x.clone()).and(-1));
         samples
-            .of(ChannelShuffle, ANY, channel_inputs, |it| {
+            .operator(ChannelShuffle, ANY, channel_inputs, |it| {
                 let (x, groups): (_, i64) = (it.tensor("self")?, it.value("groups")?);
                 Ok(Plain::from_fn(x.dtype(), x.sizes(), |at| {
                     let channel = at[1] % groups * (x.sizes()[1] / groups) + at[1] / groups;
@@ -225,12 +228,12 @@ pub(crate) mod samples {
             .refuses("expected a batch", given(x.with_sizes(&[9, 3])).and(3));
     }
 
-    fn of(dtype: DType, cases: &[(&[i64], i64)]) -> Vec<Sample> {
-        cases.iter().map(|(sizes, factor)| given(make::numbers(dtype, sizes, 1)).and(*factor)).collect()
+    fn samples_for(dtype: DType, cases: &[(&[i64], i64)]) -> Vec<Sample> {
+        cases.iter().map(|(sizes, factor)| given(generate::numbers(dtype, sizes, 1)).and(*factor)).collect()
     }
 
     fn shuffle_inputs(dtype: DType) -> Vec<Sample> {
-        of(
+        samples_for(
             dtype,
             &[
                 (&[8, 2, 3], 2),
@@ -243,7 +246,7 @@ pub(crate) mod samples {
     }
 
     fn unshuffle_inputs(dtype: DType) -> Vec<Sample> {
-        of(
+        samples_for(
             dtype,
             &[
                 (&[2, 4, 6], 2),
@@ -256,7 +259,7 @@ pub(crate) mod samples {
     }
 
     fn channel_inputs(dtype: DType) -> Vec<Sample> {
-        of(
+        samples_for(
             dtype,
             &[
                 (&[2, 6, 2, 2], 3),

@@ -17,12 +17,12 @@ use opgrid_tensor::tensor::choose::unsupported;
 
 pub use opgrid_tensor::ops::resampling::upsample_aa::*;
 
-/// By a triangle.
+/// The family of `aten::_upsample_bilinear2d_aa`: its kind, shape rule and `out` rule.
 pub const UPSAMPLE_BILINEAR2D_AA: Family<UpsampleBilinear2dAa> =
     Family::new(UpsampleBilinear2dAa, &kind::RESAMPLING, |input, output, _, _, _| shape(input, output))
         .same_dtype_out();
 
-/// By a cubic polynomial.
+/// The family of `aten::_upsample_bicubic2d_aa`: its kind, shape rule and `out` rule.
 pub const UPSAMPLE_BICUBIC2D_AA: Family<UpsampleBicubic2dAa> =
     Family::new(UpsampleBicubic2dAa, &kind::RESAMPLING, |input, output, _, _, _| shape(input, output))
         .same_dtype_out();
@@ -102,10 +102,12 @@ pub(crate) mod samples {
             ($operator:ident, $vec:ident, $width:literal, $filter:expr) => {
                 let inputs =
                     |dtype| resampling::samples::both_alignments(dtype, 2, resampling::samples::inputs);
-                samples.of($operator, TAKEN, inputs, |it| reference(it, $width, $filter)).tolerance(64.0);
+                samples
+                    .operator($operator, TAKEN, inputs, |it| reference(it, $width, $filter))
+                    .tolerance(64.0);
                 let inputs =
                     |dtype| resampling::samples::both_alignments(dtype, 2, resampling::samples::by_scales);
-                samples.of($vec, TAKEN, inputs, |it| reference(it, $width, $filter)).tolerance(64.0);
+                samples.operator($vec, TAKEN, inputs, |it| reference(it, $width, $filter)).tolerance(64.0);
                 samples.rounds($operator, Roundings::all(Rounding::Sum(32)));
                 samples.differs_as($operator, DIFFERENCES);
             };
@@ -121,9 +123,9 @@ pub(crate) mod samples {
     const DIFFERENCES: &[Difference] = &[
         Difference {
             id: "smooth-images-of-floats",
-            what: "torch resamples bytes without aliasing, by weights of 16 bits; here images are converted to \
-               floats first",
-            why: "weights of 16 bits lose what the filter is for",
+            what: "torch resamples uint8 images with antialiasing by 16-bit weights; here images are \
+                 converted to floats first",
+            why: "16-bit weights lose the precision of the filter",
             test: (
                 "opgrid-operators/tests/all/differences/refused.rs",
                 "what_torch_does_not_check_is_refused",
@@ -133,9 +135,10 @@ pub(crate) mod samples {
         },
         Difference {
             id: "smooth-images-of-any-strides",
-            what: "torch reads images that are not in rows as if they were channels-last, also those that it makes of one column \
-                   itself, and writes outputs in rows; here every element has its place",
-            why: "the answer does not depend on the layout",
+            what: "torch reads images that are not row-major as if they were channels-last, including \
+                 one-column intermediate results of its own, and writes outputs in row-major order; \
+                 here every element is read and written at its position",
+            why: "results must not depend on strides",
             test: (
                 "opgrid-operators/tests/all/differences/layouts.rs",
                 "results_do_not_depend_on_the_layout",

@@ -16,7 +16,7 @@ use opgrid_kernels::resampling::resample;
 
 pub use opgrid_tensor::ops::resampling::upsample_bicubic2d::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::upsample_bicubic2d`: its kind, shape rule and `out` rule.
 pub const UPSAMPLE_BICUBIC2D: Family<UpsampleBicubic2d> =
     Family::new(UpsampleBicubic2d, &kind::RESAMPLING, |input, output, _, _, _| {
         let spec = input.spec()?;
@@ -59,9 +59,9 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| resampling::samples::both_alignments(dtype, 2, resampling::samples::inputs);
-        samples.of(UpsampleBicubic2d, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
+        samples.operator(UpsampleBicubic2d, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
         let inputs = |dtype| resampling::samples::both_alignments(dtype, 2, resampling::samples::by_scales);
-        samples.of(UpsampleBicubic2dVec, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
+        samples.operator(UpsampleBicubic2dVec, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
         samples.differs(UpsampleBicubic2d, resampling::samples::BYTES_OF_ANY_STRIDES);
         // Weights of cubes are rounded in another order.
         samples.rounds(UpsampleBicubic2d, Roundings::all(Rounding::Sum(32)));

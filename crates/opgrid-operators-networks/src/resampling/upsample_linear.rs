@@ -87,11 +87,11 @@ pub(crate) mod samples {
             ($dims:literal, $operator:ident, $vec:ident, $dtypes:expr) => {
                 let inputs =
                     |dtype| resampling::samples::both_alignments(dtype, $dims, resampling::samples::inputs);
-                samples.of($operator, $dtypes, inputs, reference).tolerance(16.0);
+                samples.operator($operator, $dtypes, inputs, reference).tolerance(16.0);
                 let inputs = |dtype| {
                     resampling::samples::both_alignments(dtype, $dims, resampling::samples::by_scales)
                 };
-                samples.of($vec, $dtypes, inputs, reference).tolerance(16.0);
+                samples.operator($vec, $dtypes, inputs, reference).tolerance(16.0);
                 samples.rounds($operator, Roundings::all(Rounding::Sum(32)));
             };
         }

@@ -87,13 +87,13 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         macro_rules! of {
             ($dims:literal, $operator:ident, $vec:ident, $exact:literal) => {
-                samples.of(
+                samples.operator(
                     $operator,
                     TAKEN,
                     |dtype| resampling::samples::inputs(dtype, $dims, &[]),
                     |it| reference(it, $exact),
                 );
-                samples.of(
+                samples.operator(
                     $vec,
                     TAKEN,
                     |dtype| resampling::samples::by_scales(dtype, $dims, &[]),
@@ -103,9 +103,9 @@ pub(crate) mod samples {
         }
         let same = Difference {
             id: "scales-beside-sizes-that-stay",
-            what: "torch copies an image that keeps its size in `upsample_nearest2d`, whatever scale it is given beside; here the scale counts, as \
-                   for lines and volumes",
-            why: "one rule for lines, images and volumes",
+            what: "torch copies an image whose size does not change in `upsample_nearest2d`, whatever \
+                 scale is given; here the scale counts, as for 1-d inputs and volumes",
+            why: "1-d inputs, images and volumes behave alike",
             test: ("opgrid-operators/tests/all/differences/computed.rs", "scales_count_beside_sizes"),
             when: |seen| {
                 let Some(input) = seen.tensor("self") else { return false };
@@ -121,21 +121,21 @@ pub(crate) mod samples {
         of!(1, UpsampleNearestExact1d, UpsampleNearestExact1dVec, true);
         of!(2, UpsampleNearestExact2d, UpsampleNearestExact2dVec, true);
         of!(3, UpsampleNearestExact3d, UpsampleNearestExact3dVec, true);
-        let x = || given(make::numbers(DType::F32, &[1, 2, 4], 0));
+        let x = || given(generate::numbers(DType::F32, &[1, 2, 4], 0));
         let refused = |output: Given, scales: Given| x().and(output).and(scales);
         let none = || Given::Value(Value::None);
         samples
-            .of(UpsampleNearest1d, TAKEN, |_| Vec::new(), |it| reference(it, false))
+            .operator(UpsampleNearest1d, TAKEN, |_| Vec::new(), |it| reference(it, false))
             .refuses("expected 1 sizes", x().and(vec![2, 2]))
-            .refuses("each 1 at least", x().and(vec![0]))
-            .refuses("expected 3 dimensions", given(make::numbers(DType::F32, &[2, 4], 0)).and(vec![2]));
+            .refuses("each at least 1", x().and(vec![0]))
+            .refuses("expected 3 dimensions", given(generate::numbers(DType::F32, &[2, 4], 0)).and(vec![2]));
         samples
-            .of(UpsampleNearest1dVec, TAKEN, |_| Vec::new(), |it| reference(it, false))
+            .operator(UpsampleNearest1dVec, TAKEN, |_| Vec::new(), |it| reference(it, false))
             .refuses("exactly one", refused(none(), none()))
             .refuses("exactly one", refused(vec![2].into(), vec![2.0].into()))
             .refuses("expected 1 numbers", refused(none(), vec![2.0, 2.0].into()))
-            .refuses("beyond 64 bits", refused(none(), vec![1e30].into()))
-            .refuses("beyond 64 bits", refused(none(), vec![f64::NAN].into()));
+            .refuses("overflows 64 bits", refused(none(), vec![1e30].into()))
+            .refuses("overflows 64 bits", refused(none(), vec![f64::NAN].into()));
     }
 
     fn reference(it: &Inputs, exact: bool) -> Result<Expected> {

@@ -39,7 +39,7 @@ pub(super) fn register(library: &mut Library) {
 fn one_over(alpha: Scalar) -> Result<Scalar> {
     match alpha.to_complex() {
         zero if zero == Complex64::ZERO => {
-            Err(argument("argument `alpha` is 0, by which elements are divided; expected another number"))
+            Err(argument("argument `alpha` is 0, expected another number, as elements are divided by it"))
         }
         alpha if alpha.im == 0.0 => Ok(Scalar::Float(1.0 / alpha.re)),
         alpha => Ok(Scalar::Complex(alpha.inv())),
@@ -53,7 +53,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(
+            .operator(
                 Celu,
                 FLOATS,
                 |dtype| activation::samples::with_numbers(dtype, &[&[], &[0.5]]),
@@ -65,7 +65,7 @@ pub(crate) mod samples {
                 },
             )
             .tolerance(8.0)
-            .refuses("`alpha` is 0", given(make::numbers(DType::F32, &[2], 0)).and(0));
+            .refuses("`alpha` is 0", given(generate::numbers(DType::F32, &[2], 0)).and(0));
         samples.rounds(Celu, pointwise::samples::ELEMENTARY);
     }
 }

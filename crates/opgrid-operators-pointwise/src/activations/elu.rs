@@ -15,7 +15,7 @@ use opgrid_tensor::ops::EluBackward;
 
 pub use opgrid_tensor::ops::activations::elu::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::elu`: its kind, shape rule and `out` rule.
 pub const ELU: Family<Elu> = Family::new(Elu, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -45,7 +45,7 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let numbers = |dtype| activation::samples::with_numbers(dtype, &[&[], &[0.5, 2.0, 0.25]]);
         samples
-            .of(Elu, FLOATS, numbers, |it| {
+            .operator(Elu, FLOATS, numbers, |it| {
                 let numbers = activation::samples::elu_numbers(it)?;
                 it.unary(DTypeRule::Promoted, |x| {
                     number::float_by(x, |x| activation::samples::elu(x, numbers))

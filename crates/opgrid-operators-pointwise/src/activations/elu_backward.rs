@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::activations::elu_backward::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::elu_backward`: its kind, shape rule and `out` rule.
 pub const ELU_BACKWARD: Family<EluBackward> = Family::new(EluBackward, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -49,8 +49,8 @@ fn shape(
     // A NaN is not positive either.
     if is_result && !alpha.to_complex().re.ge(&0.0) {
         return Err(argument(format!(
-            "argument `alpha` is {alpha}, with which results do not say on which side of zero elements were; call `elu` \
-             instead of `elu_`"
+            "argument `alpha` is {alpha}, for which the gradient does not follow from the result; call \
+             `elu` instead of `elu_`"
         )));
     }
     Ok(spec)
@@ -102,9 +102,9 @@ pub(crate) mod samples {
             };
             activation::samples::pairs(dtype).into_iter().flat_map(with).collect()
         };
-        let x = || make::numbers(DType::F32, &[2], 0);
+        let x = || generate::numbers(DType::F32, &[2], 0);
         samples
-            .of(EluBackward, FLOATS, slopes, |it| {
+            .operator(EluBackward, FLOATS, slopes, |it| {
                 let [alpha, scale, input_scale] = activation::samples::elu_numbers(it)?;
                 let is_result: bool = it.value("is_result")?;
                 activation::samples::of_two(it, ["grad_output", "self_or_result"], |grad, x| {

@@ -15,7 +15,7 @@ use opgrid_tensor::ops::GeluBackward;
 
 pub use opgrid_tensor::ops::activations::gelu::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::gelu`: its kind, shape rule and `out` rule.
 pub const GELU: Family<Gelu> = Family::new(Gelu, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -45,26 +45,34 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let inputs = |dtype| make::and_named(make::unary(dtype), "approximate", "tanh");
+        let inputs = |dtype| generate::and_named(generate::unary(dtype), "approximate", "tanh");
         samples
-            .of(Gelu, FLOATS, inputs, |it| {
+            .operator(Gelu, FLOATS, inputs, |it| {
                 let function = activation::samples::gelu(it)?;
                 it.unary(DTypeRule::Promoted, |x| number::float_by(x, function))
             })
             .tolerance(16.0)
             .refuses("expected \"none\" or \"tanh\"", {
-                given(make::numbers(DType::F32, &[2], 0)).named("approximate", "erf")
+                given(generate::numbers(DType::F32, &[2], 0)).named("approximate", "erf")
             });
         samples.differs(
             Gelu,
             Difference {
                 id: "gelu-of-infinity",
-                what: "torch multiplies infinity by an error function that its vector code has as NaN or zero; here gelu of \
-                       infinity is infinite, and of minus infinity zero",
+                what: "torch multiplies infinity by an error function that its vectorized code computes \
+                     as NaN or zero; here gelu of infinity is infinity, and of minus infinity zero",
                 why: "the mathematical result",
                 test: ("opgrid-operators/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
-                when: |seen| seen.each(|(_, ours, torch)| !torch.is_finite() && (!ours.is_finite() || ours.re == 0.0)),
-                directed: Some(Directed { operator: "aten::gelu", arguments: || vec![("self", Operand::rows(0, DType::F32, &[16], &[f64::INFINITY; 16]).into())], needs: Some("avx512f") }),
+                when: |seen| {
+                    seen.each(|(_, ours, torch)| !torch.is_finite() && (!ours.is_finite() || ours.re == 0.0))
+                },
+                directed: Some(Directed {
+                    operator: "aten::gelu",
+                    arguments: || {
+                        vec![("self", Operand::rows(0, DType::F32, &[16], &[f64::INFINITY; 16]).into())]
+                    },
+                    needs: Some("avx512f"),
+                }),
             },
         );
         samples.rounds(Gelu, Roundings::all(Rounding::Sum(16)));
@@ -72,10 +80,13 @@ pub(crate) mod samples {
             Gelu,
             Difference {
                 id: "gelu-is-written-to-outputs-of-any-strides",
-                what: "torch's library for neural networks does not write outputs of other strides than the input's; here they are \
-                       written",
-                why: "the answer does not depend on the layout",
-                test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                what: "torch's neural network library does not write outputs whose strides differ from \
+                     the input's; here they are written",
+                why: "results must not depend on strides",
+                test: (
+                    "opgrid-operators/tests/all/differences/layouts.rs",
+                    "results_do_not_depend_on_the_layout",
+                ),
                 when: |seen| {
                     let (Some(input), Some(out)) = (seen.tensor("self"), seen.out()) else { return false };
                     input.geometry.strides() != out.geometry.strides()

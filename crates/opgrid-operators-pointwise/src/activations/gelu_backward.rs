@@ -13,7 +13,7 @@ use opgrid_kernels::activations::{GeluByTanhSlope, GeluSlope};
 
 pub use opgrid_tensor::ops::activations::gelu_backward::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::gelu_backward`: its kind, shape rule and `out` rule.
 pub const GELU_BACKWARD: Family<GeluBackward> = Family::new(GeluBackward, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -68,9 +68,9 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let pairs = |dtype| make::and_named(activation::samples::pairs(dtype), "approximate", "tanh");
+        let pairs = |dtype| generate::and_named(activation::samples::pairs(dtype), "approximate", "tanh");
         samples
-            .of(GeluBackward, FLOATS, pairs, |it| {
+            .operator(GeluBackward, FLOATS, pairs, |it| {
                 let function = activation::samples::gelu(it)?;
                 // The slope by a difference, whose error is of the order of the fourth power of the step.
                 activation::samples::of_two(it, ["grad_output", "self"], |grad, x| {
@@ -80,15 +80,35 @@ pub(crate) mod samples {
                 })
             })
             .tolerance(1e5);
-        samples.differs(GeluBackward, Difference {
+        samples.differs(
+            GeluBackward,
+            Difference {
                 id: "slopes-of-gelu-of-any-strides",
-                what: "torch's library for neural networks refuses gradients of some strides and dtypes, or dies of them; here they are \
-                       converted, and lie as they do",
-                why: "the answer does not depend on the layout",
-                test: ("opgrid-operators/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
-                when: |seen| seen.torch_refuses("could not create a primitive") || seen.torch_refuses("could not construct a memory descriptor") || seen.torch_refuses("itensor_view_from_dense expects float") || seen.torch_refuses(DIED),
-                directed: Some(Directed { operator: "aten::gelu_backward", arguments: || vec![("grad_output", Operand::rows(0, DType::I64, &[2], &[1.0, 2.0]).into()), ("self", Operand::rows(1, DType::F32, &[2], &[0.5, 1.0]).into())], needs: None }),
-            });
+                what: "torch's neural network library rejects gradients with some strides and dtypes, \
+                     or crashes; here gradients are converted, and keep their strides",
+                why: "results must not depend on strides",
+                test: (
+                    "opgrid-operators/tests/all/differences/computed.rs",
+                    "what_torch_refuses_by_accident_is_computed",
+                ),
+                when: |seen| {
+                    seen.torch_refuses("could not create a primitive")
+                        || seen.torch_refuses("could not construct a memory descriptor")
+                        || seen.torch_refuses("itensor_view_from_dense expects float")
+                        || seen.torch_refuses(DIED)
+                },
+                directed: Some(Directed {
+                    operator: "aten::gelu_backward",
+                    arguments: || {
+                        vec![
+                            ("grad_output", Operand::rows(0, DType::I64, &[2], &[1.0, 2.0]).into()),
+                            ("self", Operand::rows(1, DType::F32, &[2], &[0.5, 1.0]).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
         samples.rounds(GeluBackward, Roundings::all(Rounding::Sum(16)));
     }
 }

@@ -15,7 +15,7 @@ use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::activations::glu::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::glu`: its kind, shape rule and `out` rule.
 pub const GLU: Family<Glu> = Family::new(Glu, &kind::GATE, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -34,13 +34,12 @@ pub(super) fn register(library: &mut Library) {
 fn halves(input: &Tensor, dim: i64) -> Result<[Geometry; 2]> {
     let geometry = input.spec()?.geometry();
     if geometry.dims() == 0 {
-        return Err(argument("argument `self` has no dimensions, expected one to halve"));
+        return Err(argument("argument `self` has no dimensions, expected one to split in halves"));
     }
     let dim = normalise_dim(dim, geometry.dims())?;
     let size = geometry.sizes()[dim];
     if size % 2 != 0 {
-        let message =
-            format!("argument `self` has size {size} in dimension {dim}, which is odd and has no halves");
+        let message = format!("argument `self` has size {size} in dimension {dim}, expected an even size");
         return Err(argument(message));
     }
     let half = |start: i64| geometry.slice(dim as i64, start, start + size / 2, 1);
@@ -71,10 +70,10 @@ pub(crate) mod samples {
         let inputs = |dtype| {
             let cases: [(&[i64], i64); 6] =
                 [(&[2, 4], -1), (&[4, 3], 0), (&[2, 4, 3], 1), (&[6], 0), (&[0, 2], 1), (&[3, 74], 1)];
-            cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 1)).and(dim)).to_vec()
+            cases.map(|(sizes, dim)| given(generate::numbers(dtype, sizes, 1)).and(dim)).to_vec()
         };
         samples
-            .of(Glu, FLOATS, inputs, |it| {
+            .operator(Glu, FLOATS, inputs, |it| {
                 let (x, dim): (_, i64) = (it.tensor("self")?, it.value("dim")?);
                 let dim = naive::dimension(dim, x.sizes().len());
                 let mut sizes = x.sizes().to_vec();
@@ -89,9 +88,9 @@ pub(crate) mod samples {
                 .into())
             })
             .tolerance(8.0)
-            .refuses("which is odd", given(make::numbers(DType::F32, &[2, 3], 0)))
+            .refuses("expected an even size", given(generate::numbers(DType::F32, &[2, 3], 0)))
             .refuses("dimensions", given(Plain::number(DType::F32, 1)))
-            .refuses("range", given(make::numbers(DType::F32, &[2, 4], 0)).and(2));
+            .refuses("range", given(generate::numbers(DType::F32, &[2, 4], 0)).and(2));
         samples.rounds(Glu, pointwise::samples::ELEMENTARY);
     }
 }

@@ -13,7 +13,7 @@ use opgrid_tensor::tensor::Element;
 
 pub use opgrid_tensor::ops::activations::hardshrink::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::hardshrink`: its kind, shape rule and `out` rule.
 pub const HARDSHRINK: Family<Hardshrink> =
     Family::new(Hardshrink, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
@@ -49,7 +49,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(
+            .operator(
                 Hardshrink,
                 FLOATS,
                 |dtype| activation::samples::with_numbers(dtype, &[&[], &[1.25]]),

@@ -14,7 +14,7 @@ use opgrid_kernels::arithmetic::Ordered;
 
 pub use opgrid_tensor::ops::activations::hardsigmoid::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::hardsigmoid`: its kind, shape rule and `out` rule.
 pub const HARDSIGMOID: Family<Hardsigmoid> =
     Family::new(Hardsigmoid, &kind::POINTWISE_UNARY, pointwise::float_unary).same_dtype_out();
 

@@ -14,7 +14,7 @@ use opgrid_tensor::ops::WhereSelf;
 
 pub use opgrid_tensor::ops::activations::hardswish::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::hardswish`: its kind, shape rule and `out` rule.
 pub const HARDSWISH: Family<Hardswish> =
     Family::new(Hardswish, &kind::POINTWISE_UNARY, pointwise::float_unary).same_dtype_out();
 

@@ -15,7 +15,7 @@ use opgrid_tensor::ops::HardtanhBackward;
 
 pub use opgrid_tensor::ops::activations::hardtanh::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::hardtanh`: its kind, shape rule and `out` rule.
 pub const HARDTANH: Family<Hardtanh> = Family::new(Hardtanh, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -57,7 +57,7 @@ pub(crate) mod samples {
             DType::U8 => activation::samples::with_numbers(dtype, &[&[0.0, 3.0]]),
             _ => activation::samples::with_numbers(dtype, &[&[], &[-2.5, 0.5]]),
         };
-        samples.of(Hardtanh, REAL, inputs, |it| {
+        samples.operator(Hardtanh, REAL, inputs, |it| {
             let [low, high] =
                 [activation::samples::real(it, "min_val")?, activation::samples::real(it, "max_val")?];
             activation::samples::limited(it, low, high)

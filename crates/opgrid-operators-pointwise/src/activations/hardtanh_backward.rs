@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::activations::hardtanh_backward::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::hardtanh_backward`: its kind, shape rule and `out` rule.
 pub const HARDTANH_BACKWARD: Family<HardtanhBackward> =
     Family::new(HardtanhBackward, &kind::POINTWISE_BINARY, shape);
 
@@ -49,7 +49,7 @@ pub(crate) mod samples {
                 .map(|sample| sample.and(-1).and(Scalar::Float(0.5)))
                 .collect()
         };
-        samples.of(HardtanhBackward, FLOATS, slopes, |it| {
+        samples.operator(HardtanhBackward, FLOATS, slopes, |it| {
             let [low, high] =
                 [activation::samples::real(it, "min_val")?, activation::samples::real(it, "max_val")?];
             activation::samples::of_two(it, ["grad_output", "self"], |grad, x| {

@@ -13,7 +13,7 @@ use opgrid_tensor::ops::LeakyReluBackward;
 
 pub use opgrid_tensor::ops::activations::leaky_relu::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::leaky_relu`: its kind, shape rule and `out` rule.
 pub const LEAKY_RELU: Family<LeakyRelu> =
     Family::new(LeakyRelu, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
@@ -41,7 +41,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(
+            .operator(
                 LeakyRelu,
                 FLOATS,
                 |dtype| activation::samples::with_numbers(dtype, &[&[], &[0.5], &[-2.0]]),

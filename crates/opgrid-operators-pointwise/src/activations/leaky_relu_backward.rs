@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::activations::leaky_relu_backward::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::leaky_relu_backward`: its kind, shape rule and `out` rule.
 pub const LEAKY_RELU_BACKWARD: Family<LeakyReluBackward> =
     Family::new(LeakyReluBackward, &kind::POINTWISE_BINARY, shape);
 
@@ -28,8 +28,8 @@ fn shape(grad: &Tensor, input: &Tensor, slope: Scalar, is_result: bool) -> Resul
         activation::with_factors(activation::slope(("grad_output", grad), ("self", input))?, &[slope])?;
     if is_result && !(0.0..=f64::INFINITY).contains(&slope.to_complex().re) {
         return Err(argument(format!(
-            "argument `negative_slope` is {slope}, with which results do not say on which side of zero elements were; \
-             call `leaky_relu` instead of `leaky_relu_`"
+            "argument `negative_slope` is {slope}, for which the gradient does not follow from the \
+             result; call `leaky_relu` instead of `leaky_relu_`"
         )));
     }
     Ok(spec)
@@ -55,7 +55,7 @@ pub(crate) mod samples {
             activation::samples::pairs(dtype).into_iter().map(with).collect()
         };
         samples
-            .of(LeakyReluBackward, FLOATS, slopes, |it| {
+            .operator(LeakyReluBackward, FLOATS, slopes, |it| {
                 let slope = activation::samples::real(it, "negative_slope")?;
                 activation::samples::of_two(it, ["grad_output", "self"], |grad, x| {
                     if x > 0.0 { grad } else { slope * grad }

@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::activations::log_sigmoid_forward::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::log_sigmoid_forward`: its kind, shape rule and `out` rule.
 pub const LOG_SIGMOID_FORWARD: Family<LogSigmoidForward> =
     Family::new(LogSigmoidForward, &kind::POINTWISE_UNARY, |input| {
         let spec = pointwise::float_unary(input)?;
@@ -57,15 +57,18 @@ pub(crate) mod samples {
                 |function: fn(f64) -> f64| it.unary(DTypeRule::Promoted, |x| number::float_by(x, function));
             Ok([of(number::log_sigmoid)?, of(|x| (-x.abs()).exp())?].into())
         };
-        samples.of(LogSigmoidForward, FLOATS, make::unary, both).tolerance(8.0).constant(&["buffer"]);
+        samples
+            .operator(LogSigmoidForward, FLOATS, generate::unary, both)
+            .tolerance(8.0)
+            .constant(&["buffer"]);
         let with_outputs = |dtype| -> Vec<Sample> {
             let shapes: [&[i64]; 3] = [&[2, 3], &[], &[0]];
-            let x = |sizes: &[i64], seed| make::numbers(dtype, sizes, seed);
+            let x = |sizes: &[i64], seed| generate::numbers(dtype, sizes, seed);
             let one =
                 |sizes: &[i64]| given(x(sizes, 1)).named("output", x(sizes, 2)).named("buffer", x(sizes, 3));
             shapes.map(one).to_vec()
         };
-        samples.of(LogSigmoidForwardOutput, FLOATS, with_outputs, both).tolerance(8.0);
+        samples.operator(LogSigmoidForwardOutput, FLOATS, with_outputs, both).tolerance(8.0);
         samples.differs(LogSigmoidForward, activation::samples::LOG_SIGMOID_IN_ROWS);
         samples.rounds(LogSigmoidForward, pointwise::samples::ELEMENTARY);
     }

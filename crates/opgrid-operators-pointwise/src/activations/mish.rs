@@ -14,7 +14,7 @@ use opgrid_tensor::ops::Softplus;
 
 pub use opgrid_tensor::ops::activations::mish::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::mish`: its kind, shape rule and `out` rule.
 pub const MISH: Family<Mish> =
     Family::new(Mish, &kind::POINTWISE_UNARY, pointwise::float_unary).same_dtype_out();
 

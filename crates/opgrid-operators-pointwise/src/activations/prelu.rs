@@ -13,7 +13,7 @@ use opgrid_tensor::ops::{Reshape, WhereSelf};
 
 pub use opgrid_tensor::ops::activations::prelu::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::_prelu_kernel`: its kind, shape rule and `out` rule.
 pub const PRELU_KERNEL: Family<PreluKernel> = Family::new(PreluKernel, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -32,7 +32,7 @@ fn prelu(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
         let channels = match input.sizes() {
             [] => {
                 return Err(argument(
-                    "argument `self` has no dimensions, expected channels for each of `weight`",
+                    "argument `self` has no dimensions, expected channels for each element of `weight`",
                 ));
             }
             [_] => 1,
@@ -96,12 +96,14 @@ pub(crate) mod samples {
                 (&[3, 37], &[1]),
             ];
             cases
-                .map(|(x, weight)| given(make::numbers(dtype, x, 1)).and(make::numbers(dtype, weight, 2)))
+                .map(|(x, weight)| {
+                    given(generate::numbers(dtype, x, 1)).and(generate::numbers(dtype, weight, 2))
+                })
                 .to_vec()
         };
-        let x = || given(make::numbers(DType::F32, &[2, 3], 0));
+        let x = || given(generate::numbers(DType::F32, &[2, 3], 0));
         samples
-            .of(Prelu, FLOATS, inputs, |it| {
+            .operator(Prelu, FLOATS, inputs, |it| {
                 let (x, weight) = (it.tensor("self")?, it.tensor("weight")?);
                 let channel = if x.sizes().len() > 1 { 1 } else { 0 };
                 Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
@@ -114,13 +116,13 @@ pub(crate) mod samples {
                 .into())
             })
             .tolerance(2.0)
-            .refuses("channels", x().and(make::numbers(DType::F32, &[2], 0)))
-            .refuses("dimensions", x().and(make::numbers(DType::F32, &[1, 1], 0)));
-        let pairs = |dtype| make::of_one_dtype(make::pairs(dtype));
+            .refuses("channels", x().and(generate::numbers(DType::F32, &[2], 0)))
+            .refuses("dimensions", x().and(generate::numbers(DType::F32, &[1, 1], 0)));
+        let pairs = |dtype| generate::of_one_dtype(generate::pairs(dtype));
         samples
-            .of(PreluKernel, FLOATS, pairs, |it| it.binary(DTypeRule::Promoted, leaky))
+            .operator(PreluKernel, FLOATS, pairs, |it| it.binary(DTypeRule::Promoted, leaky))
             .tolerance(2.0)
-            .refuses("expected float32 as `self`", x().and(make::numbers(DType::F64, &[3], 0)));
+            .refuses("expected float32 as `self`", x().and(generate::numbers(DType::F64, &[3], 0)));
         samples.rounds(Prelu, Roundings::all(Rounding::Result(2)));
         samples.rounds(PreluKernel, Roundings::all(Rounding::Result(2)));
     }

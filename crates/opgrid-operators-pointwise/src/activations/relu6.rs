@@ -30,7 +30,7 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Relu6, REAL, make::unary, |it| activation::samples::limited(it, 0.0, 6.0));
+        samples.operator(Relu6, REAL, generate::unary, |it| activation::samples::limited(it, 0.0, 6.0));
         samples.differs(Relu6, departures::arithmetic::SIGN_OF_ZERO);
     }
 }

@@ -15,7 +15,7 @@ use opgrid_tensor::ops::SiluBackward;
 
 pub use opgrid_tensor::ops::activations::silu::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::silu`: its kind, shape rule and `out` rule.
 pub const SILU: Family<Silu> =
     Family::new(Silu, &kind::POINTWISE_UNARY, pointwise::only_inexact_unary).same_dtype_out();
 

@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::activations::silu_backward::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::silu_backward`: its kind, shape rule and `out` rule.
 pub const SILU_BACKWARD: Family<SiluBackward> =
     Family::new(SiluBackward, &kind::POINTWISE_BINARY, activation::inexact_slope);
 

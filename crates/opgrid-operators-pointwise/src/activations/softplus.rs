@@ -14,7 +14,7 @@ use opgrid_tensor::ops::SoftplusBackward;
 
 pub use opgrid_tensor::ops::activations::softplus::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::softplus`: its kind, shape rule and `out` rule.
 pub const SOFTPLUS: Family<Softplus> = Family::new(Softplus, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -41,7 +41,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(
+            .operator(
                 Softplus,
                 FLOATS,
                 |dtype| activation::samples::with_numbers(dtype, &[&[], &[2.0, 3.0]]),

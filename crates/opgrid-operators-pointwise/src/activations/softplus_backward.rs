@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::activations::softplus_backward::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::softplus_backward`: its kind, shape rule and `out` rule.
 pub const SOFTPLUS_BACKWARD: Family<SoftplusBackward> =
     Family::new(SoftplusBackward, &kind::POINTWISE_BINARY, shape);
 
@@ -53,7 +53,7 @@ pub(crate) mod samples {
             activation::samples::pairs(dtype).into_iter().map(|sample| sample.and(2).and(3)).collect()
         };
         samples
-            .of(SoftplusBackward, FLOATS, slopes, |it| {
+            .operator(SoftplusBackward, FLOATS, slopes, |it| {
                 let [beta, threshold] =
                     [activation::samples::real(it, "beta")?, activation::samples::real(it, "threshold")?];
                 activation::samples::of_two(it, ["grad_output", "self"], |grad, x| {
@@ -65,14 +65,20 @@ pub(crate) mod samples {
             SoftplusBackward,
             Difference {
                 id: "slopes-of-softplus-of-large-gradients",
-                what: "torch multiplies a gradient by the exponential before it divides by what is larger, so that gradients near the \
-                       end of the range, or beside an infinite exponential, become infinite or NaN, and such beside the smallest \
-                       ones keep a few digits or stay infinite; here the gradient is multiplied by the quotient",
+                what: "torch multiplies a gradient by the exponential before it divides by a larger \
+                     number, so that large gradients, or those with an infinite exponential, become \
+                     infinite or NaN, and others lose precision; here the gradient is multiplied by \
+                     the quotient",
                 why: "the mathematical result",
                 test: ("opgrid-operators/tests/all/ends_of_ranges.rs", "slopes_of_softplus_stay_in_range"),
                 when: |seen| {
-                    let Some(threshold) = seen.number("threshold").and_then(|number| number.to_f64().ok()) else { return false };
-                    let computed = seen.tensor("grad_output").and_then(|grad| opgrid_tensor::tensor::finfo(grad.dtype).ok());
+                    let Some(threshold) = seen.number("threshold").and_then(|number| number.to_f64().ok())
+                    else {
+                        return false;
+                    };
+                    let computed = seen
+                        .tensor("grad_output")
+                        .and_then(|grad| opgrid_tensor::tensor::finfo(grad.dtype).ok());
                     let gradient = seen.tensor("grad_output").map_or(0.0, |grad| {
                         let sizes = grad.elements.iter().map(|element| element.norm());
                         sizes.filter(|size| size.is_finite()).fold(0.0, f64::max)
@@ -80,11 +86,13 @@ pub(crate) mod samples {
                     seen.each(|(dtype, ours, torch)| {
                         let Ok(limits) = opgrid_tensor::tensor::finfo(*dtype) else { return false };
                         let product = ours.re.abs() * (1.0 + threshold.exp());
-                        let steps = computed.map_or(0.0, |limits| limits.smallest_normal).max(limits.smallest_normal);
+                        let steps =
+                            computed.map_or(0.0, |limits| limits.smallest_normal).max(limits.smallest_normal);
                         let smallest = gradient.max(1.0) * steps;
                         // Zero times an infinite exponential, and a threshold of NaN, are no product in range either.
                         let leaves = product.is_nan() || product > limits.max;
-                        let is_lost = ours.is_finite() && !torch.is_finite() || ours.re.is_infinite() && torch.re.is_nan();
+                        let is_lost = ours.is_finite() && !torch.is_finite()
+                            || ours.re.is_infinite() && torch.re.is_nan();
                         is_lost && leaves
                             || ours.is_nan() && torch.re.is_infinite()
                             || ours.norm().max(torch.norm()) < smallest

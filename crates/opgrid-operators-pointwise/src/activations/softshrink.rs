@@ -13,7 +13,7 @@ use opgrid_tensor::tensor::Element;
 
 pub use opgrid_tensor::ops::activations::softshrink::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::softshrink`: its kind, shape rule and `out` rule.
 pub const SOFTSHRINK: Family<Softshrink> =
     Family::new(Softshrink, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
@@ -50,7 +50,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(
+            .operator(
                 Softshrink,
                 FLOATS,
                 |dtype| activation::samples::with_numbers(dtype, &[&[], &[1.25]]),
@@ -71,7 +71,7 @@ pub(crate) mod samples {
             .tolerance(2.0)
             .refuses(
                 "expected a finite number, zero or more",
-                given(make::numbers(DType::F32, &[2], 0)).and(-1),
+                given(generate::numbers(DType::F32, &[2], 0)).and(-1),
             );
         samples.differs_as(
             Softshrink,

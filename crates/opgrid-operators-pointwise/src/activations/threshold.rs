@@ -15,7 +15,7 @@ use opgrid_tensor::tensor::Element;
 
 pub use opgrid_tensor::ops::activations::threshold::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::threshold`: its kind, shape rule and `out` rule.
 pub const THRESHOLD: Family<Threshold> = Family::new(Threshold, &kind::POINTWISE_UNARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -42,15 +42,15 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| -> Vec<Sample> {
-            make::unary(dtype).into_iter().map(|sample| sample.and(1).and(7)).collect()
+            generate::unary(dtype).into_iter().map(|sample| sample.and(1).and(7)).collect()
         };
         samples
-            .of(Threshold, REAL, inputs, |it| {
+            .operator(Threshold, REAL, inputs, |it| {
                 let (threshold, value): (f64, Scalar) =
                     (activation::samples::real(it, "threshold")?, it.value("value")?);
                 it.unary(DTypeRule::Promoted, |x| if x.to_complex().re <= threshold { value } else { x })
             })
-            .refuses("without overflow", given(make::numbers(DType::U8, &[2], 0)).and(1).and(300));
+            .refuses("without overflow", given(generate::numbers(DType::U8, &[2], 0)).and(1).and(300));
         samples.differs(Threshold, pointwise::samples::NUMBER_IN_RANGE);
     }
 }

@@ -13,7 +13,7 @@ use opgrid_kernels::arithmetic::Ordered;
 
 pub use opgrid_tensor::ops::activations::threshold_backward::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::threshold_backward`: its kind, shape rule and `out` rule.
 pub const THRESHOLD_BACKWARD: Family<ThresholdBackward> =
     Family::new(ThresholdBackward, &kind::POINTWISE_BINARY, shape);
 
@@ -44,10 +44,10 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let slopes = |dtype| -> Vec<Sample> {
-            let pairs = make::computed_in(REAL, dtype, make::pairs_to_divide(dtype));
+            let pairs = generate::computed_in(REAL, dtype, generate::pairs_to_divide(dtype));
             pairs.into_iter().map(|sample| sample.and(1)).collect()
         };
-        samples.of(ThresholdBackward, REAL, slopes, |it| {
+        samples.operator(ThresholdBackward, REAL, slopes, |it| {
             let threshold = activation::samples::real(it, "threshold")?;
             it.binary(
                 DTypeRule::Promoted,

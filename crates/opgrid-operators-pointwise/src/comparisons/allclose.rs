@@ -26,7 +26,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(Allclose, ANY, make::nearby, |it| {
+            .operator(Allclose, ANY, generate::nearby, |it| {
                 let close = comparison::samples::is_close(it)?;
                 Ok(Expected::Value(close.elements().iter().all(|close| close.to_bool()).into()))
             })

@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::comparisons::eq::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::eq.Tensor`: its kind, shape rule and `out` rule.
 pub const EQ: Family<EqTensor> = Family::new(EqTensor, &kind::COMPARISON, pointwise::bool_binary);
 
 pub(super) fn register(library: &mut Library) {

@@ -37,7 +37,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(Equal, STORED, make::nearby_pairs, |it| {
+            .operator(Equal, STORED, generate::nearby_pairs, |it| {
                 let (a, b) = (it.tensor("self")?, it.tensor("other")?);
                 let mut pairs = a.elements().iter().zip(b.elements());
                 Ok(Expected::Value(

@@ -13,7 +13,7 @@ use opgrid_kernels::arithmetic::Ordered;
 
 pub use opgrid_tensor::ops::comparisons::ge::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::ge.Tensor`: its kind, shape rule and `out` rule.
 pub const GE: Family<GeTensor> = Family::new(GeTensor, &kind::COMPARISON, comparison::of_ordered);
 
 pub(super) fn register(library: &mut Library) {

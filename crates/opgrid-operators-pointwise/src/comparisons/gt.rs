@@ -13,7 +13,7 @@ use opgrid_kernels::arithmetic::Ordered;
 
 pub use opgrid_tensor::ops::comparisons::gt::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::gt.Tensor`: its kind, shape rule and `out` rule.
 pub const GT: Family<GtTensor> = Family::new(GtTensor, &kind::COMPARISON, comparison::of_ordered);
 
 pub(super) fn register(library: &mut Library) {

@@ -41,9 +41,9 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2], 0);
+        let x = generate::numbers(DType::F32, &[2], 0);
         samples
-            .of(Isclose, ANY, make::nearby, |it| Ok(comparison::samples::is_close(it)?.into()))
+            .operator(Isclose, ANY, generate::nearby, |it| Ok(comparison::samples::is_close(it)?.into()))
             .refuses("expected float32 as `self`", given(x.clone()).and(x.to(DType::F64)))
             .refuses("expected zero or more", given(x.clone()).and(x).and(-1.0));
     }

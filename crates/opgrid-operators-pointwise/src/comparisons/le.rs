@@ -13,7 +13,7 @@ use opgrid_kernels::arithmetic::Ordered;
 
 pub use opgrid_tensor::ops::comparisons::le::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::le.Tensor`: its kind, shape rule and `out` rule.
 pub const LE: Family<LeTensor> = Family::new(LeTensor, &kind::COMPARISON, comparison::of_ordered);
 
 pub(super) fn register(library: &mut Library) {

@@ -13,7 +13,7 @@ use opgrid_kernels::arithmetic::Ordered;
 
 pub use opgrid_tensor::ops::comparisons::lt::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::lt.Tensor`: its kind, shape rule and `out` rule.
 pub const LT: Family<LtTensor> = Family::new(LtTensor, &kind::COMPARISON, comparison::of_ordered);
 
 pub(super) fn register(library: &mut Library) {

@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::comparisons::ne::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::ne.Tensor`: its kind, shape rule and `out` rule.
 pub const NE: Family<NeTensor> = Family::new(NeTensor, &kind::COMPARISON, pointwise::bool_binary);
 
 pub(super) fn register(library: &mut Library) {

@@ -13,7 +13,7 @@ use opgrid_kernels::math::{PartOf, Phase};
 
 pub use opgrid_tensor::ops::complex::angle::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::angle`: its kind, shape rule and `out` rule.
 pub const ANGLE: Family<Angle> = Family::new(Angle, &kind::POINTWISE_UNARY, pointwise::inexact_part_unary);
 
 pub(super) fn register(library: &mut Library) {
@@ -24,7 +24,7 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<PartOf<T>, T>(out, input, Phase::phase))
 }
 
-/// Of what turns a complex number around zero; the angle of a real one is a step.
+/// The gradient, which turns a complex number around zero; the angle of a real one is a step.
 fn gradient(grad: &Tensor, [x]: [&Tensor; 1]) -> Result<Tensor> {
     if !x.dtype().is_complex() {
         return derivatives::zeros(grad);
@@ -42,7 +42,7 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         samples.unary(Angle, ANY, DTypeRule::InexactPart, number::angle).tolerance(4.0);
         samples.rounds(Angle, pointwise::samples::ELEMENTARY);
-        let what = "torch lays the angles of real numbers in rows; here they lie as the numbers";
+        let what = "torch returns the angles of real numbers in row-major order; here they have the memory format of the input";
         samples
             .differs(Angle, pointwise::samples::lies_as_input("angles-of-real-numbers-lie-as-they-do", what));
     }

@@ -15,7 +15,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::complex::complex_tensor::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::complex`: its kind, shape rule and `out` rule.
 pub const COMPLEX_OF_PARTS: Family<ComplexParts> =
     Family::new(ComplexParts, &kind::POINTWISE_BINARY, shape).same_dtype_out();
 
@@ -45,12 +45,12 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples.differs(ComplexParts, complex::samples::SIXTEEN_BITS);
-        let x = make::numbers(DType::F32, &[2], 0);
+        let x = generate::numbers(DType::F32, &[2], 0);
         samples
-            .of(
+            .operator(
                 ComplexParts,
                 complex::PARTS,
-                |dtype| make::of_one_dtype(make::pairs_to_divide(dtype)),
+                |dtype| generate::of_one_dtype(generate::pairs_to_divide(dtype)),
                 |it| complex::samples::of_parts(it, ["real", "imag"], Complex64::new),
             )
             .refuses("expected float32 as `real`", given(x.clone()).and(x.to(DType::F64)));

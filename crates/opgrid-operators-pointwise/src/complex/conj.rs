@@ -37,7 +37,7 @@ pub(crate) mod samples {
         samples.unary(Conj, ANY, DTypeRule::Promoted, number::conjugate);
         samples.unary(ConjKernel, ANY, DTypeRule::Promoted, number::conjugate);
         samples.differs(Conj, complex::samples::COMPUTED);
-        let what = "torch's kernel of `conj` marks a view of complex numbers; here it computes new ones";
+        let what = "torch's kernel of `conj` returns a view with the conjugate bit set; here it computes new numbers";
         samples.differs(
             ConjKernel,
             Difference { id: "kernels-of-conjugates-compute", what, ..complex::samples::COMPUTED },

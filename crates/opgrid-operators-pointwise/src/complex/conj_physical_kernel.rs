@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::complex::conj_physical_kernel::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::_conj_physical`: its kind, shape rule and `out` rule.
 pub const CONJ_PHYSICAL_KERNEL: Family<ConjPhysicalKernel> =
     Family::new(ConjPhysicalKernel, &kind::POINTWISE_UNARY, pointwise::unary);
 
@@ -34,10 +34,10 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         samples.unary(ConjPhysicalKernel, ANY, DTypeRule::Promoted, number::conjugate);
         let with_output = |dtype| -> Vec<Sample> {
-            let x = |sizes: &[i64], seed| make::numbers(dtype, sizes, seed);
+            let x = |sizes: &[i64], seed| generate::numbers(dtype, sizes, seed);
             [&[2, 3][..], &[], &[0]].map(|sizes| given(x(sizes, 1)).named("out", x(sizes, 2))).to_vec()
         };
-        samples.of_function(ConjPhysicalKernelOut, ANY, with_output, |it| {
+        samples.operator_with(ConjPhysicalKernelOut, ANY, with_output, |it| {
             it.unary(DTypeRule::Promoted, number::conjugate)
         });
     }

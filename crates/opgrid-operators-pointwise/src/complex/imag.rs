@@ -27,6 +27,6 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Imag, COMPLEX, make::unary, |it| complex::samples::parts(it, |x| x.im)).view();
+        samples.operator(Imag, COMPLEX, generate::unary, |it| complex::samples::parts(it, |x| x.im)).view();
     }
 }

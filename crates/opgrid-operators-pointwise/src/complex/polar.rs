@@ -15,7 +15,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::complex::polar::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::polar`: its kind, shape rule and `out` rule.
 pub const POLAR: Family<Polar> = Family::new(Polar, &kind::POINTWISE_BINARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -53,12 +53,12 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2], 0);
+        let x = generate::numbers(DType::F32, &[2], 0);
         samples
-            .of(
+            .operator(
                 Polar,
                 complex::PARTS,
-                |dtype| make::of_one_dtype(make::pairs_to_divide(dtype)),
+                |dtype| generate::of_one_dtype(generate::pairs_to_divide(dtype)),
                 |it| {
                     complex::samples::of_parts(it, ["abs", "angle"], |a, b| {
                         Complex64::new(a * b.cos(), a * b.sin())

@@ -29,6 +29,6 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Real, STORED, make::unary, |it| complex::samples::parts(it, |x| x.re)).view();
+        samples.operator(Real, STORED, generate::unary, |it| complex::samples::parts(it, |x| x.re)).view();
     }
 }

@@ -35,8 +35,8 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         samples.unary(ResolveConj, STORED, DTypeRule::Promoted, |x| x).view();
         samples.unary(ResolveNeg, STORED, DTypeRule::Promoted, |x| x).view();
-        samples.of(IsConj, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
-        samples.of(IsNeg, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
+        samples.operator(IsConj, STORED, generate::unary, |_| Ok(Expected::Value(false.into())));
+        samples.operator(IsNeg, STORED, generate::unary, |_| Ok(Expected::Value(false.into())));
         samples.differs(ResolveConj, complex::samples::RESOLVED);
         samples.differs(ResolveNeg, complex::samples::RESOLVED);
     }

@@ -33,7 +33,7 @@ fn view_as_complex(input: &Tensor) -> Result<Tensor> {
     let spec = input.spec()?;
     if !matches!(spec.dtype(), DType::F32 | DType::F64) {
         let message = format!(
-            "argument `self` is {}, expected float32 or float64, which complex dtypes have as parts",
+            "argument `self` is {}, expected float32 or float64, the parts of complex numbers",
             spec.dtype()
         );
         return Err(argument(message));
@@ -57,8 +57,8 @@ fn view_as_complex(input: &Tensor) -> Result<Tensor> {
     let is_odd = |(stride, size): (&i64, &i64)| *size != 1 && stride % 2 != 0;
     if strides.iter().zip(sizes).any(is_odd) || geometry.offset() % 2 != 0 {
         let message = format!(
-            "argument `self` has strides {:?} and storage offset {}, expected even ones, for a complex number takes two places; \
-             call `clone` first",
+            "argument `self` has strides {:?} and storage offset {}, expected even ones, as a complex \
+             number consists of two elements; call `clone` first",
             geometry.strides(),
             geometry.offset()
         );
@@ -79,11 +79,11 @@ pub(crate) mod samples {
         samples.differs(ViewAsComplex, complex::samples::SIXTEEN_BITS);
         let inputs = |dtype| -> Vec<Sample> {
             let shapes: [&[i64]; 4] = [&[2], &[3, 2], &[0, 2], &[2, 37, 2]];
-            shapes.map(|sizes| given(make::numbers(dtype, sizes, 1))).to_vec()
+            shapes.map(|sizes| given(generate::numbers(dtype, sizes, 1))).to_vec()
         };
-        let of = |sizes: &[i64]| given(make::numbers(DType::F32, sizes, 0));
+        let of = |sizes: &[i64]| given(generate::numbers(DType::F32, sizes, 0));
         samples
-            .of(ViewAsComplex, &[DType::F32, DType::F64], inputs, |it| {
+            .operator(ViewAsComplex, &[DType::F32, DType::F64], inputs, |it| {
                 let x = it.tensor("self")?;
                 let sizes = &x.sizes()[..x.sizes().len() - 1];
                 Ok(Plain::from_fn(complex_of(x.dtype()), sizes, |position| {

@@ -41,7 +41,7 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         samples.differs(ViewAsReal, complex::samples::NO_MARK);
         samples
-            .of(ViewAsReal, COMPLEX, make::unary, |it| {
+            .operator(ViewAsReal, COMPLEX, generate::unary, |it| {
                 let x = it.tensor("self")?;
                 let sizes = [x.sizes(), &[2]].concat();
                 Ok(Plain::from_fn(part_of(x.dtype()), &sizes, |position| {

@@ -8,25 +8,25 @@ use opgrid_kernels::arithmetic;
 use opgrid_kinds::pointwise;
 use opgrid_tensor::tensor::{Math, Tensor, TensorSpec};
 
-/// Of a slope, times what stands in front of it: the promoted dtype of both, which are floats.
+/// The spec of a gradient: the promoted dtype of the slope and the incoming gradient, which have to be floats.
 pub(crate) fn slope(grad: (&str, &Tensor), input: (&str, &Tensor)) -> Result<TensorSpec> {
     let spec = pointwise::promoted([grad, input])?;
     pointwise::check_float(spec.dtype())?;
     Ok(spec)
 }
 
-/// The same of floats and complex numbers, with the name of what the slope follows from.
+/// The spec of a gradient of floats or complex numbers, with the name of the tensor that the slope is computed from.
 fn inexact_slope_of(grad: &Tensor, of: (&str, &Tensor)) -> Result<TensorSpec> {
     let spec = pointwise::promoted([("grad_output", grad), of])?;
     pointwise::check_inexact(spec.dtype()).map(|()| spec)
 }
 
-/// The same where it follows from `self`.
+/// The spec of a gradient whose slope is computed from `self`.
 pub(crate) fn inexact_slope(grad: &Tensor, input: &Tensor) -> Result<TensorSpec> {
     inexact_slope_of(grad, ("self", input))
 }
 
-/// The same where it follows from the result.
+/// The spec of a gradient whose slope is computed from the result.
 pub(crate) fn slope_by_result(grad: &Tensor, output: &Tensor) -> Result<TensorSpec> {
     inexact_slope_of(grad, ("output", output))
 }
@@ -102,7 +102,7 @@ pub(crate) mod samples {
         operator: O,
         function: fn(f64) -> f64,
     ) -> &mut OperatorSamples {
-        samples.of_function(operator, FLOATS, make::unary, move |it| {
+        samples.operator_with(operator, FLOATS, generate::unary, move |it| {
             it.unary(DTypeRule::Promoted, |x| number::float_by(x, function))
         })
     }
@@ -113,9 +113,9 @@ pub(crate) mod samples {
         operator: O,
         function: fn(Complex64, Complex64) -> Complex64,
     ) -> &mut OperatorSamples {
-        let pairs = |dtype| make::computed_in(INEXACT, dtype, make::pairs_to_divide(dtype));
+        let pairs = |dtype| generate::computed_in(INEXACT, dtype, generate::pairs_to_divide(dtype));
         let one = move |grad: Scalar, x: Scalar| Scalar::Complex(function(grad.to_complex(), x.to_complex()));
-        samples.of_function(operator, INEXACT, pairs, move |it| it.binary(DTypeRule::Promoted, one))
+        samples.operator_with(operator, INEXACT, pairs, move |it| it.binary(DTypeRule::Promoted, one))
     }
 
     /// What elements of `self` limited to a range are: integers by the integers in the bounds. NaN stays NaN.
@@ -164,28 +164,29 @@ pub(crate) mod samples {
 
     /// Pairs that are computed in floats.
     pub(crate) fn pairs(dtype: DType) -> Vec<Sample> {
-        make::computed_in(FLOATS, dtype, make::pairs_to_divide(dtype))
+        generate::computed_in(FLOATS, dtype, generate::pairs_to_divide(dtype))
     }
 
     /// Tensors of each shape with these numbers behind them.
     pub(crate) fn with_numbers(dtype: DType, numbers: &[&[f64]]) -> Vec<Sample> {
-        let tensors = make::unary(dtype);
+        let tensors = generate::unary(dtype);
         let with = |sample: &Sample, numbers: &[f64]| {
             numbers.iter().fold(sample.clone(), |sample, number| sample.and(Scalar::Float(*number)))
         };
         tensors.iter().flat_map(|sample| numbers.iter().map(|numbers| with(sample, numbers))).collect()
     }
 
-    /// Of the logarithm of the logistic function.
+    /// The difference in the memory format of the logarithm of the logistic function.
     pub(crate) const LOG_SIGMOID_IN_ROWS: Difference = pointwise::samples::lies_as_input(
         "logarithms-of-sigmoids-lie-as-their-inputs",
-        "torch lays the logarithms of sigmoids in rows; here they lie as the input",
+        "torch returns the logarithms of sigmoids in row-major order; here they have the memory format of the input",
     );
 
-    /// Of elements times a logistic function of straight lines.
+    /// Differences for elements times a piecewise linear logistic function.
     pub(crate) const HARDSWISH_IN_RANGE: Difference = Difference {
         id: "hardswish-of-large-numbers",
-        what: "torch multiplies by six before it divides, which gives infinity for large numbers; here a number stays in range",
+        what: "torch multiplies by six before it divides, which overflows for large numbers; here the \
+             result stays finite",
         why: "the mathematical result",
         test: ("opgrid-operators/tests/all/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
         when: |seen| {
@@ -199,15 +200,15 @@ pub(crate) mod samples {
 
     /// A pair of small tensors for refusals.
     pub(crate) fn small_pair() -> Sample {
-        given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::F32, &[2], 1))
+        given(generate::numbers(DType::F32, &[2], 0)).and(generate::numbers(DType::F32, &[2], 1))
     }
 
-    /// Of slopes that are given by cases.
+    /// Differences for slopes that are defined by cases.
     pub(crate) const AT_NAN: Difference = Difference {
         id: "slopes-of-no-numbers",
-        what: "torch gives the slope at NaN, or between limits that are NaN, as zero or NaN in vectors and as that of positive numbers \
-               elsewhere; here always as that of positive numbers",
-        why: "equal numbers, computed in one way",
+        what: "torch computes the slope at NaN, or with NaN limits, as zero or NaN in vectorized code \
+             and as that of positive numbers elsewhere; here always as that of positive numbers",
+        why: "equal inputs give equal results",
         test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| {
             let has_nan = |input: &Operand| input.elements.iter().any(|element| element.re.is_nan());

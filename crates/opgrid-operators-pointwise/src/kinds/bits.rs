@@ -44,15 +44,15 @@ pub(crate) mod samples {
         function: fn(Scalar, Scalar) -> Scalar,
     ) {
         let reference = move |it: &Inputs| it.binary(DTypeRule::Promoted, function);
-        samples.of_function(tensors, INTEGRAL, pairs, reference).refuses("does not broadcast", {
-            let x = make::numbers(DType::I32, &[2], 0);
-            given(x).and(make::numbers(DType::I32, &[3], 0))
+        samples.operator_with(tensors, INTEGRAL, pairs, reference).refuses("does not broadcast", {
+            let x = generate::numbers(DType::I32, &[2], 0);
+            given(x).and(generate::numbers(DType::I32, &[3], 0))
         });
-        samples.of_function(number, INTEGRAL, beside_number, reference);
-        samples.of_function(
+        samples.operator_with(number, INTEGRAL, beside_number, reference);
+        samples.operator_with(
             number_first,
             INTEGRAL,
-            |dtype| make::number_first(beside_number(dtype)),
+            |dtype| generate::number_first(beside_number(dtype)),
             reference,
         );
     }
@@ -76,17 +76,18 @@ pub(crate) mod samples {
         let beside = |dtype| {
             let shapes: [(&[i64], &[i64]); 4] =
                 [(&[2, 3], &[3]), (&[], &[]), (&[0], &[1]), (&[2, 37], &[2, 37])];
-            let pair =
-                |(a, b): (&[i64], &[i64])| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2));
+            let pair = |(a, b): (&[i64], &[i64])| {
+                given(generate::numbers(dtype, a, 1)).and(generate::numbers(dtype, b, 2))
+            };
             shapes.map(pair).to_vec()
         };
-        samples.of_function(tensors, dtypes, beside, reference);
+        samples.operator_with(tensors, dtypes, beside, reference);
         let numbers = |dtype| {
             let number = if dtype == DType::Bool { Scalar::Bool(true) } else { Scalar::Int(3) };
             let shapes: [&[i64]; 3] = [&[2, 3], &[], &[0]];
-            shapes.map(|sizes| given(make::numbers(dtype, sizes, 1)).and(number)).to_vec()
+            shapes.map(|sizes| given(generate::numbers(dtype, sizes, 1)).and(number)).to_vec()
         };
-        samples.of_function(number, dtypes, numbers, reference);
+        samples.operator_with(number, dtypes, numbers, reference);
     }
 
     /// Samples of a shift: of the overloads of [`collect`], and of those of [`in_place_samples`]. `moved` moves a number by as many
@@ -106,30 +107,35 @@ pub(crate) mod samples {
             let dtype = it.common_dtype(&["self", "other"])?;
             it.binary(DTypeRule::Promoted, |a, b| of_numbers(a, b, dtype))
         };
-        let pairs = |dtype| make::computed_in(INTEGERS, dtype, make::pairs(dtype));
-        samples.of_function(tensors, INTEGERS, pairs, reference);
-        let numbers = |dtype| make::computed_in(INTEGERS, dtype, make::with_scalar(dtype));
-        samples.of_function(number, INTEGERS, numbers, reference);
-        let numbers_first =
-            |dtype| make::computed_in(INTEGERS, dtype, make::number_first(make::with_scalar(dtype)));
-        samples.of_function(number_first, INTEGERS, numbers_first, reference);
+        let pairs = |dtype| generate::computed_in(INTEGERS, dtype, generate::pairs(dtype));
+        samples.operator_with(tensors, INTEGERS, pairs, reference);
+        let numbers = |dtype| generate::computed_in(INTEGERS, dtype, generate::with_scalar(dtype));
+        samples.operator_with(number, INTEGERS, numbers, reference);
+        let numbers_first = |dtype| {
+            generate::computed_in(INTEGERS, dtype, generate::number_first(generate::with_scalar(dtype)))
+        };
+        samples.operator_with(number_first, INTEGERS, numbers_first, reference);
         in_place_samples(samples, in_place, INTEGERS, of_numbers);
     }
 
     /// Pairs of tensors of which the bits are those of the promoted dtype.
     pub(crate) fn pairs(dtype: DType) -> Vec<Sample> {
-        make::computed_in(INTEGRAL, dtype, make::pairs(dtype))
+        generate::computed_in(INTEGRAL, dtype, generate::pairs(dtype))
     }
 
-    /// The same with a number beside the tensor.
+    /// Pairs of a tensor and a number.
     pub(crate) fn beside_number(dtype: DType) -> Vec<Sample> {
-        make::computed_in(INTEGRAL, dtype, make::with_scalar(dtype))
+        generate::computed_in(INTEGRAL, dtype, generate::with_scalar(dtype))
     }
 
     /// Samples of two integers, some of which are 0.
     pub(crate) fn integer_pairs(dtype: DType) -> Vec<Sample> {
-        let zeros = given(Plain::of(dtype, &[4], &[0, 6, 0, 12])).and(Plain::of(dtype, &[4], &[4, 0, 0, 18]));
-        let pairs = make::pairs_to_divide(dtype).into_iter().chain([zeros]).collect();
-        make::computed_in(INTEGERS, dtype, pairs)
+        let zeros = given(Plain::from_elements(dtype, &[4], &[0, 6, 0, 12])).and(Plain::from_elements(
+            dtype,
+            &[4],
+            &[4, 0, 0, 18],
+        ));
+        let pairs = generate::pairs_to_divide(dtype).into_iter().chain([zeros]).collect();
+        generate::computed_in(INTEGERS, dtype, pairs)
     }
 }

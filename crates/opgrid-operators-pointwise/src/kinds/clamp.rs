@@ -24,13 +24,13 @@ pub(crate) fn by_numbers(input: &Tensor, low: Option<Scalar>, high: Option<Scala
 pub(crate) fn dtype_by_numbers(input: &Tensor, low: Option<Scalar>, high: Option<Scalar>) -> Result<DType> {
     let own = input.spec()?.dtype();
     if own.is_complex() {
-        return Err(unsupported(own, "a dtype with an order"));
+        return Err(unsupported(own, "a non-complex dtype"));
     }
     let numbers: Vec<Tensor> = low.into_iter().chain(high).map(Tensor::number).collect();
     let operands: Vec<&Tensor> = [input].into_iter().chain(&numbers).collect();
     let dtype = result_type(&operands)?;
     if dtype.is_complex() {
-        Err(unsupported(dtype, "a dtype with an order"))
+        Err(unsupported(dtype, "a non-complex dtype"))
     } else {
         Ok(if own.is_floating_point() { own } else { dtype })
     }
@@ -49,7 +49,7 @@ pub(crate) fn by_tensors(input: &Tensor, low: Option<&Tensor>, high: Option<&Ten
         (None, Some(high)) => pointwise::promoted([("self", input), ("max", high)])?,
         (None, None) => pointwise::promoted([("self", input)])?,
     };
-    if spec.dtype().is_complex() { Err(unsupported(spec.dtype(), "a dtype with an order")) } else { Ok(spec) }
+    if spec.dtype().is_complex() { Err(unsupported(spec.dtype(), "a non-complex dtype")) } else { Ok(spec) }
 }
 
 /// The dtype in which tensors are limited by others.
@@ -81,7 +81,7 @@ pub(crate) fn slopes(
     [x, low, high]: [Option<&Tensor>; 3],
     needs: [bool; 3],
 ) -> Result<[Option<Tensor>; 3]> {
-    let (Some(grad), Some(x)) = (grads.of(0), x) else { return Ok([None, None, None]) };
+    let (Some(grad), Some(x)) = (grads.for_result(0), x) else { return Ok([None, None, None]) };
     let (Some(low), Some(high)) = (low, high) else {
         let of = |limit: &Tensor, is_other: fn(&Tensor, &Tensor) -> Result<Tensor>| -> Result<_> {
             Ok([shared(grad, x, limit, &is_other(x, limit)?)?, shared(grad, limit, x, &is_other(limit, x)?)?])
@@ -134,8 +134,8 @@ pub(crate) mod samples {
 
     /// The element within the bounds that are there.
     fn limited(x: Scalar, low: Option<Scalar>, high: Option<Scalar>) -> Scalar {
-        let x = low.map_or(x, |low| number::chosen(x, low, |order| order.is_lt()));
-        high.map_or(x, |high| number::chosen(x, high, |order| order.is_gt()))
+        let x = low.map_or(x, |low| number::extremum(x, low, |order| order.is_lt()));
+        high.map_or(x, |high| number::extremum(x, high, |order| order.is_gt()))
     }
 
     /// Samples of an operator with numbers as bounds, of the arguments that `names` says.
@@ -161,10 +161,10 @@ pub(crate) mod samples {
             let one = |position: &[i64]| limited(number(x.at(position)), low.map(number), high.map(number));
             Ok(Plain::from_fn(dtype, x.sizes(), one).into())
         };
-        samples.of_function(operator, ORDERED, inputs, reference);
+        samples.operator_with(operator, ORDERED, inputs, reference);
     }
 
-    /// The same with tensors as bounds.
+    /// Adds samples of an operator with tensors as bounds.
     pub(crate) fn by_tensors<O: Operator>(
         samples: &mut Samples,
         operator: O,
@@ -190,19 +190,19 @@ pub(crate) mod samples {
             .into())
         };
         samples
-            .of_function(operator, dtypes, inputs, reference)
-            .refuses("does not broadcast", make::misfits());
+            .operator_with(operator, dtypes, inputs, reference)
+            .refuses("does not broadcast", generate::misfits());
     }
 
     /// Tensors with one tensor as a bound.
     pub(crate) fn one_tensor(dtype: DType) -> Vec<Sample> {
-        make::computed_in(ORDERED, dtype, make::pairs(dtype))
+        generate::computed_in(ORDERED, dtype, generate::pairs(dtype))
     }
 
     /// Tensors with a lower bound, an upper bound, or both, of integers and floats.
     pub(crate) fn numbers(dtype: DType) -> Vec<Sample> {
-        let x = || make::numbers(dtype, &[2, 3], 1);
-        let both = make::unary(dtype).into_iter().map(|sample| sample.and(1).and(3));
+        let x = || generate::numbers(dtype, &[2, 3], 1);
+        let both = generate::unary(dtype).into_iter().map(|sample| sample.and(1).and(3));
         let crossed = [given(x()).and(3).and(1), given(x()).and(0.5).and(2.5)];
         let single = [given(x()).and(2), given(x()).named("max", 2), given(x()).named("max", 1.5)];
         both.chain(crossed).chain(single).collect()
@@ -210,8 +210,8 @@ pub(crate) mod samples {
 
     /// Tensors with one number as a bound.
     pub(crate) fn one_number(dtype: DType) -> Vec<Sample> {
-        let x = || make::numbers(dtype, &[2, 3], 1);
-        let all = make::unary(dtype).into_iter().map(|sample| sample.and(2));
+        let x = || generate::numbers(dtype, &[2, 3], 1);
+        let all = generate::unary(dtype).into_iter().map(|sample| sample.and(2));
         all.chain([given(x()).and(1.5)]).collect()
     }
 }

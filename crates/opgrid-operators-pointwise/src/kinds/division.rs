@@ -32,32 +32,32 @@ pub(crate) mod samples {
 
     /// Pairs of which the second is not zero, and floats at the ends of their range.
     pub(crate) fn pairs(dtypes: &[DType], dtype: DType) -> Vec<Sample> {
-        let mut pairs = make::pairs_to_divide(dtype);
+        let mut pairs = generate::pairs_to_divide(dtype);
         if dtype.is_floating_point() {
-            let ends = make::extremes(dtype);
+            let ends = generate::extremes(dtype);
             pairs.push(given(ends.with_sizes(&[ends.sizes()[0], 1])).and(ends));
         }
-        make::computed_in(dtypes, dtype, pairs)
+        generate::computed_in(dtypes, dtype, pairs)
     }
 
-    /// The same with a number as the divisor.
+    /// Samples with a number as the divisor.
     pub(crate) fn by_number(dtypes: &[DType], dtype: DType) -> Vec<Sample> {
-        make::computed_in(dtypes, dtype, make::with_number(dtype))
+        generate::computed_in(dtypes, dtype, generate::with_number(dtype))
     }
 
-    /// The same with a number that is divided.
+    /// Samples with a number as the dividend.
     pub(crate) fn first(dtypes: &[DType], dtype: DType) -> Vec<Sample> {
         let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
-        let one = |sizes: &[i64]| [7, -7].map(|number| given(number).and(make::nonzero(dtype, sizes, 1)));
-        make::computed_in(dtypes, dtype, shapes.into_iter().flat_map(one).collect())
+        let one = |sizes: &[i64]| [7, -7].map(|number| given(number).and(generate::nonzero(dtype, sizes, 1)));
+        generate::computed_in(dtypes, dtype, shapes.into_iter().flat_map(one).collect())
     }
 
-    /// Of remainders.
+    /// Differences for remainders of large quotients.
     pub(crate) const LARGE_QUOTIENTS: Difference = Difference {
         id: "remainders-of-large-quotients",
-        what: "torch computes remainders in vectors by a quotient, which leaves the range beside small divisors, and exactly \
-               elsewhere; here always exactly",
-        why: "the remainder is in range",
+        what: "torch computes remainders in vectorized code from a quotient, which overflows for small \
+             divisors, and exactly elsewhere; here always exactly",
+        why: "the remainder is representable",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "remainders_of_large_quotients"),
         when: |seen| seen.each(|(_, ours, torch)| ours.is_finite() && torch.re.is_nan()),
         directed: Some(Directed {

@@ -15,7 +15,7 @@ use opgrid_kernels::math::{Magnitude, PartOf};
 
 pub use opgrid_tensor::ops::pointwise::abs::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::abs`: its kind, shape rule and `out` rule.
 pub const ABS: Family<Abs> = Family::new(Abs, &kind::POINTWISE_UNARY, complex::distance)
     .in_place_shape(complex::distance_in_place)
     .out_shape(complex::distance_into);

@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::acos::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::acos`: its kind, shape rule and `out` rule.
 pub const ACOS: Family<Acos> = Family::new(Acos, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::acosh::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::acosh`: its kind, shape rule and `out` rule.
 pub const ACOSH: Family<Acosh> = Family::new(Acosh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

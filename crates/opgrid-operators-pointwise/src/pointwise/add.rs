@@ -14,7 +14,7 @@ use opgrid_tensor::tensor::Element;
 
 pub use opgrid_tensor::ops::pointwise::add::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::add.Tensor`: its kind, shape rule and `out` rule.
 pub const ADD: Family<AddTensor> = Family::new(AddTensor, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -52,16 +52,16 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
+        let scaled = |dtype| generate::scaled_pairs(dtype, "alpha", 2);
         samples
-            .of(AddTensor, ANY, scaled, reference)
+            .operator(AddTensor, ANY, scaled, reference)
             .tolerance(2.0)
-            .refuses("does not broadcast", make::misfits())
+            .refuses("does not broadcast", generate::misfits())
             .refuses("must not be a floating-point number", {
-                let x = make::numbers(DType::I64, &[2], 0);
+                let x = generate::numbers(DType::I64, &[2], 0);
                 given(x.clone()).and(x).named("alpha", 0.5)
             });
-        samples.of(AddScalar, ANY, make::with_scalar, reference).tolerance(2.0);
+        samples.operator(AddScalar, ANY, generate::with_scalar, reference).tolerance(2.0);
         samples.number_for_tensor(AddTensor);
         samples.differs_as(AddTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
         samples.rounds(AddTensor, pointwise::samples::SCALED_SUM);

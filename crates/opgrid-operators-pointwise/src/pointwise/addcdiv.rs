@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::addcdiv::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::addcdiv`: its kind, shape rule and `out` rule.
 pub const ADDCDIV: Family<Addcdiv> = Family::new(Addcdiv, &kind::POINTWISE_TERNARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -34,8 +34,8 @@ fn shape(input: &Tensor, first: &Tensor, second: &Tensor, value: Scalar) -> Resu
         dtype == DType::Bool || dtype.is_integral()
     });
     if divides_integers {
-        let message = "arguments `tensor1` and `tensor2` are both integers or bools, whose quotient is not defined here; \
-                       convert one of them to floats";
+        let message = "arguments `tensor1` and `tensor2` are both integers or bools, for which division \
+             is not supported; convert one of them to floats";
         return Err(argument(message));
     }
     let spec = pointwise::promoted([("self", input), ("tensor1", first), ("tensor2", second)])?;
@@ -60,10 +60,11 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let inputs =
-            |dtype| make::and_named(make::computed_in(INEXACT, dtype, make::triples(dtype)), "value", 2);
+        let inputs = |dtype| {
+            generate::and_named(generate::computed_in(INEXACT, dtype, generate::triples(dtype)), "value", 2)
+        };
         samples
-            .of(Addcdiv, INEXACT, inputs, |it| {
+            .operator(Addcdiv, INEXACT, inputs, |it| {
                 let value = it.value("value")?;
                 it.ternary(DTypeRule::Promoted, |a, b, c| {
                     number::plus(a, number::over(number::times(value, b), c))

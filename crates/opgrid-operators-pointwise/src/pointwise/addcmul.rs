@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::addcmul::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::addcmul`: its kind, shape rule and `out` rule.
 pub const ADDCMUL: Family<Addcmul> = Family::new(Addcmul, &kind::POINTWISE_TERNARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -49,10 +49,11 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let inputs =
-            |dtype| make::and_named(make::computed_in(NUMBERS, dtype, make::triples(dtype)), "value", 2);
+        let inputs = |dtype| {
+            generate::and_named(generate::computed_in(NUMBERS, dtype, generate::triples(dtype)), "value", 2)
+        };
         samples
-            .of(Addcmul, NUMBERS, inputs, |it| {
+            .operator(Addcmul, NUMBERS, inputs, |it| {
                 let value = it.value("value")?;
                 it.ternary(DTypeRule::Promoted, |a, b, c| {
                     number::plus(a, number::times(c, number::times(value, b)))

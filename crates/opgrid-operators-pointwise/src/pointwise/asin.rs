@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::asin::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::asin`: its kind, shape rule and `out` rule.
 pub const ASIN: Family<Asin> = Family::new(Asin, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::asinh::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::asinh`: its kind, shape rule and `out` rule.
 pub const ASINH: Family<Asinh> = Family::new(Asinh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::atan::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::atan`: its kind, shape rule and `out` rule.
 pub const ATAN: Family<Atan> = Family::new(Atan, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::atan2::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::atan2`: its kind, shape rule and `out` rule.
 pub const ATAN2: Family<Atan2> = Family::new(Atan2, &kind::POINTWISE_BINARY, pointwise::inexact_real_binary);
 
 pub(super) fn register(library: &mut Library) {

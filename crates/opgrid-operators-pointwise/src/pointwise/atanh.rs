@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::atanh::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::atanh`: its kind, shape rule and `out` rule.
 pub const ATANH: Family<Atanh> = Family::new(Atanh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -15,7 +15,7 @@ use opgrid_kernels::bits::Bits;
 
 pub use opgrid_tensor::ops::pointwise::bitwise_and::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::bitwise_and.Tensor`: its kind, shape rule and `out` rule.
 pub const BITWISE_AND: Family<BitwiseAndTensor> =
     Family::new(BitwiseAndTensor, &kind::POINTWISE_BINARY, bits::of_two);
 

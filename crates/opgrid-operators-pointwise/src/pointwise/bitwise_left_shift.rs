@@ -16,7 +16,7 @@ use opgrid_kernels::bits::Shift;
 
 pub use opgrid_tensor::ops::pointwise::bitwise_left_shift::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::bitwise_left_shift.Tensor`: its kind, shape rule and `out` rule.
 pub const BITWISE_LEFT_SHIFT: Family<BitwiseLeftShiftTensor> =
     Family::new(BitwiseLeftShiftTensor, &kind::POINTWISE_BINARY, bits::of_two_numbers);
 

@@ -13,7 +13,7 @@ use opgrid_kernels::bits::Bits;
 
 pub use opgrid_tensor::ops::pointwise::bitwise_not::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::bitwise_not`: its kind, shape rule and `out` rule.
 pub const BITWISE_NOT: Family<BitwiseNot> =
     Family::new(BitwiseNot, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 

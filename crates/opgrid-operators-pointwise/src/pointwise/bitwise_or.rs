@@ -15,7 +15,7 @@ use opgrid_kernels::bits::Bits;
 
 pub use opgrid_tensor::ops::pointwise::bitwise_or::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::bitwise_or.Tensor`: its kind, shape rule and `out` rule.
 pub const BITWISE_OR: Family<BitwiseOrTensor> =
     Family::new(BitwiseOrTensor, &kind::POINTWISE_BINARY, bits::of_two);
 

@@ -16,7 +16,7 @@ use opgrid_kernels::bits::Shift;
 
 pub use opgrid_tensor::ops::pointwise::bitwise_right_shift::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::bitwise_right_shift.Tensor`: its kind, shape rule and `out` rule.
 pub const BITWISE_RIGHT_SHIFT: Family<BitwiseRightShiftTensor> =
     Family::new(BitwiseRightShiftTensor, &kind::POINTWISE_BINARY, bits::of_two_numbers);
 

@@ -15,7 +15,7 @@ use opgrid_kernels::bits::Bits;
 
 pub use opgrid_tensor::ops::pointwise::bitwise_xor::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::bitwise_xor.Tensor`: its kind, shape rule and `out` rule.
 pub const BITWISE_XOR: Family<BitwiseXorTensor> =
     Family::new(BitwiseXorTensor, &kind::POINTWISE_BINARY, bits::of_two);
 

@@ -13,7 +13,7 @@ use opgrid_kernels::rounding::Whole;
 
 pub use opgrid_tensor::ops::pointwise::ceil::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::ceil`: its kind, shape rule and `out` rule.
 pub const CEIL: Family<Ceil> =
     Family::new(Ceil, &kind::POINTWISE_UNARY, pointwise::real_unary).same_dtype_out();
 

@@ -15,12 +15,12 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::clamp_max::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::clamp_max`: its kind, shape rule and `out` rule.
 pub const CLAMP_MAX: Family<ClampMax> =
     Family::new(ClampMax, &kind::POINTWISE_UNARY, |input, bound| clamp::by_numbers(input, None, Some(bound)))
         .same_dtype_out();
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::clamp_max.Tensor`: its kind, shape rule and `out` rule.
 pub const CLAMP_MAX_TENSOR: Family<ClampMaxTensor> =
     Family::new(ClampMaxTensor, &kind::POINTWISE_BINARY, |input, bound| {
         clamp::by_tensors(input, None, Some(bound))

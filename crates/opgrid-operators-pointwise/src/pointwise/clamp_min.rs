@@ -15,12 +15,12 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::clamp_min::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::clamp_min`: its kind, shape rule and `out` rule.
 pub const CLAMP_MIN: Family<ClampMin> =
     Family::new(ClampMin, &kind::POINTWISE_UNARY, |input, bound| clamp::by_numbers(input, Some(bound), None))
         .same_dtype_out();
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::clamp_min.Tensor`: its kind, shape rule and `out` rule.
 pub const CLAMP_MIN_TENSOR: Family<ClampMinTensor> =
     Family::new(ClampMinTensor, &kind::POINTWISE_BINARY, |input, bound| {
         clamp::by_tensors(input, Some(bound), None)

@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::copysign::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::copysign.Tensor`: its kind, shape rule and `out` rule.
 pub const COPYSIGN: Family<CopysignTensor> =
     Family::new(CopysignTensor, &kind::POINTWISE_BINARY, pointwise::inexact_real_binary);
 

@@ -13,7 +13,7 @@ use opgrid_kernels::functions::Cosine;
 
 pub use opgrid_tensor::ops::pointwise::cos::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::cos`: its kind, shape rule and `out` rule.
 pub const COS: Family<Cos> = Family::new(Cos, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

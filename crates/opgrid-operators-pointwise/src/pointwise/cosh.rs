@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::cosh::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::cosh`: its kind, shape rule and `out` rule.
 pub const COSH: Family<Cosh> = Family::new(Cosh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::deg2rad::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::deg2rad`: its kind, shape rule and `out` rule.
 pub const DEG2RAD: Family<Deg2rad> =
     Family::new(Deg2rad, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
 

@@ -14,7 +14,7 @@ use opgrid_kernels::special::Special;
 
 pub use opgrid_tensor::ops::pointwise::digamma::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::digamma`: its kind, shape rule and `out` rule.
 pub const DIGAMMA: Family<Digamma> =
     Family::new(Digamma, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
 

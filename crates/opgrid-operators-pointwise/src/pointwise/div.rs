@@ -17,7 +17,7 @@ use opgrid_tensor::layers::autograd::Recorder;
 
 pub use opgrid_tensor::ops::pointwise::div::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::div.Tensor`: its kind, shape rule and `out` rule.
 pub const DIV: Family<DivTensor> = Family::new(DivTensor, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -65,11 +65,13 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(DivTensor, ANY, make::pairs_to_divide, |it| it.binary(DTypeRule::Inexact, number::over))
+            .operator(DivTensor, ANY, generate::pairs_to_divide, |it| {
+                it.binary(DTypeRule::Inexact, number::over)
+            })
             .tolerance(4.0)
-            .refuses("does not broadcast", make::misfits());
+            .refuses("does not broadcast", generate::misfits());
         samples
-            .of(DivScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Inexact, number::over))
+            .operator(DivScalar, ANY, generate::with_scalar, |it| it.binary(DTypeRule::Inexact, number::over))
             .tolerance(4.0);
         samples.number_for_tensor(DivTensor);
         samples.differs_as(DivTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);

@@ -20,7 +20,7 @@ use opgrid_kernels::division::{self, Divide, Rounding};
 
 pub use opgrid_tensor::ops::pointwise::div_mode::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::div.Tensor_mode`: its kind, shape rule and `out` rule.
 pub const DIV_TENSOR_MODE: Family<DivTensorMode> = Family::new(DivTensorMode, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -80,41 +80,63 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::nonzero(DType::I32, &[2], 0);
+        let x = generate::nonzero(DType::I32, &[2], 0);
         let no_mode = given(x.clone()).and(x.clone()).named("rounding_mode", "up");
         let by_zero = given(x).and(Plain::number(DType::I32, 0)).named("rounding_mode", "floor");
         samples
-            .of(DivTensorMode, REAL, rounded_pairs, rounded_reference)
+            .operator(DivTensorMode, REAL, rounded_pairs, rounded_reference)
             .refuses("rounding_mode", no_mode)
             .refuses_data("zero", by_zero);
-        samples.of(DivScalarMode, ORDERED, |dtype| rounded(make::with_number(dtype)), rounded_reference);
-        samples.differs(DivTensorMode, Difference {
-            id: "smallest-integer-by-minus-one",
-            what: "torch dies of a signal; here the quotient wraps around to the smallest integer as sums and \
-                   products do",
-            why: "a process must not die of its data",
-            test: ("opgrid-operators/tests/all/differences/numbers.rs", "the_smallest_integer_divided_by_minus_one_wraps"),
-            when: |seen| {
-                let has = |name: &str, is_such: &dyn Fn(f64) -> bool| {
-                    let of_tensor = seen.tensor(name).is_some_and(|tensor| tensor.elements.iter().any(|x| is_such(x.re)));
-                    of_tensor || seen.number(name).is_some_and(|number| is_such(number.to_complex().re))
-                };
-                let dies = seen.argument("rounding_mode").is_some() && seen.torch_refuses(differences::DIED);
-                // A number beyond the range wraps around, to -1 among others.
-                let is_minus_one = |x: f64| x == -1.0 || x.abs() > f64::from(i32::MAX);
-                dies && has("self", &|x| x <= f64::from(i32::MIN)) && has("other", &is_minus_one)
+        samples.operator(
+            DivScalarMode,
+            ORDERED,
+            |dtype| rounded(generate::with_number(dtype)),
+            rounded_reference,
+        );
+        samples.differs(
+            DivTensorMode,
+            Difference {
+                id: "smallest-integer-by-minus-one",
+                what: "torch crashes with a signal; here the quotient wraps around to the smallest integer, \
+                 as sums and products do",
+                why: "data must not crash the process",
+                test: (
+                    "opgrid-operators/tests/all/differences/numbers.rs",
+                    "the_smallest_integer_divided_by_minus_one_wraps",
+                ),
+                when: |seen| {
+                    let has = |name: &str, is_such: &dyn Fn(f64) -> bool| {
+                        let of_tensor = seen
+                            .tensor(name)
+                            .is_some_and(|tensor| tensor.elements.iter().any(|x| is_such(x.re)));
+                        of_tensor || seen.number(name).is_some_and(|number| is_such(number.to_complex().re))
+                    };
+                    let dies =
+                        seen.argument("rounding_mode").is_some() && seen.torch_refuses(differences::DIED);
+                    // A number beyond the range wraps around, to -1 among others.
+                    let is_minus_one = |x: f64| x == -1.0 || x.abs() > f64::from(i32::MAX);
+                    dies && has("self", &|x| x <= f64::from(i32::MIN)) && has("other", &is_minus_one)
+                },
+                directed: Some(Directed {
+                    operator: "aten::div.Tensor_mode",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::I64, &[1], &[i64::MIN as f64]).into()),
+                            ("other", Operand::rows(1, DType::I64, &[1], &[-1.0]).into()),
+                            ("rounding_mode", Argument::Text("trunc".to_owned())),
+                        ]
+                    },
+                    needs: None,
+                }),
             },
-            directed: Some(Directed {
-     operator: "aten::div.Tensor_mode",
-     arguments: || vec![("self", Operand::rows(0, DType::I64, &[1], &[i64::MIN as f64]).into()), ("other", Operand::rows(1, DType::I64, &[1], &[-1.0]).into()), ("rounding_mode", Argument::Text("trunc".to_owned()))], needs: None }),
-        });
+        );
         samples.differs(
             DivTensorMode,
             Difference {
                 id: "quotients-of-16-bit-floats-are-cut-once",
-                what: "torch rounds quotients of 16-bit floats to 16 bits before it cuts their fraction, in some \
-                   paths; here the fraction is cut first",
-                why: "rounded first, a quotient below a whole number becomes that number",
+                what: "torch rounds quotients of 16-bit floats to 16 bits before it truncates them, in \
+                     some code paths; here the quotient is truncated first",
+                why: "rounding first turns a quotient just below an integer into that integer",
                 test: (
                     "opgrid-operators/tests/all/differences/numbers.rs",
                     "quotients_are_cut_before_they_are_rounded",
@@ -150,7 +172,7 @@ pub(crate) mod samples {
 
     /// Pairs with both ways of rounding. With another dtype beside them bools are numbers.
     fn rounded_pairs(dtype: DType) -> Vec<Sample> {
-        let mut pairs = make::pairs_to_divide(dtype);
+        let mut pairs = generate::pairs_to_divide(dtype);
         if dtype == DType::Bool {
             let is_bool = |argument: &Given| argument.tensors().iter().all(|tensor| tensor.dtype() == dtype);
             pairs.retain(|sample| sample.arguments().all(is_bool));

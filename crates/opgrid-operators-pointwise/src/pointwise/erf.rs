@@ -15,7 +15,7 @@ use opgrid_kernels::special;
 
 pub use opgrid_tensor::ops::pointwise::erf::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::erf`: its kind, shape rule and `out` rule.
 pub const ERF: Family<Erf> = Family::new(Erf, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -16,7 +16,7 @@ use opgrid_kernels::special;
 
 pub use opgrid_tensor::ops::pointwise::erfc::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::erfc`: its kind, shape rule and `out` rule.
 pub const ERFC: Family<Erfc> = Family::new(Erfc, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
 
 pub(super) fn register(library: &mut Library) {

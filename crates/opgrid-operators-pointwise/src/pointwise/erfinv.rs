@@ -16,7 +16,7 @@ use opgrid_kernels::special;
 
 pub use opgrid_tensor::ops::pointwise::erfinv::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::erfinv`: its kind, shape rule and `out` rule.
 pub const ERFINV: Family<Erfinv> = Family::new(Erfinv, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -13,7 +13,7 @@ use opgrid_tensor::layers::autocast::{CastPolicy, DefineCastPolicy};
 
 pub use opgrid_tensor::ops::pointwise::exp::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::exp`: its kind, shape rule and `out` rule.
 pub const EXP: Family<Exp> = Family::new(Exp, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::exp2::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::exp2`: its kind, shape rule and `out` rule.
 pub const EXP2: Family<Exp2> = Family::new(Exp2, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

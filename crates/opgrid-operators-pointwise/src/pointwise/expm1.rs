@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::expm1::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::expm1`: its kind, shape rule and `out` rule.
 pub const EXPM1: Family<Expm1> = Family::new(Expm1, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

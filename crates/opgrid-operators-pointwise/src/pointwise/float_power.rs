@@ -19,45 +19,45 @@ pub use opgrid_tensor::ops::pointwise::float_power::*;
 
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(FloatPowerTensorTensor, &kind::POINTWISE_BINARY).implicit(|input, exponent| {
-        let dtype = of(&[input, exponent])?;
+        let dtype = result_dtype(&[input, exponent])?;
         PowTensorTensor.call(&wide(input, dtype)?, &wide(exponent, dtype)?)
     });
     library.implement(FloatPowerInplaceTensor).implicit(|input, exponent| {
-        let dtype = of(&[input, exponent])?;
+        let dtype = result_dtype(&[input, exponent])?;
         check("self", input, dtype)?;
         PowInplaceTensor.call(input, &wide(exponent, dtype)?)
     });
     library.implement(FloatPowerTensorTensorOut).implicit(|input, exponent, out| {
-        let dtype = of(&[input, exponent])?;
+        let dtype = result_dtype(&[input, exponent])?;
         check("out", out, dtype)?;
         PowTensorTensorOut.call(&wide(input, dtype)?, &wide(exponent, dtype)?, out)
     });
     library.define_with_forms(FloatPowerTensorScalar, &kind::POINTWISE_BINARY).implicit(|input, exponent| {
-        let dtype = of(&[input, &exponent.into()])?;
+        let dtype = result_dtype(&[input, &exponent.into()])?;
         PowTensorScalar.call(&wide(input, dtype)?, fractional(exponent))
     });
     library.implement(FloatPowerInplaceScalar).implicit(|input, exponent| {
-        check("self", input, of(&[input, &exponent.into()])?)?;
+        check("self", input, result_dtype(&[input, &exponent.into()])?)?;
         PowInplaceScalar.call(input, fractional(exponent))
     });
     library.implement(FloatPowerTensorScalarOut).implicit(|input, exponent, out| {
-        let dtype = of(&[input, &exponent.into()])?;
+        let dtype = result_dtype(&[input, &exponent.into()])?;
         check("out", out, dtype)?;
         PowTensorScalarOut.call(&wide(input, dtype)?, fractional(exponent), out)
     });
     library.define_with_forms(FloatPowerScalar, &kind::POINTWISE_BINARY).implicit(|input, exponent| {
-        let dtype = of(&[&input.into(), exponent])?;
+        let dtype = result_dtype(&[&input.into(), exponent])?;
         PowScalar.call(fractional(input), &wide(exponent, dtype)?)
     });
     library.implement(FloatPowerScalarOut).implicit(|input, exponent, out| {
-        let dtype = of(&[&input.into(), exponent])?;
+        let dtype = result_dtype(&[&input.into(), exponent])?;
         check("out", out, dtype)?;
         PowScalarOut.call(fractional(input), &wide(exponent, dtype)?, out)
     });
 }
 
 /// The dtype of the powers.
-fn of(operands: &[&Tensor]) -> Result<DType> {
+fn result_dtype(operands: &[&Tensor]) -> Result<DType> {
     for operand in operands {
         if operand.spec()?.dtype().is_complex() {
             return Ok(DType::Complex128);
@@ -106,8 +106,9 @@ pub(crate) mod samples {
             FloatPowerTensorTensor,
             Difference {
                 id: "float-powers-lie-as-the-exponents",
-                what: "torch lays the float powers of a number in rows; here they lie as the exponents",
-                why: "one rule for all operators",
+                what: "torch returns the float powers of a number in row-major order; here they have \
+                     the memory format of the exponents",
+                why: "all operators behave alike",
                 test: (
                     "opgrid-operators/tests/all/differences/layouts.rs",
                     "powers_of_a_number_lie_as_the_exponents",
@@ -144,7 +145,10 @@ pub(crate) mod samples {
         };
         let doubles = [DType::F64, DType::Complex128];
         let others: Vec<DType> = ANY.iter().copied().filter(|dtype| !doubles.contains(dtype)).collect();
-        samples.of(FloatPowerTensorTensor, ANY, pairs, reference).tolerance(16.0).in_place_refuses(&others);
+        samples
+            .operator(FloatPowerTensorTensor, ANY, pairs, reference)
+            .tolerance(16.0)
+            .in_place_refuses(&others);
         let numbers = |dtype| -> Vec<Sample> {
             let one = |exponent: Scalar| given(bases_of(dtype, &[2, 3])).and(exponent);
             let edges = [given(bases_of(dtype, &[])).and(2), given(bases_of(dtype, &[0])).and(2)];
@@ -154,21 +158,24 @@ pub(crate) mod samples {
                 .chain(edges)
                 .collect()
         };
-        samples.of(FloatPowerTensorScalar, ANY, numbers, reference).tolerance(16.0).in_place_refuses(&others);
+        samples
+            .operator(FloatPowerTensorScalar, ANY, numbers, reference)
+            .tolerance(16.0)
+            .in_place_refuses(&others);
         let bases = |dtype| -> Vec<Sample> {
             let one = |base: Scalar| given(base).and(exponents(dtype, &[4]));
             let edges = [given(2).and(exponents(dtype, &[])), given(2).and(exponents(dtype, &[0]))];
             [Scalar::Int(2), Scalar::Float(1.5)].map(one).into_iter().chain(edges).collect()
         };
-        samples.of(FloatPowerScalar, ANY, bases, reference).tolerance(16.0);
+        samples.operator(FloatPowerScalar, ANY, bases, reference).tolerance(16.0);
         samples.rounds(FloatPowerTensorTensor, Roundings::all(Rounding::Power(4)));
     }
 
     fn bases_of(dtype: DType, sizes: &[i64]) -> Plain {
-        make::nonzero(dtype, sizes, 1)
+        generate::nonzero(dtype, sizes, 1)
     }
 
     fn exponents(dtype: DType, sizes: &[i64]) -> Plain {
-        Plain::of(dtype, sizes, &[2, 0, 3, 1])
+        Plain::from_elements(dtype, sizes, &[2, 0, 3, 1])
     }
 }

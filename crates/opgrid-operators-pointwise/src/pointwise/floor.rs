@@ -13,7 +13,7 @@ use opgrid_kernels::rounding::Whole;
 
 pub use opgrid_tensor::ops::pointwise::floor::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::floor`: its kind, shape rule and `out` rule.
 pub const FLOOR: Family<Floor> =
     Family::new(Floor, &kind::POINTWISE_UNARY, pointwise::real_unary).same_dtype_out();
 

@@ -47,9 +47,9 @@ pub(crate) mod samples {
             FloorDivide,
             Difference {
                 id: "floors-of-16-bit-floats-are-cut-once",
-                what: "torch rounds quotients of 16-bit floats to 16 bits before it takes their floor, in some \
-                   paths; here the floor comes first",
-                why: "rounded first, a quotient below a whole number becomes that number",
+                what: "torch rounds quotients of 16-bit floats to 16 bits before it takes the floor, in \
+                     some code paths; here the floor is taken first",
+                why: "rounding first turns a quotient just below an integer into that integer",
                 test: (
                     "opgrid-operators/tests/all/differences/numbers.rs",
                     "quotients_are_cut_before_they_are_rounded",
@@ -64,13 +64,18 @@ pub(crate) mod samples {
             },
         );
         let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::floored);
-        samples.of(
+        samples.operator(
             FloorDivide,
             REAL,
-            |dtype| make::computed_in(REAL, dtype, make::pairs_to_divide(dtype)),
+            |dtype| generate::computed_in(REAL, dtype, generate::pairs_to_divide(dtype)),
             reference,
         );
-        samples.of(FloorDivideScalar, REAL, |dtype| division::samples::by_number(REAL, dtype), reference);
+        samples.operator(
+            FloorDivideScalar,
+            REAL,
+            |dtype| division::samples::by_number(REAL, dtype),
+            reference,
+        );
         samples.differs(FloorDivide, departures::arithmetic::SIGN_OF_ZERO);
     }
 }

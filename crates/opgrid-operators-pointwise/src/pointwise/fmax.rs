@@ -14,7 +14,7 @@ use opgrid_kernels::arithmetic::Ordered;
 
 pub use opgrid_tensor::ops::pointwise::fmax::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::fmax`: its kind, shape rule and `out` rule.
 pub const FMAX: Family<Fmax> = Family::new(Fmax, &kind::POINTWISE_BINARY, extremum::of_two);
 
 pub(super) fn register(library: &mut Library) {
@@ -52,10 +52,10 @@ pub(crate) mod samples {
                 } else if number::is_nan(b) {
                     a
                 } else {
-                    number::chosen(a, b, |order| order.is_lt())
+                    number::extremum(a, b, |order| order.is_lt())
                 }
             })
-            .refuses("does not broadcast", make::misfits());
+            .refuses("does not broadcast", generate::misfits());
         samples.differs(Fmax, departures::arithmetic::SIGN_OF_ZERO);
     }
 }

@@ -14,7 +14,7 @@ use opgrid_kernels::arithmetic::Ordered;
 
 pub use opgrid_tensor::ops::pointwise::fmin::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::fmin`: its kind, shape rule and `out` rule.
 pub const FMIN: Family<Fmin> = Family::new(Fmin, &kind::POINTWISE_BINARY, extremum::of_two);
 
 pub(super) fn register(library: &mut Library) {
@@ -52,10 +52,10 @@ pub(crate) mod samples {
                 } else if number::is_nan(b) {
                     a
                 } else {
-                    number::chosen(a, b, |order| order.is_gt())
+                    number::extremum(a, b, |order| order.is_gt())
                 }
             })
-            .refuses("does not broadcast", make::misfits());
+            .refuses("does not broadcast", generate::misfits());
         samples.differs(Fmin, departures::arithmetic::SIGN_OF_ZERO);
     }
 }

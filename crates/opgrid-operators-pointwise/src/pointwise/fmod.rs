@@ -15,7 +15,7 @@ use opgrid_kernels::division::Left;
 
 pub use opgrid_tensor::ops::pointwise::fmod::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::fmod.Tensor`: its kind, shape rule and `out` rule.
 pub const FMOD: Family<FmodTensor> = Family::new(FmodTensor, &kind::POINTWISE_BINARY, division::of_reals);
 
 pub(super) fn register(library: &mut Library) {
@@ -47,13 +47,13 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::left);
-        let by_zero = given(make::numbers(DType::I32, &[2], 0)).and(Plain::number(DType::I32, 0));
+        let by_zero = given(generate::numbers(DType::I32, &[2], 0)).and(Plain::number(DType::I32, 0));
         samples
-            .of(FmodTensor, REAL, |dtype| division::samples::pairs(REAL, dtype), reference)
+            .operator(FmodTensor, REAL, |dtype| division::samples::pairs(REAL, dtype), reference)
             .tolerance(2.0)
             .refuses_data("zero", by_zero);
         samples
-            .of(FmodScalar, REAL, |dtype| division::samples::by_number(REAL, dtype), reference)
+            .operator(FmodScalar, REAL, |dtype| division::samples::by_number(REAL, dtype), reference)
             .tolerance(2.0);
         samples.differs(FmodTensor, departures::arithmetic::SIGN_OF_ZERO);
         samples.differs(FmodTensor, division::samples::LARGE_QUOTIENTS);

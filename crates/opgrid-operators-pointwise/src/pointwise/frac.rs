@@ -13,7 +13,7 @@ use opgrid_kernels::rounding::Whole;
 
 pub use opgrid_tensor::ops::pointwise::frac::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::frac`: its kind, shape rule and `out` rule.
 pub const FRAC: Family<Frac> =
     Family::new(Frac, &kind::POINTWISE_UNARY, pointwise::float_unary).same_dtype_out();
 

@@ -14,7 +14,7 @@ use opgrid_kernels::divisors::Divisors;
 
 pub use opgrid_tensor::ops::pointwise::gcd::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::gcd`: its kind, shape rule and `out` rule.
 pub const GCD: Family<Gcd> = Family::new(Gcd, &kind::POINTWISE_BINARY, bits::integers_of_two);
 
 pub(super) fn register(library: &mut Library) {
@@ -37,7 +37,7 @@ pub(crate) mod samples {
             let [a, b] = [a, b].map(|x| number::whole(x).abs());
             Scalar::Int((1..=a.max(b)).rev().find(|k| a % k == 0 && b % k == 0).unwrap_or(0))
         };
-        samples.of_function(Gcd, INTEGERS, bits::samples::integer_pairs, move |it| {
+        samples.operator_with(Gcd, INTEGERS, bits::samples::integer_pairs, move |it| {
             it.binary(DTypeRule::Promoted, divisor)
         });
     }

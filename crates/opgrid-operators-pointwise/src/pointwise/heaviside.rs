@@ -13,7 +13,7 @@ use opgrid_kernels::arithmetic::Ordered;
 
 pub use opgrid_tensor::ops::pointwise::heaviside::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::heaviside`: its kind, shape rule and `out` rule.
 pub const HEAVISIDE: Family<Heaviside> =
     Family::new(Heaviside, &kind::POINTWISE_BINARY, shape).same_dtype_out();
 
@@ -42,10 +42,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let inputs = |dtype| make::of_one_dtype(make::pairs(dtype));
-        let x = make::numbers(DType::F32, &[2], 0);
+        let inputs = |dtype| generate::of_one_dtype(generate::pairs(dtype));
+        let x = generate::numbers(DType::F32, &[2], 0);
         samples
-            .of(Heaviside, ORDERED, inputs, |it| {
+            .operator(Heaviside, ORDERED, inputs, |it| {
                 it.binary(DTypeRule::Promoted, |a, b| match a {
                     Scalar::Bool(false) | Scalar::Int(0) => b,
                     a if a.to_complex().re == 0.0 => b,

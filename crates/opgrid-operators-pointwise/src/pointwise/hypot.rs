@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::hypot::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::hypot`: its kind, shape rule and `out` rule.
 pub const HYPOT: Family<Hypot> = Family::new(Hypot, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -76,14 +76,15 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Hypot, FLOATS, inputs, reference).tolerance(4.0);
+        samples.operator(Hypot, FLOATS, inputs, reference).tolerance(4.0);
         samples.rounds(Hypot, Roundings::all(Rounding::Result(2)));
     }
 
     /// Pairs of one dtype, for with another the promoted one may be no float; legs whose squares are out of range.
     fn inputs(dtype: DType) -> Vec<Sample> {
         let shapes: [[&[i64]; 2]; 4] = [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[0]], [&[2, 37], &[37]]];
-        let pairs = shapes.map(|[a, b]| given(make::nonzero(dtype, a, 1)).and(make::nonzero(dtype, b, 2)));
+        let pairs =
+            shapes.map(|[a, b]| given(generate::nonzero(dtype, a, 1)).and(generate::nonzero(dtype, b, 2)));
         let pairs = pairs.into_iter();
         // Those of float64 are compared with differences as well, which the ends of its range do not have.
         let far = match dtype {
@@ -92,8 +93,8 @@ pub(crate) mod samples {
             _ => [2f64.powi(120), 2f64.powi(-120)],
         };
         let of_range = far.map(|x| {
-            let legs = given(Plain::of(dtype, &[2], &[3.0 * x, f64::INFINITY]));
-            legs.and(Plain::of(dtype, &[2], &[4.0 * x, f64::NAN]))
+            let legs = given(Plain::from_elements(dtype, &[2], &[3.0 * x, f64::INFINITY]));
+            legs.and(Plain::from_elements(dtype, &[2], &[4.0 * x, f64::NAN]))
         });
         pairs.chain(of_range).collect()
     }

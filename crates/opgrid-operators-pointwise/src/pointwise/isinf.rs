@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::isinf::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::isinf`: its kind, shape rule and `out` rule.
 pub const ISINF: Family<Isinf> =
     Family::new(Isinf, &kind::POINTWISE_UNARY, pointwise::bool_unary).same_dtype_out();
 

@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::isnan::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::isnan`: its kind, shape rule and `out` rule.
 pub const ISNAN: Family<Isnan> =
     Family::new(Isnan, &kind::POINTWISE_UNARY, pointwise::bool_unary).same_dtype_out();
 

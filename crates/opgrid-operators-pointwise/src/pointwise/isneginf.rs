@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::isneginf::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::isneginf`: its kind, shape rule and `out` rule.
 pub const ISNEGINF: Family<Isneginf> =
     Family::new(Isneginf, &kind::POINTWISE_UNARY, pointwise::bool_ordered_unary).same_dtype_out();
 

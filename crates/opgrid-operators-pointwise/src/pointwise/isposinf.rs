@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::isposinf::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::isposinf`: its kind, shape rule and `out` rule.
 pub const ISPOSINF: Family<Isposinf> =
     Family::new(Isposinf, &kind::POINTWISE_UNARY, pointwise::bool_ordered_unary).same_dtype_out();
 

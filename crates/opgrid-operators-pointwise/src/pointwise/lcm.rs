@@ -14,7 +14,7 @@ use opgrid_kernels::divisors::Divisors;
 
 pub use opgrid_tensor::ops::pointwise::lcm::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::lcm`: its kind, shape rule and `out` rule.
 pub const LCM: Family<Lcm> = Family::new(Lcm, &kind::POINTWISE_BINARY, bits::integers_of_two);
 
 pub(super) fn register(library: &mut Library) {
@@ -37,7 +37,7 @@ pub(crate) mod samples {
             let [a, b] = [a, b].map(|x| number::whole(x).abs());
             Scalar::Int((1..=a * b).find(|k| k % a == 0 && k % b == 0).unwrap_or(0))
         };
-        samples.of_function(Lcm, INTEGERS, bits::samples::integer_pairs, move |it| {
+        samples.operator_with(Lcm, INTEGERS, bits::samples::integer_pairs, move |it| {
             it.binary(DTypeRule::Promoted, multiple)
         });
     }

@@ -131,9 +131,9 @@ pub(crate) mod samples {
     use opgrid_tensor::tensor::{FloatLimits, finfo};
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let inputs = |dtype| make::pairs_to_divide(dtype);
+        let inputs = |dtype| generate::pairs_to_divide(dtype);
         samples
-            .of(LdexpTensor, ANY, inputs, |it| {
+            .operator(LdexpTensor, ANY, inputs, |it| {
                 let (x, other) = (it.tensor("self")?, it.tensor("other")?);
                 let common = it.common_dtype(&["self", "other"])?;
                 let dtype = power_dtype(common, other.dtype())?;
@@ -151,9 +151,9 @@ pub(crate) mod samples {
             LdexpTensor,
             Difference {
                 id: "products-with-powers-lie-as-both",
-                what: "torch decides on the order of the result by powers that it computes first; here both \
-                   arguments decide",
-                why: "one rule for all operators",
+                what: "torch decides the memory format of the result by powers that it computes first; \
+                     here both arguments decide",
+                why: "all operators behave alike",
                 test: (
                     "opgrid-operators/tests/all/differences/layouts.rs",
                     "results_do_not_depend_on_the_layout",
@@ -172,13 +172,15 @@ pub(crate) mod samples {
             LdexpTensor,
             Difference {
                 id: "exponents-of-any-integers",
-                what: "torch refuses bools as exponents of floats alone, cuts integers to 32 bits, and multiplies with an infinite power \
-                       where dtypes differ; here bools are exponents, larger integers lead beyond the range, and zero stays zero",
-                why: "one rule for all dtypes, and 2 to the power of 2^32 is neither 1 nor infinite",
+                what: "torch rejects bool exponents for floats only, truncates integers to 32 bits, and \
+                     multiplies by an infinite power if dtypes differ; here bools are accepted, large \
+                     integers overflow, and zero stays zero",
+                why: "all dtypes behave alike, and 2 to the power of 2^32 is neither 1 nor infinite",
                 test: ("opgrid-operators/tests/all/ends_of_ranges.rs", "exponents_of_every_size"),
                 when: |seen| {
                     let is_far = |x: &Complex64| x.re.abs() > f64::from(i32::MAX);
-                    let has_far = || seen.tensor("other").is_some_and(|other| other.elements.iter().any(is_far));
+                    let has_far =
+                        || seen.tensor("other").is_some_and(|other| other.elements.iter().any(is_far));
                     let is_end = |x: f64| x == 0.0 || !x.is_finite();
                     seen.torch_refuses("\"ldexp_cpu_exp\" not implemented")
                         || seen.each(|(_, ours, _)| is_end(ours.re)) && has_far()
@@ -191,19 +193,23 @@ pub(crate) mod samples {
             LdexpTensor,
             Difference {
                 id: "powers-in-the-dtype-of-the-result",
-                what: "torch computes some powers in the dtype of the exponent, where they may be zero or infinite; here in that of the \
-                       result",
-                why: "what is a number of the result is not beyond a range",
+                what: "torch computes some powers in the dtype of the exponent, where they may be zero \
+                     or infinite; here in the dtype of the result",
+                why: "the result is representable",
                 test: ("opgrid-operators/tests/all/ends_of_ranges.rs", "exponents_of_every_size"),
                 when: |seen| {
-                    let (Some(input), Some(exponent)) = (seen.tensor("self"), seen.tensor("other")) else { return false };
+                    let (Some(input), Some(exponent)) = (seen.tensor("self"), seen.tensor("other")) else {
+                        return false;
+                    };
                     let limits = |tensor: &Operand| finfo(part_of(tensor.dtype));
-                    let Ok(FloatLimits { eps, smallest_normal, .. }) = limits(exponent).or(limits(input)) else {
+                    let Ok(FloatLimits { eps, smallest_normal, .. }) = limits(exponent).or(limits(input))
+                    else {
                         return false;
                     };
                     // The smallest powers have few digits.
                     let sizes = input.elements.iter().map(|x| x.norm());
-                    let step = eps * smallest_normal * sizes.filter(|size| size.is_finite()).fold(0.0, f64::max);
+                    let step =
+                        eps * smallest_normal * sizes.filter(|size| size.is_finite()).fold(0.0, f64::max);
                     let is_beyond = |torch: &Complex64| torch.norm() == 0.0 || !torch.is_finite();
                     let is_such = seen.each(|(_, ours, torch)| {
                         is_beyond(torch) || (ours - torch).norm() <= (4.0 * eps * ours.norm()).max(step)

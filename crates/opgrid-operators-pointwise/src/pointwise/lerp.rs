@@ -13,10 +13,10 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::lerp::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::lerp.Scalar`: its kind, shape rule and `out` rule.
 pub const LERP_SCALAR: Family<LerpScalar> = Family::new(LerpScalar, &kind::POINTWISE_BINARY, shape);
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::lerp.Tensor`: its kind, shape rule and `out` rule.
 pub const LERP_TENSOR: Family<LerpTensor> =
     Family::new(LerpTensor, &kind::POINTWISE_TERNARY, tensor_shape).same_dtype_out();
 
@@ -66,21 +66,21 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let numbers = |dtype| {
-            let pairs = make::of_one_dtype(make::pairs_to_divide(dtype));
+            let pairs = generate::of_one_dtype(generate::pairs_to_divide(dtype));
             let with = |sample: Sample| [0.25, 0.75, 1.0, -2.0].map(|weight| sample.clone().and(weight));
             pairs.into_iter().flat_map(with).collect()
         };
-        let x = make::numbers(DType::F32, &[2], 0);
+        let x = generate::numbers(DType::F32, &[2], 0);
         samples
-            .of(LerpScalar, INEXACT, numbers, |it| {
+            .operator(LerpScalar, INEXACT, numbers, |it| {
                 let weight = it.value("weight")?;
                 it.binary(DTypeRule::Promoted, |a, b| between(a, b, weight))
             })
             .tolerance(8.0)
             .refuses("expected float32 as `self`", given(x.clone()).and(x.to(DType::F64)).and(0.5));
-        let triples = |dtype| make::of_one_dtype(make::triples(dtype));
+        let triples = |dtype| generate::of_one_dtype(generate::triples(dtype));
         samples
-            .of(LerpTensor, INEXACT, triples, |it| it.ternary(DTypeRule::Promoted, between))
+            .operator(LerpTensor, INEXACT, triples, |it| it.ternary(DTypeRule::Promoted, between))
             .tolerance(8.0)
             .refuses("expected float32 as `self`", given(x.clone()).and(x.clone()).and(x.to(DType::F64)));
         samples.differs_as(LerpScalar, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
@@ -88,10 +88,13 @@ pub(crate) mod samples {
             LerpTensor,
             Difference {
                 id: "weights-of-one-dtype",
-                what: "torch takes tensors and outputs of other dtypes in `lerp` where they have no dimensions; \
-                   here they have the dtype of `self`",
-                why: "one rule for tensors of all shapes",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                what: "torch accepts tensors and outputs of other dtypes in `lerp` if they have no \
+                     dimensions; here they need the dtype of `self`",
+                why: "all shapes behave alike",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
                 when: |seen| {
                     seen.we_refuse("has dtype")
                         && seen.we_refuse("expected")

@@ -14,7 +14,7 @@ use opgrid_kernels::special::Special;
 
 pub use opgrid_tensor::ops::pointwise::lgamma::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::lgamma`: its kind, shape rule and `out` rule.
 pub const LGAMMA: Family<Lgamma> = Family::new(Lgamma, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::log::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::log`: its kind, shape rule and `out` rule.
 pub const LOG: Family<Log> = Family::new(Log, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -15,7 +15,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::log10::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::log10`: its kind, shape rule and `out` rule.
 pub const LOG10: Family<Log10> = Family::new(Log10, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::log1p::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::log1p`: its kind, shape rule and `out` rule.
 pub const LOG1P: Family<Log1p> = Family::new(Log1p, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -15,7 +15,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::log2::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::log2`: its kind, shape rule and `out` rule.
 pub const LOG2: Family<Log2> = Family::new(Log2, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

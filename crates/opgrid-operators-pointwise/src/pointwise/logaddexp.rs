@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::logaddexp::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::logaddexp`: its kind, shape rule and `out` rule.
 pub const LOGADDEXP: Family<Logaddexp> = Family::new(Logaddexp, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -39,8 +39,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let inputs = |dtype| make::computed_in(INEXACT, dtype, make::pairs(dtype));
-        samples.of(Logaddexp, INEXACT, inputs, |it| it.binary(DTypeRule::Promoted, reference)).tolerance(8.0);
+        let inputs = |dtype| generate::computed_in(INEXACT, dtype, generate::pairs(dtype));
+        samples
+            .operator(Logaddexp, INEXACT, inputs, |it| it.binary(DTypeRule::Promoted, reference))
+            .tolerance(8.0);
         samples.differs_as(Logaddexp, &[departures::math::NOT_FINITE, departures::math::IN_RANGE]);
         // The larger number and the logarithm cancel at the zeros.
         samples.rounds(Logaddexp, Roundings::all(Rounding::Near(8)).complex(Rounding::Near(64)));

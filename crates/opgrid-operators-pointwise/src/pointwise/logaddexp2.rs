@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::logaddexp2::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::logaddexp2`: its kind, shape rule and `out` rule.
 pub const LOGADDEXP2: Family<Logaddexp2> = Family::new(Logaddexp2, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -39,8 +39,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let inputs = |dtype| make::computed_in(FLOATS, dtype, make::pairs(dtype));
-        samples.of(Logaddexp2, FLOATS, inputs, |it| it.binary(DTypeRule::Promoted, reference)).tolerance(8.0);
+        let inputs = |dtype| generate::computed_in(FLOATS, dtype, generate::pairs(dtype));
+        samples
+            .operator(Logaddexp2, FLOATS, inputs, |it| it.binary(DTypeRule::Promoted, reference))
+            .tolerance(8.0);
         samples.differs(Logaddexp2, departures::math::NOT_FINITE);
         samples.rounds(Logaddexp2, Roundings::all(Rounding::Near(16)).complex(Rounding::Near(64)));
     }

@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::logical_and::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::logical_and`: its kind, shape rule and `out` rule.
 pub const LOGICAL_AND: Family<LogicalAnd> =
     Family::new(LogicalAnd, &kind::POINTWISE_BINARY, pointwise::bool_binary);
 

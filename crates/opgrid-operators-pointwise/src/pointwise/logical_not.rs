@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::logical_not::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::logical_not`: its kind, shape rule and `out` rule.
 pub const LOGICAL_NOT: Family<LogicalNot> =
     Family::new(LogicalNot, &kind::POINTWISE_UNARY, pointwise::bool_unary);
 

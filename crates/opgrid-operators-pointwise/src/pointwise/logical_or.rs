@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::logical_or::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::logical_or`: its kind, shape rule and `out` rule.
 pub const LOGICAL_OR: Family<LogicalOr> =
     Family::new(LogicalOr, &kind::POINTWISE_BINARY, pointwise::bool_binary);
 

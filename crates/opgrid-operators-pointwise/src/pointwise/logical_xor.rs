@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::logical_xor::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::logical_xor`: its kind, shape rule and `out` rule.
 pub const LOGICAL_XOR: Family<LogicalXor> =
     Family::new(LogicalXor, &kind::POINTWISE_BINARY, pointwise::bool_binary);
 

@@ -15,7 +15,7 @@ use opgrid_tensor::tensor::Element;
 
 pub use opgrid_tensor::ops::pointwise::logit::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::logit`: its kind, shape rule and `out` rule.
 pub const LOGIT: Family<Logit> =
     Family::new(Logit, &kind::POINTWISE_UNARY, |input, _| pointwise::inexact_real_unary(input));
 
@@ -53,9 +53,9 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let inputs = |dtype| make::and_named(make::unary(dtype), "eps", 0.125);
+        let inputs = |dtype| generate::and_named(generate::unary(dtype), "eps", 0.125);
         samples
-            .of(Logit, ORDERED, inputs, |it| {
+            .operator(Logit, ORDERED, inputs, |it| {
                 let eps: Option<f64> = it.option("eps")?;
                 it.unary(DTypeRule::Inexact, |x| {
                     let x = x.to_complex().re;
@@ -74,15 +74,17 @@ pub(crate) mod samples {
             Logit,
             Difference {
                 id: "bounds-of-logits-keep-their-digits",
-                what: "torch rounds the bounds of 16-bit floats to their dtype, where they may become 0 or 1; here the bounds keep \
-                       their digits",
-                why: "a bound is there so that results are finite",
+                what: "torch rounds the bounds for 16-bit floats to their dtype, where they may become \
+                     0 or 1; here the bounds keep their precision",
+                why: "the bounds exist to keep results finite",
                 test: ("opgrid-operators/tests/all/ends_of_ranges.rs", "logits_are_bounded_by_all_digits"),
                 when: |seen| {
                     let short = |input: &Operand| matches!(input.dtype, DType::F16 | DType::BF16);
                     let Some(input) = seen.tensor("self").filter(|input| short(input)) else { return false };
                     let eps = seen.number("eps").and_then(|eps| eps.to_f64().ok());
-                    let (Some(eps), Ok(limits)) = (eps, opgrid_tensor::tensor::finfo(input.dtype)) else { return false };
+                    let (Some(eps), Ok(limits)) = (eps, opgrid_tensor::tensor::finfo(input.dtype)) else {
+                        return false;
+                    };
                     let rounded = |x: f64| match input.dtype {
                         DType::F16 => f16::from_f64(x).to_f64(),
                         _ => bf16::from_f64(x).to_f64(),
@@ -94,7 +96,8 @@ pub(crate) mod samples {
                         x == end || (x - end).abs() <= limits.eps * (steps + end.abs())
                     };
                     seen.each(|(_, ours, torch)| {
-                        ends.iter().any(|(own, theirs)| near(ours.re, *own, 0.0) && near(torch.re, *theirs, 2.0))
+                        ends.iter()
+                            .any(|(own, theirs)| near(ours.re, *own, 0.0) && near(torch.re, *theirs, 2.0))
                     })
                 },
                 directed: Some(Directed {

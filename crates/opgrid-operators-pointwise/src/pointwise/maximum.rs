@@ -14,7 +14,7 @@ use opgrid_kernels::arithmetic::Ordered;
 
 pub use opgrid_tensor::ops::pointwise::maximum::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::maximum`: its kind, shape rule and `out` rule.
 pub const MAXIMUM: Family<Maximum> = Family::new(Maximum, &kind::POINTWISE_BINARY, extremum::of_two);
 
 pub(super) fn register(library: &mut Library) {

@@ -14,7 +14,7 @@ use opgrid_kernels::arithmetic::Ordered;
 
 pub use opgrid_tensor::ops::pointwise::minimum::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::minimum`: its kind, shape rule and `out` rule.
 pub const MINIMUM: Family<Minimum> = Family::new(Minimum, &kind::POINTWISE_BINARY, extremum::of_two);
 
 pub(super) fn register(library: &mut Library) {

@@ -16,7 +16,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::mul::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::mul.Tensor`: its kind, shape rule and `out` rule.
 pub const MUL: Family<MulTensor> = Family::new(MulTensor, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -59,17 +59,19 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(MulTensor, ANY, make::pairs, |it| it.binary(DTypeRule::Promoted, number::times))
-            .refuses("does not broadcast", make::misfits());
-        samples.of(MulScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Promoted, number::times));
+            .operator(MulTensor, ANY, generate::pairs, |it| it.binary(DTypeRule::Promoted, number::times))
+            .refuses("does not broadcast", generate::misfits());
+        samples.operator(MulScalar, ANY, generate::with_scalar, |it| {
+            it.binary(DTypeRule::Promoted, number::times)
+        });
         samples.number_for_tensor(MulTensor);
         samples.differs(
             MulTensor,
             Difference {
                 id: "numbers-keep-their-digits-in-place",
-                what: "torch rounds the number of `mul_.Scalar` to 16 bits beside floats of 16 bits, though not \
-                   that of `mul.Scalar` or `mul_.Tensor`; here all three keep its digits",
-                why: "one rule for all overloads",
+                what: "torch rounds the number of `mul_.Scalar` to 16 bits for 16-bit floats, but not \
+                     that of `mul.Scalar` or `mul_.Tensor`; here it keeps its precision in all three",
+                why: "all overloads behave alike",
                 test: (
                     "opgrid-operators/tests/all/ends_of_ranges.rs",
                     "numbers_beside_16_bit_floats_keep_their_digits",
@@ -77,7 +79,9 @@ pub(crate) mod samples {
                 when: |seen| {
                     let is_narrow = |tensor: &Operand| matches!(tensor.dtype, DType::F16 | DType::BF16);
                     let is_rounded = seen.each(|(_, ours, torch)| {
-                        !torch.is_finite() || torch.norm() < 1e-4 || (ours - torch).norm() <= torch.norm() / 64.0
+                        !torch.is_finite()
+                            || torch.norm() < 1e-4
+                            || (ours - torch).norm() <= torch.norm() / 64.0
                     });
                     matches!(seen.operator, "aten::mul_.Scalar" | "aten::multiply_.Scalar")
                         && seen.tensor("self").is_some_and(is_narrow)

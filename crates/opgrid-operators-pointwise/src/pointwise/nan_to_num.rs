@@ -15,7 +15,7 @@ use opgrid_tensor::tensor::{Element, finfo};
 
 pub use opgrid_tensor::ops::pointwise::nan_to_num::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::nan_to_num`: its kind, shape rule and `out` rule.
 pub const NAN_TO_NUM: Family<NanToNum> =
     Family::new(NanToNum, &kind::POINTWISE_UNARY, |input, _, _, _| pointwise::unary(input)).same_dtype_out();
 
@@ -85,9 +85,9 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| {
             let named = |sample: Sample| sample.and(0.5).and(-2.0).and(3.0);
-            make::unary(dtype).into_iter().flat_map(|sample| [sample.clone(), named(sample)]).collect()
+            generate::unary(dtype).into_iter().flat_map(|sample| [sample.clone(), named(sample)]).collect()
         };
-        samples.of(NanToNum, ANY, inputs, |it| {
+        samples.operator(NanToNum, ANY, inputs, |it| {
             let [nan, most, least]: [Option<f64>; 3] =
                 [it.option("nan")?, it.option("posinf")?, it.option("neginf")?];
             let limit = it.tensor("self").map(|x| range(x.dtype()))?;

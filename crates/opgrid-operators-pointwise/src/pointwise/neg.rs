@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::neg::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::neg`: its kind, shape rule and `out` rule.
 pub const NEG: Family<Neg> = Family::new(Neg, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -22,8 +22,8 @@ pub(super) fn register(library: &mut Library) {
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     if input.dtype() == DType::Bool {
-        let message =
-            "argument `self` is a bool tensor, which has no negative; invert a mask by `logical_not`";
+        let message = "argument `self` is a bool tensor, for which negation is not defined; invert a mask with \
+             `logical_not`";
         return Err(argument(message));
     }
     pointwise::promoted([("self", input)])
@@ -40,7 +40,7 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Neg, NUMBERS, make::unary, |it| {
+        samples.operator(Neg, NUMBERS, generate::unary, |it| {
             it.unary(DTypeRule::Promoted, |x| number::minus(Scalar::Int(0), x))
         });
         samples.differs(Neg, departures::arithmetic::SIGN_OF_ZERO);

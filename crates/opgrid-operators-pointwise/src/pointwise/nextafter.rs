@@ -15,7 +15,7 @@ use opgrid_tensor::tensor::Element;
 
 pub use opgrid_tensor::ops::pointwise::nextafter::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::nextafter`: its kind, shape rule and `out` rule.
 pub const NEXTAFTER: Family<Nextafter> = Family::new(Nextafter, &kind::POINTWISE_BINARY, |input, other| {
     let spec = pointwise::promoted([("self", input), ("other", other)])?;
     pointwise::check_float(spec.dtype())?;
@@ -44,8 +44,8 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let inputs = |dtype| make::computed_in(FLOATS, dtype, make::pairs_to_divide(dtype));
-        samples.of(Nextafter, FLOATS, inputs, |it| {
+        let inputs = |dtype| generate::computed_in(FLOATS, dtype, generate::pairs_to_divide(dtype));
+        samples.operator(Nextafter, FLOATS, inputs, |it| {
             let digits = match it.common_dtype(&["self", "other"])? {
                 DType::F16 => 11,
                 DType::BF16 => 8,

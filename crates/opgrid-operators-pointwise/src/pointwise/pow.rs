@@ -19,10 +19,10 @@ use opgrid_tensor::tensor::Element;
 
 pub use opgrid_tensor::ops::pointwise::pow::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::pow.Tensor_Tensor`: its kind, shape rule and `out` rule.
 pub const POW_TENSOR: Family<PowTensorTensor> = Family::new(PowTensorTensor, &kind::POINTWISE_BINARY, shape);
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::pow.Tensor_Scalar`: its kind, shape rule and `out` rule.
 pub const POW_TENSOR_SCALAR: Family<PowTensorScalar> =
     Family::new(PowTensorScalar, &kind::POINTWISE_BINARY, scalar_shape);
 
@@ -78,7 +78,8 @@ fn scalar_shape(input: &Tensor, exponent: Scalar) -> Result<TensorSpec> {
         && exponent < 0
     {
         let message = format!(
-            "argument `exponent` is {exponent}, to which integers cannot be raised; convert `self` to floats"
+            "argument `exponent` is {exponent}, but integers cannot be raised to negative powers; \
+             convert `self` to floats"
         );
         return Err(argument(message));
     }
@@ -180,25 +181,26 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::power);
-        let minus = given(make::numbers(DType::I32, &[2], 0)).and(-1);
-        samples.of(PowTensorTensor, NUMBERS, powers, reference).tolerance(16.0);
+        let minus = given(generate::numbers(DType::I32, &[2], 0)).and(-1);
+        samples.operator(PowTensorTensor, NUMBERS, powers, reference).tolerance(16.0);
         samples
-            .of(PowTensorScalar, ANY, powers_of_number, reference)
+            .operator(PowTensorScalar, ANY, powers_of_number, reference)
             .tolerance(16.0)
             .refuses("integers cannot be raised", minus);
         let bases = |dtype| {
-            let exponents = |sizes: &[i64]| Plain::of(dtype, sizes, &[0, 1, 2, 3]);
+            let exponents = |sizes: &[i64]| Plain::from_elements(dtype, sizes, &[0, 1, 2, 3]);
             let bases = [Scalar::Int(2), Scalar::Int(1), Scalar::Float(1.5)];
             let edges = [given(2).and(exponents(&[])), given(2).and(exponents(&[0]))];
             bases.map(|base| given(base).and(exponents(&[4]))).into_iter().chain(edges).collect()
         };
-        samples.of(PowScalar, ANY, bases, reference).tolerance(16.0);
+        samples.operator(PowScalar, ANY, bases, reference).tolerance(16.0);
         samples.differs(
             PowScalar,
             Difference {
                 id: "powers-of-a-number-lie-as-the-exponents",
-                what: "torch lays the powers of some numbers in rows; here they lie as the exponents",
-                why: "one rule for all operators",
+                what: "torch returns the powers of some numbers in row-major order; here they have the \
+                     memory format of the exponents",
+                why: "all operators behave alike",
                 test: (
                     "opgrid-operators/tests/all/differences/layouts.rs",
                     "powers_of_a_number_lie_as_the_exponents",
@@ -211,9 +213,9 @@ pub(crate) mod samples {
             PowScalar,
             Difference {
                 id: "powers-of-one-are-checked",
-                what: "torch fills an output of any dtype with the powers of one; here they are checked as all \
-                   others",
-                why: "one rule for all operators",
+                what: "torch fills an output of any dtype with the powers of one; here its dtype is \
+                     checked as for all others",
+                why: "all operators behave alike",
                 test: (
                     "opgrid-operators/tests/all/differences/refused.rs",
                     "powers_of_one_are_checked_as_all_others",
@@ -245,16 +247,19 @@ pub(crate) mod samples {
         let shapes: [[&[i64]; 2]; 5] =
             [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[3]], [&[0], &[1]], [&[2, 37], &[]]];
         let one = |[base, exponent]: [&[i64]; 2]| {
-            given(make::nonzero(dtype, base, 1)).and(Plain::of(dtype, exponent, &[2, 0, 3, 1]))
+            given(generate::nonzero(dtype, base, 1)).and(Plain::from_elements(dtype, exponent, &[2, 0, 3, 1]))
         };
-        let negative =
-            given(Plain::of(dtype, &[4], &[1, -1, 2, -2])).and(Plain::of(dtype, &[2, 1], &[-1, -2]));
+        let negative = given(Plain::from_elements(dtype, &[4], &[1, -1, 2, -2])).and(Plain::from_elements(
+            dtype,
+            &[2, 1],
+            &[-1, -2],
+        ));
         let negative = Some(negative).filter(|_| dtype != DType::U8);
         shapes.into_iter().map(one).chain(negative).collect()
     }
 
     fn powers_of_number(dtype: DType) -> Vec<Sample> {
-        let x = make::nonzero(dtype, &[2, 3], 1);
+        let x = generate::nonzero(dtype, &[2, 3], 1);
         let exponents = [
             Scalar::Int(2),
             Scalar::Int(3),
@@ -263,7 +268,8 @@ pub(crate) mod samples {
             Scalar::Float(-0.5),
             Scalar::Float(-1.5),
         ];
-        let edges = [given(make::nonzero(dtype, &[], 1)).and(2), given(make::nonzero(dtype, &[0], 1)).and(2)];
+        let edges =
+            [given(generate::nonzero(dtype, &[], 1)).and(2), given(generate::nonzero(dtype, &[0], 1)).and(2)];
         let constant = [given(x.clone()).and(0), given(x.clone()).and(1)].into_iter().chain(edges);
         exponents.map(|exponent| given(x.clone()).and(exponent)).into_iter().chain(constant).collect()
     }

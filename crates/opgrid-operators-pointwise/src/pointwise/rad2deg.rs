@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::rad2deg::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::rad2deg`: its kind, shape rule and `out` rule.
 pub const RAD2DEG: Family<Rad2deg> =
     Family::new(Rad2deg, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
 

@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::reciprocal::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::reciprocal`: its kind, shape rule and `out` rule.
 pub const RECIPROCAL: Family<Reciprocal> =
     Family::new(Reciprocal, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 

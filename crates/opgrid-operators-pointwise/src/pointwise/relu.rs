@@ -14,7 +14,7 @@ use opgrid_tensor::ops::ThresholdBackward;
 
 pub use opgrid_tensor::ops::pointwise::relu::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::relu`: its kind, shape rule and `out` rule.
 pub const RELU: Family<Relu> = Family::new(Relu, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -42,7 +42,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples.unary(Relu, REAL, DTypeRule::Promoted, |x| {
-            number::chosen(x, Scalar::Int(0), |order| order.is_lt())
+            number::extremum(x, Scalar::Int(0), |order| order.is_lt())
         });
     }
 }

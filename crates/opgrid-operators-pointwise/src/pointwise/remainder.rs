@@ -15,7 +15,7 @@ use opgrid_kernels::division::Left;
 
 pub use opgrid_tensor::ops::pointwise::remainder::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::remainder.Tensor`: its kind, shape rule and `out` rule.
 pub const REMAINDER: Family<RemainderTensor> =
     Family::new(RemainderTensor, &kind::POINTWISE_BINARY, division::of_reals);
 
@@ -50,16 +50,16 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::modulo);
-        let by_zero = given(make::numbers(DType::I32, &[2], 0)).and(Plain::number(DType::I32, 0));
+        let by_zero = given(generate::numbers(DType::I32, &[2], 0)).and(Plain::number(DType::I32, 0));
         samples
-            .of(RemainderTensor, REAL, |dtype| division::samples::pairs(REAL, dtype), reference)
+            .operator(RemainderTensor, REAL, |dtype| division::samples::pairs(REAL, dtype), reference)
             .tolerance(2.0)
             .refuses_data("zero", by_zero);
         samples
-            .of(RemainderScalar, REAL, |dtype| division::samples::by_number(REAL, dtype), reference)
+            .operator(RemainderScalar, REAL, |dtype| division::samples::by_number(REAL, dtype), reference)
             .tolerance(2.0);
         samples
-            .of(RemainderScalarTensor, REAL, |dtype| division::samples::first(REAL, dtype), reference)
+            .operator(RemainderScalarTensor, REAL, |dtype| division::samples::first(REAL, dtype), reference)
             .tolerance(2.0);
         samples.differs(RemainderTensor, departures::arithmetic::SIGN_OF_ZERO);
         samples.differs(RemainderTensor, division::samples::LARGE_QUOTIENTS);

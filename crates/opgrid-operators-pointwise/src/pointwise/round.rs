@@ -13,7 +13,7 @@ use opgrid_kernels::rounding::Whole;
 
 pub use opgrid_tensor::ops::pointwise::round::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::round`: its kind, shape rule and `out` rule.
 pub const ROUND: Family<Round> =
     Family::new(Round, &kind::POINTWISE_UNARY, pointwise::real_unary).same_dtype_out();
 

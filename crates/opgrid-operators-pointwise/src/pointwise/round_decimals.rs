@@ -15,7 +15,7 @@ use opgrid_tensor::tensor::Element;
 
 pub use opgrid_tensor::ops::pointwise::round_decimals::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::round.decimals`: its kind, shape rule and `out` rule.
 pub const ROUND_DECIMALS: Family<RoundDecimals> =
     Family::new(RoundDecimals, &kind::POINTWISE_UNARY, |input, _| pointwise::float_unary(input))
         .same_dtype_out();
@@ -51,10 +51,10 @@ pub(crate) mod samples {
             let with = |sample: Sample| {
                 [0, 1, -1].map(|decimals| sample.clone().named("decimals", i64::from(decimals)))
             };
-            make::unary_numbers(dtype).into_iter().flat_map(with).collect()
+            generate::unary_numbers(dtype).into_iter().flat_map(with).collect()
         };
         samples
-            .of(RoundDecimals, FLOATS, inputs, |it| {
+            .operator(RoundDecimals, FLOATS, inputs, |it| {
                 let scale = 10f64.powi(it.value::<i64>("decimals")? as i32);
                 it.unary(DTypeRule::Promoted, |x| {
                     Scalar::Float((x.to_complex().re * scale).round_ties_even() / scale)

@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::rsqrt::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::rsqrt`: its kind, shape rule and `out` rule.
 pub const RSQRT: Family<Rsqrt> = Family::new(Rsqrt, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -37,12 +37,12 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
-        samples.of(RsubTensor, NUMBERS, scaled, reference).tolerance(2.0);
+        let scaled = |dtype| generate::scaled_pairs(dtype, "alpha", 2);
+        samples.operator(RsubTensor, NUMBERS, scaled, reference).tolerance(2.0);
         samples
-            .of(RsubScalar, NUMBERS, make::with_number, reference)
+            .operator(RsubScalar, NUMBERS, generate::with_number, reference)
             .tolerance(2.0)
-            .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
+            .refuses("subtraction is not defined", given(generate::numbers(DType::F32, &[2], 0)).and(true));
         samples.differs_as(RsubTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
         samples.rounds(RsubTensor, pointwise::samples::SCALED_SUM);
     }

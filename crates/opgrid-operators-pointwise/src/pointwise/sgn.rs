@@ -12,7 +12,7 @@ use opgrid_kernels::math::Direction;
 
 pub use opgrid_tensor::ops::pointwise::sgn::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::sgn`: its kind, shape rule and `out` rule.
 pub const SGN: Family<Sgn> = Family::new(Sgn, &kind::POINTWISE_UNARY, pointwise::unary).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -23,7 +23,7 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T => elementwise::unary::<T, T>(out, input, Direction::direction))
 }
 
-/// Of what turns a complex number around zero; the sign of a real one is a step.
+/// The gradient, which turns a complex number around zero; the sign of a real one is a step.
 fn gradient(grad: &Tensor, [x, out]: [&Tensor; 2]) -> Result<Tensor> {
     if !x.dtype().is_complex() {
         return derivatives::zeros(grad);

@@ -13,7 +13,7 @@ use opgrid_tensor::ops::SigmoidBackward;
 
 pub use opgrid_tensor::ops::pointwise::sigmoid::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::sigmoid`: its kind, shape rule and `out` rule.
 pub const SIGMOID: Family<Sigmoid> = Family::new(Sigmoid, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -13,7 +13,7 @@ use opgrid_kernels::math::Conjugate;
 
 pub use opgrid_tensor::ops::pointwise::sigmoid_backward::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::sigmoid_backward`: its kind, shape rule and `out` rule.
 pub const SIGMOID_BACKWARD: Family<SigmoidBackward> =
     Family::new(SigmoidBackward, &kind::POINTWISE_BINARY, activation::slope_by_result);
 
@@ -54,9 +54,9 @@ pub(crate) mod samples {
             SigmoidBackward,
             Difference {
                 id: "slopes-of-sigmoids-beyond-the-range",
-                what: "torch multiplies three factors in another order, and those of 16 bits in 16 bits, so that a product may leave \
-                       the range on the way in one order and not in the other",
-                why: "one of the factors is at the end of the range",
+                what: "torch multiplies three factors in another order, and 16-bit ones in 16 bits, so \
+                     that intermediate products may overflow in one order but not in the other",
+                why: "one of the factors is near the limit of the dtype",
                 test: ("opgrid-operators/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
                 when: |seen| {
                     let is_extreme = seen.inputs().iter().any(|input| {
@@ -64,7 +64,8 @@ pub(crate) mod samples {
                         input.elements.iter().any(|x| !x.is_finite() || x.norm() > far)
                     });
                     let is_such = |(dtype, ours, torch): &differences::Pair| {
-                        (dtype.is_complex() || *dtype == DType::F16) && (!ours.is_finite() || !torch.is_finite())
+                        (dtype.is_complex() || *dtype == DType::F16)
+                            && (!ours.is_finite() || !torch.is_finite())
                     };
                     is_extreme && seen.each(is_such)
                 },

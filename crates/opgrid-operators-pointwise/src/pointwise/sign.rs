@@ -13,7 +13,7 @@ use opgrid_kernels::math::Direction;
 
 pub use opgrid_tensor::ops::pointwise::sign::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::sign`: its kind, shape rule and `out` rule.
 pub const SIGN: Family<Sign> =
     Family::new(Sign, &kind::POINTWISE_UNARY, pointwise::ordered_unary).same_dtype_out();
 

@@ -13,7 +13,7 @@ use opgrid_kernels::arithmetic::Ordered;
 
 pub use opgrid_tensor::ops::pointwise::signbit::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::signbit`: its kind, shape rule and `out` rule.
 pub const SIGNBIT: Family<Signbit> =
     Family::new(Signbit, &kind::POINTWISE_UNARY, pointwise::bool_ordered_unary).same_dtype_out();
 

@@ -13,7 +13,7 @@ use opgrid_kernels::functions::Sine;
 
 pub use opgrid_tensor::ops::pointwise::sin::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::sin`: its kind, shape rule and `out` rule.
 pub const SIN: Family<Sin> = Family::new(Sin, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

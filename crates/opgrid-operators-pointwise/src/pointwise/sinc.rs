@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::sinc::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::sinc`: its kind, shape rule and `out` rule.
 pub const SINC: Family<Sinc> = Family::new(Sinc, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
@@ -39,7 +39,7 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         // Beyond, the angle is rounded by more than a turn.
         samples
-            .of(Sinc, ANY, make::unary_numbers, |it| it.inexact(number::sinc, number::complex_sinc))
+            .operator(Sinc, ANY, generate::unary_numbers, |it| it.inexact(number::sinc, number::complex_sinc))
             .tolerance(32.0);
         samples.differs(Sinc, departures::math::NOT_FINITE);
         samples.rounds(Sinc, pointwise::samples::ELEMENTARY);

@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::sinh::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::sinh`: its kind, shape rule and `out` rule.
 pub const SINH: Family<Sinh> = Family::new(Sinh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

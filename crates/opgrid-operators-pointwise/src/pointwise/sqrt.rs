@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::sqrt::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::sqrt`: its kind, shape rule and `out` rule.
 pub const SQRT: Family<Sqrt> = Family::new(Sqrt, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -28,7 +28,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(Square, ANY, make::unary_numbers, |it| {
+            .operator(Square, ANY, generate::unary_numbers, |it| {
                 let x = it.tensor("self")?;
                 let dtype = if x.dtype() == DType::Bool { DType::I64 } else { x.dtype() };
                 let square = |x| number::times(naive::convert(x, dtype), naive::convert(x, dtype));

@@ -15,7 +15,7 @@ use opgrid_tensor::tensor::Element;
 
 pub use opgrid_tensor::ops::pointwise::sub::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::sub.Tensor`: its kind, shape rule and `out` rule.
 pub const SUB: Family<SubTensor> = Family::new(SubTensor, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -55,15 +55,15 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
+        let scaled = |dtype| generate::scaled_pairs(dtype, "alpha", 2);
         samples
-            .of(SubTensor, NUMBERS, scaled, reference)
+            .operator(SubTensor, NUMBERS, scaled, reference)
             .tolerance(2.0)
-            .refuses("does not broadcast", make::misfits());
+            .refuses("does not broadcast", generate::misfits());
         samples
-            .of(SubScalar, NUMBERS, make::with_number, reference)
+            .operator(SubScalar, NUMBERS, generate::with_number, reference)
             .tolerance(2.0)
-            .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
+            .refuses("subtraction is not defined", given(generate::numbers(DType::F32, &[2], 0)).and(true));
         samples.number_for_tensor(SubTensor);
         samples.differs_as(SubTensor, &[departures::arithmetic::SIGN_OF_ZERO, departures::math::NOT_FINITE]);
         samples.rounds(SubTensor, pointwise::samples::SCALED_SUM);

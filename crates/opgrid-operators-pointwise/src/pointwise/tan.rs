@@ -13,7 +13,7 @@ use opgrid_kernels::functions::Tangent;
 
 pub use opgrid_tensor::ops::pointwise::tan::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::tan`: its kind, shape rule and `out` rule.
 pub const TAN: Family<Tan> = Family::new(Tan, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

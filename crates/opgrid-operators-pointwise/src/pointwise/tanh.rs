@@ -13,7 +13,7 @@ use opgrid_tensor::ops::TanhBackward;
 
 pub use opgrid_tensor::ops::pointwise::tanh::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::tanh`: its kind, shape rule and `out` rule.
 pub const TANH: Family<Tanh> = Family::new(Tanh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {

@@ -13,7 +13,7 @@ use opgrid_kernels::math::Conjugate;
 
 pub use opgrid_tensor::ops::pointwise::tanh_backward::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::tanh_backward`: its kind, shape rule and `out` rule.
 pub const TANH_BACKWARD: Family<TanhBackward> =
     Family::new(TanhBackward, &kind::POINTWISE_BINARY, activation::slope_by_result);
 

@@ -14,7 +14,7 @@ use opgrid_kernels::rounding::Whole;
 
 pub use opgrid_tensor::ops::pointwise::trunc::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::trunc`: its kind, shape rule and `out` rule.
 pub const TRUNC: Family<Trunc> =
     Family::new(Trunc, &kind::POINTWISE_UNARY, pointwise::real_unary).same_dtype_out();
 

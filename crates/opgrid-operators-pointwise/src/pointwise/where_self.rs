@@ -16,7 +16,7 @@ use opgrid_tensor::ops::NonzeroNumpy;
 
 pub use opgrid_tensor::ops::pointwise::where_self::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::where.self`: its kind, shape rule and `out` rule.
 pub const WHERE_SELF: Family<WhereSelf> =
     Family::new(WhereSelf, &kind::POINTWISE_TERNARY, shape).same_dtype_out();
 
@@ -100,12 +100,12 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, longer) = (make::numbers(DType::F32, &[2], 0), make::numbers(DType::Bool, &[3], 0));
+        let (x, longer) = (generate::numbers(DType::F32, &[2], 0), generate::numbers(DType::Bool, &[3], 0));
         samples
-            .of(WhereSelf, STORED, inputs, reference)
+            .operator(WhereSelf, STORED, inputs, reference)
             .refuses("expected bool", given(x.clone()).and(x.clone()).and(x.clone()))
             .refuses("does not broadcast", given(longer).and(x.clone()).and(x));
-        samples.of(
+        samples.operator(
             WhereScalarSelf,
             STORED,
             |dtype| {
@@ -114,7 +114,7 @@ pub(crate) mod samples {
             },
             reference,
         );
-        samples.of(
+        samples.operator(
             WhereScalarOther,
             STORED,
             |dtype| {
@@ -124,21 +124,21 @@ pub(crate) mod samples {
             reference,
         );
         samples
-            .of(Where, STORED, make::unary, |it| naive::columns_of_places(it.tensor("condition")?))
+            .operator(Where, STORED, generate::unary, |it| naive::columns_of_places(it.tensor("condition")?))
             .not_on_meta();
         // Conditions of uint8 are taken, as of old.
         let conditions = |dtype| match dtype {
             DType::U8 => Vec::new(),
-            dtype => vec![given(make::numbers(dtype, &[2, 3], 1)).and(2).and(0.5)],
+            dtype => vec![given(generate::numbers(dtype, &[2, 3], 1)).and(2).and(0.5)],
         };
-        samples.of(WhereScalar, &[DType::Bool], conditions, reference);
+        samples.operator(WhereScalar, &[DType::Bool], conditions, reference);
     }
 
     /// What stands in a tensor's place.
     const NUMBERS_INSTEAD: [Scalar; 2] = [Scalar::Int(3), Scalar::Float(0.5)];
 
     fn condition_and_tensor(dtype: DType) -> (Plain, Plain) {
-        (make::numbers(DType::Bool, &[2, 3], 1), make::numbers(dtype, &[3], 2))
+        (generate::numbers(DType::Bool, &[2, 3], 1), generate::numbers(dtype, &[3], 2))
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
@@ -150,12 +150,12 @@ pub(crate) mod samples {
             [&[], &[], &[]],
         ];
         let same = shapes.map(|[condition, a, b]| {
-            given(make::numbers(DType::Bool, condition, 0))
-                .and(make::numbers(dtype, a, 1))
-                .and(make::numbers(dtype, b, 2))
+            given(generate::numbers(DType::Bool, condition, 0))
+                .and(generate::numbers(dtype, a, 1))
+                .and(generate::numbers(dtype, b, 2))
         });
-        let [condition, a, b] = [(DType::Bool, 0), (dtype, 1), (make::beside(dtype, DType::F32), 2)];
-        let mixed = [condition, a, b].map(|(dtype, seed)| make::numbers(dtype, &[3], seed));
+        let [condition, a, b] = [(DType::Bool, 0), (dtype, 1), (generate::beside(dtype, DType::F32), 2)];
+        let mixed = [condition, a, b].map(|(dtype, seed)| generate::numbers(dtype, &[3], seed));
         let [condition, a, b] = mixed;
         same.into_iter().chain([given(condition).and(a).and(b)]).collect()
     }

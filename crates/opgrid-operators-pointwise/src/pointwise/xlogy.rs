@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::pointwise::xlogy::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::xlogy.Tensor`: its kind, shape rule and `out` rule.
 pub const XLOGY: Family<XlogyTensor> =
     Family::new(XlogyTensor, &kind::POINTWISE_BINARY, pointwise::inexact_real_binary);
 
@@ -57,10 +57,15 @@ pub(crate) mod samples {
                 Scalar::Float(if a == 0.0 && !b.is_nan() { 0.0 } else { a * b.ln() })
             })
         };
-        samples.of(XlogyTensor, ORDERED, make::pairs, reference).tolerance(8.0);
-        samples.of(XlogyScalarOther, ORDERED, make::with_scalar, reference).tolerance(8.0);
+        samples.operator(XlogyTensor, ORDERED, generate::pairs, reference).tolerance(8.0);
+        samples.operator(XlogyScalarOther, ORDERED, generate::with_scalar, reference).tolerance(8.0);
         samples
-            .of(XlogyScalarSelf, ORDERED, |dtype| make::number_first(make::with_scalar(dtype)), reference)
+            .operator(
+                XlogyScalarSelf,
+                ORDERED,
+                |dtype| generate::number_first(generate::with_scalar(dtype)),
+                reference,
+            )
             .tolerance(8.0);
         samples.differs(XlogyTensor, departures::arithmetic::SIGN_OF_ZERO);
         samples.rounds(XlogyTensor, pointwise::samples::ELEMENTARY);

@@ -4,7 +4,7 @@ use opgrid_core::{DType, Result};
 
 use opgrid_array::error::argument;
 use opgrid_kernels::sorting;
-use opgrid_kinds::derivatives::Kept;
+use opgrid_kinds::derivatives::ReducedDims;
 use opgrid_kinds::{extremum, pointwise};
 use opgrid_tensor::layers::autograd::Recorder;
 use opgrid_tensor::tensor::choose::unsupported;
@@ -18,7 +18,7 @@ pub(crate) fn middle(input: &Tensor) -> Result<TensorSpec> {
     sorting::check_length(spec.numel())?;
     if spec.numel() == 0 && !spec.dtype().is_floating_point() {
         return Err(argument(format!(
-            "argument `self` has no elements, and {} has no NaN to say so",
+            "argument `self` has no elements, and the result, NaN, does not exist in {}",
             spec.dtype()
         )));
     }
@@ -33,8 +33,10 @@ pub(crate) fn middle_of_lines(input: &Tensor, dim: i64, keepdim: bool) -> Result
 
 /// States the derivative of the element in the middle of all: equal ones share the gradient.
 pub(crate) fn derivative_of_middle(d: &Recorder<'_>, input: &Tensor) -> Result<()> {
-    let kept = Kept::of(input, None, false)?;
-    d.by(input, [input, d.result(0)], move |grad, [x, out]| extremum::spread(grad, x, out, &kept))
+    let kept = ReducedDims::new(input, None, false)?;
+    d.by(input, [input, d.result(0)], move |grad, [x, out]| {
+        extremum::distribute_gradient(grad, x, out, &kept)
+    })
 }
 
 /// All elements in order along a dimension, and where they were. Values and indices lie as the input does.
@@ -64,8 +66,7 @@ pub(crate) fn some(input: &Tensor, dim: i64, count: i64) -> Result<(TensorSpec, 
 pub(crate) fn one(input: &Tensor, dim: i64, keepdim: bool) -> Result<(TensorSpec, TensorSpec)> {
     let spec = input.spec()?;
     if length(input, dim)? == 0 {
-        let message =
-            format!("dimension {dim} of argument `self` has size 0, expected elements to choose from");
+        let message = format!("dimension {dim} of argument `self` has size 0, expected at least one element");
         return Err(argument(message));
     }
     pointwise::check_ordered(&[input])?;
@@ -151,9 +152,9 @@ pub(crate) mod samples {
 
     /// Tensors with equal elements and with NaN, and a dimension.
     pub(crate) fn lines(dtype: DType) -> Vec<Sample> {
-        let ends = given(make::extremes(dtype)).and(0);
-        let equal = given(Plain::of(dtype, &[3, 4], &[2, 1, 1, 2, 0])).and(-1);
-        make::along_dim(dtype).into_iter().chain([ends, equal]).collect()
+        let ends = given(generate::extremes(dtype)).and(0);
+        let equal = given(Plain::from_elements(dtype, &[3, 4], &[2, 1, 1, 2, 0])).and(-1);
+        generate::along_dim(dtype).into_iter().chain([ends, equal]).collect()
     }
 
     /// Tensors of all shapes, with elements where there is no NaN.
@@ -162,10 +163,10 @@ pub(crate) mod samples {
             let is_filled = sample.positional[0].tensors().iter().all(|x| !x.elements().is_empty());
             is_filled || dtype.is_floating_point()
         };
-        make::unary(dtype).into_iter().filter(is_there).collect()
+        generate::unary(dtype).into_iter().filter(is_there).collect()
     }
 
-    /// The same where there are elements along the dimension.
+    /// Samples that have elements along the dimension.
     pub(crate) fn filled_lines(dtype: DType) -> Vec<Sample> {
         let is_there = |sample: &Sample| sample.positional[0].tensors().iter().all(|x| x.sizes() != [0, 3]);
         lines(dtype).into_iter().filter(is_there).collect()
@@ -192,7 +193,7 @@ pub(crate) mod samples {
             .into())
         };
         samples
-            .of_function(operator, dtypes, inputs, reference)
+            .operator_with(operator, dtypes, inputs, reference)
             .refuses("size 0", size_zero)
             .refuses("range", out_of_range)
     }
@@ -209,25 +210,25 @@ pub(crate) mod samples {
             Ok(x.reduced(None, false, x.dtype(), value).into())
         };
         samples
-            .of_function(all, REAL, unary_filled, reference)
-            .refuses("no elements", given(make::numbers(DType::I64, &[0], 0)));
+            .operator_with(all, REAL, unary_filled, reference)
+            .refuses("no elements", given(generate::numbers(DType::I64, &[0], 0)));
         let refused = [
-            given(make::numbers(DType::F32, &[0], 0)).and(0),
-            given(make::numbers(DType::F32, &[2], 0)).and(1),
+            given(generate::numbers(DType::F32, &[0], 0)).and(0),
+            given(generate::numbers(DType::F32, &[2], 0)).and(1),
         ];
         of_one(samples, lines, REAL, filled_lines, refused, move |_, line| chosen(line));
     }
 
-    /// Of operators that ask for an order.
+    /// Differences for operators that need an order.
     pub(crate) const ONE_COMPLEX_NUMBER: Difference = Difference {
         id: "one-complex-number-without-an-order",
-        what: "torch does not look at the dtype of a tensor without dimensions; here complex numbers are refused whatever \
-               the sizes are",
-        why: "whether a program is right must not depend on its data",
+        what: "torch does not check the dtype of a tensor without dimensions; here complex numbers are \
+             rejected whatever the sizes are",
+        why: "whether a call is valid must not depend on sizes or elements",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| {
             let is_one = seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0);
-            is_one && seen.we_refuse("expected a dtype with an order")
+            is_one && seen.we_refuse("expected a non-complex dtype")
         },
         directed: Some(Directed {
             operator: "aten::mode",
@@ -236,34 +237,34 @@ pub(crate) mod samples {
         }),
     };
 
-    /// Of operators that select one of equal elements.
+    /// Differences for operators that select one of equal elements.
     pub(crate) const EQUAL_ELEMENTS: Difference = Difference {
         id: "equal-elements-of-ranks",
-        what: "torch says nothing of which of several equal elements it finds; here it is the one that has the rank where equal \
-               elements keep their order",
-        why: "results depend on the elements only",
+        what: "torch does not specify which of several equal elements it finds; here it is the one at \
+             that rank in a stable sort",
+        why: "results depend only on the elements",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "equal_elements_keep_their_order"),
         when: |seen| are_zeros(seen) || is_place(seen),
         directed: None,
     };
 
-    /// Of ranks.
+    /// Differences for the indices of ranks.
     pub(crate) const REPEATED: Difference = Difference {
         id: "ranks-of-repeated-elements",
-        what: "torch orders copies of lines in which dimensions repeat elements, as if each were its own; \
-           here lines are read as they are",
-        why: "elements must not change while they are read",
+        what: "torch sorts copies of rows with repeated elements as if each element were separate; here \
+             rows are read as they are",
+        why: "inputs must not change while they are read",
         test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| !seen.elements.is_empty() && seen.tensor("self").is_some_and(|input| input.repeats()),
         directed: None,
     };
 
-    /// Of medians.
+    /// Differences for medians of empty inputs.
     pub(crate) const OF_NOTHING: Difference = Difference {
         id: "medians-of-nothing",
-        what: "torch gives the smallest integer, true, or a complex NaN as the median of nothing; here \
-           integers without elements are refused, and bools and complex numbers",
-        why: "no integer says that there is none",
+        what: "torch returns the smallest integer, true, or a complex NaN as the median of an empty \
+             tensor; here integers, bools and complex numbers without elements are rejected",
+        why: "no integer means \"no median\"",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| {
             let is_empty = seen.tensor("self").is_some_and(|input| input.is_empty());
@@ -272,11 +273,11 @@ pub(crate) mod samples {
         directed: None,
     };
 
-    /// Of operators that sort, unless they are asked to keep the order of equal elements.
+    /// Differences for operators that sort, unless the sort is stable.
     pub(crate) const EQUAL_PLACES: Difference = Difference {
         id: "equal-elements-of-sorts",
-        what: "torch keeps the order of equal elements only where it is asked to; here they always keep it",
-        why: "results depend on the elements only",
+        what: "torch sorts stably only if asked to; here sorting is always stable",
+        why: "results depend only on the elements",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "equal_elements_keep_their_order"),
         when: |seen| {
             let is_stable = matches!(seen.number("stable"), Some(Scalar::Bool(true)));

@@ -2,7 +2,7 @@
 
 use opgrid_core::{DType, Result};
 
-use crate::kinds::total;
+use crate::kinds::accumulation;
 use opgrid_array::error::argument;
 use opgrid_kernels::{reduce, scan};
 use opgrid_kinds::pointwise;
@@ -17,7 +17,7 @@ pub(crate) fn along(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Te
     let (spec, dtype) = (input.spec()?, reduce::sum_dtype(input.dtype(), dtype));
     dimension(input, dim)?;
     if dtype == DType::Bool {
-        return Err(unsupported(dtype, "a dtype of numbers"));
+        return Err(unsupported(dtype, "a numeric dtype"));
     }
     TensorSpec::contiguous(spec.sizes(), dtype, spec.device())
 }
@@ -41,7 +41,7 @@ pub(crate) fn into_output(
     dtype: Option<DType>,
     out: &Tensor,
 ) -> Result<TensorSpec> {
-    along(input, dim, Some(total::out_dtype(dtype, out)?))
+    along(input, dim, Some(accumulation::out_dtype(dtype, out)?))
 }
 
 /// The chosen elements along a dimension, and where they are.
@@ -134,12 +134,12 @@ pub(crate) mod samples {
             .into())
         };
         let inputs = |dtype| {
-            let ends = given(make::extremes(dtype)).and(0);
-            make::along_dim(dtype).into_iter().chain([ends]).collect()
+            let ends = given(generate::extremes(dtype)).and(0);
+            generate::along_dim(dtype).into_iter().chain([ends]).collect()
         };
         samples
-            .of_function(operator, ORDERED, inputs, reference)
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
+            .operator_with(operator, ORDERED, inputs, reference)
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(1));
     }
 
     /// Samples of an operator that joins all elements so far with the next one, beginning with `first`.
@@ -151,7 +151,7 @@ pub(crate) mod samples {
     ) -> &mut OperatorSamples {
         let reference = move |it: &Inputs| -> Result<Expected> {
             let x = it.tensor("self")?;
-            let dtype = total::samples::expected_dtype(it, x)?;
+            let dtype = accumulation::samples::expected_dtype(it, x)?;
             let line = |x: &[Vec<Scalar>]| {
                 let joined = x[0].iter().scan(Plain::number(dtype, first).at(&[]), |state, element| {
                     *state = join(*state, *element);
@@ -163,36 +163,39 @@ pub(crate) mod samples {
         };
         samples.differs_as(operator, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
         samples
-            .of_function(operator, ANY, inputs, reference)
+            .operator_with(operator, ANY, inputs, reference)
             .output_decides()
             .in_place_refuses(&[DType::Bool])
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1))
-            .refuses("numbers", given(make::numbers(DType::F32, &[2], 0)).and(0).named("dtype", DType::Bool))
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(1))
+            .refuses(
+                "numbers",
+                given(generate::numbers(DType::F32, &[2], 0)).and(0).named("dtype", DType::Bool),
+            )
     }
 
     /// Lines, and such with a dtype that a real input cannot be written in.
     fn inputs(dtype: DType) -> Vec<Sample> {
-        let mut samples = make::along_dim(dtype);
+        let mut samples = generate::along_dim(dtype);
         if !dtype.is_complex() {
-            let other = given(make::numbers(dtype, &[2, 3], 1)).and(0).named("dtype", DType::Complex128);
+            let other = given(generate::numbers(dtype, &[2, 3], 1)).and(0).named("dtype", DType::Complex128);
             samples.push(other);
         }
         samples
     }
 
-    /// Of sums and products of all elements so far.
+    /// Differences for cumulative sums and products.
     pub(crate) const ONE_BOOL: Difference = Difference {
         id: "scans-into-one-bool",
-        what: "torch does not look at the dtype of a bool without dimensions that is written or asked for; here bools are refused \
-               whatever the sizes are",
-        why: "whether a program is right must not depend on its data",
+        what: "torch does not check the dtype of a bool without dimensions that is an output or \
+             `dtype`; here bools are rejected whatever the sizes are",
+        why: "whether a call is valid must not depend on sizes or elements",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| {
             let is_one = seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0);
-            let is_written = seen.written().is_some_and(|out| out.dtype == DType::Bool);
+            let is_written = seen.written_operand().is_some_and(|out| out.dtype == DType::Bool);
             let is_asked_for = matches!(seen.argument("dtype"), Some(Argument::DType(DType::Bool)));
             let is_one = is_one && (is_written || is_asked_for);
-            is_one && seen.we_refuse("expected a dtype of numbers")
+            is_one && seen.we_refuse("expected a numeric dtype")
         },
         directed: Some(Directed {
             operator: "aten::cumsum_",

@@ -34,7 +34,7 @@ pub(crate) fn places(sequence: &Tensor, values: &Tensor, out_int32: bool) -> Res
         return Err(argument(message));
     }
     if out_int32 && i32::try_from(length).is_err() {
-        return Err(argument(format!("the sequence has {length} elements, more than int32 has numbers for")));
+        return Err(argument(format!("the sequence has {length} elements, more than int32 can index")));
     }
     let dtype = if out_int32 { DType::I32 } else { DType::I64 };
     TensorSpec::contiguous(sizes, dtype, sequence.device())

@@ -15,7 +15,8 @@ pub(crate) fn along(input: &Tensor, dim: i64, half_to_float: bool) -> Result<Ten
     let spec = input.spec()?;
     normalise_dim(dim, spec.sizes().len())?;
     if half_to_float {
-        let message = "argument `half_to_float` is true, but the conversion is one of GPU kernels; give the `dtype` to softmax instead";
+        let message = "argument `half_to_float` is true, which only GPU kernels support; pass `dtype` \
+             to softmax instead";
         return Err(argument(message));
     }
     check_float(spec.dtype())?;
@@ -94,22 +95,22 @@ pub(crate) mod samples {
             let line = |x: &[Vec<Scalar>]| floats(derivative(&numbers(&x[0]), &numbers(&x[1])));
             Ok(Plain::of_lines(&[grad, output], it.value("dim")?, grad.dtype(), line).into())
         };
-        let (two, half) = (make::numbers(DType::F32, &[2], 0), make::numbers(DType::F16, &[2], 0));
-        let inputs = |dtype| make::along_dim(dtype).into_iter().map(|sample| sample.and(false)).collect();
+        let (two, half) = (generate::numbers(DType::F32, &[2], 0), generate::numbers(DType::F16, &[2], 0));
+        let inputs = |dtype| generate::along_dim(dtype).into_iter().map(|sample| sample.and(false)).collect();
         samples
-            .of_function(function, FLOATS, inputs, function_of)
+            .operator_with(function, FLOATS, inputs, function_of)
             .tolerance(8.0)
             .refuses("range", given(two.clone()).and(1).and(false))
             .refuses("half_to_float", given(half.clone()).and(0).and(true));
         samples
-            .of_function(backward, FLOATS, backward_inputs, backward_of)
+            .operator_with(backward, FLOATS, backward_inputs, backward_of)
             .tolerance(32.0)
             .refuses("expected that of `grad_output`", given(two.clone()).and(half).and(0).and(DType::F32))
             .refuses("expected that of `grad_output`", given(two.clone()).and(two).and(0).and(DType::F16));
-        samples.of_function(of_dtype, FLOATS, make::along_dim, function_of).tolerance(8.0);
+        samples.operator_with(of_dtype, FLOATS, generate::along_dim, function_of).tolerance(8.0);
         let in_f64 =
-            |dtype| make::along_dim(dtype).into_iter().map(|sample| sample.and(DType::F64)).collect();
-        samples.of_function(of_dtype, STORED, in_f64, function_of).tolerance(8.0);
+            |dtype| generate::along_dim(dtype).into_iter().map(|sample| sample.and(DType::F64)).collect();
+        samples.operator_with(of_dtype, STORED, in_f64, function_of).tolerance(8.0);
         // Other exponentials, and sums in another order.
         samples.rounds(function, Roundings::all(Rounding::Sum(8)));
         samples.rounds(backward, Roundings::all(Rounding::Products(8)));
@@ -118,22 +119,26 @@ pub(crate) mod samples {
             backward,
             Difference {
                 id: "dtypes-of-inputs-are-checked",
-                what: "torch takes any dtype for that of the input of softmax beside a gradient, and does not look \
-                   at it; here it is that of the gradient",
-                why: "a wrong dtype is a mistake that nobody notices",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                what: "torch accepts any dtype as that of the softmax input in the gradient, and does \
+                     not check it; here it is that of the gradient",
+                why: "a wrong dtype is probably a mistake",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
                 when: |seen| seen.we_refuse("argument `input_dtype`"),
                 directed: None,
             },
         );
     }
 
-    /// Of the derivatives of softmax and its logarithm.
+    /// Differences for the derivatives of softmax and log-softmax.
     pub(crate) const BEYOND_ONE: Difference = Difference {
         id: "softmaxes-beyond-one",
-        what: "torch adds gradients, or their products with results, in another order, and what both sums lose is multiplied by \
-               the softmax, which is at most one; larger ones come of no softmax",
-        why: "as near to the mathematical result",
+        what: "torch sums gradients, or their products with results, in another order, and the rounding \
+             errors are multiplied by the softmax, which is at most one unless the argument is no \
+             softmax",
+        why: "equally precise",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "gradients_of_what_is_no_softmax"),
         when: |seen| {
             let (Some(grad), Some(output)) = (seen.tensor("grad_output"), seen.tensor("output")) else {
@@ -155,12 +160,12 @@ pub(crate) mod samples {
 
     /// Gradients, and small results of both signs, whose exponentials are small.
     fn backward_inputs(dtype: DType) -> Vec<Sample> {
-        let samples = make::along_dim(dtype).into_iter();
+        let samples = generate::along_dim(dtype).into_iter();
         samples
             .filter_map(|sample| match sample.positional.as_slice() {
-                [Given::Tensor(x), dim] => {
-                    Some(given(x.clone()).and(make::numbers(dtype, x.sizes(), 5)).and(dim.clone()).and(dtype))
-                }
+                [Given::Tensor(x), dim] => Some(
+                    given(x.clone()).and(generate::numbers(dtype, x.sizes(), 5)).and(dim.clone()).and(dtype),
+                ),
                 _ => None,
             })
             .collect()

@@ -2,7 +2,7 @@
 
 use opgrid_core::{DType, Result};
 
-use crate::kinds::found;
+use crate::kinds::data_dependent;
 use opgrid_array::error::argument;
 use opgrid_kernels::{searching, sorting};
 use opgrid_tensor::families::result;
@@ -17,23 +17,24 @@ pub(crate) type Unique = (Tensor, Tensor, Tensor);
 pub(crate) fn of_all(input: &Tensor, consecutive: bool, inverse: bool, counts: bool) -> Result<Unique> {
     check(input)?;
     let (values, places, numbers) = searching::unique(input.array()?, consecutive, inverse)?;
-    let nothing = || found::nothing(DType::I64, input.device());
-    let inverse = if inverse { found::tensor(&places, input.sizes())? } else { nothing()? };
-    let counts = if counts { found::tensor(&numbers, &[numbers.len() as i64])? } else { nothing()? };
+    let nothing = || data_dependent::nothing(DType::I64, input.device());
+    let inverse = if inverse { data_dependent::tensor(&places, input.sizes())? } else { nothing()? };
+    let counts = if counts { data_dependent::tensor(&numbers, &[numbers.len() as i64])? } else { nothing()? };
     Ok((Tensor::from_array(values)?, inverse, counts))
 }
 
-/// The same of slices along a dimension, in the order of their elements.
+/// Finds the distinct slices along a dimension, in the order of their elements.
 pub(crate) fn of_slices(input: &Tensor, dim: i64, consecutive: bool) -> Result<Unique> {
     check(input)?;
     if input.dim() == 0 {
-        return Err(argument("argument `self` has no dimensions, of which one could be named by `dim`"));
+        return Err(argument("argument `self` has no dimensions, expected at least one for `dim`"));
     }
     let dim = normalise_dim(dim, input.dim())?;
     let sizes = input.sizes();
     if input.numel() == 0 && sizes[dim] != 0 {
         let message = format!(
-            "argument `self` has shape {sizes:?}, in which slices along dimension {dim} have no elements to tell them apart"
+            "argument `self` has shape {sizes:?}, whose slices along dimension {dim} have no elements \
+             to compare"
         );
         return Err(argument(message));
     }
@@ -42,13 +43,17 @@ pub(crate) fn of_slices(input: &Tensor, dim: i64, consecutive: bool) -> Result<U
     let rows = array.view(searching::rows_first(array.geometry(), dim)?)?;
     let groups = searching::unique_rows(&rows, count as usize, length as usize, consecutive)?;
     let firsts: Vec<i64> = groups.firsts.iter().map(|first| *first as i64).collect();
-    let index = found::tensor(&firsts, &[firsts.len() as i64])?;
+    let index = data_dependent::tensor(&firsts, &[firsts.len() as i64])?;
     let chosen = Tensor::from_array(rows)?.index_select(0, &index)?;
     let mut order: Vec<i64> = (1..chosen.dim() as i64).collect();
     order.insert(dim, 0);
     let values = chosen.permute(&order)?;
     let counted = [groups.counts.len() as i64];
-    Ok((values, found::tensor(&groups.inverse, &[count])?, found::tensor(&groups.counts, &counted)?))
+    Ok((
+        values,
+        data_dependent::tensor(&groups.inverse, &[count])?,
+        data_dependent::tensor(&groups.counts, &counted)?,
+    ))
 }
 
 /// # Errors
@@ -60,7 +65,7 @@ fn check(input: &Tensor) -> Result<()> {
         return Err(unsupported(dtype, "a bool, integer or floating-point dtype"));
     }
     sorting::check_length(input.numel())?;
-    found::check_data(input)
+    data_dependent::check_data(input)
 }
 
 /// Writes results to outputs, after all of them were checked.
@@ -89,9 +94,9 @@ pub(crate) mod samples {
         let (firsts, inverse, counts) = groups(&order, is_equal);
         let values: Vec<Scalar> = firsts.iter().map(|first| elements[*first]).collect();
         [
-            Plain::of(x.dtype(), &[values.len() as i64], &values),
-            Plain::of(DType::I64, x.sizes(), &inverse),
-            Plain::of(DType::I64, &[counts.len() as i64], &counts),
+            Plain::from_elements(x.dtype(), &[values.len() as i64], &values),
+            Plain::from_elements(DType::I64, x.sizes(), &inverse),
+            Plain::from_elements(DType::I64, &[counts.len() as i64], &counts),
         ]
     }
 
@@ -127,8 +132,8 @@ pub(crate) mod samples {
         });
         [
             values,
-            Plain::of(DType::I64, &[slices.len() as i64], &inverse),
-            Plain::of(DType::I64, &[counts.len() as i64], &counts),
+            Plain::from_elements(DType::I64, &[slices.len() as i64], &inverse),
+            Plain::from_elements(DType::I64, &[counts.len() as i64], &counts),
         ]
     }
 
@@ -155,7 +160,7 @@ pub(crate) mod samples {
         inverse_asked: bool,
         counts_asked: bool,
     ) -> Expected {
-        let none = || Plain::of::<i64>(DType::I64, &[0], &[]);
+        let none = || Plain::from_elements::<i64>(DType::I64, &[0], &[]);
         [values, if inverse_asked { inverse } else { none() }, if counts_asked { counts } else { none() }]
             .into()
     }

@@ -15,17 +15,17 @@ use opgrid_kernels::choice;
 
 pub use opgrid_tensor::ops::reductions::all::*;
 
-/// Over all elements.
+/// The family of `aten::all`: its kind, shape rule and `out` rule.
 pub const ALL_ELEMENTS: Family<All> =
-    Family::new(All, &kind::REDUCTION, truth::of_all).out_shape(truth::of_all_into);
+    Family::new(All, &kind::REDUCTION, any_all::of_all).out_shape(any_all::of_all_into);
 
-/// Over one dimension.
+/// The family of `aten::all.dim`: its kind, shape rule and `out` rule.
 pub const ALL_DIM: Family<AllDim> =
-    Family::new(AllDim, &kind::REDUCTION, truth::over_dim).out_shape(truth::over_dim_into);
+    Family::new(AllDim, &kind::REDUCTION, any_all::over_dim).out_shape(any_all::over_dim_into);
 
-/// Over several dimensions.
+/// The family of `aten::all.dims`: its kind, shape rule and `out` rule.
 pub const ALL_DIMS: Family<AllDims> =
-    Family::new(AllDims, &kind::REDUCTION, truth::over_dims).out_shape(truth::over_dims_into);
+    Family::new(AllDims, &kind::REDUCTION, any_all::over_dims).out_shape(any_all::over_dims_into);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&ALL_ELEMENTS).cpu(|input, out| cpu(input, None, false, out));
@@ -46,7 +46,7 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        truth::samples::collect(samples, (All, AllDim, AllDims), |elements| {
+        any_all::samples::collect(samples, (All, AllDim, AllDims), |elements| {
             elements.iter().all(|element| element.to_bool())
         });
     }

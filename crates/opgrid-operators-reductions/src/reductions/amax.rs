@@ -12,17 +12,19 @@
 
 use crate::prelude::*;
 use opgrid_kernels::choice;
-use opgrid_kinds::derivatives::Kept;
+use opgrid_kinds::derivatives::ReducedDims;
 
 pub use opgrid_tensor::ops::reductions::amax::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::amax`: its kind, shape rule and `out` rule.
 pub const AMAX: Family<Amax> = Family::new(Amax, &kind::REDUCTION, extremum::over_dims).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&AMAX).cpu(cpu).derivative(|d, (input, dim, keepdim)| {
-        let kept = Kept::of(input, Some(dim), keepdim)?;
-        d.by(input, [input, d.result(0)], move |grad, [x, out]| extremum::spread(grad, x, out, &kept))
+        let kept = ReducedDims::new(input, Some(dim), keepdim)?;
+        d.by(input, [input, d.result(0)], move |grad, [x, out]| {
+            extremum::distribute_gradient(grad, x, out, &kept)
+        })
     });
 }
 
@@ -35,14 +37,14 @@ pub(crate) mod samples {
     use super::*;
     use opgrid_samples::prelude::*;
 
-    /// Of the largest and the smallest element.
+    /// Differences for the maximum and minimum of empty inputs.
     pub(crate) const OF_NOTHING: Difference = Difference {
         id: "extremes-of-nothing",
-        what: "torch gives the end of the range as the largest or smallest of no elements where an output \
-           is given; here that is refused as without an output",
-        why: "one rule for all overloads",
+        what: "torch returns the limit of the dtype as the maximum or minimum of an empty tensor if an \
+             output is given; here that is rejected as without an output",
+        why: "all overloads behave alike",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-        when: |seen| seen.we_refuse("has no elements to choose from"),
+        when: |seen| seen.we_refuse("has no elements to reduce"),
         directed: None,
     };
 

@@ -12,17 +12,19 @@
 
 use crate::prelude::*;
 use opgrid_kernels::choice;
-use opgrid_kinds::derivatives::Kept;
+use opgrid_kinds::derivatives::ReducedDims;
 
 pub use opgrid_tensor::ops::reductions::amin::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::amin`: its kind, shape rule and `out` rule.
 pub const AMIN: Family<Amin> = Family::new(Amin, &kind::REDUCTION, extremum::over_dims).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&AMIN).cpu(cpu).derivative(|d, (input, dim, keepdim)| {
-        let kept = Kept::of(input, Some(dim), keepdim)?;
-        d.by(input, [input, d.result(0)], move |grad, [x, out]| extremum::spread(grad, x, out, &kept))
+        let kept = ReducedDims::new(input, Some(dim), keepdim)?;
+        d.by(input, [input, d.result(0)], move |grad, [x, out]| {
+            extremum::distribute_gradient(grad, x, out, &kept)
+        })
     });
 }
 

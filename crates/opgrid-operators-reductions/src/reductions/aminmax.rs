@@ -11,11 +11,11 @@
 
 use crate::prelude::*;
 use opgrid_kernels::choice;
-use opgrid_kinds::derivatives::Kept;
+use opgrid_kinds::derivatives::ReducedDims;
 
 pub use opgrid_tensor::ops::reductions::aminmax::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::aminmax`: its kind, shape rule and `out` rule.
 pub const AMINMAX: Family<Aminmax> = Family::new(Aminmax, &kind::REDUCTION, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -27,10 +27,13 @@ pub(super) fn register(library: &mut Library) {
             choice::largest(most, input, dim.as_slice())
         })
         .derivative(|d, (input, dim, keepdim)| {
-            let kept = Kept::of(input, dim.as_ref().map(std::slice::from_ref), keepdim)?;
+            let kept = ReducedDims::new(input, dim.as_ref().map(std::slice::from_ref), keepdim)?;
             d.by_all(input, [input, d.result(0), d.result(1)], move |grads, [x, least, most]| {
                 let spread = |at: usize, out| {
-                    grads.of(at).map(|grad| extremum::spread(grad, x, out, &kept)).transpose()
+                    grads
+                        .for_result(at)
+                        .map(|grad| extremum::distribute_gradient(grad, x, out, &kept))
+                        .transpose()
                 };
                 derivatives::sum(spread(0, least)?, spread(1, most)?)
             })
@@ -56,25 +59,28 @@ pub(crate) mod samples {
                 _ => sample,
             };
             let of_all = [
-                given(make::numbers(dtype, &[2, 3], 1)),
-                given(make::numbers(dtype, &[2, 3], 1)).named("keepdim", true),
-                given(make::extremes(dtype)),
+                given(generate::numbers(dtype, &[2, 3], 1)),
+                given(generate::numbers(dtype, &[2, 3], 1)).named("keepdim", true),
+                given(generate::extremes(dtype)),
             ];
-            make::over_dim(dtype).into_iter().map(named).chain(of_all).collect()
+            generate::over_dim(dtype).into_iter().map(named).chain(of_all).collect()
         };
         samples
-            .of(Aminmax, ORDERED, inputs, reference)
-            .refuses("no elements", given(make::numbers(DType::F32, &[0], 0)))
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).named("dim", 2));
+            .operator(Aminmax, ORDERED, inputs, reference)
+            .refuses("no elements", given(generate::numbers(DType::F32, &[0], 0)))
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).named("dim", 2));
         samples.differs_as(Aminmax, &[departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
         samples.differs(
             Aminmax,
             Difference {
                 id: "extremes-into-their-own-input",
-                what: "torch gives an input without elements that is the output another shape before it looks at it, and reads \
-                       memory that is not the tensor's; here the shape is that of the input before",
-                why: "results would depend on what lies behind a tensor",
-                test: ("opgrid-operators/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
+                what: "torch resizes an empty input that is also the output before it checks it, and \
+                     reads out of bounds; here the input keeps its shape until it has been checked",
+                why: "results would depend on memory outside of the tensor",
+                test: (
+                    "opgrid-operators/tests/all/differences/outputs.rs",
+                    "products_into_their_own_factors",
+                ),
                 when: |seen| {
                     let memory = |name| seen.tensor(name).map(|tensor| tensor.memory);
                     let is_input = memory("self") == memory("min") || memory("self") == memory("max");
@@ -100,7 +106,7 @@ pub(crate) mod samples {
         let (x, dim, keepdim) = (it.tensor("self")?, it.option::<i64>("dim")?, it.value("keepdim")?);
         let chosen = |second: fn(std::cmp::Ordering) -> bool| {
             let one = |elements: &[Scalar]| {
-                let all = elements.iter().copied().reduce(|a, b| number::chosen(a, b, second));
+                let all = elements.iter().copied().reduce(|a, b| number::extremum(a, b, second));
                 all.unwrap_or(Scalar::Int(0))
             };
             x.reduced(dim.as_ref().map(std::slice::from_ref), keepdim, x.dtype(), one)

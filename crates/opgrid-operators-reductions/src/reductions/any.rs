@@ -15,17 +15,17 @@ use opgrid_kernels::choice;
 
 pub use opgrid_tensor::ops::reductions::any::*;
 
-/// Over all elements.
+/// The family of `aten::any`: its kind, shape rule and `out` rule.
 pub const ANY_ELEMENT: Family<Any> =
-    Family::new(Any, &kind::REDUCTION, truth::of_all).out_shape(truth::of_all_into);
+    Family::new(Any, &kind::REDUCTION, any_all::of_all).out_shape(any_all::of_all_into);
 
-/// Over one dimension.
+/// The family of `aten::any.dim`: its kind, shape rule and `out` rule.
 pub const ANY_DIM: Family<AnyDim> =
-    Family::new(AnyDim, &kind::REDUCTION, truth::over_dim).out_shape(truth::over_dim_into);
+    Family::new(AnyDim, &kind::REDUCTION, any_all::over_dim).out_shape(any_all::over_dim_into);
 
-/// Over several dimensions.
+/// The family of `aten::any.dims`: its kind, shape rule and `out` rule.
 pub const ANY_DIMS: Family<AnyDims> =
-    Family::new(AnyDims, &kind::REDUCTION, truth::over_dims).out_shape(truth::over_dims_into);
+    Family::new(AnyDims, &kind::REDUCTION, any_all::over_dims).out_shape(any_all::over_dims_into);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&ANY_ELEMENT).cpu(|input, out| cpu(input, None, false, out));
@@ -46,7 +46,7 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        truth::samples::collect(samples, (Any, AnyDim, AnyDims), |elements| {
+        any_all::samples::collect(samples, (Any, AnyDim, AnyDims), |elements| {
             elements.iter().any(|element| element.to_bool())
         });
     }

@@ -14,7 +14,7 @@ use opgrid_kernels::choice;
 
 pub use opgrid_tensor::ops::reductions::argmax::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::argmax`: its kind, shape rule and `out` rule.
 pub const ARGMAX: Family<Argmax> = Family::new(Argmax, &kind::REDUCTION, extremum::index).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {

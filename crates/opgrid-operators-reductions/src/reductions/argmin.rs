@@ -14,7 +14,7 @@ use opgrid_kernels::choice;
 
 pub use opgrid_tensor::ops::reductions::argmin::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::argmin`: its kind, shape rule and `out` rule.
 pub const ARGMIN: Family<Argmin> = Family::new(Argmin, &kind::REDUCTION, extremum::index).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {

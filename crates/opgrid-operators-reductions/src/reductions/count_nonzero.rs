@@ -13,11 +13,11 @@ use opgrid_kernels::count;
 
 pub use opgrid_tensor::ops::reductions::count_nonzero::*;
 
-/// Of all elements, or over one dimension.
+/// The family of `aten::count_nonzero`: its kind, shape rule and `out` rule.
 pub const COUNT_NONZERO: Family<CountNonzero> =
     Family::new(CountNonzero, &kind::REDUCTION, |input, dim| shape(input, dim.as_slice())).same_dtype_out();
 
-/// Over dimensions.
+/// The family of `aten::count_nonzero.dim_IntList`: its kind, shape rule and `out` rule.
 pub const COUNT_NONZERO_DIM_INT_LIST: Family<CountNonzeroDimIntList> =
     Family::new(CountNonzeroDimIntList, &kind::REDUCTION, shape).same_dtype_out();
 
@@ -41,21 +41,24 @@ pub(crate) mod samples {
                 sample.positional.truncate(2);
                 sample
             };
-            make::over_dim(dtype).into_iter().map(without_flag).chain(make::unary(dtype)).collect()
+            generate::over_dim(dtype).into_iter().map(without_flag).chain(generate::unary(dtype)).collect()
         };
         let over_dims = |dtype| {
             let without_flag = |mut sample: Sample| {
                 sample.positional.truncate(2);
                 sample
             };
-            make::over_dims(dtype).into_iter().map(without_flag).collect()
+            generate::over_dims(dtype).into_iter().map(without_flag).collect()
         };
         samples
-            .of(CountNonzero, ANY, over_dim, |it| reference(it, it.option("dim")?.map(|dim| vec![dim])))
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+            .operator(CountNonzero, ANY, over_dim, |it| reference(it, it.option("dim")?.map(|dim| vec![dim])))
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(2));
         samples
-            .of(CountNonzeroDimIntList, ANY, over_dims, |it| reference(it, it.option("dim")?))
-            .refuses("multiple times", given(make::numbers(DType::F32, &[2, 3], 0)).and([1, -1].to_vec()));
+            .operator(CountNonzeroDimIntList, ANY, over_dims, |it| reference(it, it.option("dim")?))
+            .refuses(
+                "multiple times",
+                given(generate::numbers(DType::F32, &[2, 3], 0)).and([1, -1].to_vec()),
+            );
         samples.differs(CountNonzero, READ_AFTER_WRITTEN);
     }
 

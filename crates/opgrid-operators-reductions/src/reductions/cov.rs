@@ -15,7 +15,7 @@
 use crate::prelude::*;
 use opgrid_tensor::ops::{
     ClampMin, Clip, ComplexParts, Conj, Diag, DivScalar, DivTensor, Imag, Item, Matmul, MulScalar, MulTensor,
-    Real, Reshape, Sqrt, Squeeze, SubScalar, SubTensor, Sum, SumDim, T,
+    Real, Reshape, Sqrt, Squeeze, SubScalar, SubTensor, Sum, SumDim, TMatrix,
 };
 use opgrid_tensor::tensor::choose::unsupported;
 
@@ -57,17 +57,17 @@ fn cov(
     let Some(weights) = weights else {
         let mean = DivScalar.call(&SumDim.call(&rows, Some(&[1]), true, None)?, Scalar::Int(count))?;
         let apart = SubTensor.call(&rows, &mean, Scalar::Int(1))?;
-        let products = Matmul.call(&apart, &Conj.call(&T.call(&apart)?)?)?;
+        let products = Matmul.call(&apart, &Conj.call(&TMatrix.call(&apart)?)?)?;
         let n = count.saturating_sub(correction).max(0);
         return Squeeze.call(&DivScalar.call(&products, Scalar::Int(n))?);
     };
     let all = Sum.call(&weights, None)?;
     if !is_meta(&all) && Item.call(&all)?.to_f64()? == 0.0 {
-        return Err(argument("the weights add up to zero, expected more"));
+        return Err(argument("the weights sum to zero, expected a positive sum"));
     }
     let mean = SumDim.call(&MulTensor.call(&rows, &weights)?, Some(&[1]), true, None)?;
     let apart = SubTensor.call(&rows, &DivTensor.call(&mean, &all)?, Scalar::Int(1))?;
-    let products = Matmul.call(&apart, &Conj.call(&T.call(&MulTensor.call(&apart, &weights)?)?)?)?;
+    let products = Matmul.call(&apart, &Conj.call(&TMatrix.call(&MulTensor.call(&apart, &weights)?)?)?)?;
     let n = match aweights {
         Some(own) if correction != 0 => {
             let squares = Sum.call(&MulTensor.call(&weights, own)?, None)?;
@@ -99,7 +99,7 @@ fn check_weights(name: &str, weights: &Tensor, count: i64, dtype: fn(DType) -> R
     if spec.sizes().len() > 1 || spec.numel() != count {
         let sizes = spec.sizes();
         return Err(argument(format!(
-            "argument `{name}` has shape {sizes:?}, expected {count} numbers as there are observations"
+            "argument `{name}` has shape {sizes:?}, expected {count} numbers, one for each observation"
         )));
     }
     if count > 0 && !is_meta(weights) && Item.call(&weights.amin(&[], false)?)?.to_f64()? < 0.0 {
@@ -132,24 +132,28 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
-        let weights = |elements: &[f64]| Plain::of(DType::F32, &[elements.len() as i64], elements);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
+        let weights = |elements: &[f64]| Plain::from_elements(DType::F32, &[elements.len() as i64], elements);
         samples
-            .of(Cov, NUMBERS, inputs, |it| Ok(expected(it)?.into()))
+            .operator(Cov, NUMBERS, inputs, |it| Ok(expected(it)?.into()))
             .tolerance(256.0)
             .refuses("two dimensions at most", given(x.with_sizes(&[2, 3, 1])))
-            .refuses("as there are observations", given(x.clone()).named("aweights", weights(&[1.0])))
+            .refuses("one for each observation", given(x.clone()).named("aweights", weights(&[1.0])))
             .refuses("not implemented for 'Float'", given(x.clone()).named("fweights", weights(&[1.0; 3])))
             .refuses_data("negative elements", given(x.clone()).named("aweights", weights(&[1.0, -1.0, 1.0])))
-            .refuses_data("add up to zero", given(x).named("aweights", weights(&[0.0; 3])));
-        samples.of(Corrcoef, NUMBERS, plain, reference_of_coefficients).tolerance(256.0);
+            .refuses_data("sum to zero", given(x).named("aweights", weights(&[0.0; 3])));
+        samples.operator(Corrcoef, NUMBERS, plain, reference_of_coefficients).tolerance(256.0);
         samples.differs(
             Corrcoef,
             Difference {
                 id: "coefficients-of-what-does-not-vary",
-                what: "torch divides what rounding leaves of variables that do not vary; here they have no coefficients, which are NaN",
-                why: "an average of equal numbers is that number",
-                test: ("opgrid-operators/tests/all/differences/numbers.rs", "coefficients_of_what_does_not_vary"),
+                what: "torch divides rounding errors of variables that do not vary; here their \
+                     coefficients are NaN",
+                why: "the mean of equal numbers is that number",
+                test: (
+                    "opgrid-operators/tests/all/differences/numbers.rs",
+                    "coefficients_of_what_does_not_vary",
+                ),
                 when: |seen| {
                     let Some(input) = seen.tensor("self") else { return false };
                     let columns = input.geometry.sizes().last().map_or(1, |size| (*size).max(1) as usize);
@@ -158,7 +162,8 @@ pub(crate) mod samples {
                     let is_alike = |one: &Complex64, other: &Complex64| {
                         one == other || is_narrow && (one - other).norm_sqr() < f64::from(f32::MIN_POSITIVE)
                     };
-                    let is_constant = |row: &[Complex64]| row.iter().all(|element| is_alike(element, &row[0]));
+                    let is_constant =
+                        |row: &[Complex64]| row.iter().all(|element| is_alike(element, &row[0]));
                     let rows = || input.elements.chunks(columns);
                     // Averages are rounded here, too.
                     rows().all(is_constant) && !seen.elements.is_empty()
@@ -172,9 +177,10 @@ pub(crate) mod samples {
             Cov,
             Difference {
                 id: "covariances-divided-by-zero",
-                what: "one side divides by zero what rounding leaves of complex or weighted numbers that do not vary, the other zero; the \
-                       quotients are infinite or NaN on both sides",
-                why: "nothing says how numbers vary that are divided by zero",
+                what: "one side divides the rounding error of complex or weighted numbers that do not \
+                     vary by zero, the other zero by zero; the quotients are infinite or NaN on both \
+                     sides",
+                why: "a quotient by zero is not meaningful",
                 test: ("opgrid-operators/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
                 when: |seen| {
                     let is_weighted = seen.tensor("aweights").or_else(|| seen.tensor("fweights")).is_some();
@@ -189,9 +195,10 @@ pub(crate) mod samples {
             Cov,
             Difference {
                 id: "observations-are-kept",
-                what: "torch sets the observations themselves to zero where there is one of each variable, with a weight, and divides in another \
-                       dtype; here they stay, and the dtype is the same",
-                why: "inputs are not written",
+                what: "torch sets the observations themselves to zero if there is one per variable, \
+                     with a weight, and divides in another dtype; here the input is unchanged, and the \
+                     dtype is the same",
+                why: "inputs are not modified",
                 test: ("opgrid-operators/tests/all/differences/computed.rs", "what_is_read_is_not_written"),
                 when: |seen| {
                     let has_weights = seen.tensor("aweights").or_else(|| seen.tensor("fweights")).is_some();
@@ -211,7 +218,7 @@ pub(crate) mod samples {
     fn plain(dtype: DType) -> Vec<Sample> {
         let shapes: [&[i64]; 3] = [&[3, 5], &[2, 2], &[6]];
         let elements: Vec<i64> = (0..15).map(|at| (at * 7 + at * at) % 11).collect();
-        shapes.map(|sizes| given(Plain::of(dtype, sizes, &elements))).to_vec()
+        shapes.map(|sizes| given(Plain::from_elements(dtype, sizes, &elements))).to_vec()
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
@@ -221,8 +228,8 @@ pub(crate) mod samples {
             _ => DType::F32,
         };
         let mut samples = plain(dtype);
-        let (first, counts) = (samples[0].clone(), Plain::of(DType::I64, &[5], &[1, 2, 1, 0, 3]));
-        let sizes = Plain::of(real, &[5], &[1.0, 0.5, 2.0, 1.0, 0.25]);
+        let (first, counts) = (samples[0].clone(), Plain::from_elements(DType::I64, &[5], &[1, 2, 1, 0, 3]));
+        let sizes = Plain::from_elements(real, &[5], &[1.0, 0.5, 2.0, 1.0, 0.25]);
         samples.push(first.clone().named("correction", 0));
         samples.push(first.clone().named("fweights", counts.clone()));
         samples.push(first.clone().named("aweights", sizes.clone()));

@@ -15,13 +15,13 @@
 
 use crate::prelude::*;
 use opgrid_kernels::{choice, norm};
-use opgrid_kinds::derivatives::Kept;
+use opgrid_kinds::derivatives::ReducedDims;
 use opgrid_tensor::layers::autograd::Recorder;
 use opgrid_tensor::tensor::promote_types;
 
 pub use opgrid_tensor::ops::reductions::linalg_vector_norm::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::linalg_vector_norm`: its kind, shape rule and `out` rule.
 pub const LINALG_VECTOR_NORM: Family<LinalgVectorNorm> =
     Family::new(LinalgVectorNorm, &kind::REDUCTION, shape).same_dtype_out();
 
@@ -66,7 +66,8 @@ fn check_dtype(input: DType, dtype: DType) -> Result<()> {
     }
     if promote_types(input, dtype)? != dtype {
         let message = format!(
-            "argument `dtype` is {dtype}, expected one that `self` of dtype {input} is converted to without a loss"
+            "argument `dtype` is {dtype}, expected one to which `self` of dtype {input} is converted \
+             without loss"
         );
         return Err(argument(message));
     }
@@ -97,12 +98,12 @@ pub(super) fn derivative(
     dim: Option<&[i64]>,
     keepdim: bool,
 ) -> Result<()> {
-    let (order, kept) = (ord.to_f64()?, Kept::of(input, dim, keepdim)?);
+    let (order, kept) = (ord.to_f64()?, ReducedDims::new(input, dim, keepdim)?);
     d.by(input, [input, d.result(0)], move |grad, [x, norm]| slope(order, grad, x, norm, &kept))
 }
 
-fn slope(order: f64, grad: &Tensor, x: &Tensor, norm: &Tensor, kept: &Kept) -> Result<Tensor> {
-    let (whole, norm) = (kept.whole(grad)?, kept.whole(norm)?);
+fn slope(order: f64, grad: &Tensor, x: &Tensor, norm: &Tensor, kept: &ReducedDims) -> Result<Tensor> {
+    let (whole, norm) = (kept.keep_dims(grad)?, kept.keep_dims(norm)?);
     if order == 0.0 {
         return derivatives::zeros(x);
     }
@@ -110,7 +111,7 @@ fn slope(order: f64, grad: &Tensor, x: &Tensor, norm: &Tensor, kept: &Kept) -> R
         return x.sgn()? * whole;
     }
     if order.is_infinite() {
-        return extremum::spread(grad, &x.abs()?, &norm, kept)? * x.sgn()?;
+        return extremum::distribute_gradient(grad, &x.abs()?, &norm, kept)? * x.sgn()?;
     }
     if order == 2.0 {
         return derivatives::where_false(&norm.eq_scalar(0)?, &(x / &norm)?)? * whole;
@@ -133,14 +134,14 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let two = given(make::numbers(DType::F32, &[2], 0));
-        let none = given(make::numbers(DType::F32, &[0], 0));
+        let two = given(generate::numbers(DType::F32, &[2], 0));
+        let none = given(generate::numbers(DType::F32, &[0], 0));
         samples
-            .of(LinalgVectorNorm, INEXACT, inputs, reference)
+            .operator(LinalgVectorNorm, INEXACT, inputs, reference)
             .tolerance(8.0)
             .refuses("range", two.clone().and(2).and([2].to_vec()))
             .refuses("expected a real number", two.clone().and(Scalar::Complex(Complex64::I)))
-            .refuses("without a loss", two.clone().named("dtype", DType::F16))
+            .refuses("without loss", two.clone().named("dtype", DType::F16))
             .refuses("real", two.named("dtype", DType::Complex64))
             .refuses("no elements", none.clone().and(-1))
             .refuses("no elements", none.and(f64::INFINITY));
@@ -164,12 +165,15 @@ pub(crate) mod samples {
             orders.map(one).to_vec()
         };
         let wide = if dtype.is_complex() { DType::Complex128 } else { DType::F64 };
-        let x = make::numbers(dtype, &[2, 3], 1);
-        let more =
-            [given(x.clone()), given(x).and(2).named("dtype", wide), given(make::numbers(dtype, &[0], 0))];
+        let x = generate::numbers(dtype, &[2, 3], 1);
+        let more = [
+            given(x.clone()),
+            given(x).and(2).named("dtype", wide),
+            given(generate::numbers(dtype, &[0], 0)),
+        ];
         // Without elements along a dimension there is no largest one, and no negative power.
         let is_there = |sample: &Sample| !sample.positional[0].tensors().iter().any(|x| x.sizes() == [0, 3]);
-        make::over_dims(dtype).into_iter().flat_map(over).filter(is_there).chain(more).collect()
+        generate::over_dims(dtype).into_iter().flat_map(over).filter(is_there).chain(more).collect()
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {

@@ -11,18 +11,18 @@
 
 use crate::prelude::*;
 use opgrid_kernels::log_sum;
-use opgrid_kinds::derivatives::Kept;
+use opgrid_kinds::derivatives::ReducedDims;
 
 pub use opgrid_tensor::ops::reductions::logsumexp::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::logsumexp`: its kind, shape rule and `out` rule.
 pub const LOGSUMEXP: Family<Logsumexp> = Family::new(Logsumexp, &kind::REDUCTION, shape);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&LOGSUMEXP).cpu(cpu).derivative(|d, (input, dim, keepdim)| {
-        let kept = Kept::of(input, Some(dim), keepdim)?;
+        let kept = ReducedDims::new(input, Some(dim), keepdim)?;
         d.by(input, [input, d.result(0)], move |grad, [x, out]| {
-            derivatives::chained(&kept.whole(grad)?, &(x - kept.whole(out)?)?.exp()?)
+            derivatives::chained(&kept.keep_dims(grad)?, &(x - kept.keep_dims(out)?)?.exp()?)
         })
     });
 }
@@ -43,17 +43,17 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(Logsumexp, ANY, make::over_dims, reference)
+            .operator(Logsumexp, ANY, generate::over_dims, reference)
             .tolerance(8.0)
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
         samples.differs_as(Logsumexp, &[READ_AFTER_WRITTEN, departures::math::NOT_FINITE]);
         samples.differs(
             Logsumexp,
             Difference {
                 id: "logarithms-of-complex-sums-are-complex",
-                what: "torch writes logarithms of complex sums to real outputs, which lose the imaginary parts; \
-                   here that is refused",
-                why: "nothing is lost silently",
+                what: "torch writes logarithms of complex sums to real outputs, dropping the imaginary \
+                     parts; here that is rejected",
+                why: "values must not be lost silently",
                 test: (
                     "opgrid-operators/tests/all/differences/numbers.rs",
                     "logarithms_of_complex_sums_are_complex",
@@ -75,15 +75,21 @@ pub(crate) mod samples {
                 }),
             },
         );
-        samples.differs(Logsumexp, Difference {
+        samples.differs(
+            Logsumexp,
+            Difference {
                 id: "logarithms-of-sums-over-all-dimensions",
-                what: "torch fails where `logsumexp` is asked for no dimensions, which are all; here it gives one \
-                   element",
+                what: "torch fails if `logsumexp` is given an empty list of dimensions, which means \
+                     all; here it returns one element",
                 why: "an empty list means all dimensions in every reduction",
-                test: ("opgrid-operators/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
+                test: (
+                    "opgrid-operators/tests/all/differences/computed.rs",
+                    "what_torch_refuses_by_accident_is_computed",
+                ),
                 when: |seen| seen.torch_refuses("doesn't match the broadcast shape"),
                 directed: None,
-            });
+            },
+        );
         samples.rounds(Logsumexp, Roundings::all(Rounding::Sum(8)));
     }
 

@@ -13,15 +13,15 @@
 
 use crate::prelude::*;
 use opgrid_kernels::choice;
-use opgrid_kinds::derivatives::Kept;
+use opgrid_kinds::derivatives::ReducedDims;
 use opgrid_tensor::ops::{Maximum, MaximumOut};
 
 pub use opgrid_tensor::ops::reductions::max::*;
 
-/// Of all elements.
+/// The family of `aten::max`: its kind, shape rule and `out` rule.
 pub const MAX: Family<Max> = Family::new(Max, &kind::REDUCTION, extremum::of_all);
 
-/// Over a dimension.
+/// The family of `aten::max.dim`: its kind, shape rule and `out` rule.
 pub const MAX_DIM: Family<MaxDim> =
     Family::new(MaxDim, &kind::REDUCTION, extremum::with_index).same_dtype_out();
 
@@ -31,12 +31,14 @@ pub(super) fn register(library: &mut Library) {
         .cpu(|input, dim, _, values, indices| {
             opgrid_kernels::indexing::check_apart(values.array()?, input.array()?)?;
             choice::index_of_largest(indices, input, &[dim])?;
-            choice::chosen(values.array()?, input.array()?, dim, indices.array()?)
+            choice::select_along(values.array()?, input.array()?, dim, indices.array()?)
         })
-        .derivative(|d, (input, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
+        .derivative(|d, (input, dim, keepdim)| derivatives::selected_values(d, input, dim, keepdim));
     library.family(&MAX).cpu(|input, out| choice::largest(out, input, &[])).derivative(|d, (input,)| {
-        let kept = Kept::of(input, None, false)?;
-        d.by(input, [input, d.result(0)], move |grad, [x, out]| extremum::spread(grad, x, out, &kept))
+        let kept = ReducedDims::new(input, None, false)?;
+        d.by(input, [input, d.result(0)], move |grad, [x, out]| {
+            extremum::distribute_gradient(grad, x, out, &kept)
+        })
     });
     library
         .define_with_forms(MaxOther, &kind::POINTWISE_BINARY)
@@ -50,12 +52,12 @@ pub(crate) mod samples {
     use crate::reductions::amax;
     use opgrid_samples::prelude::*;
 
-    /// Of the largest and smallest of all elements.
+    /// Differences for the maximum and minimum of all elements.
     pub(crate) const BEYOND_OUTPUTS: Difference = Difference {
         id: "extrema-beyond-the-range-of-an-output",
-        what: "torch refuses the extremum of all elements where it is beyond the range of an integer output, though it converts other \
-               results; here it is converted, too",
-        why: "whether a program is right must not depend on its data",
+        what: "torch rejects the maximum or minimum of all elements if it overflows an integer output, \
+             although it converts other results; here it is converted, too",
+        why: "whether a call is valid must not depend on sizes or elements",
         test: (
             "opgrid-operators/tests/all/differences/computed.rs",
             "what_torch_refuses_by_accident_is_computed",

@@ -13,11 +13,11 @@
 
 use crate::prelude::*;
 use opgrid_kernels::mean;
-use opgrid_kinds::derivatives::Kept;
+use opgrid_kinds::derivatives::ReducedDims;
 
 pub use opgrid_tensor::ops::reductions::mean::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::mean.dim`: its kind, shape rule and `out` rule.
 pub const MEAN_DIM: Family<MeanDim> = Family::new(MeanDim, &kind::REDUCTION, shape).out_shape(out_shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -25,16 +25,16 @@ pub(super) fn register(library: &mut Library) {
         .define_with_forms(Mean, &kind::REDUCTION)
         .composite(|input, dtype| MeanDim.call(input, None, false, dtype))
         .derivative(|d, (input, _)| {
-            let kept = Kept::of(input, None, false)?;
-            d.by(input, [], move |grad, []| kept.stretched(&(grad / kept.count.max(1))?))
+            let kept = ReducedDims::new(input, None, false)?;
+            d.by(input, [], move |grad, []| kept.expand_to_input(&(grad / kept.count.max(1))?))
         });
     library.implement(MeanDtypeOut).composite(|input, dtype, out| {
         result::check_cast(input.spec()?.dtype(), out.spec()?.dtype())?;
         MeanOut.call(input, None, false, dtype, out)
     });
     library.family(&MEAN_DIM).cpu(cpu).derivative(|d, (input, dim, keepdim, _)| {
-        let kept = Kept::of(input, dim, keepdim)?;
-        d.by(input, [], move |grad, []| kept.stretched(&(grad / kept.count.max(1))?))
+        let kept = ReducedDims::new(input, dim, keepdim)?;
+        d.by(input, [], move |grad, []| kept.expand_to_input(&(grad / kept.count.max(1))?))
     });
 }
 
@@ -43,7 +43,7 @@ fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType
     let dtype = dtype.unwrap_or(spec.dtype());
     if !dtype.is_floating_point() && !dtype.is_complex() {
         let message = format!(
-            "averages have fractions, found dtype {dtype}, expected a floating-point or complex `dtype`"
+            "cannot compute a mean in dtype {dtype}, expected a floating-point or complex one; pass `dtype`"
         );
         return Err(argument(message));
     }
@@ -87,25 +87,26 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Mean, INEXACT, make::unary_numbers, reference).tolerance(4.0);
+        samples.operator(Mean, INEXACT, generate::unary_numbers, reference).tolerance(4.0);
         samples
-            .of(MeanDim, INEXACT, make::over_dims, reference)
+            .operator(MeanDim, INEXACT, generate::over_dims, reference)
             .tolerance(4.0)
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
         let converted = |dtype: DType| {
-            let named = make::over_dims(dtype).into_iter().map(|sample| sample.named("dtype", DType::F64));
+            let named =
+                generate::over_dims(dtype).into_iter().map(|sample| sample.named("dtype", DType::F64));
             named.collect()
         };
-        samples.of(MeanDim, ANY, converted, reference).tolerance(4.0);
+        samples.operator(MeanDim, ANY, converted, reference).tolerance(4.0);
         samples
             .differs_as(MeanDim, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN, SHAPED_BEFORE_READ]);
         samples.differs(
             MeanDim,
             Difference {
                 id: "averages-of-complex-numbers-are-complex",
-                what: "torch writes averages of complex numbers to real outputs, which lose the imaginary parts; \
-                   here that is refused",
-                why: "nothing is lost silently",
+                what: "torch writes means of complex numbers to real outputs, dropping the imaginary \
+                     parts; here that is rejected",
+                why: "values must not be lost silently",
                 test: (
                     "opgrid-operators/tests/all/differences/computed.rs",
                     "averages_of_complex_numbers_are_complex",

@@ -13,15 +13,15 @@
 
 use crate::prelude::*;
 use opgrid_kernels::choice;
-use opgrid_kinds::derivatives::Kept;
+use opgrid_kinds::derivatives::ReducedDims;
 use opgrid_tensor::ops::{Minimum, MinimumOut};
 
 pub use opgrid_tensor::ops::reductions::min::*;
 
-/// Of all elements.
+/// The family of `aten::min`: its kind, shape rule and `out` rule.
 pub const MIN: Family<Min> = Family::new(Min, &kind::REDUCTION, extremum::of_all);
 
-/// Over a dimension.
+/// The family of `aten::min.dim`: its kind, shape rule and `out` rule.
 pub const MIN_DIM: Family<MinDim> =
     Family::new(MinDim, &kind::REDUCTION, extremum::with_index).same_dtype_out();
 
@@ -31,12 +31,14 @@ pub(super) fn register(library: &mut Library) {
         .cpu(|input, dim, _, values, indices| {
             opgrid_kernels::indexing::check_apart(values.array()?, input.array()?)?;
             choice::index_of_smallest(indices, input, &[dim])?;
-            choice::chosen(values.array()?, input.array()?, dim, indices.array()?)
+            choice::select_along(values.array()?, input.array()?, dim, indices.array()?)
         })
-        .derivative(|d, (input, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
+        .derivative(|d, (input, dim, keepdim)| derivatives::selected_values(d, input, dim, keepdim));
     library.family(&MIN).cpu(|input, out| choice::smallest(out, input, &[])).derivative(|d, (input,)| {
-        let kept = Kept::of(input, None, false)?;
-        d.by(input, [input, d.result(0)], move |grad, [x, out]| extremum::spread(grad, x, out, &kept))
+        let kept = ReducedDims::new(input, None, false)?;
+        d.by(input, [input, d.result(0)], move |grad, [x, out]| {
+            extremum::distribute_gradient(grad, x, out, &kept)
+        })
     });
     library
         .define_with_forms(MinOther, &kind::POINTWISE_BINARY)

@@ -41,10 +41,13 @@ pub(crate) mod samples {
             Nanmean,
             Difference {
                 id: "averages-into-wider-outputs",
-                what: "torch refuses an output of `nanmean` whose dtype is not the one that is asked for; here \
-                   results convert to it",
-                why: "one rule for all outputs",
-                test: ("opgrid-operators/tests/all/differences/outputs.rs", "outputs_take_what_converts_to_them"),
+                what: "torch rejects an output of `nanmean` whose dtype is not `dtype`; here results \
+                     are converted to it",
+                why: "all outputs behave alike",
+                test: (
+                    "opgrid-operators/tests/all/differences/outputs.rs",
+                    "outputs_take_what_converts_to_them",
+                ),
                 when: |seen| {
                     // It computes in the dtype of the output, which may be one without such sums.
                     let is_complex = seen.out().is_some_and(|out| out.dtype.is_complex());
@@ -58,9 +61,13 @@ pub(crate) mod samples {
             Nanmean,
             Difference {
                 id: "complex-averages-of-nothing",
-                what: "torch gives NaN as the complex average of no numbers, and refuses that of numbers; here both are refused",
-                why: "whether a program is right must not depend on its data",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
+                what: "torch returns NaN as the complex mean of an empty tensor, and rejects that of \
+                     others; here both are rejected",
+                why: "whether a call is valid must not depend on sizes or elements",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_is_refused_with_elements_is_refused_without",
+                ),
                 when: |seen| {
                     let is_nothing = seen.tensor("self").is_some_and(Operand::is_empty);
                     is_nothing && seen.we_refuse("not implemented for 'Complex")
@@ -79,18 +86,18 @@ pub(crate) mod samples {
         );
         samples.differs_as(Nanmean, &[READ_AFTER_WRITTEN, departures::math::NOT_FINITE]);
         samples
-            .of(Nanmean, FLOATS, inputs, reference)
+            .operator(Nanmean, FLOATS, inputs, reference)
             .tolerance(8.0)
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
         samples.rounds(Nanmean, Roundings::all(Rounding::Sum(8)));
     }
 
-    /// Of numbers, and of some that are missing.
+    /// Samples of numbers, some of which are NaN.
     fn inputs(dtype: DType) -> Vec<Sample> {
         let nan = f64::NAN;
-        let missing = given(Plain::of(dtype, &[2, 3], &[1.0, nan, 4.0, nan, nan, nan]));
+        let missing = given(Plain::from_elements(dtype, &[2, 3], &[1.0, nan, 4.0, nan, nan, nan]));
         let more = [missing.clone(), missing.clone().and(vec![1]), missing.and(vec![0]).and(true)];
-        make::over_dims(dtype).into_iter().chain(more).collect()
+        generate::over_dims(dtype).into_iter().chain(more).collect()
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {

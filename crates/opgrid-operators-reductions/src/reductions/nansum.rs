@@ -12,19 +12,19 @@
 //! - Source: torch.nansum, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_kinds::derivatives::Kept;
+use opgrid_kinds::derivatives::ReducedDims;
 use opgrid_tensor::ops::{Isnan, NanToNum};
 
 pub use opgrid_tensor::ops::reductions::nansum::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::nansum`: its kind, shape rule and `out` rule.
 pub const NANSUM: Family<Nansum> = Family::new(Nansum, &kind::REDUCTION, shape).out_shape(out_shape);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&NANSUM).cpu(cpu).derivative(|d, (input, dim, keepdim, _)| {
-        let kept = Kept::of(input, dim, keepdim)?;
+        let kept = ReducedDims::new(input, dim, keepdim)?;
         d.by(input, [input], move |grad, [x]| {
-            derivatives::where_false(&Isnan.call(x)?, &kept.stretched(grad)?)
+            derivatives::where_false(&Isnan.call(x)?, &kept.expand_to_input(grad)?)
         })
     });
 }
@@ -45,7 +45,7 @@ fn out_shape(
     dtype: Option<DType>,
     out: &Tensor,
 ) -> Result<TensorSpec> {
-    let sum = total::out_dtype(dtype, out)?;
+    let sum = accumulation::out_dtype(dtype, out)?;
     if dtype.is_none() && input.dtype().is_floating_point() && !sum.is_floating_point() {
         return Err(argument(format!(
             "argument `out` has dtype {sum}, expected a floating-point one as `self`; `dtype={sum}` converts the elements first"
@@ -79,23 +79,30 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(Nansum, ORDERED, inputs, reference)
+            .operator(Nansum, ORDERED, inputs, reference)
             .tolerance(4.0)
             .output_decides()
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
-            .refuses("complex", given(make::numbers(DType::F32, &[2], 0)).named("dtype", DType::Complex64));
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
+            .refuses(
+                "complex",
+                given(generate::numbers(DType::F32, &[2], 0)).named("dtype", DType::Complex64),
+            );
         samples.differs_as(Nansum, &[READ_AFTER_WRITTEN, departures::reduce::NOT_FINITE]);
         samples.differs(
             Nansum,
             Difference {
                 id: "sums-of-nothing-are-checked",
-                what: "torch refuses complex sums, and to write the sum of floats to an output of other numbers, where there are \
-                       elements; here also where there are none",
-                why: "whether a program is right must not depend on its data",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
+                what: "torch rejects complex sums, and outputs of other categories than the sum, only \
+                     if there are elements; here also if there are none",
+                why: "whether a call is valid must not depend on sizes or elements",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_is_refused_with_elements_is_refused_without",
+                ),
                 when: |seen| {
                     let is_nothing = seen.tensor("self").is_some_and(Operand::is_empty);
-                    let words = ["expected a floating-point one as `self`", "expected one that is not complex"];
+                    let words =
+                        ["expected a floating-point one as `self`", "expected one that is not complex"];
                     is_nothing && words.into_iter().any(|words| seen.we_refuse(words))
                 },
                 directed: Some(Directed {
@@ -113,14 +120,14 @@ pub(crate) mod samples {
         samples.rounds(Nansum, Roundings::all(Rounding::Sum(4)));
     }
 
-    /// Of numbers, and of some that are missing.
+    /// Samples of numbers, some of which are NaN.
     fn inputs(dtype: DType) -> Vec<Sample> {
         let wide = if dtype.is_floating_point() { DType::F64 } else { DType::I32 };
-        let mut all = make::over_dims(dtype);
-        all.push(given(make::numbers(dtype, &[2, 3], 0)).named("dtype", wide));
+        let mut all = generate::over_dims(dtype);
+        all.push(given(generate::numbers(dtype, &[2, 3], 0)).named("dtype", wide));
         if dtype.is_floating_point() {
             let nan = f64::NAN;
-            let missing = given(Plain::of(dtype, &[2, 3], &[1.0, nan, 4.0, nan, nan, nan]));
+            let missing = given(Plain::from_elements(dtype, &[2, 3], &[1.0, nan, 4.0, nan, nan, nan]));
             all.push(missing.clone().and(vec![1]).named("dtype", DType::Bool));
             all.extend([missing.clone(), missing.clone().and(vec![1]), missing.and(vec![0]).and(true)]);
         }
@@ -129,7 +136,7 @@ pub(crate) mod samples {
 
     fn reference(it: &Inputs) -> Result<Expected> {
         let x = it.tensor("self")?;
-        let dtype = total::samples::expected_dtype(it, x)?;
+        let dtype = accumulation::samples::expected_dtype(it, x)?;
         let (dims, keepdim) = (it.option::<Vec<i64>>("dim")?, it.option("keepdim")?.unwrap_or(false));
         let zero = Plain::number(dtype, 0).at(&[]);
         let total = |elements: &[Scalar]| {

@@ -65,16 +65,16 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let of_all = |dtype| {
-            let orders = [2, 1, 3].map(|order| given(make::numbers(dtype, &[2, 3], 1)).and(order));
+            let orders = [2, 1, 3].map(|order| given(generate::numbers(dtype, &[2, 3], 1)).and(order));
             orders
                 .into_iter()
-                .chain([given(make::numbers(dtype, &[], 1)), given(make::numbers(dtype, &[0], 1))])
+                .chain([given(generate::numbers(dtype, &[], 1)), given(generate::numbers(dtype, &[0], 1))])
                 .collect()
         };
-        samples.of(NormScalar, INEXACT, of_all, reference).tolerance(8.0);
-        samples.of(NormScalarOptDim, INEXACT, over_dims, reference).tolerance(8.0);
+        samples.operator(NormScalar, INEXACT, of_all, reference).tolerance(8.0);
+        samples.operator(NormScalarOptDim, INEXACT, over_dims, reference).tolerance(8.0);
         samples
-            .of(
+            .operator(
                 NormScalarOptDimDtype,
                 INEXACT,
                 |dtype| {
@@ -84,14 +84,14 @@ pub(crate) mod samples {
             )
             .tolerance(8.0);
         samples
-            .of(
+            .operator(
                 NormScalarOptDtype,
                 INEXACT,
                 |dtype| {
                     vec![
-                        given(make::numbers(dtype, &[2, 3], 1)).and(1).named("dtype", wide(dtype)),
-                        given(make::numbers(dtype, &[0], 1)).and(1).named("dtype", wide(dtype)),
-                        given(make::numbers(dtype, &[], 1)).and(1).named("dtype", wide(dtype)),
+                        given(generate::numbers(dtype, &[2, 3], 1)).and(1).named("dtype", wide(dtype)),
+                        given(generate::numbers(dtype, &[0], 1)).and(1).named("dtype", wide(dtype)),
+                        given(generate::numbers(dtype, &[], 1)).and(1).named("dtype", wide(dtype)),
                     ]
                 },
                 reference,
@@ -105,7 +105,8 @@ pub(crate) mod samples {
         samples.rounds(NormScalar, Roundings::all(Rounding::Sum(32)));
     }
 
-    /// Of norms into their own input without elements, which gets its shape in torch before it is read.
+    /// Differences for norms into an output that is also the input, without elements, and gets its shape in torch
+    /// before it is read.
     pub(crate) const SHAPED_BEFORE_READ: Difference = Difference {
         when: |seen| {
             let shares = |out: &Operand| seen.inputs().iter().any(|input| input.memory == out.memory);
@@ -115,11 +116,11 @@ pub(crate) mod samples {
         ..READ_AFTER_WRITTEN
     };
 
-    /// Of norms.
+    /// Differences for norms of many elements.
     pub(crate) const LONG_SUMS: Difference = Difference {
         id: "norms-keep-the-digits-of-long-sums",
-        what: "torch adds powers and complex magnitudes one after the other, and the root of an order below one multiplies what \
-               that rounds; here they are added in several sums",
+        what: "torch sums powers and complex magnitudes one after another, and the root of an order \
+             below one amplifies the rounding error; here they are summed in several partial sums",
         why: "the mathematical result",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "norms_of_many_elements"),
         when: |seen| {
@@ -149,7 +150,7 @@ pub(crate) mod samples {
             [input, dims, keepdim] => given(input.clone()).and(2).and(dims.clone()).and(keepdim.clone()),
             _ => sample,
         };
-        make::over_dims(dtype).into_iter().map(one).collect()
+        generate::over_dims(dtype).into_iter().map(one).collect()
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {

@@ -12,23 +12,23 @@
 
 use crate::prelude::*;
 use opgrid_kernels::product;
-use opgrid_kinds::derivatives::Kept;
+use opgrid_kinds::derivatives::ReducedDims;
 use opgrid_tensor::ops::OnesLike;
 use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::reductions::prod::*;
 
-/// Of all elements.
+/// The family of `aten::prod`: its kind, shape rule and `out` rule.
 pub const PROD: Family<Prod> =
     Family::new(Prod, &kind::REDUCTION, |input, dtype| shape(input, &[], false, dtype)).same_dtype_out();
 
-/// Over a dimension.
+/// The family of `aten::prod.dim_int`: its kind, shape rule and `out` rule.
 pub const PROD_DIM_INT: Family<ProdDimInt> =
     Family::new(ProdDimInt, &kind::REDUCTION, |input, dim, keepdim, dtype| {
         shape(input, &[dim], keepdim, dtype)
     })
     .out_shape(|input, dim, keepdim, dtype, out| {
-        shape(input, &[dim], keepdim, Some(total::out_dtype(dtype, out)?))
+        shape(input, &[dim], keepdim, Some(accumulation::out_dtype(dtype, out)?))
     });
 
 pub(super) fn register(library: &mut Library) {
@@ -41,9 +41,9 @@ pub(super) fn register(library: &mut Library) {
     });
     library.family(&PROD_DIM_INT).cpu(|input, dim, _, dtype, out| cpu(input, &[dim], dtype, out)).derivative(
         |d, (input, dim, keepdim, _)| {
-            let kept = Kept::of(input, Some(&[dim]), keepdim)?;
+            let kept = ReducedDims::new(input, Some(&[dim]), keepdim)?;
             d.by(input, [input], move |grad, [x]| {
-                derivatives::chained(&kept.whole(grad)?, &of_others(&x.to_dtype(grad.dtype())?, dim)?)
+                derivatives::chained(&kept.keep_dims(grad)?, &of_others(&x.to_dtype(grad.dtype())?, dim)?)
             })
         },
     );
@@ -76,22 +76,23 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let of_all = |dtype| make::and_named(make::unary_numbers(dtype), "dtype", DType::F64);
-        let over = |dtype| make::and_named(make::over_dim(dtype), "dtype", DType::F64);
-        samples.of(Prod, ANY, of_all, reference).tolerance(64.0);
+        let of_all = |dtype| generate::and_named(generate::unary_numbers(dtype), "dtype", DType::F64);
+        let over = |dtype| generate::and_named(generate::over_dim(dtype), "dtype", DType::F64);
+        samples.operator(Prod, ANY, of_all, reference).tolerance(64.0);
         samples
-            .of(ProdDimInt, ANY, over, reference)
+            .operator(ProdDimInt, ANY, over, reference)
             .tolerance(64.0)
             .output_decides()
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(2));
         samples.differs_as(Prod, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
         samples.differs(
             Prod,
             Difference {
                 id: "products-beyond-the-range",
-                what: "torch multiplies in an order of its own and rounds every product to the dtype; a product that leaves the range \
-                       on the way there stays infinite, or zero, or is NaN with a zero behind it, while it is finite here, or the reverse",
-                why: "no order is the right one, and more digits are better than fewer",
+                what: "torch multiplies in an order of its own and rounds every product to the dtype; a \
+                     product that overflows on the way stays infinite, or zero, or becomes NaN with a \
+                     later zero, while it is finite here, or the reverse",
+                why: "no order is right, and more precision is better than less",
                 test: ("opgrid-operators/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
                 when: |seen| {
                     let Some(input) = seen.tensor("self") else { return false };
@@ -99,7 +100,9 @@ pub(crate) mod samples {
                     let lines = factors(input, seen.number("dim"), is_real);
                     let leaves = |dtype: DType, has_nan: bool| {
                         let (largest, smallest) = opgrid_tensor::tensor::finfo(dtype)
-                            .map_or((f64::MAX, f64::MIN_POSITIVE), |limits| (limits.max, limits.smallest_normal));
+                            .map_or((f64::MAX, f64::MIN_POSITIVE), |limits| {
+                                (limits.max, limits.smallest_normal)
+                            });
                         // Of real numbers only infinity times zero is NaN.
                         let is_zero = |least: f64| least < smallest || dtype.is_complex();
                         lines.iter().any(|(most, least)| *most > largest && (!has_nan || is_zero(*least)))
@@ -107,7 +110,8 @@ pub(crate) mod samples {
                     // Below the smallest ordinary number digits are lost, of 16 bits soon; and rounding after each factor can hold a
                     // product at the smallest number.
                     let vanishes = |dtype: DType, result: f64| {
-                        let smallest = opgrid_tensor::tensor::finfo(dtype).map_or(0.0, |limits| limits.smallest_normal);
+                        let smallest =
+                            opgrid_tensor::tensor::finfo(dtype).map_or(0.0, |limits| limits.smallest_normal);
                         let is_there = matches!(dtype, DType::F16 | DType::BF16) || result < smallest;
                         is_there && lines.iter().any(|(_, least)| *least < smallest)
                     };
@@ -119,14 +123,20 @@ pub(crate) mod samples {
                         }
                     })
                 },
-                directed: Some(Directed { operator: "aten::prod", arguments: || vec![("self", Operand::rows(0, DType::F16, &[3], &[256.0, 256.0, 0.0]).into())], needs: None }),
+                directed: Some(Directed {
+                    operator: "aten::prod",
+                    arguments: || {
+                        vec![("self", Operand::rows(0, DType::F16, &[3], &[256.0, 256.0, 0.0]).into())]
+                    },
+                    needs: None,
+                }),
             },
         );
         samples.rounds(Prod, Roundings::all(Rounding::Result(64)));
     }
 
-    /// Of each product, or of the one of all elements: the largest and the smallest number that some of its factors give.
-    /// Of complex numbers a real one has the first parts only.
+    /// Computes, for each product or for the one of all elements, the largest and the smallest number that some of
+    /// its factors give. For a real product of complex numbers, only the first parts count.
     fn factors(input: &Operand, dim: Option<Scalar>, is_real: bool) -> Vec<(f64, f64)> {
         let sizes = input.geometry.sizes();
         let dim = dim
@@ -146,7 +156,7 @@ pub(crate) mod samples {
 
     fn reference(it: &Inputs) -> Result<Expected> {
         let x = it.tensor("self")?;
-        let dtype = total::samples::expected_dtype(it, x)?;
+        let dtype = accumulation::samples::expected_dtype(it, x)?;
         let dim: Option<i64> = it.option("dim")?;
         let keepdim = it.option("keepdim")?.unwrap_or(false);
         let one = Plain::number(dtype, 1).at(&[]);

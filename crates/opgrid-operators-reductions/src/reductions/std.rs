@@ -15,26 +15,25 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::reductions::std::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::std.correction`: its kind, shape rule and `out` rule.
 pub const STD_CORRECTION: Family<StdCorrection> =
-    Family::new(StdCorrection, &kind::REDUCTION, spread::over_dims);
+    Family::new(StdCorrection, &kind::REDUCTION, variance_rules::over_dims);
 
 pub(super) fn register(library: &mut Library) {
     library
         .family(&STD_CORRECTION)
-        .cpu(|input, dim, correction, _, out| spread::fill(input, dim, correction, true, out))
+        .cpu(|input, dim, correction, _, out| variance_rules::fill(input, dim, correction, true, out))
         .derivative(|d, (input, dim, correction, keepdim)| {
-            spread::derivative(d, input, (dim, correction, keepdim), true)
+            variance_rules::derivative(d, input, (dim, correction, keepdim), true)
         });
-    library
-        .define(Std)
-        .kind(&kind::REDUCTION)
-        .implicit(|input, unbiased| StdCorrection.call(input, None, spread::correction(unbiased), false));
+    library.define(Std).kind(&kind::REDUCTION).implicit(|input, unbiased| {
+        StdCorrection.call(input, None, variance_rules::correction(unbiased), false)
+    });
     library.define_with_forms(StdDim, &kind::REDUCTION).implicit(|input, dim, unbiased, keepdim| {
-        StdCorrection.call(input, dim, spread::correction(unbiased), keepdim)
+        StdCorrection.call(input, dim, variance_rules::correction(unbiased), keepdim)
     });
     library.implement(StdOut).implicit(|input, dim, unbiased, keepdim, out| {
-        StdCorrectionOut.call(input, dim, spread::correction(unbiased), keepdim, out)
+        StdCorrectionOut.call(input, dim, variance_rules::correction(unbiased), keepdim, out)
     });
 }
 
@@ -43,13 +42,13 @@ pub(crate) mod samples {
     use super::*;
     use opgrid_samples::prelude::*;
 
-    /// Of spreads.
+    /// Differences for the corrections of standard deviations.
     pub(crate) const CORRECTIONS: Difference = Difference {
         id: "spreads-into-complex-outputs",
-        what: "torch has no kernel that writes real spreads to complex outputs, and takes complex \
-                   corrections without an imaginary part; here real results convert to complex ones, and \
-                   corrections are real",
-        why: "one rule for all outputs",
+        what: "torch has no kernel that writes real standard deviations to complex outputs, and accepts \
+             complex corrections with a zero imaginary part; here results are converted to complex, \
+             and corrections are real",
+        why: "all outputs behave alike",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| {
             seen.torch_refuses("not implemented for 'Complex") || seen.we_refuse("argument `correction`")
@@ -67,11 +66,12 @@ pub(crate) mod samples {
         }),
     };
 
-    /// Of roots of spreads.
+    /// Differences for standard deviations of large numbers.
     pub(crate) const OF_LARGE_NUMBERS: Difference = Difference {
         id: "spreads-of-large-numbers",
-        what: "torch rounds variances to the dtype before it takes the root, and those of both parts of complex numbers before it \
-               adds them, so that standard deviations become infinite, or NaN, whose squares leave the range; here they are in range",
+        what: "torch rounds variances to the dtype before it takes the root, and those of both parts of \
+             complex numbers before it adds them, so that standard deviations whose squares overflow \
+             become infinite or NaN; here they are finite",
         why: "the mathematical result",
         test: ("opgrid-operators/tests/all/ends_of_ranges.rs", "deviations_of_large_numbers"),
         when: |seen| {
@@ -86,6 +86,6 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples.differs_as(Std, &[CORRECTIONS, OF_LARGE_NUMBERS]);
-        spread::samples::collect(samples, (Std, StdDim, StdCorrection), f64::sqrt);
+        variance_rules::samples::collect(samples, (Std, StdDim, StdCorrection), f64::sqrt);
     }
 }

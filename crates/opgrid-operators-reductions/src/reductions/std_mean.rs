@@ -13,27 +13,26 @@ use opgrid_kernels::mean;
 
 pub use opgrid_tensor::ops::reductions::std_mean::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::std_mean.correction`: its kind, shape rule and `out` rule.
 pub const STD_MEAN_CORRECTION: Family<StdMeanCorrection> =
-    Family::new(StdMeanCorrection, &kind::REDUCTION, spread::with_average).same_dtype_out();
+    Family::new(StdMeanCorrection, &kind::REDUCTION, variance_rules::with_average).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library
         .family(&STD_MEAN_CORRECTION)
         .cpu(|input, dim, correction, _, spread, average| {
             opgrid_kernels::indexing::check_apart(average.array()?, input.array()?)?;
-            spread::fill(input, dim, correction, true, spread)?;
+            variance_rules::fill(input, dim, correction, true, spread)?;
             mean::mean(average, input, dim.unwrap_or(&[]), input.dtype())
         })
         .derivative(|d, (input, dim, correction, keepdim)| {
-            spread::derivative(d, input, (dim, correction, keepdim), true)
+            variance_rules::derivative(d, input, (dim, correction, keepdim), true)
         });
-    library
-        .define(StdMean)
-        .kind(&kind::REDUCTION)
-        .implicit(|input, unbiased| StdMeanCorrection.call(input, None, spread::correction(unbiased), false));
+    library.define(StdMean).kind(&kind::REDUCTION).implicit(|input, unbiased| {
+        StdMeanCorrection.call(input, None, variance_rules::correction(unbiased), false)
+    });
     library.define(StdMeanDim).kind(&kind::REDUCTION).implicit(|input, dim, unbiased, keepdim| {
-        StdMeanCorrection.call(input, dim, spread::correction(unbiased), keepdim)
+        StdMeanCorrection.call(input, dim, variance_rules::correction(unbiased), keepdim)
     });
 }
 
@@ -45,6 +44,6 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples.differs_as(StdMean, &[std::samples::CORRECTIONS, std::samples::OF_LARGE_NUMBERS]);
-        spread::samples::with_average(samples, (StdMean, StdMeanDim, StdMeanCorrection), f64::sqrt);
+        variance_rules::samples::with_average(samples, (StdMean, StdMeanDim, StdMeanCorrection), f64::sqrt);
     }
 }

@@ -10,16 +10,16 @@
 //! - Source: torch.sum, PyTorch 2.15; there the sum of all elements is made of `sum.dim_IntList`.
 
 use crate::prelude::*;
-use opgrid_kinds::derivatives::Kept;
+use opgrid_kinds::derivatives::ReducedDims;
 use opgrid_tensor::layers::vmap::DefineBatching;
 
 pub use opgrid_tensor::ops::reductions::sum::*;
 
-/// Over all elements.
+/// The family of `aten::sum`: its kind, shape rule and `out` rule.
 pub const SUM: Family<Sum> =
     Family::new(Sum, &kind::REDUCTION, |input, dtype| shape(input, None, false, dtype)).same_dtype_out();
 
-/// Over dimensions.
+/// The family of `aten::sum.dim_IntList`: its kind, shape rule and `out` rule.
 pub const SUM_DIM: Family<SumDim> = Family::new(SumDim, &kind::REDUCTION, shape).out_shape(out_shape);
 
 pub(super) fn register(library: &mut Library) {
@@ -43,8 +43,8 @@ pub(super) fn register(library: &mut Library) {
             call.push(sum.into())
         });
     library.family(&SUM_DIM).cpu(cpu).derivative(|d, (input, dim, keepdim, _)| {
-        let kept = Kept::of(input, dim, keepdim)?;
-        d.by(input, [], move |grad, []| kept.stretched(grad))
+        let kept = ReducedDims::new(input, dim, keepdim)?;
+        d.by(input, [], move |grad, []| kept.expand_to_input(grad))
     });
 }
 
@@ -60,7 +60,7 @@ fn out_shape(
     dtype: Option<DType>,
     out: &Tensor,
 ) -> Result<TensorSpec> {
-    shape(input, dim, keepdim, Some(total::out_dtype(dtype, out)?))
+    shape(input, dim, keepdim, Some(accumulation::out_dtype(dtype, out)?))
 }
 
 fn cpu(
@@ -79,21 +79,29 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let in_f64 = |dtype| make::and_named(make::unary_numbers(dtype), "dtype", DType::F64);
-        samples.of(Sum, ANY, in_f64, reference).tolerance(4.0);
+        let in_f64 = |dtype| generate::and_named(generate::unary_numbers(dtype), "dtype", DType::F64);
+        samples.operator(Sum, ANY, in_f64, reference).tolerance(4.0);
         samples
-            .of(SumDim, ANY, |dtype| make::and_named(make::over_dims(dtype), "dtype", DType::F64), reference)
+            .operator(
+                SumDim,
+                ANY,
+                |dtype| generate::and_named(generate::over_dims(dtype), "dtype", DType::F64),
+                reference,
+            )
             .tolerance(4.0)
             .output_decides()
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
-            .refuses("multiple times", given(make::numbers(DType::F32, &[2, 3], 0)).and([1, -1].to_vec()));
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
+            .refuses(
+                "multiple times",
+                given(generate::numbers(DType::F32, &[2, 3], 0)).and([1, -1].to_vec()),
+            );
         samples.differs_as(SumDim, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
         samples.rounds(SumDim, Roundings::all(Rounding::Sum(2)));
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {
         let x = it.tensor("self")?;
-        let dtype = total::samples::expected_dtype(it, x)?;
+        let dtype = accumulation::samples::expected_dtype(it, x)?;
         let dims: Option<Vec<i64>> = it.option("dim")?;
         let keepdim = it.option("keepdim")?.unwrap_or(false);
         let zero = Plain::number(dtype, 0).at(&[]);

@@ -14,26 +14,25 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::reductions::var::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::var.correction`: its kind, shape rule and `out` rule.
 pub const VAR_CORRECTION: Family<VarCorrection> =
-    Family::new(VarCorrection, &kind::REDUCTION, spread::over_dims);
+    Family::new(VarCorrection, &kind::REDUCTION, variance_rules::over_dims);
 
 pub(super) fn register(library: &mut Library) {
     library
         .family(&VAR_CORRECTION)
-        .cpu(|input, dim, correction, _, out| spread::fill(input, dim, correction, false, out))
+        .cpu(|input, dim, correction, _, out| variance_rules::fill(input, dim, correction, false, out))
         .derivative(|d, (input, dim, correction, keepdim)| {
-            spread::derivative(d, input, (dim, correction, keepdim), false)
+            variance_rules::derivative(d, input, (dim, correction, keepdim), false)
         });
-    library
-        .define(Var)
-        .kind(&kind::REDUCTION)
-        .implicit(|input, unbiased| VarCorrection.call(input, None, spread::correction(unbiased), false));
+    library.define(Var).kind(&kind::REDUCTION).implicit(|input, unbiased| {
+        VarCorrection.call(input, None, variance_rules::correction(unbiased), false)
+    });
     library.define_with_forms(VarDim, &kind::REDUCTION).implicit(|input, dim, unbiased, keepdim| {
-        VarCorrection.call(input, dim, spread::correction(unbiased), keepdim)
+        VarCorrection.call(input, dim, variance_rules::correction(unbiased), keepdim)
     });
     library.implement(VarOut).implicit(|input, dim, unbiased, keepdim, out| {
-        VarCorrectionOut.call(input, dim, spread::correction(unbiased), keepdim, out)
+        VarCorrectionOut.call(input, dim, variance_rules::correction(unbiased), keepdim, out)
     });
 }
 
@@ -45,6 +44,6 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples.differs(Var, std::samples::CORRECTIONS);
-        spread::samples::collect(samples, (Var, VarDim, VarCorrection), |variance| variance);
+        variance_rules::samples::collect(samples, (Var, VarDim, VarCorrection), |variance| variance);
     }
 }

@@ -12,27 +12,26 @@ use opgrid_kernels::mean;
 
 pub use opgrid_tensor::ops::reductions::var_mean::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::var_mean.correction`: its kind, shape rule and `out` rule.
 pub const VAR_MEAN_CORRECTION: Family<VarMeanCorrection> =
-    Family::new(VarMeanCorrection, &kind::REDUCTION, spread::with_average).same_dtype_out();
+    Family::new(VarMeanCorrection, &kind::REDUCTION, variance_rules::with_average).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library
         .family(&VAR_MEAN_CORRECTION)
         .cpu(|input, dim, correction, _, spread, average| {
             opgrid_kernels::indexing::check_apart(average.array()?, input.array()?)?;
-            spread::fill(input, dim, correction, false, spread)?;
+            variance_rules::fill(input, dim, correction, false, spread)?;
             mean::mean(average, input, dim.unwrap_or(&[]), input.dtype())
         })
         .derivative(|d, (input, dim, correction, keepdim)| {
-            spread::derivative(d, input, (dim, correction, keepdim), false)
+            variance_rules::derivative(d, input, (dim, correction, keepdim), false)
         });
-    library
-        .define(VarMean)
-        .kind(&kind::REDUCTION)
-        .implicit(|input, unbiased| VarMeanCorrection.call(input, None, spread::correction(unbiased), false));
+    library.define(VarMean).kind(&kind::REDUCTION).implicit(|input, unbiased| {
+        VarMeanCorrection.call(input, None, variance_rules::correction(unbiased), false)
+    });
     library.define(VarMeanDim).kind(&kind::REDUCTION).implicit(|input, dim, unbiased, keepdim| {
-        VarMeanCorrection.call(input, dim, spread::correction(unbiased), keepdim)
+        VarMeanCorrection.call(input, dim, variance_rules::correction(unbiased), keepdim)
     });
 }
 
@@ -44,6 +43,10 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples.differs(VarMean, std::samples::CORRECTIONS);
-        spread::samples::with_average(samples, (VarMean, VarMeanDim, VarMeanCorrection), |variance| variance);
+        variance_rules::samples::with_average(
+            samples,
+            (VarMean, VarMeanDim, VarMeanCorrection),
+            |variance| variance,
+        );
     }
 }

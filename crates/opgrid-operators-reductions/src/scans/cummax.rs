@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::scans::cummax::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::cummax`: its kind, shape rule and `out` rule.
 pub const CUMMAX: Family<Cummax> = Family::new(Cummax, &kind::SCAN, scans::with_indices).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {

@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::scans::cummin::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::cummin`: its kind, shape rule and `out` rule.
 pub const CUMMIN: Family<Cummin> = Family::new(Cummin, &kind::SCAN, scans::with_indices).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {

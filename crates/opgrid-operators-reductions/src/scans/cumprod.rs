@@ -20,7 +20,7 @@ use opgrid_tensor::ops::{Any, NewOnes, OnesLike, Triu, WhereScalarOther, WhereSc
 
 pub use opgrid_tensor::ops::scans::cumprod::*;
 
-/// Kind, shape rule and rules for outputs, for everybody.
+/// The family of `aten::cumprod`: its kind, shape rule and `out` rule.
 pub const CUMPROD: Family<Cumprod> = Family::new(Cumprod, &kind::SCAN, scans::along)
     .in_place_shape(scans::in_place)
     .out_shape(scans::into_output);
@@ -102,14 +102,18 @@ pub(crate) mod samples {
             Cumprod,
             Difference {
                 id: "products-keep-their-range",
-                what: "torch keeps products of short floats in single precision, where they may vanish before an infinity or be \
-                       infinite before a zero or a number below one comes; here they are kept in double precision",
+                what: "torch keeps cumulative products of 16-bit floats in single precision, where they \
+                     may underflow before an infinity or overflow before a zero; here they are kept in \
+                     double precision",
                 why: "the mathematical result",
                 test: ("opgrid-operators/tests/all/ends_of_ranges.rs", "running_products_keep_their_range"),
                 when: |seen| {
-                    let falls = seen.tensor("self").is_some_and(|x| x.elements.iter().any(|element| element.norm() < 1.0));
+                    let falls = seen
+                        .tensor("self")
+                        .is_some_and(|x| x.elements.iter().any(|element| element.norm() < 1.0));
                     seen.each(|(dtype, ours, torch)| {
-                        let comes_back = falls && matches!(*dtype, DType::F16 | DType::BF16) && ours.is_finite();
+                        let comes_back =
+                            falls && matches!(*dtype, DType::F16 | DType::BF16) && ours.is_finite();
                         torch.re.is_nan() && (ours.re == 0.0 || ours.re.is_infinite())
                             || (torch.re.is_infinite() || torch.re == 0.0) && comes_back
                     })
@@ -117,7 +121,8 @@ pub(crate) mod samples {
                 directed: Some(Directed {
                     operator: "aten::cumprod",
                     arguments: || {
-                        let returning = [1e30, 1e30, 1e-30].map(|x| f64::from(opgrid_tensor::tensor::bf16::from_f64(x)));
+                        let returning =
+                            [1e30, 1e30, 1e-30].map(|x| f64::from(opgrid_tensor::tensor::bf16::from_f64(x)));
                         vec![
                             ("self", Operand::rows(0, DType::BF16, &[3], &returning).into()),
                             ("dim", Scalar::Int(0).into()),

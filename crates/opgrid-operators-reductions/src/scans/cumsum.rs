@@ -16,7 +16,7 @@ use opgrid_kernels::scan;
 
 pub use opgrid_tensor::ops::scans::cumsum::*;
 
-/// Kind, shape rule and rules for outputs, for everybody.
+/// The family of `aten::cumsum`: its kind, shape rule and `out` rule.
 pub const CUMSUM: Family<Cumsum> = Family::new(Cumsum, &kind::SCAN, scans::along)
     .in_place_shape(scans::in_place)
     .out_shape(scans::into_output);

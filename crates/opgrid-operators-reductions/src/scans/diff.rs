@@ -12,7 +12,7 @@
 //! - Source: torch.diff, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::{Cat, Clone, NeTensor};
+use opgrid_tensor::ops::{Cat, CloneTensor, NeTensor};
 use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::scans::diff::*;
@@ -36,21 +36,21 @@ fn diff(
     append: Option<&Tensor>,
 ) -> Result<Tensor> {
     if input.dim() == 0 {
-        return Err(argument("argument `self` has no dimension along which there could be neighbours"));
+        return Err(argument("argument `self` has no dimensions, expected at least one"));
     }
     if n < 0 {
         return Err(argument(format!("argument `n` is {n}, which is negative; expected zero or more")));
     }
     if n == 0 && prepend.is_none() && append.is_none() {
         // As in torch, there is no dimension to look at.
-        return Clone.call(input, None);
+        return CloneTensor.call(input, None);
     }
     let at = normalise_dim(dim, input.dim())?;
     for (name, end) in [("prepend", prepend), ("append", append)] {
         end.map_or(Ok(()), |end| check_end(name, input, end, at))?;
     }
     if n == 0 {
-        return Clone.call(input, None);
+        return CloneTensor.call(input, None);
     }
     let parts: Vec<Tensor> = [prepend, Some(input), append].into_iter().flatten().cloned().collect();
     let mut line = if parts.len() > 1 { Cat.call(&parts, at as i64)? } else { input.clone() };
@@ -89,23 +89,33 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, number) = (make::numbers(DType::F32, &[2, 3], 0), make::numbers(DType::F32, &[], 0));
+        let (x, number) = (generate::numbers(DType::F32, &[2, 3], 0), generate::numbers(DType::F32, &[], 0));
         samples
-            .of(Diff, ANY, inputs, reference)
+            .operator(Diff, ANY, inputs, reference)
             .tolerance(4.0)
             .refuses("dimension", given(number.clone()))
             .refuses("negative", given(x.clone()).and(-1))
             .refuses("range", given(x.clone()).and(1).and(2))
             .refuses("as many dimensions", given(x.clone()).named("prepend", number))
-            .refuses("other than", given(x.clone()).named("append", make::numbers(DType::F32, &[3, 1], 0)));
+            .refuses(
+                "other than",
+                given(x.clone()).named("append", generate::numbers(DType::F32, &[3, 1], 0)),
+            );
         samples.differs_as(Diff, &[READ_AFTER_WRITTEN, departures::arithmetic::SIGN_OF_ZERO]);
-        samples.differs(Diff, Difference {
+        samples.differs(
+            Diff,
+            Difference {
                 id: "differences-of-nothing-are-written",
-                what: "torch refuses an output for the differences along a dimension without elements, which it gives otherwise; here the \
-                       output gets them",
-                why: "both ways to ask for a result give it",
-                test: ("opgrid-operators/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
-                when: |seen| seen.out().is_some() && seen.torch_refuses("start out of range") && seen.we_give_nothing(),
+                what: "torch rejects an output for the differences along an empty dimension, which the \
+                     functional form accepts; here the output is written",
+                why: "the functional and `out` forms agree",
+                test: (
+                    "opgrid-operators/tests/all/differences/computed.rs",
+                    "what_torch_refuses_by_accident_is_computed",
+                ),
+                when: |seen| {
+                    seen.out().is_some() && seen.torch_refuses("start out of range") && seen.we_give_nothing()
+                },
                 directed: Some(Directed {
                     operator: "aten::diff.out",
                     arguments: || {
@@ -118,7 +128,8 @@ pub(crate) mod samples {
                     },
                     needs: None,
                 }),
-            });
+            },
+        );
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
@@ -132,11 +143,11 @@ pub(crate) mod samples {
             (&[2, 3, 2, 2], 1, 1),
             (&[1], 1, 0),
         ];
-        let plain = cases.map(|(sizes, n, dim)| given(make::numbers(dtype, sizes, 1)).and(n).and(dim));
-        let ends = given(make::numbers(dtype, &[2, 3], 1))
+        let plain = cases.map(|(sizes, n, dim)| given(generate::numbers(dtype, sizes, 1)).and(n).and(dim));
+        let ends = given(generate::numbers(dtype, &[2, 3], 1))
             .and(2)
-            .named("prepend", make::numbers(dtype, &[2, 1], 2))
-            .named("append", make::numbers(dtype, &[2, 2], 3));
+            .named("prepend", generate::numbers(dtype, &[2, 1], 2))
+            .named("append", generate::numbers(dtype, &[2, 2], 3));
         plain.into_iter().chain([ends]).collect()
     }
 

@@ -16,7 +16,7 @@ use opgrid_tensor::ops::WhereScalarOther;
 
 pub use opgrid_tensor::ops::scans::logcumsumexp::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::logcumsumexp`: its kind, shape rule and `out` rule.
 pub const LOGCUMSUMEXP: Family<Logcumsumexp> = Family::new(Logcumsumexp, &kind::SCAN, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -62,9 +62,9 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(Logcumsumexp, INEXACT, make::along_dim, reference)
+            .operator(Logcumsumexp, INEXACT, generate::along_dim, reference)
             .tolerance(16.0)
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(1));
         samples.differs_as(Logcumsumexp, &[READ_AFTER_WRITTEN, departures::math::NOT_FINITE]);
         samples.rounds(Logcumsumexp, Roundings::all(Rounding::Sum(8)).complex(Rounding::Sum(64)));
     }

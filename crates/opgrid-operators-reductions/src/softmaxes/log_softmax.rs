@@ -18,11 +18,11 @@ use opgrid_kernels::softmax as loops;
 
 pub use opgrid_tensor::ops::softmaxes::log_softmax::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::_log_softmax`: its kind, shape rule and `out` rule.
 pub const LOG_SOFTMAX: Family<LogSoftmax> =
     Family::new(LogSoftmax, &kind::SOFTMAX, softmax::along).same_dtype_out();
 
-/// The same of the derivative.
+/// The family of `aten::_log_softmax_backward_data`: its kind, shape rule and `out` rule.
 pub const LOG_SOFTMAX_BACKWARD_DATA: Family<LogSoftmaxBackwardData> =
     Family::new(LogSoftmaxBackwardData, &kind::SOFTMAX, softmax::backward).same_dtype_out();
 
@@ -85,10 +85,13 @@ pub(crate) mod samples {
             LogSoftmaxBackwardData,
             Difference {
                 id: "shapes-of-logarithms-are-checked",
-                what: "torch reads results of `log_softmax` of another shape than their gradients as far as they go, or \
-                       beyond; here they are refused, as those of `softmax`",
+                what: "torch reads results of `log_softmax` whose shape is not that of the gradient as \
+                     far as they go, or out of bounds; here they are rejected, as in `softmax`",
                 why: "memory that is not the result's must not be read",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
                 when: |seen| seen.we_refuse("argument `output` has shape"),
                 directed: None,
             },

@@ -18,10 +18,10 @@ use opgrid_kernels::softmax as loops;
 
 pub use opgrid_tensor::ops::softmaxes::softmax::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::_softmax`: its kind, shape rule and `out` rule.
 pub const SOFTMAX: Family<Softmax> = Family::new(Softmax, &kind::SOFTMAX, softmax::along).same_dtype_out();
 
-/// The same of the derivative.
+/// The family of `aten::_softmax_backward_data`: its kind, shape rule and `out` rule.
 pub const SOFTMAX_BACKWARD_DATA: Family<SoftmaxBackwardData> =
     Family::new(SoftmaxBackwardData, &kind::SOFTMAX, softmax::backward).same_dtype_out();
 

@@ -46,9 +46,9 @@ pub(crate) mod samples {
             order::samples::lines(dtype).into_iter().map(one).collect()
         };
         samples
-            .of(Argsort, ORDERED, both_ways, reference)
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
-        samples.of(ArgsortStable, ORDERED, named, reference);
+            .operator(Argsort, ORDERED, both_ways, reference)
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(1));
+        samples.operator(ArgsortStable, ORDERED, named, reference);
         samples.differs_as(Argsort, &[READ_AFTER_WRITTEN]);
         samples.differs(Argsort, order::samples::EQUAL_PLACES);
     }

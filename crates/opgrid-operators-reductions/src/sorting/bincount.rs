@@ -9,7 +9,7 @@
 //!   `minlength`; a meta tensor; an `out` of another dtype or shape.
 //! - Source: torch.bincount, PyTorch 2.15.
 
-use crate::kinds::found;
+use crate::kinds::data_dependent;
 use crate::prelude::*;
 use opgrid_tensor::tensor::{Element, Number};
 
@@ -44,7 +44,7 @@ fn bincount(input: &Tensor, weights: Option<&Tensor>, minlength: i64) -> Result<
         );
         return Err(argument(message));
     }
-    found::check_data(input)?;
+    data_dependent::check_data(input)?;
     let places = input.to_dtype(DType::I64)?.to_vec::<i64>()?;
     if let Some(place) = places.iter().find(|place| **place < 0) {
         return Err(argument(format!(
@@ -93,22 +93,25 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let integers = &[DType::U8, DType::I8, DType::I16, DType::I32, DType::I64];
-        let one = Plain::of(DType::I64, &[2], &[1, 2]);
+        let one = Plain::from_elements(DType::I64, &[2], &[1, 2]);
         samples
-            .of(Bincount, integers, inputs, reference)
+            .operator(Bincount, integers, inputs, reference)
             .not_on_meta()
             .refuses("one dimension", given(one.with_sizes(&[1, 2])))
-            .refuses_data("negative", given(Plain::of(DType::I64, &[1], &[-1])))
+            .refuses_data("negative", given(Plain::from_elements(DType::I64, &[1], &[-1])))
             .refuses("minlength", given(one.clone()).named("minlength", -1))
-            .refuses("weights", given(one).named("weights", make::numbers(DType::F32, &[3], 0)));
+            .refuses("weights", given(one).named("weights", generate::numbers(DType::F32, &[3], 0)));
         samples.differs(
             Bincount,
             Difference {
                 id: "weights-of-nothing",
-                what: "torch forgets the weights where there is nothing to count, and gives integers; here the result has the dtype of \
-                       other sums of weights, and their shape is checked",
-                why: "a dtype must not depend on data",
-                test: ("opgrid-operators/tests/all/differences/computed.rs", "sums_of_no_weights_are_sums_of_weights"),
+                what: "torch ignores the weights if there is nothing to count, and returns integers; \
+                     here the result has the dtype of other sums of weights, and their shape is checked",
+                why: "dtypes must not depend on data",
+                test: (
+                    "opgrid-operators/tests/all/differences/computed.rs",
+                    "sums_of_no_weights_are_sums_of_weights",
+                ),
                 when: |seen| {
                     let is_empty = seen.tensor("self").is_some_and(Operand::is_empty);
                     let is_other = seen.part == Part::DType
@@ -131,15 +134,15 @@ pub(crate) mod samples {
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
-        let x = Plain::of(dtype, &[7], &[3, 0, 3, 5, 1, 3, 0]);
-        let weights = |dtype| make::numbers(dtype, &[7], 2);
+        let x = Plain::from_elements(dtype, &[7], &[3, 0, 3, 5, 1, 3, 0]);
+        let weights = |dtype| generate::numbers(dtype, &[7], 2);
         vec![
             given(x.clone()),
             given(x.clone()).named("minlength", 9),
             given(x.clone()).named("weights", weights(DType::F32)),
             given(x.clone()).named("weights", weights(DType::I64)).named("minlength", 7),
             given(x).named("weights", weights(DType::F16)),
-            given(Plain::of(dtype, &[0], &[0])).named("minlength", 2),
+            given(Plain::from_elements(dtype, &[0], &[0])).named("minlength", 2),
         ]
     }
 
@@ -153,7 +156,7 @@ pub(crate) mod samples {
             Some(DType::F32) => DType::F32,
             Some(_) => DType::F64,
         };
-        let mut counts = Plain::of(dtype, &[length], &[0]);
+        let mut counts = Plain::from_elements(dtype, &[length], &[0]);
         for (at, place) in places.iter().enumerate() {
             let weight = weights.map_or(Scalar::Int(1), |weights| weights.elements()[at]);
             let sum = number::plus(counts.at(&[*place]), weight);

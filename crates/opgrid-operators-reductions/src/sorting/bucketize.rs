@@ -12,14 +12,14 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::sorting::bucketize::*;
 
-/// Of tensors of values.
+/// The family of `aten::bucketize.Tensor`: its kind, shape rule and `out` rule.
 pub const BUCKETIZE_TENSOR: Family<BucketizeTensor> =
     Family::new(BucketizeTensor, &kind::SORTING, |values, boundaries, out_int32, _| {
         shape(values, boundaries, out_int32)
     })
     .same_dtype_out();
 
-/// Of one number.
+/// The family of `aten::bucketize.Scalar`: its kind, shape rule and `out` rule.
 pub const BUCKETIZE_SCALAR: Family<BucketizeScalar> =
     Family::new(BucketizeScalar, &kind::SORTING, |value, boundaries, out_int32, _| {
         shape(&Tensor::number(value), boundaries, out_int32)
@@ -50,11 +50,13 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let rows = make::numbers(DType::F32, &[2, 3], 0);
+        let rows = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(BucketizeTensor, REAL, inputs, |it| searching::samples::expected(it, "boundaries", "self"))
+            .operator(BucketizeTensor, REAL, inputs, |it| {
+                searching::samples::expected(it, "boundaries", "self")
+            })
             .refuses("one dimension", given(rows.clone()).and(rows));
-        samples.of(
+        samples.operator(
             BucketizeScalar,
             REAL,
             |dtype| {
@@ -67,9 +69,9 @@ pub(crate) mod samples {
         );
         let difference = Difference {
             id: "boundaries-of-bools",
-            what: "torch searches bools in `bucketize` where the values are wider; here they are refused as in \
-                   `searchsorted`",
-            why: "bools have no order in any other operator",
+            what: "torch searches bools in `bucketize` if the values are wider; here they are rejected, \
+                 as in `searchsorted`",
+            why: "no other operator orders bools",
             test: (
                 "opgrid-operators/tests/all/differences/refused.rs",
                 "what_torch_does_not_check_is_refused",
@@ -81,9 +83,9 @@ pub(crate) mod samples {
         samples.differs(opgrid_tensor::ops::SearchsortedTensor, difference);
         let difference = Difference {
             id: "boundaries-in-disorder",
-            what: "torch says nothing of boundaries that are not in order, and searches them in steps of its \
-                   own",
-            why: "there is no right answer",
+            what: "torch does not specify the result for boundaries that are not sorted, and searches \
+                 them in steps of its own",
+            why: "there is no correct result",
             test: (
                 "opgrid-operators/tests/all/differences/numbers.rs",
                 "boundaries_in_disorder_give_some_place",
@@ -117,18 +119,18 @@ pub(crate) mod samples {
 
     /// Five boundaries, of which two are equal.
     fn line(dtype: DType) -> Plain {
-        Plain::of(dtype, &[5], &[0, 3, 3, 5, 20])
+        Plain::from_elements(dtype, &[5], &[0, 3, 3, 5, 20])
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
-        let one = given(Plain::of(dtype, &[2, 3], &[3, 0, 21, 4, 5, 1])).and(line(dtype));
+        let one = given(Plain::from_elements(dtype, &[2, 3], &[3, 0, 21, 4, 5, 1])).and(line(dtype));
         vec![
             one.clone(),
             one.clone().named("right", true),
             one.named("out_int32", true),
-            given(Plain::of(dtype, &[], &[4])).and(line(dtype)),
-            given(make::extremes(dtype)).and(line(dtype)),
-            given(make::numbers(dtype, &[0], 1)).and(line(dtype)),
+            given(Plain::from_elements(dtype, &[], &[4])).and(line(dtype)),
+            given(generate::extremes(dtype)).and(line(dtype)),
+            given(generate::numbers(dtype, &[0], 1)).and(line(dtype)),
         ]
     }
 }

@@ -17,7 +17,7 @@ use opgrid_tensor::tensor::Array;
 
 pub use opgrid_tensor::ops::sorting::histc::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::histc`: its kind, shape rule and `out` rule.
 pub const HISTC: Family<Histc> = Family::new(Histc, &kind::SORTING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -74,18 +74,18 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = given(make::numbers(DType::F32, &[2], 0));
+        let x = given(generate::numbers(DType::F32, &[2], 0));
         let inputs = |dtype| {
-            let x = Plain::of(dtype, &[2, 4], &[3.0, 1.0, 2.0, 0.0, 5.0, 4.0, 4.0, -1.5]);
+            let x = Plain::from_elements(dtype, &[2, 4], &[3.0, 1.0, 2.0, 0.0, 5.0, 4.0, 4.0, -1.5]);
             vec![
                 given(x.clone()).and(4),
                 given(x.clone()).and(4).and(1).and(3),
                 given(x.clone()).and(3).and(2).and(2),
                 given(x).and(3).and(f64::INFINITY).and(f64::INFINITY),
-                given(Plain::of(dtype, &[2], &[2])).and(3),
-                given(Plain::of(dtype, &[], &[2])).and(1).and(0).and(4),
-                given(Plain::of(dtype, &[0], &[2])).and(3),
-                given(make::extremes(dtype)).and(2).and(-2).and(2),
+                given(Plain::from_elements(dtype, &[2], &[2])).and(3),
+                given(Plain::from_elements(dtype, &[], &[2])).and(1).and(0).and(4),
+                given(Plain::from_elements(dtype, &[0], &[2])).and(3),
+                given(generate::extremes(dtype)).and(2).and(-2).and(2),
             ]
         };
         samples.differs(Histc, READ_AFTER_WRITTEN);
@@ -93,30 +93,38 @@ pub(crate) mod samples {
             Histc,
             Difference {
                 id: "bins-of-16-bit-floats",
-                what: "torch computes in 16 bits which bin a float of 16 bits falls into, and refuses ranges beyond those of \
-                       the input's dtype; here in double precision",
-                why: "rounded to 16 bits, an element beside an edge comes into the wrong bin",
+                what: "torch computes the bin of a 16-bit float in 16 bits, and rejects ranges that \
+                     overflow the input's dtype; here in double precision",
+                why: "rounding to 16 bits moves elements near an edge to the wrong bin",
                 test: ("opgrid-operators/tests/all/differences/numbers.rs", "bins_of_16_bit_floats"),
                 when: |seen| {
                     let is_narrow = |input: &Operand| matches!(input.dtype, DType::F16 | DType::BF16);
                     let differs = !seen.elements.is_empty() && seen.tensor("self").is_some_and(is_narrow);
                     differs || seen.torch_refuses("without overflow")
                 },
-                directed: Some(Directed { operator: "aten::histc", arguments: || vec![("self", Operand::rows(0, DType::BF16, &[3], &[0.0, 0.359375, 3.0]).into())], needs: None }),
+                directed: Some(Directed {
+                    operator: "aten::histc",
+                    arguments: || {
+                        vec![("self", Operand::rows(0, DType::BF16, &[3], &[0.0, 0.359375, 3.0]).into())]
+                    },
+                    needs: None,
+                }),
             },
         );
         samples.differs(
             Histc,
             Difference {
                 id: "bins-beyond-the-range",
-                what: "torch multiplies distances from the lower end by the number of bins before it divides by the range; where \
-                       that is too large for the dtype, elements come into the first bin, here into their own",
-                why: "an intermediate result beyond the range of a dtype must not decide where an element counts",
+                what: "torch multiplies distances from the lower bound by the number of bins before it \
+                     divides by the range; if that overflows the dtype, elements are counted in the \
+                     first bin, here in their own",
+                why: "an intermediate overflow must not decide in which bin an element is",
                 test: ("opgrid-operators/tests/all/differences/numbers.rs", "bins_beyond_the_range"),
                 when: |seen| {
                     let bins = seen.number("bins").map_or(100.0, |bins| bins.to_complex().re);
                     let is_far = |input: &Operand| {
-                        let largest = opgrid_tensor::tensor::finfo(input.dtype).map_or(f64::MAX, |limits| limits.max);
+                        let largest =
+                            opgrid_tensor::tensor::finfo(input.dtype).map_or(f64::MAX, |limits| limits.max);
                         let finite = || input.elements.iter().map(|x| x.re).filter(|x| x.is_finite());
                         let spread = finite().fold(f64::MIN, f64::max) - finite().fold(f64::MAX, f64::min);
                         spread * bins > largest
@@ -125,19 +133,28 @@ pub(crate) mod samples {
                     let fuller = seen.elements.iter().filter(|(_, ours, torch)| torch.re > ours.re);
                     fuller.count() == 1 && seen.tensor("self").is_some_and(is_far)
                 },
-                directed: Some(Directed { operator: "aten::histc", arguments: || vec![("self", Operand::rows(0, DType::F64, &[3], &[1.7e308, 0.5, 0.25]).into())], needs: None }),
+                directed: Some(Directed {
+                    operator: "aten::histc",
+                    arguments: || {
+                        vec![("self", Operand::rows(0, DType::F64, &[3], &[1.7e308, 0.5, 0.25]).into())]
+                    },
+                    needs: None,
+                }),
             },
         );
         samples
-            .of(Histc, INEXACT.split_at(4).0, inputs, reference)
+            .operator(Histc, INEXACT.split_at(4).0, inputs, reference)
             .refuses("bins", x.clone().and(0))
             .refuses("below", x.clone().and(3).and(2).and(1))
             .refuses("finite", x.and(3).and(0).and(f64::INFINITY))
             .refuses(
                 "finite",
-                given(Plain::of(DType::F32, &[0], &[2])).and(3).and(f64::INFINITY).and(f64::INFINITY),
+                given(Plain::from_elements(DType::F32, &[0], &[2]))
+                    .and(3)
+                    .and(f64::INFINITY)
+                    .and(f64::INFINITY),
             )
-            .refuses_data("finite", given(make::extremes(DType::F32)).and(3));
+            .refuses_data("finite", given(generate::extremes(DType::F32)).and(3));
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {
@@ -154,7 +171,7 @@ pub(crate) mod samples {
             (least, most) = (least - 1.0, most + 1.0);
         }
         let width = (most - least) / bins as f64;
-        let mut counts = Plain::of(x.dtype(), &[bins], &[0]);
+        let mut counts = Plain::from_elements(x.dtype(), &[bins], &[0]);
         for number in numbers.into_iter().filter(|number| (least..=most).contains(number)) {
             let place = [(((number - least) / width) as i64).min(bins - 1)];
             counts.set(&place, number::plus(counts.at(&place), Scalar::Int(1)));

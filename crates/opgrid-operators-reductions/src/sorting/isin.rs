@@ -13,19 +13,19 @@ use opgrid_kernels::searching;
 
 pub use opgrid_tensor::ops::sorting::isin::*;
 
-/// Of tensors.
+/// The family of `aten::isin.Tensor_Tensor`: its kind, shape rule and `out` rule.
 pub const ISIN_TENSOR_TENSOR: Family<IsinTensorTensor> =
     Family::new(IsinTensorTensor, &kind::SORTING, |elements, set, _, _| shape(elements, set))
         .same_dtype_out();
 
-/// Of a tensor, among one number.
+/// The family of `aten::isin.Tensor_Scalar`: its kind, shape rule and `out` rule.
 pub const ISIN_TENSOR_SCALAR: Family<IsinTensorScalar> =
     Family::new(IsinTensorScalar, &kind::SORTING, |elements, number, _, _| {
         shape(elements, &Tensor::number(number))
     })
     .same_dtype_out();
 
-/// Of a number.
+/// The family of `aten::isin.Scalar_Tensor`: its kind, shape rule and `out` rule.
 pub const ISIN_SCALAR_TENSOR: Family<IsinScalarTensor> =
     Family::new(IsinScalarTensor, &kind::SORTING, |number, set, _, _| shape(&Tensor::number(number), set))
         .same_dtype_out();
@@ -67,19 +67,21 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let bools = make::numbers(DType::Bool, &[2], 0);
+        let bools = generate::numbers(DType::Bool, &[2], 0);
         let sets = |dtype| {
-            let set = Plain::of(dtype, &[2, 2], &[3, 0, 1, 3]);
-            let elements = make::unary(dtype).into_iter();
+            let set = Plain::from_elements(dtype, &[2, 2], &[3, 0, 1, 3]);
+            let elements = generate::unary(dtype).into_iter();
             let mut all: Vec<Sample> = elements.map(|sample| sample.and(set.clone())).collect();
-            all.push(given(set.clone()).and(make::extremes(dtype)).named("invert", true));
-            all.push(given(set.clone()).and(Plain::of(dtype, &[0], &[0])));
-            all.push(given(make::extremes(dtype)).and(make::extremes(dtype)).named("assume_unique", true));
+            all.push(given(set.clone()).and(generate::extremes(dtype)).named("invert", true));
+            all.push(given(set.clone()).and(Plain::from_elements(dtype, &[0], &[0])));
+            all.push(
+                given(generate::extremes(dtype)).and(generate::extremes(dtype)).named("assume_unique", true),
+            );
             all
         };
-        let numbers = |dtype| make::unary(dtype).into_iter().map(|sample| sample.and(1)).collect();
+        let numbers = |dtype| generate::unary(dtype).into_iter().map(|sample| sample.and(1)).collect();
         let one = |dtype| {
-            let set = Plain::of(dtype, &[2, 2], &[3, 0, 1, 3]);
+            let set = Plain::from_elements(dtype, &[2, 2], &[3, 0, 1, 3]);
             vec![
                 Sample::default().and(3).and(set.clone()),
                 Sample::default().and(2).and(set).named("invert", true),
@@ -87,16 +89,17 @@ pub(crate) mod samples {
         };
         let refused = given(bools.clone()).and(bools);
         samples
-            .of(IsinTensorTensor, REAL, sets, |it| expected(it, "elements", "test_elements"))
+            .operator(IsinTensorTensor, REAL, sets, |it| expected(it, "elements", "test_elements"))
             .refuses("", refused);
-        samples.of(IsinTensorScalar, REAL, numbers, |it| expected(it, "elements", "test_element"));
-        samples.of(IsinScalarTensor, REAL, one, |it| expected(it, "element", "test_elements"));
+        samples.operator(IsinTensorScalar, REAL, numbers, |it| expected(it, "elements", "test_element"));
+        samples.operator(IsinScalarTensor, REAL, one, |it| expected(it, "element", "test_elements"));
         samples.differs(
             IsinTensorTensor,
             Difference {
                 id: "members-lie-as-the-elements",
-                what: "torch lays the answers about large sets in rows; here they lie as the elements",
-                why: "the order of a result must not depend on the size of another tensor",
+                what: "torch returns results for large sets in row-major order; here they have the \
+                     memory format of the elements",
+                why: "the memory format of a result must not depend on the size of another tensor",
                 test: (
                     "opgrid-operators/tests/all/differences/layouts.rs",
                     "results_do_not_depend_on_the_layout",
@@ -109,13 +112,17 @@ pub(crate) mod samples {
             IsinTensorTensor,
             Difference {
                 id: "members-of-sets-that-are-not-unique",
-                what: "torch gives anything where it is told that elements are unique and they are not; here the \
-                   answer is right in any case",
-                why: "a wrong promise costs time, not truth",
-                test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                what: "torch returns anything if `assume_unique` is set and elements are not unique; \
+                     here the result is always correct",
+                why: "a wrong hint must not change results",
+                test: (
+                    "opgrid-operators/tests/all/differences/layouts.rs",
+                    "results_do_not_depend_on_the_layout",
+                ),
                 when: |seen| {
                     let is_told = matches!(seen.number("assume_unique"), Some(Scalar::Bool(true)));
-                    let repeats = ["elements", "test_elements"].iter().any(|name| seen.has_equal_elements(name));
+                    let repeats =
+                        ["elements", "test_elements"].iter().any(|name| seen.has_equal_elements(name));
                     is_told && repeats && !seen.elements.is_empty()
                 },
                 directed: None,
@@ -125,8 +132,8 @@ pub(crate) mod samples {
             IsinTensorTensor,
             Difference {
                 id: "sets-of-any-strides",
-                what: "torch fails to look at sets of some strides as one line; here sets lie as they do",
-                why: "the answer does not depend on the layout",
+                what: "torch fails to flatten sets with some strides; here they are flattened",
+                why: "results must not depend on strides",
                 test: (
                     "opgrid-operators/tests/all/differences/computed.rs",
                     "what_torch_refuses_by_accident_is_computed",
@@ -135,25 +142,49 @@ pub(crate) mod samples {
                 directed: None,
             },
         );
-        samples.differs(IsinTensorTensor, Difference {
+        samples.differs(
+            IsinTensorTensor,
+            Difference {
                 id: "numbers-beyond-the-range-of-a-set",
-                what: "torch compares a number that a set of its dtype cannot have as one of that dtype where the set is small, and as \
-                   it is where it is large; here always as one of that dtype",
-                why: "one rule for sets of every size",
-                test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                what: "torch compares a number that the set's dtype cannot represent as one of that \
+                     dtype for small sets, and exactly for large ones; here always as one of that dtype",
+                why: "sets of every size behave alike",
+                test: (
+                    "opgrid-operators/tests/all/differences/layouts.rs",
+                    "results_do_not_depend_on_the_layout",
+                ),
                 when: |seen| {
-                let Some((_, set)) = seen.tensors().first().copied() else { return false };
-                let is_beyond = |number: Scalar| match (number, opgrid_tensor::tensor::iinfo(set.dtype)) {
-                    (Scalar::Int(number), Ok(range)) => {
-                        number < range.min || u64::try_from(number).is_ok_and(|number| number > range.max)
-                    }
-                    (Scalar::Float(number), Err(_)) => number.is_finite() && set.dtype != DType::F64,
-                    _ => false,
-                };
-                !seen.elements.is_empty() && seen.numbers().any(is_beyond)
+                    let Some((_, set)) = seen.tensors().first().copied() else { return false };
+                    let is_beyond = |number: Scalar| match (number, opgrid_tensor::tensor::iinfo(set.dtype)) {
+                        (Scalar::Int(number), Ok(range)) => {
+                            number < range.min || u64::try_from(number).is_ok_and(|number| number > range.max)
+                        }
+                        (Scalar::Float(number), Err(_)) => number.is_finite() && set.dtype != DType::F64,
+                        _ => false,
+                    };
+                    !seen.elements.is_empty() && seen.numbers().any(is_beyond)
+                },
+                directed: Some(Directed {
+                    operator: "aten::isin.Scalar_Tensor",
+                    arguments: || {
+                        vec![
+                            ("element", Scalar::Int(257).into()),
+                            (
+                                "test_elements",
+                                Operand::rows(
+                                    0,
+                                    DType::U8,
+                                    &[10],
+                                    &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
+                                )
+                                .into(),
+                            ),
+                        ]
+                    },
+                    needs: None,
+                }),
             },
-                directed: Some(Directed { operator: "aten::isin.Scalar_Tensor", arguments: || vec![("element", Scalar::Int(257).into()), ("test_elements", Operand::rows(0, DType::U8, &[10], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]).into())], needs: None }),
-            });
+        );
     }
 
     fn expected(it: &Inputs, elements: &str, set: &str) -> Result<Expected> {

@@ -15,7 +15,7 @@ use opgrid_kernels::sorting::Rank;
 
 pub use opgrid_tensor::ops::sorting::kthvalue::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::kthvalue`: its kind, shape rule and `out` rule.
 pub const KTHVALUE: Family<Kthvalue> = Family::new(Kthvalue, &kind::SORTING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -24,7 +24,7 @@ pub(super) fn register(library: &mut Library) {
         .cpu(|input, k, dim, _, values, indices| {
             order::fill_one(input, dim, Rank::At(k as usize - 1), values, indices)
         })
-        .derivative(|d, (input, _, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
+        .derivative(|d, (input, _, dim, keepdim)| derivatives::selected_values(d, input, dim, keepdim));
 }
 
 fn shape(input: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<(TensorSpec, TensorSpec)> {
@@ -50,11 +50,11 @@ pub(crate) mod samples {
                     .to_vec(),
                 _ => Vec::new(),
             };
-            let third = given(make::extremes(dtype)).and(3);
+            let third = given(generate::extremes(dtype)).and(3);
             order::samples::filled_lines(dtype).into_iter().flat_map(ranks).chain([third]).collect()
         };
-        let two = given(make::numbers(DType::F32, &[2], 0));
-        let refused = [given(make::numbers(DType::F32, &[0], 0)).and(1), two.clone().and(1).and(1)];
+        let two = given(generate::numbers(DType::F32, &[2], 0));
+        let refused = [given(generate::numbers(DType::F32, &[0], 0)).and(1), two.clone().and(1).and(1)];
         order::samples::of_one(samples, Kthvalue, REAL, inputs, refused, |it, line| {
             let rank = it.value::<i64>("k").unwrap_or(1) as usize - 1;
             order::samples::places(line, false).get(rank).copied().unwrap_or(0)
@@ -68,14 +68,18 @@ pub(crate) mod samples {
             Kthvalue,
             Difference {
                 id: "ranks-of-one-complex-number",
-                what: "torch gives a complex number or a bool without dimensions as the smallest of itself; here they have no order, \
-                       however many there are",
-                why: "whether a program is right must not depend on its data",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                what: "torch returns a complex number or a bool without dimensions as its own k-th \
+                     smallest; here they are rejected, however many there are",
+                why: "whether a call is valid must not depend on sizes or elements",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
                 when: |seen| {
                     let has_no_ranks = |dtype: DType| dtype.is_complex() || dtype == DType::Bool;
                     let is_one = |input: &Operand| has_no_ranks(input.dtype) && input.geometry.dims() == 0;
-                    seen.tensor("self").is_some_and(is_one) && seen.we_refuse("expected an integer or floating-point")
+                    seen.tensor("self").is_some_and(is_one)
+                        && seen.we_refuse("expected an integer or floating-point")
                 },
                 directed: Some(Directed {
                     operator: "aten::kthvalue",

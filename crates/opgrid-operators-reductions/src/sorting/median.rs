@@ -16,10 +16,10 @@ use opgrid_kernels::sorting::{self, Rank};
 
 pub use opgrid_tensor::ops::sorting::median::*;
 
-/// Of all elements.
+/// The family of `aten::median`: its kind, shape rule and `out` rule.
 pub const MEDIAN: Family<Median> = Family::new(Median, &kind::SORTING, order::middle).same_dtype_out();
 
-/// Over a dimension.
+/// The family of `aten::median.dim`: its kind, shape rule and `out` rule.
 pub const MEDIAN_DIM: Family<MedianDim> =
     Family::new(MedianDim, &kind::SORTING, order::middle_of_lines).same_dtype_out();
 
@@ -31,7 +31,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&MEDIAN_DIM)
         .cpu(|input, dim, _, values, indices| order::fill_one(input, dim, Rank::Median, values, indices))
-        .derivative(|d, (input, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
+        .derivative(|d, (input, dim, keepdim)| derivatives::selected_values(d, input, dim, keepdim));
 }
 
 #[cfg(feature = "samples")]

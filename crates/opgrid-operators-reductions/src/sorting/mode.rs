@@ -15,14 +15,14 @@ use opgrid_kernels::sorting::Rank;
 
 pub use opgrid_tensor::ops::sorting::mode::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::mode`: its kind, shape rule and `out` rule.
 pub const MODE: Family<Mode> = Family::new(Mode, &kind::SORTING, order::one).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library
         .family(&MODE)
         .cpu(|input, dim, _, values, indices| order::fill_one(input, dim, Rank::Mode, values, indices))
-        .derivative(|d, (input, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
+        .derivative(|d, (input, dim, keepdim)| derivatives::selected_values(d, input, dim, keepdim));
 }
 
 #[cfg(feature = "samples")]
@@ -31,8 +31,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let refused =
-            [given(make::numbers(DType::F32, &[0], 0)), given(make::numbers(DType::F32, &[2], 0)).and(1)];
+        let refused = [
+            given(generate::numbers(DType::F32, &[0], 0)),
+            given(generate::numbers(DType::F32, &[2], 0)).and(1),
+        ];
         order::samples::of_one(samples, Mode, ORDERED, order::samples::filled_lines, refused, |_, line| {
             let places = order::samples::places(line, false);
             let is_same = |a: usize, b: usize| {
@@ -54,12 +56,23 @@ pub(crate) mod samples {
             Mode,
             Difference {
                 id: "mode-of-nan",
-                what: "torch gives NaN, at any place, if there is one in the middle of comparisons; here NaN is equal to NaN and larger \
-                       than every number, as where lines are sorted",
-                why: "one order for all operators",
-                test: ("opgrid-operators/tests/all/differences/numbers.rs", "equal_elements_keep_their_order"),
-                when: |seen| seen.tensor("self").is_some_and(|x| x.elements.iter().any(|element| element.re.is_nan())),
-                directed: Some(Directed { operator: "aten::mode", arguments: || vec![("self", Operand::rows(0, DType::F32, &[3], &[1.0, f64::NAN, f64::NAN]).into())], needs: None }),
+                what: "torch returns NaN, at any index, if there is a NaN in the middle of comparisons; \
+                     here NaN equals NaN and is larger than every number, as in sorting",
+                why: "all operators order NaN alike",
+                test: (
+                    "opgrid-operators/tests/all/differences/numbers.rs",
+                    "equal_elements_keep_their_order",
+                ),
+                when: |seen| {
+                    seen.tensor("self").is_some_and(|x| x.elements.iter().any(|element| element.re.is_nan()))
+                },
+                directed: Some(Directed {
+                    operator: "aten::mode",
+                    arguments: || {
+                        vec![("self", Operand::rows(0, DType::F32, &[3], &[1.0, f64::NAN, f64::NAN]).into())]
+                    },
+                    needs: None,
+                }),
             },
         );
     }

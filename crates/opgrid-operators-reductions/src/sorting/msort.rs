@@ -28,7 +28,7 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Msort, ORDERED, make::unary, |it| {
+        samples.operator(Msort, ORDERED, generate::unary, |it| {
             let [values, _] = order::samples::expected(it.tensor("self")?, 0, &|length| length, &|line| {
                 order::samples::places(line, false)
             });

@@ -16,11 +16,11 @@ use opgrid_kernels::sorting::{self, Rank};
 
 pub use opgrid_tensor::ops::sorting::nanmedian::*;
 
-/// Of all elements.
+/// The family of `aten::nanmedian`: its kind, shape rule and `out` rule.
 pub const NANMEDIAN: Family<Nanmedian> =
     Family::new(Nanmedian, &kind::SORTING, order::middle).same_dtype_out();
 
-/// Over a dimension.
+/// The family of `aten::nanmedian.dim`: its kind, shape rule and `out` rule.
 pub const NANMEDIAN_DIM: Family<NanmedianDim> =
     Family::new(NanmedianDim, &kind::SORTING, order::middle_of_lines).same_dtype_out();
 
@@ -32,7 +32,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&NANMEDIAN_DIM)
         .cpu(|input, dim, _, values, indices| order::fill_one(input, dim, Rank::NanMedian, values, indices))
-        .derivative(|d, (input, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
+        .derivative(|d, (input, dim, keepdim)| derivatives::selected_values(d, input, dim, keepdim));
 }
 
 #[cfg(feature = "samples")]

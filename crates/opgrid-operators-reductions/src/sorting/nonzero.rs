@@ -11,7 +11,7 @@
 //! - Errors: a meta tensor; an `out` of another dtype or shape.
 //! - Source: torch.nonzero, PyTorch 2.15.
 
-use crate::kinds::found;
+use crate::kinds::data_dependent;
 use crate::prelude::*;
 use opgrid_kernels::indexing;
 use opgrid_tensor::ops::UnbindInt;
@@ -31,7 +31,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn nonzero(input: &Tensor) -> Result<Tensor> {
-    found::check_data(input)?;
+    data_dependent::check_data(input)?;
     let mask = Tensor::empty(input.sizes(), DType::Bool, input.device())?;
     elementwise::copy(&mask, input)?;
     if mask.dim() == 0 {
@@ -49,12 +49,12 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| {
-            let mixed = given(Plain::of(dtype, &[2, 3], &[0, 1, 0, 1, 1, 0]));
-            make::unary(dtype).into_iter().chain([mixed]).collect()
+            let mixed = given(Plain::from_elements(dtype, &[2, 3], &[0, 1, 0, 1, 1, 0]));
+            generate::unary(dtype).into_iter().chain([mixed]).collect()
         };
-        samples.of(Nonzero, STORED, inputs, reference).not_on_meta();
+        samples.operator(Nonzero, STORED, inputs, reference).not_on_meta();
         samples
-            .of(NonzeroNumpy, STORED, inputs, |it| naive::columns_of_places(it.tensor("self")?))
+            .operator(NonzeroNumpy, STORED, inputs, |it| naive::columns_of_places(it.tensor("self")?))
             .not_on_meta();
     }
 
@@ -62,6 +62,6 @@ pub(crate) mod samples {
         let x = it.tensor("self")?;
         let there = naive::places_other_than_zero(x);
         let elements: Vec<i64> = there.iter().flatten().copied().collect();
-        Ok(Plain::of(DType::I64, &[there.len() as i64, x.sizes().len() as i64], &elements).into())
+        Ok(Plain::from_elements(DType::I64, &[there.len() as i64, x.sizes().len() as i64], &elements).into())
     }
 }

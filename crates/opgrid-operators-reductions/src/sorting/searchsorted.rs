@@ -16,11 +16,11 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::sorting::searchsorted::*;
 
-/// Of tensors of values.
+/// The family of `aten::searchsorted.Tensor`: its kind, shape rule and `out` rule.
 pub const SEARCHSORTED_TENSOR: Family<SearchsortedTensor> =
     Family::new(SearchsortedTensor, &kind::SORTING, shape).same_dtype_out();
 
-/// Of one number.
+/// The family of `aten::searchsorted.Scalar`: its kind, shape rule and `out` rule.
 pub const SEARCHSORTED_SCALAR: Family<SearchsortedScalar> =
     Family::new(SearchsortedScalar, &kind::SORTING, |sequence, value, out_int32, right, side, sorter| {
         shape(sequence, &Tensor::number(value), out_int32, right, side, sorter)
@@ -55,20 +55,20 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (line, rows) = (line(DType::F32), make::numbers(DType::F32, &[2, 3], 0));
+        let (line, rows) = (line(DType::F32), generate::numbers(DType::F32, &[2, 3], 0));
         let one = given(line.clone()).and(rows.clone());
         samples
-            .of(SearchsortedTensor, REAL, inputs, |it| {
+            .operator(SearchsortedTensor, REAL, inputs, |it| {
                 searching::samples::expected(it, "sorted_sequence", "self")
             })
-            .refuses("same sizes", given(make::numbers(DType::F32, &[3, 4], 0)).and(rows.clone()))
-            .refuses("no dimensions", given(make::numbers(DType::F32, &[], 0)).and(rows))
+            .refuses("same sizes", given(generate::numbers(DType::F32, &[3, 4], 0)).and(rows.clone()))
+            .refuses("no dimensions", given(generate::numbers(DType::F32, &[], 0)).and(rows))
             .refuses("side", one.clone().named("side", "up"))
             .refuses("side", one.clone().named("side", "left").named("right", true))
-            .refuses("sorter", one.clone().named("sorter", Plain::of(DType::I64, &[2], &[0, 1])))
-            .refuses("int64", one.clone().named("sorter", Plain::of(DType::I32, &[5], &[0])))
-            .refuses_data("out of range", one.named("sorter", Plain::of(DType::I64, &[5], &[5])));
-        samples.of(
+            .refuses("sorter", one.clone().named("sorter", Plain::from_elements(DType::I64, &[2], &[0, 1])))
+            .refuses("int64", one.clone().named("sorter", Plain::from_elements(DType::I32, &[5], &[0])))
+            .refuses_data("out of range", one.named("sorter", Plain::from_elements(DType::I64, &[5], &[5])));
+        samples.operator(
             SearchsortedScalar,
             REAL,
             |dtype| {
@@ -77,7 +77,7 @@ pub(crate) mod samples {
                     one.clone(),
                     one.clone().named("right", true),
                     one.named("out_int32", true),
-                    given(make::numbers(dtype, &[0], 0)).and(1),
+                    given(generate::numbers(dtype, &[0], 0)).and(1),
                 ]
             },
             |it| searching::samples::expected(it, "sorted_sequence", "self"),
@@ -87,25 +87,27 @@ pub(crate) mod samples {
 
     /// Five elements in order, of which two are equal.
     fn line(dtype: DType) -> Plain {
-        Plain::of(dtype, &[5], &[0, 3, 3, 5, 20])
+        Plain::from_elements(dtype, &[5], &[0, 3, 3, 5, 20])
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
-        let values = Plain::of(dtype, &[2, 3], &[3, 0, 21, 4, 5, 1]);
+        let values = Plain::from_elements(dtype, &[2, 3], &[3, 0, 21, 4, 5, 1]);
         let one = given(line(dtype)).and(values.clone());
-        let rows = Plain::of(dtype, &[2, 4], &[0, 1, 4, 4, 2, 3, 5, 9]);
-        let shuffled = Plain::of(dtype, &[5], &[3, 20, 0, 5, 3]);
+        let rows = Plain::from_elements(dtype, &[2, 4], &[0, 1, 4, 4, 2, 3, 5, 9]);
+        let shuffled = Plain::from_elements(dtype, &[5], &[3, 20, 0, 5, 3]);
         vec![
             one.clone(),
             one.clone().named("right", true),
             one.clone().named("side", "right").named("out_int32", true),
             given(rows.clone()).and(values.clone()),
             given(rows).and(values.clone()).named("right", true),
-            given(shuffled).and(values).named("sorter", Plain::of(DType::I64, &[5], &[2, 0, 4, 3, 1])),
-            given(line(dtype)).and(Plain::of(dtype, &[], &[4])),
-            given(line(dtype)).and(make::extremes(dtype)),
-            given(Plain::of(dtype, &[0], &[0])).and(make::numbers(dtype, &[3], 1)),
-            given(line(dtype)).and(make::numbers(dtype, &[0], 1)),
+            given(shuffled)
+                .and(values)
+                .named("sorter", Plain::from_elements(DType::I64, &[5], &[2, 0, 4, 3, 1])),
+            given(line(dtype)).and(Plain::from_elements(dtype, &[], &[4])),
+            given(line(dtype)).and(generate::extremes(dtype)),
+            given(Plain::from_elements(dtype, &[0], &[0])).and(generate::numbers(dtype, &[3], 1)),
+            given(line(dtype)).and(generate::numbers(dtype, &[0], 1)),
         ]
     }
 }

@@ -16,7 +16,7 @@ use opgrid_kernels::sorting;
 
 pub use opgrid_tensor::ops::sorting::sort::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::sort.stable`: its kind, shape rule and `out` rule.
 pub const SORT_STABLE: Family<SortStable> =
     Family::new(SortStable, &kind::SORTING, |input, _, dim, _| order::sorted(input, dim)).same_dtype_out();
 
@@ -27,11 +27,11 @@ pub(super) fn register(library: &mut Library) {
             let dim = order::dimension(input, dim)?;
             sorting::sort(values.array()?, indices.array()?, input.array()?, dim, descending)
         })
-        .derivative(|d, (input, _, dim, _)| derivatives::of_chosen(d, input, dim, true));
+        .derivative(|d, (input, _, dim, _)| derivatives::selected_values(d, input, dim, true));
     library
         .define_with_forms(Sort, &kind::SORTING)
         .composite(|input, dim, descending| SortStable.call(input, Some(false), dim, descending))
-        .derivative(|d, (input, dim, _)| derivatives::of_chosen(d, input, dim, true));
+        .derivative(|d, (input, dim, _)| derivatives::selected_values(d, input, dim, true));
     library.implement(SortValues).composite(|input, dim, descending, values, indices| {
         SortValuesStable.call(input, Some(false), dim, descending, values, indices)
     });
@@ -55,13 +55,13 @@ pub(crate) mod samples {
             };
             order::samples::lines(dtype).into_iter().map(one).collect()
         };
-        let complex = || given(make::numbers(DType::Complex64, &[2], 0));
+        let complex = || given(generate::numbers(DType::Complex64, &[2], 0));
         samples
-            .of(Sort, ORDERED, both_ways, reference)
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1))
+            .operator(Sort, ORDERED, both_ways, reference)
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(1))
             .refuses("not implemented", complex());
         samples
-            .of(SortStable, ORDERED, named, reference)
+            .operator(SortStable, ORDERED, named, reference)
             .refuses("not implemented", complex().named("stable", true));
     }
 

@@ -16,7 +16,7 @@ use opgrid_kernels::sorting;
 
 pub use opgrid_tensor::ops::sorting::topk::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::topk`: its kind, shape rule and `out` rule.
 pub const TOPK: Family<Topk> = Family::new(Topk, &kind::SORTING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -26,7 +26,7 @@ pub(super) fn register(library: &mut Library) {
             let dim = order::dimension(input, dim)?;
             sorting::top(values.array()?, indices.array()?, input.array()?, dim, largest)
         })
-        .derivative(|d, (input, _, dim, ..)| derivatives::of_chosen(d, input, dim, true));
+        .derivative(|d, (input, _, dim, ..)| derivatives::selected_values(d, input, dim, true));
 }
 
 fn shape(
@@ -56,17 +56,34 @@ pub(crate) mod samples {
             Topk,
             Difference {
                 id: "order-of-what-is-not-sorted",
-                what: "torch leaves the order of the largest elements open where it is told not to sort them; here \
-                   they are sorted",
-                why: "results depend on the elements only",
-                test: ("opgrid-operators/tests/all/differences/numbers.rs", "equal_elements_keep_their_order"),
-                when: |seen| matches!(seen.number("sorted"), Some(Scalar::Bool(false))) && !seen.elements.is_empty(),
-                directed: Some(Directed { operator: "aten::topk", arguments: || vec![("self", Operand::rows(0, DType::F32, &[5], &[1.0, 5.0, 2.0, 4.0, 3.0]).into()), ("k", Scalar::Int(4).into()), ("dim", Scalar::Int(-1).into()), ("largest", Scalar::Bool(true).into()), ("sorted", Scalar::Bool(false).into())], needs: None }),
+                what: "torch leaves the order of the largest elements unspecified if `sorted` is false; \
+                     here they are always sorted",
+                why: "results depend only on the elements",
+                test: (
+                    "opgrid-operators/tests/all/differences/numbers.rs",
+                    "equal_elements_keep_their_order",
+                ),
+                when: |seen| {
+                    matches!(seen.number("sorted"), Some(Scalar::Bool(false))) && !seen.elements.is_empty()
+                },
+                directed: Some(Directed {
+                    operator: "aten::topk",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::F32, &[5], &[1.0, 5.0, 2.0, 4.0, 3.0]).into()),
+                            ("k", Scalar::Int(4).into()),
+                            ("dim", Scalar::Int(-1).into()),
+                            ("largest", Scalar::Bool(true).into()),
+                            ("sorted", Scalar::Bool(false).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
             },
         );
-        let x = given(make::numbers(DType::F32, &[2], 0));
+        let x = given(generate::numbers(DType::F32, &[2], 0));
         samples
-            .of(Topk, REAL, inputs, reference)
+            .operator(Topk, REAL, inputs, reference)
             .refuses("range", x.clone().and(1).and(1))
             .refuses("expected at most 2", x.clone().and(3))
             .refuses("expected at most 2", x.and(-1));
@@ -74,11 +91,26 @@ pub(crate) mod samples {
             Topk,
             Difference {
                 id: "equal-elements-of-topk",
-                what: "torch says nothing of which of several equal elements it takes; here those that come first are taken",
-                why: "results depend on the elements only",
-                test: ("opgrid-operators/tests/all/differences/numbers.rs", "equal_elements_keep_their_order"),
-                when: |seen| order::samples::is_place(seen) || (departures::arithmetic::SIGN_OF_ZERO.when)(seen),
-                directed: Some(Directed { operator: "aten::topk", arguments: || vec![("self", Operand::rows(0, DType::F32, &[4], &[1.0; 4]).into()), ("k", Scalar::Int(2).into())], needs: None }),
+                what: "torch does not specify which of several equal elements it takes; here the first \
+                     ones are taken",
+                why: "results depend only on the elements",
+                test: (
+                    "opgrid-operators/tests/all/differences/numbers.rs",
+                    "equal_elements_keep_their_order",
+                ),
+                when: |seen| {
+                    order::samples::is_place(seen) || (departures::arithmetic::SIGN_OF_ZERO.when)(seen)
+                },
+                directed: Some(Directed {
+                    operator: "aten::topk",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::F32, &[4], &[1.0; 4]).into()),
+                            ("k", Scalar::Int(2).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
             },
         );
     }

@@ -40,9 +40,9 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let counted =
             |dtype| inputs(dtype).into_iter().map(|sample| sample.named("return_counts", true)).collect();
-        let complex = given(make::numbers(DType::Complex64, &[2], 0));
+        let complex = given(generate::numbers(DType::Complex64, &[2], 0));
         samples
-            .of(Unique2, ORDERED, counted, |it| {
+            .operator(Unique2, ORDERED, counted, |it| {
                 let asked = (it.value("return_inverse")?, it.value("return_counts")?);
                 Ok(unique::samples::asked(
                     unique::samples::expected(it.tensor("self")?, false),
@@ -53,17 +53,17 @@ pub(crate) mod samples {
             .not_on_meta()
             .refuses("not implemented", complex);
         samples
-            .of(Unique, ORDERED, inputs, |it| {
+            .operator(Unique, ORDERED, inputs, |it| {
                 let [values, inverse, _] = unique::samples::expected(it.tensor("self")?, false);
-                let none = Plain::of::<i64>(DType::I64, &[0], &[]);
+                let none = Plain::from_elements::<i64>(DType::I64, &[0], &[]);
                 Ok([values, if it.value("return_inverse")? { inverse } else { none }].into())
             })
             .not_on_meta();
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
-        let equal = Plain::of(dtype, &[2, 4], &[3, 1, 1, 0, 3, 2, 1]);
-        let all = make::unary(dtype).into_iter().map(|sample| sample.and(true).and(true));
+        let equal = Plain::from_elements(dtype, &[2, 4], &[3, 1, 1, 0, 3, 2, 1]);
+        let all = generate::unary(dtype).into_iter().map(|sample| sample.and(true).and(true));
         all.chain([given(equal.clone()), given(equal).and(false).and(true)]).collect()
     }
 }

@@ -41,20 +41,20 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| {
-            let runs = Plain::of(dtype, &[2, 4], &[3, 3, 1, 1, 1, 0, 3, 3]);
-            let rows = Plain::of(dtype, &[4, 2], &[1, 0, 1, 0, 0, 0, 1, 0]);
-            let all = make::unary(dtype).into_iter().map(|sample| sample.and(true).and(true));
+            let runs = Plain::from_elements(dtype, &[2, 4], &[3, 3, 1, 1, 1, 0, 3, 3]);
+            let rows = Plain::from_elements(dtype, &[4, 2], &[1, 0, 1, 0, 0, 0, 1, 0]);
+            let all = generate::unary(dtype).into_iter().map(|sample| sample.and(true).and(true));
             all.chain([
                 given(runs.clone()),
                 given(runs).and(false).and(true),
                 given(rows).and(true).and(true).and(0),
-                given(Plain::of(dtype, &[4], &[1, 1, 0, 1])).and(false).and(true).and(0),
-                given(Plain::of(dtype, &[4], &[1, 1, 0, 1])).and(false).and(true).and(-1),
+                given(Plain::from_elements(dtype, &[4], &[1, 1, 0, 1])).and(false).and(true).and(0),
+                given(Plain::from_elements(dtype, &[4], &[1, 1, 0, 1])).and(false).and(true).and(-1),
             ])
             .collect()
         };
         samples
-            .of(UniqueConsecutive, ORDERED, inputs, |it| {
+            .operator(UniqueConsecutive, ORDERED, inputs, |it| {
                 let x = it.tensor("self")?;
                 Ok(match it.option::<i64>("dim")? {
                     Some(dim) if dim != 0 || x.sizes().len() != 1 => {
@@ -67,6 +67,6 @@ pub(crate) mod samples {
                 })
             })
             .not_on_meta()
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).named("dim", 1));
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).named("dim", 1));
     }
 }

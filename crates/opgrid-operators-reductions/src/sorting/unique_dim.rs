@@ -43,8 +43,9 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let nothing = Difference {
             id: "unique-slices-of-nothing",
-            what: "torch refuses tensors of which several dimensions have no places; here there are no slices, and none of them are unique",
-            why: "whether a program is right must not depend on its data",
+            what: "torch rejects tensors in which several dimensions have size zero; here there are no \
+                 slices, so none are unique",
+            why: "whether a call is valid must not depend on sizes or elements",
             test: ("opgrid-operators/tests/all/differences/computed.rs", "products_and_slices_of_nothing"),
             when: |seen| seen.torch_refuses("Number of zero sized dimensions is more than one"),
             directed: None,
@@ -52,27 +53,27 @@ pub(crate) mod samples {
         samples.differs(UniqueDim, nothing);
         samples.differs(UniqueDimConsecutive, nothing);
         let inputs = |dtype| {
-            let rows = Plain::of(dtype, &[4, 2], &[1, 0, 0, 1, 1, 0, 0, 0]);
-            let columns = Plain::of(dtype, &[2, 4], &[1, 1, 0, 1, 0, 0, 1, 0]);
+            let rows = Plain::from_elements(dtype, &[4, 2], &[1, 0, 0, 1, 1, 0, 0, 0]);
+            let columns = Plain::from_elements(dtype, &[2, 4], &[1, 1, 0, 1, 0, 0, 1, 0]);
             vec![
                 given(rows.clone()).and(0),
                 given(rows).and(-1),
                 given(columns.clone()).and(1),
                 given(columns.with_sizes(&[2, 2, 2])).and(1),
-                given(Plain::of(dtype, &[0, 2], &[0])).and(0),
+                given(Plain::from_elements(dtype, &[0, 2], &[0])).and(0),
             ]
         };
-        let number = given(make::numbers(DType::F32, &[], 0)).and(0);
-        let none = given(make::numbers(DType::F32, &[2, 0], 0)).and(0);
+        let number = given(generate::numbers(DType::F32, &[], 0)).and(0);
+        let none = given(generate::numbers(DType::F32, &[2, 0], 0)).and(0);
         samples
-            .of(UniqueDim, ORDERED, inputs, |it| {
+            .operator(UniqueDim, ORDERED, inputs, |it| {
                 Ok(unique::samples::expected_slices(it.tensor("self")?, it.value("dim")?, false).into())
             })
             .not_on_meta()
             .refuses("no dimensions", number.clone())
             .refuses("no elements", none);
         samples
-            .of(UniqueDimConsecutive, ORDERED, inputs, |it| {
+            .operator(UniqueDimConsecutive, ORDERED, inputs, |it| {
                 Ok(unique::samples::expected_slices(it.tensor("self")?, it.value("dim")?, true).into())
             })
             .not_on_meta()

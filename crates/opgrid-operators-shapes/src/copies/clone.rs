@@ -13,10 +13,10 @@ pub use opgrid_tensor::ops::copies::clone::*;
 
 pub(super) fn register(library: &mut Library) {
     library
-        .define_with_forms(Clone, &kind::COPY)
+        .define_with_forms(CloneTensor, &kind::COPY)
         .on_every_backend(clone)
         .derivative(|d, (input, _)| d.by(input, [], |grad, []| Ok(grad.clone())));
-    library.implement(CloneOut).on_every_backend(|input, format, out| {
+    library.implement(CloneTensorOut).on_every_backend(|input, format, out| {
         factory::fill_like(out, input, format, |out| CopyInplace.call(out, input, false))
     });
 }
@@ -36,10 +36,11 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let inputs = |dtype| make::and_named(make::unary(dtype), "memory_format", MemoryFormat::Contiguous);
-        samples.of(Clone, STORED, inputs, |it| Ok(it.tensor("self")?.clone().into())).refuses(
+        let inputs =
+            |dtype| generate::and_named(generate::unary(dtype), "memory_format", MemoryFormat::Contiguous);
+        samples.operator(CloneTensor, STORED, inputs, |it| Ok(it.tensor("self")?.clone().into())).refuses(
             "",
-            given(make::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::ChannelsLast),
+            given(generate::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::ChannelsLast),
         );
     }
 }

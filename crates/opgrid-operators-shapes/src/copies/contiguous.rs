@@ -2,7 +2,7 @@
 //!
 //! - Aliasing: a tensor that is in this order already is the result itself.
 //! - Dispatch: a composite of `empty` and `copy_`.
-//! - Errors: `preserve_format` for what does not lie in rows; a format for another number of dimensions.
+//! - Errors: `preserve_format` for what is not row-major; a format for another number of dimensions.
 //! - Source: torch.Tensor.contiguous, PyTorch 2.15; there a copy is made by `clone`.
 
 use crate::prelude::*;
@@ -23,7 +23,8 @@ fn contiguous(input: &Tensor, memory_format: MemoryFormat) -> Result<Tensor> {
         return Ok(input.clone());
     }
     if memory_format == MemoryFormat::Preserve {
-        let message = "aten::contiguous: argument `memory_format` is preserve_format, expected the order that is asked for";
+        let message = "aten::contiguous: argument `memory_format` is preserve_format, expected a \
+             definite format";
         return Err(argument(message));
     }
     let (dtype, device) = (Some(spec.dtype()), Some(spec.device()));
@@ -38,9 +39,12 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Contiguous, STORED, make::unary, |it| Ok(it.tensor("self")?.clone().into())).refuses(
-            "channels_last",
-            given(make::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::ChannelsLast),
-        );
+        samples
+            .operator(Contiguous, STORED, generate::unary, |it| Ok(it.tensor("self")?.clone().into()))
+            .refuses(
+                "channels_last",
+                given(generate::numbers(DType::F32, &[2], 0))
+                    .named("memory_format", MemoryFormat::ChannelsLast),
+            );
     }
 }

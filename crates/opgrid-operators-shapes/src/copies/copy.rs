@@ -66,17 +66,29 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.differs(CopyInplace, Difference {
+        samples.differs(
+            CopyInplace,
+            Difference {
                 id: "copies-have-no-gaps",
-                what: "torch gives the functional form of `copy` the gaps and the offset of `self`; here the result \
-                   has none",
-                why: "nobody reads the gaps",
-                test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
-                when: |seen| seen.operator.starts_with("aten::copy") && !seen.operator.starts_with("aten::copy_") && (seen.part == Part::Strides || seen.begins_memory_here()),
+                what: "torch's functional `copy` keeps the gaps and the offset of `self`; here the \
+                     result is dense",
+                why: "no element is in the gaps",
+                test: (
+                    "opgrid-operators/tests/all/differences/layouts.rs",
+                    "results_do_not_depend_on_the_layout",
+                ),
+                when: |seen| {
+                    seen.operator.starts_with("aten::copy")
+                        && !seen.operator.starts_with("aten::copy_")
+                        && (seen.part == Part::Strides || seen.begins_memory_here())
+                },
                 directed: None,
-            });
-        samples.of(CopyInplace, STORED, inputs, reference).refuses("does not broadcast", make::misfits());
-        samples.of(Copy, STORED, inputs, reference).refuses("does not broadcast", make::misfits());
+            },
+        );
+        samples
+            .operator(CopyInplace, STORED, inputs, reference)
+            .refuses("does not broadcast", generate::misfits());
+        samples.operator(Copy, STORED, inputs, reference).refuses("does not broadcast", generate::misfits());
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {
@@ -87,14 +99,14 @@ pub(crate) mod samples {
     fn inputs(dtype: DType) -> Vec<Sample> {
         let shapes: [[&[i64]; 2]; 5] =
             [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[2, 37], &[]], [&[], &[]], [&[0], &[1]]];
-        let same =
-            shapes.map(|[to, from]| given(make::numbers(dtype, to, 0)).and(make::numbers(dtype, from, 1)));
+        let same = shapes
+            .map(|[to, from]| given(generate::numbers(dtype, to, 0)).and(generate::numbers(dtype, from, 1)));
         // What becomes of negative numbers is nothing that a number holds.
         let is_unsigned = |other: DType| matches!(other, DType::Bool | DType::U8);
-        let converted = STORED
-            .iter()
-            .filter(|other| dtype != DType::U64 || is_unsigned(**other))
-            .map(|other| given(make::numbers(dtype, &[2, 3], 0)).and(make::numbers(*other, &[2, 3], 1)));
+        let converted =
+            STORED.iter().filter(|other| dtype != DType::U64 || is_unsigned(**other)).map(|other| {
+                given(generate::numbers(dtype, &[2, 3], 0)).and(generate::numbers(*other, &[2, 3], 1))
+            });
         same.into_iter().chain(converted).collect()
     }
 }

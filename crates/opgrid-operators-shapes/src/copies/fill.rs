@@ -51,7 +51,7 @@ pub(super) fn register(library: &mut Library) {
     library.implement(FillTensorOut).on_every_backend(|input, value, out| {
         check_value(value)?;
         // Read before anything is written, for `out` may be `value`.
-        let value = opgrid_tensor::ops::Clone.call(value, None)?;
+        let value = opgrid_tensor::ops::CloneTensor.call(value, None)?;
         factory::fill_like(out, input, None, |out| FillInplaceTensor.call(out, &value))
     });
 }
@@ -94,29 +94,29 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(FillInplaceScalar, STORED, with_numbers, reference)
-            .refuses_data("overflow", given(make::numbers(DType::U8, &[2], 0)).and(300));
-        samples.of(FillScalar, STORED, with_numbers, reference).output_decides();
+            .operator(FillInplaceScalar, STORED, with_numbers, reference)
+            .refuses_data("overflow", given(generate::numbers(DType::U8, &[2], 0)).and(300));
+        samples.operator(FillScalar, STORED, with_numbers, reference).output_decides();
         let with_tensors = |dtype| {
             let number = Plain::number(DType::F32, 2.5);
-            make::unary_numbers(dtype).into_iter().map(|sample| sample.and(number.clone())).collect()
+            generate::unary_numbers(dtype).into_iter().map(|sample| sample.and(number.clone())).collect()
         };
-        let x = make::numbers(DType::F32, &[2], 0);
+        let x = generate::numbers(DType::F32, &[2], 0);
         samples
-            .of(FillInplaceTensor, STORED, with_tensors, reference)
+            .operator(FillInplaceTensor, STORED, with_tensors, reference)
             .refuses("without dimensions", given(x.clone()).and(x));
-        samples.of(FillTensor, STORED, with_tensors, reference).output_decides();
+        samples.operator(FillTensor, STORED, with_tensors, reference).output_decides();
         samples.differs(FillInplaceScalar, departures::arithmetic::NUMBERS_FIT);
     }
 
     fn with_numbers(dtype: DType) -> Vec<Sample> {
         let numbers = [Scalar::Int(3), Scalar::Float(1.75), Scalar::Bool(true)];
-        let all = make::unary(dtype).into_iter();
+        let all = generate::unary(dtype).into_iter();
         all.flat_map(|sample| numbers.map(|number| sample.clone().and(number))).collect()
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {
         let (x, value) = (it.tensor("self")?, it.operand("value")?);
-        Ok(Plain::of(x.dtype(), x.sizes(), value.elements()).into())
+        Ok(Plain::from_elements(x.dtype(), x.sizes(), value.elements()).into())
     }
 }

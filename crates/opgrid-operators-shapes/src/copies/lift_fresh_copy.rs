@@ -6,14 +6,14 @@
 //! - Source: torch.ops.aten.lift_fresh_copy, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::{Clone, CopyInplace};
+use opgrid_tensor::ops::{CloneTensor, CopyInplace};
 
 pub use opgrid_tensor::ops::copies::lift_fresh_copy::*;
 
 pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(LiftFreshCopy, &kind::COPY)
-        .on_every_backend(|input| Clone.call(input, None))
+        .on_every_backend(|input| CloneTensor.call(input, None))
         .derivative(|d, (input,)| d.by(input, [], |grad, []| Ok(grad.clone())));
     library.implement(LiftFreshCopyOut).on_every_backend(|input, out| {
         opgrid_kinds::factory::fill_like(out, input, None, |out| CopyInplace.call(out, input, false))
@@ -26,6 +26,6 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(LiftFreshCopy, STORED, make::unary, |it| Ok(it.tensor("self")?.clone().into()));
+        samples.operator(LiftFreshCopy, STORED, generate::unary, |it| Ok(it.tensor("self")?.clone().into()));
     }
 }

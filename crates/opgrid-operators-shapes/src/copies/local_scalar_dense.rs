@@ -70,22 +70,22 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| {
-            [vec![], vec![1], vec![1, 1]].map(|sizes| given(make::numbers(dtype, &sizes, 1))).to_vec()
+            [vec![], vec![1], vec![1, 1]].map(|sizes| given(generate::numbers(dtype, &sizes, 1))).to_vec()
         };
         let reference = |it: &Inputs| Ok(Expected::Value(it.tensor("self")?.elements()[0].into()));
-        let two = given(make::numbers(DType::F32, &[2], 0));
+        let two = given(generate::numbers(DType::F32, &[2], 0));
         samples
-            .of(LocalScalarDense, STORED, inputs, reference)
+            .operator(LocalScalarDense, STORED, inputs, reference)
             .not_on_meta()
             .refuses("2 elements", two.clone());
-        samples.of(Item, STORED, inputs, reference).not_on_meta().refuses("2 elements", two);
+        samples.operator(Item, STORED, inputs, reference).not_on_meta().refuses("2 elements", two);
         samples.differs(
             LocalScalarDense,
             Difference {
                 id: "one-number-of-one-element",
-                what: "torch reads the first of several elements, or memory behind none; here a tensor of one \
-                   element is asked for",
-                why: "memory that is not the tensor's must not be read",
+                what: "torch reads the first of several elements, or out of bounds if there are none; \
+                     here the tensor must have one element",
+                why: "out-of-bounds reads are never allowed",
                 test: (
                     "opgrid-operators/tests/all/differences/refused.rs",
                     "a_number_is_read_out_of_one_element_only",

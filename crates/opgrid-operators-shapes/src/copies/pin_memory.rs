@@ -52,16 +52,16 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(IsPinned, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
+        samples.operator(IsPinned, STORED, generate::unary, |_| Ok(Expected::Value(false.into())));
         let nothing: fn(DType) -> Vec<Sample> = |_| Vec::new();
         // No device copies from memory of the CPU where the suite runs, or its tensors lie on the device.
-        let anywhere = given(make::numbers(DType::F32, &[2], 0));
+        let anywhere = given(generate::numbers(DType::F32, &[2], 0));
         samples
-            .of(PinMemory, STORED, nothing, |it| Ok(it.tensor("self")?.clone().into()))
+            .operator(PinMemory, STORED, nothing, |it| Ok(it.tensor("self")?.clone().into()))
             .not_on_meta()
             .refuses("", anywhere.clone());
         samples
-            .of(PinMemoryCopy, STORED, nothing, |it| Ok(it.tensor("self")?.clone().into()))
+            .operator(PinMemoryCopy, STORED, nothing, |it| Ok(it.tensor("self")?.clone().into()))
             .not_on_meta()
             .refuses("", anywhere);
     }

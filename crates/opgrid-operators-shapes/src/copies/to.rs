@@ -15,26 +15,26 @@ pub use opgrid_tensor::ops::copies::to::*;
 pub(super) fn register(library: &mut Library) {
     library.define(ToDtype).kind(&kind::COPY).implicit(|input, dtype, non_blocking, copy, format| {
         let wanted = Wanted { dtype: Some(dtype), format, ..Wanted::default() };
-        wanted.of(input, non_blocking, copy)
+        wanted.convert(input, non_blocking, copy)
     });
     library.define(ToDevice).kind(&kind::COPY).implicit(
         |input, device, dtype, non_blocking, copy, format| {
             let wanted = Wanted { dtype: Some(dtype), device: Some(device), format, ..Wanted::default() };
-            wanted.of(input, non_blocking, copy)
+            wanted.convert(input, non_blocking, copy)
         },
     );
     library.define(ToDtypeLayout).kind(&kind::COPY).implicit(
         |input, dtype, layout, device, pin_memory, non_blocking, copy, format| {
-            Wanted { dtype, layout, device, pin_memory, format }.of(input, non_blocking, copy)
+            Wanted { dtype, layout, device, pin_memory, format }.convert(input, non_blocking, copy)
         },
     );
     library.define(ToOther).kind(&kind::COPY).implicit(|input, other, non_blocking, copy, format| {
-        Wanted { format, ..Wanted::like(other)? }.of(input, non_blocking, copy)
+        Wanted { format, ..Wanted::like(other)? }.convert(input, non_blocking, copy)
     });
     library
         .define(TypeAs)
         .kind(&kind::COPY)
-        .implicit(|input, other| Wanted::like(other)?.of(input, false, false));
+        .implicit(|input, other| Wanted::like(other)?.convert(input, false, false));
 }
 
 /// What a tensor shall be like; it stays as it is in what is not named.
@@ -53,7 +53,7 @@ impl Wanted {
         Ok(Self { dtype: Some(spec.dtype()), device: Some(spec.device()), ..Self::default() })
     }
 
-    fn of(self, input: &Tensor, non_blocking: bool, copy: bool) -> Result<Tensor> {
+    fn convert(self, input: &Tensor, non_blocking: bool, copy: bool) -> Result<Tensor> {
         let spec = input.spec()?;
         let format = self.format.unwrap_or(MemoryFormat::Preserve);
         let is_such = self.dtype.is_none_or(|dtype| dtype == spec.dtype())
@@ -79,15 +79,18 @@ pub(crate) mod samples {
             ToDtypeLayout,
             Difference {
                 id: "formats-that-are-asked-for",
-                what: "torch gives a tensor itself where it takes its strides for the format that is asked for, \
-                   though it lies otherwise, and a copy where it lies in several formats; here a copy where it does not lie in that \
-                   format",
-                why: "who asks for rows reads rows",
-                test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                what: "torch returns the tensor itself if it mistakes its strides for the requested \
+                     memory format, and a copy if it has several formats; here a copy if it does not \
+                     have the requested format",
+                why: "callers rely on the memory format that they request",
+                test: (
+                    "opgrid-operators/tests/all/differences/layouts.rs",
+                    "results_do_not_depend_on_the_layout",
+                ),
                 when: |seen| {
                     let is_asked = matches!(seen.argument("memory_format"), Some(Argument::Other));
-                    let is_layout =
-                        matches!(seen.part, Part::Identity | Part::Strides) || seen.begins_memory_here()
+                    let is_layout = matches!(seen.part, Part::Identity | Part::Strides)
+                        || seen.begins_memory_here()
                         || seen.part == Part::Offset && seen.torch == "0";
                     is_asked && is_layout
                 },
@@ -95,25 +98,28 @@ pub(crate) mod samples {
             },
         );
         let by_dtype = |dtype| {
-            let to = |to| given(make::numbers(dtype, &[2, 3], 1)).and(to);
-            let empty = given(make::numbers(dtype, &[0], 1)).and(DType::F64);
-            let number = given(make::numbers(dtype, &[], 1)).and(DType::F64);
+            let to = |to| given(generate::numbers(dtype, &[2, 3], 1)).and(to);
+            let empty = given(generate::numbers(dtype, &[0], 1)).and(DType::F64);
+            let number = given(generate::numbers(dtype, &[], 1)).and(DType::F64);
             ANY.iter().map(|dtype| to(*dtype)).chain([empty, number]).collect()
         };
-        samples.of(ToDtype, STORED, by_dtype, |it| converted(it, it.value("dtype")?));
+        samples.operator(ToDtype, STORED, by_dtype, |it| converted(it, it.value("dtype")?));
         let named = |dtype| {
-            vec![given(make::numbers(dtype, &[2, 3], 1)).named("dtype", DType::F64).named("copy", true)]
+            vec![given(generate::numbers(dtype, &[2, 3], 1)).named("dtype", DType::F64).named("copy", true)]
         };
-        samples.of(ToDtypeLayout, STORED, named, |it| converted(it, DType::F64));
+        samples.operator(ToDtypeLayout, STORED, named, |it| converted(it, DType::F64));
         let beside = |dtype| {
             [DType::F32, DType::I64]
-                .map(|other| given(make::numbers(dtype, &[2, 3], 1)).and(make::numbers(other, &[2], 0)))
+                .map(|other| {
+                    given(generate::numbers(dtype, &[2, 3], 1)).and(generate::numbers(other, &[2], 0))
+                })
                 .to_vec()
         };
-        samples.of(ToOther, STORED, beside, |it| converted(it, it.tensor("other")?.dtype()));
-        samples.of(TypeAs, STORED, beside, |it| converted(it, it.tensor("other")?.dtype()));
-        let on_the_device = |dtype| vec![given(make::numbers(dtype, &[2, 3], 1)).named("dtype", DType::F64)];
-        samples.of(ToDevice, STORED, on_the_device, |it| converted(it, DType::F64));
+        samples.operator(ToOther, STORED, beside, |it| converted(it, it.tensor("other")?.dtype()));
+        samples.operator(TypeAs, STORED, beside, |it| converted(it, it.tensor("other")?.dtype()));
+        let on_the_device =
+            |dtype| vec![given(generate::numbers(dtype, &[2, 3], 1)).named("dtype", DType::F64)];
+        samples.operator(ToDevice, STORED, on_the_device, |it| converted(it, DType::F64));
     }
 
     fn converted(it: &Inputs, dtype: DType) -> Result<Expected> {

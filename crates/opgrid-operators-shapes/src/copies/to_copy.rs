@@ -60,15 +60,17 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| {
-            let converted = |to| given(make::numbers(dtype, &[2, 3], 1)).named("dtype", to);
+            let converted = |to| given(generate::numbers(dtype, &[2, 3], 1)).named("dtype", to);
             // What becomes of negative numbers is nothing that a wider output tells.
             ANY.iter().filter(|to| **to != DType::U8).map(|to| converted(*to)).collect()
         };
-        samples.of(ToCopy, STORED, make::unary, |it| Ok(it.tensor("self")?.clone().into())).output_decides();
+        samples
+            .operator(ToCopy, STORED, generate::unary, |it| Ok(it.tensor("self")?.clone().into()))
+            .output_decides();
         let converted = |it: &Inputs| {
             let (x, dtype) = (it.tensor("self")?, it.value::<Option<DType>>("dtype")?);
             Ok(x.to(dtype.unwrap_or(x.dtype())).into())
         };
-        samples.of(ToCopy, STORED, inputs, converted).output_decides();
+        samples.operator(ToCopy, STORED, inputs, converted).output_decides();
     }
 }

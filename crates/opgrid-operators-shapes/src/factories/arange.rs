@@ -13,7 +13,7 @@
 use crate::prelude::*;
 use opgrid_kernels::sequence;
 use opgrid_kinds::factory::Factories;
-use opgrid_tensor::families::result::written;
+use opgrid_tensor::families::result::compute_into;
 use opgrid_tensor::ops::EmptyMemoryFormat;
 use opgrid_tensor::tensor::{Element, Number};
 
@@ -60,7 +60,7 @@ fn arange_out(start: Scalar, end: Scalar, step: Scalar, out: &Tensor) -> Result<
     } else {
         TensorSpec::contiguous(&[length], found.dtype(), found.device())?
     };
-    written(out, &spec, |out| {
+    compute_into(out, &spec, |out| {
         if out.dtype().is_floating_point() {
             floats(start.to_f64()?, step.to_f64()?, out)
         } else {
@@ -127,10 +127,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Arange, REAL, ends, reference).output_decides().refuses("inconsistent", given(-1));
-        samples.of(ArangeStart, REAL, bounds, reference).refuses("finite", given(0).and(f64::INFINITY));
+        samples.operator(Arange, REAL, ends, reference).output_decides().refuses("inconsistent", given(-1));
+        samples.operator(ArangeStart, REAL, bounds, reference).refuses("finite", given(0).and(f64::INFINITY));
         samples
-            .of(ArangeStartStep, REAL, ranges, reference)
+            .operator(ArangeStartStep, REAL, ranges, reference)
             .refuses("must be finite", given(0).and(5).and(f64::INFINITY))
             .tolerance(2.0)
             .output_decides()
@@ -138,7 +138,7 @@ pub(crate) mod samples {
             .refuses("inconsistent", given(0).and(1).and(-1));
         // Integers without a dtype give int64.
         let whole = |dtype| if dtype == DType::I64 { vec![given(1).and(6).and(2)] } else { Vec::new() };
-        samples.of(ArangeStartStep, &[DType::I64], whole, reference).output_decides();
+        samples.operator(ArangeStartStep, &[DType::I64], whole, reference).output_decides();
         // A product and a sum, which are fused where torch was compiled so; torch counts in single precision.
         samples.rounds(ArangeStartStep, Roundings::all(Rounding::Sum(2)));
     }

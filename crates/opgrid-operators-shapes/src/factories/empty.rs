@@ -90,7 +90,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(EmptyMemoryFormat, STORED, make::shapes, |it| {
+            .operator(EmptyMemoryFormat, STORED, generate::shapes, |it| {
                 let dtype: Option<DType> = it.value("dtype")?;
                 Ok(Expected::Shape(it.value("size")?, dtype.unwrap_or(default_dtype())))
             })

@@ -40,8 +40,8 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let inputs = |dtype| make::and_named(make::unary(dtype), "dtype", DType::F64);
-        samples.of(EmptyLike, STORED, inputs, |it| {
+        let inputs = |dtype| generate::and_named(generate::unary(dtype), "dtype", DType::F64);
+        samples.operator(EmptyLike, STORED, inputs, |it| {
             let (x, dtype) = (it.tensor("self")?, it.value::<Option<DType>>("dtype")?);
             Ok(Expected::Shape(x.sizes().to_vec(), dtype.unwrap_or(x.dtype())))
         });

@@ -79,7 +79,7 @@ pub(crate) mod samples {
             cases.map(|[size, order]| given(size.to_vec()).and(order.to_vec()).named("dtype", dtype)).to_vec()
         };
         samples
-            .of(EmptyPermuted, STORED, inputs, |it| {
+            .operator(EmptyPermuted, STORED, inputs, |it| {
                 let dtype: Option<DType> = it.value("dtype")?;
                 Ok(Expected::Shape(it.value("size")?, dtype.unwrap_or(default_dtype())))
             })

@@ -52,7 +52,7 @@ pub(crate) mod samples {
                 .to_vec()
         };
         samples
-            .of(EmptyStrided, STORED, inputs, |it| {
+            .operator(EmptyStrided, STORED, inputs, |it| {
                 let dtype: Option<DType> = it.value("dtype")?;
                 Ok(Expected::Shape(it.value("size")?, dtype.unwrap_or(default_dtype())))
             })
@@ -61,12 +61,12 @@ pub(crate) mod samples {
         samples.rounds(EmptyStrided, Roundings::all(Rounding::Unset));
     }
 
-    /// Of new tensors whose strides are arguments.
+    /// Differences for new tensors whose strides are arguments.
     pub(crate) const STRIDES_OF_NEW_OUTPUTS: Difference = Difference {
         id: "strides-of-new-outputs",
-        what: "torch gives an output without elements rows where strides are asked for; here the strides \
-               that are asked for",
-        why: "an argument must not be passed over",
+        what: "torch gives an empty output row-major strides if strides are requested; here the \
+             requested strides",
+        why: "arguments must not be ignored",
         test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| seen.out().is_some() && seen.part == Part::Strides,
         directed: None,

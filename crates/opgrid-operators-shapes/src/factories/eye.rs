@@ -68,13 +68,13 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let squares = |dtype| [0, 1, 3].map(|n| given(n).named("dtype", dtype)).to_vec();
         samples
-            .of(Eye, ANY, squares, |it| reference(it, "n"))
+            .operator(Eye, ANY, squares, |it| reference(it, "n"))
             .output_decides()
             .refuses("greater or equal to 0", given(-1));
         let matrices =
             |dtype| [(2, 3), (3, 2), (0, 2)].map(|(n, m)| given(n).and(m).named("dtype", dtype)).to_vec();
         samples
-            .of(EyeM, ANY, matrices, |it| reference(it, "m"))
+            .operator(EyeM, ANY, matrices, |it| reference(it, "m"))
             .output_decides()
             .refuses("greater or equal to 0", given(1).and(-1));
     }

@@ -47,7 +47,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(Full, STORED, inputs, |it| make::filled(it, it.value("fill_value")?))
+            .operator(Full, STORED, inputs, |it| generate::filled(it, it.value("fill_value")?))
             .output_decides()
             .refuses_data("overflow", given([2].to_vec()).and(300).named("dtype", DType::U8));
         let without_dtype = |dtype| match dtype {
@@ -56,10 +56,10 @@ pub(crate) mod samples {
             _ => Vec::new(),
         };
         samples
-            .of(Full, &[DType::F32, DType::I64], without_dtype, |it| {
+            .operator(Full, &[DType::F32, DType::I64], without_dtype, |it| {
                 let number: Scalar = it.value("fill_value")?;
                 let dtype = if number == Scalar::Int(2) { DType::I64 } else { DType::F32 };
-                Ok(Plain::of(dtype, &[2], &[number]).into())
+                Ok(Plain::from_elements(dtype, &[2], &[number]).into())
             })
             .output_decides();
         samples.differs(Full, departures::arithmetic::NUMBERS_FIT);

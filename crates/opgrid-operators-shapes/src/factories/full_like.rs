@@ -52,19 +52,23 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let with_number = |dtype| {
             let numbers = [Scalar::Int(3), Scalar::Float(1.75)];
-            let all = make::unary_numbers(dtype).into_iter().zip(numbers.into_iter().cycle());
+            let all = generate::unary_numbers(dtype).into_iter().zip(numbers.into_iter().cycle());
             all.map(|(sample, number)| sample.and(number)).collect()
         };
         samples
-            .of(FullLike, STORED, with_number, |it| filled(it, it.value("fill_value")?))
+            .operator(FullLike, STORED, with_number, |it| filled(it, it.value("fill_value")?))
             .output_decides()
-            .refuses_data("overflow", given(make::numbers(DType::U8, &[2], 0)).and(300));
-        samples.of(ZerosLike, STORED, make::unary_numbers, |it| filled(it, Scalar::Int(0))).output_decides();
-        samples.of(OnesLike, STORED, make::unary_numbers, |it| filled(it, Scalar::Int(1))).output_decides();
-        let converted = |dtype| vec![given(make::numbers(dtype, &[2, 3], 0)).named("dtype", DType::F64)];
+            .refuses_data("overflow", given(generate::numbers(DType::U8, &[2], 0)).and(300));
         samples
-            .of(ZerosLike, STORED, converted, |it| {
-                Ok(Plain::of(DType::F64, it.tensor("self")?.sizes(), &[0]).into())
+            .operator(ZerosLike, STORED, generate::unary_numbers, |it| filled(it, Scalar::Int(0)))
+            .output_decides();
+        samples
+            .operator(OnesLike, STORED, generate::unary_numbers, |it| filled(it, Scalar::Int(1)))
+            .output_decides();
+        let converted = |dtype| vec![given(generate::numbers(dtype, &[2, 3], 0)).named("dtype", DType::F64)];
+        samples
+            .operator(ZerosLike, STORED, converted, |it| {
+                Ok(Plain::from_elements(DType::F64, it.tensor("self")?.sizes(), &[0]).into())
             })
             .output_decides();
         samples.differs(FullLike, departures::arithmetic::NUMBERS_FIT);
@@ -72,6 +76,6 @@ pub(crate) mod samples {
 
     fn filled(it: &Inputs, number: Scalar) -> Result<Expected> {
         let x = it.tensor("self")?;
-        Ok(Plain::of(x.dtype(), x.sizes(), &[number]).into())
+        Ok(Plain::from_elements(x.dtype(), x.sizes(), &[number]).into())
     }
 }

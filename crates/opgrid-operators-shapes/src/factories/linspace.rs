@@ -16,7 +16,7 @@ use num_complex::Complex64;
 use crate::prelude::*;
 use opgrid_kernels::sequence;
 use opgrid_kinds::factory::Factories;
-use opgrid_tensor::families::result::written;
+use opgrid_tensor::families::result::compute_into;
 use opgrid_tensor::ops::{EmptyMemoryFormat, Item};
 use opgrid_tensor::tensor::{Element, Number, complex_of};
 
@@ -80,7 +80,7 @@ fn linspace(
 
 fn linspace_out(start: Scalar, end: Scalar, steps: i64, out: &Tensor) -> Result<()> {
     check(start, end, steps, Some(out.spec()?.dtype()))?;
-    written(out, &result_spec(out, steps)?, |out| {
+    compute_into(out, &result_spec(out, steps)?, |out| {
         with_dtype!(out.dtype(), T => {
             let (start, end) = (arithmetic::element::<T>(start)?, arithmetic::element::<T>(end)?);
             let (start, end): (Complex64, Complex64) = (start.cast(), end.cast());
@@ -165,7 +165,7 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let negative = given(0).and(1).and(-1).named("dtype", DType::F32);
         samples
-            .of(Linspace, NUMBERS, inputs, reference)
+            .operator(Linspace, NUMBERS, inputs, reference)
             .tolerance(2.0)
             .output_decides()
             .refuses("steps", negative);
@@ -173,24 +173,24 @@ pub(crate) mod samples {
             let number = |number: i64| Plain::number(DType::F64, number);
             vec![given(number(0)).and(number(8)).and(5).named("dtype", dtype)]
         };
-        let x = make::numbers(DType::F32, &[1], 0);
+        let x = generate::numbers(DType::F32, &[1], 0);
         samples
-            .of(LinspaceTensorTensor, NUMBERS, in_tensors, reference)
+            .operator(LinspaceTensorTensor, NUMBERS, in_tensors, reference)
             .tolerance(2.0)
             .output_decides()
             .refuses("without dimensions", given(x.clone()).and(x).and(2));
         let first = |dtype| vec![given(Plain::number(DType::F64, 0)).and(8).and(5).named("dtype", dtype)];
-        samples.of(LinspaceTensorScalar, NUMBERS, first, reference).tolerance(2.0).output_decides();
+        samples.operator(LinspaceTensorScalar, NUMBERS, first, reference).tolerance(2.0).output_decides();
         let second = |dtype| vec![given(0).and(Plain::number(DType::F64, 8)).and(5).named("dtype", dtype)];
-        samples.of(LinspaceScalarTensor, NUMBERS, second, reference).tolerance(2.0).output_decides();
+        samples.operator(LinspaceScalarTensor, NUMBERS, second, reference).tolerance(2.0).output_decides();
         samples.differs(Linspace, departures::arithmetic::NUMBERS_FIT);
         samples.differs(
             Linspace,
             Difference {
                 id: "integers-between-two-others",
-                what: "torch computes a sequence of integers in single precision and cuts fractions that come of \
-                   rounding; here it is computed in double precision",
-                why: "it is nearer to the exact sequence",
+                what: "torch computes integer sequences in single precision and truncates results that \
+                     rounding made fractional; here in double precision",
+                why: "more precise",
                 test: ("opgrid-operators/tests/all/differences/numbers.rs", "integers_between_two_others"),
                 when: |seen| {
                     seen.each(|(dtype, ours, torch)| dtype.is_integral() && (ours - torch).norm() == 1.0)

@@ -16,7 +16,7 @@ use crate::factories::linspace::{bound, check, default_of, result_spec};
 use crate::prelude::*;
 use opgrid_kernels::sequence;
 use opgrid_kinds::factory::Factories;
-use opgrid_tensor::families::result::written;
+use opgrid_tensor::families::result::compute_into;
 use opgrid_tensor::ops::EmptyMemoryFormat;
 use opgrid_tensor::tensor::{Element, Number};
 
@@ -80,7 +80,7 @@ fn logspace(
 
 fn logspace_out(start: Scalar, end: Scalar, steps: i64, base: f64, out: &Tensor) -> Result<()> {
     check(start, end, steps, Some(out.spec()?.dtype()))?;
-    written(out, &result_spec(out, steps)?, |out| {
+    compute_into(out, &result_spec(out, steps)?, |out| {
         let (start, end) = (start.to_complex(), end.to_complex());
         let step = if steps > 1 { (end - start) / (steps - 1) as f64 } else { Complex64::ZERO };
         let exponent = move |i: i64| match i {
@@ -114,7 +114,7 @@ pub(crate) mod samples {
             cases.map(one).to_vec()
         };
         samples
-            .of(Logspace, NUMBERS, numbers, reference)
+            .operator(Logspace, NUMBERS, numbers, reference)
             .tolerance(16.0)
             .output_decides()
             .refuses("steps", given(0).and(1).and(-1));
@@ -122,25 +122,26 @@ pub(crate) mod samples {
             let number = |number: i64| Plain::number(DType::F64, number);
             vec![given(number(0)).and(number(3)).and(4).and(2.0).named("dtype", dtype)]
         };
-        let x = make::numbers(DType::F32, &[1], 0);
+        let x = generate::numbers(DType::F32, &[1], 0);
         samples
-            .of(LogspaceTensorTensor, NUMBERS, in_tensors, reference)
+            .operator(LogspaceTensorTensor, NUMBERS, in_tensors, reference)
             .tolerance(16.0)
             .output_decides()
             .refuses("without dimensions", given(x.clone()).and(x).and(2));
         let first =
             |dtype| vec![given(Plain::number(DType::F64, 0)).and(3).and(4).and(2.0).named("dtype", dtype)];
-        samples.of(LogspaceTensorScalar, NUMBERS, first, reference).tolerance(16.0).output_decides();
+        samples.operator(LogspaceTensorScalar, NUMBERS, first, reference).tolerance(16.0).output_decides();
         let second =
             |dtype| vec![given(0).and(Plain::number(DType::F64, 3)).and(4).and(2.0).named("dtype", dtype)];
-        samples.of(LogspaceScalarTensor, NUMBERS, second, reference).tolerance(16.0).output_decides();
+        samples.operator(LogspaceScalarTensor, NUMBERS, second, reference).tolerance(16.0).output_decides();
         samples.differs(Logspace, departures::arithmetic::NUMBERS_FIT);
         samples.differs(
             Logspace,
             Difference {
                 id: "exponents-of-integers",
-                what: "torch converts the first and last exponent to the dtype of the result, and refuses those \
-                   that are none of its numbers; here exponents are no elements and keep their fractions",
+                what: "torch converts the first and last exponent to the dtype of the result, and \
+                     rejects those that it cannot represent; here exponents are not elements and keep \
+                     their fractions",
                 why: "2 to the power of 3.5 is 11",
                 test: ("opgrid-operators/tests/all/differences/numbers.rs", "exponents_of_integers"),
                 when: |seen| {
@@ -172,22 +173,33 @@ pub(crate) mod samples {
                 directed: None,
             },
         );
-        samples.differs(Logspace, Difference {
+        samples.differs(
+            Logspace,
+            Difference {
                 id: "sequences-of-one-bool",
-                what: "torch does not look at the dtype of a sequence of one element; here bools are refused whatever the number is",
-                why: "whether a program is right must not depend on its data",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-                when: |seen| seen.we_refuse("not implemented for 'Bool'") && matches!(seen.number("steps"), Some(Scalar::Int(1))),
+                what: "torch does not check the dtype of a sequence of one element; here bools are \
+                     rejected whatever the number is",
+                why: "whether a call is valid must not depend on sizes or elements",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
+                when: |seen| {
+                    seen.we_refuse("not implemented for 'Bool'")
+                        && matches!(seen.number("steps"), Some(Scalar::Int(1)))
+                },
                 directed: None,
-            });
+            },
+        );
         samples.differs(Logspace, departures::math::FAR_POWERS);
         samples.differs(
             Logspace,
             Difference {
                 id: "powers-by-rounded-exponents",
-                what: "torch rounds the exponents of a sequence of complex powers otherwise: one next to zero may be above it, or zero, and \
-                       powers of zero and infinity jump there; powers of very large and small numbers multiply what was rounded by thousands",
-                why: "the exponent is zero where the sequence goes through zero",
+                what: "torch rounds the exponents of complex sequences differently: one near zero may \
+                     be above it, or zero, where powers of zero and infinity jump; powers of very \
+                     large and small numbers amplify the rounding error thousands of times",
+                why: "the exponent is exactly zero where the sequence crosses zero",
                 test: ("opgrid-operators/tests/all/differences/numbers.rs", "powers_of_zero_go_through_one"),
                 when: |seen| {
                     let Some(Scalar::Float(base)) = seen.number("base") else { return false };

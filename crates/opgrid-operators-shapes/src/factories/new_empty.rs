@@ -46,18 +46,18 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let shape = |it: &Inputs| Ok(Expected::Shape(it.value("size")?, it.tensor("self")?.dtype()));
-        let x = make::numbers(DType::F32, &[2], 0);
-        samples.of(NewEmpty, STORED, sizes, shape).refuses("", given(x.clone()).and([-1].to_vec()));
+        let x = generate::numbers(DType::F32, &[2], 0);
+        samples.operator(NewEmpty, STORED, sizes, shape).refuses("", given(x.clone()).and([-1].to_vec()));
         let strided = |dtype| {
             let cases: [[&[i64]; 3]; 3] =
                 [[&[2], &[2, 3], &[1, 2]], [&[], &[], &[]], [&[0], &[3, 0], &[1, 1]]];
             let one = |[own, size, stride]: [&[i64]; 3]| {
-                given(make::numbers(dtype, own, 0)).and(size.to_vec()).and(stride.to_vec())
+                given(generate::numbers(dtype, own, 0)).and(size.to_vec()).and(stride.to_vec())
             };
             cases.map(one).to_vec()
         };
         samples
-            .of(NewEmptyStrided, STORED, strided, shape)
+            .operator(NewEmptyStrided, STORED, strided, shape)
             .refuses("", given(x).and([2, 3].to_vec()).and([1].to_vec()));
         samples.rounds(NewEmpty, Roundings::all(Rounding::Unset));
         samples.rounds(NewEmptyStrided, Roundings::all(Rounding::Unset));

@@ -58,23 +58,26 @@ pub(crate) mod samples {
         let with_number =
             |dtype| sizes(dtype).into_iter().map(|sample| sample.and(Scalar::Float(2.0))).collect();
         samples
-            .of(NewFull, STORED, with_number, |it| filled(it, it.value("fill_value")?))
+            .operator(NewFull, STORED, with_number, |it| filled(it, it.value("fill_value")?))
             .output_decides()
-            .refuses("", given(make::numbers(DType::F32, &[2], 0)).and([-1].to_vec()).and(1))
-            .refuses_data("overflow", given(make::numbers(DType::U8, &[2], 0)).and([2].to_vec()).and(300));
-        samples.of(NewZeros, STORED, sizes, |it| filled(it, Scalar::Int(0))).output_decides();
-        samples.of(NewOnes, STORED, sizes, |it| filled(it, Scalar::Int(1))).output_decides();
+            .refuses("", given(generate::numbers(DType::F32, &[2], 0)).and([-1].to_vec()).and(1))
+            .refuses_data(
+                "overflow",
+                given(generate::numbers(DType::U8, &[2], 0)).and([2].to_vec()).and(300),
+            );
+        samples.operator(NewZeros, STORED, sizes, |it| filled(it, Scalar::Int(0))).output_decides();
+        samples.operator(NewOnes, STORED, sizes, |it| filled(it, Scalar::Int(1))).output_decides();
         samples.differs(NewFull, departures::arithmetic::NUMBERS_FIT);
     }
 
     /// A tensor and sizes of a new one.
     pub(crate) fn sizes(dtype: DType) -> Vec<Sample> {
         let cases: [(&[i64], &[i64]); 4] = [(&[2, 3], &[4]), (&[], &[2, 2]), (&[0], &[]), (&[3], &[2, 0])];
-        cases.map(|(sizes, size)| given(make::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
+        cases.map(|(sizes, size)| given(generate::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
     }
 
     fn filled(it: &Inputs, number: Scalar) -> Result<Expected> {
         let size: Vec<i64> = it.value("size")?;
-        Ok(Plain::of(it.tensor("self")?.dtype(), &size, &[number]).into())
+        Ok(Plain::from_elements(it.tensor("self")?.dtype(), &size, &[number]).into())
     }
 }

@@ -26,7 +26,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(Ones, STORED, make::shapes, |it| make::filled(it, Scalar::Int(1)))
+            .operator(Ones, STORED, generate::shapes, |it| generate::filled(it, Scalar::Int(1)))
             .output_decides()
             .refuses("", given([2, -1].to_vec()));
     }

@@ -44,7 +44,7 @@ pub(crate) mod samples {
                 .to_vec()
         };
         samples
-            .of(ScalarTensor, STORED, inputs, |it| {
+            .operator(ScalarTensor, STORED, inputs, |it| {
                 let dtype: Option<DType> = it.value("dtype")?;
                 Ok(Plain::number(dtype.unwrap_or(default_dtype()), it.value::<Scalar>("s")?).into())
             })

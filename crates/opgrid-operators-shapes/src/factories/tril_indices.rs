@@ -13,7 +13,7 @@ use opgrid_kernels::iter::produce::Sequence;
 use opgrid_kernels::sequence;
 use opgrid_kernels::triangle::Side;
 use opgrid_kinds::factory::Factories;
-use opgrid_tensor::families::result::{made, written};
+use opgrid_tensor::families::result::{compute, compute_into};
 use opgrid_tensor::tensor::{Element, Number};
 
 pub use opgrid_tensor::ops::factories::tril_indices::*;
@@ -63,9 +63,7 @@ impl Part {
     fn count(&self) -> Result<i64> {
         let Self { row, col, .. } = *self;
         if row < 0 || col < 0 {
-            return Err(argument(format!(
-                "{row} rows and {col} columns are asked for, expected 0 or more of each"
-            )));
+            return Err(argument(format!("found {row} rows and {col} columns, expected 0 or more of each")));
         }
         let (rows, columns, offset) = (i128::from(row), i128::from(col), i128::from(self.offset));
         let below = |offset: i128| {
@@ -80,7 +78,7 @@ impl Part {
             Side::Lower => below(offset),
             Side::Upper => rows * columns - below(offset - 1),
         };
-        found.try_into().map_err(|_| argument(format!("{found} elements are more than can be counted")))
+        found.try_into().map_err(|_| argument(format!("the number of elements, {found}, overflows 64 bits")))
     }
 
     /// Calls `f` with each row that has elements, and its columns.
@@ -135,14 +133,14 @@ fn indices(part: Part, dtype: Option<DType>, device: Option<Device>) -> Result<T
     let dtype = dtype.unwrap_or(DType::I64);
     check(dtype)?;
     let spec = TensorSpec::contiguous(&[2, part.count()?], dtype, device.unwrap_or_default())?;
-    made(spec, |out| part.write(out))
+    compute(spec, |out| part.write(out))
 }
 
 fn into(part: Part, out: &Tensor) -> Result<()> {
     let found = out.spec()?;
     check(found.dtype())?;
     let spec = TensorSpec::contiguous(&[2, part.count()?], found.dtype(), found.device())?;
-    written(out, &spec, |out| part.write(out))
+    compute_into(out, &spec, |out| part.write(out))
 }
 
 #[cfg(feature = "samples")]
@@ -155,12 +153,16 @@ pub(crate) mod samples {
             TriuIndices,
             Difference {
                 id: "diagonals-at-the-end-of-the-range",
-                what: "torch counts beyond 64 bits where a diagonal lies that far from a matrix, and asks for a tensor of negative size; here \
-                       the whole matrix is on one side",
+                what: "torch overflows 64 bits if a diagonal is that far from a matrix, and allocates a \
+                     tensor of negative size; here the whole matrix is on one side",
                 why: "the mathematical result",
-                test: ("opgrid-operators/tests/all/differences/computed.rs", "numbers_at_the_ends_of_the_range"),
+                test: (
+                    "opgrid-operators/tests/all/differences/computed.rs",
+                    "numbers_at_the_ends_of_the_range",
+                ),
                 when: |seen| {
-                    let is_far = matches!(seen.number("offset"), Some(Scalar::Int(offset)) if offset < -(1 << 62));
+                    let is_far =
+                        matches!(seen.number("offset"), Some(Scalar::Int(offset)) if offset < -(1 << 62));
                     let words = ["Trying to create tensor with negative dimension", "calculation overflowed"];
                     is_far && words.iter().any(|words| seen.torch_refuses(words))
                 },
@@ -174,11 +176,11 @@ pub(crate) mod samples {
             cases.map(one).to_vec()
         };
         samples
-            .of(TrilIndices, DTYPES, inputs, |it| reference(it, |column, end| column <= end))
+            .operator(TrilIndices, DTYPES, inputs, |it| reference(it, |column, end| column <= end))
             .output_decides()
             .refuses("0 or more", given(-1).and(2));
         samples
-            .of(TriuIndices, DTYPES, inputs, |it| reference(it, |column, end| column >= end))
+            .operator(TriuIndices, DTYPES, inputs, |it| reference(it, |column, end| column >= end))
             .output_decides()
             .refuses("0 or more", given(2).and(-1))
             .refuses("", given(i64::MAX).and(i64::MAX));

@@ -40,11 +40,11 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(Zeros, STORED, make::shapes, |it| make::filled(it, Scalar::Int(0)))
+            .operator(Zeros, STORED, generate::shapes, |it| generate::filled(it, Scalar::Int(0)))
             .output_decides()
             .refuses("", given([2, -1].to_vec()));
         let cleared = |it: &Inputs| it.unary(DTypeRule::Promoted, |_| Scalar::Int(0));
-        samples.of(ZeroInplace, STORED, make::unary, cleared);
-        samples.of(Zero, STORED, make::unary, cleared).output_decides();
+        samples.operator(ZeroInplace, STORED, generate::unary, cleared);
+        samples.operator(Zero, STORED, generate::unary, cleared).output_decides();
     }
 }

@@ -22,16 +22,16 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| {
-            let of = |sizes: &[i64]| given(Plain::of(dtype, sizes, &[1, 0, 3, 0, 0, 2]));
+            let of = |sizes: &[i64]| given(Plain::from_elements(dtype, sizes, &[1, 0, 3, 0, 0, 2]));
             vec![of(&[2, 3]), of(&[4]), of(&[]), of(&[2, 0]), of(&[3, 2, 2]), given(Plain::number(dtype, 0))]
         };
         samples
-            .of(Argwhere, ANY, inputs, |it| {
+            .operator(Argwhere, ANY, inputs, |it| {
                 let x = it.tensor("self")?;
                 let found: Vec<Vec<i64>> =
                     naive::positions(x.sizes()).filter(|position| x.at(position).to_bool()).collect();
                 let sizes = [found.len() as i64, x.sizes().len() as i64];
-                Ok(Plain::of(DType::I64, &sizes, &found.concat()).into())
+                Ok(Plain::from_elements(DType::I64, &sizes, &found.concat()).into())
             })
             .not_on_meta();
     }

@@ -27,7 +27,12 @@ fn combinations(input: &Tensor, r: i64, with_replacement: bool) -> Result<Tensor
     }
     let rows = count(length, r, with_replacement);
     let total = rows.and_then(|rows| rows.checked_mul(r));
-    let too_many = || argument(format!("choices of {r} from {length} elements are more than can be counted"));
+    let too_many = || {
+        argument(format!(
+            "the number of combinations of {r} from {length} elements \
+         overflows 64 bits"
+        ))
+    };
     let (rows, total) = (rows.ok_or_else(too_many)?, total.ok_or_else(too_many)?);
     if rows == 0 {
         return NewEmpty.call(input, &[0, r], None, None, None, None);
@@ -98,13 +103,13 @@ pub(crate) mod samples {
                 (0, 2, true),
             ];
             let one = |(length, r, again): (i64, i64, bool)| {
-                given(make::numbers(dtype, &[length], 0)).and(r).and(again)
+                given(generate::numbers(dtype, &[length], 0)).and(r).and(again)
             };
             cases.map(one).to_vec()
         };
-        let x = make::numbers(DType::F32, &[2], 0);
+        let x = generate::numbers(DType::F32, &[2], 0);
         samples
-            .of(Combinations, STORED, inputs, |it| {
+            .operator(Combinations, STORED, inputs, |it| {
                 let (x, r, again): (_, i64, bool) =
                     (it.tensor("self")?, it.value("r")?, it.value("with_replacement")?);
                 let rises = |pair: &[i64]| if again { pair[0] <= pair[1] } else { pair[0] < pair[1] };
@@ -122,8 +127,9 @@ pub(crate) mod samples {
             Combinations,
             Difference {
                 id: "choices-without-all-tuples",
-                what: "torch makes all tuples before it chooses, for which memory ends soon; here only what is chosen is made",
-                why: "the result needs no more memory than it has",
+                what: "torch builds all tuples before it selects, which soon exhausts memory; here only \
+                     the selected ones are built",
+                why: "memory use is proportional to the result",
                 test: ("opgrid-operators/tests/all/differences/computed.rs", "choices_of_many_elements"),
                 when: |seen| seen.torch_refuses("allocate memory"),
                 directed: None,

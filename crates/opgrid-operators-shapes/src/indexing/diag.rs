@@ -39,7 +39,7 @@ fn diag_embed(input: &Tensor, offset: i64, dim1: i64, dim2: i64) -> Result<Tenso
         return Err(argument(format!("diagonal dimensions cannot be the same, found {dim1} and {dim2}")));
     }
     let (&last, outer) = spec.sizes().split_last().ok_or_else(|| {
-        argument("argument `self` has no dimensions, expected the last one to be a diagonal")
+        argument("argument `self` has no dimensions, expected at least one, which becomes a diagonal")
     })?;
     let side = offset.checked_abs().and_then(|offset| offset.checked_add(last));
     let side = side.ok_or_else(|| argument(format!("a matrix for offset {offset} would be too large")))?;
@@ -55,7 +55,7 @@ fn diag_embed(input: &Tensor, offset: i64, dim1: i64, dim2: i64) -> Result<Tenso
 fn diag(input: &Tensor, diagonal: i64) -> Result<Tensor> {
     match input.spec()?.sizes() {
         [_] => DiagEmbed.call(input, diagonal, 0, 1),
-        [_, _] => opgrid_tensor::ops::Clone
+        [_, _] => opgrid_tensor::ops::CloneTensor
             .call(&Diagonal.call(input, diagonal, 0, 1)?, Some(MemoryFormat::Contiguous)),
         sizes => Err(argument(format!("argument `self` has shape {sizes:?}, expected 1 or 2 dimensions"))),
     }
@@ -78,13 +78,13 @@ pub(crate) mod samples {
                 (&[2, 0], [1, 0, 1]),
             ];
             let one = |(sizes, [offset, dim1, dim2]): (&[i64], [i64; 3])| {
-                given(make::numbers(dtype, sizes, 0)).and(offset).and(dim1).and(dim2)
+                given(generate::numbers(dtype, sizes, 0)).and(offset).and(dim1).and(dim2)
             };
             cases.map(one).to_vec()
         };
-        let x = make::numbers(DType::F32, &[2], 0);
+        let x = generate::numbers(DType::F32, &[2], 0);
         samples
-            .of(DiagEmbed, STORED, inputs, |it| {
+            .operator(DiagEmbed, STORED, inputs, |it| {
                 let x = it.tensor("self")?;
                 embedded(x, it.value("offset")?, views::samples::two_dims(it, x.sizes().len() + 1)?)
             })
@@ -95,10 +95,10 @@ pub(crate) mod samples {
         let either = |dtype| {
             let cases: [(&[i64], i64); 6] =
                 [(&[3], 0), (&[2], -1), (&[2, 3], 0), (&[2, 3], 1), (&[3, 2], -7), (&[0], 1)];
-            cases.map(|(sizes, diagonal)| given(make::numbers(dtype, sizes, 0)).and(diagonal)).to_vec()
+            cases.map(|(sizes, diagonal)| given(generate::numbers(dtype, sizes, 0)).and(diagonal)).to_vec()
         };
         samples
-            .of(Diag, STORED, either, |it| {
+            .operator(Diag, STORED, either, |it| {
                 let (x, offset) = (it.tensor("self")?, it.value("diagonal")?);
                 if x.sizes().len() == 1 {
                     return embedded(x, offset, [0, 1]);
@@ -107,12 +107,12 @@ pub(crate) mod samples {
                 Ok(Plain::from_fn(x.dtype(), &diagonal.sizes(), |position| x.at(&diagonal.place(position)))
                     .into())
             })
-            .refuses("1 or 2 dimensions", given(make::numbers(DType::F32, &[1, 1, 1], 0)));
+            .refuses("1 or 2 dimensions", given(generate::numbers(DType::F32, &[1, 1, 1], 0)));
         let flat = |dtype| {
             let cases: [(&[i64], i64); 4] = [(&[2, 2], 1), (&[3], 0), (&[], -1), (&[0, 2], 0)];
-            cases.map(|(sizes, offset)| given(make::numbers(dtype, sizes, 0)).and(offset)).to_vec()
+            cases.map(|(sizes, offset)| given(generate::numbers(dtype, sizes, 0)).and(offset)).to_vec()
         };
-        samples.of(Diagflat, STORED, flat, |it| {
+        samples.operator(Diagflat, STORED, flat, |it| {
             let x = it.tensor("self")?;
             embedded(&x.with_sizes(&[x.elements().len() as i64]), it.value("offset")?, [0, 1])
         });
@@ -125,7 +125,7 @@ pub(crate) mod samples {
         for dim in [dims[0].min(dims[1]), dims[0].max(dims[1])] {
             sizes.insert(dim, side);
         }
-        let mut result = Plain::of::<i64>(x.dtype(), &sizes, &[]);
+        let mut result = Plain::from_elements::<i64>(x.dtype(), &sizes, &[]);
         let diagonals = views::samples::Diagonals::new(&sizes, offset, dims);
         for position in naive::positions(x.sizes()) {
             result.set(&diagonals.place(&position), x.at(&position));

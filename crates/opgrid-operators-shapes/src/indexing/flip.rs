@@ -13,7 +13,7 @@ use opgrid_kernels::runs::{self, Run, Runs};
 
 pub use opgrid_tensor::ops::indexing::flip::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::flip`: its kind, shape rule and `out` rule.
 pub const FLIP: Family<Flip> = Family::new(Flip, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -81,23 +81,23 @@ pub(crate) mod samples {
                 (&[2, 37], &[1]),
                 (&[2, 3, 2, 2], &[1, 3]),
             ];
-            cases.map(|(sizes, dims)| given(make::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
+            cases.map(|(sizes, dims)| given(generate::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
         };
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(Flip, STORED, inputs, |it| reference(it, &it.value::<Vec<i64>>("dims")?))
+            .operator(Flip, STORED, inputs, |it| reference(it, &it.value::<Vec<i64>>("dims")?))
             .refuses("range", given(x.clone()).and([2].to_vec()))
             .refuses("", given(x).and([0, -2].to_vec()));
         let matrices = |dtype| {
             [vec![2, 3], vec![0, 2], vec![2, 3, 2]]
-                .map(|sizes| given(make::numbers(dtype, &sizes, 0)))
+                .map(|sizes| given(generate::numbers(dtype, &sizes, 0)))
                 .to_vec()
         };
         samples
-            .of(Fliplr, STORED, matrices, |it| reference(it, &[1]))
-            .refuses("2 dimensions", given(make::numbers(DType::F32, &[3], 0)));
+            .operator(Fliplr, STORED, matrices, |it| reference(it, &[1]))
+            .refuses("2 dimensions", given(generate::numbers(DType::F32, &[3], 0)));
         samples
-            .of(Flipud, STORED, matrices, |it| reference(it, &[0]))
+            .operator(Flipud, STORED, matrices, |it| reference(it, &[0]))
             .refuses("1 dimension", given(Plain::number(DType::F32, 1)));
     }
 

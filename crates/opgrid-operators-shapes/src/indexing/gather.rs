@@ -15,7 +15,7 @@ use opgrid_tensor::ops::ScatterAdd;
 
 pub use opgrid_tensor::ops::indexing::gather::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::gather`: its kind, shape rule and `out` rule.
 pub const GATHER: Family<Gather> = Family::new(Gather, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -40,7 +40,8 @@ fn shape(input: &Tensor, dim: i64, index: &Tensor, _sparse_grad: bool) -> Result
             && pairs.all(|(at, (wanted, size))| at == dim || wanted <= size));
     if !fits {
         let message = format!(
-            "argument `index` has shape {wanted:?}, expected as many dimensions as `self` of shape {sizes:?} has, and no larger ones apart from dimension {dim}"
+            "argument `index` has shape {wanted:?}, expected as many dimensions as `self` of shape \
+             {sizes:?} has, and no larger sizes except in dimension {dim}"
         );
         return Err(argument(message));
     }
@@ -61,9 +62,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1, 1], &[2]));
+        let (x, index) =
+            (generate::numbers(DType::F32, &[2, 3], 0), Plain::from_elements(DType::I64, &[1, 1], &[2]));
         samples
-            .of(Gather, STORED, inputs, reference)
+            .operator(Gather, STORED, inputs, reference)
             .refuses_data("", given(x.clone()).and(0).and(index.clone()))
             .refuses("as many dimensions", given(x.clone()).and(0).and(index.with_sizes(&[1])))
             .refuses("expected int32 or int64", given(x).and(1).and(index.to(DType::F32)));
@@ -78,11 +80,18 @@ pub(crate) mod samples {
             (&[3], 0, &[0]),
         ];
         let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
-            given(make::numbers(dtype, sizes, 0)).and(dim).and(Plain::of(DType::I64, index, &[1, 0, 1]))
+            given(generate::numbers(dtype, sizes, 0)).and(dim).and(Plain::from_elements(
+                DType::I64,
+                index,
+                &[1, 0, 1],
+            ))
         };
-        let number = given(make::numbers(dtype, &[], 0)).and(0).and(Plain::number(DType::I64, 0));
-        let nothing =
-            given(make::numbers(dtype, &[2, 3], 0)).and(1).and(Plain::of(DType::F32, &[0], &[0; 0]));
+        let number = given(generate::numbers(dtype, &[], 0)).and(0).and(Plain::number(DType::I64, 0));
+        let nothing = given(generate::numbers(dtype, &[2, 3], 0)).and(1).and(Plain::from_elements(
+            DType::F32,
+            &[0],
+            &[0; 0],
+        ));
         cases.into_iter().map(one).chain([number, nothing]).collect()
     }
 

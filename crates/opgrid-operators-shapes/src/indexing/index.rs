@@ -26,7 +26,7 @@ pub(super) fn register(library: &mut Library) {
         .define_with_forms(IndexTensor, &kind::INDEXING)
         .on_cpu_and_meta(|input, indices| {
             let indexing = Indexing::new(input, indices)?;
-            result::made(indexing.spec(input.spec()?)?, |out| read(input, &indexing, out))
+            result::compute(indexing.spec(input.spec()?)?, |out| read(input, &indexing, out))
         })
         .derivative(|d, (input, indices)| derivative(d, input, indices));
     library
@@ -38,7 +38,7 @@ pub(super) fn register(library: &mut Library) {
         let indexing = Indexing::new(input, indices)?;
         let spec = indexing.spec(input.spec()?)?;
         result::same_dtype(out, &spec)?;
-        result::written(out, &spec, |out| {
+        result::compute_into(out, &spec, |out| {
             for index in indices.iter().flatten() {
                 indexing::check_apart(out.array()?, index.array()?)?;
             }
@@ -53,12 +53,12 @@ fn read(input: &Tensor, indexing: &Indexing, out: &Tensor) -> Result<()> {
 
 /// The gradient is added up where the elements came from.
 fn derivative(d: &Recorder<'_>, input: &Tensor, indices: &[Option<Tensor>]) -> Result<()> {
-    let (sizes, places) = (input.sizes().to_vec(), scatter::present(indices));
+    let (sizes, places) = (input.sizes().to_vec(), scatter::are_defined(indices));
     let keep: Vec<&Tensor> = indices.iter().flatten().collect();
     d.by_values(&[input], &keep, move |grads, kept| {
-        let Some(grad) = grads.of(0) else { return Ok(vec![None]) };
+        let Some(grad) = grads.for_result(0) else { return Ok(vec![None]) };
         let zeros = derivatives::zeros_of(&sizes, grad)?;
-        Ok(vec![Some(IndexPut.call(&zeros, &scatter::with_gaps(&places, kept), grad, true)?)])
+        Ok(vec![Some(IndexPut.call(&zeros, &scatter::restore_optional(&places, kept), grad, true)?)])
     })
 }
 
@@ -70,21 +70,22 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
+        let (x, index) =
+            (generate::numbers(DType::F32, &[2, 3], 0), Plain::from_elements(DType::I64, &[1], &[2]));
         samples
-            .of(IndexTensor, STORED, inputs, reference)
+            .operator(IndexTensor, STORED, inputs, reference)
             .refuses_data("", given(x.clone()).and(vec![Some(index.clone())]))
             .refuses("too many indices", given(x.clone()).and(vec![Some(index.clone()); 3]))
             .refuses("mask of dtype bool", given(x).and(vec![Some(index.to(DType::F32))]));
-        samples.of(IndexTensor, STORED, masks, reference).not_on_meta();
-        samples.of(UnsafeIndexTensor, STORED, inputs, reference);
+        samples.operator(IndexTensor, STORED, masks, reference).not_on_meta();
+        samples.operator(UnsafeIndexTensor, STORED, inputs, reference);
         samples.differs(
             IndexTensor,
             Difference {
                 id: "narrow-indices-lie-as-they-are",
-                what: "torch decides on the order of a result by copies that it makes of int32 indices; here the \
-                   indices themselves decide",
-                why: "the order of a result must not depend on the dtypes of its arguments",
+                what: "torch decides the memory format of the result by copies that it makes of int32 \
+                     indices; here the indices themselves decide",
+                why: "the memory format of a result must not depend on dtypes",
                 test: (
                     "opgrid-operators/tests/all/differences/layouts.rs",
                     "converted_inputs_decide_on_the_order_as_they_lie",
@@ -112,9 +113,13 @@ pub(crate) mod samples {
             UnsafeIndexTensor,
             Difference {
                 id: "indices-of-several-dtypes-lie-as-they-do",
-                what: "torch converts indices of 32 bits before it decides how the result lies; here they count as they lie",
-                why: "an index has no elements in the result",
-                test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                what: "torch converts int32 indices before it decides the memory format of the result; \
+                     here the original indices decide",
+                why: "indices are not elements of the result",
+                test: (
+                    "opgrid-operators/tests/all/differences/layouts.rs",
+                    "results_do_not_depend_on_the_layout",
+                ),
                 when: |seen| {
                     let is_short = |(_, tensor): &(&str, &Operand)| tensor.dtype == DType::I32;
                     seen.part == Part::Strides && seen.tensors().iter().any(is_short)
@@ -122,20 +127,31 @@ pub(crate) mod samples {
                 directed: None,
             },
         );
-        samples.differs(UnsafeIndexTensor, Difference {
+        samples.differs(
+            UnsafeIndexTensor,
+            Difference {
                 id: "unsafe-indices-are-checked",
-                what: "torch fails an assertion in `_unsafe_index` at a list without indices, and takes no masks; \
-                   here it is `index`",
-                why: "one meaning for every list of indices",
-                test: ("opgrid-operators/tests/all/differences/computed.rs", "an_index_list_without_indices_gives_everything"),
-                when: |seen| seen.torch_refuses("INTERNAL ASSERT") || seen.torch_refuses("at least one index") || seen.torch_refuses("unexpected index type"),
+                what: "torch fails an assertion in `_unsafe_index` for an empty list of indices, and \
+                     rejects masks; here it behaves like `index`",
+                why: "every list of indices means the same everywhere",
+                test: (
+                    "opgrid-operators/tests/all/differences/computed.rs",
+                    "an_index_list_without_indices_gives_everything",
+                ),
+                when: |seen| {
+                    seen.torch_refuses("INTERNAL ASSERT")
+                        || seen.torch_refuses("at least one index")
+                        || seen.torch_refuses("unexpected index type")
+                },
                 directed: None,
-            });
+            },
+        );
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {
         let x = it.tensor("self")?;
         let places = Places::new(x, it.optional_tensors("indices")?)?;
-        Ok(Plain::from_fn(x.dtype(), places.sizes(), |position| x.at(&places.of(position))).into())
+        Ok(Plain::from_fn(x.dtype(), places.sizes(), |position| x.at(&places.source_position(position)))
+            .into())
     }
 }

@@ -15,7 +15,7 @@ use opgrid_kernels::scatter as kernel;
 
 pub use opgrid_tensor::ops::indexing::index_add::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::index_add`: its kind, shape rule and `out` rule.
 pub const INDEX_ADD: Family<IndexAdd> = Family::new(IndexAdd, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -50,12 +50,12 @@ pub(crate) mod samples {
         let inputs = |dtype| match dtype {
             // Bools have no factor but one.
             DType::Bool => scatter::samples::inputs_with_slices(dtype),
-            dtype => make::and_named(scatter::samples::inputs_with_slices(dtype), "alpha", 2),
+            dtype => generate::and_named(scatter::samples::inputs_with_slices(dtype), "alpha", 2),
         };
-        let x = make::numbers(DType::F32, &[2, 3], 0);
-        let index = Plain::of(DType::I64, &[2], &[2, 0]);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
+        let index = Plain::from_elements(DType::I64, &[2], &[2, 0]);
         samples
-            .of(IndexAdd, ANY, inputs, reference)
+            .operator(IndexAdd, ANY, inputs, reference)
             .tolerance(4.0)
             .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(x.clone()))
             .refuses("slices", given(x.clone()).and(1).and(index.clone()).and(x.clone()))
@@ -66,15 +66,24 @@ pub(crate) mod samples {
             );
         samples.rounds(IndexAdd, Roundings::all(Rounding::Sum(2)));
         samples.differs(IndexAdd, departures::math::NOT_FINITE);
-        samples.differs(IndexAdd, Difference {
+        samples.differs(
+            IndexAdd,
+            Difference {
                 id: "factors-that-are-truth-values",
-                what: "torch takes a truth value as the factor of numbers in `index_add`, and a float, whose fraction it cuts, as that \
-                   of integers, though not in `add`; here in neither",
-                why: "one rule for all sums",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
-                when: |seen| seen.we_refuse("argument `alpha` is a bool") || seen.we_refuse("argument `alpha` must not be"),
+                what: "torch accepts a bool as the factor for numbers in `index_add`, and a float, \
+                     which it truncates, for integers, but not in `add`; here neither accepts them",
+                why: "all sums behave alike",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
+                when: |seen| {
+                    seen.we_refuse("argument `alpha` is a bool")
+                        || seen.we_refuse("argument `alpha` must not be")
+                },
                 directed: None,
-            });
+            },
+        );
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {

@@ -17,7 +17,7 @@ use opgrid_kernels::scatter::{self as kernel, Combine};
 
 pub use opgrid_tensor::ops::indexing::index_copy::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::index_copy`: its kind, shape rule and `out` rule.
 pub const INDEX_COPY: Family<IndexCopy> =
     Family::new(IndexCopy, &kind::INDEXING, |input, dim, index, source| {
         scatter::check_long(index)?;
@@ -45,10 +45,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
-        let index = Plain::of(DType::I64, &[2], &[-1, 0]);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
+        let index = Plain::from_elements(DType::I64, &[2], &[-1, 0]);
         samples
-            .of(IndexCopy, STORED, scatter::samples::inputs_with_slices, |it| {
+            .operator(IndexCopy, STORED, scatter::samples::inputs_with_slices, |it| {
                 scatter::samples::reference_of_slices(it, it.tensor("source")?, &|_, coming| {
                     coming[coming.len() - 1]
                 })

@@ -16,7 +16,7 @@ use opgrid_tensor::ops::LocalScalarDense;
 
 pub use opgrid_tensor::ops::indexing::index_fill::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::index_fill.int_Scalar`: its kind, shape rule and `out` rule.
 pub const INDEX_FILL: Family<IndexFillIntScalar> =
     Family::new(IndexFillIntScalar, &kind::INDEXING, |input, dim, index, value| {
         if matches!(value, Scalar::Complex(_)) && !input.spec()?.dtype().is_complex() {
@@ -30,7 +30,7 @@ pub const INDEX_FILL: Family<IndexFillIntScalar> =
     })
     .same_dtype_out();
 
-/// The same with the number in a tensor.
+/// The family of `aten::index_fill.int_Tensor`: its kind, shape rule and `out` rule.
 pub const INDEX_FILL_TENSOR: Family<IndexFillIntTensor> =
     Family::new(IndexFillIntTensor, &kind::INDEXING, |input, dim, index, value| {
         match value.spec()?.sizes() {
@@ -76,15 +76,15 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
-        let index = Plain::of(DType::I64, &[1], &[2]);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
+        let index = Plain::from_elements(DType::I64, &[1], &[2]);
         samples
-            .of(IndexFillIntScalar, STORED, |dtype| inputs(dtype, |_| Scalar::Int(2).into()), reference)
+            .operator(IndexFillIntScalar, STORED, |dtype| inputs(dtype, |_| Scalar::Int(2).into()), reference)
             .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(1))
             .refuses("expected int64", given(x.clone()).and(0).and(index.to(DType::I32)).and(1))
             .refuses_data("overflow", given(x.to(DType::U8)).and(1).and(index.clone()).and(300));
         samples
-            .of(
+            .operator(
                 IndexFillIntTensor,
                 STORED,
                 |dtype| inputs(dtype, |dtype| Plain::number(dtype, 2).into()),
@@ -96,9 +96,9 @@ pub(crate) mod samples {
             IndexFillIntTensor,
             Difference {
                 id: "complex-numbers-that-are-real-are-filled-in",
-                what: "torch refuses a complex number without an imaginary part for real tensors in `index_fill`; here it is the real number, \
-                       as in `fill`",
-                why: "one rule for all numbers that are written",
+                what: "torch rejects a complex number with a zero imaginary part for real tensors in \
+                     `index_fill`; here it is converted, as in `fill`",
+                why: "all fill values behave alike",
                 test: ("opgrid-operators/tests/all/differences/computed.rs", "complex_numbers_that_are_real"),
                 when: |seen| {
                     let is_real = |value: &Operand| value.elements.iter().all(|element| element.im == 0.0);
@@ -120,8 +120,8 @@ pub(crate) mod samples {
             (&[2, 3, 2], 1, &[]),
         ];
         let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
-            let index = Plain::of(DType::I64, &[index.len() as i64], index);
-            given(make::numbers(dtype, sizes, 0)).and(dim).and(index).and(value(dtype))
+            let index = Plain::from_elements(DType::I64, &[index.len() as i64], index);
+            given(generate::numbers(dtype, sizes, 0)).and(dim).and(index).and(value(dtype))
         };
         cases.into_iter().map(one).collect()
     }
@@ -130,7 +130,7 @@ pub(crate) mod samples {
         let value = it.operand("value")?;
         scatter::samples::reference_of_slices(
             it,
-            &Plain::of(it.tensor("self")?.dtype(), &[], value.elements()),
+            &Plain::from_elements(it.tensor("self")?.dtype(), &[], value.elements()),
             &|_, coming| coming[0],
         )
     }

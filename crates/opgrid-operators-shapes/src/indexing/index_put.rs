@@ -25,16 +25,16 @@ pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(IndexPut, &kind::INDEXING)
         .composite(|input, indices, values, accumulate| {
-            let result = opgrid_tensor::ops::Clone.call(input, Some(MemoryFormat::Preserve))?;
+            let result = opgrid_tensor::ops::CloneTensor.call(input, Some(MemoryFormat::Preserve))?;
             IndexPutInplace.call(&result, indices, values, accumulate)?;
             Ok(result)
         })
         .derivative(|d, (input, indices, values, accumulate)| {
-            let places = scatter::present(indices);
+            let places = scatter::are_defined(indices);
             let keep: Vec<&Tensor> = indices.iter().flatten().collect();
             d.by_values(&[input, values], &keep, move |grads, kept| {
-                let Some(grad) = grads.of(0) else { return Ok(vec![None, None]) };
-                let indices = scatter::with_gaps(&places, kept);
+                let Some(grad) = grads.for_result(0) else { return Ok(vec![None, None]) };
+                let indices = scatter::restore_optional(&places, kept);
                 let by_input = if accumulate {
                     grad.clone()
                 } else {
@@ -128,10 +128,11 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
+        let (x, index) =
+            (generate::numbers(DType::F32, &[2, 3], 0), Plain::from_elements(DType::I64, &[1], &[2]));
         let value = Plain::number(DType::F32, 1);
         samples
-            .of(IndexPut, ANY, inputs, reference)
+            .operator(IndexPut, ANY, inputs, reference)
             // Values that others overwrite get gradients, too, as in torch.
             .constant(&["values"])
             .tolerance(4.0)
@@ -142,15 +143,15 @@ pub(crate) mod samples {
             )
             .refuses(
                 "does not broadcast",
-                given(x.clone()).and(vec![Some(index)]).and(make::numbers(DType::F32, &[4], 0)),
+                given(x.clone()).and(vec![Some(index)]).and(generate::numbers(DType::F32, &[4], 0)),
             );
         samples.differs_as(IndexPut, indexing::samples::DIFFERENCES);
         samples.differs(
             IndexPut,
             Difference {
                 id: "single-values-for-bytes",
-                what: "torch fills by a uint8 mask only where there are several values; here also with one",
-                why: "one rule for masks",
+                what: "torch fills by a uint8 mask only if there are several values; here also with one",
+                why: "all masks behave alike",
                 test: (
                     "opgrid-operators/tests/all/differences/computed.rs",
                     "an_index_list_without_indices_gives_everything",
@@ -176,8 +177,9 @@ pub(crate) mod samples {
             IndexPut,
             Difference {
                 id: "last-values-stay",
-                what: "torch leaves open which of several values for one element stays; here the last one does",
-                why: "results must not depend on the order of the loop",
+                what: "torch does not specify which of several values for one element is kept; here the \
+                     last one",
+                why: "results must not depend on the order of execution",
                 test: ("opgrid-operators/tests/all/views.rs", "later_values_stay_and_sums_add_up"),
                 when: |seen| {
                     !matches!(seen.number("accumulate"), Some(Scalar::Bool(true)))
@@ -193,7 +195,10 @@ pub(crate) mod samples {
                         vec![
                             ("self", Operand::rows(0, DType::F32, &[2], &[0.0; 2]).into()),
                             ("indices", Argument::Tensors(indices)),
-                            ("values", Operand::strided(2, DType::F32, (&[3, 3], &[1, 3], 0), &values).into()),
+                            (
+                                "values",
+                                Operand::strided(2, DType::F32, (&[3, 3], &[1, 3], 0), &values).into(),
+                            ),
                         ]
                     },
                     needs: None,
@@ -218,7 +223,7 @@ pub(crate) mod samples {
         let accumulate: bool = it.value("accumulate")?;
         let mut result = x.clone();
         for position in naive::positions(places.sizes()) {
-            let (place, value) = (places.of(&position), values.at(&position));
+            let (place, value) = (places.source_position(&position), values.at(&position));
             let value = if accumulate { number::plus(result.at(&place), value) } else { value };
             result.set(&place, value);
         }
@@ -235,13 +240,13 @@ pub(crate) mod samples {
             let numbers: Vec<Scalar> =
                 operand.elements.iter().map(|number| Scalar::Int(number.re as i64)).collect();
             let dtype = if operand.dtype == DType::U8 { DType::Bool } else { operand.dtype };
-            Plain::of(dtype, operand.geometry.sizes(), &numbers)
+            Plain::from_elements(dtype, operand.geometry.sizes(), &numbers)
         };
         let indices: Vec<Option<Plain>> = list.iter().map(|entry| entry.as_ref().map(index)).collect();
         let tensor = Plain::from_fn(DType::Bool, input.geometry.sizes(), |_| Scalar::Bool(false));
         let Ok(places) = Places::new(&tensor, &indices) else { return false };
         let mut named: Vec<Vec<i64>> =
-            naive::positions(places.sizes()).map(|position| places.of(&position)).collect();
+            naive::positions(places.sizes()).map(|position| places.source_position(&position)).collect();
         let count = named.len();
         named.sort_unstable();
         named.dedup();

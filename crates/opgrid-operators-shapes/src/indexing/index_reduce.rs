@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::indexing::index_reduce::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::index_reduce`: its kind, shape rule and `out` rule.
 pub const INDEX_REDUCE: Family<IndexReduce> =
     Family::new(IndexReduce, &kind::INDEXING, |input, dim, index, source, reduce, include_self| {
         Reduction::named(reduce, &NAMES, include_self)?;
@@ -58,10 +58,10 @@ pub(crate) mod samples {
             };
             scatter::samples::inputs_with_slices(dtype).into_iter().flat_map(with_names).collect()
         };
-        let x = make::numbers(DType::F32, &[2, 3], 0);
-        let index = Plain::of(DType::I64, &[2], &[1, 2]);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
+        let index = Plain::from_elements(DType::I64, &[2], &[1, 2]);
         samples
-            .of(IndexReduce, REAL, inputs, |it| {
+            .operator(IndexReduce, REAL, inputs, |it| {
                 let (name, include_self): (String, bool) = (it.value("reduce")?, it.value("include_self")?);
                 let combine = scatter::samples::reduced(&name, include_self, it.tensor("self")?.dtype());
                 scatter::samples::reference_of_slices(it, it.tensor("source")?, &combine)
@@ -72,7 +72,7 @@ pub(crate) mod samples {
                 let vector = x.with_sizes(&[6]);
                 given(vector)
                     .and(0)
-                    .and(Plain::of(DType::I64, &[1], &[0]))
+                    .and(Plain::from_elements(DType::I64, &[1], &[0]))
                     .and(Plain::number(DType::F32, 1))
                     .and("mean")
             })
@@ -83,12 +83,15 @@ pub(crate) mod samples {
             IndexReduce,
             Difference {
                 id: "slices-of-any-strides",
-                what: "torch meets an assertion within it where slices repeat elements, and joins complex numbers and bools of slices but not \
-                       those of vectors; here slices may have any strides, and both are refused",
-                why: "one rule for slices and vectors",
+                what: "torch fails an internal assertion if slices have repeated elements, and reduces \
+                     complex and bool slices but not vectors; here slices may have any strides, and \
+                     both dtypes are rejected",
+                why: "slices and vectors behave alike",
                 test: ("opgrid-operators/tests/all/differences/layouts.rs", "slices_of_any_strides"),
                 when: |seen| {
-                    seen.torch_refuses("INTERNAL ASSERT FAILED") || seen.we_refuse("not implemented for 'Complex") || seen.we_refuse("not implemented for 'Bool'")
+                    seen.torch_refuses("INTERNAL ASSERT FAILED")
+                        || seen.we_refuse("not implemented for 'Complex")
+                        || seen.we_refuse("not implemented for 'Bool'")
                 },
                 directed: None,
             },

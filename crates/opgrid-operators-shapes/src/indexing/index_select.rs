@@ -15,7 +15,7 @@ use opgrid_tensor::ops::IndexAdd;
 
 pub use opgrid_tensor::ops::indexing::index_select::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::index_select`: its kind, shape rule and `out` rule.
 pub const INDEX_SELECT: Family<IndexSelect> =
     Family::new(IndexSelect, &kind::INDEXING, shape).same_dtype_out();
 
@@ -70,11 +70,12 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
+        let (x, index) =
+            (generate::numbers(DType::F32, &[2, 3], 0), Plain::from_elements(DType::I64, &[1], &[2]));
         samples
-            .of(IndexSelect, STORED, inputs, reference)
+            .operator(IndexSelect, STORED, inputs, reference)
             .refuses_data("", given(x.clone()).and(0).and(index.clone()))
-            .refuses_data("", given(x.clone()).and(0).and(Plain::of(DType::I64, &[1], &[-1])))
+            .refuses_data("", given(x.clone()).and(0).and(Plain::from_elements(DType::I64, &[1], &[-1])))
             .refuses("expected a vector", given(x.clone()).and(0).and(index.with_sizes(&[1, 1])))
             .refuses("expected int32 or int64", given(x).and(1).and(index.to(DType::F32)));
     }
@@ -83,9 +84,12 @@ pub(crate) mod samples {
         let cases: [(&[i64], i64, &[i64]); 4] =
             [(&[2, 3], 1, &[2, 0, 2]), (&[4], 0, &[3]), (&[2, 3], -2, &[]), (&[3, 2, 2], 0, &[1, 1])];
         let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
-            let index =
-                Plain::of(if dim == 1 { DType::I32 } else { DType::I64 }, &[index.len() as i64], index);
-            given(make::numbers(dtype, sizes, 0)).and(dim).and(index)
+            let index = Plain::from_elements(
+                if dim == 1 { DType::I32 } else { DType::I64 },
+                &[index.len() as i64],
+                index,
+            );
+            given(generate::numbers(dtype, sizes, 0)).and(dim).and(index)
         };
         cases.into_iter().map(one).collect()
     }

@@ -15,13 +15,13 @@ use opgrid_tensor::tensor::{Element, broadcast};
 
 pub use opgrid_tensor::ops::indexing::masked_fill::*;
 
-/// Kind and shape rules, for everybody.
+/// The family of `aten::masked_fill.Scalar`: its kind, shape rule and `out` rule.
 pub const MASKED_FILL: Family<MaskedFillScalar> =
     Family::new(MaskedFillScalar, &kind::INDEXING, |input, mask, _| shape(input, mask))
         .in_place_shape(|input, mask, _| in_place_shape(input, mask))
         .same_dtype_out();
 
-/// The same with the value in a tensor.
+/// The family of `aten::masked_fill.Tensor`: its kind, shape rule and `out` rule.
 pub const MASKED_FILL_TENSOR: Family<MaskedFillTensor> =
     Family::new(MaskedFillTensor, &kind::INDEXING, |input, mask, value| {
         check_value(value).and_then(|()| shape(input, mask))
@@ -107,14 +107,14 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2], 0);
-        let mask = make::numbers(DType::Bool, &[2], 0);
+        let x = generate::numbers(DType::F32, &[2], 0);
+        let mask = generate::numbers(DType::Bool, &[2], 0);
         samples
-            .of(MaskedFillScalar, ANY, |dtype| masked(dtype, |_| Scalar::Int(1).into()), reference)
+            .operator(MaskedFillScalar, ANY, |dtype| masked(dtype, |_| Scalar::Int(1).into()), reference)
             .refuses("expected bool", given(x.clone()).and(x.clone()).and(1))
             .refuses_data("overflow", given(x.to(DType::U8)).and(mask.clone()).and(300));
         samples
-            .of(
+            .operator(
                 MaskedFillTensor,
                 ANY,
                 |dtype| masked(dtype, |dtype| Plain::number(dtype, 1).into()),
@@ -129,7 +129,9 @@ pub(crate) mod samples {
         let shapes: [[&[i64]; 2]; 5] =
             [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[3], &[2, 3]], [&[], &[]], [&[0], &[1]]];
         let one = |[sizes, mask]: [&[i64]; 2]| {
-            given(make::numbers(dtype, sizes, 0)).and(make::numbers(DType::Bool, mask, 1)).and(value(dtype))
+            given(generate::numbers(dtype, sizes, 0))
+                .and(generate::numbers(DType::Bool, mask, 1))
+                .and(value(dtype))
         };
         shapes.map(one).to_vec()
     }

@@ -46,7 +46,7 @@ fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<Tens
     check_mask(mask)?;
     let sizes = broadcast(&[input.spec()?.sizes(), mask.spec()?.sizes()])?;
     let stretched = Expand.call(input, &sizes, false)?;
-    let result = opgrid_tensor::ops::Clone.call(&stretched, Some(MemoryFormat::Contiguous))?;
+    let result = opgrid_tensor::ops::CloneTensor.call(&stretched, Some(MemoryFormat::Contiguous))?;
     MaskedScatterInplace.call(&result, mask, source)?;
     Ok(result)
 }
@@ -72,7 +72,8 @@ fn masked_scatter_(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<()>
     let found = source.numel();
     if found < wanted {
         let message = format!(
-            "argument `source` has {found} elements, expected as many as the mask has true ones, {wanted}"
+            "argument `source` has {found} elements, expected at least {wanted}, the number of true \
+             elements of the mask"
         );
         return Err(argument(message));
     }
@@ -100,15 +101,16 @@ pub(crate) mod samples {
                 [&[2, 3], &[2, 1], &[2, 3]],
             ];
             let one = |[sizes, mask, source]: [&[i64]; 3]| {
-                given(make::numbers(dtype, sizes, 0))
-                    .and(make::numbers(DType::Bool, mask, 1))
-                    .and(make::numbers(dtype, source, 2))
+                given(generate::numbers(dtype, sizes, 0))
+                    .and(generate::numbers(DType::Bool, mask, 1))
+                    .and(generate::numbers(dtype, source, 2))
             };
             shapes.map(one).to_vec()
         };
-        let (x, mask) = (make::numbers(DType::F32, &[2], 0), Plain::of(DType::Bool, &[2], &[true]));
+        let (x, mask) =
+            (generate::numbers(DType::F32, &[2], 0), Plain::from_elements(DType::Bool, &[2], &[true]));
         samples
-            .of(MaskedScatter, ANY, inputs, reference)
+            .operator(MaskedScatter, ANY, inputs, reference)
             .refuses("expected bool", given(x.clone()).and(x.clone()).and(x.clone()))
             .refuses("expected float32", given(x.clone()).and(mask.clone()).and(x.to(DType::F64)))
             .refuses_data("elements", given(x.clone()).and(mask).and(x.with_sizes(&[1])));
@@ -126,6 +128,6 @@ pub(crate) mod samples {
             }
         };
         let elements: Vec<Scalar> = naive::positions(&sizes).map(next).collect();
-        Ok(Plain::of(x.dtype(), &sizes, &elements).into())
+        Ok(Plain::from_elements(x.dtype(), &sizes, &elements).into())
     }
 }

@@ -61,21 +61,21 @@ pub(crate) mod samples {
                 [&[2, 1], &[1, 3]],
             ];
             let one = |[sizes, mask]: [&[i64]; 2]| {
-                given(make::numbers(dtype, sizes, 0)).and(make::numbers(DType::Bool, mask, 1))
+                given(generate::numbers(dtype, sizes, 0)).and(generate::numbers(DType::Bool, mask, 1))
             };
             shapes.map(one).to_vec()
         };
-        let x = make::numbers(DType::F32, &[2], 0);
+        let x = generate::numbers(DType::F32, &[2], 0);
         samples
-            .of(MaskedSelect, STORED, inputs, |it| {
+            .operator(MaskedSelect, STORED, inputs, |it| {
                 let (x, mask) = (it.tensor("self")?, it.tensor("mask")?);
                 let sizes = naive::broadcast([x.sizes(), mask.sizes()].into_iter())?;
                 let chosen = naive::positions(&sizes).filter(|position| mask.at(position).to_bool());
                 let elements: Vec<Scalar> = chosen.map(|position| x.at(&position)).collect();
-                Ok(Plain::of(x.dtype(), &[elements.len() as i64], &elements).into())
+                Ok(Plain::from_elements(x.dtype(), &[elements.len() as i64], &elements).into())
             })
             .not_on_meta()
             .refuses("expected bool", given(x.clone()).and(x.clone()))
-            .refuses("broadcast", given(x).and(make::numbers(DType::Bool, &[3], 0)));
+            .refuses("broadcast", given(x).and(generate::numbers(DType::Bool, &[3], 0)));
     }
 }

@@ -64,22 +64,23 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| {
             let cases: [(&[i64], i64); 3] = [(&[3], -1), (&[2, 2], 5), (&[], 3)];
-            let one =
-                |(sizes, classes): (&[i64], i64)| given(Plain::of(dtype, sizes, &[1, 0, 2])).and(classes);
+            let one = |(sizes, classes): (&[i64], i64)| {
+                given(Plain::from_elements(dtype, sizes, &[1, 0, 2])).and(classes)
+            };
             cases.map(one).to_vec()
         };
         let without_elements = |dtype| {
             [(vec![0], 2), (vec![2, 0], 1)]
-                .map(|(sizes, classes)| given(Plain::of(dtype, &sizes, &[0])).and(classes))
+                .map(|(sizes, classes)| given(Plain::from_elements(dtype, &sizes, &[0])).and(classes))
                 .to_vec()
         };
-        samples.of(OneHot, &[DType::I64], without_elements, reference);
-        let index = Plain::of(DType::I64, &[2], &[1, 4]);
+        samples.operator(OneHot, &[DType::I64], without_elements, reference);
+        let index = Plain::from_elements(DType::I64, &[2], &[1, 4]);
         samples
-            .of(OneHot, &[DType::I64], inputs, reference)
+            .operator(OneHot, &[DType::I64], inputs, reference)
             .not_on_meta()
             .refuses("num_classes", given(index.clone()).and(4))
-            .refuses("0 or more", given(Plain::of(DType::I64, &[1], &[-1])))
+            .refuses("0 or more", given(Plain::from_elements(DType::I64, &[1], &[-1])))
             .refuses("no elements", given(index.with_sizes(&[0])))
             .refuses("expected int64", given(index.to(DType::I32)));
     }

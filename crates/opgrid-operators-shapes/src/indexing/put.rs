@@ -19,7 +19,7 @@ use opgrid_kinds::indexing as check;
 
 pub use opgrid_tensor::ops::indexing::put::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::put`: its kind, shape rule and `out` rule.
 pub const PUT: Family<Put> = Family::new(Put, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -51,7 +51,7 @@ fn shape(input: &Tensor, index: &Tensor, source: &Tensor, _accumulate: bool) -> 
         return Err(argument(message));
     }
     if spec.numel() == 0 && places.numel() > 0 {
-        let message = "argument `self` has no elements, to which some could be put; expected no index either";
+        let message = "argument `self` has no elements, expected an empty `index`";
         return Err(opgrid_array::error::out_of_range(message));
     }
     TensorSpec::elementwise(&[spec.geometry()], spec.dtype(), spec.device())
@@ -61,7 +61,7 @@ fn cpu(input: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool, out: &
     let (to, values) = (out.array()?, source.array()?);
     let list = Indexed { dim: 0, size: out.numel(), stride: 1, from_end: true };
     let offsets = indexing::offsets(index.sizes(), [(list, index.array()?)])?;
-    scatter::begin(out, input, &[index, source])?;
+    scatter::copy_input(out, input, &[index, source])?;
     // Written in place where there is one list of the elements, otherwise by way of a copy.
     let rows = copy::rows(to)?;
     let flat = rows.view(rows.geometry().view(&[rows.spec().numel()])?)?;
@@ -89,18 +89,19 @@ pub(crate) mod samples {
                 (&[0], &[0], &[]),
             ];
             let one = |(sizes, shape, index): (&[i64], &[i64], &[i64])| {
-                let source = make::numbers(dtype, shape, 3);
-                let sample = given(make::numbers(dtype, sizes, 0))
-                    .and(Plain::of(DType::I64, shape, index))
+                let source = generate::numbers(dtype, shape, 3);
+                let sample = given(generate::numbers(dtype, sizes, 0))
+                    .and(Plain::from_elements(DType::I64, shape, index))
                     .and(source);
                 [sample.clone(), sample.and(true)]
             };
             cases.map(one).concat()
         };
-        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[6]));
-        let value = make::numbers(DType::F32, &[1], 0);
+        let (x, index) =
+            (generate::numbers(DType::F32, &[2, 3], 0), Plain::from_elements(DType::I64, &[1], &[6]));
+        let value = generate::numbers(DType::F32, &[1], 0);
         samples
-            .of(Put, ANY, inputs, reference)
+            .operator(Put, ANY, inputs, reference)
             // Values that others overwrite get gradients, too, as in torch.
             .constant(&["source"])
             .tolerance(4.0)
@@ -113,15 +114,21 @@ pub(crate) mod samples {
             Put,
             Difference {
                 id: "the-last-of-several-is-put",
-                what: "torch puts several elements to one place in an order that depends on strides; here in that of the list, so \
-                       that the last one stays",
-                why: "the answer does not depend on the layout",
-                test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                what: "torch writes several values to one position in an order that depends on strides; \
+                     here in the order of the list, so that the last one is kept",
+                why: "results must not depend on strides",
+                test: (
+                    "opgrid-operators/tests/all/differences/layouts.rs",
+                    "results_do_not_depend_on_the_layout",
+                ),
                 when: |seen| {
                     let adds = matches!(seen.number("accumulate"), Some(Scalar::Bool(true)));
-                    let (Some(index), Some(input)) = (seen.tensor("index"), seen.tensor("self")) else { return false };
+                    let (Some(index), Some(input)) = (seen.tensor("index"), seen.tensor("self")) else {
+                        return false;
+                    };
                     let count = input.elements.len().max(1) as f64;
-                    let places: Vec<f64> = index.elements.iter().map(|place| place.re.rem_euclid(count)).collect();
+                    let places: Vec<f64> =
+                        index.elements.iter().map(|place| place.re.rem_euclid(count)).collect();
                     let is_named = |at: usize| places[..at].contains(&places[at]);
                     !adds && (0..places.len()).any(is_named) && !seen.elements.is_empty()
                 },
@@ -139,6 +146,6 @@ pub(crate) mod samples {
             let own = &mut all[number::whole(*place).rem_euclid(count) as usize];
             *own = if accumulate { naive::convert(number::plus(*own, *value), x.dtype()) } else { *value };
         }
-        Ok(Plain::of(x.dtype(), x.sizes(), &all).into())
+        Ok(Plain::from_elements(x.dtype(), x.sizes(), &all).into())
     }
 }

@@ -14,7 +14,7 @@ use opgrid_kernels::runs::{self, Run, Runs};
 
 pub use opgrid_tensor::ops::indexing::repeat::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::repeat`: its kind, shape rule and `out` rule.
 pub const REPEAT: Family<Repeat> = Family::new(Repeat, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -37,7 +37,7 @@ fn shape(input: &Tensor, repeats: &[i64]) -> Result<TensorSpec> {
     let spec = input.spec()?;
     if repeats.len() < spec.sizes().len() {
         let message = format!(
-            "argument `repeats` is {repeats:?}, expected as many as the dimensions of {:?}, or more",
+            "argument `repeats` is {repeats:?}, expected at least as many numbers as {:?} has dimensions",
             spec.sizes()
         );
         return Err(argument(message));
@@ -72,13 +72,13 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(Repeat, STORED, |dtype| inputs(dtype, false), |it| reference(it, it.value("repeats")?))
+            .operator(Repeat, STORED, |dtype| inputs(dtype, false), |it| reference(it, it.value("repeats")?))
             .refuses("as many", given(x.clone()).and([2].to_vec()))
             .refuses("negative", given(x.clone()).and([2, -1].to_vec()))
             .refuses("", given(x).and([i64::MAX, i64::MAX].to_vec()));
-        samples.of(Tile, STORED, |dtype| inputs(dtype, true), |it| reference(it, it.value("dims")?));
+        samples.operator(Tile, STORED, |dtype| inputs(dtype, true), |it| reference(it, it.value("dims")?));
     }
 
     fn inputs(dtype: DType, with_fewer: bool) -> Vec<Sample> {
@@ -93,7 +93,7 @@ pub(crate) mod samples {
         ];
         let fewer: [(&[i64], &[i64]); 2] = [(&[2, 3], &[2]), (&[2, 3], &[])];
         let all = cases.into_iter().chain(fewer.into_iter().filter(|_| with_fewer));
-        all.map(|(sizes, repeats)| given(make::numbers(dtype, sizes, 0)).and(repeats.to_vec())).collect()
+        all.map(|(sizes, repeats)| given(generate::numbers(dtype, sizes, 0)).and(repeats.to_vec())).collect()
     }
 
     fn reference(it: &Inputs, mut repeats: Vec<i64>) -> Result<Expected> {

@@ -59,7 +59,7 @@ fn indices(repeats: &Tensor, output_size: Option<i64>) -> Result<Tensor> {
         let message = format!("argument `output_size` is {given}, expected {length}, the sum of `repeats`");
         return Err(argument(message));
     }
-    result::made(vector(length)?, |out| {
+    result::compute(vector(length)?, |out| {
         with_dtype!(out.dtype(), T: Integer => sequence::produced::<T>(out.array()?, |places| {
             for (at, &count) in (0i64..).zip(&counts) {
                 let place = T::from_number(Number::I64(at));
@@ -88,7 +88,8 @@ fn by_tensor(input: &Tensor, repeats: &Tensor, dim: Option<i64>, output_size: Op
         [count] if *count == size => repeats.clone(),
         other => {
             let message = format!(
-                "argument `repeats` has shape {other:?}, expected a vector of as many as dimension {dim} of `self` has, {size}"
+                "argument `repeats` has shape {other:?}, expected a vector with one number for each \
+                 index of dimension {dim} of `self`, {size}"
             );
             return Err(argument(message));
         }
@@ -114,7 +115,7 @@ fn by_number(input: &Tensor, repeats: i64, dim: Option<i64>, output_size: Option
     }
     sizes.insert(dim + 1, repeats);
     let repeated = Expand.call(&Unsqueeze.call(&input, dim as i64 + 1)?, &sizes, false)?;
-    let rows = opgrid_tensor::ops::Clone.call(&repeated, Some(MemoryFormat::Contiguous))?;
+    let rows = opgrid_tensor::ops::CloneTensor.call(&repeated, Some(MemoryFormat::Contiguous))?;
     FlattenUsingInts.call(&rows, dim as i64, dim as i64 + 1)
 }
 
@@ -127,23 +128,24 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let lists = |dtype| {
-            let of = |repeats: &[i64]| given(Plain::of(dtype, &[repeats.len() as i64], repeats));
+            let of = |repeats: &[i64]| given(Plain::from_elements(dtype, &[repeats.len() as i64], repeats));
             vec![of(&[1, 0, 2]), of(&[])]
         };
-        let of_known_size = |dtype| vec![given(Plain::of(dtype, &[1], &[3])).named("output_size", 3)];
+        let of_known_size =
+            |dtype| vec![given(Plain::from_elements(dtype, &[1], &[3])).named("output_size", 3)];
         let places_of = |it: &Inputs| {
             let repeats = it.tensor("repeats")?;
             let places = expected_places(repeats, repeats.elements().len());
-            Ok(Plain::of(repeats.dtype(), &[places.len() as i64], &places).into())
+            Ok(Plain::from_elements(repeats.dtype(), &[places.len() as i64], &places).into())
         };
-        samples.of(RepeatInterleaveTensor, WHOLE, of_known_size, places_of);
-        let list = Plain::of(DType::I64, &[2], &[1, 2]);
+        samples.operator(RepeatInterleaveTensor, WHOLE, of_known_size, places_of);
+        let list = Plain::from_elements(DType::I64, &[2], &[1, 2]);
         samples
-            .of(RepeatInterleaveTensor, WHOLE, lists, places_of)
+            .operator(RepeatInterleaveTensor, WHOLE, lists, places_of)
             .not_on_meta()
-            .refuses("negative", given(Plain::of(DType::I64, &[2], &[1, -1])))
+            .refuses("negative", given(Plain::from_elements(DType::I64, &[2], &[1, -1])))
             .refuses("a vector", given(list.with_sizes(&[1, 2])))
-            .refuses("a vector", given(Plain::of(DType::I64, &[], &[2])))
+            .refuses("a vector", given(Plain::from_elements(DType::I64, &[], &[2])))
             .refuses("output_size", given(list.clone()).named("output_size", 4));
         let with_tensor = |dtype| {
             let cases: [(&[i64], &[i64], Option<i64>); 5] = [
@@ -154,8 +156,8 @@ pub(crate) mod samples {
                 (&[0, 2], &[], Some(0)),
             ];
             let one = |(sizes, repeats, dim): (&[i64], &[i64], Option<i64>)| {
-                let repeats = Plain::of(DType::I64, &[repeats.len() as i64], repeats);
-                let sample = given(make::numbers(dtype, sizes, 0)).and(repeats);
+                let repeats = Plain::from_elements(DType::I64, &[repeats.len() as i64], repeats);
+                let sample = given(generate::numbers(dtype, sizes, 0)).and(repeats);
                 match dim {
                     Some(dim) => sample.and(dim),
                     None => sample,
@@ -163,20 +165,29 @@ pub(crate) mod samples {
             };
             cases.map(one).to_vec()
         };
-        let x = make::numbers(DType::F32, &[3, 2], 0);
+        let x = generate::numbers(DType::F32, &[3, 2], 0);
         samples
-            .of(RepeatInterleaveSelfTensor, STORED, with_tensor, |it| {
+            .operator(RepeatInterleaveSelfTensor, STORED, with_tensor, |it| {
                 reference(it, it.tensor("repeats")?.clone())
             })
             .not_on_meta()
             .refuses("as many", given(x.clone()).and(list).and(0));
-        samples.differs(RepeatInterleaveSelfTensor, Difference {
+        samples.differs(
+            RepeatInterleaveSelfTensor,
+            Difference {
                 id: "repeats-of-one-element",
-                what: "torch refuses a dimension of a tensor without dimensions in `repeat_interleave`; here it is a vector of one \
-                       element, as in reductions and `index_select`",
-                why: "one rule for dimensions of tensors without any",
-                test: ("opgrid-operators/tests/all/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
-                when: |seen| seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0) && seen.torch_refuses("imension"),
+                what: "torch rejects a dimension for a tensor without dimensions in \
+                     `repeat_interleave`; here it is treated as a vector of one element, as in \
+                     reductions and `index_select`",
+                why: "tensors without dimensions behave alike everywhere",
+                test: (
+                    "opgrid-operators/tests/all/differences/computed.rs",
+                    "what_torch_refuses_by_accident_is_computed",
+                ),
+                when: |seen| {
+                    seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0)
+                        && seen.torch_refuses("imension")
+                },
                 directed: Some(Directed {
                     operator: "aten::repeat_interleave.self_int",
                     arguments: || {
@@ -188,7 +199,8 @@ pub(crate) mod samples {
                     },
                     needs: None,
                 }),
-            });
+            },
+        );
         let with_number = |dtype| {
             let cases: [(&[i64], i64, Option<i64>); 5] = [
                 (&[2, 3], 2, Some(0)),
@@ -198,7 +210,7 @@ pub(crate) mod samples {
                 (&[2, 0], 0, Some(0)),
             ];
             let one = |(sizes, repeats, dim): (&[i64], i64, Option<i64>)| {
-                let sample = given(make::numbers(dtype, sizes, 0)).and(repeats);
+                let sample = given(generate::numbers(dtype, sizes, 0)).and(repeats);
                 match dim {
                     Some(dim) => sample.and(dim),
                     None => sample,
@@ -207,8 +219,8 @@ pub(crate) mod samples {
             cases.map(one).to_vec()
         };
         samples
-            .of(RepeatInterleaveSelfInt, STORED, with_number, |it| {
-                reference(it, Plain::of(DType::I64, &[1], &[it.value::<i64>("repeats")?]))
+            .operator(RepeatInterleaveSelfInt, STORED, with_number, |it| {
+                reference(it, Plain::from_elements(DType::I64, &[1], &[it.value::<i64>("repeats")?]))
             })
             .refuses("negative", given(x.clone()).and(-1).and(0))
             .refuses("output_size", given(x).and(2).and(0).named("output_size", 5));

@@ -16,7 +16,7 @@ use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::indexing::roll::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::roll`: its kind, shape rule and `out` rule.
 pub const ROLL: Family<Roll> = Family::new(Roll, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -35,14 +35,14 @@ pub(super) fn register(library: &mut Library) {
 fn shape(input: &Tensor, shifts: &[i64], dims: &[i64]) -> Result<TensorSpec> {
     let spec = input.spec()?;
     if shifts.is_empty() {
-        return Err(argument("argument `shifts` is empty, expected one at least"));
+        return Err(argument("argument `shifts` is empty, expected at least one"));
     }
     if shifts.len() != dims.len() && !(dims.is_empty() && shifts.len() == 1) {
         let message = format!("argument `shifts` is {shifts:?}, expected as many as in `dims`, {dims:?}");
         return Err(argument(message));
     }
     if !dims.is_empty() && spec.sizes().is_empty() && spec.numel() > 0 {
-        let message = format!("dimension {} is asked for, but a tensor without dimensions has none", dims[0]);
+        let message = format!("dimension {} is out of range for a tensor without dimensions", dims[0]);
         return Err(opgrid_array::error::out_of_range(message));
     }
     for &dim in dims {
@@ -132,7 +132,7 @@ pub(crate) mod samples {
                 (&[2, 37], &[5], &[1]),
             ];
             let one = |(sizes, shifts, dims): (&[i64], &[i64], &[i64])| {
-                given(make::numbers(dtype, sizes, 0)).and(shifts.to_vec()).and(dims.to_vec())
+                given(generate::numbers(dtype, sizes, 0)).and(shifts.to_vec()).and(dims.to_vec())
             };
             cases.map(one).to_vec()
         };
@@ -140,8 +140,8 @@ pub(crate) mod samples {
             Roll,
             Difference {
                 id: "shifts-of-any-size",
-                what: "torch cannot read shifts that need all 64 bits; here they move elements as all others",
-                why: "one rule for all numbers",
+                what: "torch cannot parse shifts that need all 64 bits; here they shift like all others",
+                why: "all numbers behave alike",
                 test: (
                     "opgrid-operators/tests/all/differences/computed.rs",
                     "numbers_at_the_ends_of_the_range",
@@ -150,9 +150,9 @@ pub(crate) mod samples {
                 directed: None,
             },
         );
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(Roll, STORED, inputs, reference)
+            .operator(Roll, STORED, inputs, reference)
             .refuses("as many", given(x.clone()).and([1, 2].to_vec()).and([0].to_vec()))
             .refuses("empty", given(x.clone()).and(Vec::<i64>::new()))
             .refuses("range", given(x).and([1].to_vec()).and([2].to_vec()))
@@ -167,7 +167,7 @@ pub(crate) mod samples {
             let moved =
                 |at: usize| all[(at as i128 - i128::from(shifts[0])).rem_euclid(count.max(1)) as usize];
             let elements: Vec<Scalar> = (0..all.len()).map(moved).collect();
-            return Ok(Plain::of(x.dtype(), x.sizes(), &elements).into());
+            return Ok(Plain::from_elements(x.dtype(), x.sizes(), &elements).into());
         }
         Ok(Plain::from_fn(x.dtype(), x.sizes(), |position| {
             let mut source = position.to_vec();

@@ -40,7 +40,7 @@ fn rot90(input: &Tensor, k: i64, dims: &[i64]) -> Result<Tensor> {
         1 => TransposeInt.call(&Flip.call(input, &[second])?, first, second),
         2 => Flip.call(input, dims),
         3 => TransposeInt.call(&Flip.call(input, &[first])?, first, second),
-        _ => opgrid_tensor::ops::Clone.call(input, Some(MemoryFormat::Contiguous)),
+        _ => opgrid_tensor::ops::CloneTensor.call(input, Some(MemoryFormat::Contiguous)),
     }
 }
 
@@ -61,16 +61,16 @@ pub(crate) mod samples {
                 (&[2, 3], i64::MIN, [0, -1]),
             ];
             cases
-                .map(|(sizes, k, dims)| given(make::numbers(dtype, sizes, 0)).and(k).and(dims.to_vec()))
+                .map(|(sizes, k, dims)| given(generate::numbers(dtype, sizes, 0)).and(k).and(dims.to_vec()))
                 .to_vec()
         };
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(Rot90, STORED, inputs, reference)
+            .operator(Rot90, STORED, inputs, reference)
             .refuses("expected two", given(x.clone()).and(1).and([0].to_vec()))
             .refuses("different", given(x.clone()).and(1).and([0, -2].to_vec()))
             .refuses("range", given(x).and(1).and([0, 2].to_vec()))
-            .refuses("2 dimensions", given(make::numbers(DType::F32, &[2], 0)));
+            .refuses("2 dimensions", given(generate::numbers(DType::F32, &[2], 0)));
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {

@@ -19,21 +19,21 @@ use opgrid_tensor::ops::FullLike;
 
 pub use opgrid_tensor::ops::indexing::scatter::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::scatter.src`: its kind, shape rule and `out` rule.
 pub const SCATTER_SRC: Family<ScatterSrc> =
     Family::new(ScatterSrc, &kind::INDEXING, |input, dim, index, src| {
         scatter::shape(input, dim, index, Source::Tensor(src))
     })
     .same_dtype_out();
 
-/// The same with one value for all places.
+/// The family of `aten::scatter.value`: its kind, shape rule and `out` rule.
 pub const SCATTER_VALUE: Family<ScatterValue> =
     Family::new(ScatterValue, &kind::INDEXING, |input, dim, index, value| {
         scatter::shape(input, dim, index, Source::Number(value))
     })
     .same_dtype_out();
 
-/// The same with values that are combined with what is there.
+/// The family of `aten::scatter.reduce`: its kind, shape rule and `out` rule.
 pub const SCATTER_REDUCE: Family<ScatterReduce> =
     Family::new(ScatterReduce, &kind::INDEXING, |input, dim, index, src, reduce| {
         reduction(reduce)?.check_dtype(input.spec()?.dtype())?;
@@ -41,7 +41,7 @@ pub const SCATTER_REDUCE: Family<ScatterReduce> =
     })
     .same_dtype_out();
 
-/// The same with one value for all places.
+/// The family of `aten::scatter.value_reduce`: its kind, shape rule and `out` rule.
 pub const SCATTER_VALUE_REDUCE: Family<ScatterValueReduce> =
     Family::new(ScatterValueReduce, &kind::INDEXING, |input, dim, index, value, reduce| {
         reduction(reduce)?.check_dtype(input.spec()?.dtype())?;
@@ -101,10 +101,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
-        let index = Plain::of(DType::I64, &[1, 3], &[2]);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
+        let index = Plain::from_elements(DType::I64, &[1, 3], &[2]);
         samples
-            .of(ScatterSrc, STORED, scatter::samples::inputs_with_values, |it| {
+            .operator(ScatterSrc, STORED, scatter::samples::inputs_with_values, |it| {
                 scatter::samples::reference_of_each(it, it.tensor("src")?, &|_, coming| {
                     coming[coming.len() - 1]
                 })
@@ -116,7 +116,7 @@ pub(crate) mod samples {
             .refuses("as many dimensions", given(x.clone()).and(0).and(index.with_sizes(&[3])).and(x.clone()))
             .refuses("no larger", given(x.clone()).and(1).and(index.clone()).and(x.with_sizes(&[6, 1])));
         samples
-            .of(ScatterValue, STORED, with_value, |it| {
+            .operator(ScatterValue, STORED, with_value, |it| {
                 let values = values_of(it)?;
                 scatter::samples::reference_of_each(it, &values, &|_, coming| coming[0])
             })
@@ -128,7 +128,7 @@ pub(crate) mod samples {
             all.map(|(sample, reduce)| sample.named("reduce", reduce)).collect()
         };
         samples
-            .of(ScatterReduce, ANY, combined, |it| {
+            .operator(ScatterReduce, ANY, combined, |it| {
                 let name: String = it.value("reduce")?;
                 let combine = scatter::samples::reduced(&name, true, it.tensor("self")?.dtype());
                 scatter::samples::reference_of_each(it, it.tensor("src")?, &combine)
@@ -140,7 +140,7 @@ pub(crate) mod samples {
             all.map(|(sample, reduce)| sample.named("reduce", reduce)).collect()
         };
         samples
-            .of(ScatterValueReduce, ANY, value_combined, |it| {
+            .operator(ScatterValueReduce, ANY, value_combined, |it| {
                 let name: String = it.value("reduce")?;
                 let combine = scatter::samples::reduced(&name, true, it.tensor("self")?.dtype());
                 scatter::samples::reference_of_each(it, &values_of(it)?, &combine)
@@ -157,6 +157,6 @@ pub(crate) mod samples {
     /// The value at every position, as the dtype has it.
     fn values_of(it: &Inputs) -> Result<Plain> {
         let (x, index) = (it.tensor("self")?, it.tensor("index")?);
-        Ok(Plain::of(x.dtype(), index.sizes(), &[it.value::<Scalar>("value")?]))
+        Ok(Plain::from_elements(x.dtype(), index.sizes(), &[it.value::<Scalar>("value")?]))
     }
 }

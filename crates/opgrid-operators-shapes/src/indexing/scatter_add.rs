@@ -12,7 +12,7 @@ use opgrid_kernels::scatter::Combine;
 
 pub use opgrid_tensor::ops::indexing::scatter_add::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::scatter_add`: its kind, shape rule and `out` rule.
 pub const SCATTER_ADD: Family<ScatterAdd> =
     Family::new(ScatterAdd, &kind::INDEXING, |input, dim, index, src| {
         SUM.check_dtype(input.spec()?.dtype())?;
@@ -39,10 +39,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
-        let index = Plain::of(DType::I64, &[1, 3], &[-1]);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
+        let index = Plain::from_elements(DType::I64, &[1, 3], &[-1]);
         samples
-            .of(ScatterAdd, ANY, scatter::samples::inputs_with_values, |it| {
+            .operator(ScatterAdd, ANY, scatter::samples::inputs_with_values, |it| {
                 let combine = scatter::samples::reduced("sum", true, it.tensor("self")?.dtype());
                 scatter::samples::reference_of_each(it, it.tensor("src")?, &combine)
             })

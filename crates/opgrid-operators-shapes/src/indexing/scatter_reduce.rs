@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::indexing::scatter_reduce::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::scatter_reduce.two`: its kind, shape rule and `out` rule.
 pub const SCATTER_REDUCE_TWO: Family<ScatterReduceTwo> =
     Family::new(ScatterReduceTwo, &kind::INDEXING, |input, dim, index, src, reduce, include_self| {
         Reduction::named(reduce, &NAMES, include_self)?.check_dtype(input.spec()?.dtype())?;
@@ -51,24 +51,29 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         // All take sums and products; extremes need an order, and means numbers.
         let all = |dtype: DType| named(dtype, &["sum", "prod"]);
-        let x = make::numbers(DType::F32, &[2, 3], 0);
-        let index = Plain::of(DType::I64, &[1, 3], &[0]);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
+        let index = Plain::from_elements(DType::I64, &[1, 3], &[0]);
         samples
-            .of(ScatterReduceTwo, ANY, all, reference)
+            .operator(ScatterReduceTwo, ANY, all, reference)
             .tolerance(8.0)
             .refuses("sum, prod", given(x.clone()).and(0).and(index).and(x).and("add"));
-        samples.of(ScatterReduceTwo, ORDERED, |dtype| named(dtype, &["amax", "amin"]), reference);
-        samples.of(ScatterReduceTwo, NUMBERS, |dtype| named(dtype, &["mean"]), reference).tolerance(8.0);
+        samples.operator(ScatterReduceTwo, ORDERED, |dtype| named(dtype, &["amax", "amin"]), reference);
+        samples
+            .operator(ScatterReduceTwo, NUMBERS, |dtype| named(dtype, &["mean"]), reference)
+            .tolerance(8.0);
         samples.rounds(ScatterReduceTwo, Roundings::all(Rounding::Sum(4)));
         samples.differs(ScatterReduceTwo, departures::arithmetic::SIGN_OF_ZERO);
         samples.differs(
             ScatterReduceTwo,
             Difference {
                 id: "largest-complex-numbers-are-refused",
-                what: "torch takes the largest and smallest of complex numbers where there are no indices; here they are refused whatever the \
-                       sizes are",
-                why: "whether a program is right must not depend on its data",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
+                what: "torch computes the maximum and minimum of complex numbers if there are no \
+                     indices; here they are rejected whatever the sizes are",
+                why: "whether a call is valid must not depend on sizes or elements",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_is_refused_with_elements_is_refused_without",
+                ),
                 when: |seen| {
                     let is_complex = seen.we_refuse("not implemented for 'Complex");
                     is_complex && seen.tensor("index").is_some_and(Operand::is_empty)

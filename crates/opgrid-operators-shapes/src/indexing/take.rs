@@ -17,7 +17,7 @@ use opgrid_tensor::ops::Put;
 
 pub use opgrid_tensor::ops::indexing::take::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::take`: its kind, shape rule and `out` rule.
 pub const TAKE: Family<Take> = Family::new(Take, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -35,7 +35,7 @@ fn shape(input: &Tensor, index: &Tensor) -> Result<TensorSpec> {
     check::dimension(spec, 0, places)?;
     if spec.numel() == 0 && places.numel() > 0 {
         let message = format!(
-            "argument `self` has no elements, of which {} could be taken; expected no index either",
+            "argument `self` has no elements, but `index` has {}; expected an empty `index`",
             places.numel()
         );
         return Err(opgrid_array::error::out_of_range(message));
@@ -63,9 +63,13 @@ pub(crate) mod samples {
             Take,
             Difference {
                 id: "what-is-taken-lies-in-rows",
-                what: "torch gives an output without elements the order of the indices, and a new result that of rows; here both lie in rows",
-                why: "both ways to ask for a result give the same",
-                test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_that_are_made_lie_in_rows"),
+                what: "torch gives an empty output the memory format of the indices, and a new result \
+                     row-major order; here both are row-major",
+                why: "the functional and `out` forms agree",
+                test: (
+                    "opgrid-operators/tests/all/differences/layouts.rs",
+                    "results_that_are_made_lie_in_rows",
+                ),
                 when: |seen| seen.out().is_some_and(Operand::is_empty) && seen.lies_in_rows_here(),
                 directed: None,
             },
@@ -79,13 +83,14 @@ pub(crate) mod samples {
                 (&[0], &[0], &[]),
             ];
             let one = |(sizes, shape, index): (&[i64], &[i64], &[i64])| {
-                given(make::numbers(dtype, sizes, 0)).and(Plain::of(DType::I64, shape, index))
+                given(generate::numbers(dtype, sizes, 0)).and(Plain::from_elements(DType::I64, shape, index))
             };
             cases.map(one).to_vec()
         };
-        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[6]));
+        let (x, index) =
+            (generate::numbers(DType::F32, &[2, 3], 0), Plain::from_elements(DType::I64, &[1], &[6]));
         samples
-            .of(Take, STORED, inputs, |it| {
+            .operator(Take, STORED, inputs, |it| {
                 let (x, index) = (it.tensor("self")?, it.tensor("index")?);
                 let count = x.elements().len() as i64;
                 let place = |position: &[i64]| number::whole(index.at(position)).rem_euclid(count) as usize;
@@ -93,6 +98,6 @@ pub(crate) mod samples {
             })
             .refuses_data("out of bounds", given(x.clone()).and(index.clone()))
             .refuses("expected int64", given(x).and(index.to(DType::I32)))
-            .refuses("no elements", given(make::numbers(DType::F32, &[0], 0)).and(index));
+            .refuses("no elements", given(generate::numbers(DType::F32, &[0], 0)).and(index));
     }
 }

@@ -79,27 +79,33 @@ pub(crate) mod samples {
                 (&[2, 3], &[0, 3], Some(0)),
             ];
             let one = |(sizes, shape, dim): (&[i64], &[i64], Option<i64>)| {
-                let sample =
-                    given(make::numbers(dtype, sizes, 0)).and(Plain::of(DType::I64, shape, &[1, 0, -1]));
+                let sample = given(generate::numbers(dtype, sizes, 0)).and(Plain::from_elements(
+                    DType::I64,
+                    shape,
+                    &[1, 0, -1],
+                ));
                 match dim {
                     Some(dim) => sample.and(dim),
                     None => sample,
                 }
             };
-            let number = given(make::numbers(dtype, &[], 0)).and(Plain::number(DType::I64, 0));
+            let number = given(generate::numbers(dtype, &[], 0)).and(Plain::number(DType::I64, 0));
             cases.into_iter().map(one).chain([number]).collect()
         };
         samples.differs(
             TakeAlongDim,
             Difference {
                 id: "indices-from-the-end-of-all-elements",
-                what: "torch counts negative indices from the end of a dimension, but not of all elements; here of both",
-                why: "one rule for all indices",
+                what: "torch counts negative indices from the end of a dimension, but not of the \
+                     flattened tensor; here in both cases",
+                why: "all indices behave alike",
                 test: ("opgrid-operators/tests/all/differences/layouts.rs", "indices_from_the_end"),
                 when: |seen| {
                     let is_negative = |indices: &Operand| indices.elements.iter().any(|index| index.re < 0.0);
                     let is_flat = !matches!(seen.argument("dim"), Some(Argument::Number(_)));
-                    is_flat && seen.torch_refuses("is out of bounds") && seen.tensor("indices").is_some_and(is_negative)
+                    is_flat
+                        && seen.torch_refuses("is out of bounds")
+                        && seen.tensor("indices").is_some_and(is_negative)
                 },
                 directed: None,
             },
@@ -108,8 +114,9 @@ pub(crate) mod samples {
             TakeAlongDim,
             Difference {
                 id: "elements-of-any-strides-as-one-list",
-                what: "torch refuses tensors and indices that do not lie in rows where no dimension is given; here every element has its place",
-                why: "the answer does not depend on the layout",
+                what: "torch rejects tensors and indices that are not row-major if no dimension is \
+                     given; here they may have any strides",
+                why: "results must not depend on strides",
                 test: ("opgrid-operators/tests/all/differences/layouts.rs", "indices_from_the_end"),
                 when: |seen| seen.torch_refuses("view size is not compatible"),
                 directed: None,
@@ -119,8 +126,9 @@ pub(crate) mod samples {
             TakeAlongDim,
             Difference {
                 id: "indices-of-repeated-elements-are-checked",
-                what: "torch reads memory beside a tensor whose elements are repeated where an index leads beyond it; here it is refused",
-                why: "memory that belongs to nobody must not be read",
+                what: "torch reads out of bounds of a tensor with repeated elements if an index is out \
+                     of range; here the index is rejected",
+                why: "out-of-bounds reads are never allowed",
                 test: ("opgrid-operators/tests/all/differences/refused.rs", "places_that_are_not_there"),
                 when: |seen| seen.we_refuse("is out of bounds for dimension"),
                 directed: None,
@@ -130,20 +138,24 @@ pub(crate) mod samples {
             TakeAlongDim,
             Difference {
                 id: "indices-of-32-bits-along-a-dimension",
-                what: "torch takes indices of 32 bits in `gather`, but not in `take_along_dim`; here in both",
-                why: "one rule for all indices",
+                what: "torch accepts int32 indices in `gather`, but not in `take_along_dim`; here in both",
+                why: "all indices behave alike",
                 test: ("opgrid-operators/tests/all/differences/layouts.rs", "indices_from_the_end"),
                 when: |seen| seen.torch_refuses("dtype of indices should be Long but got Int"),
                 directed: None,
             },
         );
-        let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1, 1], &[3]));
+        let (x, index) =
+            (generate::numbers(DType::F32, &[2, 3], 0), Plain::from_elements(DType::I64, &[1, 1], &[3]));
         samples
-            .of(TakeAlongDim, STORED, inputs, reference)
+            .operator(TakeAlongDim, STORED, inputs, reference)
             .refuses_data("", given(x.clone()).and(index.clone()).and(1))
             .refuses("as many dimensions", given(x.clone()).and(index.with_sizes(&[1])).and(1))
             .refuses("int32 or int64", given(x.clone()).and(index.to(DType::F32)).and(1))
-            .refuses("int32 or int64", given(x).and(Plain::of::<i64>(DType::I16, &[0, 3], &[])).and(0));
+            .refuses(
+                "int32 or int64",
+                given(x).and(Plain::from_elements::<i64>(DType::I16, &[0, 3], &[])).and(0),
+            );
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {

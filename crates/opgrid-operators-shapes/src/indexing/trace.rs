@@ -42,11 +42,11 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| {
             [vec![2, 3], vec![3, 3], vec![0, 2], vec![1, 1], vec![4, 2]]
-                .map(|sizes| given(make::numbers(dtype, &sizes, 0)))
+                .map(|sizes| given(generate::numbers(dtype, &sizes, 0)))
                 .to_vec()
         };
         samples
-            .of(Trace, NUMBERS, inputs, |it| {
+            .operator(Trace, NUMBERS, inputs, |it| {
                 let x = it.tensor("self")?;
                 let sides = x.sizes()[0].min(x.sizes()[1]);
                 let dtype = if x.dtype().is_integral() { DType::I64 } else { x.dtype() };
@@ -54,7 +54,7 @@ pub(crate) mod samples {
                 Ok(Plain::number(dtype, sum.unwrap_or(Scalar::Int(0))).into())
             })
             .tolerance(4.0)
-            .refuses("a matrix", given(make::numbers(DType::F32, &[3], 0)));
+            .refuses("a matrix", given(generate::numbers(DType::F32, &[3], 0)));
         samples.rounds(Trace, Roundings::all(Rounding::Sum(2)));
     }
 }

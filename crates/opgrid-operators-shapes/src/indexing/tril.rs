@@ -12,10 +12,10 @@ use opgrid_kernels::triangle::{self, Side};
 
 pub use opgrid_tensor::ops::indexing::tril::*;
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::tril`: its kind, shape rule and `out` rule.
 pub const TRIL: Family<Tril> = Family::new(Tril, &kind::INDEXING, shape).same_dtype_out();
 
-/// Kind, shape rule and `out` rule, for everybody.
+/// The family of `aten::triu`: its kind, shape rule and `out` rule.
 pub const TRIU: Family<Triu> = Family::new(Triu, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
@@ -63,14 +63,14 @@ pub(crate) mod samples {
                 (&[0, 3], 0),
                 (&[2, 37], 5),
             ];
-            cases.map(|(sizes, diagonal)| given(make::numbers(dtype, sizes, 0)).and(diagonal)).to_vec()
+            cases.map(|(sizes, diagonal)| given(generate::numbers(dtype, sizes, 0)).and(diagonal)).to_vec()
         };
-        let vector = given(make::numbers(DType::F32, &[3], 0));
+        let vector = given(generate::numbers(DType::F32, &[3], 0));
         samples
-            .of(Tril, ANY, inputs, |it| reference(it, |column, end| column <= end))
+            .operator(Tril, ANY, inputs, |it| reference(it, |column, end| column <= end))
             .refuses("2 dimensions", vector.clone());
         samples
-            .of(Triu, ANY, inputs, |it| reference(it, |column, end| column >= end))
+            .operator(Triu, ANY, inputs, |it| reference(it, |column, end| column >= end))
             .refuses("2 dimensions", vector);
     }
 

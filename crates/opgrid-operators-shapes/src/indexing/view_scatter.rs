@@ -90,7 +90,7 @@ fn lies(geometry: &Geometry) -> Result<(Geometry, i64)> {
 
 /// A copy of `input`, of which `view` has the elements of `src`.
 fn with_view(input: &Tensor, src: &Tensor, view: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
-    let result = opgrid_tensor::ops::Clone.call(input, Some(MemoryFormat::Preserve))?;
+    let result = opgrid_tensor::ops::CloneTensor.call(input, Some(MemoryFormat::Preserve))?;
     write(&view(&result)?, src)?;
     Ok(result)
 }
@@ -136,7 +136,8 @@ fn as_strided_scatter(
     let offset = storage_offset.checked_sub(first).filter(|offset| *offset >= 0);
     let offset = offset.ok_or_else(|| {
         argument(format!(
-            "argument `storage_offset` is {storage_offset}, which lies before the first element of `self`; expected {first} or more"
+            "argument `storage_offset` is {storage_offset}, which is before the first element of \
+             `self`; expected {first} or more"
         ))
     })?;
     if own.is_dense() || own.numel() == 0 {
@@ -144,10 +145,10 @@ fn as_strided_scatter(
     }
     // Places of memory are meant, so that gaps stay until the part is written.
     let memory = AsStrided.call(input, &[own.end()], &[1], Some(first))?;
-    let memory = opgrid_tensor::ops::Clone.call(&memory, None)?;
+    let memory = opgrid_tensor::ops::CloneTensor.call(&memory, None)?;
     write(&AsStrided.call(&memory, size, stride, Some(offset))?, src)?;
     let copy = AsStrided.call(&memory, own.sizes(), own.strides(), Some(0))?;
-    opgrid_tensor::ops::Clone.call(&copy, Some(MemoryFormat::Preserve))
+    opgrid_tensor::ops::CloneTensor.call(&copy, Some(MemoryFormat::Preserve))
 }
 
 #[cfg(feature = "samples")]
@@ -159,8 +160,9 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let gaps = Difference {
             id: "scattered-copies-have-no-gaps",
-            what: "torch gives copies in which a part is replaced the gaps and the offset of `self`; here they have none",
-            why: "nobody reads the gaps",
+            what: "torch's copies in which a part is replaced keep the gaps and the offset of `self`; \
+                 here they are dense",
+            why: "no element is in the gaps",
             test: (
                 "opgrid-operators/tests/all/differences/layouts.rs",
                 "results_do_not_depend_on_the_layout",
@@ -184,10 +186,13 @@ pub(crate) mod samples {
             AsStridedScatter,
             Difference {
                 id: "parts-beside-the-elements",
-                what: "torch writes the part of a copy that `as_strided_scatter` names into memory before or behind the copy's elements, \
-                       where it is lost; here that is refused",
+                what: "torch writes the part that `as_strided_scatter` selects to memory before or \
+                     after the copy's elements, where it is lost; here that is rejected",
                 why: "elements must not be lost",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
                 when: |seen| {
                     seen.we_refuse("before the first element of `self`")
                         || seen.we_refuse("are out of bounds for storage of size")
@@ -223,9 +228,9 @@ pub(crate) mod samples {
             };
             cases.map(one).to_vec()
         };
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(SliceScatter, STORED, slices, |it| {
+            .operator(SliceScatter, STORED, slices, |it| {
                 let (dim, start, step): (i64, i64, i64) =
                     (it.value("dim")?, it.value("start")?, it.value("step")?);
                 let sizes = it.tensor("self")?.sizes();
@@ -244,7 +249,7 @@ pub(crate) mod samples {
             cases.map(|(sizes, src, dim, index)| beside(dtype, sizes, src).and(dim).and(index)).to_vec()
         };
         samples
-            .of(SelectScatter, STORED, selected, |it| {
+            .operator(SelectScatter, STORED, selected, |it| {
                 let (dim, index): (i64, i64) = (it.value("dim")?, it.value("index")?);
                 let sizes = it.tensor("self")?.sizes();
                 let dim = naive::dimension(dim, sizes.len());
@@ -265,7 +270,7 @@ pub(crate) mod samples {
             cases.map(one).to_vec()
         };
         samples
-            .of(DiagonalScatter, STORED, diagonals, |it| {
+            .operator(DiagonalScatter, STORED, diagonals, |it| {
                 let sizes = it.tensor("self")?.sizes();
                 let all = views::samples::Diagonals::new(
                     sizes,
@@ -285,7 +290,7 @@ pub(crate) mod samples {
             cases.map(one).to_vec()
         };
         samples
-            .of(AsStridedScatter, STORED, strided, |it| {
+            .operator(AsStridedScatter, STORED, strided, |it| {
                 let (stride, offset): (Vec<i64>, i64) = (it.value("stride")?, it.value("storage_offset")?);
                 replaced(it, &|position| {
                     vec![position.iter().zip(&stride).fold(offset, |at, (index, step)| at + index * step)]
@@ -296,7 +301,7 @@ pub(crate) mod samples {
     }
 
     fn beside(dtype: DType, sizes: &[i64], src: &[i64]) -> Sample {
-        given(make::numbers(dtype, sizes, 0)).and(make::numbers(dtype, src, 1))
+        given(generate::numbers(dtype, sizes, 0)).and(generate::numbers(dtype, src, 1))
     }
 
     /// The first argument with the elements of `src` at the places of their positions.

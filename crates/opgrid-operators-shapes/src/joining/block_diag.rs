@@ -87,18 +87,19 @@ pub(crate) mod samples {
             let cases: [&[&[i64]]; 5] =
                 [&[&[2, 3], &[1, 2]], &[&[], &[2]], &[&[0, 2], &[2, 1]], &[&[3]], &[&[1, 1], &[0], &[2, 2]]];
             let one = |shapes: &[&[i64]]| {
-                let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+                let tensors =
+                    shapes.iter().zip(0..).map(|(sizes, seed)| generate::numbers(dtype, sizes, seed));
                 given(tensors.collect::<Vec<_>>())
             };
             let mixed = [&[1, 1], &[][..]].map(|sizes| {
-                let other = make::numbers(make::beside(dtype, DType::F32), sizes, 1);
-                given(vec![make::numbers(dtype, &[2], 0), other])
+                let other = generate::numbers(generate::beside(dtype, DType::F32), sizes, 1);
+                given(vec![generate::numbers(dtype, &[2], 0), other])
             });
             cases.map(one).into_iter().chain(mixed).collect()
         };
         samples
-            .of(BlockDiag, STORED, inputs, reference)
-            .refuses("at most 2 dimensions", given(vec![make::numbers(DType::F32, &[1, 1, 1], 0)]));
+            .operator(BlockDiag, STORED, inputs, reference)
+            .refuses("at most 2 dimensions", given(vec![generate::numbers(DType::F32, &[1, 1, 1], 0)]));
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {
@@ -106,7 +107,7 @@ pub(crate) mod samples {
         let blocks: Vec<Plain> = it.tensors("tensors")?.iter().map(rows).collect();
         let dtype = it.common_dtype(&["tensors"])?;
         let sum = |dim: usize| blocks.iter().map(|block| block.sizes()[dim]).sum();
-        let mut result = Plain::of::<i64>(dtype, &[sum(0), sum(1)], &[]);
+        let mut result = Plain::from_elements::<i64>(dtype, &[sum(0), sum(1)], &[]);
         let mut start = [0, 0];
         for block in &blocks {
             for at in naive::positions(block.sizes()) {

@@ -39,13 +39,13 @@ pub(crate) mod samples {
             let cases: [&[i64]; 4] = [&[2, 3], &[4], &[0, 2], &[2, 1, 3]];
             let one = |lengths: &[i64]| {
                 let tensors =
-                    lengths.iter().zip(0..).map(|(length, seed)| make::numbers(dtype, &[*length], seed));
+                    lengths.iter().zip(0..).map(|(length, seed)| generate::numbers(dtype, &[*length], seed));
                 given(tensors.collect::<Vec<_>>())
             };
             cases.map(one).to_vec()
         };
         samples
-            .of(CartesianProd, STORED, inputs, |it| {
+            .operator(CartesianProd, STORED, inputs, |it| {
                 let tensors = it.tensors("tensors")?;
                 if let [only] = tensors {
                     return Ok(only.clone().into());
@@ -60,6 +60,6 @@ pub(crate) mod samples {
                 .into())
             })
             .refuses("non-empty", given(Vec::<Plain>::new()))
-            .refuses("a vector", given(vec![make::numbers(DType::F32, &[1, 2], 0)]));
+            .refuses("a vector", given(vec![generate::numbers(DType::F32, &[1, 2], 0)]));
     }
 }

@@ -1,4 +1,4 @@
-//! `aten::cat`, `aten::concat`, `aten::concatenate`: tensors one behind the other.
+//! `aten::cat`, `aten::concat`, `aten::concatenate`: tensors one after another.
 //!
 //! `out[…, j, …] = tensors[k][…, j - start of k, …]`
 //!
@@ -13,7 +13,7 @@
 
 use crate::prelude::*;
 use opgrid_kernels::join;
-use opgrid_tensor::families::result::{made, written};
+use opgrid_tensor::families::result::{compute, compute_into};
 use opgrid_tensor::tensor::Array;
 use opgrid_tensor::tensor::views::normalise_dim;
 
@@ -24,7 +24,7 @@ pub(super) fn register(library: &mut Library) {
         .define_with_forms(Cat, &kind::JOINING)
         .on_cpu_and_meta(|tensors, dim| {
             let joined = Joined::new(tensors, dim)?;
-            made(joined.spec.clone(), |out| joined.write(out))
+            compute(joined.spec.clone(), |out| joined.write(out))
         })
         .derivative(|d, (tensors, dim)| {
             let out = d.result(0);
@@ -45,7 +45,7 @@ pub(super) fn register(library: &mut Library) {
         });
     library.implement(CatOut).on_cpu_and_meta(|tensors, dim, out| {
         let joined = Joined::new(tensors, dim)?;
-        written(out, &joined.spec, |out| joined.write(out))
+        compute_into(out, &joined.spec, |out| joined.write(out))
     });
     library.define_with_forms(Concat, &kind::JOINING).implicit(|tensors, dim| Cat.call(tensors, dim));
     library.implement(ConcatOut).implicit(|tensors, dim, out| CatOut.call(tensors, dim, out));
@@ -71,7 +71,7 @@ impl<'a> Joined<'a> {
             let spec = tensor.spec()?;
             if spec.sizes().is_empty() {
                 let message = format!(
-                    "tensor {k} of `tensors` has no dimensions and cannot be concatenated; stack joins such ones"
+                    "tensor {k} of `tensors` has no dimensions and cannot be concatenated; use `stack`"
                 );
                 return Err(argument(message));
             }
@@ -129,15 +129,18 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(Cat, STORED, inputs, reference)
+            .operator(Cat, STORED, inputs, reference)
             .refuses("non-empty list", given(Vec::<Plain>::new()))
             .refuses("no dimensions", given(vec![Plain::number(DType::F32, 1)]))
-            .refuses("expected equal sizes", given(vec![x.clone(), make::numbers(DType::F32, &[2, 4], 0)]))
+            .refuses(
+                "expected equal sizes",
+                given(vec![x.clone(), generate::numbers(DType::F32, &[2, 4], 0)]),
+            )
             .refuses("range", given(vec![x.clone(), x]).and(2));
-        samples.of(Concat, STORED, inputs, reference);
-        samples.of(Concatenate, STORED, inputs, reference);
+        samples.operator(Concat, STORED, inputs, reference);
+        samples.operator(Concatenate, STORED, inputs, reference);
         samples.differs(Cat, ANY_STRIDES);
         samples.differs(Concat, ANY_STRIDES);
         samples.differs(Concatenate, ANY_STRIDES);
@@ -154,12 +157,12 @@ pub(crate) mod samples {
             (&[&[1, 3, 2, 2], &[2, 3, 2, 2]], 0),
         ];
         let one = |(shapes, dim): (&[&[i64]], i64)| {
-            let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+            let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| generate::numbers(dtype, sizes, seed));
             given(tensors.collect::<Vec<_>>()).and(dim)
         };
         let mixed = given(vec![
-            make::numbers(dtype, &[2], 0),
-            make::numbers(make::beside(dtype, DType::F32), &[3], 1),
+            generate::numbers(dtype, &[2], 0),
+            generate::numbers(generate::beside(dtype, DType::F32), &[3], 1),
         ]);
         cases.into_iter().map(one).chain([mixed]).collect()
     }
@@ -168,7 +171,9 @@ pub(crate) mod samples {
         let (tensors, dim) = (it.tensors("tensors")?, it.value("dim")?);
         let dtype = it.common_dtype(&["tensors"])?;
         let kept: Vec<&Plain> = tensors.iter().filter(|tensor| tensor.sizes() != [0]).collect();
-        let Some(first) = kept.first() else { return Ok(Plain::of::<i64>(dtype, &[0], &[]).into()) };
+        let Some(first) = kept.first() else {
+            return Ok(Plain::from_elements::<i64>(dtype, &[0], &[]).into());
+        };
         let dim = naive::dimension(dim, first.sizes().len());
         let mut sizes = first.sizes().to_vec();
         sizes[dim] = kept.iter().map(|tensor| tensor.sizes()[dim]).sum();
@@ -186,11 +191,11 @@ pub(crate) mod samples {
         Ok(joined.into())
     }
 
-    /// Of operators that join tensors.
+    /// Differences for the strides of operators that join tensors.
     pub(crate) const ANY_STRIDES: Difference = Difference {
         id: "joined-to-outputs-of-any-strides",
-        what: "torch writes what is joined to the wrong places of an output whose dimensions of size 1 have \
-               strides of their own; here to the output's elements",
+        what: "torch writes joined elements to the wrong positions of an output whose dimensions of \
+             size 1 have unusual strides; here every element is written at its position",
         why: "elements must not be lost",
         test: (
             "opgrid-operators/tests/all/differences/outputs.rs",

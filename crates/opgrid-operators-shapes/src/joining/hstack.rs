@@ -1,5 +1,5 @@
 //! `aten::hstack`, `aten::vstack`, `aten::dstack`, `aten::column_stack`, `aten::row_stack`: tensors beside each other, one
-//! below the other, one behind the other.
+//! below the other, one after another.
 //!
 //! - Shapes: `vstack` (`row_stack`) joins rows along the first dimension, `hstack` columns along the second, or vectors to
 //!   one; `dstack` joins along the third. Tensors get the dimensions that they lack as for [`Atleast2d`] and its
@@ -76,7 +76,7 @@ pub(crate) mod samples {
         let inputs =
             |dtype| of_shapes(dtype, &[&[&[2, 3], &[2, 1]], &[&[3], &[2]], &[&[], &[1]], &[&[0], &[2]]]);
         samples
-            .of(Hstack, STORED, inputs, |it| {
+            .operator(Hstack, STORED, inputs, |it| {
                 let first = it.tensors("tensors")?[0].sizes().len();
                 reference(it, if first < 2 { 0 } else { 1 }, |sizes| {
                     if sizes.is_empty() { vec![1] } else { sizes.to_vec() }
@@ -88,8 +88,8 @@ pub(crate) mod samples {
         let as_rows = |it: &Inputs| {
             reference(it, 0, |sizes| [&vec![1; 2usize.saturating_sub(sizes.len())], sizes].concat())
         };
-        samples.of(Vstack, STORED, rows, as_rows).refuses("non-empty", nothing.clone());
-        samples.of(RowStack, STORED, rows, as_rows).refuses("non-empty", nothing.clone());
+        samples.operator(Vstack, STORED, rows, as_rows).refuses("non-empty", nothing.clone());
+        samples.operator(RowStack, STORED, rows, as_rows).refuses("non-empty", nothing.clone());
         let deep = |dtype| {
             of_shapes(
                 dtype,
@@ -97,7 +97,7 @@ pub(crate) mod samples {
             )
         };
         samples
-            .of(Dstack, STORED, deep, |it| {
+            .operator(Dstack, STORED, deep, |it| {
                 reference(it, 2, |sizes| match sizes {
                     [] => vec![1, 1, 1],
                     [n] => vec![1, *n, 1],
@@ -109,7 +109,7 @@ pub(crate) mod samples {
         let columns =
             |dtype| of_shapes(dtype, &[&[&[2], &[2, 3]], &[&[3], &[3]], &[&[], &[1]], &[&[0, 2], &[0, 1]]]);
         samples
-            .of(ColumnStack, STORED, columns, |it| {
+            .operator(ColumnStack, STORED, columns, |it| {
                 reference(it, 1, |sizes| match sizes {
                     [] => vec![1, 1],
                     [n] => vec![*n, 1],
@@ -127,7 +127,7 @@ pub(crate) mod samples {
 
     fn of_shapes(dtype: DType, cases: &[&[&[i64]]]) -> Vec<Sample> {
         let one = |shapes: &&[&[i64]]| {
-            let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+            let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| generate::numbers(dtype, sizes, seed));
             given(tensors.collect::<Vec<_>>())
         };
         cases.iter().map(one).collect()

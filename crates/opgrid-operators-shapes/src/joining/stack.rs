@@ -65,21 +65,24 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(Stack, STORED, inputs, reference)
+            .operator(Stack, STORED, inputs, reference)
             .refuses("non-empty list", given(Vec::<Plain>::new()))
-            .refuses("expected [2, 3]", given(vec![x.clone(), make::numbers(DType::F32, &[2, 4], 0)]))
+            .refuses("expected [2, 3]", given(vec![x.clone(), generate::numbers(DType::F32, &[2, 4], 0)]))
             .refuses("range", given(vec![x.clone(), x]).and(3));
         samples.differs_as(Stack, &[cat::samples::ANY_STRIDES]);
         samples.differs(
             Stack,
             Difference {
                 id: "empty-outputs-among-what-is-stacked",
-                what: "torch gives an output without elements its shape before it looks at the tensors that are \
-                   stacked, of which it may be one; here they are looked at first",
-                why: "arguments mean what they are when the call begins",
-                test: ("opgrid-operators/tests/all/differences/outputs.rs", "what_has_no_elements_shares_none"),
+                what: "torch resizes an empty output before it checks the stacked tensors, of which it \
+                     may be one; here they are checked first",
+                why: "arguments are evaluated before outputs change",
+                test: (
+                    "opgrid-operators/tests/all/differences/outputs.rs",
+                    "what_has_no_elements_shares_none",
+                ),
                 when: |seen| {
                     let is_among = |out: &Operand| {
                         out.is_empty() && seen.inputs().iter().any(|input| input.memory == out.memory)
@@ -112,11 +115,11 @@ pub(crate) mod samples {
         let cases: [(&[i64], i64); 6] =
             [(&[2, 3], 0), (&[2, 3], 1), (&[2, 3], -1), (&[], 0), (&[0], 1), (&[3, 2, 2], 0)];
         let one = |(sizes, dim): (&[i64], i64)| {
-            given([0, 1, 2].map(|seed| make::numbers(dtype, sizes, seed)).to_vec()).and(dim)
+            given([0, 1, 2].map(|seed| generate::numbers(dtype, sizes, seed)).to_vec()).and(dim)
         };
         let mixed = given(vec![
-            make::numbers(dtype, &[2], 0),
-            make::numbers(make::beside(dtype, DType::F32), &[2], 1),
+            generate::numbers(dtype, &[2], 0),
+            generate::numbers(generate::beside(dtype, DType::F32), &[2], 1),
         ]);
         cases.into_iter().map(one).chain([mixed]).collect()
     }

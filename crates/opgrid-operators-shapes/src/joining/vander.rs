@@ -48,7 +48,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| {
-            let x = |sizes: &[i64]| given(Plain::of(dtype, sizes, &[2, 1, 3]));
+            let x = |sizes: &[i64]| given(Plain::from_elements(dtype, sizes, &[2, 1, 3]));
             vec![
                 x(&[3]),
                 x(&[3]).and(2),
@@ -59,7 +59,7 @@ pub(crate) mod samples {
             ]
         };
         samples
-            .of(Vander, ANY, inputs, |it| {
+            .operator(Vander, ANY, inputs, |it| {
                 let (x, columns): (_, Option<i64>) = (it.tensor("x")?, it.option("N")?);
                 let (columns, increasing) = (columns.unwrap_or(x.sizes()[0]), it.value("increasing")?);
                 let is_whole = x.dtype().is_integral() || x.dtype() == DType::Bool;
@@ -74,19 +74,20 @@ pub(crate) mod samples {
                 .into())
             })
             .tolerance(4.0)
-            .refuses("a vector", given(make::numbers(DType::F32, &[2, 2], 0)))
-            .refuses("`N` is -1", given(make::numbers(DType::F32, &[2], 0)).and(-1));
+            .refuses("a vector", given(generate::numbers(DType::F32, &[2, 2], 0)))
+            .refuses("`N` is -1", given(generate::numbers(DType::F32, &[2], 0)).and(-1));
         samples.differs(Vander, departures::math::NOT_FINITE);
         samples.differs(Vander, AT_THE_END);
         // As `cumprod`.
         samples.rounds(Vander, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(1024)));
     }
 
-    /// Of complex powers.
+    /// Differences for complex powers.
     const AT_THE_END: Difference = Difference {
         id: "complex-powers-at-the-end-of-the-range",
-        what: "torch rounds complex powers elsewhere: one that is just below the end of the range here may be beyond it there, or the reverse",
-        why: "both are as near to the mathematical result as hundreds of products are",
+        what: "torch rounds complex powers differently: one that is finite here may overflow there, or \
+             the reverse",
+        why: "equally precise after hundreds of products",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
         when: |seen| {
             seen.each(|(dtype, ours, torch)| {

@@ -45,7 +45,8 @@ pub(crate) fn shape(input: &Tensor, dim: i64, index: &Tensor, source: Source<'_>
     let mut pairs = wanted.iter().zip(&own).enumerate();
     if wanted.len() != own.len() || pairs.any(|(at, (wanted, size))| at != dim && wanted > size) {
         let message = format!(
-            "argument `index` has shape {:?}, expected as many dimensions as `self` of shape {:?} has, and no larger ones apart from dimension {dim}",
+            "argument `index` has shape {:?}, expected as many dimensions as `self` of shape {:?} has, \
+             and no larger sizes except in dimension {dim}",
             places.sizes(),
             spec.sizes()
         );
@@ -55,7 +56,8 @@ pub(crate) fn shape(input: &Tensor, dim: i64, index: &Tensor, source: Source<'_>
         let given = as_vector(values.sizes());
         if given.len() != wanted.len() || wanted.iter().zip(&given).any(|(wanted, given)| wanted > given) {
             let message = format!(
-                "argument `index` has shape {:?}, expected no larger dimensions than those of `src` of shape {:?}",
+                "argument `index` has shape {:?}, expected no larger sizes than those of `src` of \
+                 shape {:?}",
                 places.sizes(),
                 values.sizes()
             );
@@ -113,7 +115,8 @@ pub(crate) fn shape_of_slices(
     let same_rank = values.sizes().len().max(1) == spec.sizes().len().max(1);
     if slices != places.numel() || !same_rank || rest(values.sizes()) != rest(spec.sizes()) {
         let message = format!(
-            "argument `source` has shape {:?}, expected that of `self`, {:?}, with {} slices in dimension {dim}, as many as there are indices",
+            "argument `source` has shape {:?}, expected that of `self`, {:?}, with {} slices in \
+             dimension {dim}, one for each index",
             values.sizes(),
             spec.sizes(),
             places.numel()
@@ -123,7 +126,8 @@ pub(crate) fn shape_of_slices(
     TensorSpec::contiguous(spec.sizes(), spec.dtype(), spec.device())
 }
 
-/// The same for slices that are joined with those of `self`: numbers do not stand for vectors of one element.
+/// The spec of writing slices that are combined with those of `self`: numbers do not stand for vectors of one
+/// element.
 ///
 /// # Errors
 ///
@@ -174,7 +178,7 @@ pub(crate) fn check_long(index: &Tensor) -> Result<()> {
 /// # Errors
 ///
 /// Elements of `index` or of the values lie where `out` has some; as [`elementwise::copy`].
-pub(crate) fn begin(out: &Tensor, input: &Tensor, others: &[&Tensor]) -> Result<()> {
+pub(crate) fn copy_input(out: &Tensor, input: &Tensor, others: &[&Tensor]) -> Result<()> {
     for other in others {
         check_apart(out.array()?, other.array()?)?;
     }
@@ -194,21 +198,21 @@ pub(crate) fn scatter(
 ) -> Result<()> {
     if index.numel() == 0 {
         return match source {
-            Source::Tensor(values) => begin(out, input, &[values]),
-            Source::Number(_) => begin(out, input, &[]),
+            Source::Tensor(values) => copy_input(out, input, &[values]),
+            Source::Number(_) => copy_input(out, input, &[]),
         };
     }
     let dim = check::along(input.spec()?, dim, index.spec()?)?;
     let places = Places::each(input.sizes(), dim, &apart_from(out.array()?, index.array()?)?, false)?;
     match source {
         Source::Tensor(values) => {
-            begin(out, input, &[index, values])?;
+            copy_input(out, input, &[index, values])?;
             reduction.apply(out.array()?, &places, values.array()?)
         }
         Source::Number(value) => {
             // A number beyond the range is refused before anything is written.
             reduction.check_number(value, out.dtype())?;
-            begin(out, input, &[index])?;
+            copy_input(out, input, &[index])?;
             scatter::fill(out.array()?, &places, value, reduction.combine)
         }
     }
@@ -227,7 +231,7 @@ pub(crate) fn places_of_slices(
 ) -> Result<Places> {
     let dim = check::along(input.spec()?, dim, index.spec()?)?;
     let places = Places::whole(input.sizes(), dim, &apart_from(out.array()?, index.array()?)?, from_end)?;
-    begin(out, input, &[&[index], others].concat())?;
+    copy_input(out, input, &[&[index], others].concat())?;
     Ok(places)
 }
 
@@ -240,12 +244,12 @@ pub(crate) struct Reduction {
 }
 
 impl Reduction {
-    /// That of a combination with the element that is there.
+    /// Creates the reduction that combines each value with the element at its position.
     pub(crate) const fn new(combine: Combine) -> Self {
         Self { combine, is_mean: false, include_self: true }
     }
 
-    /// That of a name, among those which an operator takes.
+    /// Returns the reduction of a name, among those that an operator accepts.
     ///
     /// # Errors
     ///
@@ -290,7 +294,7 @@ impl Reduction {
     pub(crate) fn apply(&self, out: &Array, places: &Places, values: &Array) -> Result<()> {
         access::check_written(out.geometry())?;
         if !self.include_self {
-            scatter::begin(out, places, self.combine)?;
+            scatter::initialize(out, places, self.combine)?;
         }
         scatter::scatter(out, places, values, self.combine)?;
         if self.is_mean {
@@ -304,12 +308,12 @@ impl Reduction {
 }
 
 /// Which of some indices are there, for derivatives that keep those.
-pub(crate) fn present(indices: &[Option<Tensor>]) -> Vec<bool> {
+pub(crate) fn are_defined(indices: &[Option<Tensor>]) -> Vec<bool> {
     indices.iter().map(Option::is_some).collect()
 }
 
 /// The indices again.
-pub(crate) fn with_gaps(places: &[bool], kept: &[Tensor]) -> Vec<Option<Tensor>> {
+pub(crate) fn restore_optional(places: &[bool], kept: &[Tensor]) -> Vec<Option<Tensor>> {
     let mut kept = kept.iter().cloned();
     places.iter().map(|is_there| if *is_there { kept.next() } else { None }).collect()
 }
@@ -406,7 +410,8 @@ pub(crate) fn reduction_derivative(
     }
     let keep = [Some(input), Some(source), Some(index), Some(d.result(0))];
     d.together([Some(input), Some(source)], keep, move |grads, kept, _| {
-        let (Some(grad), [Some(input), Some(source), Some(index), Some(out)]) = (grads.of(0), kept) else {
+        let (Some(grad), [Some(input), Some(source), Some(index), Some(out)]) = (grads.for_result(0), kept)
+        else {
             return Ok([None, None]);
         };
         let reduced = Reduced { named, input, source, dim, index, out, with_own };
@@ -496,17 +501,21 @@ pub(crate) mod samples {
             let places = if sizes.is_empty() { vec![0] } else { vec![1, 0, 2, 1] };
             let largest = sizes.get(naive::dimension(dim, sizes.len())).copied().unwrap_or(1);
             let places: Vec<i64> = places.into_iter().map(|place: i64| place.min(largest - 1)).collect();
-            given(make::numbers(dtype, sizes, 0)).and(dim).and(Plain::of(DType::I64, index, &places))
+            given(generate::numbers(dtype, sizes, 0)).and(dim).and(Plain::from_elements(
+                DType::I64,
+                index,
+                &places,
+            ))
         };
         cases.into_iter().map(one).collect()
     }
 
-    /// The same with values of the indices' shape, or larger ones.
+    /// Samples with values of the indices' shape, or larger ones.
     pub(crate) fn inputs_with_values(dtype: DType) -> Vec<Sample> {
         let with_values = |(number, sample): (usize, Sample)| {
             let sizes = sample.positional[2].tensors()[0].sizes().to_vec();
             let sizes: Vec<i64> = sizes.iter().map(|size| size + i64::from(number == 1)).collect();
-            sample.and(make::numbers(dtype, &sizes, 3))
+            sample.and(generate::numbers(dtype, &sizes, 3))
         };
         inputs(dtype).into_iter().enumerate().map(with_values).collect()
     }
@@ -526,10 +535,10 @@ pub(crate) mod samples {
             if let Some(size) = slices.get_mut(naive::dimension(dim, sizes.len())) {
                 *size = index.len() as i64;
             }
-            given(make::numbers(dtype, sizes, 0))
+            given(generate::numbers(dtype, sizes, 0))
                 .and(dim)
-                .and(Plain::of(DType::I64, &[index.len() as i64], index))
-                .and(make::numbers(dtype, &slices, 3))
+                .and(Plain::from_elements(DType::I64, &[index.len() as i64], index))
+                .and(generate::numbers(dtype, &slices, 3))
         };
         cases.into_iter().map(one).collect()
     }
@@ -607,8 +616,8 @@ pub(crate) mod samples {
             match name.as_str() {
                 "sum" | "add" => over(&number::plus),
                 "prod" | "multiply" => over(&number::times),
-                "amax" => over(&|a, b| number::chosen(a, b, |order| order.is_lt())),
-                "amin" => over(&|a, b| number::chosen(a, b, |order| order.is_gt())),
+                "amax" => over(&|a, b| number::extremum(a, b, |order| order.is_lt())),
+                "amin" => over(&|a, b| number::extremum(a, b, |order| order.is_gt())),
                 _ => match over(&number::plus) {
                     Scalar::Int(sum) => Scalar::Int(sum.div_euclid(all.len() as i64)),
                     sum => number::over(sum, Scalar::Float(all.len() as f64)),

@@ -73,7 +73,7 @@ pub(crate) mod samples {
         parts_along(it, it.value("dim")?, parts)
     }
 
-    /// The same for a dimension that is no argument.
+    /// Computes the parts of a tensor along a fixed dimension.
     pub(crate) fn parts_along(it: &Inputs, dim: i64, parts: &[(i64, i64)]) -> Result<Expected> {
         let x = it.tensor("self")?;
         let dim = naive::dimension(dim, x.sizes().len());
@@ -106,7 +106,7 @@ pub(crate) mod samples {
     }
 
     impl Diagonals {
-        /// Those of a tensor of such sizes.
+        /// Computes the diagonals of a tensor of these sizes.
         pub(crate) fn new(sizes: &[i64], offset: i64, dims: [usize; 2]) -> Self {
             let start = if offset < 0 { [-offset, 0] } else { [0, offset] };
             let length =

@@ -90,7 +90,7 @@ fn constrain(value: Scalar, min: i64, max: Option<i64>) -> Result<()> {
 fn for_size(value: Scalar, min: Option<i64>, max: Option<i64>) -> Result<()> {
     if let Some(max) = max.filter(|max| *max <= 2) {
         return Err(argument(format!(
-            "argument `max` is {max}, expected more than 2, as sizes of 0 and 1 are known by themselves"
+            "argument `max` is {max}, expected more than 2, as sizes 0 and 1 are always specialized"
         )));
     }
     constrain(value, min.unwrap_or(0), max)
@@ -103,19 +103,19 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(AssertTensorMetadata, STORED, make::unary, |_| Ok(Expected::Several(Vec::new())))
-            .refuses("[2], expected [3]", given(make::numbers(DType::F32, &[2], 0)).and(vec![3i64]));
+            .operator(AssertTensorMetadata, STORED, generate::unary, |_| Ok(Expected::Several(Vec::new())))
+            .refuses("[2], expected [3]", given(generate::numbers(DType::F32, &[2], 0)).and(vec![3i64]));
         samples
-            .of(AssertAsync, STORED, truths_of, |_| Ok(Expected::Several(Vec::new())))
-            .refuses_data("found zero", given(Plain::of(DType::F32, &[], &[0])))
-            .refuses_data("2 elements", given(make::numbers(DType::F32, &[2], 0)));
+            .operator(AssertAsync, STORED, truths_of, |_| Ok(Expected::Several(Vec::new())))
+            .refuses_data("found zero", given(Plain::from_elements(DType::F32, &[], &[0])))
+            .refuses_data("2 elements", given(generate::numbers(DType::F32, &[2], 0)));
         let with_message =
             |dtype| truths_of(dtype).into_iter().map(|sample| sample.and("too small")).collect();
         samples
-            .of(AssertAsyncMsg, STORED, with_message, |_| Ok(Expected::Several(Vec::new())))
-            .refuses_data("too small", given(Plain::of(DType::F32, &[], &[0])).and("too small"));
+            .operator(AssertAsyncMsg, STORED, with_message, |_| Ok(Expected::Several(Vec::new())))
+            .refuses_data("too small", given(Plain::from_elements(DType::F32, &[], &[0])).and("too small"));
         samples
-            .of(
+            .operator(
                 AssertScalar,
                 STORED,
                 |_| vec![given(3).and("too small")],
@@ -123,18 +123,18 @@ pub(crate) mod samples {
             )
             .refuses("too small", given(0).and("too small"));
         samples
-            .of(SymConstrainRange, STORED, |_| in_range(), |_| Ok(Expected::Several(Vec::new())))
+            .operator(SymConstrainRange, STORED, |_| in_range(), |_| Ok(Expected::Several(Vec::new())))
             .refuses("from 6 to", given(5).named("min", 6))
             .refuses("to 4", given(5).named("max", 4))
             .refuses("at least `min`", given(5).named("min", 7).named("max", 4));
         samples
-            .of(SymConstrainRangeForSize, STORED, |_| in_range(), |_| Ok(Expected::Several(Vec::new())))
+            .operator(SymConstrainRangeForSize, STORED, |_| in_range(), |_| Ok(Expected::Several(Vec::new())))
             .refuses("from 0 to", given(-1))
             .refuses("more than 2", given(1).named("max", 2));
     }
 
     fn truths_of(dtype: DType) -> Vec<Sample> {
-        vec![given(Plain::of(dtype, &[1], &[1])), given(Plain::of(dtype, &[], &[1]))]
+        vec![given(Plain::from_elements(dtype, &[1], &[1])), given(Plain::from_elements(dtype, &[], &[1]))]
     }
 
     fn in_range() -> Vec<Sample> {

@@ -26,11 +26,12 @@ pub(crate) mod samples {
             let name = it.tensor("self")?.dtype().to_string();
             Ok(Expected::Value(prefixes.iter().any(|prefix| name.starts_with(prefix)).into()))
         };
-        samples.of_function(IsFloatingPoint, STORED, make::unary_numbers, move |it| {
+        samples.operator_with(IsFloatingPoint, STORED, generate::unary_numbers, move |it| {
             of_dtype(it, &["float", "bfloat"])
         });
-        samples.of_function(IsComplex, STORED, make::unary_numbers, move |it| of_dtype(it, &["complex"]));
+        samples
+            .operator_with(IsComplex, STORED, generate::unary_numbers, move |it| of_dtype(it, &["complex"]));
         let signed = ["int", "float", "bfloat", "complex"];
-        samples.of_function(IsSigned, STORED, make::unary_numbers, move |it| of_dtype(it, &signed));
+        samples.operator_with(IsSigned, STORED, generate::unary_numbers, move |it| of_dtype(it, &signed));
     }
 }

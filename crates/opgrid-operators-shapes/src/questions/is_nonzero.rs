@@ -15,7 +15,8 @@ pub(super) fn register(library: &mut Library) {
         1 => Ok(Item.call(input)?.to_bool()),
         found => {
             let message = format!(
-                "whether a tensor with {found} elements is true is ambiguous, expected 1; ask for `any` or `all` of them"
+                "whether a tensor with {found} elements is true is ambiguous, expected 1; use `any` or \
+                 `all`"
             );
             Err(argument(message))
         }
@@ -29,15 +30,15 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| {
-            let of = |sizes: &[i64], number: i64| given(Plain::of(dtype, sizes, &[number]));
+            let of = |sizes: &[i64], number: i64| given(Plain::from_elements(dtype, sizes, &[number]));
             vec![of(&[], 0), of(&[], 1), of(&[1], 3), of(&[1, 1], 0)]
         };
         samples
-            .of(IsNonzero, STORED, inputs, |it| {
+            .operator(IsNonzero, STORED, inputs, |it| {
                 Ok(Expected::Value(it.tensor("self")?.elements()[0].to_bool().into()))
             })
             .not_on_meta()
-            .refuses("2 elements", given(make::numbers(DType::F32, &[2], 0)))
-            .refuses("0 elements", given(make::numbers(DType::F32, &[0], 0)));
+            .refuses("2 elements", given(generate::numbers(DType::F32, &[2], 0)))
+            .refuses("0 elements", given(generate::numbers(DType::F32, &[0], 0)));
     }
 }

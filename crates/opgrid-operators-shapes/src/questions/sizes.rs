@@ -53,7 +53,7 @@ fn sym_is_contiguous(call: &mut BoxedCall<'_>) -> Result<()> {
 
 fn of_dim(list: &[i64], dim: i64) -> Result<i64> {
     if list.is_empty() {
-        let message = format!("dimension {dim} is asked for, but a tensor without dimensions has none");
+        let message = format!("dimension {dim} is out of range for a tensor without dimensions");
         return Err(opgrid_array::error::out_of_range(message));
     }
     Ok(list[normalise_dim(dim, list.len())?])
@@ -67,20 +67,20 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let with_dim = |dtype| {
             let cases: [(&[i64], i64); 4] = [(&[2, 3], 0), (&[2, 3], -1), (&[4, 0], 1), (&[5, 1, 2], 1)];
-            cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
+            cases.map(|(sizes, dim)| given(generate::numbers(dtype, sizes, 0)).and(dim)).to_vec()
         };
         let size = |it: &Inputs| -> Result<Expected> {
             let sizes = it.tensor("self")?.sizes();
             Ok(Expected::Value(sizes[naive::dimension(it.value("dim")?, sizes.len())].into()))
         };
         let number = given(Plain::number(DType::F32, 1)).and(0);
-        let beyond = given(make::numbers(DType::F32, &[2], 0)).and(1);
+        let beyond = given(generate::numbers(DType::F32, &[2], 0)).and(1);
         samples
-            .of(SizeInt, STORED, with_dim, size)
+            .operator(SizeInt, STORED, with_dim, size)
             .refuses("range", beyond.clone())
             .refuses("", number.clone());
         samples
-            .of(SymSizeInt, STORED, with_dim, size)
+            .operator(SymSizeInt, STORED, with_dim, size)
             .refuses("range", beyond.clone())
             .refuses("", number.clone());
         // The product of the sizes behind, as in rows.
@@ -90,35 +90,35 @@ pub(crate) mod samples {
             Ok(Expected::Value(behind.iter().map(|size| *size.max(&1)).product::<i64>().into()))
         };
         samples
-            .of(StrideInt, STORED, with_dim, stride)
+            .operator(StrideInt, STORED, with_dim, stride)
             .needs_contiguous()
             .refuses("range", beyond.clone())
             .refuses("", number.clone());
         samples
-            .of(SymStrideInt, STORED, with_dim, stride)
+            .operator(SymStrideInt, STORED, with_dim, stride)
             .needs_contiguous()
             .refuses("range", beyond)
             .refuses("", number);
         let numel =
             |it: &Inputs| Ok(Expected::Value(it.tensor("self")?.sizes().iter().product::<i64>().into()));
-        samples.of(Numel, STORED, make::unary, numel);
-        samples.of(SymNumel, STORED, make::unary, numel);
+        samples.operator(Numel, STORED, generate::unary, numel);
+        samples.operator(SymNumel, STORED, generate::unary, numel);
         samples
-            .of(SymStorageOffset, STORED, make::unary, |_| Ok(Expected::Value(0i64.into())))
+            .operator(SymStorageOffset, STORED, generate::unary, |_| Ok(Expected::Value(0i64.into())))
             .needs_contiguous();
-        samples.of(Dim, STORED, make::unary, |it| {
+        samples.operator(Dim, STORED, generate::unary, |it| {
             Ok(Expected::Value((it.tensor("self")?.sizes().len() as i64).into()))
         });
         samples
-            .named("aten::sym_is_contiguous", STORED, make::unary, |_| Ok(Expected::Value(true.into())))
+            .named("aten::sym_is_contiguous", STORED, generate::unary, |_| Ok(Expected::Value(true.into())))
             .needs_contiguous();
         let two = |dtype| {
             let cases: [[&[i64]; 2]; 4] = [[&[2, 3], &[2, 3]], [&[2, 3], &[3, 2]], [&[], &[1]], [&[0], &[0]]];
             cases
-                .map(|[a, b]| given(make::numbers(dtype, a, 0)).and(make::numbers(DType::F32, b, 0)))
+                .map(|[a, b]| given(generate::numbers(dtype, a, 0)).and(generate::numbers(DType::F32, b, 0)))
                 .to_vec()
         };
-        samples.of(IsSameSize, STORED, two, |it| {
+        samples.operator(IsSameSize, STORED, two, |it| {
             Ok(Expected::Value((it.tensor("self")?.sizes() == it.tensor("other")?.sizes()).into()))
         });
     }

@@ -9,10 +9,10 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::views::alias::*;
 
-/// Where the view lies, for everybody.
+/// The view family of `aten::alias`: its place in the base.
 pub const ALIAS: ViewFamily<Alias> = ViewFamily::new(Alias, |input| Ok(input.spec()?.geometry().clone()));
 
-/// Where the view lies, for everybody.
+/// The view family of `aten::detach`: its place in the base.
 pub const DETACH: ViewFamily<Detach> =
     ViewFamily::new(Detach, |input| Ok(input.spec()?.geometry().clone())).without_history();
 
@@ -33,7 +33,7 @@ pub(super) fn register(library: &mut Library) {
             return result::copied(out, input);
         }
         // In rows, as in torch, and whole where the output is a part of the input.
-        result::copied(out, &opgrid_tensor::ops::Clone.call(input, Some(MemoryFormat::Contiguous))?)
+        result::copied(out, &opgrid_tensor::ops::CloneTensor.call(input, Some(MemoryFormat::Contiguous))?)
     });
     library
         .define(LiftFresh)
@@ -49,10 +49,10 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Alias, STORED, make::unary, views::samples::same).view();
-        samples.of(Detach, STORED, make::unary, views::samples::same).view();
-        samples.of(DetachInplace, STORED, make::unary, views::samples::same);
-        samples.of(Lift, STORED, make::unary, views::samples::same);
-        samples.of(LiftFresh, STORED, make::unary, views::samples::same).view();
+        samples.operator(Alias, STORED, generate::unary, views::samples::same).view();
+        samples.operator(Detach, STORED, generate::unary, views::samples::same).view();
+        samples.operator(DetachInplace, STORED, generate::unary, views::samples::same);
+        samples.operator(Lift, STORED, generate::unary, views::samples::same);
+        samples.operator(LiftFresh, STORED, generate::unary, views::samples::same).view();
     }
 }

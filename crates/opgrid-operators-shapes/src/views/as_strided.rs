@@ -13,7 +13,7 @@ use opgrid_tensor::ops::{AsStridedScatter, SliceTensor, SumDim};
 
 pub use opgrid_tensor::ops::views::as_strided::*;
 
-/// Where the view lies, for everybody.
+/// The view family of `aten::as_strided`: its place in the base.
 pub const AS_STRIDED: ViewFamily<AsStrided> = ViewFamily::new(AsStrided, geometry).absolute();
 
 pub(super) fn register(library: &mut Library) {
@@ -107,7 +107,7 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         samples.differs(AsStrided, complex::samples::IN_MEMORY);
         let inputs = |dtype| {
-            let x = make::numbers(dtype, &[12], 0);
+            let x = generate::numbers(dtype, &[12], 0);
             let cases: [(&[i64], &[i64], i64); 4] =
                 [(&[2, 3], &[3, 1], 0), (&[3, 2], &[1, 4], 2), (&[2, 2], &[0, 1], 1), (&[], &[], 5)];
             cases
@@ -116,14 +116,14 @@ pub(crate) mod samples {
                 })
                 .to_vec()
         };
-        let x = make::numbers(DType::F32, &[4], 0);
+        let x = generate::numbers(DType::F32, &[4], 0);
         samples
-            .of(AsStrided, STORED, inputs, reference)
+            .operator(AsStrided, STORED, inputs, reference)
             .view()
             .needs_contiguous()
             .refuses("", given(x.clone()).and([2].to_vec()).and([4].to_vec()))
             .refuses("", given(x).and([2].to_vec()).and([-1].to_vec()));
-        samples.of(AsStridedInplace, STORED, inputs, reference).needs_contiguous();
+        samples.operator(AsStridedInplace, STORED, inputs, reference).needs_contiguous();
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {

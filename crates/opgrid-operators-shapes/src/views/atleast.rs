@@ -51,18 +51,18 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Atleast1d, STORED, make::unary, |it| reference(it, |_| vec![1])).view();
-        samples.of(Atleast2d, STORED, make::unary, |it| reference(it, row_sizes)).view();
-        samples.of(Atleast3d, STORED, make::unary, |it| reference(it, stack_sizes)).view();
+        samples.operator(Atleast1d, STORED, generate::unary, |it| reference(it, |_| vec![1])).view();
+        samples.operator(Atleast2d, STORED, generate::unary, |it| reference(it, row_sizes)).view();
+        samples.operator(Atleast3d, STORED, generate::unary, |it| reference(it, stack_sizes)).view();
         let lists = |dtype| {
             let list = |sizes: &[&[i64]]| {
-                given(sizes.iter().map(|sizes| make::numbers(dtype, sizes, 1)).collect::<Vec<_>>())
+                given(sizes.iter().map(|sizes| generate::numbers(dtype, sizes, 1)).collect::<Vec<_>>())
             };
             vec![list(&[&[], &[3], &[2, 3], &[2, 1, 2]]), list(&[&[0]])]
         };
-        samples.of_function(Atleast1dSequence, STORED, lists, |it| of_lists(it, |_| vec![1]));
-        samples.of_function(Atleast2dSequence, STORED, lists, move |it| of_lists(it, row_sizes));
-        samples.of_function(Atleast3dSequence, STORED, lists, move |it| of_lists(it, stack_sizes));
+        samples.operator_with(Atleast1dSequence, STORED, lists, |it| of_lists(it, |_| vec![1]));
+        samples.operator_with(Atleast2dSequence, STORED, lists, move |it| of_lists(it, row_sizes));
+        samples.operator_with(Atleast3dSequence, STORED, lists, move |it| of_lists(it, stack_sizes));
     }
 
     fn row_sizes(sizes: &[i64]) -> Vec<i64> {
@@ -77,12 +77,12 @@ pub(crate) mod samples {
         }
     }
 
-    /// The same elements under the sizes that `more` makes, unless it makes no more dimensions.
+    /// Computes the elements under the sizes that `more` returns, unless it adds no dimension.
     fn reference(it: &Inputs, more: fn(&[i64]) -> Vec<i64>) -> Result<Expected> {
         Ok(with_more(it.tensor("self")?, more).into())
     }
 
-    /// The same of each tensor of a list.
+    /// Computes the result for each tensor of a list.
     fn of_lists(it: &Inputs, more: fn(&[i64]) -> Vec<i64>) -> Result<Expected> {
         Ok(Expected::Several(it.tensors("tensors")?.iter().map(|x| with_more(x, more).into()).collect()))
     }

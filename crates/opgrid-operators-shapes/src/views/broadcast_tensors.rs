@@ -32,13 +32,14 @@ pub(crate) mod samples {
         let inputs = |dtype| {
             let cases: [&[&[i64]]; 4] = [&[&[2, 1], &[3]], &[&[2, 3]], &[&[], &[4], &[1]], &[&[0], &[1]]];
             let one = |shapes: &[&[i64]]| {
-                let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+                let tensors =
+                    shapes.iter().zip(0..).map(|(sizes, seed)| generate::numbers(dtype, sizes, seed));
                 given(tensors.collect::<Vec<_>>())
             };
             cases.map(one).to_vec()
         };
         samples
-            .of(BroadcastTensors, STORED, inputs, |it| {
+            .operator(BroadcastTensors, STORED, inputs, |it| {
                 let tensors = it.tensors("tensors")?;
                 let sizes = naive::broadcast(tensors.iter().map(Plain::sizes))?;
                 let stretched =
@@ -47,7 +48,7 @@ pub(crate) mod samples {
             })
             .refuses(
                 "broadcast",
-                given(vec![make::numbers(DType::F32, &[2], 0), make::numbers(DType::F32, &[3], 0)]),
+                given(vec![generate::numbers(DType::F32, &[2], 0), generate::numbers(DType::F32, &[3], 0)]),
             );
     }
 }

@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::views::diagonal::*;
 
-/// Where the view lies, for everybody.
+/// The view family of `aten::diagonal`: its place in the base.
 pub const DIAGONAL: ViewFamily<Diagonal> = ViewFamily::new(Diagonal, |input, offset, dim1, dim2| {
     input.spec()?.geometry().diagonal(offset, dim1, dim2)
 });
@@ -39,13 +39,13 @@ pub(crate) mod samples {
                 (&[0, 2], [0, 0, 1]),
             ];
             let one = |(sizes, [offset, dim1, dim2]): (&[i64], [i64; 3])| {
-                given(make::numbers(dtype, sizes, 0)).and(offset).and(dim1).and(dim2)
+                given(generate::numbers(dtype, sizes, 0)).and(offset).and(dim1).and(dim2)
             };
             cases.map(one).to_vec()
         };
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(Diagonal, STORED, inputs, reference)
+            .operator(Diagonal, STORED, inputs, reference)
             .view()
             .refuses("range", given(x.clone()).and(0).and(0).and(2))
             .refuses("the same", given(x).and(0).and(-1).and(1))

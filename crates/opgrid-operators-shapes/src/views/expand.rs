@@ -13,7 +13,7 @@ use opgrid_tensor::layers::vmap::DefineBatching;
 
 pub use opgrid_tensor::ops::views::expand::*;
 
-/// Where the view lies, for everybody.
+/// The view family of `aten::expand`: its place in the base.
 pub const EXPAND: ViewFamily<Expand> =
     ViewFamily::new(Expand, |input, size, _| input.spec()?.geometry().expand(size));
 
@@ -41,23 +41,27 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2], 0);
+        let x = generate::numbers(DType::F32, &[2], 0);
         samples
-            .of(Expand, STORED, inputs, |it| reference(it, it.value("size")?))
+            .operator(Expand, STORED, inputs, |it| reference(it, it.value("size")?))
             .view()
             .refuses("", given(x.clone()).and([3].to_vec()))
-            .refuses("", given(make::numbers(DType::F32, &[1, 1], 0)).and([3].to_vec()));
-        samples.of(BroadcastTo, STORED, inputs, |it| reference(it, it.value("size")?)).view();
+            .refuses("", given(generate::numbers(DType::F32, &[1, 1], 0)).and([3].to_vec()));
+        samples.operator(BroadcastTo, STORED, inputs, |it| reference(it, it.value("size")?)).view();
         let beside_others = |dtype| {
             let cases: [[&[i64]; 2]; 4] = [[&[3], &[2, 3]], [&[2, 1], &[2, 4]], [&[], &[2]], [&[1], &[0]]];
             cases
-                .map(|[one, other]| given(make::numbers(dtype, one, 0)).and(make::numbers(dtype, other, 1)))
+                .map(|[one, other]| {
+                    given(generate::numbers(dtype, one, 0)).and(generate::numbers(dtype, other, 1))
+                })
                 .to_vec()
         };
         samples
-            .of(ExpandAs, STORED, beside_others, |it| reference(it, it.tensor("other")?.sizes().to_vec()))
+            .operator(ExpandAs, STORED, beside_others, |it| {
+                reference(it, it.tensor("other")?.sizes().to_vec())
+            })
             .view()
-            .refuses("", given(x).and(make::numbers(DType::F32, &[3], 0)));
+            .refuses("", given(x).and(generate::numbers(DType::F32, &[3], 0)));
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
@@ -69,7 +73,7 @@ pub(crate) mod samples {
             (&[2, 3], &[2, 3]),
             (&[0, 1], &[0, 2]),
         ];
-        cases.map(|(sizes, size)| given(make::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
+        cases.map(|(sizes, size)| given(generate::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
     }
 
     fn reference(it: &Inputs, mut size: Vec<i64>) -> Result<Expected> {

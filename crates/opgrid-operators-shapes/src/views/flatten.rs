@@ -1,7 +1,7 @@
 //! `aten::flatten`, `aten::ravel`: several dimensions as one.
 //!
 //! - Shapes: the dimensions from `start_dim` to `end_dim`, both included, become one; a number becomes `[1]`.
-//!   `ravel` makes all of them one, in row-major order, for which it copies what does not lie in rows.
+//!   `ravel` makes all of them one, in row-major order, for which it copies what is not row-major.
 //! - Aliasing: `self` itself where it is one dimension, otherwise as [`Reshape`].
 //! - Dispatch: a composite of `reshape`.
 //! - Errors: a dimension out of range, an end before the start.
@@ -51,11 +51,11 @@ pub(crate) mod samples {
             let cases: [(&[i64], i64, i64); 5] =
                 [(&[2, 3, 4], 0, -1), (&[2, 3, 4], 1, 2), (&[2, 3], 1, 1), (&[], 0, 0), (&[0, 2], 0, 1)];
             cases
-                .map(|(sizes, start, end)| given(make::numbers(dtype, sizes, 0)).and(start).and(end))
+                .map(|(sizes, start, end)| given(generate::numbers(dtype, sizes, 0)).and(start).and(end))
                 .to_vec()
         };
         samples
-            .of(FlattenUsingInts, STORED, inputs, |it| {
+            .operator(FlattenUsingInts, STORED, inputs, |it| {
                 let x = it.tensor("self")?;
                 let [start, end] = [it.value("start_dim")?, it.value("end_dim")?]
                     .map(|dim| naive::dimension(dim, x.sizes().len()));
@@ -67,8 +67,8 @@ pub(crate) mod samples {
                 };
                 Ok(x.with_sizes(&sizes).into())
             })
-            .refuses("before `start_dim`", given(make::numbers(DType::F32, &[2, 3], 0)).and(1).and(0));
-        samples.of(Ravel, STORED, make::unary, |it| {
+            .refuses("before `start_dim`", given(generate::numbers(DType::F32, &[2, 3], 0)).and(1).and(0));
+        samples.operator(Ravel, STORED, generate::unary, |it| {
             let x = it.tensor("self")?;
             Ok(x.with_sizes(&[x.elements().len() as i64]).into())
         });

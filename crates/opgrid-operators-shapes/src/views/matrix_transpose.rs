@@ -71,7 +71,7 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let matrices = |dtype| {
             [vec![2, 3], vec![4, 2, 3], vec![0, 2], vec![]]
-                .map(|sizes| given(make::numbers(dtype, &sizes, 0)))
+                .map(|sizes| given(generate::numbers(dtype, &sizes, 0)))
                 .to_vec()
         };
         let transposed = |it: &Inputs| -> Result<Plain> {
@@ -82,9 +82,9 @@ pub(crate) mod samples {
             }
             Ok(x.permuted(&order))
         };
-        let vector = given(make::numbers(DType::F32, &[3], 0));
+        let vector = given(generate::numbers(DType::F32, &[3], 0));
         samples
-            .of_function(MT, STORED, matrices, move |it| Ok(transposed(it)?.into()))
+            .operator_with(MT, STORED, matrices, move |it| Ok(transposed(it)?.into()))
             .view()
             .refuses("2 dimensions or more", vector.clone());
         let conjugated = move |it: &Inputs| -> Result<Expected> {
@@ -95,21 +95,22 @@ pub(crate) mod samples {
             };
             Ok(Plain::from_fn(x.dtype(), x.sizes(), conjugate).into())
         };
-        samples.of_function(MH, ANY, matrices, conjugated).refuses("2 dimensions or more", vector.clone());
+        samples.operator_with(MH, ANY, matrices, conjugated).refuses("2 dimensions or more", vector.clone());
         samples
-            .of_function(Adjoint, ANY, matrices, conjugated)
+            .operator_with(Adjoint, ANY, matrices, conjugated)
             .refuses("2 dimensions or more", vector.clone());
         let one = |dtype| {
-            [vec![2, 3], vec![0, 2], vec![]].map(|sizes| given(make::numbers(dtype, &sizes, 0))).to_vec()
+            [vec![2, 3], vec![0, 2], vec![]].map(|sizes| given(generate::numbers(dtype, &sizes, 0))).to_vec()
         };
         samples
-            .of_function(MatrixH, ANY, one, conjugated)
+            .operator_with(MatrixH, ANY, one, conjugated)
             .refuses("expected a matrix", vector)
-            .refuses("use `mH`", given(make::numbers(DType::F32, &[2, 2, 2], 0)));
+            .refuses("use `mH`", given(generate::numbers(DType::F32, &[2, 2, 2], 0)));
         let eager = Difference {
             id: "conjugates-of-matrices-are-computed",
-            what: "torch gives a view with a mark of complex matrices; here a new tensor has the conjugates",
-            why: "no operator has to ask for the mark",
+            what: "torch returns a view of complex matrices with the conjugate bit set; here a new \
+                 tensor has the conjugates",
+            why: "no operator has to check the conjugate bit",
             test: ("opgrid-operators/tests/all/differences/computed.rs", "conjugates_are_computed"),
             when: |seen| {
                 let is_complex = seen.inputs().iter().any(|input| input.dtype.is_complex());
@@ -123,7 +124,7 @@ pub(crate) mod samples {
         samples.differs(Adjoint, eager);
         samples.differs(MatrixH, eager);
         samples
-            .of(NumpyT, STORED, make::unary, |it| {
+            .operator(NumpyT, STORED, generate::unary, |it| {
                 let x = it.tensor("self")?;
                 Ok(x.permuted(&(0..x.sizes().len()).rev().collect::<Vec<_>>()).into())
             })

@@ -72,9 +72,9 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2], 0);
+        let x = generate::numbers(DType::F32, &[2], 0);
         samples
-            .of(Meshgrid, STORED, inputs, |it| reference(it, false))
+            .operator(Meshgrid, STORED, inputs, |it| reference(it, false))
             .refuses("non-empty", given(Vec::<Plain>::new()))
             .refuses("at most 1 dimension", given(vec![x.clone(), x.with_sizes(&[1, 2])]))
             .refuses("expected float32", given(vec![x.clone(), x.to(DType::F64)]));
@@ -85,7 +85,7 @@ pub(crate) mod samples {
             named("ij").chain(named("xy")).collect()
         };
         samples
-            .of(MeshgridIndexing, STORED, by_name, |it| {
+            .operator(MeshgridIndexing, STORED, by_name, |it| {
                 let indexing: String = it.value("indexing")?;
                 reference(it, indexing == "xy")
             })
@@ -95,7 +95,7 @@ pub(crate) mod samples {
     fn inputs(dtype: DType) -> Vec<Sample> {
         let cases: [&[&[i64]]; 5] = [&[&[2], &[3]], &[&[4]], &[&[], &[2], &[3]], &[&[0], &[2]], &[&[]]];
         let one = |shapes: &[&[i64]]| {
-            let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+            let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| generate::numbers(dtype, sizes, seed));
             given(tensors.collect::<Vec<_>>())
         };
         cases.map(one).to_vec()

@@ -69,17 +69,17 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(MovedimIntlist, STORED, lists, reference)
+            .operator(MovedimIntlist, STORED, lists, reference)
             .view()
             .refuses("as many", given(x.clone()).and([0].to_vec()).and([0, 1].to_vec()))
             .refuses("range", given(x.clone()).and([2].to_vec()).and([0].to_vec()))
             .refuses("twice", given(x.clone()).and([0, -2].to_vec()).and([0, 1].to_vec()))
             .refuses("twice", given(x).and([0, 1].to_vec()).and([1, 1].to_vec()));
-        samples.of(MovedimInt, STORED, single, reference).view();
-        samples.of(MoveaxisIntlist, STORED, lists, reference).view();
-        samples.of(MoveaxisInt, STORED, single, reference).view();
+        samples.operator(MovedimInt, STORED, single, reference).view();
+        samples.operator(MoveaxisIntlist, STORED, lists, reference).view();
+        samples.operator(MoveaxisInt, STORED, single, reference).view();
     }
 
     fn lists(dtype: DType) -> Vec<Sample> {
@@ -91,7 +91,7 @@ pub(crate) mod samples {
             (&[2, 0, 3], &[1, 0, 2], &[0, 1, 2]),
         ];
         let one = |(sizes, source, destination): (&[i64], &[i64], &[i64])| {
-            given(make::numbers(dtype, sizes, 0)).and(source.to_vec()).and(destination.to_vec())
+            given(generate::numbers(dtype, sizes, 0)).and(source.to_vec()).and(destination.to_vec())
         };
         cases.map(one).to_vec()
     }
@@ -100,7 +100,7 @@ pub(crate) mod samples {
         let cases: [(&[i64], i64, i64); 4] =
             [(&[2, 3, 4], 0, 2), (&[2, 3, 4], -1, 0), (&[], 0, 0), (&[0, 2], 0, 1)];
         let one = |(sizes, source, destination): (&[i64], i64, i64)| {
-            given(make::numbers(dtype, sizes, 0)).and(source).and(destination)
+            given(generate::numbers(dtype, sizes, 0)).and(source).and(destination)
         };
         cases.map(one).to_vec()
     }

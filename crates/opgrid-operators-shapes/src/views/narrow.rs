@@ -31,7 +31,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(NarrowCopy, &kind::COPY)
         .on_every_backend(|input, dim, start, length| {
-            opgrid_tensor::ops::Clone
+            opgrid_tensor::ops::CloneTensor
                 .call(&narrow(input, dim, start, length)?, Some(MemoryFormat::Contiguous))
         })
         .derivative(|d, (input, dim, start, length)| {
@@ -42,7 +42,7 @@ pub(super) fn register(library: &mut Library) {
             })
         });
     library.implement(NarrowCopyOut).on_every_backend(|input, dim, start, length, out| {
-        let part = opgrid_tensor::ops::Clone
+        let part = opgrid_tensor::ops::CloneTensor
             .call(&narrow(input, dim, start, length)?, Some(MemoryFormat::Contiguous))?;
         result::copied(out, &part)
     });
@@ -79,9 +79,9 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[4], 0);
+        let x = generate::numbers(DType::F32, &[4], 0);
         samples
-            .of(Narrow, STORED, inputs, reference)
+            .operator(Narrow, STORED, inputs, reference)
             .view()
             .refuses("range", given(x.clone()).and(0).and(5).and(0))
             .refuses("exceeds", given(x.clone()).and(0).and(2).and(3))
@@ -89,17 +89,17 @@ pub(crate) mod samples {
             .refuses("0-dim", given(Plain::number(DType::F32, 1)).and(0).and(0).and(0));
         let starts = |dtype| {
             let start = Plain::number(DType::I64, 1);
-            vec![given(make::numbers(dtype, &[3, 2], 0)).and(0).and(start).and(2)]
+            vec![given(generate::numbers(dtype, &[3, 2], 0)).and(0).and(start).and(2)]
         };
         samples
-            .of(NarrowTensor, STORED, starts, |it| {
+            .operator(NarrowTensor, STORED, starts, |it| {
                 let start = it.tensor("start")?.elements()[0];
                 part(it, number::whole(start))
             })
             .view()
             .not_on_meta()
             .refuses("without dimensions", given(x.clone()).and(0).and(x).and(1));
-        samples.of(NarrowCopy, STORED, inputs, reference);
+        samples.operator(NarrowCopy, STORED, inputs, reference);
         samples.differs(NarrowCopy, READ_AFTER_WRITTEN);
     }
 
@@ -112,7 +112,7 @@ pub(crate) mod samples {
             (&[3, 1, 2], [2, 0, 2]),
         ];
         let one = |(sizes, [dim, start, length]): (&[i64], [i64; 3])| {
-            given(make::numbers(dtype, sizes, 0)).and(dim).and(start).and(length)
+            given(generate::numbers(dtype, sizes, 0)).and(dim).and(start).and(length)
         };
         cases.map(one).to_vec()
     }

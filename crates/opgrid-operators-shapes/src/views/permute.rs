@@ -11,7 +11,7 @@ use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::views::permute::*;
 
-/// Where the view lies, for everybody.
+/// The view family of `aten::permute`: its place in the base.
 pub const PERMUTE: ViewFamily<Permute> =
     ViewFamily::new(Permute, |input, dims| input.spec()?.geometry().permute(dims));
 
@@ -34,17 +34,17 @@ pub(crate) mod samples {
         let inputs = |dtype| {
             let cases: [(&[i64], &[i64]); 4] =
                 [(&[2, 3, 4], &[2, 0, 1]), (&[2, 3], &[-1, 0]), (&[], &[]), (&[2, 0], &[1, 0])];
-            cases.map(|(sizes, dims)| given(make::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
+            cases.map(|(sizes, dims)| given(generate::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
         };
         samples
-            .of(Permute, STORED, inputs, |it| {
+            .operator(Permute, STORED, inputs, |it| {
                 let (x, dims) = (it.tensor("self")?, it.value::<Vec<i64>>("dims")?);
                 let order: Vec<usize> =
                     dims.iter().map(|&dim| naive::dimension(dim, x.sizes().len())).collect();
                 Ok(x.permuted(&order).into())
             })
             .view()
-            .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([0].to_vec()))
-            .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([0, 0].to_vec()));
+            .refuses("", given(generate::numbers(DType::F32, &[2, 3], 0)).and([0].to_vec()))
+            .refuses("", given(generate::numbers(DType::F32, &[2, 3], 0)).and([0, 0].to_vec()));
     }
 }

@@ -26,7 +26,7 @@ fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {
     if geometry.view(&sizes).is_ok() {
         return View.call(input, &sizes);
     }
-    View.call(&opgrid_tensor::ops::Clone.call(input, Some(MemoryFormat::Contiguous))?, &sizes)
+    View.call(&opgrid_tensor::ops::CloneTensor.call(input, Some(MemoryFormat::Contiguous))?, &sizes)
 }
 
 #[cfg(feature = "samples")]
@@ -36,9 +36,9 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         samples
-            .of(Reshape, STORED, make::other_sizes, |it| make::same_elements(it, "shape"))
-            .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()))
-            .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([-1, -1].to_vec()));
-        samples.of(ReshapeAs, STORED, make::beside_as_many, make::as_the_other);
+            .operator(Reshape, STORED, generate::other_sizes, |it| generate::same_elements(it, "shape"))
+            .refuses("", given(generate::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()))
+            .refuses("", given(generate::numbers(DType::F32, &[2, 3], 0)).and([-1, -1].to_vec()));
+        samples.operator(ReshapeAs, STORED, generate::beside_as_many, generate::as_the_other);
     }
 }

@@ -29,9 +29,7 @@ fn resize(input: &Tensor, size: &[i64], memory_format: Option<MemoryFormat>) -> 
     let array = input.array()?;
     let format = memory_format.unwrap_or(MemoryFormat::Contiguous);
     if format == MemoryFormat::Preserve {
-        return Err(argument(
-            "argument `memory_format` is preserve_format, expected the order that is asked for",
-        ));
+        return Err(argument("argument `memory_format` is preserve_format, expected a definite format"));
     }
     let keeps = array.sizes() == size && (memory_format.is_none() || array.geometry().is_in_format(format));
     if keeps {
@@ -69,7 +67,7 @@ fn resize_as(input: &Tensor, the_template: &Tensor, memory_format: Option<Memory
 }
 
 fn resized(input: &Tensor, size: &[i64], memory_format: Option<MemoryFormat>) -> Result<Tensor> {
-    let copy = opgrid_tensor::ops::Clone.call(input, Some(MemoryFormat::Preserve))?;
+    let copy = opgrid_tensor::ops::CloneTensor.call(input, Some(MemoryFormat::Preserve))?;
     ResizeInplace.call(&copy, size, memory_format)?;
     Ok(copy)
 }
@@ -80,9 +78,9 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2], 0);
+        let x = generate::numbers(DType::F32, &[2], 0);
         samples
-            .of(ResizeInplace, STORED, inputs, |it| reference(it, it.value("size")?))
+            .operator(ResizeInplace, STORED, inputs, |it| reference(it, it.value("size")?))
             .needs_contiguous()
             .needs_cpu()
             .refuses("", given(x.clone()).and([-1].to_vec()))
@@ -91,20 +89,22 @@ pub(crate) mod samples {
                 given(x).and([2].to_vec()).named("memory_format", MemoryFormat::Preserve),
             );
         samples
-            .of(Resize, STORED, inputs, |it| reference(it, it.value("size")?))
+            .operator(Resize, STORED, inputs, |it| reference(it, it.value("size")?))
             .needs_contiguous()
             .needs_cpu();
         let beside = |dtype| {
             let cases: [[&[i64]; 2]; 4] = [[&[2, 3], &[3, 2]], [&[4], &[2, 1]], [&[0], &[2]], [&[], &[]]];
             cases
-                .map(|[one, other]| given(make::numbers(dtype, one, 0)).and(make::numbers(dtype, other, 1)))
+                .map(|[one, other]| {
+                    given(generate::numbers(dtype, one, 0)).and(generate::numbers(dtype, other, 1))
+                })
                 .to_vec()
         };
         // Elements that memory had to grow for are anything there.
         samples.rounds(ResizeInplace, Roundings::all(Rounding::Unset));
         samples.rounds(ResizeAsInplace, Roundings::all(Rounding::Unset));
         samples
-            .of(ResizeAsInplace, STORED, beside, |it| {
+            .operator(ResizeAsInplace, STORED, beside, |it| {
                 reference(it, it.tensor("the_template")?.sizes().to_vec())
             })
             .needs_contiguous()
@@ -121,7 +121,7 @@ pub(crate) mod samples {
             (&[2], &[3, 4]),
             (&[0], &[2, 2]),
         ];
-        cases.map(|(sizes, size)| given(make::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
+        cases.map(|(sizes, size)| given(generate::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
     }
 
     /// The elements in their order, with zeros behind them.
@@ -131,6 +131,6 @@ pub(crate) mod samples {
         let zero = naive::convert(Scalar::Int(0), x.dtype());
         let elements: Vec<Scalar> =
             x.elements().iter().copied().chain(std::iter::repeat(zero)).take(count).collect();
-        Ok(Plain::of(x.dtype(), &size, &elements).into())
+        Ok(Plain::from_elements(x.dtype(), &size, &elements).into())
     }
 }

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::views::select::*;
 
-/// Where the view lies, for everybody.
+/// The view family of `aten::select.int`: its place in the base.
 pub const SELECT: ViewFamily<SelectInt> =
     ViewFamily::new(SelectInt, |input, dim, index| input.spec()?.geometry().select(dim, index));
 
@@ -26,11 +26,11 @@ pub(crate) mod samples {
             let cases: [(&[i64], i64, i64); 4] =
                 [(&[2, 3], 0, 1), (&[2, 3], -1, -3), (&[4], 0, 2), (&[2, 0], 0, 1)];
             cases
-                .map(|(sizes, dim, index)| given(make::numbers(dtype, sizes, 0)).and(dim).and(index))
+                .map(|(sizes, dim, index)| given(generate::numbers(dtype, sizes, 0)).and(dim).and(index))
                 .to_vec()
         };
         samples
-            .of(SelectInt, STORED, inputs, |it| {
+            .operator(SelectInt, STORED, inputs, |it| {
                 let (x, dim, index): (_, i64, i64) =
                     (it.tensor("self")?, it.value("dim")?, it.value("index")?);
                 let dim = naive::dimension(dim, x.sizes().len());
@@ -41,7 +41,7 @@ pub(crate) mod samples {
                 Ok(Plain::from_fn(x.dtype(), &sizes, |position| x.at(&inserted(position))).into())
             })
             .view()
-            .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and(0).and(2))
+            .refuses("", given(generate::numbers(DType::F32, &[2, 3], 0)).and(0).and(2))
             .refuses("", given(Plain::number(DType::F32, 1)).and(0).and(0));
     }
 }

@@ -4,8 +4,8 @@
 //!   `stride` that are given, row-major without strides. Without a source there are no elements.
 //! - Aliasing: `self` becomes a view of the memory of `source`. What it had before is kept until `self` is dropped, for
 //!   somebody may still look at it.
-//! - Errors: another dtype or device; elements beyond the memory of `source`; with a `storage_offset` a `source` that does
-//!   not lie in rows.
+//! - Errors: another dtype or device; elements beyond the memory of `source`; with a `storage_offset` a `source`
+//!   that is not row-major.
 //! - Source: torch.Tensor.set_, PyTorch 2.15. The overloads on storages are not here, which are no values of schemas.
 
 use crate::prelude::*;
@@ -23,7 +23,8 @@ pub(super) fn register(library: &mut Library) {
             let memory = source.spec()?.geometry();
             if !memory.is_contiguous() {
                 let message = format!(
-                    "argument `source` has strides {:?}, expected elements in rows; give its `contiguous()`",
+                    "argument `source` has strides {:?}, expected a contiguous tensor; pass its \
+                     `contiguous()`",
                     memory.strides()
                 );
                 return Err(argument(message));
@@ -63,9 +64,13 @@ pub(crate) mod samples {
             SetInplaceSourceTensorStorageOffset,
             Difference {
                 id: "strides-that-are-not-used-are-checked",
-                what: "torch takes a negative stride of a dimension of size 1; here negative strides are refused wherever they stand",
-                why: "whether a program is right must not depend on its data",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                what: "torch accepts a negative stride for a dimension of size 1; here negative strides \
+                     are always rejected",
+                why: "whether a call is valid must not depend on sizes or elements",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
                 when: |seen| seen.we_refuse("negative strides are not supported"),
                 directed: None,
             },
@@ -74,10 +79,13 @@ pub(crate) mod samples {
             SetInplaceSourceTensorStorageOffset,
             Difference {
                 id: "sizes-without-strides-are-rows",
-                what: "torch keeps the strides of a tensor that is set to the sizes that it has, where none are given; here those of rows \
-                       stand for none",
-                why: "what a tensor becomes does not depend on what it was",
-                test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                what: "torch keeps the strides of a tensor that is set to sizes that it already has, if \
+                     no strides are given; here missing strides mean row-major ones",
+                why: "the result must not depend on the previous strides",
+                test: (
+                    "opgrid-operators/tests/all/differences/layouts.rs",
+                    "results_do_not_depend_on_the_layout",
+                ),
                 when: |seen| {
                     let Some(Argument::Ints(sizes)) = seen.argument("size") else { return false };
                     let has_sizes = seen.tensor("self").is_some_and(|x| x.geometry.sizes() == sizes);
@@ -102,17 +110,21 @@ pub(crate) mod samples {
             SetInplaceSourceTensorStorageOffset,
             Difference {
                 id: "memory-of-sources-does-not-grow",
-                what: "torch enlarges the memory of the source where the tensor needs more; here that is refused",
-                why: "others who look at the memory keep what they see",
-                test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
+                what: "torch enlarges the storage of the source if the tensor needs more; here that is \
+                     rejected",
+                why: "other views of the memory stay valid",
+                test: (
+                    "opgrid-operators/tests/all/differences/refused.rs",
+                    "what_torch_does_not_check_is_refused",
+                ),
                 when: |seen| seen.we_refuse("are out of bounds for storage"),
                 directed: None,
             },
         );
         let dtypes = Difference {
             id: "tensors-keep-their-dtype",
-            what: "torch gives a tensor the dtype of the one that it is set to; here that is refused",
-            why: "what others know of a tensor stays true",
+            what: "torch changes the dtype of a tensor to that of the source; here that is rejected",
+            why: "the dtype of a tensor never changes",
             test: ("opgrid-operators/tests/all/differences/refused.rs", "dtypes_that_differ"),
             when: |seen| seen.we_refuse("cannot become one of"),
             directed: None,
@@ -121,22 +133,24 @@ pub(crate) mod samples {
         let pairs = |dtype| {
             let cases: [[&[i64]; 2]; 4] = [[&[2, 3], &[4]], [&[], &[2, 1]], [&[0], &[2]], [&[3], &[0, 2]]];
             cases
-                .map(|[one, other]| given(make::numbers(dtype, one, 0)).and(make::numbers(dtype, other, 1)))
+                .map(|[one, other]| {
+                    given(generate::numbers(dtype, one, 0)).and(generate::numbers(dtype, other, 1))
+                })
                 .to_vec()
         };
-        let x = make::numbers(DType::F32, &[4], 0);
+        let x = generate::numbers(DType::F32, &[4], 0);
         samples
-            .of(SetInplaceSourceTensor, STORED, pairs, |it| Ok(it.tensor("source")?.clone().into()))
+            .operator(SetInplaceSourceTensor, STORED, pairs, |it| Ok(it.tensor("source")?.clone().into()))
             .refuses("cannot become", given(x.clone()).and(x.to(DType::F64)));
         let parts = |dtype| {
-            let to = make::numbers(dtype, &[2], 0);
-            let from = make::numbers(dtype, &[7], 1);
+            let to = generate::numbers(dtype, &[2], 0);
+            let from = generate::numbers(dtype, &[7], 1);
             let strided =
                 given(to.clone()).and(from.clone()).and(1).and([2, 2].to_vec()).and([1, 2].to_vec());
             vec![strided, given(to).and(from).and(2).and([3].to_vec())]
         };
         samples
-            .of(SetInplaceSourceTensorStorageOffset, STORED, parts, |it| {
+            .operator(SetInplaceSourceTensorStorageOffset, STORED, parts, |it| {
                 let (from, offset): (_, i64) = (it.tensor("source")?, it.value("storage_offset")?);
                 let (size, stride): (Vec<i64>, Vec<i64>) = (it.value("size")?, it.value("stride")?);
                 let steps = if stride.is_empty() { vec![1] } else { stride };
@@ -148,8 +162,8 @@ pub(crate) mod samples {
             })
             .needs_contiguous()
             .refuses("out of bounds", given(x.clone()).and(x).and(2).and([3].to_vec()));
-        samples.of(SetInplace, STORED, make::unary, |it| {
-            Ok(Plain::of::<i64>(it.tensor("self")?.dtype(), &[0], &[]).into())
+        samples.operator(SetInplace, STORED, generate::unary, |it| {
+            Ok(Plain::from_elements::<i64>(it.tensor("self")?.dtype(), &[0], &[]).into())
         });
     }
 }

@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::views::slice::*;
 
-/// Where the view lies, for everybody.
+/// The view family of `aten::slice.Tensor`: its place in the base.
 pub const SLICE: ViewFamily<SliceTensor> = ViewFamily::new(SliceTensor, geometry);
 
 pub(super) fn register(library: &mut Library) {
@@ -35,12 +35,12 @@ pub(crate) mod samples {
                 (&[0], [0, 0, 2, 1]),
             ];
             let one = |(sizes, [dim, start, end, step]): (&[i64], [i64; 4])| {
-                given(make::numbers(dtype, sizes, 0)).and(dim).and(start).and(end).and(step)
+                given(generate::numbers(dtype, sizes, 0)).and(dim).and(start).and(end).and(step)
             };
             cases.map(one).to_vec()
         };
         samples
-            .of(SliceTensor, STORED, inputs, |it| {
+            .operator(SliceTensor, STORED, inputs, |it| {
                 let (x, dim, step): (_, i64, i64) = (it.tensor("self")?, it.value("dim")?, it.value("step")?);
                 let dim = naive::dimension(dim, x.sizes().len());
                 let size = x.sizes()[dim];
@@ -56,14 +56,33 @@ pub(crate) mod samples {
                 .into())
             })
             .view()
-            .refuses("", given(make::numbers(DType::F32, &[2], 0)).and(0).and(0).and(2).and(0));
-        samples.differs(SliceTensor, Difference {
-            id: "steps-beyond-every-size",
-            what: "torch overflows where a step is near the end of the range; here every positive step is taken",
-            why: "the first element is the only one",
-            test: ("opgrid-operators/tests/all/differences/computed.rs", "steps_of_slices_may_exceed_every_size"),
-            when: |seen| seen.number("step") == Some(Scalar::Int(i64::MAX)),
-            directed: Some(Directed { operator: "aten::slice.Tensor", arguments: || vec![("self", Operand::rows(0, DType::F32, &[3], &[0.0, 1.0, 2.0]).into()), ("dim", Scalar::Int(0).into()), ("start", Scalar::Int(1).into()), ("end", Scalar::Int(3).into()), ("step", Scalar::Int(i64::MAX).into())], needs: None }),
-        });
+            .refuses("", given(generate::numbers(DType::F32, &[2], 0)).and(0).and(0).and(2).and(0));
+        samples.differs(
+            SliceTensor,
+            Difference {
+                id: "steps-beyond-every-size",
+                what: "torch overflows if a step is near the end of the range; here every positive step is \
+                 accepted",
+                why: "only the first element is selected",
+                test: (
+                    "opgrid-operators/tests/all/differences/computed.rs",
+                    "steps_of_slices_may_exceed_every_size",
+                ),
+                when: |seen| seen.number("step") == Some(Scalar::Int(i64::MAX)),
+                directed: Some(Directed {
+                    operator: "aten::slice.Tensor",
+                    arguments: || {
+                        vec![
+                            ("self", Operand::rows(0, DType::F32, &[3], &[0.0, 1.0, 2.0]).into()),
+                            ("dim", Scalar::Int(0).into()),
+                            ("start", Scalar::Int(1).into()),
+                            ("end", Scalar::Int(3).into()),
+                            ("step", Scalar::Int(i64::MAX).into()),
+                        ]
+                    },
+                    needs: None,
+                }),
+            },
+        );
     }
 }

@@ -14,10 +14,10 @@ use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::views::split::*;
 
-/// Where the views lie, for everybody.
+/// The view family of `aten::split.Tensor`: the places of its parts in the base.
 pub const SPLIT: ViewFamily<SplitTensor> = ViewFamily::new(SplitTensor, equal_parts);
 
-/// Where the views lie, for everybody.
+/// The view family of `aten::split_with_sizes`: the places of its parts in the base.
 pub const SPLIT_WITH_SIZES: ViewFamily<SplitWithSizes> = ViewFamily::new(SplitWithSizes, with_sizes);
 
 pub(super) fn register(library: &mut Library) {
@@ -53,7 +53,7 @@ pub(super) fn register(library: &mut Library) {
 /// A tensor without dimensions, a dimension out of range.
 fn size_at(input: &Tensor, dim: i64) -> Result<i64> {
     match input.spec()?.sizes() {
-        [] => Err(argument("argument `self` has no dimensions, expected one that can be cut")),
+        [] => Err(argument("argument `self` has no dimensions, expected one to split")),
         sizes => Ok(sizes[normalise_dim(dim, sizes.len())?]),
     }
 }
@@ -63,7 +63,8 @@ fn equal_parts(input: &Tensor, size: i64, dim: i64) -> Result<Vec<Geometry>> {
     let all = size_at(input, dim)?;
     if size < 0 || (size == 0 && all != 0) {
         return Err(argument(format!(
-            "argument `split_size` is {size}, expected 0 or more, and 0 only for a dimension without elements, not for one of size {all}"
+            "argument `split_size` is {size}, expected 0 or more, and 0 only for an empty dimension, \
+             not for one of size {all}"
         )));
     }
     // A dimension without elements is one part.
@@ -126,7 +127,7 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[5, 2], 0);
+        let x = generate::numbers(DType::F32, &[5, 2], 0);
         let number = given(Plain::number(DType::F32, 1)).and(1);
         let by_size = |dtype| {
             let cases: [(&[i64], i64, i64); 6] = [
@@ -137,7 +138,9 @@ pub(crate) mod samples {
                 (&[0], 0, 0),
                 (&[2, 0], 1, 0),
             ];
-            cases.map(|(sizes, size, dim)| given(make::numbers(dtype, sizes, 0)).and(size).and(dim)).to_vec()
+            cases
+                .map(|(sizes, size, dim)| given(generate::numbers(dtype, sizes, 0)).and(size).and(dim))
+                .to_vec()
         };
         let of_size = |it: &Inputs| {
             let (all, size) = (size_of(it)?, it.value::<i64>("split_size")?.max(1));
@@ -145,13 +148,13 @@ pub(crate) mod samples {
             parts_of(it, &(0..count).map(|k| (k * size, size.min(all - k * size))).collect::<Vec<_>>())
         };
         samples
-            .of(SplitTensor, STORED, by_size, of_size)
+            .operator(SplitTensor, STORED, by_size, of_size)
             .view()
             .refuses("0 or more", given(x.clone()).and(-1))
             .refuses("0 or more", given(x.clone()).and(0))
             .refuses("range", given(x.clone()).and(1).and(2))
             .refuses("", number.clone());
-        samples.of(UnsafeSplitTensor, STORED, by_size, of_size).view().refuses("", number.clone());
+        samples.operator(UnsafeSplitTensor, STORED, by_size, of_size).view().refuses("", number.clone());
         let by_list = |dtype| {
             let cases: [(&[i64], &[i64], i64); 5] = [
                 (&[5, 2], &[2, 3], 0),
@@ -161,7 +164,7 @@ pub(crate) mod samples {
                 (&[0], &[], 0),
             ];
             let one = |(sizes, list, dim): (&[i64], &[i64], i64)| {
-                given(make::numbers(dtype, sizes, 0)).and(list.to_vec()).and(dim)
+                given(generate::numbers(dtype, sizes, 0)).and(list.to_vec()).and(dim)
             };
             cases.map(one).to_vec()
         };
@@ -174,17 +177,17 @@ pub(crate) mod samples {
             parts_of(it, &it.value::<Vec<i64>>(name)?.into_iter().map(next).collect::<Vec<_>>())
         };
         samples
-            .of_function(SplitWithSizes, STORED, by_list, move |it| of_sizes(it, "split_sizes"))
+            .operator_with(SplitWithSizes, STORED, by_list, move |it| of_sizes(it, "split_sizes"))
             .view()
             .refuses("add up", given(x.clone()).and([2, 2].to_vec()))
             .refuses("negative", given(x.clone()).and([-1, 6].to_vec()))
             .refuses("", given(x.clone()).and([i64::MAX, i64::MAX, 7].to_vec()));
-        samples.of_function(SplitSizes, STORED, by_list, move |it| of_sizes(it, "split_size")).view();
+        samples.operator_with(SplitSizes, STORED, by_list, move |it| of_sizes(it, "split_size")).view();
         let by_count = |dtype| {
             let cases: [(&[i64], i64, i64); 5] =
                 [(&[5, 2], 3, 0), (&[2, 4], 2, -1), (&[3], 7, 0), (&[0, 2], 3, 0), (&[2, 0], 1, 0)];
             cases
-                .map(|(sizes, chunks, dim)| given(make::numbers(dtype, sizes, 0)).and(chunks).and(dim))
+                .map(|(sizes, chunks, dim)| given(generate::numbers(dtype, sizes, 0)).and(chunks).and(dim))
                 .to_vec()
         };
         let of_count = |it: &Inputs| {
@@ -201,11 +204,11 @@ pub(crate) mod samples {
             )
         };
         samples
-            .of(Chunk, STORED, by_count, of_count)
+            .operator(Chunk, STORED, by_count, of_count)
             .view()
             .refuses("1 or more", given(x).and(0))
             .refuses("", number.clone());
-        samples.of(UnsafeChunk, STORED, by_count, of_count).view().refuses("", number);
+        samples.operator(UnsafeChunk, STORED, by_count, of_count).view().refuses("", number);
     }
 
     /// The size of the dimension that is cut.

@@ -10,16 +10,16 @@ use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::views::squeeze::*;
 
-/// Without every dimension of size 1.
+/// The view family of `aten::squeeze`, which removes every dimension of size 1.
 pub const SQUEEZE: ViewFamily<Squeeze> = ViewFamily::new(Squeeze, |input| without(input, |_| true));
 
-/// Without one dimension, if its size is 1.
+/// The view family of `aten::squeeze.dim`, which removes one dimension if its size is 1.
 pub const SQUEEZE_DIM: ViewFamily<SqueezeDim> = ViewFamily::new(SqueezeDim, |input, dim| {
     let dim = normalise_dim(dim, input.spec()?.geometry().dims())?;
     without(input, |at| at == dim)
 });
 
-/// Without those of some dimensions whose size is 1.
+/// The view family of `aten::squeeze.dims`, which removes those of some dimensions whose size is 1.
 pub const SQUEEZE_DIMS: ViewFamily<SqueezeDims> = ViewFamily::new(SqueezeDims, squeeze_dims);
 
 pub(super) fn register(library: &mut Library) {
@@ -51,7 +51,7 @@ fn squeeze_dims(input: &Tensor, dim: &[i64]) -> Result<Geometry> {
     without(input, |at| named[at])
 }
 
-/// The same without the dimensions that are `named` and have size 1.
+/// Removes the dimensions of size 1 for which `named` holds.
 fn without(input: &Tensor, named: impl Fn(usize) -> bool) -> Result<Geometry> {
     let geometry = input.spec()?.geometry();
     let all = geometry.sizes().iter().zip(geometry.strides()).enumerate();
@@ -66,27 +66,27 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        samples.of(Squeeze, STORED, make::unary, |it| reference(it, None)).view();
-        samples.of(SqueezeInplace, STORED, make::unary, |it| reference(it, None));
+        samples.operator(Squeeze, STORED, generate::unary, |it| reference(it, None)).view();
+        samples.operator(SqueezeInplace, STORED, generate::unary, |it| reference(it, None));
         let inputs = |dtype| {
             let cases: [(&[i64], i64); 5] =
                 [(&[2, 1, 3], 1), (&[2, 3], 0), (&[1, 2], -2), (&[], 0), (&[0, 1], 1)];
-            cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
+            cases.map(|(sizes, dim)| given(generate::numbers(dtype, sizes, 0)).and(dim)).to_vec()
         };
         samples
-            .of(SqueezeDim, STORED, inputs, |it| reference(it, Some(vec![it.value("dim")?])))
+            .operator(SqueezeDim, STORED, inputs, |it| reference(it, Some(vec![it.value("dim")?])))
             .view()
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
-        samples.of(SqueezeInplaceDim, STORED, inputs, |it| reference(it, Some(vec![it.value("dim")?])));
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(1));
+        samples.operator(SqueezeInplaceDim, STORED, inputs, |it| reference(it, Some(vec![it.value("dim")?])));
         let several = |dtype| {
             let cases: [(&[i64], &[i64]); 3] = [(&[1, 2, 1, 1], &[0, -1]), (&[1, 0], &[0]), (&[], &[])];
-            cases.map(|(sizes, dims)| given(make::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
+            cases.map(|(sizes, dims)| given(generate::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
         };
-        samples
-            .of(SqueezeDims, STORED, several, |it| reference(it, it.value("dim")?))
-            .view()
-            .refuses("multiple times", given(make::numbers(DType::F32, &[1, 2], 0)).and([0, -2].to_vec()));
-        samples.of(SqueezeInplaceDims, STORED, several, |it| reference(it, it.value("dim")?));
+        samples.operator(SqueezeDims, STORED, several, |it| reference(it, it.value("dim")?)).view().refuses(
+            "multiple times",
+            given(generate::numbers(DType::F32, &[1, 2], 0)).and([0, -2].to_vec()),
+        );
+        samples.operator(SqueezeInplaceDims, STORED, several, |it| reference(it, it.value("dim")?));
     }
 
     fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {

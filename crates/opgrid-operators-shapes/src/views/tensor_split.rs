@@ -100,7 +100,7 @@ fn at_indices(input: &Tensor, indices: &[i64], dim: i64) -> Result<Vec<Tensor>> 
 fn equal(input: &Tensor, sections: i64, dim: i64) -> Result<Vec<Tensor>> {
     let size = size_at(input, dim)?;
     if sections == 0 || size % sections != 0 {
-        let message = format!("dimension {dim} of size {size} cannot be cut into {sections} equal parts");
+        let message = format!("dimension {dim} of size {size} cannot be split into {sections} equal parts");
         return Err(argument(message));
     }
     into_sections(input, sections, dim)
@@ -134,9 +134,9 @@ pub(crate) mod samples {
             TensorSplitSections,
             Difference {
                 id: "indices-of-splits-of-any-size",
-                what: "torch keeps the smallest integers for itself, and refuses indices among them; here every \
-                   index beyond an end is the end",
-                why: "one rule for all integers",
+                what: "torch reserves the smallest integers, and rejects them as indices; here every \
+                     index past an end is clamped",
+                why: "all integers behave alike",
                 test: (
                     "opgrid-operators/tests/all/differences/computed.rs",
                     "what_torch_refuses_by_accident_is_computed",
@@ -155,16 +155,16 @@ pub(crate) mod samples {
                 }),
             },
         );
-        let x = make::numbers(DType::F32, &[5, 2], 0);
+        let x = generate::numbers(DType::F32, &[5, 2], 0);
         let sections = |dtype| {
             let cases: [(&[i64], i64, i64); 5] =
                 [(&[5, 2], 3, 0), (&[2, 4], 2, -1), (&[3], 5, 0), (&[0, 2], 2, 0), (&[2, 0], 1, 0)];
             cases
-                .map(|(sizes, count, dim)| given(make::numbers(dtype, sizes, 0)).and(count).and(dim))
+                .map(|(sizes, count, dim)| given(generate::numbers(dtype, sizes, 0)).and(count).and(dim))
                 .to_vec()
         };
         samples
-            .of(TensorSplitSections, STORED, sections, |it| {
+            .operator(TensorSplitSections, STORED, sections, |it| {
                 sections_of(it, it.value("dim")?, it.value("sections")?)
             })
             .view()
@@ -180,23 +180,23 @@ pub(crate) mod samples {
                 (&[4], &[], 0),
             ];
             let one = |(sizes, list, dim): (&[i64], &[i64], i64)| {
-                given(make::numbers(dtype, sizes, 0)).and(list.to_vec()).and(dim)
+                given(generate::numbers(dtype, sizes, 0)).and(list.to_vec()).and(dim)
             };
             cases.map(one).to_vec()
         };
         samples
-            .of(TensorSplitIndices, STORED, indices, |it| {
+            .operator(TensorSplitIndices, STORED, indices, |it| {
                 indices_of(it, it.value("dim")?, &it.value::<Vec<i64>>("indices")?)
             })
             .view()
             .refuses("range", given(x.clone()).and([1].to_vec()).and(2));
         let in_tensors = |dtype| {
-            let x = make::numbers(dtype, &[5, 2], 0);
+            let x = generate::numbers(dtype, &[5, 2], 0);
             let count = given(x.clone()).and(Plain::number(DType::I64, 3)).and(0);
-            vec![count, given(x).and(Plain::of(DType::I64, &[2], &[1, 4])).and(0)]
+            vec![count, given(x).and(Plain::from_elements(DType::I64, &[2], &[1, 4])).and(0)]
         };
         samples
-            .of(TensorSplitTensorIndicesOrSections, STORED, in_tensors, |it| {
+            .operator(TensorSplitTensorIndicesOrSections, STORED, in_tensors, |it| {
                 let list = it.tensor("tensor_indices_or_sections")?;
                 let numbers: Vec<i64> = list.elements().iter().map(|number| number::whole(*number)).collect();
                 match list.sizes() {
@@ -209,7 +209,7 @@ pub(crate) mod samples {
             .needs_cpu()
             .refuses("int64", given(x.clone()).and(x.clone()));
         samples
-            .of(
+            .operator(
                 HsplitInt,
                 STORED,
                 |dtype| of_counts(dtype, &[(&[2, 4], 2), (&[6], 3), (&[2, 0], 2)]),
@@ -219,7 +219,7 @@ pub(crate) mod samples {
             .refuses("equal parts", given(x.clone()).and(3))
             .refuses("1 dimension", given(Plain::number(DType::F32, 1)).and(1));
         samples
-            .of(
+            .operator(
                 HsplitArray,
                 STORED,
                 |dtype| of_lists(dtype, &[(&[2, 4], &[1, 3]), (&[6], &[2]), (&[2, 0], &[0])]),
@@ -227,7 +227,7 @@ pub(crate) mod samples {
             )
             .view();
         samples
-            .of(
+            .operator(
                 VsplitInt,
                 STORED,
                 |dtype| of_counts(dtype, &[(&[4, 2], 2), (&[0, 3], 3)]),
@@ -235,9 +235,9 @@ pub(crate) mod samples {
             )
             .view()
             .refuses("equal parts", given(x.clone()).and(2))
-            .refuses("2 dimensions", given(make::numbers(DType::F32, &[2], 0)).and(1));
+            .refuses("2 dimensions", given(generate::numbers(DType::F32, &[2], 0)).and(1));
         samples
-            .of(
+            .operator(
                 VsplitArray,
                 STORED,
                 |dtype| of_lists(dtype, &[(&[4, 2], &[1, 3]), (&[0, 3], &[0])]),
@@ -245,7 +245,7 @@ pub(crate) mod samples {
             )
             .view();
         samples
-            .of(
+            .operator(
                 DsplitInt,
                 STORED,
                 |dtype| of_counts(dtype, &[(&[1, 2, 4], 2), (&[2, 0, 3], 3)]),
@@ -254,7 +254,7 @@ pub(crate) mod samples {
             .view()
             .refuses("3 dimensions", given(x).and(1));
         samples
-            .of(
+            .operator(
                 DsplitArray,
                 STORED,
                 |dtype| of_lists(dtype, &[(&[1, 2, 4], &[1, 3]), (&[2, 0, 3], &[1])]),
@@ -264,11 +264,14 @@ pub(crate) mod samples {
     }
 
     fn of_counts(dtype: DType, cases: &[(&[i64], i64)]) -> Vec<Sample> {
-        cases.iter().map(|(sizes, count)| given(make::numbers(dtype, sizes, 0)).and(*count)).collect()
+        cases.iter().map(|(sizes, count)| given(generate::numbers(dtype, sizes, 0)).and(*count)).collect()
     }
 
     fn of_lists(dtype: DType, cases: &[(&[i64], &[i64])]) -> Vec<Sample> {
-        cases.iter().map(|(sizes, list)| given(make::numbers(dtype, sizes, 0)).and(list.to_vec())).collect()
+        cases
+            .iter()
+            .map(|(sizes, list)| given(generate::numbers(dtype, sizes, 0)).and(list.to_vec()))
+            .collect()
     }
 
     fn horizontal_of(it: &Inputs) -> Result<i64> {

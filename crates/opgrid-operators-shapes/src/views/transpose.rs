@@ -12,18 +12,18 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::views::transpose::*;
 
-/// Where the view lies, for everybody.
+/// The view family of `aten::transpose.int`: its place in the base.
 pub const TRANSPOSE: ViewFamily<TransposeInt> =
     ViewFamily::new(TransposeInt, |input, dim0, dim1| input.spec()?.geometry().transpose(dim0, dim1));
 
-/// Where the view lies, for everybody.
-pub const T_VIEW: ViewFamily<T> = ViewFamily::new(T, t);
+/// The view family of `aten::t`: its place in the base.
+pub const T_VIEW: ViewFamily<TMatrix> = ViewFamily::new(TMatrix, t);
 
 pub(super) fn register(library: &mut Library) {
     library
         .view(TransposeInt, &TRANSPOSE)
         .derivative(|d, (input, dim0, dim1)| d.by(input, [], move |grad, []| grad.transpose(dim0, dim1)));
-    library.view(T, &T_VIEW).derivative(|d, (input,)| d.by(input, [], |grad, []| grad.t()));
+    library.view(TMatrix, &T_VIEW).derivative(|d, (input,)| d.by(input, [], |grad, []| grad.t()));
     library.view_in_place(TransposeInplace, &TRANSPOSE);
     library.view_in_place(TInplace, &T_VIEW);
     let exchange = |input: &Tensor, dim0, dim1| TransposeInt.call(input, dim0, dim1);
@@ -59,34 +59,36 @@ pub(crate) mod samples {
             let cases: [(&[i64], i64, i64); 5] =
                 [(&[2, 3], 0, 1), (&[2, 3, 4], 0, -1), (&[2, 3], 1, 1), (&[], 0, -1), (&[2, 0, 3], 1, 2)];
             cases
-                .map(|(sizes, dim0, dim1)| given(make::numbers(dtype, sizes, 0)).and(dim0).and(dim1))
+                .map(|(sizes, dim0, dim1)| given(generate::numbers(dtype, sizes, 0)).and(dim0).and(dim1))
                 .to_vec()
         };
         samples
-            .of(TransposeInt, STORED, exchanged, |it| reference(it, it.value("dim0")?, it.value("dim1")?))
+            .operator(TransposeInt, STORED, exchanged, |it| {
+                reference(it, it.value("dim0")?, it.value("dim1")?)
+            })
             .view()
-            .refuses("range", given(make::numbers(DType::F32, &[2, 3], 0)).and(0).and(2));
+            .refuses("range", given(generate::numbers(DType::F32, &[2, 3], 0)).and(0).and(2));
         let by_name = |it: &Inputs| reference(it, it.value("dim0")?, it.value("dim1")?);
         let by_axis = |it: &Inputs| reference(it, it.value("axis0")?, it.value("axis1")?);
-        samples.of(TransposeInplace, STORED, exchanged, by_name);
-        samples.of(Swapdims, STORED, exchanged, by_name).view();
-        samples.of(SwapdimsInplace, STORED, exchanged, by_name);
-        samples.of(Swapaxes, STORED, exchanged, by_axis).view();
-        samples.of(SwapaxesInplace, STORED, exchanged, by_axis);
+        samples.operator(TransposeInplace, STORED, exchanged, by_name);
+        samples.operator(Swapdims, STORED, exchanged, by_name).view();
+        samples.operator(SwapdimsInplace, STORED, exchanged, by_name);
+        samples.operator(Swapaxes, STORED, exchanged, by_axis).view();
+        samples.operator(SwapaxesInplace, STORED, exchanged, by_axis);
         let matrices = |dtype| {
             [vec![2, 3], vec![3], vec![], vec![0, 2]]
-                .map(|sizes| given(make::numbers(dtype, &sizes, 0)))
+                .map(|sizes| given(generate::numbers(dtype, &sizes, 0)))
                 .to_vec()
         };
         let flipped = |it: &Inputs| match it.tensor("self")?.sizes().len() {
             2 => reference(it, 0, 1),
             _ => reference(it, 0, 0),
         };
-        samples.of(TInplace, STORED, matrices, flipped);
+        samples.operator(TInplace, STORED, matrices, flipped);
         samples
-            .of(T, STORED, matrices, flipped)
+            .operator(TMatrix, STORED, matrices, flipped)
             .view()
-            .refuses("at most 2 dimensions", given(make::numbers(DType::F32, &[1, 2, 3], 0)));
+            .refuses("at most 2 dimensions", given(generate::numbers(DType::F32, &[1, 2, 3], 0)));
     }
 
     fn reference(it: &Inputs, dim0: i64, dim1: i64) -> Result<Expected> {

@@ -11,7 +11,7 @@ use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::views::unbind::*;
 
-/// Where the views lie, for everybody.
+/// The view family of `aten::unbind.int`: the places of its parts in the base.
 pub const UNBIND: ViewFamily<UnbindInt> = ViewFamily::new(UnbindInt, |input, dim| {
     let geometry = input.spec()?.geometry();
     if geometry.dims() == 0 {
@@ -40,10 +40,10 @@ pub(crate) mod samples {
         let inputs = |dtype| {
             let cases: [(&[i64], i64); 5] =
                 [(&[2, 3], 0), (&[2, 3], -1), (&[3], 0), (&[0, 2], 0), (&[2, 0], 0)];
-            cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
+            cases.map(|(sizes, dim)| given(generate::numbers(dtype, sizes, 0)).and(dim)).to_vec()
         };
         samples
-            .of(UnbindInt, STORED, inputs, |it| {
+            .operator(UnbindInt, STORED, inputs, |it| {
                 let x = it.tensor("self")?;
                 let dim = naive::dimension(it.value("dim")?, x.sizes().len());
                 let mut sizes = x.sizes().to_vec();
@@ -55,7 +55,7 @@ pub(crate) mod samples {
                 Ok(Expected::Several((0..count).map(slice).collect()))
             })
             .view()
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1))
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(1))
             .refuses("no dimensions", given(Plain::number(DType::F32, 1)));
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn register(library: &mut Library) {
 fn unflatten(input: &Tensor, dim: i64, sizes: &[i64]) -> Result<Tensor> {
     let own = input.spec()?.sizes();
     if own.is_empty() {
-        return Err(argument("argument `self` has no dimensions, expected one that can be cut"));
+        return Err(argument("argument `self` has no dimensions, expected one to split"));
     }
     let dim = normalise_dim(dim, own.len())?;
     if sizes.is_empty() {
@@ -44,13 +44,13 @@ pub(crate) mod samples {
                 (&[2, 3, 2], 0, &[1, 2]),
             ];
             let one = |(sizes, dim, cut): (&[i64], i64, &[i64])| {
-                given(make::numbers(dtype, sizes, 0)).and(dim).and(cut.to_vec())
+                given(generate::numbers(dtype, sizes, 0)).and(dim).and(cut.to_vec())
             };
             cases.map(one).to_vec()
         };
-        let x = make::numbers(DType::F32, &[2, 6], 0);
+        let x = generate::numbers(DType::F32, &[2, 6], 0);
         samples
-            .of(UnflattenInt, STORED, inputs, |it| {
+            .operator(UnflattenInt, STORED, inputs, |it| {
                 let (x, mut cut): (_, Vec<i64>) = (it.tensor("self")?, it.value("sizes")?);
                 let dim = naive::dimension(it.value("dim")?, x.sizes().len());
                 let known: i64 = cut.iter().filter(|size| **size >= 0).product();

@@ -14,7 +14,7 @@ use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::views::unfold::*;
 
-/// Where the view lies, for everybody.
+/// The view family of `aten::unfold`: its place in the base.
 pub const UNFOLD: ViewFamily<Unfold> = ViewFamily::new(Unfold, |input, dimension, size, step| {
     input.spec()?.geometry().unfold(dimension, size, step)
 });
@@ -55,13 +55,13 @@ pub(crate) mod samples {
                 (&[2, 0], [0, 1, 1]),
             ];
             let one = |(sizes, [dim, size, step]): (&[i64], [i64; 3])| {
-                given(make::numbers(dtype, sizes, 0)).and(dim).and(size).and(step)
+                given(generate::numbers(dtype, sizes, 0)).and(dim).and(size).and(step)
             };
             cases.map(one).to_vec()
         };
-        let x = make::numbers(DType::F32, &[4], 0);
+        let x = generate::numbers(DType::F32, &[4], 0);
         samples
-            .of(Unfold, STORED, inputs, reference)
+            .operator(Unfold, STORED, inputs, reference)
             .view()
             .refuses("at most 4", given(x.clone()).and(0).and(5).and(1))
             .refuses("positive", given(x.clone()).and(0).and(1).and(0))
@@ -71,7 +71,7 @@ pub(crate) mod samples {
     fn reference(it: &Inputs) -> Result<Expected> {
         let (x, size, step): (_, i64, i64) = (it.tensor("self")?, it.value("size")?, it.value("step")?);
         if x.sizes().is_empty() {
-            return Ok(Plain::of(x.dtype(), &[size], x.elements()).into());
+            return Ok(Plain::from_elements(x.dtype(), &[size], x.elements()).into());
         }
         let dim = naive::dimension(it.value("dimension")?, x.sizes().len());
         let mut sizes = x.sizes().to_vec();

@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::views::unsqueeze::*;
 
-/// Where the view lies, for everybody.
+/// The view family of `aten::unsqueeze`: its place in the base.
 pub const UNSQUEEZE: ViewFamily<Unsqueeze> =
     ViewFamily::new(Unsqueeze, |input, dim| input.spec()?.geometry().unsqueeze(dim));
 
@@ -28,13 +28,13 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = |dtype| {
             let cases: [(&[i64], i64); 4] = [(&[2, 3], 1), (&[2, 3], -1), (&[], 0), (&[0], 0)];
-            cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
+            cases.map(|(sizes, dim)| given(generate::numbers(dtype, sizes, 0)).and(dim)).to_vec()
         };
         samples
-            .of(Unsqueeze, STORED, inputs, reference)
+            .operator(Unsqueeze, STORED, inputs, reference)
             .view()
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
-        samples.of(UnsqueezeInplace, STORED, inputs, reference);
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(2));
+        samples.operator(UnsqueezeInplace, STORED, inputs, reference);
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {

@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 pub use opgrid_tensor::ops::views::view::*;
 
-/// Where the view lies, for everybody.
+/// The view family of `aten::view`: its place in the base.
 pub const VIEW: ViewFamily<View> = ViewFamily::new(View, |input, size| input.spec()?.geometry().view(size));
 
 pub(super) fn register(library: &mut Library) {
@@ -36,19 +36,19 @@ pub(crate) mod samples {
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let x = make::numbers(DType::F32, &[2, 3], 0);
+        let x = generate::numbers(DType::F32, &[2, 3], 0);
         samples
-            .of(View, STORED, make::other_sizes, |it| make::same_elements(it, "size"))
+            .operator(View, STORED, generate::other_sizes, |it| generate::same_elements(it, "size"))
             .view()
             .needs_contiguous()
             .refuses("", given(x.clone()).and([4].to_vec()));
         samples
-            .of(UnsafeView, STORED, make::other_sizes, |it| make::same_elements(it, "size"))
+            .operator(UnsafeView, STORED, generate::other_sizes, |it| generate::same_elements(it, "size"))
             .view()
             .needs_contiguous()
             .refuses("", given(x.clone()).and([4].to_vec()));
         samples
-            .of(ViewAs, STORED, make::beside_as_many, make::as_the_other)
+            .operator(ViewAs, STORED, generate::beside_as_many, generate::as_the_other)
             .view()
             .needs_contiguous()
             .refuses("", given(x.clone()).and(x.with_sizes(&[4])));

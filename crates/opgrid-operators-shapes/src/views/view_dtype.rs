@@ -25,7 +25,8 @@ fn view_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
     }
     let refused = |why: &str| {
         let message = format!(
-            "argument `self` of {}, sizes {:?}, strides {:?} and storage offset {} cannot be seen as {dtype}: {why}",
+            "argument `self` of {}, sizes {:?}, strides {:?} and storage offset {} cannot be viewed as \
+             {dtype}: {why}",
             spec.dtype(),
             spec.sizes(),
             spec.strides(),
@@ -37,8 +38,8 @@ fn view_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
         (geometry.sizes().split_last(), geometry.strides().split_last())
     else {
         return Err(match geometry.dims() {
-            0 => refused("elements have another size, for which a tensor without dimensions has no place"),
-            _ => refused("the stride of the last dimension must be 1, for elements have another size"),
+            0 => refused("a tensor without dimensions cannot change the size of its elements"),
+            _ => refused("the stride of the last dimension must be 1 if the size of elements changes"),
         });
     };
     let (scaled, last): (Box<dyn Fn(i64) -> Option<i64>>, _) = if found > wanted {
@@ -54,7 +55,7 @@ fn view_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
         }
         (Box::new(move |count: i64| Some(count / ratio)), Some(last / ratio))
     };
-    let too_many = || refused("there would be more elements than can be counted");
+    let too_many = || refused("the number of elements would overflow 64 bits");
     let strides: Option<Vec<i64>> = steps.iter().map(|&step| scaled(step)).chain([Some(1)]).collect();
     let sizes = [outer, &[last.ok_or_else(too_many)?]].concat();
     let offset = scaled(geometry.offset()).ok_or_else(too_many)?;
@@ -73,7 +74,7 @@ pub(crate) mod samples {
         samples.differs(ViewDtype, complex::samples::NO_MARK);
         let inputs = |dtype| match dtype {
             DType::I32 => {
-                let to = |sizes: &[i64], dtype| given(make::numbers(DType::I32, sizes, 0)).and(dtype);
+                let to = |sizes: &[i64], dtype| given(generate::numbers(DType::I32, sizes, 0)).and(dtype);
                 vec![
                     to(&[2, 4], DType::I32),
                     to(&[2, 2], DType::I16),
@@ -84,9 +85,9 @@ pub(crate) mod samples {
             }
             _ => Vec::new(),
         };
-        let x = make::numbers(DType::I32, &[3], 0);
+        let x = generate::numbers(DType::I32, &[3], 0);
         samples
-            .of(ViewDtype, &[DType::I32], inputs, reference)
+            .operator(ViewDtype, &[DType::I32], inputs, reference)
             .view()
             .needs_contiguous()
             .refuses("divisible by 2", given(x).and(DType::I64))
@@ -95,10 +96,14 @@ pub(crate) mod samples {
             ViewDtype,
             Difference {
                 id: "bits-of-nan",
-                what: "conversions of NaN to shorter floats have other bits in torch and here, and other ones in its vectors, which \
-                       shows when they are looked at as another dtype",
-                why: "every NaN is NaN",
-                test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                what: "conversions of NaN to narrower floats give other bits in torch than here, and \
+                     again others in its vectorized code, which is visible through a view of another \
+                     dtype",
+                why: "NaN payloads are not specified",
+                test: (
+                    "opgrid-operators/tests/all/differences/layouts.rs",
+                    "results_do_not_depend_on_the_layout",
+                ),
                 when: |seen| {
                     let has_nan = |input: &Operand| input.elements.iter().any(|element| element.is_nan());
                     seen.tensor("self").is_some_and(has_nan) && !seen.elements.is_empty()
@@ -110,12 +115,16 @@ pub(crate) mod samples {
             ViewDtype,
             Difference {
                 id: "bytes-of-bools-are-kept",
-                what: "torch makes ones of all bytes but zero when it copies bools; here copies have the same bytes, which shows when \
-                       they are looked at as another dtype",
-                why: "a copy is a copy",
-                test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
+                what: "torch normalizes bools to 0 and 1 when it copies them; here copies have the same \
+                     bytes, which is visible through a view of another dtype",
+                why: "a copy has equal bytes",
+                test: (
+                    "opgrid-operators/tests/all/differences/layouts.rs",
+                    "results_do_not_depend_on_the_layout",
+                ),
                 when: |seen| {
-                    seen.tensor("self").is_some_and(|input| input.dtype == DType::Bool) && !seen.elements.is_empty()
+                    seen.tensor("self").is_some_and(|input| input.dtype == DType::Bool)
+                        && !seen.elements.is_empty()
                 },
                 directed: None,
             },
@@ -136,6 +145,6 @@ pub(crate) mod samples {
         if let Some(last) = sizes.last_mut() {
             *last = *last * 4 / size as i64;
         }
-        Ok(Plain::of(dtype, &sizes, &elements).into())
+        Ok(Plain::from_elements(dtype, &sizes, &elements).into())
     }
 }

@@ -109,7 +109,7 @@ fn questions_without_an_answer_are_refused() -> Result<()> {
     let x = leaf(&[2]);
     for (error, says) in [
         (x.exp()?.backward(), "sum it"),
-        (numbers(&[1]).backward(), "requires no gradient"),
+        (numbers(&[1]).backward(), "does not require grad"),
         (grad(&[&x.sum()?], &[&numbers(&[1])], &[], KEEPS).map(drop), "requires no gradient"),
         (x.exp()?.backward_with(&numbers(&[3]), KEEPS), "[3]"),
         (Tensor::from_slice(&[1i64], &[1])?.requires_grad_(true).map(drop), "floating-point"),
@@ -307,7 +307,7 @@ fn memory_that_others_see_does_not_begin_to_require_gradients() -> Result<()> {
     let (x, shared) = (leaf(&[2]), numbers(&[2]));
     let other = shared.view_as(shared.geometry().clone())?;
     let error = shared.add_(&x, 1).map(drop).unwrap_err();
-    assert!(error.message().contains("other tensors see"), "{error}");
+    assert!(error.message().contains("is shared with other tensors"), "{error}");
     assert_eq!(elements(&other), elements(&numbers(&[2])));
     drop(other);
     shared.add_(&x, 1)?;
@@ -537,7 +537,7 @@ fn a_formula_may_panic_or_drop_its_own_registration() -> Result<()> {
     y.backward()?;
     assert_eq!(elements(&x.grad().unwrap()), [2.0; 2]);
     assert!(Dispatcher::global().find("autograd_hostile::twice").is_err());
-    // A panic on the way back leaves the thread recording, and the leaf in use.
+    // A panic in the backward pass leaves the thread recording, and the leaf in use.
     let y =
         autograd::custom("panics", &[&x], || Ok((vec![x.exp()?], vec![])), |_, _| panic!("in a formula"))?;
     let total = y[0].sum()?;
@@ -552,7 +552,7 @@ fn a_formula_may_panic_or_drop_its_own_registration() -> Result<()> {
 fn doubled(x: &Tensor) -> Result<Vec<Tensor>> {
     let run = || Ok(autograd::Forward::new(vec![x.mul_scalar_(2)?.clone()]).write([x.clone()]));
     autograd::custom("double", &[x], run, |grads, _| {
-        Ok(vec![grads.of(0).map(|grad| grad.mul_scalar(2)).transpose()?])
+        Ok(vec![grads.for_result(0).map(|grad| grad.mul_scalar(2)).transpose()?])
     })
 }
 
@@ -577,7 +577,7 @@ fn functions_that_write_their_arguments() -> Result<()> {
     // What is written by what requires a gradient begins to require one.
     let (zeros, w) = (Tensor::zeros(&[2], DType::F64, Device::CPU)?, leaf(&[2]));
     let run = || Ok(autograd::Forward::new(vec![zeros.copy_(&w)?.clone()]).write([zeros.clone()]));
-    autograd::custom("become", &[&zeros, &w], run, |grads, _| Ok(vec![None, grads.of(0).cloned()]))?;
+    autograd::custom("become", &[&zeros, &w], run, |grads, _| Ok(vec![None, grads.for_result(0).cloned()]))?;
     zeros.sum()?.backward()?;
     assert_eq!(elements(&w.grad().unwrap()), [1.0; 2]);
     // Without recording, what was written is what it was, and counts.
@@ -594,13 +594,15 @@ fn functions_that_write_their_arguments() -> Result<()> {
 fn functions_that_may_not_write_their_arguments() -> Result<()> {
     let refused = |tensor: &Tensor| doubled(tensor).map(drop).unwrap_err().message().to_owned();
     let x = leaf(&[3]);
-    assert!(refused(&x).starts_with("double: would write a leaf that requires a gradient"));
+    assert!(refused(&x).starts_with("double: cannot write in place to a leaf that requires a gradient"));
     assert!(refused(&x.narrow(0, 1, 2)?).contains("a view of a leaf"));
     let y = x.mul_scalar(1)?;
     let lost = || Ok(autograd::Forward::new(vec![y.mul_scalar(2)?]).write([y.clone()]));
     let error = autograd::custom("lost", &[&y], lost, |_, _| Ok(vec![None])).map(drop).unwrap_err();
     assert!(
-        error.message().starts_with("lost: an argument of shape [3] was written in place and is no result")
+        error
+            .message()
+            .starts_with("lost: an argument of shape [3] was written in place but is not a result")
     );
     // Others see the memory, who would not know of the gradient.
     let zeros = Tensor::zeros(&[3], DType::F64, Device::CPU)?;
@@ -608,11 +610,9 @@ fn functions_that_may_not_write_their_arguments() -> Result<()> {
     let run = || Ok(autograd::Forward::new(vec![zeros.copy_(&x)?.clone()]).write([zeros.clone()]));
     let error =
         autograd::custom("become", &[&zeros, &x], run, |_, _| Ok(vec![None, None])).map(drop).unwrap_err();
-    assert!(
-        error
-            .message()
-            .contains("become: would make a tensor require a gradient whose memory other tensors see")
-    );
+    assert!(error.message().contains(
+        "become: cannot make a tensor require a gradient whose memory is shared with other tensors"
+    ));
     drop(other);
     Ok(())
 }

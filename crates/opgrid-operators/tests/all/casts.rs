@@ -6,7 +6,7 @@ use opgrid_tensor::tensor::{Number, iinfo};
 use opgrid_tensor::{Array, Complex, Element, TensorSpec, with_dtype};
 use serde_json::Value as Json;
 
-/// The number that a list of JSON holds; floats are texts, so that they are read to the last bit.
+/// The number that a list of JSON holds; floats are strings, so that they are read to the last bit.
 fn number(json: &Json) -> Number {
     match json {
         Json::Bool(value) => Number::Bool(*value),

@@ -51,7 +51,7 @@ const READ_ONLY: u64 = 1;
 
 fn lent() -> (Tensor, Loan<Versioned>) {
     let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap();
-    let loan = Loan::of(&x, false).unwrap();
+    let loan = Loan::from_tensor(&x, false).unwrap();
     (x, loan)
 }
 
@@ -61,9 +61,9 @@ fn changed(change: impl FnOnce(&mut ManagedVersioned)) -> Result<Tensor> {
     let lender = x.downgrade();
     drop(x);
     let managed = loan.into_raw();
-    // SAFETY: made by `Loan::of`, with the fields of DLPack's header; nobody else has the pointer.
+    // SAFETY: made by `Loan::from_tensor`, with the fields of DLPack's header; nobody else has the pointer.
     change(unsafe { &mut *managed.as_ptr().cast() });
-    // SAFETY: made by `Loan::of`, and nobody else has the pointer. What was changed is refused before it is followed.
+    // SAFETY: made by `Loan::from_tensor`, and nobody else has the pointer. What was changed is refused before it is followed.
     let taken = unsafe { Loan::from_raw(managed) }.and_then(Loan::into_tensor);
     assert!(Tensor::upgrade(&lender).is_none(), "it is given back, or a tensor on the same storage");
     taken
@@ -85,7 +85,7 @@ fn what_is_refused_is_given_back() {
         assert!(error.message().contains(text), "{error}, expected {text}");
     }
     let negative = |it: &mut ManagedVersioned| {
-        // SAFETY: `Loan::of` made two strides.
+        // SAFETY: `Loan::from_tensor` made two strides.
         unsafe { it.tensor.strides.write(-2) }
     };
     assert!(changed(negative).unwrap_err().message().contains("negative strides"));
@@ -96,9 +96,9 @@ fn what_is_refused_is_given_back() {
 fn read_only_memory_is_copied() {
     let (x, loan) = lent();
     let managed = loan.into_raw();
-    // SAFETY: made by `Loan::of`, with the fields of DLPack's header; nobody else has the pointer.
+    // SAFETY: made by `Loan::from_tensor`, with the fields of DLPack's header; nobody else has the pointer.
     unsafe { (*managed.as_ptr().cast::<ManagedVersioned>()).flags |= READ_ONLY };
-    // SAFETY: made by `Loan::of`, and nobody else has the pointer; a flag was changed.
+    // SAFETY: made by `Loan::from_tensor`, and nobody else has the pointer; a flag was changed.
     let loan = unsafe { Loan::from_raw(managed) }.unwrap();
     assert!(loan.is_read_only());
     let copy = loan.into_tensor().unwrap();
@@ -110,18 +110,18 @@ fn read_only_memory_is_copied() {
 fn elements_at_odd_addresses_are_copied() {
     // Five elements, of which every other one is lent, two bytes further on.
     let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0], &[5]).unwrap();
-    let loan = Loan::<Versioned>::of(&x, false).unwrap();
+    let loan = Loan::<Versioned>::from_tensor(&x, false).unwrap();
     assert!(!loan.is_misaligned());
     let managed = loan.into_raw();
     let change: *mut ManagedVersioned = managed.as_ptr().cast();
-    // SAFETY: made by `Loan::of`, with the fields of DLPack's header, one size and one stride; nobody else has the pointer. Two
+    // SAFETY: made by `Loan::from_tensor`, with the fields of DLPack's header, one size and one stride; nobody else has the pointer. Two
     // elements at a distance of two lie in the memory from there on.
     unsafe {
         (*change).tensor.byte_offset = 2;
         (*change).tensor.sizes.write(2);
         (*change).tensor.strides.write(2);
     }
-    // SAFETY: made by `Loan::of`, and nobody else has the pointer; the elements that it names now lie in its memory.
+    // SAFETY: made by `Loan::from_tensor`, and nobody else has the pointer; the elements that it names now lie in its memory.
     let loan = unsafe { Loan::from_raw(managed) }.unwrap();
     assert!(loan.is_misaligned() && !loan.is_read_only());
     let copy = loan.into_tensor().unwrap();
@@ -147,11 +147,11 @@ fn a_form_without_version_crosses_and_is_deleted_once() {
         unsafe { OWN.get().unwrap()(managed) };
     }
     let x = Tensor::from_slice(&[1i64, 2, 3], &[3]).unwrap();
-    let managed = Loan::<Unversioned>::of(&x, false).unwrap().into_raw();
-    // SAFETY: made by `Loan::of`, with the fields of DLPack's header; nobody else has the pointer.
+    let managed = Loan::<Unversioned>::from_tensor(&x, false).unwrap().into_raw();
+    // SAFETY: made by `Loan::from_tensor`, with the fields of DLPack's header; nobody else has the pointer.
     let deleter = unsafe { &mut (*managed.as_ptr().cast::<Managed>()).deleter };
     OWN.set(deleter.replace(count).unwrap()).unwrap();
-    // SAFETY: made by `Loan::of`, and nobody else has the pointer; its deleter ends in the one that it had.
+    // SAFETY: made by `Loan::from_tensor`, and nobody else has the pointer; its deleter ends in the one that it had.
     let shared = unsafe { Loan::from_raw(managed) }.unwrap().into_tensor().unwrap();
     drop(x);
     let view = shared.slice(0, Some(1), None, 1).unwrap();
@@ -240,9 +240,10 @@ fn check_shared(name: &str, one: &Tensor, other: &Tensor) {
 
 #[test]
 fn a_loan_that_comes_home_is_a_tensor_on_the_same_storage() {
-    let versioned = |tensor: &Tensor| Loan::<Versioned>::of(tensor, false).unwrap().into_tensor().unwrap();
+    let versioned =
+        |tensor: &Tensor| Loan::<Versioned>::from_tensor(tensor, false).unwrap().into_tensor().unwrap();
     let unversioned =
-        |tensor: &Tensor| Loan::<Unversioned>::of(tensor, false).unwrap().into_tensor().unwrap();
+        |tensor: &Tensor| Loan::<Unversioned>::from_tensor(tensor, false).unwrap().into_tensor().unwrap();
     let base = Tensor::from_slice(&(0u8..24).map(f32::from).collect::<Vec<_>>(), &[4, 6]).unwrap();
     let views = [
         ("all", base.clone()),

@@ -81,7 +81,7 @@ fn every_dtype_of_numpy_is_read() {
     fn check<T: Element>(name: &str, sizes: &[i64], expected: &[T]) {
         let array = npy::read(&data(&format!("{name}.npy"))).unwrap();
         assert_eq!((array.dtype(), array.sizes()), (T::DTYPE, sizes), "{name}");
-        // As texts, so that NaN and the sign of zero count.
+        // As strings, so that NaN and the sign of zero count.
         assert_eq!(format!("{:?}", array.to_vec::<T>().unwrap()), format!("{expected:?}"), "{name}");
     }
     check("u1", &[3], &[0u8, 1, 255]);

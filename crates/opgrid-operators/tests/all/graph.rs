@@ -127,7 +127,7 @@ fn names_are_text_and_nothing_else() -> Result<()> {
         "<script>\"",
         &[&x],
         || Ok((vec![x.detach()?.exp()?], vec![])),
-        |grads, _| Ok(vec![grads.of(0).cloned()]),
+        |grads, _| Ok(vec![grads.for_result(0).cloned()]),
     )?;
     let graph = graph_of(&y[0], &[(name, &x)]);
     let dot = graph.to_dot();

@@ -155,7 +155,7 @@ fn threads_that_race_for_the_last_handle_get_it_whole_or_not() -> Result<()> {
 #[test]
 fn a_boxed_call_takes_wrappers_as_typed_ones_do() -> Result<()> {
     let x = Tensor::wrap(DispatchKey::Cpu.key_set(), Changing::new());
-    opgrid_tensor::home()?;
+    opgrid_tensor::ensure_registered()?;
     let exp = Dispatcher::global().find("aten::exp")?;
     let error = exp.call_values(vec![Value::from(&x)]).unwrap_err();
     assert!(error.message().contains("aten::exp"), "{error}");

@@ -115,7 +115,7 @@ fn a_tensor_shows_what_it_alone_keeps() -> Result<()> {
                     held,
                     move |grads, _| {
                         let _ = &own;
-                        Ok(vec![grads.of(0).cloned()])
+                        Ok(vec![grads.for_result(0).cloned()])
                     },
                 )?;
                 results[0].sum()

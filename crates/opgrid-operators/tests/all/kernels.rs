@@ -148,7 +148,7 @@ fn broken_calls_are_errors() {
     let flags = array(&[Bool::from(true); 4], &[2, 2]);
     assert!(
         message(products::multiply(&empty(&[2, 2], DType::Bool), &flags, &flags))
-            .contains("not implemented for 'Bool' (bool), expected a dtype of numbers")
+            .contains("not implemented for 'Bool' (bool), expected a numeric dtype")
     );
     assert!(message(reduce::sum(&x, &x, &[0], DType::F32)).contains("expected [3]"));
     assert!(message(reduce::sum(&x, &x, &[0, -2], DType::F32)).contains("multiple times"));

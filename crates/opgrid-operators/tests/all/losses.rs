@@ -13,12 +13,12 @@ const NONE: i64 = 0;
 const MEAN: i64 = 1;
 const SUM: i64 = 2;
 
-fn of(elements: &[f64], sizes: &[i64], dtype: DType) -> Tensor {
+fn tensor(elements: &[f64], sizes: &[i64], dtype: DType) -> Tensor {
     to(&Tensor::from_slice(elements, sizes).unwrap(), dtype)
 }
 
 fn floats(elements: &[f64], sizes: &[i64]) -> Tensor {
-    of(elements, sizes, DType::F32)
+    tensor(elements, sizes, DType::F32)
 }
 
 fn classes(elements: &[i64], sizes: &[i64]) -> Tensor {
@@ -112,7 +112,7 @@ fn outputs_get_the_result_only() {
 
 #[test]
 fn losses_have_the_dtype_of_what_they_are_the_losses_of() {
-    let x = |dtype| of(&[0.5, 0.25], &[2], dtype);
+    let x = |dtype| tensor(&[0.5, 0.25], &[2], dtype);
     let dtypes = [DType::F16, DType::BF16, DType::F32, DType::F64];
     for (dtype, other) in dtypes.into_iter().flat_map(|one| dtypes.map(|other| (one, other))) {
         let (own, other) = (x(dtype), x(other));
@@ -128,7 +128,10 @@ fn losses_have_the_dtype_of_what_they_are_the_losses_of() {
     // Stirling's formula for integers is computed in floats, which the losses may not be wider for.
     let counts = classes(&[3], &[]);
     let poisson = |full| {
-        PoissonNllLoss.call(&of(&[0.5], &[], DType::F16), &counts, true, full, 1e-8, NONE).unwrap().dtype()
+        PoissonNllLoss
+            .call(&tensor(&[0.5], &[], DType::F16), &counts, true, full, 1e-8, NONE)
+            .unwrap()
+            .dtype()
     };
     assert_eq!((poisson(false), poisson(true)), (DType::F16, DType::F16));
     let flags = floats(&[1.0, 0.0], &[2]).to_dtype(DType::Bool).unwrap();
@@ -148,8 +151,8 @@ fn losses_of_classes_lie_in_rows() {
     let target = classes(&[0, 1, 2, 0, 1, 2, 0, 1], &[4, 2]).t().unwrap();
     assert_eq!(NllLossNd.call(&line, &target, None, NONE, -100).unwrap().strides(), [4, 1]);
     // Those of differences lie as what has an order, where numbers are stretched in the other.
-    let stretched = of(&[1.0, 2.0], &[2, 1], DType::BF16).expand(&[2, 3]).unwrap();
-    let column = of(&[0.5; 6], &[3, 2], DType::BF16).t().unwrap();
+    let stretched = tensor(&[1.0, 2.0], &[2, 1], DType::BF16).expand(&[2, 3]).unwrap();
+    let column = tensor(&[0.5; 6], &[3, 2], DType::BF16).t().unwrap();
     assert_eq!(HuberLoss.call(&stretched, &column, NONE, 1.0).unwrap().strides(), [1, 2]);
     // Those of probabilities lie as these.
     let turned = floats(&[0.5; 6], &[2, 3]).t().unwrap();
@@ -180,13 +183,13 @@ fn targets_may_be_bools() {
 #[test]
 fn distances_of_triplets_are_norms() {
     // In the range, though powers of the differences are not.
-    let half = |number: f64| of(&[number], &[1, 1], DType::F16);
+    let half = |number: f64| tensor(&[number], &[1, 1], DType::F16);
     let far =
         TripletMarginLoss.call(&half(60.0), &half(0.0), &half(50.0), 1.0, 8.0, 0.0, true, NONE).unwrap();
     assert_eq!(elements(&far), [51.0]);
     // Those of complex numbers are real.
     let complex =
-        of(&[0.0], &[1, 1], DType::Complex64).add_scalar(Scalar::Complex(Complex64::new(3.0, 4.0)), 1);
+        tensor(&[0.0], &[1, 1], DType::Complex64).add_scalar(Scalar::Complex(Complex64::new(3.0, 4.0)), 1);
     let zero = floats(&[0.0], &[1, 1]);
     let loss = TripletMarginLoss.call(&complex.unwrap(), &zero, &zero, 1.0, 2.0, 0.0, true, NONE).unwrap();
     assert_eq!((loss.dtype(), elements(&loss)), (DType::F32, vec![6.0]));
@@ -216,7 +219,7 @@ fn without_classes_all_targets_are_ignored() {
         assert_eq!(x.grad().unwrap().sizes(), [2, 0]);
     }
     let named = NllLoss.call(&x, &classes(&[-1, 0], &[2]), None, SUM, -1);
-    assert!(message(named).contains("`target` names a class, but `self` has none"));
+    assert!(message(named).contains("`target` has a class index, but `self` has no classes"));
     // Of lines and volumes as of images.
     for sizes in [&[2, 0, 4][..], &[2, 0, 2, 2], &[2, 0, 1, 2, 2]] {
         let targets: Vec<i64> = [&sizes[..1], &sizes[2..]].concat();

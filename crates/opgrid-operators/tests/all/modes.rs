@@ -138,7 +138,7 @@ fn entering_and_leaving_are_checked() {
     assert!(modes::install(&dispatcher).is_err(), "the key has its fallback");
     dispatcher.within(|| {
         let ((outer, names), (inner, _)) = (log("outer"), log("inner"));
-        let [first, second] = [&outer, &inner].map(|mode| modes::begin(mode.clone()).unwrap());
+        let [first, second] = [&outer, &inner].map(|mode| modes::push(mode.clone()).unwrap());
         assert!(modes::end(&first).unwrap_err().message().contains("entered last"));
         modes::end(&second).unwrap();
         modes::end(&first).unwrap();

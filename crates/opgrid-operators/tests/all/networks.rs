@@ -10,7 +10,7 @@ use opgrid_tensor::ops::{
 };
 
 /// Small numbers, no two neighbours alike.
-fn of(sizes: &[i64]) -> Tensor {
+fn varied(sizes: &[i64]) -> Tensor {
     let numbers: Vec<f32> = (0..sizes.iter().product()).map(|k: i64| 0.3 - 0.1 * (k % 7) as f32).collect();
     Tensor::from_slice(&numbers, sizes).unwrap()
 }
@@ -28,7 +28,7 @@ fn refused<T: std::fmt::Debug>(result: Result<T>, words: &str) {
     assert!(message.contains(words), "{message}");
 }
 
-/// The same elements, with others between them.
+/// Returns the elements with others between them.
 fn apart(tensor: &Tensor) -> Tensor {
     let sizes: Vec<i64> = tensor.sizes().iter().map(|size| size * 2).collect();
     let mut gaps = full(&sizes, f32::NAN);
@@ -69,15 +69,15 @@ fn running_statistics_move_towards_those_of_the_batch() -> Result<()> {
 
 #[test]
 fn states_of_lstm_may_be_projected() -> Result<()> {
-    let of = |sizes: &[i64]| {
+    let varied = |sizes: &[i64]| {
         let numbers: Vec<f64> =
             (0..sizes.iter().product()).map(|k: i64| 0.3 - 0.1 * (k % 7) as f64).collect();
         Tensor::from_slice(&numbers, sizes)
     };
-    let parameters = [of(&[8, 3])?, of(&[8, 1])?, of(&[8])?, of(&[8])?, of(&[1, 2])?];
-    let states = [of(&[1, 2, 1])?, of(&[1, 2, 2])?];
+    let parameters = [varied(&[8, 3])?, varied(&[8, 1])?, varied(&[8])?, varied(&[8])?, varied(&[1, 2])?];
+    let states = [varied(&[1, 2, 1])?, varied(&[1, 2, 2])?];
     let (output, hidden, cells) =
-        LstmInput.call(&of(&[4, 2, 3])?, &states, &parameters, true, 1, 0.0, false, false, false)?;
+        LstmInput.call(&varied(&[4, 2, 3])?, &states, &parameters, true, 1, 0.0, false, false, false)?;
     let sizes = (output.sizes(), hidden.sizes(), cells.sizes());
     assert_eq!(sizes, (&[4, 2, 1][..], &[1, 2, 1][..], &[1, 2, 2][..]));
     assert_eq!(output.select(0, 3)?.to_vec::<f64>()?, hidden.to_vec::<f64>()?);
@@ -86,33 +86,37 @@ fn states_of_lstm_may_be_projected() -> Result<()> {
 
 #[test]
 fn parameters_of_networks_are_checked() -> Result<()> {
-    let states = [of(&[1, 2, 2]), of(&[1, 2, 2])];
+    let states = [varied(&[1, 2, 2]), varied(&[1, 2, 2])];
     let run = |parameters: &[Tensor], biases: bool| {
-        LstmInput.call(&of(&[3, 2, 3]), &states, parameters, biases, 1, 0.0, false, false, false)
+        LstmInput.call(&varied(&[3, 2, 3]), &states, parameters, biases, 1, 0.0, false, false, false)
     };
-    refused(run(&[of(&[4, 3]), of(&[4, 2])], false), "a weight has shape [4, 3], expected [4 * 2, any]");
-    refused(run(&[of(&[8, 3]), of(&[8, 3])], false), "shapes cannot be multiplied");
-    let four = [of(&[8, 3]), of(&[8, 2]), of(&[8]), of(&[8])];
+    refused(
+        run(&[varied(&[4, 3]), varied(&[4, 2])], false),
+        "a weight has shape [4, 3], expected [4 * 2, any]",
+    );
+    refused(run(&[varied(&[8, 3]), varied(&[8, 3])], false), "shapes cannot be multiplied");
+    let four = [varied(&[8, 3]), varied(&[8, 2]), varied(&[8]), varied(&[8])];
     refused(run(&four, false), "argument `params` has 4 tensors, expected 2 for each of 1 * 1 layers");
-    let more = [of(&[2, 2, 2]), of(&[2, 2, 2])];
-    let run_more = LstmInput.call(&of(&[3, 2, 3]), &more, &four, true, 1, 0.0, false, false, false);
+    let more = [varied(&[2, 2, 2]), varied(&[2, 2, 2])];
+    let run_more = LstmInput.call(&varied(&[3, 2, 3]), &more, &four, true, 1, 0.0, false, false, false);
     refused(run_more, "argument `hx` has shape [2, 2, 2], expected [1 * 1, 2, any]");
-    let cells = [of(&[1, 2, 2]), empty(&[1, 2, 2], DType::I8)];
-    let run_mixed = LstmInput.call(&of(&[3, 2, 3]), &cells, &four, true, 1, 0.0, false, false, false);
+    let cells = [varied(&[1, 2, 2]), empty(&[1, 2, 2], DType::I8)];
+    let run_mixed = LstmInput.call(&varied(&[3, 2, 3]), &cells, &four, true, 1, 0.0, false, false, false);
     refused(run_mixed, "argument `hx` has dtype int8, expected float32 as the input");
     let whole = empty(&[8], DType::I64);
     let words = "a bias has dtype int64, expected float32 as the input; convert one of them";
-    refused(run(&[of(&[8, 3]), of(&[8, 2]), of(&[8]), whole.clone()], true), words);
-    refused(run(&[of(&[8, 3]), of(&[8, 2]), whole.clone(), of(&[8])], true), words);
+    refused(run(&[varied(&[8, 3]), varied(&[8, 2]), varied(&[8]), whole.clone()], true), words);
+    refused(run(&[varied(&[8, 3]), varied(&[8, 2]), whole.clone(), varied(&[8])], true), words);
     // Also where torch adds it to a product of neighbours that are apart.
-    let parameters = [of(&[6, 3]), of(&[6, 2]), empty(&[6], DType::I64), of(&[6])];
-    let turned = of(&[2, 3, 3]).transpose(0, 1)?;
+    let parameters = [varied(&[6, 3]), varied(&[6, 2]), empty(&[6], DType::I64), varied(&[6])];
+    let turned = varied(&[2, 3, 3]).transpose(0, 1)?;
     refused(GruInput.call(&turned, &states[0], &parameters, true, 1, 0.0, false, false, false), words);
-    let states = [of(&[2, 2]), of(&[2, 2])];
-    let cell = LstmCell.call(&of(&[2, 3]), &states, &of(&[8, 3]), &of(&[8, 2]), Some(&whole), None);
+    let states = [varied(&[2, 2]), varied(&[2, 2])];
+    let cell =
+        LstmCell.call(&varied(&[2, 3]), &states, &varied(&[8, 3]), &varied(&[8, 2]), Some(&whole), None);
     refused(cell, words);
-    let (bias, other) = (of(&[2]), empty(&[2], DType::I64));
-    let (weight, square) = (of(&[2, 3]), of(&[2, 2]));
+    let (bias, other) = (varied(&[2]), empty(&[2], DType::I64));
+    let (weight, square) = (varied(&[2, 3]), varied(&[2, 2]));
     refused(RnnTanhCell.call(&weight, &square, &weight, &square, Some(&bias), Some(&other)), words);
     let [weight, square] = [weight, square].map(|of| of.to_dtype(DType::I32).unwrap());
     let step = RnnTanhCell.call(&weight, &square, &weight, &square, None, None);
@@ -122,9 +126,10 @@ fn parameters_of_networks_are_checked() -> Result<()> {
 
 #[test]
 fn layers_drop_with_probabilities() {
-    let parameters = [of(&[6, 3]), of(&[6, 2]), of(&[6, 2]), of(&[6, 2])];
-    let run =
-        |p| GruInput.call(&of(&[3, 2, 3]), &of(&[2, 2, 2]), &parameters, false, 2, p, true, false, false);
+    let parameters = [varied(&[6, 3]), varied(&[6, 2]), varied(&[6, 2]), varied(&[6, 2])];
+    let run = |p| {
+        GruInput.call(&varied(&[3, 2, 3]), &varied(&[2, 2, 2]), &parameters, false, 2, p, true, false, false)
+    };
     refused(run(2.5), "argument `p` is 2.5, expected a probability between 0 and 1");
     refused(run(-0.5), "argument `p` is -0.5, expected a probability between 0 and 1");
     // All that the second layer would see is dropped.
@@ -134,7 +139,7 @@ fn layers_drop_with_probabilities() {
 
 #[test]
 fn statistics_are_checked() -> Result<()> {
-    let (x, row) = (of(&[2, 3]), full(&[3], 1.0));
+    let (x, row) = (varied(&[2, 3]), full(&[3], 1.0));
     let long = full(&[4], 1.0);
     let words = "has shape [4], expected [3]";
     refused(NativeBatchNorm.call(&x, Some(&long), None, None, None, true, 0.1, 1e-5), words);
@@ -158,10 +163,10 @@ fn statistics_are_checked() -> Result<()> {
     refused(FusedRmsNorm.call(&x, &[3], Some(&complex), None), "expected a real one as the input");
     let words = "argument `input` has 6 elements, expected N * C * HxW, 0 * 3 * 1";
     refused(NativeGroupNorm.call(&x, None, None, 0, 3, 1, 1, 1e-5), words);
-    let none = NativeGroupNorm.call(&of(&[2, 0]), None, None, 2, 0, 1, 3, 1e-5);
+    let none = NativeGroupNorm.call(&varied(&[2, 0]), None, None, 2, 0, 1, 3, 1e-5);
     refused(none, "argument `C` is 0, expected at least one channel");
     let words = "argument `grad_out` has shape [4, 3], expected [2, 3]";
-    let (grad, one) = (of(&[4, 3]), full(&[2, 1], 1.0));
+    let (grad, one) = (varied(&[4, 3]), full(&[2, 1], 1.0));
     refused(NativeLayerNormBackward.call(&grad, &x, &[3], &one, &one, Some(&row), Some(&row), &mask), words);
     // Of no rows, too.
     let (none, mean) = (empty(&[0, 3], DType::F16), empty(&[0, 1], DType::BF16));
@@ -181,7 +186,7 @@ fn statistics_are_checked() -> Result<()> {
 
 #[test]
 fn statistics_may_have_any_strides() -> Result<()> {
-    let (x, row, statistic) = (of(&[3, 4]), of(&[4]), of(&[3, 1]));
+    let (x, row, statistic) = (varied(&[3, 4]), varied(&[4]), varied(&[3, 1]));
     let gradient = |statistic: &Tensor| {
         NativeLayerNormBackward
             .call(&x, &x, &[4], statistic, statistic, Some(&row), Some(&row), &[true; 3])
@@ -193,7 +198,7 @@ fn statistics_may_have_any_strides() -> Result<()> {
 
 #[test]
 fn averages_are_computed_for_outputs() -> Result<()> {
-    let x = of(&[4, 3]);
+    let x = varied(&[4, 3]);
     let (wanted, mean, invstd) = NativeBatchNorm.call(&x, None, None, None, None, true, 0.1, 1e-5)?;
     let outs = [full(&[4, 3], 7.0), full(&[3], 7.0), full(&[3], 7.0)];
     let [out, save_mean, save_invstd] = &outs;
@@ -206,7 +211,7 @@ fn averages_are_computed_for_outputs() -> Result<()> {
 
 #[test]
 fn what_does_not_vary_is_normalised_to_zero() -> Result<()> {
-    let (x, bias) = (full(&[2, 3], 0.7), of(&[3]));
+    let (x, bias) = (full(&[2, 3], 0.7), varied(&[3]));
     let weight = full(&[3], 2.0);
     let (out, ..) = NativeBatchNorm.call(&x, Some(&weight), Some(&bias), None, None, true, 0.1, 1e-5)?;
     assert_eq!(out.select(0, 1)?.to_vec::<f32>()?, bias.to_vec::<f32>()?);
@@ -237,15 +242,15 @@ fn what_a_negative_eps_leaves_is_as_near_as_the_sum() -> Result<()> {
 
 #[test]
 fn images_without_channels_are_normalised() -> Result<()> {
-    let (x, none) = (of(&[2, 0, 4]), of(&[0]));
+    let (x, none) = (varied(&[2, 0, 4]), varied(&[0]));
     let out = BatchNorm.call(&x, Some(&none), Some(&none), None, None, true, 0.1, 1e-5, false)?;
     assert_eq!(out.sizes(), [2, 0, 4]);
     // Sizes are checked all the same.
-    let (images, number) = (of(&[0, 3]), of(&[]));
+    let (images, number) = (varied(&[0, 3]), varied(&[]));
     let short = BatchNorm.call(&images, Some(&number), None, None, None, true, 0.1, 1e-5, false);
     refused(short, "argument `weight` has shape [], expected [3]");
     // A vector of nothing has none.
-    let flat = BatchNorm.call(&of(&[0]), None, None, Some(&none), Some(&none), true, 0.1, 1e-5, true)?;
+    let flat = BatchNorm.call(&varied(&[0]), None, None, Some(&none), Some(&none), true, 0.1, 1e-5, true)?;
     assert_eq!(flat.sizes(), [0]);
     let out = InstanceNorm.call(&x, Some(&none), None, Some(&none), Some(&none), false, 0.1, 1e-5, false)?;
     assert_eq!(out.sizes(), [2, 0, 4]);
@@ -254,7 +259,7 @@ fn images_without_channels_are_normalised() -> Result<()> {
 
 #[test]
 fn instances_take_running_statistics_of_any_dtype() -> Result<()> {
-    let x = of(&[2, 3, 4]);
+    let x = varied(&[2, 3, 4]);
     let numbers = |dtype| -> Result<[Tensor; 2]> {
         Ok([Tensor::from_slice(&[1i64, -1, 2], &[3])?.to_dtype(dtype)?, full(&[3], 4.0).to_dtype(dtype)?])
     };
@@ -282,12 +287,12 @@ fn instances_take_running_statistics_of_any_dtype() -> Result<()> {
 #[test]
 fn single_images_keep_the_order_of_channels() -> Result<()> {
     // The stride of the only image says nothing, unless parameters have gaps.
-    let image = of(&[24]).as_strided(&[1, 2, 3, 4], &[5, 1, 8, 2], None)?;
+    let image = varied(&[24]).as_strided(&[1, 2, 3, 4], &[5, 1, 8, 2], None)?;
     let strides = |weight: &Tensor| {
         let results = NativeBatchNorm.call(&image, Some(weight), None, None, None, true, 0.1, 1e-5);
         results.map(|(out, ..)| (out.strides()[1..].to_vec(), out.to_vec::<f32>().unwrap()))
     };
-    let weight = of(&[2]);
+    let weight = varied(&[2]);
     let (channels_last, rows) = (strides(&weight)?, strides(&apart(&weight))?);
     assert_eq!((channels_last.0, rows.0), (vec![1, 8, 2], vec![12, 4, 1]));
     assert_eq!(channels_last.1, rows.1);
@@ -296,12 +301,12 @@ fn single_images_keep_the_order_of_channels() -> Result<()> {
 
 #[test]
 fn attention_is_checked() -> Result<()> {
-    let (query, key) = (of(&[1, 2, 3, 4]), of(&[1, 2, 5, 4]));
+    let (query, key) = (varied(&[1, 2, 3, 4]), varied(&[1, 2, 5, 4]));
     let attend = |query: &Tensor, key: &Tensor, value: &Tensor, p: f64| {
         ScaledDotProductAttention.call(query, key, value, None, p, false, None, false)
     };
     let words =
-        "argument `value` has shape [1, 2, 3, 4], expected a row for each of `key`, of shape [1, 2, 5, 4]";
+        "argument `value` has shape [1, 2, 3, 4], expected as many rows as `key`, of shape [1, 2, 5, 4]";
     refused(attend(&query, &key, &query, 0.0), words);
     let fused = ScaledDotProductFlashAttentionForCpu.call(&query, &key, &query, 0.0, false, None, None);
     refused(fused, "argument `value` has shape [1, 2, 3, 4]");
@@ -326,7 +331,7 @@ fn attention_is_checked() -> Result<()> {
             .call(&wide, &keys, &keys, 0.0, false, Some(mask), None)
             .map(|(out, _)| out.to_vec::<f64>().unwrap())
     };
-    assert_eq!(masked(&of(&[3, 5]))?, masked(&of(&[3, 5]).to_dtype(DType::F64)?)?);
+    assert_eq!(masked(&varied(&[3, 5]))?, masked(&varied(&[3, 5]).to_dtype(DType::F64)?)?);
     // Masks of bools are taken by all.
     let all = full(&[3, 5], 1.0).to_dtype(DType::Bool)?;
     let fused = |query: &Tensor, key: &Tensor, mask| {
@@ -334,18 +339,18 @@ fn attention_is_checked() -> Result<()> {
     };
     let (seen, _) = fused(&query, &key, Some(&all))?;
     assert_eq!(seen.to_vec::<f32>()?, attend(&query, &key, &key, 0.0)?.to_vec::<f32>()?);
-    let (_, logarithms) = fused(&of(&[1, 2, 3, 0]), &of(&[1, 2, 5, 0]), None)?;
+    let (_, logarithms) = fused(&varied(&[1, 2, 3, 0]), &varied(&[1, 2, 5, 0]), None)?;
     assert_eq!(logarithms.to_vec::<f32>()?, [0.0; 6]);
     // Sizes in front broadcast, also to nothing.
-    let nothing = of(&[0, 2, 5, 4]);
+    let nothing = varied(&[0, 2, 5, 4]);
     assert_eq!(attend(&query, &nothing, &nothing, 0.0)?.sizes(), [0, 2, 3, 4]);
-    refused(attend(&query, &nothing, &of(&[0, 2, 6, 4]), 0.0), "expected a row for each of `key`");
+    refused(attend(&query, &nothing, &varied(&[0, 2, 6, 4]), 0.0), "expected as many rows as `key`");
     Ok(())
 }
 
 #[test]
 fn attention_is_that_of_any_strides() -> Result<()> {
-    let (query, key) = (of(&[2, 3, 4, 8]), of(&[2, 3, 5, 8]));
+    let (query, key) = (varied(&[2, 3, 4, 8]), varied(&[2, 3, 5, 8]));
     let fused = |query: &Tensor, key: &Tensor| {
         ScaledDotProductFlashAttentionForCpu.call(query, key, key, 0.0, false, None, None).map(|(out, _)| out)
     };

@@ -9,7 +9,7 @@ use opgrid_tensor::ops::{
     ForeachZeroInplace, FusedAdamInplace, FusedAdamwInplace, FusedSgdInplace,
 };
 
-fn of(elements: &[f64]) -> Tensor {
+fn tensor(elements: &[f64]) -> Tensor {
     Tensor::from_slice(elements, &[elements.len() as i64]).unwrap()
 }
 
@@ -49,8 +49,8 @@ fn sgd(parameters: &[Tensor], grads: &[Tensor], buffers: &[Tensor], step: Sgd) -
 
 #[test]
 fn gradient_descent_follows_its_formula() {
-    let grads = [of(&[1.0, -2.0]), of(&[0.5])];
-    let parameters = || [of(&[1.0, 2.0]), of(&[3.0])];
+    let grads = [tensor(&[1.0, -2.0]), tensor(&[0.5])];
+    let parameters = || [tensor(&[1.0, 2.0]), tensor(&[3.0])];
     let plain = parameters();
     sgd(&plain, &grads, &[], SGD).unwrap();
     close(&values(&plain[0]), &[0.9, 2.2]);
@@ -61,7 +61,7 @@ fn gradient_descent_follows_its_formula() {
     close(&values(&upwards[0]), &[1.0 - 0.1 * (-1.0 + 0.5), 2.0 - 0.1 * (2.0 + 1.0)]);
 
     // The buffer of a first step counts for nothing, were it NaN.
-    let (fast, buffers) = (parameters(), [of(&[f64::NAN, f64::NAN]), of(&[f64::NAN])]);
+    let (fast, buffers) = (parameters(), [tensor(&[f64::NAN, f64::NAN]), tensor(&[f64::NAN])]);
     let step = Sgd { momentum: 0.9, dampening: 0.5, ..SGD };
     sgd(&fast, &grads, &buffers, Sgd { is_first: true, ..step }).unwrap();
     close(&values(&buffers[0]), &[1.0, -2.0]);
@@ -74,12 +74,12 @@ fn gradient_descent_follows_its_formula() {
 fn adam_follows_its_formula() {
     for (is_decoupled, amsgrad) in [(false, false), (true, false), (false, true), (true, true)] {
         let (lr, beta1, beta2, decay, eps) = (0.01, 0.9, 0.99, 0.1, 1e-8);
-        let (parameter, grad) = (of(&[1.0, -2.0, 0.0]), of(&[0.5, 3.0, 0.0]));
-        let [mean, squares, largest] = [(); 3].map(|()| of(&[0.0; 3]));
+        let (parameter, grad) = (tensor(&[1.0, -2.0, 0.0]), tensor(&[0.5, 3.0, 0.0]));
+        let [mean, squares, largest] = [(); 3].map(|()| tensor(&[0.0; 3]));
         let mut expected: Vec<[f64; 4]> = values(&parameter).iter().map(|p| [*p, 0.0, 0.0, 0.0]).collect();
         for step in 1..=3 {
             let lists = [&parameter, &grad, &mean, &squares, &largest].map(|tensor| [tensor.clone()]);
-            let steps = [of(&[f64::from(step)])];
+            let steps = [tensor(&[f64::from(step)])];
             let [parameters, grads, means, all_squares, all_largest] = &lists;
             let arguments = (parameters, grads, means, all_squares, all_largest);
             let (a, b, c, d, e) = arguments;
@@ -108,8 +108,8 @@ fn adam_follows_its_formula() {
 
 #[test]
 fn scaled_gradients_are_divided_and_infinite_ones_leave_the_step_out() {
-    let (parameter, grad) = (of(&[1.0]), of(&[8.0]));
-    let (scale, [yes, no]) = (of(&[4.0]), [1.0, 0.0].map(|found| of(&[found])));
+    let (parameter, grad) = (tensor(&[1.0]), tensor(&[8.0]));
+    let (scale, [yes, no]) = (tensor(&[4.0]), [1.0, 0.0].map(|found| tensor(&[found])));
     let step = |found: &Tensor| {
         let (parameters, grads) = ([parameter.clone()], [grad.clone()]);
         let (scale, found) = (Some(&scale), Some(found));
@@ -125,20 +125,20 @@ fn scaled_gradients_are_divided_and_infinite_ones_leave_the_step_out() {
 
 #[test]
 fn a_step_that_does_not_fit_changes_nothing() {
-    let parameters = [of(&[1.0]), of(&[2.0, 3.0])];
+    let parameters = [tensor(&[1.0]), tensor(&[2.0, 3.0])];
     let whole = Tensor::from_slice(&[1i64], &[1]).unwrap();
     let cases: [(&[Tensor], &[Tensor], &str); 4] = [
-        (&parameters, &[of(&[1.0])], "argument `grads` has 1 tensors, expected 2"),
-        (&parameters, &[of(&[1.0]), of(&[1.0])], "tensor 1 has sizes [1]"),
-        (&parameters, &[of(&[1.0]), of(&[1.0, 2.0]).to_dtype(DType::F32).unwrap()], "dtype float32"),
+        (&parameters, &[tensor(&[1.0])], "argument `grads` has 1 tensors, expected 2"),
+        (&parameters, &[tensor(&[1.0]), tensor(&[1.0])], "tensor 1 has sizes [1]"),
+        (&parameters, &[tensor(&[1.0]), tensor(&[1.0, 2.0]).to_dtype(DType::F32).unwrap()], "dtype float32"),
         (slice::from_ref(&whole), slice::from_ref(&whole), "expected floating-point ones"),
     ];
     for (parameters, grads, part) in cases {
         let error = sgd(parameters, grads, &[], SGD).unwrap_err().to_string();
         assert!(error.contains(part) && error.contains("_fused_sgd_"), "{error}");
     }
-    let error =
-        sgd(&parameters, &[of(&[1.0]), of(&[1.0, 1.0])], &[], Sgd { momentum: 0.9, ..SGD }).unwrap_err();
+    let error = sgd(&parameters, &[tensor(&[1.0]), tensor(&[1.0, 1.0])], &[], Sgd { momentum: 0.9, ..SGD })
+        .unwrap_err();
     assert!(error.to_string().contains("`momentum_buffer_list` has 0 tensors"), "{error}");
     assert_eq!((values(&parameters[0]), values(&parameters[1])), (vec![1.0], vec![2.0, 3.0]));
     let meta = [Tensor::empty(&[2], DType::F32, Device::META).unwrap()];
@@ -147,9 +147,9 @@ fn a_step_that_does_not_fit_changes_nothing() {
 
 #[test]
 fn lists_are_written_tensor_by_tensor() {
-    let tensors = [of(&[1.0, 2.0]), of(&[3.0])];
+    let tensors = [tensor(&[1.0, 2.0]), tensor(&[3.0])];
     ForeachAddInplaceScalar.call(&tensors, Scalar::Int(1)).unwrap();
-    ForeachAddInplaceList.call(&tensors, &[of(&[1.0, 1.0]), of(&[2.0])], Scalar::Int(2)).unwrap();
+    ForeachAddInplaceList.call(&tensors, &[tensor(&[1.0, 1.0]), tensor(&[2.0])], Scalar::Int(2)).unwrap();
     assert_eq!((values(&tensors[0]), values(&tensors[1])), (vec![4.0, 5.0], vec![8.0]));
     let half = Tensor::from_slice(&[0.5f64], &[]).unwrap();
     ForeachMulInplaceTensor.call(&tensors, &half).unwrap();
@@ -165,7 +165,7 @@ fn lists_are_written_tensor_by_tensor() {
 
 #[test]
 fn steps_of_lists_are_recorded_as_those_of_single_tensors() {
-    let x = of(&[1.0, 2.0]);
+    let x = tensor(&[1.0, 2.0]);
     x.requires_grad_(true).unwrap();
     let y = x.mul(&x).unwrap();
     ForeachAddInplaceList.call(slice::from_ref(&y), slice::from_ref(&x), Scalar::Int(3)).unwrap();

@@ -201,7 +201,7 @@ fn broken_headers_are_placed() {
         ("\"shape\":[2],", "", ["byte 13: found none", "a field `shape` in the entry of `a`"]),
         ("\"dtype\":\"F32\",", "", ["found none", "a field `dtype`"]),
         (",\"data_offsets\":[0,8]", "", ["found none", "a field `data_offsets`"]),
-        ("\"b\":{", "\"__metadata__\":{\"x\":1},\"b\":{", ["byte ", "an object of texts"]),
+        ("\"b\":{", "\"__metadata__\":{\"x\":1},\"b\":{", ["byte ", "an object of strings"]),
     ] {
         let text = good.replacen(from, to, 1);
         assert_ne!(text, good);

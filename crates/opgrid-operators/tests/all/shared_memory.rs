@@ -65,7 +65,7 @@ fn each_way_to_share_memory_is_recorded_or_refused() {
                 let results = autograd::custom("part", &[x], forward, |grads, _| {
                     Ok(vec![
                         grads
-                            .of(0)
+                            .for_result(0)
                             .map(|grad| ops::ConstantPadNd.call(grad, &[0, 2], 0.into()))
                             .transpose()?,
                     ])
@@ -75,7 +75,7 @@ fn each_way_to_share_memory_is_recorded_or_refused() {
             Err("function"),
         ),
         ("detached", &|x| x.detach(), Ok([1.0; 4])),
-        ("a copy", &|x| ops::Clone.call(x, None), Ok([1.0; 4])),
+        ("a copy", &|x| ops::CloneTensor.call(x, None), Ok([1.0; 4])),
     ];
     for (name, take, expected) in ways {
         match (written(take), expected) {

@@ -26,7 +26,7 @@ fn elementwise_results_have_torch_s_strides() {
 
 #[test]
 fn copies_keep_the_order_of_dimensions_in_memory() {
-    let strides_of = |x: &Tensor, format| ops::Clone.call(x, format).unwrap().strides().to_vec();
+    let strides_of = |x: &Tensor, format| ops::CloneTensor.call(x, format).unwrap().strides().to_vec();
     let rows = Tensor::empty(&[2, 3, 4], DType::F32, Device::CPU).unwrap();
     let turned = rows.permute(&[2, 0, 1]).unwrap();
     assert_eq!(strides_of(&turned, None), [1, 12, 4]);
@@ -65,7 +65,7 @@ fn padding_that_adds_nothing_keeps_the_order() {
     assert_eq!(strides_of(&[]), (vec![4, 2, 3], vec![1, 12, 4]));
     assert_eq!(strides_of(&[-1, 0]), (vec![4, 2, 2], vec![1, 8, 4]));
     assert_eq!(strides_of(&[-1, 1]), (vec![4, 2, 3], vec![6, 3, 1]));
-    // Frames of the other end lie in rows, whatever the elements do.
+    // Frames of the other end are row-major, whatever the elements do.
     let circular = ops::PadCircular.call(&turned, &[1, 1]).unwrap();
     assert_eq!((circular.sizes(), circular.strides()), (&[4, 2, 5][..], &[10, 5, 1][..]));
     assert_eq!(ops::PadCircular.call(&turned, &[0, 0]).unwrap().strides(), [6, 3, 1]);

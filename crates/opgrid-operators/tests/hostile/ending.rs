@@ -51,7 +51,7 @@ const USES: [(&str, Use); 9] = [
     ("devices and loans", |x| {
         let _ = opgrid_tensor::devices::current_stream(Device::CPU)?;
         opgrid_tensor::devices::synchronize(Device::CPU)?;
-        Loan::<Versioned>::of(x, false)?.into_tensor().map(drop)
+        Loan::<Versioned>::from_tensor(x, false)?.into_tensor().map(drop)
     }),
 ];
 

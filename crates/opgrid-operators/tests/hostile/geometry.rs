@@ -74,7 +74,7 @@ fn products_take_it() {
     assert_eq!(product.to_vec::<f32>().unwrap(), [50.0, 60.0, 114.0, 140.0]);
 }
 
-/// The same elements with the same sizes, strides and offset as another dtype.
+/// Reinterprets the elements, with the same sizes, strides and offset, as another dtype.
 fn of_dtype(tensor: &Tensor, dtype: DType) -> Tensor {
     converted(&base(), dtype).view_as(tensor.geometry().clone()).unwrap()
 }
@@ -102,17 +102,13 @@ fn views_at_the_ends_of_the_ranges() {
         ("unsqueeze", x().unsqueeze(MAX), Refused("dimension out of range")),
         ("unsqueeze before", x().unsqueeze(0), Sizes(&[1, 1, 4])),
         ("squeeze", x().squeeze_dim(0), Sizes(&[4])),
-        ("beyond the memory", base().as_strided(&[2], &[MAX], None), Refused("beyond what can be addressed")),
+        ("beyond the memory", base().as_strided(&[2], &[MAX], None), Refused("exceed the address space")),
         (
             "beyond the memory by one",
             base().as_strided(&[64], &[1], Some(1)),
             Refused("out of bounds for storage of size 256"),
         ),
-        (
-            "beyond all numbers",
-            base().as_strided(&[1], &[1], Some(MAX)),
-            Refused("beyond what can be addressed"),
-        ),
+        ("beyond all numbers", base().as_strided(&[1], &[1], Some(MAX)), Refused("exceed the address space")),
         (
             "bytes beyond all numbers",
             base().as_strided(&[1], &[1], Some(MAX - 1)),

@@ -7,7 +7,7 @@ use std::thread;
 use opgrid_core::{DType, Device};
 use opgrid_tensor::{Storage, Tensor};
 
-/// A guard that never ends keeps others out for ever, wherever they are, and nobody waits for it.
+/// A guard that never ends keeps others out forever, wherever they are, and nobody waits for it.
 #[test]
 fn guards_that_are_forgotten_refuse() {
     let (read, written) = (Storage::cpu(8).unwrap(), Storage::cpu(8).unwrap());

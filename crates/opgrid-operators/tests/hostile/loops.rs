@@ -124,20 +124,25 @@ fn folds_take_only_dimensions_and_outputs_that_fit() {
 fn outputs_are_of_their_dtype_and_parts_fill_them() {
     let x = floats(&[6]);
     let mut guard = x.storage().write().unwrap();
-    assert!(Output::<i64>::of(Target::new(&mut guard, Distinct::new(&x).unwrap(), Overlap::Apart)).is_err());
+    assert!(
+        Output::<i64>::from_target(Target::new(&mut guard, Distinct::new(&x).unwrap(), Overlap::Apart))
+            .is_err()
+    );
     assert!(
         Output::<f64>::of_size(Target::new(&mut guard, Distinct::new(&x).unwrap(), Overlap::Apart)).is_err()
     );
     for size in [0, 4, usize::MAX] {
         let target = Target::new(&mut guard, Distinct::new(&x).unwrap(), Overlap::Apart);
-        let filled = produce(Output::<f32>::of(target).unwrap(), size, 1, |_, part| part.fill(2.0));
+        let filled = produce(Output::<f32>::from_target(target).unwrap(), size, 1, |_, part| part.fill(2.0));
         assert!(filled.is_err(), "parts of {size}");
     }
     let y = floats(&[4]);
     let mut other = y.storage().write().unwrap();
     let outputs = (
-        Output::<f32>::of(Target::new(&mut guard, Distinct::new(&x).unwrap(), Overlap::Apart)).unwrap(),
-        Output::<f32>::of(Target::new(&mut other, Distinct::new(&y).unwrap(), Overlap::Apart)).unwrap(),
+        Output::<f32>::from_target(Target::new(&mut guard, Distinct::new(&x).unwrap(), Overlap::Apart))
+            .unwrap(),
+        Output::<f32>::from_target(Target::new(&mut other, Distinct::new(&y).unwrap(), Overlap::Apart))
+            .unwrap(),
     );
     assert!(produce_two(outputs, 2, 1, |_, _, _| ()).unwrap_err().to_string().contains("one shape"));
     drop((guard, other));

@@ -1,4 +1,4 @@
-//! Texts with options of any numbers.
+//! Strings with options of any numbers.
 
 use opgrid_tensor::tensor::print::{PrintOptions, with_print_options};
 use opgrid_tensor::{Geometry, Tensor};

@@ -54,7 +54,7 @@ fn windows_beyond_images() {
             },
         )
     };
-    check("half of the window", pooled(8, 1, 4, 1), Sizes(&[1, 1, 9, 9]));
+    check("half of the kernel size", pooled(8, 1, 4, 1), Sizes(&[1, 1, 9, 9]));
     check("beyond half", pooled(2, 1, MAX, 1), Refused("half"));
     check("far apart", pooled(2, 1, 1, MAX), Refused(""));
     check("next to each other", pooled(2, 1, 1, 9), Sizes(&[1, 1, 1, 1]));

@@ -100,8 +100,10 @@ unsafe fn hand_over(
 ) -> Result<()> {
     let found = returns.len();
     if found > capacity || (found > 0 && (results.is_null() || !results.is_aligned())) {
-        let message =
-            format!("{}: {found} results, expected at most {capacity}; give room for them", operator.name());
+        let message = format!(
+            "{}: {found} results, expected at most {capacity}; pass a larger buffer",
+            operator.name()
+        );
         return Err(Error::new(ErrorKind::Value, message));
     }
     // SAFETY: guaranteed by the caller, see `# Safety`.

@@ -18,11 +18,11 @@ pub(super) unsafe extern "C" fn tensor_to_dlpack(
 ) -> i32 {
     let body = || {
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
-        let loan = Loan::<Versioned>::of(unsafe { tensor(&held) }?, false)?;
+        let loan = Loan::<Versioned>::from_tensor(unsafe { tensor(&held) }?, false)?;
         let managed = loan.into_raw();
         // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, managed.as_ptr().cast()) }.inspect_err(|_| {
-            // SAFETY: `Loan::of` made it; the plugin did not get it.
+            // SAFETY: `Loan::from_tensor` made it; the plugin did not get it.
             drop(unsafe { Loan::from_raw(managed) });
         })
     };

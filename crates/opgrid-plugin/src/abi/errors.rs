@@ -110,14 +110,16 @@ pub(super) fn outcome(
 fn failure(status: i32, error: *mut OpgridError, subject: impl FnOnce() -> String) -> Error {
     let subject = subject();
     if error.is_null() {
-        let message =
-            format!("{subject} failed with status {status} and left no error; leave one by `error_new`");
+        let message = format!(
+            "{subject} failed with status {status} and returned no error; create one with \
+                 `error_new`"
+        );
         return Error::new(kind_of(status), message);
     }
     take(error).unwrap_or_else(|| {
         let message = format!(
-            "{subject} failed with status {status} and left an error that is not there; leave each once, and do not give it \
-             back before"
+            "{subject} failed with status {status} and returned an error that does not exist; return \
+             each error once, and do not free it before"
         );
         Error::new(ErrorKind::Internal, message)
     })
@@ -212,7 +214,7 @@ mod tests {
         // SAFETY: these take any number.
         assert_eq!(unsafe { (error_kind(error), error_message(error).size) }, (0, 0));
         let found = outcome(9, error, || "a kernel".into()).unwrap_err();
-        assert!(found.to_string().contains("left an error that is not there"), "{found}");
+        assert!(found.to_string().contains("returned an error that does not exist"), "{found}");
     }
 
     #[test]

@@ -117,7 +117,7 @@ pub(super) unsafe fn running<'a>(results: *mut OpgridResults) -> Result<&'a mut 
 
 #[cold]
 fn no_call() -> Error {
-    refused("the results of a call are null; pass on what the kernel got")
+    refused("the results of a call are null; pass on the pointer that the kernel received")
 }
 
 pub(super) unsafe extern "C" fn push(
@@ -224,7 +224,13 @@ pub(super) unsafe extern "C" fn result(
         let returns = unsafe { running(results) }?.returns();
         let count = returns.len();
         let value = returns.value(index).ok_or_else(|| {
-            Error::new(ErrorKind::Index, format!("result {index} is not there, the call has {count} so far"))
+            Error::new(
+                ErrorKind::Index,
+                format!(
+                    "result {index} does not exist, the call has {count} \
+                 so far"
+                ),
+            )
         })?;
         // SAFETY: the plugin guarantees that the address is null or can be written.
         unsafe { write(out, opened(value)) }

@@ -134,7 +134,8 @@ impl Said {
             Some(error) => error.within(subject),
             None => {
                 let message = format!(
-                    "{subject}: its entry returned status {status} and no error; leave one by `library_fail`"
+                    "{subject}: its entry returned status {status} and no error; report one with \
+                     `library_fail`"
                 );
                 Error::new(ErrorKind::Registration, message)
             }
@@ -158,9 +159,10 @@ impl State {
     /// # Errors
     ///
     /// The plugin is no longer loaded, or there never was such a one.
-    pub(super) fn of(library: *const OpgridLibrary) -> Result<Arc<Self>> {
+    pub(super) fn from_handle(library: *const OpgridLibrary) -> Result<Arc<Self>> {
         known().states.get(&library.addr()).cloned().ok_or_else(|| {
-            let message = "the library of a plugin is not there: the plugin was dropped, or its entry has failed; load it again";
+            let message = "the library of the plugin no longer exists: the plugin was dropped, or its \
+                 entry has failed; load it again";
             Error::new(ErrorKind::Stale, message)
         })
     }
@@ -170,7 +172,7 @@ impl State {
     ///
     /// # Errors
     ///
-    /// As of [`of`](Self::of).
+    /// As for [`from_handle`](Self::from_handle).
     pub(super) fn here(library: *const OpgridLibrary) -> Result<Arc<Self>> {
         let running = RUNNING.get();
         if running != 0 && running != library.addr() {
@@ -182,7 +184,7 @@ impl State {
                 }
             }
         }
-        Self::of(library)
+        Self::from_handle(library)
     }
 
     /// Keeps why the entry fails; the first failure counts.
@@ -205,7 +207,7 @@ impl State {
         };
         if (said.blocks.len() + 1) >> BLOCK_BITS != 0 {
             block.discard();
-            let message = "the entry of a plugin opens more than 65,535 blocks; say several things in one";
+            let message = "the entry of a plugin opens more than 65,535 blocks; add more to each of them";
             return Err(Error::new(ErrorKind::Registration, message));
         }
         said.blocks.push(Some(block));
@@ -223,7 +225,7 @@ pub(super) fn with_block<X>(
     body: impl FnOnce(&State, &mut Library) -> Result<X>,
 ) -> Result<X> {
     let (library, place) = (library_of(block), block.addr() & ((1 << BLOCK_BITS) - 1));
-    let state = State::of(ptr::without_provenance(library))?;
+    let state = State::from_handle(ptr::without_provenance(library))?;
     let mut taken = Taken::new(&state, place)?;
     taken.block.as_mut().map_or_else(|| Err(in_use()), |block| body(&state, block))
 }
@@ -241,7 +243,7 @@ impl<'s> Taken<'s> {
         let mut said = state.said();
         let blocks = &mut said.as_mut().ok_or_else(too_late)?.blocks;
         let index = place.checked_sub(1).filter(|index| *index < blocks.len()).ok_or_else(|| {
-            Error::new(ErrorKind::Registration, "the block is not there; take one from `block_open`")
+            Error::new(ErrorKind::Registration, "the block does not exist; get one from `block_open`")
         })?;
         let block = Some(blocks[index].take().ok_or_else(in_use)?);
         Ok(Self { state, index, block })
@@ -267,12 +269,14 @@ impl Drop for Taken<'_> {
 
 #[cold]
 fn in_use() -> Error {
-    let message = "the block is being added to by another thread, or by what frees a context; say one thing after another";
+    let message = "the block is in use by another thread, or by the function that frees a context; add \
+         to it one call at a time";
     Error::new(ErrorKind::Registration, message)
 }
 
 #[cold]
 fn too_late() -> Error {
-    let message = "the entry of the plugin has returned, and nothing more is registered; say it in the entry";
+    let message = "the entry of the plugin has returned, and nothing more can be registered; register \
+         it in the entry";
     Error::new(ErrorKind::Registration, message)
 }

@@ -102,7 +102,7 @@ pub(super) unsafe extern "C" fn log(library: *mut OpgridLibrary, level: u32, mes
         // A plugin need not know its library where one of its kernels runs.
         let library =
             if library.is_null() { ptr::without_provenance_mut(libraries::current()) } else { library };
-        let plugin = State::of(library).ok().map(|state| state.name.clone());
+        let plugin = State::from_handle(library).ok().map(|state| state.name.clone());
         tell(&Message { level, plugin, text });
     });
 }

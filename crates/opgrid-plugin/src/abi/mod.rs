@@ -1,7 +1,7 @@
 //! The functions of the table, over the dispatcher and its tensors.
 //!
 //! Each takes what a plugin gives: pointers and numbers. Those that can be checked are: null pointers, sizes of structures,
-//! tags, texts, handles of errors, libraries and blocks. Pointers to tensors, operators and results are the plugin's word.
+//! tags, strings, handles of errors, libraries and blocks. Pointers to tensors, operators and results are the plugin's word.
 //! A panic of ours becomes an error before it reaches the plugin.
 #![allow(unsafe_code)]
 
@@ -172,10 +172,10 @@ unsafe fn write<T>(out: *mut T, value: T) -> Result<()> {
 unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str> {
     // SAFETY: guaranteed by the caller, see `# Safety`.
     let found = unsafe { optional_text(text, what) }?;
-    found.ok_or_else(|| refused(format!("{what} is null, expected a text")))
+    found.ok_or_else(|| refused(format!("{what} is null, expected a string")))
 }
 
-/// The same of a text that may be missing.
+/// Reads a string that may be missing and ends in a zero byte.
 ///
 /// # Errors
 ///
@@ -191,10 +191,10 @@ unsafe fn optional_text<'a>(text: *const c_char, what: &str) -> Result<Option<&'
     // SAFETY: guaranteed by the caller, see `# Safety`.
     let text = unsafe { CStr::from_ptr(text) };
     let read = text.to_str().map(Some);
-    read.map_err(|error| refused(format!("{what} is no UTF-8: {error}; give a text in UTF-8")))
+    read.map_err(|error| refused(format!("{what} is not UTF-8: {error}; pass a string in UTF-8")))
 }
 
-/// `count` texts.
+/// `count` strings.
 ///
 /// # Errors
 ///

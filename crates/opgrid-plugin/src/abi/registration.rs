@@ -20,7 +20,7 @@ use super::{described, keys_from, keys_to, optional_text, refused, text, texts, 
 
 pub(super) unsafe extern "C" fn library_fail(library: *mut OpgridLibrary, error: *mut OpgridError) {
     quietly((), || {
-        if let (Ok(state), Some(error)) = (State::of(library), take(error)) {
+        if let (Ok(state), Some(error)) = (State::from_handle(library), take(error)) {
             state.fail(error);
         }
     });
@@ -59,8 +59,8 @@ pub(super) unsafe extern "C" fn block_open(
     error: *mut *mut OpgridError,
 ) -> i32 {
     let body = || {
-        let state = State::of(library)?;
-        // SAFETY: the plugin guarantees that texts are null or end in a zero byte.
+        let state = State::from_handle(library)?;
+        // SAFETY: the plugin guarantees that strings are null or end in a zero byte.
         let (namespace, key) = unsafe { (text(namespace, "the namespace of a block")?, key_of(key)?) };
         let dispatcher: &Dispatcher = &state.dispatcher;
         let mut block = match (kind, key) {
@@ -114,7 +114,7 @@ pub(super) unsafe extern "C" fn define(
     let body = || {
         // SAFETY: the plugin guarantees that the definition is null or what its size says.
         let definition = unsafe { described(definition, "OpgridDefinition") }?;
-        // SAFETY: the plugin guarantees that texts are null or end in a zero byte, and that lists have as many as it says.
+        // SAFETY: the plugin guarantees that strings are null or end in a zero byte, and that lists have as many as it says.
         let (schema, tags, kind, documentation) = unsafe {
             (
                 text(definition.schema, "the schema of a definition")?,
@@ -160,7 +160,7 @@ fn kind_named(dispatcher: &Dispatcher, name: &str) -> Result<Kind> {
     }
     known.sort();
     known.dedup();
-    let message = format!("no operator is of kind `{name}`; the kinds are {}", known.join(", "));
+    let message = format!("unknown kind `{name}`; the kinds are {}", known.join(", "));
     Err(Error::new(ErrorKind::Unknown, message))
 }
 
@@ -304,7 +304,7 @@ pub(super) unsafe extern "C" fn layer(
     let body = || {
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let layer = unsafe { described(layer, "OpgridLayer") }?;
-        // SAFETY: the plugin guarantees that texts are null or end in a zero byte, and that lists have as many as it says.
+        // SAFETY: the plugin guarantees that strings are null or end in a zero byte, and that lists have as many as it says.
         let (name, above, below) = unsafe {
             (
                 text(layer.name, "the name of a layer")?,
@@ -333,9 +333,9 @@ pub(super) unsafe extern "C" fn layer(
 /// The current device of a backend.
 pub(super) fn device_of(backend: BackendComponent) -> Option<Device> {
     let is_of = |kind: &DeviceType| {
-        compute_dispatch_key(None, None, Some(Device::of(*kind))).is_ok_and(|key| key == backend.key())
+        compute_dispatch_key(None, None, Some(Device::from_type(*kind))).is_ok_and(|key| key == backend.key())
     };
-    DeviceType::all().find(is_of).map(Device::of)
+    DeviceType::all().find(is_of).map(Device::from_type)
 }
 
 pub(super) unsafe extern "C" fn backend(
@@ -368,10 +368,7 @@ pub(super) unsafe extern "C" fn keys_named(
         let name = unsafe { text(name, "the name of a dispatch key") }?;
         let key: DispatchKey = name.parse()?;
         let keys = key.runtime_set().ok_or_else(|| {
-            Error::new(
-                ErrorKind::Unknown,
-                format!("{key} stands for no keys of a call; name a key of the table"),
-            )
+            Error::new(ErrorKind::Unknown, format!("{key} is not a key of a call; name a runtime key"))
         })?;
         // SAFETY: the plugin guarantees that the address of the result is null or can be written.
         unsafe { write(out, keys_to(keys)) }

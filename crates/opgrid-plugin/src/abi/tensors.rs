@@ -375,7 +375,7 @@ impl Allocator for Once {
         let memory = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         memory
             .map(|memory| Allocation::on_device(memory, bytes))
-            .ok_or_else(|| refused("the memory is given already"))
+            .ok_or_else(|| refused("the memory is set already"))
     }
 }
 
@@ -436,7 +436,7 @@ pub(super) unsafe extern "C" fn tensor_on_cpu(
     unsafe { answer(error, body) }
 }
 
-/// The same elements in the same places of a storage that the CPU can address.
+/// Returns a tensor with these elements, at the same positions of a storage that the CPU can address.
 fn on_cpu(tensor: &Tensor) -> Result<Tensor> {
     let array = tensor.array()?;
     if array.storage().device_memory().is_none() {

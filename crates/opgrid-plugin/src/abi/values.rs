@@ -43,7 +43,7 @@ pub(super) fn device_from(device: OpgridDevice) -> Result<Device> {
     })?;
     match usize::try_from(device.index) {
         Ok(index) => Device::numbered(kind, index),
-        Err(_) => Ok(Device::of(kind)),
+        Err(_) => Ok(Device::from_type(kind)),
     }
 }
 
@@ -174,7 +174,7 @@ unsafe fn read_other<'a>(value: &'a OpgridValue) -> Result<ValueRef<'a>> {
             OPGRID_STR => {
                 let bytes = slice(payload.text.cast::<u8>(), size, "a text")?;
                 let text = std::str::from_utf8(bytes);
-                ValueRef::from(text.map_err(|error| refused(format!("a text is no UTF-8: {error}")))?)
+                ValueRef::from(text.map_err(|error| refused(format!("a string is not UTF-8: {error}")))?)
             }
             OPGRID_DTYPE => ValueRef::from(dtype_from(payload.int_value)?),
             OPGRID_LAYOUT => {
@@ -200,7 +200,8 @@ unsafe fn read_other<'a>(value: &'a OpgridValue) -> Result<ValueRef<'a>> {
                 let handles = slice(payload.tensors, size, "a list of tensors")?;
                 if let Some(place) = handles.iter().position(|handle| handle.is_null()) {
                     let message = format!(
-                        "element {place} of a list of tensors is null; take OPGRID_OPTIONAL_TENSORS for gaps"
+                        "element {place} of a list of tensors is null; use OPGRID_OPTIONAL_TENSORS for \
+                         missing ones"
                     );
                     return Err(refused(message));
                 }
@@ -212,7 +213,7 @@ unsafe fn read_other<'a>(value: &'a OpgridValue) -> Result<ValueRef<'a>> {
             }
             OPGRID_OTHER => *lent(payload.other.cast::<ValueRef<'a>>(), "a closed value")?,
             OPGRID_OWNED => lent(payload.other.cast::<Value>(), "an owned value")?.borrow(),
-            OPGRID_TENSOR => return Err(refused("a tensor is null; take OPGRID_NONE for an absent one")),
+            OPGRID_TENSOR => return Err(refused("a tensor is null; use OPGRID_NONE for an absent one")),
             tag => return Err(unknown_tag(tag)),
         })
     }
@@ -383,7 +384,7 @@ pub(super) unsafe extern "C" fn value_element(
         let element = element.ok_or_else(|| {
             Error::new(
                 ErrorKind::Index,
-                format!("element {index} of a value lies beyond its end; ask for fewer"),
+                format!("element {index} is beyond the end of the value; ask for fewer"),
             )
         })?;
         // SAFETY: the plugin guarantees that the address of the result is null or can be written.

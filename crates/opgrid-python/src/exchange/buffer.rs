@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView};
 
 use crate::errors::OrRaise;
-use crate::tensor::object::{expect_tensor, of};
+use crate::tensor::object::{expect_tensor, tensor_object};
 use crate::values::read;
 
 /// A tensor on the memory of an object with the buffer protocol: writing one writes the other. Where the memory cannot be
@@ -32,18 +32,19 @@ pub(crate) fn frombuffer(
             "frombuffer(): argument 'dtype' must be opgrid.dtype, not {found}"
         )));
     };
-    let part = Part::of(buffer, dtype, count, offset)?;
+    let part = Part::from_buffer(buffer, dtype, count, offset)?;
     let why = match (part.buffer.readonly(), part.is_misaligned()) {
         (true, _) => Some(c"frombuffer(): the buffer is read-only, so that the tensor is a copy"),
         (false, true) => Some(
-            c"frombuffer(): the elements lie at an address that is no multiple of their size, so that the tensor is a copy",
+            c"frombuffer(): the elements are at an address that is no multiple of their size, so that \
+                 the tensor is a copy",
         ),
         (false, false) => None,
     };
     if let Some(message) = why {
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), message, 1)?;
     }
-    let tensor = of(py, part.into_tensor().or_raise(py)?)?;
+    let tensor = tensor_object(py, part.into_tensor().or_raise(py)?)?;
     if requires_grad {
         expect_tensor(tensor.bind(py))?.requires_grad_(true).or_raise(py)?;
     }
@@ -71,11 +72,11 @@ pub(crate) fn tensor_of(
         Some(dtype) => dtype,
         None => dtype_of(&PyUntypedBuffer::get(object)?),
     };
-    let part = Part::of(object, dtype, -1, 0)?;
+    let part = Part::from_buffer(object, dtype, -1, 0)?;
     if !may_copy && part.has_to_be_copied() {
         return Err(PyValueError::new_err(
-            "asarray(): the buffer is read-only, or its elements lie at an address that is no multiple of their size, so that it has \
-             to be copied; leave copy=False away",
+            "asarray(): the buffer is read-only, or its elements are at an address that is no multiple \
+             of their size, so that it has to be copied; omit copy=False",
         ));
     }
     part.into_tensor().or_raise(object.py()).map(Some)
@@ -109,7 +110,7 @@ impl Part {
     /// # Errors
     ///
     /// An object without a buffer, or with one that is not contiguous; elements that are not in it.
-    fn of(object: &Bound<'_, PyAny>, dtype: DType, count: i64, offset: i64) -> PyResult<Self> {
+    fn from_buffer(object: &Bound<'_, PyAny>, dtype: DType, count: i64, offset: i64) -> PyResult<Self> {
         // The view has strides, also where the object leaves them away.
         let view = PyMemoryView::from(object);
         let buffer = view.and_then(|view| PyUntypedBuffer::get(&view)).map_err(|_| {

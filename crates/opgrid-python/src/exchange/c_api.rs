@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use super::dlpack::buffer_error;
 use crate::errors::{OrRaise, guarded};
-use crate::tensor::object::{TensorBase, of, tensor_of};
+use crate::tensor::object::{TensorBase, tensor_object, tensor_of};
 
 type SetError = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char);
 
@@ -77,7 +77,8 @@ unsafe extern "C" fn allocate(
 ) -> c_int {
     // SAFETY: guaranteed by the caller, see `# Safety`.
     let spec = unsafe { (*prototype).spec() };
-    let made = spec.and_then(Tensor::allocate).and_then(|tensor| Loan::<Versioned>::of(&tensor, false));
+    let made =
+        spec.and_then(Tensor::allocate).and_then(|tensor| Loan::<Versioned>::from_tensor(&tensor, false));
     match made {
         Ok(loan) => {
             // SAFETY: guaranteed by the caller, see `# Safety`: `out` is a place for a pointer.
@@ -87,7 +88,7 @@ unsafe extern "C" fn allocate(
         Err(error) => {
             let message = CString::new(error.message().replace('\0', " ")).unwrap_or_default();
             if let Some(set_error) = set_error {
-                // SAFETY: guaranteed by the caller, see `# Safety`: the function takes `context`; both texts
+                // SAFETY: guaranteed by the caller, see `# Safety`: the function takes `context`; both strings
                 // are there until it returns.
                 unsafe { set_error(context, c"BufferError".as_ptr(), message.as_ptr()) };
             }
@@ -105,7 +106,7 @@ unsafe extern "C" fn lend(object: *mut ffi::PyObject, out: *mut *mut Versioned) 
     answer(|py| {
         // SAFETY: guaranteed by the caller, see `# Safety`.
         let object = unsafe { expect(py, object) }?;
-        let loan = Loan::<Versioned>::of(tensor_in(&object)?, false).map_err(buffer_error)?;
+        let loan = Loan::<Versioned>::from_tensor(tensor_in(&object)?, false).map_err(buffer_error)?;
         // SAFETY: guaranteed by the caller, see `# Safety`: `out` is a place for a pointer.
         unsafe { out.write(loan.into_raw().as_ptr()) };
         Ok(())
@@ -124,7 +125,7 @@ unsafe extern "C" fn borrow(managed: *mut Versioned, out: *mut *mut ffi::PyObjec
         // SAFETY: guaranteed by the caller, see `# Safety`.
         let loan = unsafe { Loan::from_raw(managed) };
         let tensor = loan.and_then(Loan::into_tensor).or_raise(py)?;
-        let object = of(py, tensor)?;
+        let object = tensor_object(py, tensor)?;
         // SAFETY: guaranteed by the caller, see `# Safety`: `out` is a place for an object.
         unsafe { out.write(object.into_ptr()) };
         Ok(())
@@ -140,7 +141,7 @@ unsafe extern "C" fn describe(object: *mut ffi::PyObject, out: *mut DlTensor) ->
     answer(|py| {
         // SAFETY: guaranteed by the caller, see `# Safety`.
         let object = unsafe { expect(py, object) }?;
-        let described = DlTensor::of(tensor_in(&object)?).map_err(buffer_error)?;
+        let described = DlTensor::from_tensor(tensor_in(&object)?).map_err(buffer_error)?;
         // SAFETY: guaranteed by the caller, see `# Safety`: `out` is a place for a description.
         unsafe { out.write(described) };
         Ok(())

@@ -14,7 +14,7 @@ use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use super::numpy;
 use crate::errors::OrRaise;
 use crate::once::{OncePlace, intern};
-use crate::tensor::object::{TensorBase, expect_tensor, of};
+use crate::tensor::object::{TensorBase, expect_tensor, tensor_object};
 
 const NAME: &CStr = c"dltensor";
 const NAME_VERSIONED: &CStr = c"dltensor_versioned";
@@ -123,10 +123,10 @@ fn export<'py>(
     copied: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (managed, name) = if versioned {
-        let loan = Loan::<Versioned>::of(tensor, copied).map_err(buffer_error)?;
+        let loan = Loan::<Versioned>::from_tensor(tensor, copied).map_err(buffer_error)?;
         (loan.into_raw().cast(), NAME_VERSIONED)
     } else {
-        let loan = Loan::<Unversioned>::of(tensor, copied).map_err(buffer_error)?;
+        let loan = Loan::<Unversioned>::from_tensor(tensor, copied).map_err(buffer_error)?;
         (loan.into_raw().cast(), NAME)
     };
     // SAFETY: the pointer is not null, the name is static, the destructor takes such capsules.
@@ -141,7 +141,7 @@ fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Lent> {
     if !capsule.is_instance_of::<PyCapsule>() {
         let found = capsule.get_type().name()?;
         return Err(PyTypeError::new_err(format!(
-            "__dlpack__ gave an object of class {found}, expected a capsule"
+            "__dlpack__ returned an object of class {found}, expected a capsule"
         )));
     }
     let taken = |name: &CStr, used: &'static CStr| {
@@ -168,7 +168,7 @@ fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Lent> {
         let loan = unsafe { Loan::from_raw(managed.cast()) };
         return loan.map(Lent::Unversioned).map_err(buffer_error);
     }
-    Err(PyBufferError::new_err("the capsule holds no tensor, or somebody has taken it; call __dlpack__ anew"))
+    Err(PyBufferError::new_err("the capsule holds no tensor, or has been consumed; call __dlpack__ again"))
 }
 
 /// A tensor on the memory of another library; of memory that may not be written, or lies at addresses that elements of tensors
@@ -189,20 +189,20 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<
     let lent = ask(object)?;
     if lent.is_read_only() && copy == Some(false) {
         return Err(PyBufferError::new_err(
-            "the memory is read-only, so that it has to be copied; leave copy=False away",
+            "the memory is read-only, so that it has to be copied; omit copy=False",
         ));
     }
     if lent.is_misaligned() && copy == Some(false) {
         return Err(PyBufferError::new_err(
-            "the memory is at an address that is no multiple of the size of its elements, so that it has to be copied; leave \
-             copy=False away",
+            "the memory is at an address that is no multiple of the size of its elements, so that it \
+             has to be copied; omit copy=False",
         ));
     }
     let is_copied = lent.is_read_only() || lent.is_misaligned();
     let _base = numpy::base_of(object, &lent)?;
     let tensor = lent.into_checked_tensor(py)?;
     match copy {
-        Some(true) if !is_copied => opgrid::ops::Clone.call(&tensor, None).or_raise(py),
+        Some(true) if !is_copied => opgrid::ops::CloneTensor.call(&tensor, None).or_raise(py),
         _ => Ok(tensor),
     }
 }
@@ -242,7 +242,7 @@ pub(crate) fn from_dlpack(
             "memory is shared on the cpu, not on {device}; convert the tensor with .to"
         )));
     }
-    of(py, import(object, copy)?)
+    tensor_object(py, import(object, copy)?)
 }
 
 #[pymethods]
@@ -263,18 +263,18 @@ impl TensorBase {
             ));
         }
         if stream.is_some_and(|stream| stream.extract::<i64>().map_or(true, |stream| stream != -1)) {
-            return Err(PyBufferError::new_err("memory of the cpu has no streams; leave stream away"));
+            return Err(PyBufferError::new_err("memory of the cpu has no streams; omit stream"));
         }
         if let Some((kind, index)) = dl_device.filter(|(kind, _)| *kind != CPU) {
             return Err(PyBufferError::new_err(format!(
-                "memory is lent on the cpu, not on device ({kind}, {index})"
+                "memory is exported on the cpu, not on device ({kind}, {index})"
             )));
         }
         let versioned = max_version.is_some_and(|(major, _)| major >= 1);
         let tensor = expect_tensor(slf.as_any())?;
         match copy {
             Some(true) => {
-                let copied = opgrid::ops::Clone.call(tensor, None).or_raise(py)?;
+                let copied = opgrid::ops::CloneTensor.call(tensor, None).or_raise(py)?;
                 export(py, &copied, versioned, true)
             }
             _ => export(py, tensor, versioned, false),
@@ -285,7 +285,8 @@ impl TensorBase {
     fn __dlpack_device__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let tensor = expect_tensor(slf.as_any())?;
         if tensor.device().kind() != DeviceType::Cpu {
-            let message = format!("memory of device {} is not lent, only that of the cpu", tensor.device());
+            let message =
+                format!("memory of device {} cannot be exported, only that of the cpu", tensor.device());
             return Err(PyBufferError::new_err(message));
         }
         PyTuple::new(slf.py(), [CPU, 0])

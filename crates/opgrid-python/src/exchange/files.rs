@@ -6,9 +6,9 @@ use opgrid::{Array, Error, ErrorKind, Result, Tensor, files};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
-use crate::tensor::object::{expect_tensor, of};
+use crate::tensor::object::{expect_tensor, tensor_object};
 
-/// Tensors or texts by their names; a tensor without a name is alone.
+/// Tensors or strings by their names; a tensor without a name is alone.
 type Named<T> = Vec<(String, T)>;
 
 #[cold]
@@ -80,7 +80,7 @@ pub(crate) fn read_file(
     path: std::path::PathBuf,
 ) -> PyResult<(Named<Py<PyAny>>, Named<String>)> {
     let (tensors, left_out) = crate::collector::detached(py, || read(&path)).or_raise(py)?;
-    let tensors = tensors.into_iter().map(|(name, tensor)| Ok((name, of(py, tensor)?)));
+    let tensors = tensors.into_iter().map(|(name, tensor)| Ok((name, tensor_object(py, tensor)?)));
     Ok((tensors.collect::<PyResult<_>>()?, left_out))
 }
 

@@ -9,7 +9,7 @@ use pyo3::types::PyType;
 use super::dlpack;
 use crate::errors::OrRaise;
 use crate::once::{OncePlace, intern};
-use crate::tensor::object::{TensorBase, expect_tensor, of};
+use crate::tensor::object::{TensorBase, expect_tensor, tensor_object};
 
 /// The tensor on an array's memory, if the object is an array of numpy; of one that may not be written, or lies at addresses
 /// that elements of tensors do not have, a copy.
@@ -118,7 +118,8 @@ pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let why = match (lent.is_read_only(), lent.is_misaligned()) {
         (true, _) => Some(c"from_numpy(): the array is read-only, so that the tensor is a copy"),
         (false, true) => Some(
-            c"from_numpy(): the array lies at an address that is no multiple of the size of its elements, so that the tensor is a copy",
+            c"from_numpy(): the array is at an address that is no multiple of the size of its elements, \
+                 so that the tensor is a copy",
         ),
         (false, false) => None,
     };
@@ -126,7 +127,7 @@ pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), message, 1)?;
     }
     let _base = base_of(array, &lent)?;
-    of(py, lent.into_checked_tensor(py)?)
+    tensor_object(py, lent.into_checked_tensor(py)?)
 }
 
 /// A tensor on all the memory of the array that this one is a view of, for as long as a tensor is made of the view: so
@@ -165,20 +166,20 @@ impl TensorBase {
         let tensor = expect_tensor(slf.as_any())?;
         if force && tensor.requires_grad() {
             let py = slf.py();
-            let detached = of(py, tensor.detach().or_raise(py)?)?;
+            let detached = tensor_object(py, tensor.detach().or_raise(py)?)?;
             return Self::numpy(detached.bind(py).cast::<Self>()?, force);
         }
         check_detached(tensor, "numpy()")?;
         if tensor.requires_grad() {
             // Without recording, as in torch.
             let py = slf.py();
-            return view(of(py, tensor.detach().or_raise(py)?)?.bind(py));
+            return view(tensor_object(py, tensor.detach().or_raise(py)?)?.bind(py));
         }
         if tensor.device().kind() != opgrid::DeviceType::Cpu && force {
             let py = slf.py();
             let copy =
                 opgrid::ops::ToCopy.call(tensor, None, None, Some(opgrid::Device::CPU), None, false, None);
-            return view(of(py, copy.or_raise(py)?)?.bind(py));
+            return view(tensor_object(py, copy.or_raise(py)?)?.bind(py));
         }
         view(slf.as_any())
     }
@@ -194,8 +195,7 @@ impl TensorBase {
         let array = match dtype {
             Some(dtype) if !array.getattr("dtype")?.eq(&dtype)? => {
                 if copy == Some(false) {
-                    let message =
-                        "cannot give an array of another dtype without a copy; leave copy=False away";
+                    let message = "cannot return an array of another dtype without a copy; omit copy=False";
                     return Err(PyValueError::new_err(message));
                 }
                 return array.call_method1("astype", (dtype,));

@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 use crate::collector;
 use crate::errors::OrRaise;
 use crate::tensor::attributes::own;
-use crate::tensor::object::{TensorBase, of};
+use crate::tensor::object::{TensorBase, tensor_object};
 use crate::values::names::{DTypeObject, DeviceObject};
 
 /// The elements in row-major order.
@@ -67,7 +67,7 @@ pub(crate) fn _rebuild(
     if requires_grad {
         tensor.requires_grad_(true).or_raise(py)?;
     }
-    of(py, tensor)
+    tensor_object(py, tensor)
 }
 
 /// The elements of a tensor in row-major order, as bytes.

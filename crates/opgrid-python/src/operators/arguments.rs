@@ -28,7 +28,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
     /// # Errors
     ///
     /// A keyword that is no text.
-    pub(crate) fn of(
+    pub(crate) fn from_args(
         first: Option<Object<'a, 'py>>,
         args: &'a Bound<'py, PyTuple>,
         kwargs: Option<&'a Bound<'py, PyDict>>,

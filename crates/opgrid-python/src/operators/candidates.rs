@@ -28,7 +28,7 @@ pub(super) struct Switched {
 
 /// The number of changes so far: candidates that were found since are those that there are.
 #[inline]
-pub(crate) fn now() -> u64 {
+pub(crate) fn current_generation() -> u64 {
     Dispatcher::global().changes()
 }
 
@@ -50,14 +50,14 @@ impl Candidates {
     pub(super) fn find(name: &str, style: Style) -> Result<Self> {
         let dispatcher = dispatcher()?;
         // Before looking: what comes meanwhile is looked for again.
-        let since = now();
+        let since = current_generation();
         let mut overloads = overloads(dispatcher, name);
         let (mut deprecated, mut switched) = (Vec::new(), None);
         if style.is_function() {
             // Overloads that write outputs come last, those with tensors before those with numbers.
             overloads.sort_by_key(|overload| (overload.writes_outputs(), rank(overload.schema())));
             for overload in &overloads {
-                let orders = DeprecatedOrders::of(dispatcher, &overload.handle)?;
+                let orders = DeprecatedOrders::for_operator(dispatcher, &overload.handle)?;
                 let orders = orders.iter().flat_map(|orders| orders.0);
                 deprecated.extend(orders.map(|order| (overload.clone(), *order)));
                 if let Some(switch) = overload.handle.column::<Switch>()? {
@@ -73,8 +73,10 @@ impl Candidates {
 /// The overloads of a name, as the registry has them.
 fn overloads(dispatcher: &Dispatcher, name: &str) -> Vec<Arc<Overload>> {
     // One that went meanwhile is none.
-    let found =
-        dispatcher.overloads(name).into_iter().filter_map(|handle| Overload::of(dispatcher, handle).ok());
+    let found = dispatcher
+        .overloads(name)
+        .into_iter()
+        .filter_map(|handle| Overload::from_handle(dispatcher, handle).ok());
     found.map(Arc::new).collect()
 }
 

@@ -90,13 +90,13 @@ unsafe extern "C" fn enter(
         let positional = (0..count).map(object).collect();
         let mut keyword = SmallVec::new();
         if !names.is_null() {
-            // SAFETY: guaranteed by the caller, see `# Safety`: a tuple of texts.
+            // SAFETY: guaranteed by the caller, see `# Safety`: a tuple of strings.
             let names = unsafe { Borrowed::from_ptr(py, names).cast_unchecked::<PyTuple>() };
             for index in 0..names.len() {
                 // SAFETY: the index is below the tuple's length, and the tuple keeps its items.
                 let name =
                     unsafe { Borrowed::from_ptr(py, ffi::PyTuple_GetItem(names.as_ptr(), index as isize)) };
-                // SAFETY: names of keywords are texts, which the interpreter checks.
+                // SAFETY: names of keywords are strings, which the interpreter checks.
                 keyword.push((unsafe { name.cast_unchecked::<PyString>() }, object(count + index)));
             }
         }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
 use super::arguments::Arguments;
-use super::candidates::{Candidates, dispatcher, now};
+use super::candidates::{Candidates, current_generation, dispatcher};
 use super::choose;
 use super::fastcall;
 use super::gil_cell::GilCell;
@@ -53,7 +53,7 @@ impl Caller {
     #[inline]
     pub(crate) fn candidates(&self, py: Python<'_>) -> PyResult<Py<Candidates>> {
         match self.candidates.get(py) {
-            Some(known) if known.get().since == now() => Ok(known),
+            Some(known) if known.get().since == current_generation() => Ok(known),
             _ => self.find(py),
         }
     }
@@ -80,7 +80,7 @@ impl Caller {
         self.call_plainly(py, arguments)
     }
 
-    /// The function or method that classes of users are told of.
+    /// The function or method that classes of users are notified of.
     ///
     /// # Errors
     ///

@@ -48,7 +48,7 @@ pub(super) fn no_overload(
     arguments: &Arguments<'_, '_>,
 ) -> PyErr {
     if overloads.is_empty() {
-        let message = format!("{name}: no operator of this name is registered any more; find it again");
+        let message = format!("{name}: the operator is no longer registered; look it up again");
         return errors::new(py, ErrorKind::Stale, &message);
     }
     if style.is_function() {
@@ -120,7 +120,7 @@ fn why_not(overload: &Overload, style: Style, arguments: &Arguments<'_, '_>) -> 
     }
     match call::read(overload, style, &sources, &mut call::LentArguments::new()) {
         Ok(Some(index)) => misfit_text(overload, style, arguments, &sources, index),
-        Ok(None) => format!("{}: the arguments have changed while they were read", overload.schema().name),
+        Ok(None) => format!("{}: the arguments changed while they were read", overload.schema().name),
         Err(raised) => raised.to_string(),
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use opgrid::{OperatorHandle, Result};
 use pyo3::prelude::*;
 
-use super::candidates::{dispatcher, now};
+use super::candidates::{current_generation, dispatcher};
 use super::overload::Overload;
 use super::packet::{OpOverload, Packet};
 use crate::errors::carry;
@@ -38,7 +38,7 @@ fn objects() -> MutexGuard<'static, Option<Objects>> {
 /// The operator is gone.
 #[expect(clippy::mutable_key_type, reason = "handles are hashed and compared by their address")]
 pub(crate) fn overload(py: Python<'_>, operator: &OperatorHandle) -> Result<Py<OpOverload>> {
-    let since = now();
+    let since = current_generation();
     if let Some(known) = objects().as_ref().filter(|known| known.since == since)
         && let Some(object) = known.handles.get(operator)
     {
@@ -71,7 +71,7 @@ pub(crate) fn overload_named(
     if let Some(object) = objects().as_ref().and_then(|known| known.overloads.get(name)) {
         return Ok(object.clone_ref(py));
     }
-    let overload = Overload::of(dispatcher()?, find()?)?;
+    let overload = Overload::from_handle(dispatcher()?, find()?)?;
     let made = Py::new(py, OpOverload::new(py, name, overload).map_err(carry)?).map_err(carry)?;
     let (object, gone) = {
         let mut objects = objects();

@@ -78,7 +78,7 @@ impl Overload {
     /// # Errors
     ///
     /// The operator is gone.
-    pub(crate) fn of(dispatcher: &Dispatcher, handle: OperatorHandle) -> Result<Self> {
+    pub(crate) fn from_handle(dispatcher: &Dispatcher, handle: OperatorHandle) -> Result<Self> {
         let binder = handle.binder()?;
         let takes_numbers = NumbersForTensors::taken_by(dispatcher, &handle)?;
         let arguments = &binder.schema().arguments;

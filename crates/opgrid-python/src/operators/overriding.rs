@@ -11,7 +11,7 @@ use super::arguments::Arguments;
 use super::functions::{self, Caller};
 use crate::once::intern;
 use crate::tensor::dispatching::{self, handler_of};
-use crate::tensor::object::{TensorBase, TensorObject, of};
+use crate::tensor::object::{TensorBase, TensorObject, tensor_object};
 
 /// The names under which a class says what a function does with its objects.
 const HANDLERS: [&str; 2] = ["__opgrid_function__", "__torch_function__"];
@@ -117,7 +117,7 @@ pub(super) fn call(
 /// Those of the class.
 #[inline]
 pub(crate) fn result_of_method(object: &Bound<'_, TensorBase>, result: Tensor) -> PyResult<Py<PyAny>> {
-    let result = of(object.py(), result)?;
+    let result = tensor_object(object.py(), result)?;
     match object.as_any().cast_exact::<TensorObject>() {
         Ok(_) => Ok(result),
         Err(_) => result_for_class(&object.get_type(), result),
@@ -209,7 +209,7 @@ impl TensorBase {
         by_default(cls, func, args, kwargs)
     }
 
-    /// The same under torch's name.
+    /// Overrides functions under torch's name.
     #[classmethod]
     #[pyo3(signature = (func, types, args=None, kwargs=None))]
     fn __torch_function__<'py>(
@@ -239,7 +239,7 @@ impl TensorBase {
         opgrid::excluding(keys, || func.call(args.unwrap_or(&empty), kwargs))
     }
 
-    /// The same under torch's name.
+    /// Overrides operators under torch's name.
     #[classmethod]
     #[pyo3(signature = (func, types, args=None, kwargs=None))]
     fn __torch_dispatch__<'py>(

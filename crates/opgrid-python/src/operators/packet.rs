@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::arguments::Arguments;
-use super::candidates::{Candidates, dispatcher, now};
+use super::candidates::{Candidates, current_generation, dispatcher};
 use super::functions::{self, Caller, documentation};
 use super::gil_cell::GilCell;
 use super::objects;
@@ -104,7 +104,7 @@ pub(crate) fn _explain_function(
 ) -> PyResult<(String, String)> {
     let style = if _is_method { Style::Method } else { Style::Function };
     let caller = functions::caller(_name, style);
-    let arguments = Arguments::of(None, args, kwargs)?;
+    let arguments = Arguments::from_args(None, args, kwargs)?;
     guarded(py, || {
         choose::explain(py, caller.name(), caller.candidates(py)?.get(), style, &arguments.borrow())
     })
@@ -148,7 +148,7 @@ impl Packet {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
-        let arguments = Arguments::of(None, args, kwargs)?;
+        let arguments = Arguments::from_args(None, args, kwargs)?;
         guarded(py, || self.0.call(py, &arguments.borrow()))
     }
 
@@ -178,7 +178,7 @@ impl Packet {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(String, String)> {
-        let arguments = Arguments::of(None, args, kwargs)?;
+        let arguments = Arguments::from_args(None, args, kwargs)?;
         guarded(py, || {
             let candidates = self.candidates(py)?;
             choose::explain(py, self.0.full_name(), candidates.get(), Style::Packet, &arguments.borrow())
@@ -281,7 +281,7 @@ impl OpOverload {
     #[inline]
     pub(crate) fn current(&self, py: Python<'_>) -> PyResult<Py<Current>> {
         match self.current.get(py) {
-            Some(known) if known.get().since == now() => Ok(known),
+            Some(known) if known.get().since == current_generation() => Ok(known),
             known => self.find(py, known),
         }
     }
@@ -289,14 +289,14 @@ impl OpOverload {
     #[cold]
     fn find(&self, py: Python<'_>, known: Option<Py<Current>>) -> PyResult<Py<Current>> {
         // Before looking: what comes meanwhile is looked for again.
-        let since = now();
+        let since = current_generation();
         let dispatcher = dispatcher().or_raise(py)?;
         let before = known.as_ref().map(|known| known.get().overload.clone());
         let found = dispatcher.find(&self.name).and_then(|handle| {
             let schema = handle.schema()?;
             match &before {
                 Some(before) if before.handle == handle && *before.schema() == *schema => Ok(before.clone()),
-                _ => Overload::of(dispatcher, handle).map(Arc::new),
+                _ => Overload::from_handle(dispatcher, handle).map(Arc::new),
             }
         });
         let overload = match (found, before) {
@@ -318,7 +318,7 @@ impl OpOverload {
     ) -> PyResult<X> {
         let current = self.current(py)?;
         let overload = current.get().overload();
-        let arguments = Arguments::of(None, args, kwargs)?;
+        let arguments = Arguments::from_args(None, args, kwargs)?;
         choose::with_bound(py, overload, Style::Packet, &arguments.borrow(), |values| {
             body(&overload.handle, values)
         })
@@ -334,7 +334,7 @@ impl OpOverload {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
-        let arguments = Arguments::of(None, args, kwargs)?;
+        let arguments = Arguments::from_args(None, args, kwargs)?;
         guarded(py, || {
             choose::call_one(py, self.current(py)?.get().overload(), Style::Packet, &arguments.borrow())
         })

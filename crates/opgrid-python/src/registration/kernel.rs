@@ -32,7 +32,7 @@ pub(super) fn of_function(function: Py<PyAny>, terms: Terms) -> Kernel {
     Kernel::boxed(move |call| {
         let Some(schema) = call.schema() else { return Err(without_schema(call)) };
         let binder = binder_for(&known, schema, call.operator());
-        let writes = Writes::of(schema, call.args());
+        let writes = Writes::from_args(schema, call.args());
         let run = |call: &mut BoxedCall<'_>| {
             crate::collector::attached(|py| {
                 let first = terms.with_keys.then(|| Py::new(py, KeySet(call.keys())).map(Py::into_any));
@@ -75,7 +75,7 @@ fn binder_for(
 struct Writes(SmallVec<[(Tensor, u64); 1]>);
 
 impl Writes {
-    fn of(schema: &FunctionSchema, args: &[ValueRef<'_>]) -> Self {
+    fn from_args(schema: &FunctionSchema, args: &[ValueRef<'_>]) -> Self {
         let mut found = SmallVec::new();
         let mut add = |tensor: &AnyTensor| {
             if let Some(tensor) = Tensor::from_any_ref(tensor).filter(|tensor| tensor.is_defined()) {

@@ -16,7 +16,7 @@ use crate::operators::candidates::dispatcher;
 pub(crate) struct RegistrationObject(Mutex<Option<Registration>>);
 
 impl RegistrationObject {
-    pub(crate) fn of(py: Python<'_>, library: Library) -> PyResult<Self> {
+    pub(crate) fn from_library(py: Python<'_>, library: Library) -> PyResult<Self> {
         // Others may hold the registry's lock and wait for the interpreter's to warn of what they replace.
         Ok(Self::held(crate::collector::detached(py, || library.finish()).or_raise(py)?))
     }
@@ -57,7 +57,7 @@ pub(crate) fn place((file, line): &At) -> Place {
 pub(crate) fn claim(py: Python<'_>, namespace: &str, at: At) -> PyResult<RegistrationObject> {
     let mut library = dispatcher().or_raise(py)?.library(namespace);
     library.stands_at(place(&at));
-    RegistrationObject::of(py, library)
+    RegistrationObject::from_library(py, library)
 }
 
 /// Defines an operator in a namespace.
@@ -87,7 +87,7 @@ pub(crate) fn define(
         operator = operator.column(kind_named(py, kind)?);
     }
     let _ = operator;
-    RegistrationObject::of(py, library)
+    RegistrationObject::from_library(py, library)
 }
 
 /// The kind of that name among those that operators are of.
@@ -106,7 +106,7 @@ fn kind_named(py: Python<'_>, name: &str) -> PyResult<Kind> {
     }
     known.sort();
     known.dedup();
-    let message = format!("no operator is of kind `{name}`; the kinds are {}", known.join(", "));
+    let message = format!("unknown kind `{name}`; the kinds are {}", known.join(", "));
     Err(new(py, ErrorKind::Unknown, &message))
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn implement(
         kernel = kernel.at(key.0);
     }
     let _ = library.implement(name).add(kernel);
-    RegistrationObject::of(py, library)
+    RegistrationObject::from_library(py, library)
 }
 
 /// Gives all operators without a kernel for a key this one.
@@ -165,7 +165,7 @@ pub(crate) fn fallback(
         library.allow_override();
     }
     library.fallback(kernel_of(py, &function, |function| kernel::of_fallback(function, with_keys))?);
-    RegistrationObject::of(py, library)
+    RegistrationObject::from_library(py, library)
 }
 
 /// A kernel of a function; `None` falls through.

@@ -23,7 +23,7 @@ pub(crate) fn own<'a>(slf: &'a Bound<'_, TensorBase>) -> PyResult<&'a Tensor> {
 impl TensorBase {
     #[getter]
     fn shape<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        size::of(slf.py(), own(slf)?.sizes())
+        size::from_sizes(slf.py(), own(slf)?.sizes())
     }
 
     /// The sizes, or that of one dimension.
@@ -51,7 +51,7 @@ impl TensorBase {
 
     #[getter]
     fn dtype(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        DTypeObject::of(slf.py(), own(slf)?.dtype())
+        DTypeObject::from_value(slf.py(), own(slf)?.dtype())
     }
 
     #[getter]
@@ -61,7 +61,7 @@ impl TensorBase {
 
     #[getter]
     fn layout(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        LayoutObject::of(slf.py(), opgrid::Layout::Strided)
+        LayoutObject::from_value(slf.py(), opgrid::Layout::Strided)
     }
 
     #[getter]
@@ -143,11 +143,11 @@ impl TensorBase {
     }
 
     fn untyped_storage(slf: &Bound<'_, Self>) -> PyResult<StorageObject> {
-        StorageObject::of(slf.py(), own(slf)?)
+        StorageObject::for_tensor(slf.py(), own(slf)?)
     }
 
     fn storage(slf: &Bound<'_, Self>) -> PyResult<StorageObject> {
-        StorageObject::of(slf.py(), own(slf)?)
+        StorageObject::for_tensor(slf.py(), own(slf)?)
     }
 
     /// The keys that the tensor brings into a call.
@@ -252,7 +252,7 @@ impl TensorBase {
         convert(slf, Some(expect_tensor(other)?.dtype()), None, false, false)
     }
 
-    /// The same memory, which no gradients lead to.
+    /// Returns a tensor on this memory that no gradients lead to.
     fn detach(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         result_of_method(slf, own(slf)?.detach().or_raise(slf.py())?)
     }

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
 
 use super::dispatching::Handed;
 use super::nested;
-use super::object::{of, tensor_of};
+use super::object::{tensor_object, tensor_of};
 use super::storage::StorageObject;
 use crate::errors::{OrRaise, new};
 use crate::exchange::buffer;
@@ -28,7 +28,8 @@ pub(super) fn legacy(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict
         match name.as_str() {
             "device" => device = Some(value),
             "cdata" => {
-                let message = "new(): a tensor is not made of a bare pointer (`cdata`); exchange memory by DLPack (from_dlpack)";
+                let message = "new(): a tensor cannot be created from a bare pointer (`cdata`); \
+                     exchange memory by DLPack (from_dlpack)";
                 return Err(new(py, ErrorKind::NotImplemented, message));
             }
             "size" | "data" | "other" | "storage" if given.is_empty() && by_name.is_none() => {
@@ -142,9 +143,9 @@ pub(crate) fn tensor(
         // A copy of a tensor that requires a gradient is a leaf, as torch has it.
         let made = made.detach().or_raise(py)?;
         made.requires_grad_(true).or_raise(py)?;
-        return of(py, made);
+        return tensor_object(py, made);
     }
-    of(py, made)
+    tensor_object(py, made)
 }
 
 /// Data as a tensor: the very tensor, an array's or another library's memory, or a new tensor of numbers.
@@ -173,19 +174,18 @@ pub(crate) fn asarray(
     };
     let Some(tensor) = shared else {
         if copy == Some(false) {
-            let message = "asarray(): can't alias arbitrary sequence into a tensor; leave copy=False away";
+            let message = "asarray(): can't alias arbitrary sequence into a tensor; omit copy=False";
             return Err(pyo3::exceptions::PyValueError::new_err(message));
         }
-        return of(py, moved(py, nested::tensor(data, wanted)?, place)?);
+        return tensor_object(py, moved(py, nested::tensor(data, wanted)?, place)?);
     };
     let same = wanted.is_none_or(|dtype| dtype == tensor.dtype())
         && place.is_none_or(|place| place == tensor.device());
     match (copy, same) {
-        (Some(true), _) | (None, false) => of(py, copied(py, &tensor, wanted, place)?),
-        (_, true) => of(py, tensor),
+        (Some(true), _) | (None, false) => tensor_object(py, copied(py, &tensor, wanted, place)?),
+        (_, true) => tensor_object(py, tensor),
         (Some(false), false) => {
-            let message =
-                "asarray(): cannot give another dtype or device without a copy; leave copy=False away";
+            let message = "asarray(): cannot return another dtype or device without a copy; omit copy=False";
             Err(pyo3::exceptions::PyValueError::new_err(message))
         }
     }

@@ -99,7 +99,7 @@ pub(super) fn object_of_class<'py>(
 #[cold]
 pub(super) fn note_class(tensor: &Tensor, object: &Bound<'_, PyAny>) {
     let py = object.py();
-    if tensor.any_wrapper().is_some() || Left::of(tensor).is_some_and(|left| left.class().is_some()) {
+    if tensor.any_wrapper().is_some() || Left::for_tensor(tensor).is_some_and(|left| left.class().is_some()) {
         return;
     }
     let attributes = object.getattr_opt(intern!(py, "__dict__")).ok().flatten();

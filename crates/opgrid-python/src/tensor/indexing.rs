@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
 
 use super::attributes::own;
-use super::object::{TensorBase, of, tensor_of};
+use super::object::{TensorBase, tensor_object, tensor_of};
 use super::{construct, nested};
 use crate::errors::OrRaise;
 use crate::exchange::foreign;
@@ -76,7 +76,7 @@ fn part(item: &Bound<'_, PyAny>) -> PyResult<Part> {
     let found = item.get_type().name()?;
     if item.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err(format!(
-            "tensors are not indexed by texts (got {found}); give integers or slices"
+            "tensors cannot be indexed with strings (got {found}); use integers or slices"
         )));
     }
     Err(PyIndexError::new_err(format!(
@@ -218,7 +218,7 @@ impl TensorBase {
         } else {
             taken.view
         };
-        of(py, result)
+        tensor_object(py, result)
     }
 
     fn __setitem__(

@@ -70,7 +70,7 @@ impl Elements {
         let Some(items) = sequence(object)? else {
             if dim < self.sizes.len() {
                 let message =
-                    format!("found a number beside sequences in dimension {dim}, expected one of the two");
+                    format!("found a number next to sequences in dimension {dim}, expected one of the two");
                 return Err(PyTypeError::new_err(message));
             }
             let (number, dtype) = number(object)?;
@@ -90,13 +90,14 @@ impl Elements {
             Some(&size) if size == length => {}
             Some(size) => {
                 let message = format!(
-                    "expected sequence of length {size} at dim {dim} (got {length}); give rows of one length"
+                    "expected sequence of length {size} at dim {dim} (got {length}); use rows of equal \
+                     length"
                 );
                 return Err(PyValueError::new_err(message));
             }
             None => {
                 let message =
-                    format!("found a sequence beside numbers in dimension {dim}, expected one of the two");
+                    format!("found a sequence next to numbers in dimension {dim}, expected one of the two");
                 return Err(PyTypeError::new_err(message));
             }
         }
@@ -136,7 +137,7 @@ fn element<T: Element>(number: Scalar) -> opgrid::Result<T> {
     if fits {
         return Ok(element);
     }
-    let message = format!("found {number:?}, which {} does not hold; choose another dtype", T::DTYPE);
+    let message = format!("found {number:?}, which {} cannot represent; choose another dtype", T::DTYPE);
     Err(opgrid::Error::new(opgrid::ErrorKind::Argument, message))
 }
 
@@ -152,7 +153,7 @@ fn number(object: &Bound<'_, PyAny>) -> PyResult<(Scalar, DType)> {
     }
     if object.is_instance_of::<PyInt>() {
         let overflow =
-            |_| PyValueError::new_err("found an integer beyond 64 bits, expected one that int64 holds");
+            |_| PyValueError::new_err("found an integer beyond 64 bits, expected one that fits int64");
         return object.extract().map(|number| (Scalar::Int(number), DType::I64)).map_err(overflow);
     }
     if let Some(tensor) = tensor_of(object) {

@@ -89,7 +89,7 @@ fn beside_asked(special: &Special, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAn
 fn equal_array(array: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
     let py = array.py();
     match array_of(array) {
-        Ok(tensor) => tensor.map(|tensor| super::object::of(py, tensor)).transpose(),
+        Ok(tensor) => tensor.map(|tensor| super::object::tensor_object(py, tensor)).transpose(),
         Err(raised) if raised.is_instance_of::<PyTypeError>(py) => Ok(None),
         Err(raised) => Err(raised),
     }
@@ -115,7 +115,7 @@ fn reversed(special: &Special, number: &Bound<'_, PyAny>, tensor: &Bound<'_, PyA
 fn as_tensor<'py>(number: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = number.py();
     let Some(value) = crate::values::read::scalar(number)? else { return Ok(None) };
-    super::object::of(py, Tensor::number(value)).map(|object| Some(object.into_bound(py)))
+    super::object::tensor_object(py, Tensor::number(value)).map(|object| Some(object.into_bound(py)))
 }
 
 /// Calls an operator on a tensor and what stands on its left, in either order the same.

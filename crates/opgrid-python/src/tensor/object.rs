@@ -60,7 +60,7 @@ impl TensorBase {
         attributes.bind(py)
     }
 
-    /// The same, if there is anything.
+    /// Returns the attributes that users keep with the object, if there are any.
     pub(super) fn kept<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyDict>> {
         self.attributes.get().map(|attributes| attributes.bind(py).clone())
     }
@@ -113,14 +113,14 @@ pub(crate) fn expect_tensor<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a Te
 
 /// The object of a tensor: the one that it has, or a new one.
 #[inline]
-pub(crate) fn of(py: Python<'_>, tensor: Tensor) -> PyResult<Py<PyAny>> {
+pub(crate) fn tensor_object(py: Python<'_>, tensor: Tensor) -> PyResult<Py<PyAny>> {
     if let Some(object) = identity::known(py, &tensor) {
         return Ok(object.unbind());
     }
     if let Some(object) = dispatching::object_again(py, &tensor)? {
         return Ok(object.unbind());
     }
-    let left = Left::of(&tensor);
+    let left = Left::for_tensor(&tensor);
     if let Some((class, attributes)) = left.and_then(Left::class) {
         return dispatching::object_of_class(class.bind(py), &tensor, attributes).map(Bound::unbind);
     }
@@ -141,7 +141,7 @@ pub(crate) fn of(py: Python<'_>, tensor: Tensor) -> PyResult<Py<PyAny>> {
 #[inline]
 pub(crate) fn of_any(py: Python<'_>, tensor: AnyTensor) -> PyResult<Py<PyAny>> {
     let tensor = Tensor::try_from(tensor).or_raise(py)?;
-    if tensor.is_defined() { of(py, tensor) } else { Ok(py.None()) }
+    if tensor.is_defined() { tensor_object(py, tensor) } else { Ok(py.None()) }
 }
 
 /// Whether the object's class has the attribute, or a place for any.

@@ -27,7 +27,7 @@ pub(crate) fn _replace_elements(
 pub(crate) struct StorageObject {
     storage: Storage,
     device: Device,
-    /// Of the tensor that it was asked of.
+    /// The dtype of the tensor that the storage was taken from.
     dtype: DType,
 }
 
@@ -35,7 +35,7 @@ impl StorageObject {
     /// # Errors
     ///
     /// A tensor without memory.
-    pub(super) fn of(py: Python<'_>, tensor: &Tensor) -> PyResult<Self> {
+    pub(super) fn for_tensor(py: Python<'_>, tensor: &Tensor) -> PyResult<Self> {
         let array = tensor.array().or_raise(py)?;
         Ok(Self { storage: array.storage().clone(), device: array.device(), dtype: array.dtype() })
     }
@@ -89,7 +89,7 @@ impl StorageObject {
 
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        crate::values::names::DTypeObject::of(py, self.dtype)
+        crate::values::names::DTypeObject::from_value(py, self.dtype)
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

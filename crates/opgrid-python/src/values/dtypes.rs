@@ -161,7 +161,7 @@ pub(crate) fn promote_types<'py>(
     type2: &Bound<'py, PyAny>,
 ) -> PyResult<Py<PyAny>> {
     let py = type1.py();
-    DTypeObject::of(py, tensor::promote_types(expect(type1)?, expect(type2)?).or_raise(py)?)
+    DTypeObject::from_value(py, tensor::promote_types(expect(type1)?, expect(type2)?).or_raise(py)?)
 }
 
 /// Whether results of one dtype may be written to tensors of another.
@@ -176,13 +176,13 @@ pub(crate) fn can_cast(from_: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>) -> PyRes
 pub(crate) fn result_type(tensor1: &Bound<'_, PyAny>, tensor2: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = tensor1.py();
     let [one, other] = [read::operand(tensor1)?, read::operand(tensor2)?];
-    DTypeObject::of(py, tensor::result_type(&[&one, &other]).or_raise(py)?)
+    DTypeObject::from_value(py, tensor::result_type(&[&one, &other]).or_raise(py)?)
 }
 
 /// The dtype of new tensors of floats, `float32` unless it was set.
 #[pyfunction]
 pub(crate) fn get_default_dtype(py: Python<'_>) -> PyResult<Py<PyAny>> {
-    DTypeObject::of(py, opgrid::default_dtype())
+    DTypeObject::from_value(py, opgrid::default_dtype())
 }
 
 /// Sets the dtype of new tensors of floats, for all threads.

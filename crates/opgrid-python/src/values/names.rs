@@ -25,7 +25,7 @@ macro_rules! named_objects {
             }
 
             /// The object of a value.
-            pub(crate) fn of(py: Python<'_>, value: $value) -> PyResult<Py<PyAny>> {
+            pub(crate) fn from_value(py: Python<'_>, value: $value) -> PyResult<Py<PyAny>> {
                 let number = value.number();
                 let found = Self::all(py)?.iter().find(|(known, _)| *known == number);
                 let (_, object) = found.expect("every value has an object");

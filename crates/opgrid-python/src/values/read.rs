@@ -119,7 +119,7 @@ pub(crate) fn is_number(object: &Bound<'_, PyAny>) -> bool {
         || is_of_numpy(object)
 }
 
-/// Whether the object is a number of numpy's own classes, also a truth value; not its dates and texts.
+/// Whether the object is a number of numpy's own classes, also a truth value; not its dates and strings.
 pub(crate) fn is_of_numpy(object: &Bound<'_, PyAny>) -> bool {
     kind_in_numpy(object).is_some_and(|kind| "biufc".contains(kind))
 }
@@ -318,7 +318,7 @@ fn list(element: &Type, object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Opt
             (_, item) => item,
         });
     }
-    List::of(element.without_symint(), values).or_raise(py).map(|list| Some(list.into()))
+    List::from_values(element.without_symint(), values).or_raise(py).map(|list| Some(list.into()))
 }
 
 fn tuple(types: &[Type], object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
@@ -370,13 +370,13 @@ pub(crate) fn anything(py: Python<'_>, object: &Bound<'_, PyAny>, depth: usize) 
         }
         let element = values.first().map_or(Type::Any, Value::value_type);
         let same = values.iter().all(|value| value.value_type() == element);
-        let list = List::of(if same { element } else { Type::Any }, values).or_raise(py)?;
+        let list = List::from_values(if same { element } else { Type::Any }, values).or_raise(py)?;
         return Ok(list.into());
     }
     let found = object.get_type().name()?;
     Err(PyTypeError::new_err(format!(
-        "found an object of class {found}, which operators do not take; pass a tensor, a number, a text, a dtype, a \
-         device or a list of them"
+        "found an object of class {found}, which operators do not take; pass a tensor, a number, a \
+         string, a dtype, a device or a list of them"
     )))
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn find_class(py: Python<'_>) -> PyResult<()> {
 fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     let class = CLASS.get_or_make(py, || {
         let class = py.import("opgrid._size")?.getattr("Size")?.cast_into::<PyType>()?;
-        // Invariant: what is kept here derives from `tuple`, for `of`.
+        // Invariant: what is kept here derives from `tuple`, for `from_sizes`.
         if !class.is_subclass_of::<PyTuple>()? {
             let message = format!("opgrid._size.Size: found {class}, expected a class derived from tuple");
             return Err(PyTypeError::new_err(message));
@@ -38,7 +38,7 @@ pub(crate) fn is_size(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// A new `Size`.
-pub(crate) fn of<'py>(py: Python<'py>, sizes: &[i64]) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn from_sizes<'py>(py: Python<'py>, sizes: &[i64]) -> PyResult<Bound<'py, PyAny>> {
     let class = class(py)?;
     // SAFETY: `class` checks that it derives from `tuple`, whose layout the interpreter has derived classes keep, so that this
     // is a tuple with so many gaps, or null with an exception set.

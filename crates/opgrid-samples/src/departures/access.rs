@@ -8,9 +8,8 @@ use crate::{Argument, Difference, Directed, Operand, Part};
 pub const DIFFERENCES: &[Difference] = &[
     Difference {
         id: "outputs-that-repeat-elements",
-        what: "torch writes to tensors whose dimensions repeat elements in some operators; here they are \
-               refused",
-        why: "which of several values stays would depend on the order of the loop",
+        what: "torch writes to tensors with repeated elements in some operators; here they are rejected",
+        why: "which value is kept would depend on the order of execution",
         test: (
             "opgrid-operators/tests/all/differences/outputs.rs",
             "outputs_that_repeat_or_share_elements_are_refused",
@@ -18,16 +17,16 @@ pub const DIFFERENCES: &[Difference] = &[
         when: |seen| {
             let words = "more than one element of the written-to tensor refers to a single";
             let running = ["running_mean", "running_var"].into_iter().filter_map(|name| seen.tensor(name));
-            let repeats = seen.outs().chain(seen.written()).chain(running).any(Operand::repeats);
+            let repeats = seen.outs().chain(seen.written_operand()).chain(running).any(Operand::repeats);
             seen.we_refuse(words) && repeats
         },
         directed: None,
     },
     Difference {
         id: "outputs-that-are-one",
-        what: "torch writes several results to one output, of which the last one stays; here outputs that share memory are \
-               refused",
-        why: "every result is asked for",
+        what: "torch writes several results to one output, which keeps the last; here outputs that \
+             share memory are rejected",
+        why: "the caller asked for every result",
         test: (
             "opgrid-operators/tests/all/differences/outputs.rs",
             "outputs_that_repeat_or_share_elements_are_refused",
@@ -43,8 +42,8 @@ pub const DIFFERENCES: &[Difference] = &[
     Difference {
         id: "outputs-over-inputs",
         what: "torch writes outputs that share elements with an input in some operators that read the \
-               input again; here they are refused",
-        why: "results would depend on the order of the loop",
+             input again; here they are rejected",
+        why: "results would depend on the order of execution",
         test: (
             "opgrid-operators/tests/all/differences/outputs.rs",
             "outputs_that_repeat_or_share_elements_are_refused",
@@ -55,7 +54,7 @@ pub const DIFFERENCES: &[Difference] = &[
                 let on_it = |(_, input): &&(&str, &Operand)| input.memory == out.memory && !input.is_empty();
                 seen.tensors().iter().filter(on_it).count() > 1
             };
-            seen.we_refuse(words) && seen.written().is_some_and(shares)
+            seen.we_refuse(words) && seen.written_operand().is_some_and(shares)
         },
         directed: Some(Directed {
             operator: "aten::relu.out",
@@ -70,13 +69,13 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "outputs-without-elements-share-none",
-        what: "torch refuses outputs without elements that lie over an input, or counts them among what \
-               broadcasts; here they share nothing",
+        what: "torch rejects empty outputs whose memory overlaps an input, or counts them when it \
+             broadcasts; here empty outputs overlap with nothing",
         why: "no element is read or written",
         test: ("opgrid-operators/tests/all/differences/outputs.rs", "what_has_no_elements_shares_none"),
         when: |seen| {
             let words = ["single memory location", "doesn't match the broadcast shape"];
-            let is_empty = seen.we_give_nothing() || seen.written().is_some_and(Operand::is_empty);
+            let is_empty = seen.we_give_nothing() || seen.written_operand().is_some_and(Operand::is_empty);
             is_empty && words.iter().any(|words| seen.torch_refuses(words))
         },
         directed: Some(Directed {
@@ -98,8 +97,8 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "outputs-between-inputs",
-        what: "torch and opgrid do not search views with gaps for elements that they share with an output, \
-               and write and read such elements in different orders",
+        what: "neither torch nor opgrid searches views with gaps for elements that they share with an \
+             output, and they write and read such elements in different orders",
         why: "the search would cost more than most operators",
         test: (
             "opgrid-operators/tests/all/differences/outputs.rs",
@@ -112,18 +111,18 @@ pub const DIFFERENCES: &[Difference] = &[
                 seen.tensors().iter().any(other)
             };
             let divides = seen.we_refuse("has a zero") || seen.torch_refuses("ZeroDivisionError");
-            (!seen.elements.is_empty() || divides) && seen.written().is_some_and(meets)
+            (!seen.elements.is_empty() || divides) && seen.written_operand().is_some_and(meets)
         },
         directed: None,
     },
 ];
 
-/// Of operators that compute a result before they write it.
+/// Differences for operators that compute a result before they write it.
 pub const READ_FIRST: Difference = Difference {
     id: "outputs-over-what-is-read-first",
-    what: "torch refuses an output that shares elements with probabilities, or with what losses compare; here they are read first \
-           and then written",
-    why: "nothing is read after it is written",
+    what: "torch rejects an output that shares elements with probabilities, or with the inputs of a \
+         loss; here the inputs are read before the output is written",
+    why: "no element is read after it is written",
     test: (
         "opgrid-operators/tests/all/differences/outputs.rs",
         "results_are_computed_before_they_are_written",
@@ -144,12 +143,12 @@ pub const READ_FIRST: Difference = Difference {
     }),
 };
 
-/// Of operators that read inputs several times.
+/// Differences for operators that read inputs several times.
 pub const READ_AFTER_WRITTEN: Difference = Difference {
     id: "outputs-read-after-written",
-    what: "torch lets products and reductions write over their own inputs and reads what it wrote; here \
-           that is refused, or the input is read first",
-    why: "results would depend on the order of the loop",
+    what: "torch lets products and reductions overwrite their own inputs and reads the new values; here \
+         that is rejected, or the input is read first",
+    why: "results would depend on the order of execution",
     test: ("opgrid-operators/tests/all/differences/outputs.rs", "products_into_their_own_factors"),
     when: |seen| {
         let shares = |out: &Operand| seen.inputs().iter().any(|input| input.memory == out.memory);

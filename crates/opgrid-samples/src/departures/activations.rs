@@ -2,10 +2,11 @@
 
 use crate::Difference;
 
-/// Of `mish`.
+/// Differences for `mish`.
 pub const SMALLEST_OF_MISH: Difference = Difference {
     id: "mish-of-the-smallest-numbers",
-    what: "torch loses digits of the smallest numbers in vectors; here they keep their digits",
+    what: "torch loses precision for the smallest numbers in vectorized code; here they keep their \
+         precision",
     why: "the slope at zero is not zero",
     test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {

@@ -4,12 +4,12 @@ use opgrid_core::{DType, Scalar};
 
 use crate::{Argument, Difference, Directed};
 
-/// Of operators that torch computes by several ways.
+/// Differences for operators that torch computes in several ways.
 pub const SIGN_OF_ZERO: Difference = Difference {
     id: "signs-of-zeros",
-    what: "torch gives zeros of one sign or the other where vectors and single elements are computed by \
-           different instructions; here each element alike",
-    why: "equal numbers, computed in one way",
+    what: "torch returns zeros of either sign if vectorized and scalar code use different instructions; \
+         here every element is computed alike",
+    why: "equal inputs give equal results",
     test: ("opgrid-operators/tests/all/differences/numbers.rs", "signs_of_zeros"),
     when: |seen| {
         let same = |ours: f64, torch: f64| ours == torch || (ours.is_nan() && torch.is_nan());
@@ -18,12 +18,12 @@ pub const SIGN_OF_ZERO: Difference = Difference {
     directed: None,
 };
 
-/// Of operators that fill tensors with numbers.
+/// Differences for operators that fill tensors with numbers.
 pub const NUMBERS_FIT: Difference = Difference {
     id: "numbers-fit-what-they-are-written-to",
-    what: "torch writes numbers beyond the range of a dtype as infinity, or does not look at bounds that a \
-           sequence does not reach, and takes some margins beyond the range of a loss; here they are refused",
-    why: "numbers must not be lost silently",
+    what: "torch writes numbers that overflow a dtype as infinity, does not check bounds that a \
+         sequence does not reach, and accepts some margins that overflow a loss; here they are rejected",
+    why: "values must not be lost silently",
     test: ("opgrid-operators/tests/all/differences/outputs.rs", "numbers_that_are_written_fit_the_dtype"),
     when: |seen| {
         let words = ["without overflow", "cannot be cast to dtype"];

@@ -8,9 +8,10 @@ use crate::differences::{Argument, Difference, Operand, Part};
 pub const DIFFERENCES: &[Difference] = &[
     Difference {
         id: "random-numbers-follow-the-memory",
-        what: "torch draws the numbers of an output elsewhere first, in the order and the dtype of the input or in the \
-               format that is asked for; here they are drawn in the output itself, in the order in which it lies in memory",
-        why: "the output gets no copy",
+        what: "torch draws the numbers of an output in a temporary first, in the order and dtype of the \
+             input or in the requested format; here they are drawn in the output itself, in memory \
+             order",
+        why: "no temporary is needed",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "random_numbers_follow_the_memory"),
         when: |seen| {
             let is_apart = |tensor: &Operand| tensor.is_empty() || !tensor.geometry.is_contiguous();
@@ -26,9 +27,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "random-integers-without-a-dtype",
-        what: "torch draws floats where `randint` is given None as the dtype, and integers where it is given none; here both \
-               are integers",
-        why: "None is the default",
+        what: "torch draws floats if `randint` is given None as the dtype, and integers if no dtype is \
+             given; here both give integers",
+        why: "None means the default",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "random_integers_without_a_dtype"),
         when: |seen| {
             let is_none = matches!(seen.argument("dtype"), Some(Argument::None));
@@ -38,9 +39,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "random-bits-of-complex-numbers",
-        what: "torch has no kernel for complex numbers in `bernoulli`, and draws them for `dropout` in an order of its own; \
-               here they are drawn as real numbers are",
-        why: "whether an element stays is no question of its dtype",
+        what: "torch has no complex kernel for `bernoulli`, and draws complex numbers for `dropout` in \
+             an order of its own; here they are drawn like real numbers",
+        why: "the random mask must not depend on the dtype",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "random_bits_of_complex_numbers"),
         when: |seen| {
             let is_complex = seen.tensors().iter().any(|(_, tensor)| tensor.dtype.is_complex());
@@ -51,9 +52,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "masks-of-nothing",
-        what: "torch gives the input itself and a mask of its dtype where `native_dropout` gets no elements; here a new tensor \
-               and a mask of bools",
-        why: "what a result is must not depend on the number of elements",
+        what: "torch returns the input itself and a mask of its dtype if `native_dropout` gets an empty \
+             input; here a new tensor and a bool mask",
+        why: "the kind of result must not depend on the number of elements",
         test: ("opgrid-operators/tests/all/differences/computed.rs", "masks_of_nothing"),
         when: |seen| {
             let is_empty = seen.tensor("input").is_some_and(Operand::is_empty);
@@ -64,9 +65,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "numbers-of-one-normal",
-        what: "torch leaves an output without elements as it is where `normal` gets a mean or deviation of one element, and \
-               refuses it where that has several; here it gets their shape",
-        why: "an output is there to hold the result",
+        what: "torch leaves an empty output unchanged if `normal` gets a mean or deviation of one \
+             element, and rejects it if that has several; here it gets their shape",
+        why: "an output must hold the result",
         test: ("opgrid-operators/tests/all/differences/outputs.rs", "outputs_of_any_strides_are_written"),
         when: |seen| {
             let is_layout = matches!(seen.part, Part::Sizes | Part::Strides | Part::Offset);
@@ -79,17 +80,18 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "means-beyond-the-range",
-        what: "torch refuses means beyond the range of the dtype in which deviations are given; here numbers around them are infinite, as \
-               those of other sums",
-        why: "one rule for all sums",
+        what: "torch rejects means that overflow the dtype of the deviations; here the results are \
+             infinite, like other sums",
+        why: "all sums behave alike",
         test: ("opgrid-operators/tests/all/differences/computed.rs", "means_beyond_the_range"),
         when: |seen| seen.family() == "normal" && seen.torch_refuses("without overflow"),
         directed: None,
     },
     Difference {
         id: "random-bits-lie-as-their-input",
-        what: "torch lays some random bits in rows, and draws them so; here they lie as the input",
-        why: "one rule for all operators",
+        what: "torch returns some random bits in row-major order, and draws them so; here they have the \
+             memory format of the input",
+        why: "all operators behave alike",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "random_numbers_follow_the_memory"),
         when: |seen| {
             let is_apart = seen.tensor("self").is_some_and(|input| !input.geometry.is_contiguous());

@@ -6,10 +6,10 @@ use opgrid_tensor::tensor::iinfo;
 /// The differences from torch that come of it.
 pub const DIFFERENCES: &[Difference] = &[Difference {
     id: "floats-beyond-integers",
-    what: "torch leaves what becomes of a float beyond the range of an integer dtype to the processor, \
-           most often by way of wider integers whose high bits are cut; here it becomes the nearest end of \
-           the range, and NaN becomes 0",
-    why: "a result that depends on the processor and on the width of its vectors is of no use",
+    what: "torch leaves conversions of floats that overflow an integer dtype to the processor, usually \
+         through wider integers whose high bits are dropped; here the result is the nearest limit of \
+         the dtype, and NaN becomes 0",
+    why: "results must not depend on the processor or its vector width",
     test: ("opgrid-operators/tests/all/differences/numbers.rs", "floats_beyond_the_integers"),
     when: |seen| {
         let Some((dtype, ..)) = seen.elements.first() else { return false };

@@ -7,8 +7,8 @@ use crate::differences::{Difference, Directed, Operand};
 /// The differences from torch that come of what stands here.
 pub const DIFFERENCES: &[Difference] = &[Difference {
     id: "no-pinned-memory",
-    what: "torch pins memory for a device that is not there, or does not look; here it is refused",
-    why: "there is no device that copies from it",
+    what: "torch pins memory for a device that does not exist, or ignores the request; here it is rejected",
+    why: "no device uses the memory",
     test: ("opgrid-operators/tests/all/differences/refused.rs", "pinned_memory_is_refused"),
     when: |seen| seen.we_refuse("asks for pinned memory"),
     directed: Some(Directed {

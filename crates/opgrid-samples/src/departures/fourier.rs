@@ -9,18 +9,18 @@ use crate::differences::{Argument, DIED, Difference, Part};
 pub const DIFFERENCES: &[Difference] = &[
     Difference {
         id: "transforms-into-other-dtypes",
-        what: "torch computes some transforms in the dtype of the output, which it then refuses beside its own intermediate \
-               results; here results are converted to the output",
-        why: "one rule for all outputs",
+        what: "torch computes some transforms in the dtype of the output, which it then rejects \
+             together with its own intermediate results; here results are converted to the output",
+        why: "all outputs behave alike",
         test: ("opgrid-operators/tests/all/differences/outputs.rs", "outputs_take_what_converts_to_them"),
         when: |seen| seen.family().starts_with("fft_") && seen.torch_refuses("Found dtype"),
         directed: None,
     },
     Difference {
         id: "transforms-keep-imaginary-parts",
-        what: "torch's kernels of transforms write to outputs of any dtype, where imaginary parts and fractions are lost; here \
-               that is refused",
-        why: "nothing is lost silently",
+        what: "torch's transform kernels write to outputs of any dtype, dropping imaginary parts and \
+             fractions; here that is rejected",
+        why: "values must not be lost silently",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| {
             seen.family().starts_with("_fft_") && seen.we_refuse("can't be cast to the desired output type")
@@ -29,8 +29,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "transforms-of-conjugates-are-written",
-        what: "torch gives outputs of `ihfft2` and `ihfftn` back without the result where it conjugates it; here it is written",
-        why: "an output is there to hold the result",
+        what: "torch returns outputs of `ihfft2` and `ihfftn` without the result if it conjugates it; \
+             here it is written",
+        why: "an output must hold the result",
         test: ("opgrid-operators/tests/all/differences/outputs.rs", "outputs_of_any_strides_are_written"),
         when: |seen| {
             let is_such = matches!(seen.operator, "aten::fft_ihfft2.out" | "aten::fft_ihfftn.out");
@@ -47,9 +48,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "transforms-lie-as-their-inputs",
-        what: "torch decides on the order of transformed dimensions by copies of what repeats elements; here the input itself \
-               decides",
-        why: "one rule for all operators",
+        what: "torch decides the order of transformed dimensions by copies of tensors with repeated \
+             elements; here the input itself decides",
+        why: "all operators behave alike",
         test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| {
             let repeats = seen.inputs().iter().any(|input| input.repeats());
@@ -59,9 +60,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "transforms-along-dimensions-from-the-end",
-        what: "torch's kernels of transforms do not know dimensions that count from the end, which an assertion within them meets, \
-               or memory beside the tensor, or nothing where sizes are checked; here they are those that are meant",
-        why: "one rule for all dimensions",
+        what: "torch's transform kernels do not support negative dimensions, which fail an internal \
+             assertion, access memory out of bounds, or are ignored; here they count from the end",
+        why: "all dimensions behave alike",
         test: ("opgrid-operators/tests/all/differences/layouts.rs", "transforms_by_their_kernels"),
         when: |seen| {
             let Some(Argument::Ints(dims)) = seen.argument("dim") else { return false };
@@ -73,17 +74,18 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "normalisations-of-transforms-are-checked",
-        what: "torch's kernels of transforms take any number for a normalisation, and then divide by nothing; here the three that \
-               there are",
-        why: "a wrong number is a mistake that nobody notices",
+        what: "torch's transform kernels accept any number as the normalization, and then do not \
+             divide; here invalid ones are rejected",
+        why: "an invalid number is probably a mistake",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "places_that_are_not_there"),
         when: |seen| seen.family().starts_with("_fft_") && seen.we_refuse("argument `normalization` is"),
         directed: None,
     },
     Difference {
         id: "transforms-along-dimensions-once",
-        what: "torch's kernels of transforms take a dimension that is named twice; here that is refused, as in all other transforms",
-        why: "the result of a second transform of what is half a spectrum says nothing",
+        what: "torch's transform kernels accept a dimension that occurs twice; here that is rejected, \
+             as in all other transforms",
+        why: "transforming half a spectrum again is not meaningful",
         test: ("opgrid-operators/tests/all/differences/refused.rs", "places_that_are_not_there"),
         when: |seen| {
             let names_twice = seen.we_refuse("which names dimension") && seen.we_refuse("twice");
@@ -93,9 +95,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "more-than-half-of-a-spectrum",
-        what: "torch's `_fft_c2r` meets an assertion within it, or memory beside its result, where there are more elements than half \
-               of the results; here those beyond are left out",
-        why: "the result that `fft_irfft` has",
+        what: "torch's `_fft_c2r` fails an internal assertion, or writes out of bounds, if there are \
+             more elements than half of the results; here the excess is ignored",
+        why: "consistent with `fft_irfft`",
         test: ("opgrid-operators/tests/all/differences/layouts.rs", "transforms_by_their_kernels"),
         when: |seen| {
             let (Some(input), Some(Argument::Ints(dims))) = (seen.tensor("self"), seen.argument("dim"))

@@ -6,11 +6,11 @@ use opgrid_core::DType;
 use crate::differences::Pair;
 use crate::{Difference, Directed, Operand};
 
-/// Of complex functions of which a part of the formula leaves the range.
+/// Differences for complex functions whose intermediate results leave the range.
 pub const IN_RANGE: Difference = Difference {
     id: "complex-results-in-range",
-    what: "torch gives NaN or infinity for some complex numbers near the ends of the range, where a part of the \
-       formula leaves it; here the result is in range",
+    what: "torch returns NaN or infinity for some complex numbers near the ends of the range, where an \
+         intermediate result overflows; here the result is finite",
     why: "the mathematical result",
     test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
@@ -35,11 +35,12 @@ pub const IN_RANGE: Difference = Difference {
     }),
 };
 
-/// Of sigmoids, and of what they are multiplied by.
+/// Differences for sigmoids, and for their products.
 pub const SIGMOIDS: Difference = Difference {
     id: "sigmoids-of-large-negative-numbers",
-    what: "torch divides by an exponential that overflows, and gives NaN or zero; here the exponential that vanishes is taken, so \
-           that the result vanishes unless it is multiplied by a number at the end of the range",
+    what: "torch divides by an exponential that overflows, and returns NaN or zero; here the \
+         exponential that underflows is used, so that the result is zero unless it is multiplied by a \
+         number at the end of the range",
     why: "the mathematical result",
     test: ("opgrid-operators/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
     when: |seen| {
@@ -62,10 +63,11 @@ pub const SIGMOIDS: Difference = Difference {
     directed: None,
 };
 
-/// Of halves of exponentials.
+/// Differences for halves of exponentials.
 pub const HALF_OF_EXPONENTIALS: Difference = Difference {
     id: "halves-of-exponentials-in-range",
-    what: "torch halves an exponential that is infinite already where half of it is in range; here the half is computed",
+    what: "torch halves an exponential that is already infinite although half of it is finite; here the \
+         half is computed directly",
     why: "the mathematical result",
     test: ("opgrid-operators/tests/all/ends_of_ranges.rs", "halves_of_exponentials_stay_in_range"),
     when: |seen| {
@@ -78,13 +80,13 @@ pub const HALF_OF_EXPONENTIALS: Difference = Difference {
     directed: None,
 };
 
-/// Of complex powers near the ends of the range.
+/// Differences for complex powers near the ends of the range.
 pub const FAR_POWERS: Difference = Difference {
     id: "complex-powers-that-are-not-finite",
-    what: "torch computes complex powers of numbers near the ends of the range, and of infinity and zero, by squares that \
-           overflow or vanish, which leaves NaN; here each follows from the exponential of the logarithm, to the digits that \
-           such small numbers have",
-    why: "most such powers are in the range",
+    what: "torch computes complex powers of numbers near the ends of the range, and of infinity and \
+         zero, by squares that overflow or underflow to NaN; here each is the exponential of the \
+         logarithm, as precise as such small numbers allow",
+    why: "most such powers are representable",
     test: ("opgrid-operators/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
     when: |seen| {
         let is_far = |x: &Complex<f64>| !(1e-19..1e19).contains(&x.norm());
@@ -113,12 +115,12 @@ pub const FAR_POWERS: Difference = Difference {
     directed: None,
 };
 
-/// Of functions of complex numbers.
+/// Differences for functions of complex numbers that are not finite.
 pub const NOT_FINITE: Difference = Difference {
     id: "parts-that-are-not-finite",
-    what: "torch and C compilers disagree with themselves about which parts of a complex result beyond the \
-           range are infinite and which NaN; here each follows from the formula",
-    why: "both sides say that the result is beyond the range",
+    what: "torch and C compilers are inconsistent about which parts of a complex result that overflows \
+         are infinite and which NaN; here each follows from the formula",
+    why: "both sides report an overflow",
     test: ("opgrid-operators/tests/all/differences/numbers.rs", "results_that_are_not_finite"),
     when: |seen| {
         seen.each(|(dtype, ours, torch)| dtype.is_complex() && !ours.is_finite() && !torch.is_finite())

@@ -4,12 +4,12 @@ use opgrid_core::{DType, Scalar};
 
 use crate::differences::{Difference, Directed, Operand};
 
-/// Of norms.
+/// Differences for norms.
 pub const NO_ORDER: Difference = Difference {
     id: "norms-of-no-order",
-    what: "torch takes another norm where the order is NaN, or so large that its reciprocal is zero in single precision; here the \
-           result is NaN, or that of an infinite order",
-    why: "NaN stays NaN, and what is near a limit has its value",
+    what: "torch computes another norm if the order is NaN, or so large that its reciprocal is zero in \
+         single precision; here the result is NaN, or the maximum norm",
+    why: "NaN propagates, and the norm converges to the maximum norm",
     test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
         let order = seen.number("p").or_else(|| seen.number("ord"));

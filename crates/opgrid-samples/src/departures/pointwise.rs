@@ -8,9 +8,9 @@ use crate::differences::{Difference, Part, Seen};
 /// The differences from torch that come of what stands here.
 pub const DIFFERENCES: &[Difference] = &[Difference {
     id: "converted-inputs-lie-as-they-are",
-    what: "torch decides on the order of a result by the copies that it makes of inputs of other dtypes; \
-           here the inputs themselves decide",
-    why: "the order of a result must not depend on the dtypes of its arguments",
+    what: "torch decides the memory format of a result by the copies that it makes of inputs of other \
+         dtypes; here the inputs themselves decide",
+    why: "the memory format of a result must not depend on dtypes",
     test: (
         "opgrid-operators/tests/all/differences/layouts.rs",
         "converted_inputs_decide_on_the_order_as_they_lie",

@@ -8,9 +8,9 @@ use crate::{Difference, Operand, Part};
 /// The differences from torch that come of it.
 pub const DIFFERENCES: &[Difference] = &[Difference {
     id: "complex-of-16-bit-floats",
-    what: "torch promotes complex numbers beside 16-bit floats to a complex dtype of 16 bits, whose range \
-           results leave; here they are complex64",
-    why: "complex dtypes of 16 bits are not computed in by any processor, and torch has few kernels for them",
+    what: "torch promotes complex numbers with 16-bit floats to a 16-bit complex dtype, in which \
+         results overflow; here they are complex64",
+    why: "no processor supports 16-bit complex numbers, and torch has few kernels for them",
     test: ("opgrid-operators/tests/promotion.rs", "every_category_under_every_default"),
     when: |seen| {
         let narrow = seen.meets_dtype(&[DType::F16, DType::BF16]);

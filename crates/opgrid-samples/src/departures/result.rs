@@ -10,9 +10,9 @@ use opgrid_tensor::families::kind;
 pub const DIFFERENCES: &[Difference] = &[
     Difference {
         id: "outputs-keep-their-shape",
-        what: "torch gives an output of another shape the shape of the result, with a warning; here it is \
-               refused unless it has no elements",
-        why: "tensors would change under the hands of those who look at them",
+        what: "torch resizes an output of another shape, with a warning; here it is rejected unless it \
+             is empty",
+        why: "other references to the tensor would change",
         test: ("opgrid-operators/tests/all/views.rs", "outputs_beside_their_inputs"),
         when: |seen| {
             let is_refused = |out: &Operand| {
@@ -26,9 +26,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "outputs-that-get-a-shape-get-memory",
-        what: "torch enlarges the memory under an output without elements where it lies, as `resize_` does under every \
-               tensor; here both get memory of their own",
-        why: "others who look at the memory keep what they see",
+        what: "torch enlarges the storage of an empty output, as `resize_` does for every tensor; here \
+             both get new memory",
+        why: "other views of the memory stay valid",
         test: (
             "opgrid-operators/tests/all/differences/outputs.rs",
             "an_output_that_gets_a_shape_gets_memory",
@@ -48,9 +48,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "refused-without-elements",
-        what: "torch does not look at dtypes and numbers where there are no elements; here a call is \
-               refused whatever the sizes are",
-        why: "whether a program is right must not depend on its data",
+        what: "torch does not check dtypes and numbers if there are no elements; here a call is \
+             rejected whatever the sizes are",
+        why: "whether a call is valid must not depend on sizes or elements",
         test: (
             "opgrid-operators/tests/all/differences/refused.rs",
             "what_is_refused_with_elements_is_refused_without",
@@ -60,9 +60,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "outputs-that-get-a-shape-get-an-order",
-        what: "torch copies to an output without elements in many operators that it makes of others, so that the output \
-               lies in rows; here it gets the order of the inputs as with all other operators",
-        why: "one rule for all operators",
+        what: "torch copies results of composite operators to an empty output, so that the output is \
+             row-major; here it gets the memory format of the inputs, as in all other operators",
+        why: "all operators behave alike",
         test: (
             "opgrid-operators/tests/all/differences/outputs.rs",
             "an_output_that_gets_a_shape_gets_memory",
@@ -72,9 +72,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "outputs-of-other-dtypes",
-        what: "torch asks for outputs of exactly the dtype of the result in operators that it makes of others; here \
-               outputs of every operator take what converts to them",
-        why: "one rule for all operators",
+        what: "torch requires exactly the result's dtype for outputs of composite operators; here \
+             outputs of every operator accept results that convert to them",
+        why: "all operators behave alike",
         test: ("opgrid-operators/tests/all/differences/outputs.rs", "outputs_take_what_converts_to_them"),
         when: |seen| {
             let is_other = |out: &Operand| seen.tensor("self").is_some_and(|input| input.dtype != out.dtype);
@@ -86,9 +86,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "outputs-of-any-strides-are-written",
-        what: "torch writes the results of some operators to an output as if it lay in rows, or in the order \
-               of the input; here its elements are written",
-        why: "elements must not be lost, nor others overwritten",
+        what: "torch writes the results of some operators to an output as if it were row-major, or in \
+             the memory format of the input; here every element is written at its position",
+        why: "elements must not be lost or overwritten",
         test: ("opgrid-operators/tests/all/differences/outputs.rs", "outputs_of_any_strides_are_written"),
         when: |seen| {
             let is_such = matches!(
@@ -133,9 +133,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "outputs-of-images-keep-their-strides",
-        what: "torch gives outputs of the right shape other strides in some operators, and writes them so; here an output \
-               keeps its strides",
-        why: "others who look at the memory see what they asked for",
+        what: "torch changes the strides of outputs of the right shape in some operators; here an \
+             output keeps its strides",
+        why: "other views of the memory stay valid",
         test: ("opgrid-operators/tests/all/differences/outputs.rs", "outputs_of_any_strides_are_written"),
         when: |seen| {
             let is_such = matches!(
@@ -156,9 +156,9 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "strides-of-single-places",
-        what: "torch leaves to each kernel which stride a dimension of size 1 gets, or any dimension of a tensor without \
-               elements; here one rule decides for all operators",
-        why: "no element is reached by such a stride",
+        what: "torch leaves it to each kernel which stride a dimension of size 1 gets, or any dimension \
+             of an empty tensor; here one rule holds for all operators",
+        why: "such a stride reaches no element",
         test: ("opgrid-operators/tests/all/differences/layouts.rs", "strides_of_single_places"),
         when: |seen| {
             // Pointwise operators and views have rules of their own in torch, which hold here as well.
@@ -194,8 +194,8 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "floats-of-16-bits-everywhere",
-        what: "torch has no kernel for one or both floats of 16 bits in some operators; here all that take floats take \
-               them",
+        what: "torch has no kernel for one or both 16-bit floats in some operators; here all operators \
+             on floats accept them",
         why: "one loop serves all floats",
         test: (
             "opgrid-operators/tests/all/differences/computed.rs",
@@ -213,8 +213,8 @@ pub const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "calls-that-end-the-process",
-        what: "torch dies of a signal in some calls; here they end in results or errors",
-        why: "a process must not die of its data",
+        what: "torch crashes with a signal in some calls; here they return results or errors",
+        why: "data must not crash the process",
         test: ("opgrid-operators/tests/all/differences/computed.rs", "calls_that_end_the_process_elsewhere"),
         when: |seen| {
             let is_such = matches!(

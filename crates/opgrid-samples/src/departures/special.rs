@@ -4,11 +4,11 @@ use opgrid_core::DType;
 
 use crate::Difference;
 
-/// Of the error function.
+/// Differences for the error function.
 pub const SMALLEST_OF_ERF: Difference = Difference {
     id: "error-functions-of-the-smallest-numbers",
-    what: "torch gives zero for numbers near the smallest ones in vectors, and loses digits of 16-bit floats near zero; here \
-           they keep their digits",
+    what: "torch returns zero for numbers near the smallest ones in vectorized code, and loses \
+         precision for 16-bit floats near zero; here they keep their precision",
     why: "the slope at zero is not zero",
     test: ("opgrid-operators/tests/all/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {

@@ -36,7 +36,7 @@ fn forms_are_those_of_torch() {
     }
 }
 
-/// An output says of itself what a new tensor is told; what is told of the computation stays.
+/// An output says of itself what a new tensor is told; what is said about the computation stays.
 #[test]
 fn outputs_take_the_place_of_the_options_of_new_tensors() {
     let options = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None";

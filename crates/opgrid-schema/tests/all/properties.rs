@@ -1,4 +1,4 @@
-//! Checks over random schemas and random texts that reading and writing agree and nothing panics.
+//! Checks over random schemas and random strings that reading and writing agree and nothing panics.
 
 use opgrid_schema::{Constant, Declaration, FunctionSchema, OperatorName, ParseOptions, Type, TypedValue};
 use proptest::collection::vec;
@@ -88,7 +88,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", escaped.collect::<String>())
 }
 
-/// Each type beside a strategy of the texts of its defaults.
+/// Each type beside a strategy of the strings of its defaults.
 fn typed_default() -> impl Strategy<Value = (String, String)> {
     let text = |texts: &'static [&'static str]| select(texts).prop_map(str::to_owned).boxed();
     let float = prop_oneof![
@@ -146,7 +146,7 @@ prop_compose! {
     }
 }
 
-/// Texts of schemas; some break a rule of the language.
+/// Strings of schemas; some break a rule of the language.
 fn schema_text() -> impl Strategy<Value = String> {
     (vec(argument(), 0..5), 0..6usize, vec(value_type(), 0..4), any::<bool>()).prop_map(
         |(arguments, star, returns, is_vararg)| {
@@ -176,7 +176,7 @@ fn holds_a_literal(default: &Constant) -> bool {
     }
 }
 
-/// As torch 2.15 prints the same texts.
+/// As torch 2.15 prints the same strings.
 #[test]
 fn a_string_that_is_a_literal_loses_its_quotes_when_it_is_read_back() {
     let printed = |text: &str| FunctionSchema::parse(text).unwrap().to_string();
@@ -300,7 +300,7 @@ proptest! {
     }
 }
 
-/// The properties above say little if few of the random texts are schemas.
+/// The properties above say little if few of the random strings are schemas.
 #[test]
 fn enough_random_texts_are_schemas() {
     let mut runner = TestRunner::deterministic();

@@ -56,7 +56,7 @@ impl DefineFamily for Library {
         family: &Family<O>,
     ) -> FamilyBuilder<'_, O> {
         let family = Family { ..*family };
-        let (schemas, meta) = (Schemas::of::<O>(), family.kernels(None));
+        let (schemas, meta) = (Schemas::for_operator::<O>(), family.kernels(None));
         define_linked(self, schemas, family.kind);
         let _ = self.implement(name_in(O::SCHEMA)).column(ShapeRule::typed::<O::Signature>(meta.shape));
         if let Some(in_place) = schemas.in_place {
@@ -70,7 +70,7 @@ impl DefineFamily for Library {
 
     #[track_caller]
     fn define_with_forms<O: Operator>(&mut self, operator: O, kind: &Kind) -> OperatorBuilder<'_, O> {
-        define_linked(self, Schemas::of::<O>(), kind);
+        define_linked(self, Schemas::for_operator::<O>(), kind);
         define_aliases(self, O::ALIASES, kind);
         self.implement(operator)
     }
@@ -125,7 +125,7 @@ impl DefineFamily for Library {
                     let geometry = <F::Signature as Signature>::apply(geometry, args)?;
                     base.become_array(base.array()?.view(geometry)?)
                 }
-                None => Err(argument("the first argument is no tensor, which could become a view of itself")),
+                None => Err(argument("the first argument is not a tensor")),
             };
             changed().map_err(|error: Error| error.within(name_in(O::SCHEMA)))
         });
@@ -147,11 +147,11 @@ fn view_kernel<S: ViewSignature>(
     geometry: GeometriesOf<S>,
     has_history: bool,
 ) -> Kernel {
-    let take = if has_history { S::Output::of } else { S::Output::without_history };
+    let take = if has_history { S::Output::from_base } else { S::Output::without_history };
     Kernel::closure::<S>(move |args| {
         let made = || match S::base(args) {
             Some(base) => take(base, S::apply(geometry, args)?),
-            None => Err(argument("the first argument is no tensor, of which there could be a view")),
+            None => Err(argument("the first argument is not a tensor")),
         };
         made().map_err(|error: Error| error.within(name_in(schema)))
     })
@@ -160,8 +160,10 @@ fn view_kernel<S: ViewSignature>(
 fn view_shape<S: ViewSignature>(geometry: GeometriesOf<S>) -> ShapeRule {
     ShapeRule::of_several(move |values| {
         let geometries = S::Output::list(S::unpack(values, |args| S::apply(geometry, args))??);
-        let base =
-            values.first().and_then(tensor_of).ok_or_else(|| argument("the first argument is no tensor"))?;
+        let base = values
+            .first()
+            .and_then(tensor_of)
+            .ok_or_else(|| argument("the first argument is not a tensor"))?;
         let spec = base.spec()?;
         Ok(geometries.into_iter().map(|geometry| spec.with_geometry(geometry)).collect())
     })
@@ -178,7 +180,7 @@ struct Schemas {
 }
 
 impl Schemas {
-    fn of<O: Operator>() -> Self {
+    fn for_operator<O: Operator>() -> Self {
         Self { functional: O::SCHEMA, in_place: O::IN_PLACE, out: O::OUT, documentation: O::DOCUMENTATION }
     }
 
@@ -318,7 +320,7 @@ impl<O: Operator<Signature: FamilySignature>> FamilyBuilder<'_, O> {
         self
     }
 
-    /// The same for a number where `tensor` takes its first tensor.
+    /// Implements an overload that takes a number where `tensor` takes its first tensor.
     #[track_caller]
     pub fn number_first<N, T>(mut self, _number: N, tensor: T) -> Self
     where
@@ -348,7 +350,13 @@ impl<O: Operator<Signature: FamilySignature>> FamilyBuilder<'_, O> {
     /// Adds the composite kernel of an overload, and defines it with its forms if it is the functional one.
     #[track_caller]
     fn overload<N: Operator>(&mut self, kernel: Kernel) {
-        define_composite(self.library, self.family.kind, &mut self.defined, Schemas::of::<N>(), kernel);
+        define_composite(
+            self.library,
+            self.family.kind,
+            &mut self.defined,
+            Schemas::for_operator::<N>(),
+            kernel,
+        );
         define_aliases(self.library, N::ALIASES, self.family.kind);
     }
 }
@@ -402,7 +410,7 @@ impl Backend {
         fill: Loop<O::Signature>,
     ) -> FamilyKernels<O::Signature> {
         FamilyKernels {
-            schemas: Schemas::of::<O>(),
+            schemas: Schemas::for_operator::<O>(),
             backend: *self,
             kernels: family.kernels(Some(fill)),
             name: None,
@@ -473,11 +481,11 @@ pub trait DefineKind<O: Operator>: Sized {
     #[track_caller]
     fn kind(self, kind: &'static Kind) -> Self;
 
-    /// The same kernel for CPU and meta tensors: where there is nothing to compute, or it looks at the device itself.
+    /// Registers a kernel for CPU and meta tensors, if there is nothing to compute or it checks the device itself.
     #[track_caller]
     fn on_cpu_and_meta(self, kernel: KernelOf<O>) -> Self;
 
-    /// The same kernel for every backend, for what has checks of its own before it calls other operators.
+    /// Registers a kernel for every backend, for operators that check arguments before they call others.
     #[track_caller]
     fn on_every_backend(self, kernel: KernelOf<O>) -> Self;
 

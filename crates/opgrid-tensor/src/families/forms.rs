@@ -82,7 +82,7 @@ impl<S: FamilySignature> FormKernels<S> {
             let written = || {
                 let outputs = S::first(args).and_then(|first| S::Output::in_place(first));
                 let Some(outputs) = outputs else {
-                    return Err(argument("the first argument is no tensor"));
+                    return Err(argument("the first argument is not a tensor"));
                 };
                 let specs = S::apply(self.in_place_shape, args)?;
                 for (out, spec) in S::Output::each(outputs, &specs) {

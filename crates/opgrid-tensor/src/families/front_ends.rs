@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use opgrid_core::{Column, Dispatcher, ErrorKind, Forms, OperatorHandle, Result};
 
-/// The column of operators that take a number in the place of any tensor but the first: front ends pass it as a
+/// The column of operators that take a number instead of any tensor but the first: front ends pass it as a
 /// [number](crate::Tensor::number), so that layers see one operator for both. The functional overload carries it; the
 /// forms that are linked to it take numbers, too.
 ///
@@ -14,7 +14,7 @@ use opgrid_core::{Column, Dispatcher, ErrorKind, Forms, OperatorHandle, Result};
 /// ```
 /// use opgrid::families::NumbersForTensors;
 ///
-/// opgrid::home()?;
+/// opgrid::ensure_registered()?;
 /// let dispatcher = opgrid_core::Dispatcher::global();
 /// assert!(NumbersForTensors::taken_by(dispatcher, &dispatcher.find("aten::add_.Tensor")?)?);
 /// assert!(!NumbersForTensors::taken_by(dispatcher, &dispatcher.find("aten::maximum")?)?);
@@ -47,11 +47,11 @@ impl NumbersForTensors {
 /// ```
 /// use opgrid::families::DeprecatedOrders;
 ///
-/// opgrid::home()?;
+/// opgrid::ensure_registered()?;
 /// let dispatcher = opgrid_core::Dispatcher::global();
-/// let orders = DeprecatedOrders::of(dispatcher, &dispatcher.find("aten::add_.Tensor")?)?;
+/// let orders = DeprecatedOrders::for_operator(dispatcher, &dispatcher.find("aten::add_.Tensor")?)?;
 /// assert_eq!(orders.unwrap().0, [["self", "alpha", "other"]]);
-/// assert!(DeprecatedOrders::of(dispatcher, &dispatcher.find("aten::mul.Tensor")?)?.is_none());
+/// assert!(DeprecatedOrders::for_operator(dispatcher, &dispatcher.find("aten::mul.Tensor")?)?.is_none());
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,7 @@ impl DeprecatedOrders {
     /// # Errors
     ///
     /// [`ErrorKind::Stale`] where the operator is gone.
-    pub fn of(dispatcher: &Dispatcher, operator: &OperatorHandle) -> Result<Option<Arc<Self>>> {
+    pub fn for_operator(dispatcher: &Dispatcher, operator: &OperatorHandle) -> Result<Option<Arc<Self>>> {
         of_family(dispatcher, operator)
     }
 }
@@ -85,7 +85,7 @@ impl DeprecatedOrders {
 /// ```
 /// use opgrid::families::Switch;
 ///
-/// opgrid::home()?;
+/// opgrid::ensure_registered()?;
 /// let nonzero = opgrid_core::Dispatcher::global().find("aten::nonzero")?;
 /// let switch = nonzero.column::<Switch>()?.unwrap();
 /// assert_eq!((switch.keyword, switch.operator), ("as_tuple", "aten::nonzero_numpy"));

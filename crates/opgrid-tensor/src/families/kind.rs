@@ -4,13 +4,13 @@ use opgrid_core::Kind;
 
 /// Computes each element of the result from the elements at the same place of its inputs, which broadcast.
 pub static POINTWISE: Kind = Kind::new("pointwise");
-/// Of one input.
+/// Pointwise operators of one input.
 pub static POINTWISE_UNARY: Kind = Kind::under("pointwise unary", &POINTWISE);
-/// Of two inputs.
+/// Pointwise operators of two inputs.
 pub static POINTWISE_BINARY: Kind = Kind::under("pointwise binary", &POINTWISE);
-/// Of three inputs.
+/// Pointwise operators of three inputs.
 pub static POINTWISE_TERNARY: Kind = Kind::under("pointwise ternary", &POINTWISE);
-/// Of two inputs, with a bool as the result.
+/// Pointwise operators of two inputs with a bool result.
 pub static COMPARISON: Kind = Kind::under("comparison", &POINTWISE_BINARY);
 /// Lets channels or halves of a tensor pass through a function of others.
 pub static GATE: Kind = Kind::new("gate");

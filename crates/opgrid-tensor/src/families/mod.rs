@@ -1,4 +1,4 @@
-//! Operator families: one value that says what an operator is, for its kernels and for everybody else.
+//! Operator families: one value that says what an operator is, for its kernels and for every backend else.
 //!
 //! A [`Family`] states an operator's [kind], its shape rule and what its `out` form asks for; `operator!` states its
 //! overloads. From a family and one loop come the kernels of all forms, on the CPU
@@ -114,21 +114,21 @@ impl<O: Operator<Signature: FamilySignature>> Family<O> {
         Self { kind, shape, in_place: shape, out: OutRule::Converted }
     }
 
-    /// The same family, whose in-place form has a shape rule of its own, for dtypes that it refuses.
+    /// Gives the in-place form its own shape rule, for dtypes that it refuses.
     #[must_use]
     pub const fn in_place_shape(mut self, shape: Shape<O::Signature>) -> Self {
         self.in_place = shape;
         self
     }
 
-    /// The same family, whose `out` form takes outputs of the result's dtype only.
+    /// Restricts outputs of the `out` form to the result's dtype.
     #[must_use]
     pub const fn same_dtype_out(mut self) -> Self {
         self.out = OutRule::SameDtype;
         self
     }
 
-    /// The same family, where the output decides on the result, as its dtype does in `sum.IntList_out`.
+    /// Gives the `out` form a shape rule that depends on the output, such as on its dtype in `sum.IntList_out`.
     #[must_use]
     pub const fn out_shape(mut self, shape: OutShape<O::Signature>) -> Self {
         self.out = OutRule::Shape(shape);

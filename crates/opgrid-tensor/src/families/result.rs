@@ -12,7 +12,7 @@ use opgrid_array::loops::access::check_written;
 
 /// A new tensor of that spec, filled by `cpu` unless it is a meta tensor: for operators whose first argument is no
 /// tensor, or whose shape takes work that the loop needs too.
-pub fn made(spec: TensorSpec, cpu: impl FnOnce(&Tensor) -> Result<()>) -> Result<Tensor> {
+pub fn compute(spec: TensorSpec, cpu: impl FnOnce(&Tensor) -> Result<()>) -> Result<Tensor> {
     let out = Tensor::allocate(spec)?;
     if out.device().kind() != DeviceType::Meta {
         cpu(&out)?;
@@ -21,15 +21,15 @@ pub fn made(spec: TensorSpec, cpu: impl FnOnce(&Tensor) -> Result<()>) -> Result
     Ok(out)
 }
 
-/// The same into an output, which gets the shape of `spec` if it has no elements.
-pub fn written(out: &Tensor, spec: &TensorSpec, cpu: impl FnOnce(&Tensor) -> Result<()>) -> Result<()> {
+/// Computes a result into an output, which gets the shape of `spec` if it has no elements.
+pub fn compute_into(out: &Tensor, spec: &TensorSpec, cpu: impl FnOnce(&Tensor) -> Result<()>) -> Result<()> {
     let outputs = [(out, spec)];
     check_outputs(outputs.into_iter(), None)?;
     filled(&outputs, |outputs| cpu(&outputs[0]))
 }
 
-/// The same into several outputs, which have the dtypes of the results.
-pub fn written_all(
+/// Computes results into several outputs, which have the dtypes of the results.
+pub fn compute_all_into(
     outputs: &[(&Tensor, &TensorSpec)],
     cpu: impl FnOnce(&[Tensor]) -> Result<()>,
 ) -> Result<()> {
@@ -126,6 +126,8 @@ fn output_name(schema: Option<&str>, place: usize) -> String {
     schema.and_then(named).unwrap_or_else(|| "out".to_owned())
 }
 
+/// Checks that an output has the result's dtype.
+///
 /// # Errors
 ///
 /// `out` has another dtype than the result: for operators that move elements and convert none.
@@ -137,6 +139,8 @@ pub fn same_dtype(out: &Tensor, spec: &TensorSpec) -> Result<()> {
     Ok(())
 }
 
+/// Checks that an output can hold a result.
+///
 /// # Errors
 ///
 /// `out` is on another device, repeats elements, or cannot hold results of the dtype.
@@ -150,6 +154,8 @@ pub fn check_result(out: &Tensor, spec: &TensorSpec) -> Result<()> {
     check_cast(spec.dtype(), found.dtype())
 }
 
+/// Checks that a result converts to the dtype of an output.
+///
 /// # Errors
 ///
 /// Numbers of the one dtype cannot be written as those of the other.

@@ -68,7 +68,7 @@ impl fmt::Debug for ShapeRule {
 /// use opgrid_core::{Dispatcher, Value};
 /// use opgrid::{Tensor, families::result_specs};
 ///
-/// opgrid::home()?;
+/// opgrid::ensure_registered()?;
 /// let add = Dispatcher::global().find("aten::add.Tensor")?;
 /// let (x, y) = (Tensor::from_slice(&[1i64, 2, 3], &[3, 1])?, Tensor::from_slice(&[0.5f32, 1.5], &[2])?);
 /// let args = [Value::from(&x), Value::from(&y), Value::from(1)];
@@ -80,7 +80,7 @@ pub fn result_specs(operator: &OperatorHandle, args: &[ValueRef<'_>]) -> Result<
     match operator.column::<ShapeRule>()? {
         Some(rule) => rule.apply(args).map_err(|error| error.within(operator.name())),
         None => Err(argument(format!(
-            "{}: the operator says nothing of its result's shape; give it a `ShapeRule`, or call it on meta tensors",
+            "{}: the operator has no shape rule; give it a `ShapeRule`, or call it on meta tensors",
             operator.name()
         ))),
     }

@@ -35,9 +35,9 @@ others! {
 
 /// The signature of a functional overload, from which those of its forms follow.
 pub trait FamilySignature: Signature<Output: Results> {
-    /// The same arguments, of which the first is written.
+    /// The signature of the in-place form, which writes the first argument.
     type InPlace: Signature<Output = ()>;
-    /// The same arguments with an output behind them for each result.
+    /// The signature of the `out` form, with an output after the arguments for each result.
     type Out: Signature<Output = ()>;
 
     /// The first argument, if it is a tensor.
@@ -66,13 +66,13 @@ pub trait ViewSignature: Signature<Output: Views> {
 
 /// The signature of an overload that writes its first argument, beside that of the functional form it would have.
 pub trait InPlaceSignature: Signature<Output = ()> {
-    /// The same arguments, with a new tensor as the result.
+    /// The signature of the functional form, with a new tensor as the result.
     type Functional: FamilySignature<InPlace = Self>;
 }
 
 /// A signature whose second argument is a tensor, beside the one that takes a number there.
 pub trait TakesNumber: Signature {
-    /// The same with a number for the second tensor.
+    /// The signature with a number instead of the second tensor.
     type Number: Signature<Output = Self::Output>;
 
     /// Puts the number in a tensor's place and calls `body`.
@@ -84,7 +84,7 @@ pub trait TakesNumber: Signature {
 
 /// A signature whose first argument is a tensor, beside the one that takes a number there.
 pub trait TakesNumberFirst: Signature {
-    /// The same with a number for the first tensor.
+    /// The signature with a number instead of the first tensor.
     type NumberFirst: Signature<Output = Self::Output>;
 
     /// Puts the number in the tensor's place and calls `body`.

@@ -38,10 +38,10 @@ use opgrid_array::random;
 /// let _registration = everything.finish()?;
 ///
 /// let (size, device) = (&[2, 2][..], Some("abacus".parse()?));
-/// // Nothing can make memory of this device: the CPU has made the zeros, `empty` for the way back is missing.
+/// // Nothing allocates memory of this device: the CPU has computed the zeros, but `empty` for the copy is missing.
 /// let error = dispatcher.call(opgrid::ops::Zeros, (size, None, None, device, None)).unwrap_err();
 /// assert!(error.message().contains("through the CPU"), "{error}");
-/// assert!(dispatcher.stats().of(SlowPath::CPU_COPY, "aten::empty.memory_format") > 0);
+/// assert!(dispatcher.stats().count(SlowPath::CPU_COPY, "aten::empty.memory_format") > 0);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn through_cpu(call: &mut BoxedCall<'_>) -> Result<()> {
@@ -107,10 +107,10 @@ fn device_of(call: &BoxedCall<'_>) -> Result<Device> {
             _ => None,
         })
     };
-    let current = || DeviceType::all().map(Device::of).find(is_of_key);
+    let current = || DeviceType::all().map(Device::from_type).find(is_of_key);
     of_tensors().or_else(named).or_else(current).ok_or_else(|| {
         let message = format!(
-            "{key} is the key of no device; take the way through the CPU in kernels of a backend alone"
+            "{key} is not the key of a device; use the fallback through the CPU for backend keys only"
         );
         Error::new(ErrorKind::Argument, message)
     })
@@ -189,8 +189,8 @@ impl Crossing {
             if original.sizes() != copy.sizes() {
                 let (found, expected) = (original.sizes(), copy.sizes());
                 let message = format!(
-                    "the output has shape {found:?}, expected {expected:?}; make it with that shape, a tensor on {} does not \
-                     change its own",
+                    "the output has shape {found:?}, expected {expected:?}; create it with that shape, \
+                     as tensors on {} cannot be resized",
                     self.device
                 );
                 return Err(Error::new(ErrorKind::Argument, message));
@@ -209,7 +209,7 @@ impl Crossing {
             Value::Tensor(tensor) => Ok(self.tensor_back(tensor)?.into()),
             Value::List(list) if matches!(*list, List::Tensors(_) | List::OptionalTensors(_)) => {
                 let values = list.values().into_iter().map(|value| self.back(value));
-                Ok(List::of(list.element_type(), values.collect::<Result<_>>()?)?.into())
+                Ok(List::from_values(list.element_type(), values.collect::<Result<_>>()?)?.into())
             }
             other => Ok(other),
         }

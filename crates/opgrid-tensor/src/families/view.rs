@@ -5,7 +5,7 @@ use std::fmt;
 use opgrid_core::{Column, MemoryFormat, Operator, Result, Signature, TensorType, ValueRef};
 
 use crate::error::argument;
-use crate::ops::{Clone, CopyInplace};
+use crate::ops::{CloneTensor, CopyInplace};
 use crate::tensor::{Geometry, Tensor};
 
 /// The result of an operator that gives views: one, or a list of them.
@@ -18,13 +18,13 @@ pub trait Views: Sized + 'static {
     /// # Errors
     ///
     /// The tensor has no memory of ours, or a geometry leaves it.
-    fn of(base: &Tensor, geometries: Self::Geometries) -> Result<Self>;
+    fn from_base(base: &Tensor, geometries: Self::Geometries) -> Result<Self>;
 
-    /// The same views, which are not in the graph of what they were taken of.
+    /// Takes views that are not recorded in the graph of their base.
     ///
     /// # Errors
     ///
-    /// Those of [`of`](Self::of).
+    /// Those of [`from_base`](Self::from_base).
     fn without_history(base: &Tensor, geometries: Self::Geometries) -> Result<Self>;
 
     /// The geometries one by one.
@@ -34,7 +34,7 @@ pub trait Views: Sized + 'static {
 impl Views for Tensor {
     type Geometries = Geometry;
 
-    fn of(base: &Tensor, geometry: Geometry) -> Result<Self> {
+    fn from_base(base: &Tensor, geometry: Geometry) -> Result<Self> {
         Ok(base.bare_view(geometry)?.taken_of(base))
     }
 
@@ -50,8 +50,8 @@ impl Views for Tensor {
 impl Views for Vec<Tensor> {
     type Geometries = Vec<Geometry>;
 
-    fn of(base: &Tensor, geometries: Vec<Geometry>) -> Result<Self> {
-        geometries.into_iter().map(|geometry| Tensor::of(base, geometry)).collect()
+    fn from_base(base: &Tensor, geometries: Vec<Geometry>) -> Result<Self> {
+        geometries.into_iter().map(|geometry| Tensor::from_base(base, geometry)).collect()
     }
 
     fn without_history(base: &Tensor, geometries: Vec<Geometry>) -> Result<Self> {
@@ -80,14 +80,14 @@ impl<O: Operator<Signature: Signature<Output: Views>>> ViewFamily<O> {
         Self { geometry, is_absolute: false, has_history: true }
     }
 
-    /// The same view, which is taken out of the graph: neither gradients nor writes go from one to the other.
+    /// Takes the view out of the graph: neither gradients nor writes reach the base, or the other way round.
     #[must_use]
     pub const fn without_history(mut self) -> Self {
         self.has_history = false;
         self
     }
 
-    /// The same view, whose arguments count elements of the memory, whatever the first argument is like.
+    /// Interprets the view's arguments as positions in the storage, independent of the first argument's geometry.
     #[must_use]
     pub const fn absolute(mut self) -> Self {
         self.is_absolute = true;
@@ -122,12 +122,14 @@ impl ViewRule {
         Self { geometry: Box::new(rule), is_absolute: false }
     }
 
-    /// The same rule for a view whose arguments count elements of the memory.
+    /// Says whether the view's arguments are positions in the storage.
     #[must_use]
     pub fn absolute(self, is_absolute: bool) -> Self {
         Self { is_absolute, ..self }
     }
 
+    /// Checks that the view can be taken of another tensor.
+    ///
     /// # Errors
     ///
     /// The view of such a tensor says nothing of how to view another one.
@@ -137,14 +139,14 @@ impl ViewRule {
             Ok(())
         } else {
             Err(argument(
-                "the view is one of the memory and not of the tensor in it, so that it cannot be taken of another tensor; view \
-                 a contiguous one, or use slice, select or transpose",
+                "the view is defined by positions in memory, so that it cannot be taken of another \
+                 tensor; view a contiguous one, or use slice, select or transpose",
             ))
         }
     }
 
-    /// The same view of `base`, that at `index` where there is a list; `args` are the arguments of the call, of which the
-    /// first does not count.
+    /// Takes the view of `base` again, or the one at `index` of a list; `args` are the arguments of the call, of
+    /// which the first is ignored.
     ///
     /// # Errors
     ///
@@ -155,16 +157,14 @@ impl ViewRule {
         match args.first_mut() {
             Some(first) => *first = ValueRef::from(base.as_any()),
             None => {
-                return Err(argument(
-                    "a view has arguments, of which the first is what it views; found none",
-                ));
+                return Err(argument("a view needs a tensor as its first argument; found none"));
             }
         }
         let mut views = (self.geometry)(&args)?;
         if index < views.len() {
-            Tensor::of(base, views.swap_remove(index))
+            Tensor::from_base(base, views.swap_remove(index))
         } else {
-            Err(argument(format!("there are {} views, expected one at index {index}", views.len())))
+            Err(argument(format!("the call returned {} views, expected one at index {index}", views.len())))
         }
     }
 
@@ -181,7 +181,7 @@ impl ViewRule {
         index: usize,
     ) -> Result<Tensor> {
         self.check_base(base)?;
-        let copy = Clone.call(base, Some(MemoryFormat::Contiguous))?;
+        let copy = CloneTensor.call(base, Some(MemoryFormat::Contiguous))?;
         CopyInplace.call(&self.replay(&copy, args, index)?, changed, false)?;
         Ok(copy)
     }

@@ -51,7 +51,7 @@ use opgrid_core::{
 /// Where the layer stands.
 pub const KEY: DispatchKey = DispatchKey::Python;
 
-/// What happens in the place of every call of a thread.
+/// What happens instead of every call of a thread.
 pub trait Mode: Any + Send + Sync {
     /// Leaves the results of a call. The mode is left meanwhile: what it calls, and the call itself by
     /// [`BoxedCall::call`], goes to the modes around it.
@@ -119,7 +119,7 @@ fn with_modes<X: Default>(body: impl FnOnce(&mut Modes) -> X) -> X {
 ///
 /// The thread's dispatcher does not have the layer.
 pub fn enter(mode: Arc<dyn Mode>) -> Result<Entered> {
-    Ok(Entered { entry: begin(mode)?, on_this_thread: PhantomData })
+    Ok(Entered { entry: push(mode)?, on_this_thread: PhantomData })
 }
 
 /// Enters a mode on this thread until [`end`], for bindings whose guards do not belong to a thread.
@@ -127,7 +127,7 @@ pub fn enter(mode: Arc<dyn Mode>) -> Result<Entered> {
 /// # Errors
 ///
 /// As [`enter`].
-pub fn begin(mode: Arc<dyn Mode>) -> Result<Arc<Entry>> {
+pub fn push(mode: Arc<dyn Mode>) -> Result<Arc<Entry>> {
     if Dispatcher::current().default_slot(KEY)?.reason != Reason::Fallback {
         let message = "found a dispatcher without the layer of modes; call `modes::install` first";
         return Err(Error::new(ErrorKind::Registration, message));
@@ -141,7 +141,7 @@ pub fn begin(mode: Arc<dyn Mode>) -> Result<Arc<Entry>> {
     Ok(entry)
 }
 
-/// Ends what [`begin`] began.
+/// Ends what [`push`] began.
 ///
 /// # Errors
 ///
@@ -151,8 +151,8 @@ pub fn end(entry: &Arc<Entry>) -> Result<()> {
         take_out(entry);
         return Ok(());
     }
-    let message = "found another mode or none, expected the one that the thread entered last; end modes in the order \
-                   opposite to that in which they were entered";
+    let message = "found another mode or none, expected the one that the thread entered last; leave \
+         modes in the reverse order";
     Err(Error::new(ErrorKind::Argument, message))
 }
 

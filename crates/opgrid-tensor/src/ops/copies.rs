@@ -8,7 +8,7 @@ use crate::tensor::Tensor;
 declarations! {
     copies {
         clone {
-            pub Clone = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub CloneTensor = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", out;
         }
 
         contiguous {
@@ -59,7 +59,7 @@ declarations! {
 }
 
 impl Tensor {
-    /// The same elements in row-major order: this very tensor, if they are.
+    /// Returns the tensor in row-major order: the tensor itself if it is contiguous, otherwise a copy.
     ///
     /// # Errors
     ///
@@ -79,8 +79,8 @@ impl Tensor {
         CopyInplace.call(self, src, false).map(|()| self)
     }
 
-    /// The same while the program goes on, where the backend of a device can: the copy is queued on the device's current
-    /// stream. Memory of the CPU that takes part counts as being read or written until it has ended.
+    /// Copies the elements of `src` to this tensor asynchronously if the device's backend supports it: the copy is
+    /// queued on the device's current stream. CPU memory that takes part counts as borrowed until the copy has ended.
     ///
     /// # Errors
     ///
@@ -112,8 +112,8 @@ impl Tensor {
 }
 
 impl Tensor {
-    /// The same elements in pinned memory, from which a device copies while the program goes on; a tensor that is pinned
-    /// is itself.
+    /// Returns a copy in pinned memory, from which a device copies asynchronously; a pinned tensor is returned
+    /// itself.
     ///
     /// # Errors
     ///
@@ -178,8 +178,8 @@ impl Conversion for &Tensor {
 }
 
 impl Tensor {
-    /// The same elements in a dtype, on a device, or both as another tensor has them: the tensor itself if it is so
-    /// already, otherwise a new one, through which gradients flow.
+    /// Converts the tensor to a dtype, to a device, or to both of another tensor: returns the tensor itself if
+    /// nothing changes, otherwise a new one, through which gradients flow.
     ///
     /// # Errors
     ///
@@ -202,7 +202,7 @@ impl Tensor {
 }
 
 impl Tensor {
-    /// The same elements in another dtype; a tensor that has it already is itself.
+    /// Converts the tensor to another dtype; a tensor of that dtype is returned itself.
     ///
     /// # Errors
     ///

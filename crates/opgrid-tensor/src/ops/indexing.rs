@@ -35,7 +35,7 @@ declarations! {
 
         index {
             pub IndexTensor = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", out;
-            /// The same for indices that are known to be in range; they are looked at all the same.
+            /// Reads elements at indices that are known to be in range; they are checked all the same.
             pub UnsafeIndexTensor = "aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor";
         }
 

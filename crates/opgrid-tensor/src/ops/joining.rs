@@ -40,7 +40,7 @@ declarations! {
 }
 
 impl Tensor {
-    /// Tensors one behind the other along a dimension.
+    /// Concatenates tensors along a dimension.
     ///
     /// # Errors
     ///

@@ -32,7 +32,7 @@ macro_rules! __registration_symbol {
 ///
 /// `declarations! { pointwise { add { pub AddTensor = "…", method; } } }` expands to `pub mod add` with the overloads and their
 /// group `OPERATORS`, whose `register` is the function that the list of the implementing crate, `operators! { pointwise { add } }`,
-/// exports; to `overloads`, a module of all of them; and to `GROUPS`. What `register` defines by schema texts is named behind
+/// exports; to `overloads`, a module of all of them; and to `GROUPS`. What `register` defines by schema strings is named behind
 /// the file, as in `sizes ("aten::sym_is_contiguous") { … }`.
 macro_rules! declarations {
     ($group:ident { $($name:ident $(($($other:tt),+))? { $($operators:tt)* })* }) => {
@@ -52,7 +52,7 @@ macro_rules! declarations {
                 }
 
                 operator! {
-                    home = crate::ops::home_of(register $($(, $other)+)?);
+                    register_with = crate::ops::ensure_group_registered(register $($(, $other)+)?);
                     $($operators)*
                 }
             }
@@ -167,13 +167,13 @@ pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
 /// Gives the global dispatcher all operators, unless it has them.
 ///
 /// Typed overloads of this crate register their own on their first call, and with the feature `all-operators` do this. With the
-/// operators comes the layer that records gradients. Threads that ask meanwhile wait; a listener that is told of the operators may
+/// operators comes the layer that records gradients. Threads that ask meanwhile wait; a listener that is notified of the operators may
 /// call them.
 ///
 /// # Errors
 ///
 /// Somebody else has taken the namespace `aten`, or the fallback for autograd.
-pub fn home() -> Result<()> {
+pub fn ensure_registered() -> Result<()> {
     layers()?;
     ALL.once(|| {
         let mut library = Dispatcher::global().fragment("aten");
@@ -194,11 +194,11 @@ pub fn home() -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`home`], and those of the file's registration.
-pub(crate) fn home_of(group: &'static OnDemand) -> Result<()> {
+/// As [`ensure_registered`], and those of the file's registration.
+pub(crate) fn ensure_group_registered(group: &'static OnDemand) -> Result<()> {
     // Without the feature nothing leads from here to the list of all files, so that programs link those that they name.
     if cfg!(feature = "all-operators") {
-        home()?
+        ensure_registered()?
     } else {
         layers()?
     }
@@ -209,7 +209,7 @@ pub(crate) fn home_of(group: &'static OnDemand) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`home`].
+/// As [`ensure_registered`].
 pub(crate) fn layers() -> Result<()> {
     LAYERS.once(|| {
         let global = Dispatcher::global();
@@ -261,7 +261,7 @@ impl Step {
     }
 
     /// Takes the step, unless it was taken. Who comes meanwhile waits, and who comes from within goes on: a listener that calls
-    /// what it is told of.
+    /// what it is notified of.
     fn once(&self, take: impl FnOnce() -> Result<()>) -> Result<()> {
         /// Says that the thread is through, also where a listener panicked.
         struct Through;

@@ -44,17 +44,17 @@ declarations! {
         max_pool {
             /// The largest elements along lines.
             pub MaxPool1d = "aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor";
-            /// The same, and where they are.
+            /// The maximum of each window and its index.
             pub MaxPool1dWithIndices = "aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)";
             /// The largest elements under a window that moves over images.
             pub MaxPool2d = "aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor";
-            /// The same, and where they are.
+            /// The maximum of each window and its index.
             pub MaxPool2dWithIndices = "aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", out("out", out, indices);
             /// The gradient by the elements that were chosen.
             pub MaxPool2dWithIndicesBackward = "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor", out("grad_input", grad_input);
             /// The largest elements under a window that moves over images with depth.
             pub MaxPool3d = "aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor";
-            /// The same, and where they are.
+            /// The maximum of each window and its index.
             pub MaxPool3dWithIndices = "aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", out("out", out, indices);
         }
     }

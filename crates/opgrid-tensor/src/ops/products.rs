@@ -101,7 +101,7 @@ declarations! {
         outer {
             /// The product of a column and a row.
             pub Outer = "aten::outer(Tensor self, Tensor vec2) -> Tensor", out, method;
-            /// The same as `outer`.
+            /// The outer product of two vectors, as `outer`.
             pub Ger = "aten::ger(Tensor self, Tensor vec2) -> Tensor", out, method;
         }
 

@@ -56,7 +56,7 @@ declarations! {
         cov {
             /// How variables vary together.
             pub Cov = "aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor";
-            /// The same, beside how each varies by itself.
+            /// The Pearson correlation coefficients: the covariance divided by the standard deviations.
             pub Corrcoef = "aten::corrcoef(Tensor self) -> Tensor";
         }
 

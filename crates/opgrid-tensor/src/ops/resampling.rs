@@ -10,9 +10,9 @@ declarations! {
         grid_sampler {
             /// Images, read at the places that a grid names.
             pub GridSampler = "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor";
-            /// The same of images with two dimensions.
+            /// Samples images with two dimensions at the positions of a grid.
             pub GridSampler2d = "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", out;
-            /// The same of images with depth.
+            /// Samples volumes at the positions of a grid.
             pub GridSampler3d = "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", out;
         }
 

@@ -55,7 +55,7 @@ declarations! {
         nonzero {
             /// Where the elements are that are other than zero.
             pub Nonzero = "aten::nonzero(Tensor self) -> Tensor", out, method;
-            /// The same for each dimension.
+            /// The indices of nonzero elements, as one tensor per dimension.
             pub NonzeroNumpy = "aten::nonzero_numpy(Tensor self) -> Tensor[]", method;
         }
 

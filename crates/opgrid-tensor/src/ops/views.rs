@@ -7,9 +7,9 @@ use crate::tensor::Tensor;
 declarations! {
     views {
         alias {
-            /// The same elements through another handle.
+            /// A new handle on the tensor's elements.
             pub Alias = "aten::alias(Tensor(a) self) -> Tensor(a)";
-            /// The same elements without a derivative.
+            /// A view without a derivative.
             pub Detach = "aten::detach(Tensor(a) self) -> Tensor(a)", method;
             pub DetachInplace = "aten::detach_(Tensor(a!) self) -> Tensor(a!)";
             pub Lift = "aten::lift(Tensor self) -> Tensor", out;
@@ -156,7 +156,7 @@ declarations! {
             /// Two dimensions exchanged.
             pub TransposeInt = "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", method;
             pub TransposeInplace = "aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)";
-            pub T = "aten::t(Tensor(a) self) -> Tensor(a)";
+            pub TMatrix = "aten::t(Tensor(a) self) -> Tensor(a)";
             pub TInplace = "aten::t_(Tensor(a!) self) -> Tensor(a!)";
             pub Swapaxes = "aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)";
             pub SwapaxesInplace = "aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)";
@@ -186,14 +186,14 @@ declarations! {
         }
 
         view {
-            /// The same elements under other sizes, of which one may be -1.
+            /// A view under other sizes, of which one may be -1.
             pub View = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", method;
             pub ViewAs = "aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)";
             pub UnsafeView = "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", out;
         }
 
         view_dtype {
-            /// The same bytes as elements of another dtype.
+            /// Reinterprets the bytes as elements of another dtype.
             pub ViewDtype = "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", method(view_dtype);
         }
     }
@@ -222,7 +222,7 @@ impl Tensor {
 }
 
 impl Tensor {
-    /// The same elements under other sizes: a view where there is one, otherwise a copy.
+    /// Returns the elements under other sizes: a view if possible, otherwise a copy.
     ///
     /// # Errors
     ///
@@ -259,6 +259,6 @@ impl Tensor {
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
     pub fn t(&self) -> Result<Self> {
-        T.call(self)
+        TMatrix.call(self)
     }
 }

@@ -31,7 +31,7 @@ impl Array {
     pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
         let sizes: Vec<usize> = self.sizes().iter().map(|&size| size as usize).collect();
         ArrayD::from_shape_vec(IxDyn(&sizes), self.to_vec()?).map_err(|error| {
-            argument(format!("sizes {sizes:?} are none of an array of ndarray: {error}")).caused_by(error)
+            argument(format!("sizes {sizes:?} are not supported by ndarray: {error}")).caused_by(error)
         })
     }
 }

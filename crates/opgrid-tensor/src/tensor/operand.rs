@@ -37,6 +37,8 @@ impl Typed for Tensor {
     }
 }
 
+/// Checks that outputs share no memory with each other.
+///
 /// # Errors
 ///
 /// Two outputs of a call share memory, so that one would be written over by the other.

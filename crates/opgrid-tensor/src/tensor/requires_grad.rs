@@ -69,7 +69,7 @@ pub(super) struct Lineage {
     sharing: AtomicU8,
     /// How many recorded writes have given the tensor another history.
     rewrites: AtomicU64,
-    /// Of a view: how many of its base's it has taken note of.
+    /// The number of the base's rewrites that a view has taken into account.
     seen: AtomicU64,
 }
 
@@ -131,7 +131,7 @@ impl Tensor {
         self.lineage_or_new().rewrites.fetch_add(1, Ordering::Release);
     }
 
-    /// Of a view: how many rewrites of its base it has taken note of.
+    /// Returns the number of the base's rewrites that a view has taken into account.
     pub(crate) fn rewrites_seen(&self) -> u64 {
         self.lineage().map_or(0, |lineage| lineage.seen.load(Ordering::Acquire))
     }
@@ -141,7 +141,7 @@ impl Tensor {
         self.lineage_or_new().seen.store(seen, Ordering::Release);
     }
 
-    /// The same view, which knows what it was taken of.
+    /// Records the base that the view was taken from.
     #[inline]
     pub fn taken_of(self, base: &Self) -> Self {
         if IS_IN_USE.load(Ordering::Relaxed) {
@@ -150,7 +150,7 @@ impl Tensor {
         self
     }
 
-    /// The same view, which was taken without recording whatever the thread does.
+    /// Records the base of a view that was taken without recording, whatever the thread's mode.
     #[inline]
     pub(super) fn taken_unrecorded_of(self, base: &Self) -> Self {
         if base.is_marked() {
@@ -159,7 +159,7 @@ impl Tensor {
         self
     }
 
-    /// The same bytes as another dtype, which no gradient passes.
+    /// Records the base of a view as another dtype, which no gradient passes.
     pub fn reinterpreted_from(self, base: &Self) -> Self {
         if IS_IN_USE.load(Ordering::Relaxed) {
             self.remember_base(base, Sharing::Reinterpreted);
@@ -167,7 +167,7 @@ impl Tensor {
         self
     }
 
-    /// The same memory without a history.
+    /// Returns a tensor on this memory without a history.
     pub(crate) fn detached_from_graph(self) -> Self {
         if IS_IN_USE.load(Ordering::Relaxed) {
             self.lineage_or_new().sharing.store(Sharing::Detached as u8, Ordering::Relaxed);

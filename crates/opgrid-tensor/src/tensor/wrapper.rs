@@ -87,7 +87,7 @@ impl Tensor {
 pub(super) fn no_memory(wrapper: &dyn Wrapper) -> Error {
     let layer = wrapper.layer();
     argument(format!(
-        "found a tensor of the layer `{layer}`, which has no memory of its own, expected a dense tensor; call the operator \
-         with the layer's key, or take out what is inside"
+        "found a tensor of the layer `{layer}`, which has no memory of its own, expected a dense \
+         tensor; call the operator with the layer's key, or unwrap the tensor"
     ))
 }

@@ -17,7 +17,8 @@ pub(super) fn on_subject(subject: &Subject<'_>, dtypes: &[DType]) -> Vec<(String
         verdicts.push((sample.to_string(), refused(subject, &subject.operator, &sample)));
         if let Some(variant) = &subject.variants.in_place {
             let verdict = refused(subject, &variant.operator, &sample);
-            verdicts.push((sample.to_string(), verdict.map_err(|fault| fault.of(variant.operator.name()))));
+            verdicts
+                .push((sample.to_string(), verdict.map_err(|fault| fault.about(variant.operator.name()))));
         }
     }
     verdicts

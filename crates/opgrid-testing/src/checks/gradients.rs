@@ -134,10 +134,9 @@ pub(super) fn call_with(case: &Case<'_>, arguments: &[Value], inputs: &[Tensor])
         manual_seed(7);
     }
     let writes = subject.schema.arguments.first().is_some_and(Argument::is_write);
-    let mut given = inputs
-        .iter()
-        .enumerate()
-        .map(|(at, input)| if at == 0 && writes { ops::Clone.call(input, None) } else { Ok(input.clone()) });
+    let mut given = inputs.iter().enumerate().map(|(at, input)| {
+        if at == 0 && writes { ops::CloneTensor.call(input, None) } else { Ok(input.clone()) }
+    });
     let arguments = arguments.iter().map(|argument| with_tensors(argument, &mut given));
     let arguments = arguments.collect::<Result<Vec<_>>>()?;
     Ok(tensors(&subject.target.call(&subject.operator, &arguments)?).unwrap_or_default())
@@ -164,12 +163,12 @@ pub(super) fn smooth(sample: &Sample, (low, high): (f64, f64)) -> Sample {
     let mut plain = |plain: &Plain| match plain.dtype() {
         DType::F64 => {
             let elements: Vec<f64> = plain.elements().iter().map(|_| next()).collect();
-            Plain::of(plain.dtype(), plain.sizes(), &elements)
+            Plain::from_elements(plain.dtype(), plain.sizes(), &elements)
         }
         DType::Complex128 => {
             let elements: Vec<Scalar> =
                 plain.elements().iter().map(|_| Scalar::Complex(Complex::new(next(), next()))).collect();
-            Plain::of(plain.dtype(), plain.sizes(), &elements)
+            Plain::from_elements(plain.dtype(), plain.sizes(), &elements)
         }
         _ => plain.clone(),
     };

@@ -29,7 +29,7 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
         let arguments = arguments.map_err(Fault::error);
         arguments
             .and_then(|arguments| on_variant(case, variant, arguments, input, result))
-            .map_err(|fault| fault.of(about))
+            .map_err(|fault| fault.about(about))
     });
     judged.collect()
 }
@@ -45,7 +45,7 @@ fn on_variant(
     let target = &subject.target;
     let written = match arguments.first() {
         Some(Value::Tensor(first)) => Tensor::try_from(first.clone()).map_err(Fault::error)?,
-        _ => return Err(Fault::skipped("the first argument is no tensor")),
+        _ => return Err(Fault::skipped("the first argument is not a tensor")),
     };
     let fits = result.sizes() == input.sizes()
         && can_cast(result.dtype(), input.dtype())
@@ -57,7 +57,7 @@ fn on_variant(
             Err(Fault::wrong(format!("{values:?}"), expected))
         }
         (Err(_), false) => agreement::elements(&target.read(&written)?, input, 0.0)
-            .map_err(|fault| fault.of("after it was refused")),
+            .map_err(|fault| fault.about("after it was refused")),
         (Err(error), true) => Err(Fault::error(error)),
         (Ok(values), true) => {
             if !matches!(values.as_slice(), [Value::Tensor(first)] if first.is_same(written.as_any())) {

@@ -16,7 +16,7 @@ use crate::target::{guarded, is_panic};
 pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
     let is_fit = is_recorded(case) && !is_too_large(&case.sample);
     let of_graph = [false, true].into_iter().filter(|_| is_fit).filter_map(|create_graph| {
-        let recorded = match Recorded::of(case, &case.sample) {
+        let recorded = match Recorded::from_call(case, &case.sample) {
             Ok(recorded) => recorded?,
             // Whether a sample is right is for other checks.
             Err(_) => return None,
@@ -26,7 +26,7 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
             Err(error) if error.kind() == ErrorKind::NotImplemented => return None,
             Err(error) => Err(Fault::error(error)),
         };
-        Some(passed.map_err(|fault| fault.of(format!("create_graph {create_graph}"))))
+        Some(passed.map_err(|fault| fault.about(format!("create_graph {create_graph}"))))
     });
     of_graph.collect()
 }
@@ -36,16 +36,16 @@ pub(super) fn misfits_on_case(case: &Case<'_>) -> Vec<Verdict> {
     if !is_recorded(case) || is_too_large(&case.sample) {
         return Vec::new();
     }
-    let verdict = |(about, sample): (String, Sample)| match Recorded::of(case, &sample) {
-        Err(error) if is_panic(&error) => Some(Err(Fault::error(error).of(about))),
+    let verdict = |(about, sample): (String, Sample)| match Recorded::from_call(case, &sample) {
+        Err(error) if is_panic(&error) => Some(Err(Fault::error(error).about(about))),
         Err(_) | Ok(None) => None,
         Ok(Some(recorded)) => match recorded.backward(case, false) {
-            Ok(()) => Some(recorded.check_sizes().map_err(|fault| fault.of(about))),
+            Ok(()) => Some(recorded.check_sizes().map_err(|fault| fault.about(about))),
             Err(error) if error.kind() == ErrorKind::NotImplemented => None,
             Err(error) => {
                 let found =
                     format!("a call that is accepted, and the error \"{error}\" in its backward pass");
-                Some(Err(Fault::wrong(found, "a call that is refused, or gradients").of(about)))
+                Some(Err(Fault::wrong(found, "a call that is refused, or gradients").about(about)))
             }
         },
     };
@@ -77,7 +77,7 @@ impl Recorded {
     /// # Errors
     ///
     /// Those of the operator.
-    fn of(case: &Case<'_>, sample: &Sample) -> Result<Option<Self>> {
+    fn from_call(case: &Case<'_>, sample: &Sample) -> Result<Option<Self>> {
         let subject = case.subject;
         let arguments = subject.arguments(&subject.target, sample, Memory::Contiguous)?;
         let inputs = with_leaves(case, &arguments)?;
@@ -90,7 +90,7 @@ impl Recorded {
         }
         let ones = |result: &Tensor| {
             let geometry = Geometry::contiguous(result.sizes())?;
-            Plain::of(result.dtype(), geometry.sizes(), &[1.0]).to_tensor().map(Some)
+            Plain::from_elements(result.dtype(), geometry.sizes(), &[1.0]).to_tensor().map(Some)
         };
         let seeds = results.iter().map(ones).collect::<Result<_>>()?;
         Ok(Some(Self { leaves, others: [inputs, all].concat(), results, seeds }))
@@ -165,7 +165,7 @@ fn misfits(sample: &Sample) -> Vec<(String, Sample)> {
         for sizes in other_sizes(plain.sizes()) {
             let elements: &[_] = if plain.elements().is_empty() { &[] } else { plain.elements() };
             let about = format!("argument {at} of shape {sizes:?} in place of {:?}", plain.sizes());
-            let changed = Given::Tensor(Plain::of(plain.dtype(), &sizes, elements));
+            let changed = Given::Tensor(Plain::from_elements(plain.dtype(), &sizes, elements));
             let mut other = sample.clone();
             if at < sample.positional.len() {
                 other.positional[at] = changed;

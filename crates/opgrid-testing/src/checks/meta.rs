@@ -27,7 +27,7 @@ pub(super) fn on_case(case: &Case<'_>) -> Verdict {
     let all = [Memory::Contiguous, Memory::Transposed, Memory::ChannelsLast];
     let layouts = if subject.samples.takes_strides() { &all[..] } else { &all[..1] };
     for &memory in layouts {
-        compare(case, &meta, memory).map_err(|fault| fault.of(format!("{memory:?}")))?;
+        compare(case, &meta, memory).map_err(|fault| fault.about(format!("{memory:?}")))?;
     }
     Ok(())
 }

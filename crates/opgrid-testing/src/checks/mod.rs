@@ -29,7 +29,7 @@ pub enum Check {
     Reference,
     /// There are samples without elements and without dimensions, and their results are those of the reference.
     Edges,
-    /// The same call on meta tensors gives sizes, strides and dtype of the result.
+    /// A call on meta tensors gives sizes, strides and dtype of the result.
     Meta,
     /// A typed call gives what a boxed one gives.
     Typed,

@@ -32,7 +32,7 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
         let trial = Trial { case, variant, results };
         for (name, run) in trials {
             let about = format!("{} with an output of {name}", variant.operator.name());
-            verdicts.push(run(&trial).map_err(|fault| fault.of(about)));
+            verdicts.push(run(&trial).map_err(|fault| fault.about(about)));
         }
     }
     verdicts
@@ -54,7 +54,7 @@ fn results(expected: &Expected) -> Option<Vec<&Plain>> {
 
 /// What an output of the shape and dtype of a result holds before: other numbers.
 fn before(result: &Plain) -> Plain {
-    Plain::of(result.dtype(), result.sizes(), &[Scalar::Int(1)])
+    Plain::from_elements(result.dtype(), result.sizes(), &[Scalar::Int(1)])
 }
 
 /// Tries one kind of output.
@@ -87,7 +87,7 @@ impl Trial<'_> {
 
     /// An output with other numbers in it than the result.
     fn output(&self, dtype: DType, sizes: &[i64], memory: Memory) -> Result<Tensor, Fault> {
-        let before = Plain::of(dtype, sizes, &[Scalar::Int(1)]);
+        let before = Plain::from_elements(dtype, sizes, &[Scalar::Int(1)]);
         self.case.subject.target.tensor(&before, memory).map_err(Fault::error)
     }
 
@@ -121,7 +121,7 @@ impl Trial<'_> {
         match self.call(outputs) {
             Err(error) if is_panic(&error) => Err(Fault::error(error)),
             Err(_) => read()?.iter().zip(&before).try_for_each(|(after, before)| {
-                agreement::elements(after, before, 0.0).map_err(|fault| fault.of("after it was refused"))
+                agreement::elements(after, before, 0.0).map_err(|fault| fault.about("after it was refused"))
             }),
             Ok(_) => Err(Fault::wrong("a result", format!("an error, for {why}"))),
         }
@@ -222,7 +222,7 @@ impl Trial<'_> {
         self.judge_refusal(&outputs, "two outputs are one tensor")
     }
 
-    /// The first two outputs lie in one memory, one behind the other, if they are of one dtype.
+    /// The first two outputs lie in one memory, one after another, if they are of one dtype.
     fn side_by_side(&self) -> Verdict {
         let [first, second, ..] = self.results[..] else { return Ok(()) };
         if first.dtype() != second.dtype() {
@@ -248,7 +248,7 @@ impl Trial<'_> {
         }
         let target = &subject.target;
         let count = input.elements().len().max(result.elements().len() + 1) as i64;
-        let memory = Plain::of(dtype, &[count], input.elements());
+        let memory = Plain::from_elements(dtype, &[count], input.elements());
         let memory = target.tensor(&memory, Memory::Contiguous).map_err(Fault::error)?;
         let view = |sizes: &[i64], offset| {
             let (strides, _) = Memory::Contiguous.strides(sizes);

@@ -19,7 +19,7 @@ fn on_refusal(subject: &Subject<'_>, refusal: &Refusal) -> Verdict {
     if refusal.by_data || !subject.samples.is_on_meta() {
         Ok(())
     } else {
-        refused(subject, &meta, refusal).map_err(|fault| fault.of("on meta tensors"))
+        refused(subject, &meta, refusal).map_err(|fault| fault.about("on meta tensors"))
     }
 }
 

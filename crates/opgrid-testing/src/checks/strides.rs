@@ -17,7 +17,7 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
     }
     Memory::STRIDED
         .into_iter()
-        .map(|memory| in_memory(case, memory).map_err(|fault| fault.of(format!("{memory:?}"))))
+        .map(|memory| in_memory(case, memory).map_err(|fault| fault.about(format!("{memory:?}"))))
         .collect()
 }
 

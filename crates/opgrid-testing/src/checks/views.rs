@@ -21,7 +21,7 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
     let is_declared = case.subject.schema.arguments.first().is_some_and(|argument| argument.alias.is_some());
     if is_declared && is_exact && case.subject.target.device == Device::CPU && has_gradients(case) {
         verdicts.extend([Taken::Recorded, Taken::WithoutRecording, Taken::InInferenceMode].map(|taken| {
-            written(case, taken).map_err(|fault| fault.of(format!("a write to a view taken {taken:?}")))
+            written(case, taken).map_err(|fault| fault.about(format!("a write to a view taken {taken:?}")))
         }));
     }
     verdicts
@@ -71,7 +71,7 @@ fn written(case: &Case<'_>, taken: Taken) -> Verdict {
         } else {
             Scalar::Float(1.0)
         };
-        let one = Plain::of(base.dtype(), &[], &[one]).to_tensor()?;
+        let one = Plain::from_elements(base.dtype(), &[], &[one]).to_tensor()?;
         autograd::backward(&[&base.sum()?], &[Some(one)], None, BackwardOptions::default())?;
         Ok(Some((after, leaf.grad())))
     };

@@ -24,7 +24,7 @@ def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_n
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite ({float(total)}), "
-            "so it cannot be clipped; set error_if_nonfinite=False to go on all the same"
+            "so it cannot be clipped; set error_if_nonfinite=False to continue anyway"
         )
     return total
 

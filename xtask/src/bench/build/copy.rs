@@ -93,7 +93,7 @@ impl Copy {
     ///
     /// # Errors
     /// A file cannot be read or written.
-    pub fn of(workspace: &Workspace) -> Result<Self, Failure> {
+    pub fn create(workspace: &Workspace) -> Result<Self, Failure> {
         let folder = std::env::temp_dir().join(format!("opgrid-bench-build-{}", std::process::id()));
         let cargo = workspace.cargo().get_program().into();
         let copy = Self { folder, cargo, edits: 0 };

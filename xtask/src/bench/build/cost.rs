@@ -18,7 +18,7 @@ impl Cost {
     ///
     /// # Errors
     /// Those of `body`; the system does not tell.
-    pub fn of(body: impl FnOnce() -> Result<(), Failure>) -> Result<Self, Failure> {
+    pub fn measure(body: impl FnOnce() -> Result<(), Failure>) -> Result<Self, Failure> {
         let (start, before) = (Instant::now(), children()?);
         body()?;
         Ok(Self { wall: start.elapsed().as_secs_f64(), processor: children()? - before })
@@ -61,7 +61,7 @@ mod tests {
                 .unwrap();
             Ok(())
         };
-        let cost = Cost::of(count).unwrap();
+        let cost = Cost::measure(count).unwrap();
         assert!(cost.processor > 0.0 && cost.wall > 0.0, "{cost:?}");
     }
 }

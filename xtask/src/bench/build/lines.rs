@@ -6,7 +6,7 @@ use crate::failure::Failure;
 #[derive(Debug, PartialEq)]
 pub struct Lines {
     pub all: u64,
-    /// Of functions of `opgrid-core`: its generics, which are compiled in the crates that use them.
+    /// Lines of functions of `opgrid-core`: its generics, which are compiled in the crates that use them.
     pub core: u64,
 }
 

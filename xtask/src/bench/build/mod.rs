@@ -71,7 +71,8 @@ pub fn measure(
     cold: bool,
 ) -> Result<Measured, Failure> {
     let wants = |name: &str| figures.iter().any(|figure| figure.name == name || figure.name == cpu(name));
-    let mut session = Session { copy: Copy::of(workspace)?, samples: Samples::default(), notes: Vec::new() };
+    let mut session =
+        Session { copy: Copy::create(workspace)?, samples: Samples::default(), notes: Vec::new() };
     session.notes.push(load());
     if wants("cold_demo") || wants("binary") {
         session.time("cold_demo", &["run", "--release", "--", "demo"])?;
@@ -161,7 +162,7 @@ impl Session {
     /// Measures both times of a command, and gives the processor's.
     fn time(&mut self, name: &str, arguments: &[&str]) -> Result<f64, Failure> {
         println!("measuring {name}: cargo {}", arguments.join(" "));
-        let cost = Cost::of(|| self.cargo(arguments))?;
+        let cost = Cost::measure(|| self.cargo(arguments))?;
         println!("  {:.1} s, {:.1} s of the processor", cost.wall, cost.processor);
         self.samples.add(name, cost.wall);
         self.samples.add(&cpu(name), cost.processor);
@@ -186,7 +187,7 @@ impl Session {
             );
             return Ok(());
         }
-        let dependencies = Dependencies::of(workspace)?;
+        let dependencies = Dependencies::from_workspace(workspace)?;
         let crates: Vec<&str> = dependencies.ours_in(PROGRAM).filter(|name| *name != MACROS).collect();
         let (mut all, mut above, mut core) = (0, 0, 0);
         for name in crates {

@@ -28,7 +28,7 @@ pub fn measure(effort: Effort) -> Result<Vec<Measured>> {
     let _operators = opgrid::register(&dispatcher)?;
     let mut best = Costs::UNKNOWN;
     for round in 0..effort.registrations {
-        best.take(&Costs::of(&dispatcher, &format!("bench{round}"), effort.operators)?);
+        best.take(&Costs::measure(&dispatcher, &format!("bench{round}"), effort.operators)?);
     }
     let each = effort.operators as f64;
     Ok(vec![
@@ -67,7 +67,7 @@ impl Costs {
         self.bytes = self.bytes.min(other.bytes);
     }
 
-    fn of(dispatcher: &Dispatcher, namespace: &str, count: usize) -> Result<Self> {
+    fn measure(dispatcher: &Dispatcher, namespace: &str, count: usize) -> Result<Self> {
         let texts: Vec<String> = (0..count)
             .map(|number| {
                 format!("operator_{number}(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")

@@ -123,13 +123,13 @@ fn map(folder: &Folder<'_>) -> Result<f64> {
 
 /// How long the command line takes to run a small program, in nanoseconds.
 fn first_output(folder: &Folder<'_>) -> Result<f64> {
-    let program = std::env::current_exe().map_err(Error::other)?.with_file_name("opgrid");
+    let program = std::env::current_exe().map_err(Error::from_source)?.with_file_name("opgrid");
     let input = format!("{}:input", folder.0.join("mlp_1.npz").display());
     let mut best = f64::INFINITY;
     for _ in 0..TRIES {
         let mut command = Command::new(&program);
         command.arg("run").arg(folder.path("mlp_1")).arg(&input).stdout(Stdio::null());
-        let (time, status) = clock::once(|| command.status().map_err(Error::other))?;
+        let (time, status) = clock::once(|| command.status().map_err(Error::from_source))?;
         if !status.success() {
             return Err(Error::new(ErrorKind::Value, format!("`{}` ended with {status}", program.display())));
         }
@@ -140,8 +140,8 @@ fn first_output(folder: &Folder<'_>) -> Result<f64> {
 
 /// The memory that a program takes while it runs, in bytes: measured by a process of its own, as memory is one process's.
 fn memory_of(folder: &Folder<'_>, name: &str) -> Result<f64> {
-    let mut command = Command::new(std::env::current_exe().map_err(Error::other)?);
-    let output = command.args(["memory", name]).arg(folder.0).output().map_err(Error::other)?;
+    let mut command = Command::new(std::env::current_exe().map_err(Error::from_source)?);
+    let output = command.args(["memory", name]).arg(folder.0).output().map_err(Error::from_source)?;
     let printed = String::from_utf8_lossy(&output.stdout);
     printed.trim().parse().map_err(|_| {
         let said = String::from_utf8_lossy(&output.stderr);

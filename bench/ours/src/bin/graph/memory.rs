@@ -10,7 +10,7 @@ use opgrid::{Error, Result};
 pub fn growth(body: impl FnOnce() -> Result<()>) -> Result<f64> {
     opgrid::tensor::trim();
     // From here on the highest mark counts anew.
-    std::fs::write("/proc/self/clear_refs", "5").map_err(Error::other)?;
+    std::fs::write("/proc/self/clear_refs", "5").map_err(Error::from_source)?;
     let before = kibibytes("VmRSS:")?;
     body()?;
     Ok(1024.0 * (kibibytes("VmHWM:")? - before))
@@ -18,8 +18,8 @@ pub fn growth(body: impl FnOnce() -> Result<()>) -> Result<f64> {
 
 /// What the system says of this process's memory.
 fn kibibytes(entry: &str) -> Result<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").map_err(Error::other)?;
+    let status = std::fs::read_to_string("/proc/self/status").map_err(Error::from_source)?;
     let line = status.lines().find_map(|line| line.strip_prefix(entry));
     let value = line.and_then(|line| line.split_whitespace().next()).and_then(|value| value.parse().ok());
-    value.ok_or_else(|| Error::other(format!("no `{entry}` in /proc/self/status, expected kibibytes")))
+    value.ok_or_else(|| Error::from_source(format!("no `{entry}` in /proc/self/status, expected kibibytes")))
 }

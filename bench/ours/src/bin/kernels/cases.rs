@@ -1,7 +1,7 @@
 //! The calls that are measured. What a name means stands in `bench/kernels.json`.
 
 use opgrid::layers::autograd::no_grad;
-use opgrid::ops::{Clone, Embedding, RsubScalar, ToCopy};
+use opgrid::ops::{CloneTensor, Embedding, RsubScalar, ToCopy};
 use opgrid::prelude::*;
 use opgrid_bench::{Case, times};
 
@@ -93,8 +93,8 @@ pub const ONE_THREAD: &[Case<Subject>] = &[
     ("masked_fill", |s, n| times(n, || s.a.masked_fill(&s.bools[0], 0))),
     ("fill", |s, n| times(n, || s.out.fill_(1))),
     ("copy", |s, n| times(n, || s.out.copy_(&s.a))),
-    ("clone", |s, n| times(n, || Clone.call(&s.a, None))),
-    ("clone_1e7", |s, n| times(n, || Clone.call(&s.large_a, None))),
+    ("clone", |s, n| times(n, || CloneTensor.call(&s.a, None))),
+    ("clone_1e7", |s, n| times(n, || CloneTensor.call(&s.large_a, None))),
     ("contiguous", |s, n| {
         let transposed = s.matrix.t()?;
         times(n, || transposed.contiguous())

@@ -24,10 +24,10 @@ use subject::Subject;
 /// Cases, and those that only memory limits.
 type Lists = ([&'static [Case<Subject>]; 3], &'static [Case<Subject>]);
 
-/// Those on one thread, of which the first list is measured unless more is asked for.
+/// Lists of single-threaded cases, of which the first is measured unless more is asked for.
 const ON_ONE: Lists = ([ONE_THREAD, sizes::ONE_THREAD, sizes::OTHER_DTYPES], memory::ONE_THREAD);
 
-/// Those on all threads.
+/// Lists of multi-threaded cases.
 const ON_ALL: Lists = ([ALL_THREADS, sizes::ALL_THREADS, &[]], memory::ALL_THREADS);
 
 /// The best time of each call whose name begins as `chosen` does; without it of those that are measured by default.

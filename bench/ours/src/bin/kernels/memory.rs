@@ -11,13 +11,13 @@ use opgrid_bench::{Case, Measured, times};
 
 use crate::subject::Subject;
 
-/// Those on one thread: each reads two tensors of [`Subject::large`] elements, and writes one.
+/// Single-threaded cases: each reads two tensors of [`Subject::large`] elements, and writes one.
 pub const ONE_THREAD: &[Case<Subject>] = &[
     ("add_1e7", |s, n| times(n, || s.large_a.add(&s.large_b, 1))),
     ("mul_1e7", |s, n| times(n, || s.large_a.mul(&s.large_b))),
 ];
 
-/// Those on all threads.
+/// Multi-threaded cases.
 pub const ALL_THREADS: &[Case<Subject>] = &[
     ("add_1e7_threads", |s, n| times(n, || s.large_a.add(&s.large_b, 1))),
     ("mul_1e7_threads", |s, n| times(n, || s.large_a.mul(&s.large_b))),

@@ -24,13 +24,13 @@ pub struct Words(pub [Tensor; 3]);
 
 pub struct Subject {
     pub three: [Tensor; 2],
-    /// The same, requiring gradients.
+    /// Three tensors that require gradients.
     pub three_marked: [Tensor; 2],
     pub mlp: Mlp,
     /// 1e5 numbers from 0 to 1, twice.
     pub a: Tensor,
     pub b: Tensor,
-    /// The same less 0.5.
+    /// 1e5 numbers from -0.5 to 0.5, twice.
     pub signed: Tensor,
     /// A copy of `a`.
     pub copy: Tensor,

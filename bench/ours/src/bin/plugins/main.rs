@@ -22,7 +22,7 @@ const THEIRS: DispatchKey = DispatchKey::TestingOnlyGenericMode;
 /// Compiles the plugin, beside this program.
 fn plugin() -> Result<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let program = std::env::current_exe().map_err(Error::other)?;
+    let program = std::env::current_exe().map_err(Error::from_source)?;
     let path = program.with_extension("cost.so");
     let mut compiler = Command::new("cc");
     compiler

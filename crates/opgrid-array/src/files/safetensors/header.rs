@@ -109,7 +109,7 @@ impl Header {
         let mut header = Self { entries: Vec::new(), metadata: Vec::new() };
         for (name, value) in reader.pairs(text, "an object of tensors")? {
             if name == METADATA {
-                header.metadata = reader.read(value, "an object of texts").map(|Pairs(pairs)| pairs)?;
+                header.metadata = reader.read(value, "an object of strings").map(|Pairs(pairs)| pairs)?;
             } else {
                 header.entries.push(reader.entry(name, value)?);
             }

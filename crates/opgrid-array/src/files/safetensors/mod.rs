@@ -24,7 +24,7 @@ pub fn names(path: &Path) -> Result<Vec<String>> {
     Ok(Contents::open(path)?.header.entries.into_iter().map(|entry| entry.name).collect())
 }
 
-/// The texts that whoever wrote the file gave it, by name.
+/// The strings that whoever wrote the file gave it, by name.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ pub fn write(path: &Path, arrays: &[(&str, &Array)]) -> Result<()> {
     write_with_metadata(path, arrays, &[])
 }
 
-/// The same with texts about the file, by name, which [`metadata`] reads.
+/// Writes arrays together with strings about the file, by name, which [`metadata`] reads.
 ///
 /// # Errors
 ///

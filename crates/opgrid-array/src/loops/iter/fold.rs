@@ -632,7 +632,7 @@ impl<R: Reduction> Fold<'_, R> {
     }
 }
 
-/// Those of some groups of columns.
+/// The states of some groups of columns.
 type States<R> = [[<R as Reduction>::State; COLUMNS]; GROUPS];
 
 /// Elements of a row in the buffer: the last group may begin before those of its part of the row.

@@ -122,10 +122,10 @@ unsafe fn run<const N: usize>(
     work: Work<'_>,
 ) -> Result<()> {
     let out = Distinct::new(out)?;
-    match Way::of(out.array(), computed, inputs) {
-        // SAFETY: the caller's promise; the operands are as `Way::of` found.
+    match Way::for_operands(out.array(), computed, inputs) {
+        // SAFETY: the caller's promise; the operands are as `Way::for_operands` found.
         Way::Apart => unsafe { run_apart(out, inputs, work) },
-        // SAFETY: the caller's promise; that there are few elements, `Way::of` found.
+        // SAFETY: the caller's promise; that there are few elements, `Way::for_operands` found.
         Way::Few => unsafe { run_few(out, inputs, work) },
         // SAFETY: passed on.
         Way::Any => unsafe { run_any((out, computed), inputs, work) },
@@ -151,7 +151,7 @@ struct FewBlocks([[MaybeUninit<u8>; 16 * FEW]; 4]);
 
 impl Way {
     #[inline]
-    fn of<const N: usize>(out: &Array, computed: DType, inputs: Inputs<'_, N>) -> Self {
+    fn for_operands<const N: usize>(out: &Array, computed: DType, inputs: Inputs<'_, N>) -> Self {
         let geometry = out.geometry();
         if out.dtype() != computed || !geometry.is_contiguous() {
             return Self::Any;
@@ -202,7 +202,7 @@ unsafe fn run_apart<const N: usize>(out: Distinct<'_>, inputs: Inputs<'_, N>, wo
         }
     }
     // SAFETY:
-    // - the spans are those of row-major arrays, of one shape and the kernel's dtypes: `Way::of` has compared. Their
+    // - the spans are those of row-major arrays, of one shape and the kernel's dtypes: `Way::for_operands` has compared. Their
     //   guards live until the end of this function.
     // - no input lies in the output's storage, as `Way::Apart` says, and the output is a `Target`.
     // - the caller's promise is the kernel's.
@@ -241,7 +241,7 @@ unsafe fn run_few<const N: usize>(out: Distinct<'_>, inputs: Inputs<'_, N>, work
             Source::Number(value) => {
                 let block = blocks.0[k + 1].as_mut_ptr().cast::<u8>();
                 let constant = Constant::new(**value, wanted)?;
-                // SAFETY: a block has room for `FEW` elements of any dtype, and `Way::of` has counted; the constant is
+                // SAFETY: a block has room for `FEW` elements of any dtype, and `Way::for_operands` has counted; the constant is
                 // one element of the dtype.
                 unsafe { strided::gather(block, constant.start().as_ptr(), 0, n, sizes[k + 1]) };
                 block
@@ -252,7 +252,7 @@ unsafe fn run_few<const N: usize>(out: Distinct<'_>, inputs: Inputs<'_, N>, work
     let to = target.span().first();
     starts[0] = if in_place { blocks.0[0].as_mut_ptr().cast() } else { to };
     // SAFETY:
-    // - the spans are those of row-major arrays, of one shape and the kernel's dtypes: `Way::of` has compared. Their
+    // - the spans are those of row-major arrays, of one shape and the kernel's dtypes: `Way::for_operands` has compared. Their
     //   guards live until the end of this function; blocks hold as many elements of numbers.
     // - a block stands for an output that is read, so that what is written is apart from what is read.
     // - the caller's promise is the kernel's.
@@ -266,7 +266,7 @@ unsafe fn run_few<const N: usize>(out: Distinct<'_>, inputs: Inputs<'_, N>, work
     Ok(())
 }
 
-/// The same for operands of any kind.
+/// Runs a loop over operands of any kind.
 ///
 /// # Safety
 ///

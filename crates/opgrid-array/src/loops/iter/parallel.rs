@@ -31,7 +31,8 @@ struct Job {
     /// The closure of the caller, whose frame holds a [`Closing`]: it is alive until the job is closed and has no
     /// helpers.
     work: *const (dyn Fn(usize) + Sync),
-    /// Of panics in pieces. They are dropped by the caller, after everybody has stopped: a payload may panic, too.
+    /// Payloads of panics in pieces. The caller drops them after all threads have stopped: dropping a payload may
+    /// panic, too.
     panics: Mutex<Vec<Payload>>,
     /// The state of the caller's thread, alive as long as the closure.
     context: *const ThreadContext,
@@ -119,7 +120,7 @@ pub fn for_each_piece(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
     for_pieces_of(Amount::Much, pieces, work);
 }
 
-/// The same for some amount of work.
+/// Calls `work` for each number below `pieces`, on several threads if the amount of work is worth it.
 fn for_pieces_of(amount: Amount, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
     let helpers = match pieces {
         0 | 1 => 0,
@@ -232,7 +233,7 @@ pub fn parallel_for(n: usize, grain: usize, work: &(dyn Fn(std::ops::Range<usize
     parallel_for_of(Amount::Much, n, grain, work);
 }
 
-/// The same for some amount of work.
+/// Calls `work` for ranges that together are `0..n`, on several threads if the amount of work is worth it.
 pub(crate) fn parallel_for_of(
     amount: Amount,
     n: usize,

@@ -95,7 +95,7 @@ pub fn produce<T: Element>(
     produce_with((out, none), [size, 1], work, || (), |(), part, out, _| f(part, out))
 }
 
-/// The same for two outputs with as many parts.
+/// Lets `f` write all parts of two outputs with equally many parts.
 ///
 /// # Errors
 ///
@@ -115,8 +115,8 @@ pub fn produce_two<A: Element, B: Element>(
     produce_with((first, Some(second)), [size, size], work, || (), |(), part, a, b| f(part, a, b))
 }
 
-/// The same for one or two outputs with parts of their own sizes. Where one has fewer parts, `f` gets empty ones; each thread
-/// has its own `scratch` for the parts that it takes at a time.
+/// Lets `f` write all parts of one or two outputs whose parts have sizes of their own. If one has fewer parts, `f`
+/// gets empty ones; each thread has its own `scratch` for the parts that it takes at a time.
 ///
 /// # Errors
 ///

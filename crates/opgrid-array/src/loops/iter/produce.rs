@@ -1,4 +1,4 @@
-//! Writes the elements of an output one behind the other, without a look at what was there before.
+//! Writes the elements of an output one after another, without a look at what was there before.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;

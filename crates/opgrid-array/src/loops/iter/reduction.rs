@@ -67,20 +67,20 @@ pub trait Reduction: Sync {
     /// What is known of some elements.
     type State: Copy + Send;
 
-    /// Of none.
+    /// The state before any element.
     fn start(&self) -> Self::State;
 
-    /// Of one more.
+    /// Adds one element to a state.
     fn step(&self, state: Self::State, value: Math<Self::In>, index: usize) -> Self::State;
 
-    /// Of both.
+    /// Combines two states.
     fn join(&self, one: Self::State, other: Self::State) -> Self::State;
 
     /// The result for `count` elements.
     fn finish(&self, state: Self::State, count: usize) -> Math<Self::Out>;
 
-    /// Of a block of elements, whose indices are `step` apart. To be written only where something is faster than
-    /// steps in [`LANES`] states. Says `#[inline(always)]`, as do all functions that it calls, to become vector code.
+    /// Reduces a block of elements whose indices are `step` apart. Implement it only if that is faster than steps in
+    /// [`LANES`] states. Says `#[inline(always)]`, as do all functions that it calls, to become vector code.
     #[inline(always)]
     fn block(&self, values: &[Self::In], index: usize, step: usize) -> Self::State {
         let (groups, rest) = values.as_chunks::<LANES>();

@@ -46,14 +46,14 @@ impl<'a> Span<'a> {
     /// The elements of an array whose storage is being read.
     #[inline]
     pub(crate) fn read(guard: &'a ReadGuard<'_>, array: &'a Array) -> Self {
-        Self::of(guard.start(), guard.storage(), array)
+        Self::from_storage(guard.start(), guard.storage(), array)
     }
 
     /// The elements of an array in a storage that is being written: for loops that handle an input beside their output.
     #[inline]
     pub(crate) fn beside(guard: &'a WriteGuard<'_>, array: &'a Array) -> Self {
         guard.clear_unwritten();
-        Self::of(guard.start(), guard.storage(), array)
+        Self::from_storage(guard.start(), guard.storage(), array)
     }
 
     /// A number.
@@ -62,7 +62,7 @@ impl<'a> Span<'a> {
     }
 
     #[inline(always)]
-    fn of(start: NonNull<u8>, storage: &Storage, array: &'a Array) -> Self {
+    fn from_storage(start: NonNull<u8>, storage: &Storage, array: &'a Array) -> Self {
         assert!(storage.is_same(array.storage()), "a guard is asked for arrays on its own storage");
         let (geometry, dtype) = (array.geometry(), array.dtype());
         let first = match geometry.numel() {
@@ -84,7 +84,7 @@ impl<'a> Span<'a> {
     /// A geometry that leads beyond the slice.
     fn of_slice<T: Element>(start: NonNull<T>, len: usize, geometry: &'a Geometry) -> Result<Self> {
         if geometry.end() as usize > len {
-            let message = format!("{geometry:?} leads beyond the {len} elements of the memory");
+            let message = format!("{geometry:?} reaches beyond the {len} elements of the storage");
             return Err(argument(message));
         }
         // SAFETY: `end`, which was compared above, lies behind the first element; where there is none, `start` is 0.
@@ -146,7 +146,8 @@ impl<'a> Target<'a> {
         Self::shared(guard, out, overlap)
     }
 
-    /// The same of a guard that inputs of the same loop are made with, too: nobody makes another target with it while `'a` lasts.
+    /// Creates a target from a guard that inputs of the same loop also use: nobody creates another target with it
+    /// during `'a`.
     #[inline(always)]
     pub(crate) fn shared(guard: &'a WriteGuard<'_>, out: Distinct<'a>, overlap: Overlap) -> Self {
         let out = out.array();
@@ -159,7 +160,7 @@ impl<'a> Target<'a> {
                 guard.clear_unwritten();
             }
         }
-        Self { span: Span::of(guard.start(), guard.storage(), out), guard: Some(guard) }
+        Self { span: Span::from_storage(guard.start(), guard.storage(), out), guard: Some(guard) }
     }
 
     /// Its elements.
@@ -209,12 +210,12 @@ impl<'a, T: Element> Input<'a, T> {
         Ok(Self { span, elements: PhantomData })
     }
 
-    /// The same elements, of dtype `T`.
+    /// Converts a span to an input of dtype `T`.
     ///
     /// # Errors
     ///
     /// Another dtype.
-    pub(crate) fn of(span: Span<'a>) -> Result<Self> {
+    pub(crate) fn from_span(span: Span<'a>) -> Result<Self> {
         expect_dtype::<T>(span)?;
         Ok(Self { span, elements: PhantomData })
     }
@@ -237,17 +238,18 @@ impl<'a, T: Element> Output<'a, T> {
         Ok(Self { target: Target { span, guard: None }, elements: PhantomData })
     }
 
-    /// The same elements, of dtype `T`.
+    /// Converts a target to an output of dtype `T`.
     ///
     /// # Errors
     ///
     /// Another dtype.
-    pub fn of(target: Target<'a>) -> Result<Self> {
+    pub fn from_target(target: Target<'a>) -> Result<Self> {
         expect_dtype::<T>(target.span)?;
         Ok(Self { target, elements: PhantomData })
     }
 
-    /// The same elements, moved as what has their size and alignment: whatever bytes they have are a `T`, and theirs.
+    /// Converts a target to an output of `T`, which has the size and alignment of its elements: any bytes are a valid
+    /// `T`.
     ///
     /// # Errors
     ///

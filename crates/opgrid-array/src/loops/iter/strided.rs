@@ -256,7 +256,7 @@ mod squares {
         }
     }
 
-    /// The same for two rows and columns of eight bytes.
+    /// Transposes a square of two rows and columns of eight bytes.
     ///
     /// # Safety
     ///

@@ -32,7 +32,7 @@ fn call<F: Function<Args>, Args, const FUSED: bool>(f: F, args: Args) -> F::Outp
     if FUSED { f.call(args) } else { f.call_unfused(args) }
 }
 
-/// The same for any elements.
+/// Calls a function on arguments of any element type.
 #[inline(always)]
 fn call_any<F: Function<Args>, Args, const FUSED: bool>(f: F, args: Args) -> F::Output {
     if FUSED { f.call_any(args) } else { f.call_any_unfused(args) }

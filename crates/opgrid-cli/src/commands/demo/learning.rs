@@ -52,7 +52,7 @@ impl Report {
     }
 }
 
-/// The same images as a network takes them, with their labels.
+/// Converts the images to a network's inputs, with their labels.
 fn examples(digits: &Digits) -> Result<[Examples; 2]> {
     let (training, held_out) = parts(digits)?;
     let (first, others) = digits.labels.split_at(TRAINING as usize);

@@ -57,23 +57,23 @@ const FORMS: [(&str, Form); 6] = [
 ];
 
 impl Form {
-    fn of(path: &Path) -> Result<Self> {
+    fn from_path(path: &Path) -> Result<Self> {
         let ending =
             path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
         FORMS.iter().find(|(known, _)| *known == ending).map(|(_, form)| *form).ok_or_else(|| {
             let known: Vec<_> = FORMS.iter().map(|(known, _)| format!(".{known}")).collect();
             let known = known.join(", ");
-            refused(format!("{}: no form has this ending, expected one of {known}", path.display()))
+            refused(format!("{}: unknown file extension, expected one of {known}", path.display()))
         })
     }
 }
 
 impl Convert {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
-        let form = Form::of(&self.out)?;
+        let form = Form::from_path(&self.out)?;
         if let (Some(weights), true) = (&self.weights, form != Form::Archive) {
             return Err(refused(format!(
-                "--weights {}: only a .pt2 holds weights, found {}; leave it out",
+                "--weights {}: only .pt2 files hold weights, found {}; omit --weights",
                 weights.display(),
                 self.out.display()
             )));
@@ -109,7 +109,8 @@ impl Convert {
                 let graph = read(&self.model)?;
                 if let Some(name) = graph.inputs.iter().find_map(|kind| kind.stored_name()) {
                     return Err(refused(format!(
-                        "{}: the graph needs the tensor `{name}`, and the file has none; name the .pt2 that has it with --weights",
+                        "{}: the graph needs tensor `{name}`, which the file does not contain; pass \
+                         the .pt2 that has it with --weights",
                         self.model.display()
                     )));
                 }

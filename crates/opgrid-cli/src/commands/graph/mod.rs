@@ -173,7 +173,7 @@ fn counted(count: usize, what: &str) -> String {
 
 fn operators(graph: &opgrid_graph::Graph, json: bool) -> Result<Answer> {
     let mut found = false;
-    let mut rows = vec![["calls", "operator", "kernel", "place"].map(|title| style::HEADING.of(title))];
+    let mut rows = vec![["calls", "operator", "kernel", "place"].map(|title| style::HEADING.apply(title))];
     let mut described = Vec::new();
     for (target, count) in graph.targets() {
         let (kernel, place) = match find_target(target) {
@@ -185,7 +185,7 @@ fn operators(graph: &opgrid_graph::Graph, json: bool) -> Result<Answer> {
             }
         };
         described.push(json!({"operator": target, "calls": count, "kernel": kernel, "place": place}));
-        rows.push([count.to_string(), target.to_owned(), kernel, style::QUIET.of(place)]);
+        rows.push([count.to_string(), target.to_owned(), kernel, style::QUIET.apply(place)]);
     }
     Ok(Answer { text: if json { json::line(&described.into()) } else { aligned(&rows) }, found })
 }

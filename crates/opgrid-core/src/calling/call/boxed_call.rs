@@ -205,7 +205,7 @@ impl<'c> BoxedCall<'c> {
     ///
     /// # Errors
     ///
-    /// Those of the kernel; [`ErrorKind::Depth`](crate::ErrorKind::Depth) where nothing keeps the call from coming back here for ever.
+    /// Those of the kernel; [`ErrorKind::Depth`](crate::ErrorKind::Depth) where nothing keeps the call from coming back here forever.
     #[inline]
     pub fn call(&mut self) -> Result<()> {
         self.call_with(self.args)

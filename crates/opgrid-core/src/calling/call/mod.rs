@@ -153,11 +153,11 @@ impl OnDispatcher {
         } else {
             None
         };
-        Ok(Self::of(alive))
+        Ok(Self::enter(alive))
     }
 
     /// Puts the thread on a dispatcher, or on the global one.
-    pub(crate) fn of(alive: Option<Arc<dyn Owner>>) -> Self {
+    pub(crate) fn enter(alive: Option<Arc<dyn Owner>>) -> Self {
         let now = alive.as_deref().map(NonNull::from);
         let before = with_thread(|thread| {
             thread.set_flag(flag::FOREIGN, now.is_some());
@@ -384,7 +384,9 @@ fn watch(
         Ok(first)
     } else {
         let carried = thread.apply(call.keys()?);
-        settle(first, table, carried, &mut asked, &mut |provider| refused.push(Refusal::of(provider)))
+        settle(first, table, carried, &mut asked, &mut |provider| {
+            refused.push(Refusal::from_provider(provider))
+        })
     };
     // Where nobody accepts, the step is told with the chain.
     let (kernel, reason, keys) = match &settled {
@@ -399,7 +401,7 @@ fn watch(
         keys,
         fallen_through: DispatchKeySet::from_parts(all.layers() & !keys.layers(), 0),
         key: keys.highest_priority_key(),
-        kernel: KernelInfo::of(kernel),
+        kernel: KernelInfo::from_record(kernel),
         reason,
         refused,
         unobserved: table.definition().is_some_and(|definition| definition.unobserved),

@@ -34,8 +34,8 @@ pub(super) fn below(table: TableRef<'_>, keys: DispatchKeySet) -> Result<(Dispat
 #[inline(never)]
 fn nothing_below(table: TableRef<'_>) -> Error {
     let message = format!(
-        "{}: a kernel that was reached without keys (Undefined) calls on, but no key is below that; compute the result \
-         there, or redispatch with the keys that are meant",
+        "{}: a kernel at key Undefined redispatched below itself, but no key is lower; compute the \
+         result there, or redispatch with explicit keys",
         table.operator().name()
     );
     Error::new(ErrorKind::MissingKernel, message)

@@ -196,7 +196,7 @@ pub fn retired_tables() -> usize {
 ///
 /// What is kept is not waited for: the state of a kernel in a [`Registration`](crate::Registration) that outlived its
 /// dispatcher, listeners, observers, and a call that has begun afterwards. A call or a destructor that itself waits for
-/// the thread that is here waits for ever.
+/// the thread that is here waits forever.
 ///
 /// # Errors
 ///
@@ -223,9 +223,9 @@ pub fn quiesce() -> Result<()> {
     // its kernels then.
     if with_thread(|thread| LIMBO.has_calls_beside(&thread.mark)) {
         LIMBO.retire(|| vec![Retired::Nothing]);
-        wait_until_past(LIMBO.now())?;
+        wait_until_past(LIMBO.current_epoch())?;
     }
-    wait_until_past(LIMBO.now())
+    wait_until_past(LIMBO.current_epoch())
 }
 
 fn wait_until_past(epoch: u64) -> Result<()> {
@@ -234,8 +234,8 @@ fn wait_until_past(epoch: u64) -> Result<()> {
             return Ok(());
         }
         if LIMBO.has_endless_call() {
-            let message = "quiesce() while a thread ends the process inside a kernel would wait for ever; let kernels \
-                           return before the process ends";
+            let message = "quiesce() while a thread ends the process inside a kernel would wait \
+                 forever; let kernels return before the process ends";
             return Err(Error::new(ErrorKind::Registration, message));
         }
         collect();

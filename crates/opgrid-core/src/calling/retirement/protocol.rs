@@ -194,7 +194,7 @@ impl<T> Limbo<T> {
     /// Takes a thread off the list. Its later calls go the slow way and count themselves.
     ///
     /// A thread may leave inside of a call: one that ends the process from a kernel runs its destructors there, on top of
-    /// the kernel, whose frames stay. That call is counted for ever, and nothing is freed any more.
+    /// the kernel, whose frames stay. That call is counted forever, and nothing is freed any more.
     pub(crate) fn leave(&self, mark: &Mark) {
         let mut threads = lock(&self.threads);
         if mark.depth() != 0 {
@@ -274,7 +274,7 @@ impl<T> Limbo<T> {
     }
 
     /// The clock now: whatever was retired before has been stamped with this epoch or an earlier one.
-    pub(crate) fn now(&self) -> u64 {
+    pub(crate) fn current_epoch(&self) -> u64 {
         let _retired = lock(&self.retired);
         self.epoch.load(Ordering::Acquire)
     }

@@ -20,7 +20,7 @@ struct Memory {
 
 impl Memory {
     /// Memory that belongs to that thread.
-    fn of(maker: Thread) -> Arc<Self> {
+    fn owned_by(maker: Thread) -> Arc<Self> {
         Arc::new(Self { borrows: Borrows::new(maker.state()), bytes: UnsafeCell::new(0) })
     }
 
@@ -59,7 +59,7 @@ fn beside<const OTHERS: usize>(
     other: impl Fn(&Memory, Thread) + Copy + Send + 'static,
 ) {
     let [maker, last] = threads();
-    let memory = Memory::of(maker);
+    let memory = Memory::owned_by(maker);
     let others: Vec<_> = (0..OTHERS)
         .map(|number| {
             let memory = memory.clone();
@@ -119,7 +119,7 @@ fn who_reads_waits_for_who_clears() {
 fn without_the_barrier_a_storage_stays_its_makers() {
     explore(false, 3, || {
         let [maker, other] = threads();
-        let memory = Memory::of(maker);
+        let memory = Memory::owned_by(maker);
         let refused = thread::spawn({
             let memory = memory.clone();
             move || assert_eq!(memory.read(other), Err(Refusal::NoBarrier))

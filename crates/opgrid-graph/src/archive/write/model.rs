@@ -632,7 +632,7 @@ fn target(name: &str) -> String {
     }
 }
 
-/// Where a node stood, as torch keeps it. What these texts cannot hold is left out.
+/// Where a node stood, as torch keeps it. What these strings cannot hold is left out.
 fn metadata(source: &Source) -> Json {
     let mut metadata = Map::new();
     if let Some((path, line)) = source.place.rsplit_once(':') {

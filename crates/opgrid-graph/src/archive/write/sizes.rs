@@ -45,7 +45,7 @@ const FUNCTIONS: [&str; 28] = [
 /// The symbols of a graph.
 pub(super) struct Symbols {
     ranges: BTreeMap<String, Range>,
-    /// Those that are sizes of what the caller gives.
+    /// Symbols that are sizes of the caller's inputs.
     positive: BTreeSet<String>,
     used: BTreeSet<String>,
     /// The number of the next symbol that is made up.

@@ -57,7 +57,7 @@ use forms::{fresh, gives_views, pure_form, source};
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn functionalize(mut archive: Archive) -> Result<Archive> {
-    opgrid_tensor::home()?;
+    opgrid_tensor::ensure_registered()?;
     let dispatcher = Dispatcher::current();
     let sizes = assignments(&archive.graph.symbols, 0).swap_remove(0);
     let meta = Meta::new(&dispatcher, &archive.graph, &archive.tensors, sizes)?;
@@ -678,14 +678,14 @@ impl Functionalizer {
     /// The type of a tensor that is declared to be another; nothing where it is the same one. Sizes that vary keep their symbols.
     fn kind(&self, found: &opgrid_core::AnyTensor, declared: &ValueType) -> Option<ValueType> {
         let found = Tensor::from_any_ref(found)?;
-        let ValueType::Tensor(declared) = declared else { return Some(ValueType::of(found)) };
+        let ValueType::Tensor(declared) = declared else { return Some(ValueType::from_tensor(found)) };
         let known: Option<Vec<i64>> = declared.sizes.iter().map(|size| self.original.size(size)).collect();
         if known.as_deref() == Some(found.sizes()) {
             let sizes = declared.sizes.clone();
             return (declared.dtype != found.dtype())
                 .then(|| ValueType::Tensor(TensorType { dtype: found.dtype(), sizes }));
         }
-        Some(ValueType::of(found))
+        Some(ValueType::from_tensor(found))
     }
 
     /// The entries of the tensors that an argument names.

@@ -1,10 +1,10 @@
 //! Results that do not depend on where elements lie, and where those of results lie.
 
 use opgrid_tensor::ops::{
-    AbsOut, AsStridedScatter, Clone as OpClone, Contiguous, Conv3d, ConvTranspose2dInput,
-    ConvTranspose3dInput, ConvolutionBackward, EmbeddingBag, Erf, FftC2c, FftC2r, FftIfftn, FftIrfft,
-    GeluOut, IndexReduce, IsinScalarTensor, IsinTensorTensor, MaxPool3dWithIndices, PixelShuffle, PowScalar,
-    Put, SetInplaceSourceTensorStorageOffset, SliceScatter, TakeAlongDim, TakeOut, ToDtypeLayout,
+    AbsOut, AsStridedScatter, CloneTensor, Contiguous, Conv3d, ConvTranspose2dInput, ConvTranspose3dInput,
+    ConvolutionBackward, EmbeddingBag, Erf, FftC2c, FftC2r, FftIfftn, FftIrfft, GeluOut, IndexReduce,
+    IsinScalarTensor, IsinTensorTensor, MaxPool3dWithIndices, PixelShuffle, PowScalar, Put,
+    SetInplaceSourceTensorStorageOffset, SliceScatter, TakeAlongDim, TakeOut, ToDtypeLayout,
     UpsampleBilinear2d, UpsampleBilinear2dAa, ViewDtype,
 };
 
@@ -100,7 +100,7 @@ fn parts_by_strides_are_places_of_memory() {
     let repeated = floats(&[2]).unsqueeze(1).unwrap().expand(&[2, 2]).unwrap();
     let one = Tensor::from_slice(&[7.0f32], &[1]).unwrap();
     let replaced = |x: &Tensor| elements(&AsStridedScatter.call(x, &one, &[1], &[1], Some(1)).unwrap());
-    assert_eq!(replaced(&repeated), replaced(&OpClone.call(&repeated, None).unwrap()));
+    assert_eq!(replaced(&repeated), replaced(&CloneTensor.call(&repeated, None).unwrap()));
     assert_eq!(replaced(&repeated).iter().filter(|x| **x == 7.0).count(), 1);
 }
 
@@ -169,7 +169,7 @@ fn results_do_not_depend_on_the_layout() {
     }
     // Copies of bools have their bytes.
     let bools = ViewDtype.call(&Tensor::from_slice(&[0u8, 2], &[2]).unwrap(), DType::Bool).unwrap();
-    let copy = ViewDtype.call(&OpClone.call(&bools, None).unwrap(), DType::U8).unwrap();
+    let copy = ViewDtype.call(&CloneTensor.call(&bools, None).unwrap(), DType::U8).unwrap();
     assert_eq!(copy.to_vec::<u8>().unwrap(), [0, 2]);
     let set = Tensor::from_slice(&[3i64, 3, 1], &[3]).unwrap();
     let elements_of = Tensor::from_slice(&[1i64, 3, 2, 3], &[4]).unwrap();

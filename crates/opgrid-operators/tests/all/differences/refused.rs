@@ -20,7 +20,7 @@ fn bags_that_do_not_fit() {
         let offsets = Tensor::from_slice(offsets, &[offsets.len() as i64]).unwrap();
         message(EmbeddingBag.call(&table, indices, &offsets, false, 1, false, None, false))
     };
-    assert!(bags(&indices, &[0, 2, 1]).contains("descending elements"));
+    assert!(bags(&indices, &[0, 2, 1]).contains("not in ascending order"));
     assert!(bags(&indices, &[1, 2]).contains("argument `offsets`"));
     assert!(bags(&indices, &[0, 7]).contains("argument `offsets`"));
     assert!(bags(&to(&indices, DType::I16), &[0, 2]).contains("argument `indices` has dtype int16"));
@@ -78,7 +78,7 @@ fn places_that_are_not_there() {
     assert!(message(slopes).contains("argument `grad_output` has shape [2, 1, 2], expected [3, 1, 2]"));
     let slopes = ConvolutionBackward
         .call(&image, &image, &filter, None, each[0], each[1], each[1], false, each[1], 1, &[true; 3]);
-    assert!(message(slopes).contains("argument `dilation` is [0], expected numbers from 1 on"));
+    assert!(message(slopes).contains("argument `dilation` is [0], expected numbers of at least 1"));
     let none = empty(&[0, 1, 2], DType::Complex64);
     let counts = to(&image, DType::I64);
     for (grad, dtype) in [(&none, DType::Complex64), (&counts, DType::I64)] {
@@ -171,10 +171,10 @@ fn what_torch_does_not_check_is_refused() {
     let averages = AvgPool3dBackward.call(&less, &volumes, &[1; 3], &[1; 3], &[0; 3], false, true, None);
     assert!(message(averages).contains("argument `grad_output` has shape"));
     assert!(message(FftRfftfreq.call(-1, 1.0, None, None, None, None)).contains("argument `n` is -1"));
-    assert!(message(Mode.call(&empty(&[], DType::Complex64), -1, false)).contains("a dtype with an order"));
+    assert!(message(Mode.call(&empty(&[], DType::Complex64), -1, false)).contains("a non-complex dtype"));
     let flag = empty(&[], DType::Bool);
-    assert!(message(CumsumInplace.call(&flag, 0, None)).contains("expected a dtype of numbers"));
-    assert!(message(CumprodInplace.call(&flag, 0, None)).contains("expected a dtype of numbers"));
+    assert!(message(CumsumInplace.call(&flag, 0, None)).contains("expected a numeric dtype"));
+    assert!(message(CumprodInplace.call(&flag, 0, None)).contains("expected a numeric dtype"));
     let slope = EluBackward.call(&x, f64::NAN.into(), 1.into(), 1.into(), true, &x);
     assert!(slope.is_err(), "a result of a slope that is no number");
     assert!(message(PdistForward.call(&x, -1.0)).contains("argument `p` is -1"));
@@ -191,11 +191,11 @@ fn what_torch_does_not_check_is_refused() {
     assert!(message(BucketizeScalar.call(3.into(), &bools, false, false)).contains("'Bool'"));
     assert!(message(to(&count(&[0]), DType::I64).nanmedian()).contains("has no elements"));
     let largest = MaxUnaryOut.call(&floats(&[0]), &empty(&[], DType::F32));
-    assert!(message(largest).contains("has no elements to choose from"));
+    assert!(message(largest).contains("has no elements to reduce"));
     let weight = to(&count(&[]), DType::F64);
     assert!(message(LerpTensor.call(&x, &x, &weight)).contains("has dtype float64"));
     let halves = to(&x, DType::F16);
-    assert!(message(ViewAsComplex.call(&halves)).contains("which complex dtypes have as parts"));
+    assert!(message(ViewAsComplex.call(&halves)).contains("expected float32 or float64"));
     let (angle, length) = (halves.select(0, 0).unwrap(), halves.select(0, 1).unwrap());
     assert_eq!(Polar.call(&length, &angle).unwrap().dtype(), DType::Complex64);
     let refused = message(SetInplaceSourceTensorStorageOffset.call(&floats(&[1]), &x, 2, &[9], &[1]));

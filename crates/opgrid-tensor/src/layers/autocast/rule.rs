@@ -26,8 +26,8 @@ impl Column for CastPolicy {
         f.write_str(match self {
             Self::Lower => "lower precision",
             Self::Full => "float32",
-            Self::Widest => "the widest of the arguments",
-            Self::Keep => "as it is",
+            Self::Widest => "the widest dtype of the arguments",
+            Self::Keep => "unchanged",
         })
     }
 }

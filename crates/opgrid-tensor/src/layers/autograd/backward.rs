@@ -1,4 +1,4 @@
-//! The way back: from results to the tensors that gradients were asked for.
+//! The backward pass: from results to the tensors that gradients were asked for.
 //!
 //! Nodes are visited from the highest level on, so that each has all of its gradient when its turn comes; among nodes of one
 //! level the one that was reached first comes first, so that sums are made in the same order each time. Nothing recurses.
@@ -18,17 +18,15 @@ use super::node::{Call, Edge, Formulas, Kept, Node, NodeKind, Sink, Subject, Tar
 use super::rule::Gradients;
 use super::variable::{detached, edge_of, sink_of};
 use crate::error::argument;
-use crate::ops::{
-    AddInplaceTensor, AddTensor, Clone as CloneOperator, IsSameSize, Isnan, OnesLike, Real, SumDim, View,
-};
+use crate::ops::{AddInplaceTensor, AddTensor, CloneTensor, IsSameSize, Isnan, OnesLike, Real, SumDim, View};
 use crate::tensor::Tensor;
 
-/// What a way back keeps.
+/// What a backward pass keeps.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BackwardOptions {
-    /// The graph stays for another way back; otherwise what it keeps is freed as the way goes.
+    /// The graph stays for another backward pass; otherwise what it keeps is freed as the way goes.
     pub retain_graph: bool,
-    /// The way back is recorded itself, so that gradients can be differentiated; the graph stays, too.
+    /// The backward pass is recorded itself, so that gradients can be differentiated; the graph stays, too.
     pub create_graph: bool,
 }
 
@@ -81,9 +79,7 @@ pub fn grad(
 
 fn wanted_edge(input: &Tensor) -> Result<Edge> {
     edge_of(input)?.ok_or_else(|| {
-        argument(
-            "one of the inputs requires no gradient; ask for it by `requires_grad_` before the tensor is used",
-        )
+        argument("one of the inputs requires no gradient; call `requires_grad_` before the tensor is used")
     })
 }
 
@@ -95,7 +91,8 @@ fn roots(
 ) -> Result<Vec<(Edge, Tensor)>> {
     if !gradients.is_empty() && gradients.len() != outputs.len() {
         return Err(argument(format!(
-            "found {} gradients for {} outputs, expected one for each; leave out those of outputs of one element by `None`",
+            "found {} gradients for {} outputs, expected one for each; pass `None` for outputs of one \
+             element",
             gradients.len(),
             outputs.len()
         )));
@@ -104,8 +101,8 @@ fn roots(
     for (place, output) in outputs.iter().enumerate() {
         let Some(edge) = edge_of(output)? else {
             return Err(argument(format!(
-                "output {place} requires no gradient and was not computed of a tensor that does; ask for gradients by \
-                 `requires_grad_` before it is computed, with recording switched on"
+                "output {place} does not require grad and does not have a grad_fn; call \
+                 `requires_grad_` on a tensor that it is computed from, with recording enabled"
             )));
         };
         let given = gradients.get(place).and_then(Option::as_ref);
@@ -121,15 +118,15 @@ fn roots(
             }
             None if output.numel() != 1 => {
                 return Err(argument(format!(
-                    "gradients go out from one element unless they are given, found an output of sizes {:?}; sum it, or give \
-                     its gradient",
+                    "grad can be implicitly created only for scalar outputs, found an output of sizes \
+                     {:?}; sum it, or pass its gradient",
                     output.sizes()
                 )));
             }
             None if output.dtype().is_complex() => {
                 return Err(argument(
-                    "gradients go out from a real number unless they are given, found a complex output; take its real part, or \
-                     give its gradient",
+                    "grad can be implicitly created only for real outputs, found a complex output; \
+                     take its real part, or pass its gradient",
                 ));
             }
             None => OnesLike.call(&detached(output), None, None, None, None, Some(MemoryFormat::Preserve))?,
@@ -172,7 +169,7 @@ impl PartialOrd for Turn {
     }
 }
 
-/// One way back.
+/// One backward pass.
 struct Walk {
     options: BackwardOptions,
     pending: HashMap<*const Node, Pending>,
@@ -346,7 +343,7 @@ fn check_numbers(grads: &[Option<Tensor>]) -> Result<()> {
     Ok(())
 }
 
-/// The formulas of a call, for one way back.
+/// The formulas of a call, for one backward pass.
 enum Taken {
     Owned(Formulas),
     Shared(Arc<Formulas>),
@@ -367,7 +364,8 @@ impl Call {
         let mut kept = self.lock();
         match (&*kept, keeps) {
             (Kept::Freed, _) => Err(argument(format!(
-                "{}: the graph was used by a way back before, which has freed what it kept; pass `retain_graph` to the first one",
+                "{}: trying to backward through the graph a second time, but the saved tensors have \
+                 been freed; pass `retain_graph` to the first backward pass",
                 node.name()
             ))),
             (Kept::Missing, _) => Err(self.without_derivative()),
@@ -400,8 +398,9 @@ impl Call {
         Error::new(
             ErrorKind::NotImplemented,
             format!(
-                "{}: has no derivative, and a gradient has to pass it ({schema}, {place}); state one by `derivative` where it is \
-                 defined, declare it `non_differentiable`, or detach its arguments",
+                "{}: has no derivative, but a gradient has to pass through it ({schema}, {place}); \
+                 state one by `derivative` where it is defined, declare it `non_differentiable`, or \
+                 detach its arguments",
                 operator.name()
             ),
         )
@@ -425,7 +424,7 @@ pub(super) fn run_formulas(
         let of_targets = part.formula.gradients(grads, &kept, node)?;
         if of_targets.len() != usize::from(part.targets) {
             return Err(argument(format!(
-                "a formula gave {} gradients, expected {}, one for each argument",
+                "a derivative returned {} gradients, expected {}, one for each argument",
                 of_targets.len(),
                 part.targets
             )));
@@ -594,7 +593,7 @@ pub fn sum_to(grad: &Tensor, sizes: &[i64]) -> Result<Tensor> {
     if sum.sizes() == sizes { Ok(sum) } else { View.call(&sum, sizes) }
 }
 
-/// The sum of two gradients, in the place of the first where nobody else sees it.
+/// The sum of two gradients, instead of the first where nobody else sees it.
 fn sum(before: Gradient, grad: Tensor, create_graph: bool) -> Result<Gradient> {
     let is_own = before.is_own || is_unshared(&before.tensor);
     if !create_graph && is_own && before.tensor.dtype() == grad.dtype() {
@@ -616,11 +615,11 @@ fn is_unshared(tensor: &Tensor) -> bool {
 fn accumulate(sink: &Sink, grad: Tensor, create_graph: bool) -> Result<()> {
     let own = |grad: Tensor| {
         if create_graph {
-            CloneOperator.call(&grad, Some(MemoryFormat::Preserve))
+            CloneTensor.call(&grad, Some(MemoryFormat::Preserve))
         } else if is_unshared(&grad) {
             Ok(grad)
         } else {
-            CloneOperator.call(&detached(&grad), Some(MemoryFormat::Preserve))
+            CloneTensor.call(&detached(&grad), Some(MemoryFormat::Preserve))
         }
     };
     sink.add(grad, own, |before, grad| {
@@ -642,7 +641,7 @@ impl Tensor {
         backward(&[self], &[], None, BackwardOptions::default())
     }
 
-    /// The same from a gradient of this tensor.
+    /// Computes gradients starting with a gradient of this tensor.
     ///
     /// # Errors
     ///

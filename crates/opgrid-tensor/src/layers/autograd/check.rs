@@ -52,13 +52,15 @@ pub fn gradcheck(
     for place in &wanted {
         if !matches!(inputs[*place].dtype(), DType::F64 | DType::Complex128) {
             return Err(argument(format!(
-                "input {place} is of {}, expected float64 or complex128, whose digits small differences need",
+                "input {place} is of {}, expected float64 or complex128, whose precision finite \
+                 differences need",
                 inputs[*place].dtype()
             )));
         }
     }
     let results = function(inputs)?;
-    let moving: Vec<Moving> = wanted.iter().map(|place| Moving::of(inputs, *place)).collect::<Result<_>>()?;
+    let moving: Vec<Moving> =
+        wanted.iter().map(|place| Moving::for_input(inputs, *place)).collect::<Result<_>>()?;
     // By input and its part, the differences of all results.
     let mut differences = Vec::new();
     for moving in &moving {
@@ -84,8 +86,8 @@ pub fn gradcheck(
                     let far = (found - expected).abs() > options.atol + options.rtol * expected.abs();
                     if far || found.is_nan() != expected.is_nan() {
                         return Err(argument(format!(
-                            "result {output}, part {part}, by input {}, part {at}: found a gradient of {found}, expected {expected} \
-                             by differences",
+                            "result {output}, part {part}, by input {}, part {at}: found a gradient of \
+                             {found}, expected {expected} by finite differences",
                             wanted[which]
                         )));
                     }
@@ -140,7 +142,7 @@ struct Moving<'i> {
 type Parts = Vec<Vec<f64>>;
 
 impl<'i> Moving<'i> {
-    fn of(inputs: &'i [Tensor], place: usize) -> Result<Self> {
+    fn for_input(inputs: &'i [Tensor], place: usize) -> Result<Self> {
         Ok(Self { inputs, place, parts: parts(&inputs[place])? })
     }
 
@@ -190,7 +192,7 @@ fn check_constant(
         let moved = by_parts.iter().flat_map(|results| &results[output]).find(|by| by.abs() > options.atol);
         if let Some(by) = moved {
             return Err(argument(format!(
-                "result {output} requires no gradient, but moves with input {} by {by}",
+                "result {output} requires no gradient, but changes with input {} by {by}",
                 wanted[which]
             )));
         }

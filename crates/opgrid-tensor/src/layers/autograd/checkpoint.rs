@@ -1,12 +1,12 @@
-//! Functions whose graph keeps nothing: what it needs is computed again on the way back.
+//! Functions whose graph keeps nothing: what it needs is computed again in the backward pass.
 //!
 //! The function runs with recording, so that its calls are part of the graph like all others: gradients reach whatever it
 //! uses, and can be recorded themselves. What differs is what nodes keep. A saved tensor is a [`Slot`] of the function's
-//! [`Segment`] instead of memory. The first slot that is asked for on the way back runs the function a second time, in the state of the
+//! [`Segment`] instead of memory. The first slot that is asked for in the backward pass runs the function a second time, in the state of the
 //! thread and with the random numbers of the first run. That run saves the same tensors in the same order, and they fill the slots;
 //! its own graph is dropped at once.
 //!
-//! A slot gives what it has once: a formula needs it once on each way back. What nobody has asked for by the end of a way back is
+//! A slot gives what it has once: a formula needs it once on each backward pass. What nobody has asked for by the end of a backward pass is
 //! dropped, so that a graph that stays is as small as before.
 //!
 //! Segments nest. The inputs of an inner one are saved by the outer one, and so are computed again, too.
@@ -41,7 +41,7 @@ impl Default for CheckpointOptions {
     }
 }
 
-/// Runs a function and keeps its inputs instead of what its derivative needs, which is computed again on the way back: less memory
+/// Runs a function and keeps its inputs instead of what its derivative needs, which is computed again in the backward pass: less memory
 /// for a second run.
 ///
 /// Gradients reach the inputs and whatever else the function uses, bit for bit as without a checkpoint, and can be
@@ -53,7 +53,7 @@ impl Default for CheckpointOptions {
 ///
 /// # Errors
 ///
-/// Those of the function; on the way back those of its second run, a second run that saves other tensors than the first one, and
+/// Those of the function; in the backward pass those of its second run, a second run that saves other tensors than the first one, and
 /// an input that was written since.
 ///
 /// # Examples
@@ -209,8 +209,7 @@ impl Segment {
     /// The second run saved other tensors than the first.
     fn check_same(&self, found: &[Computed]) -> Result<()> {
         let slots = self.lock();
-        let remedy =
-            "the function has to do the same each time; what decides what it does must not change in between";
+        let remedy = "the function must be deterministic: nothing that it depends on may change in between";
         // A first run that goes back itself is not at its end yet.
         if found.len() < slots.list.len() || slots.is_complete && found.len() > slots.list.len() {
             return Err(argument(format!(

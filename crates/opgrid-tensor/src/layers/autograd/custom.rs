@@ -76,7 +76,7 @@ impl From<(Vec<Tensor>, Vec<Tensor>)> for Forward {
 ///     "straight_through",
 ///     &[&x],
 ///     || Ok((vec![x.round()?], vec![])),
-///     |grads, _| Ok(vec![grads.of(0).cloned()]),
+///     |grads, _| Ok(vec![grads.for_result(0).cloned()]),
 /// )?;
 /// rounded[0].sum()?.backward()?;
 /// assert_eq!(x.grad().unwrap().to_vec::<f64>()?, [1.0, 1.0]);
@@ -95,7 +95,7 @@ impl From<(Vec<Tensor>, Vec<Tensor>)> for Forward {
 ///     "double",
 ///     &[&x],
 ///     || Ok(autograd::Forward::new(vec![x.mul_scalar_(2)?.clone()]).write([x.clone()])),
-///     |grads, _| Ok(vec![grads.of(0).map(|grad| grad.mul_scalar(2)).transpose()?]),
+///     |grads, _| Ok(vec![grads.for_result(0).map(|grad| grad.mul_scalar(2)).transpose()?]),
 /// )?;
 /// assert!(doubled[0].is_same(&x));
 /// x.sum()?.backward()?;
@@ -142,7 +142,7 @@ fn record<F: Into<Forward>>(
         SmallVec::new()
     };
     let Forward { mut results, kept, written } = super::no_grad(forward)?.into();
-    let written = Written::of(name, arguments, &results, written)?;
+    let written = Written::count(name, arguments, &results, written)?;
     let wanted: Vec<Option<Edge>> = if is_recording {
         arguments.iter().map(|argument| edge_of(argument)).collect::<Result<_>>()?
     } else {
@@ -179,7 +179,7 @@ fn record<F: Into<Forward>>(
     let targets: Targets = wanted
         .into_iter()
         .zip(arguments)
-        .filter_map(|(edge, argument)| Some(Target::of(argument, edge?)))
+        .filter_map(|(edge, argument)| Some(Target::from_tensor(argument, edge?)))
         .collect();
     let formula = formula_of_values(needs, held, formula);
     let formulas = Kept::Owned(Formulas::one(formula, &targets, kept));
@@ -222,14 +222,19 @@ impl Written {
     /// # Errors
     ///
     /// An argument that is no result.
-    fn of(name: &str, arguments: &[&Tensor], results: &[Tensor], mut written: Vec<Tensor>) -> Result<Self> {
+    fn count(
+        name: &str,
+        arguments: &[&Tensor],
+        results: &[Tensor],
+        mut written: Vec<Tensor>,
+    ) -> Result<Self> {
         // What is no argument was made by the function itself.
         written.retain(|tensor| arguments.iter().any(|argument| argument.is_same(tensor)));
         for tensor in &written {
             if !results.iter().any(|result| result.is_same(tensor)) {
                 return Err(refused(format!(
-                    "{name}: an argument of shape {:?} was written in place and is no result; give it back as a result, so that \
-                     gradients pass what was written",
+                    "{name}: an argument of shape {:?} was written in place but is not a result; \
+                     return it, so that gradients pass through the write",
                     tensor.sizes()
                 )));
             }
@@ -265,11 +270,12 @@ impl Written {
             let Some(base) = target.base() else { continue };
             if results > 1 {
                 return Err(refused(format!(
-                    "{name}: wrote a view and gives {results} results, but gradients pass a view that was written only where it is \
-                     the only result; clone the view first, or give one result"
+                    "{name}: wrote a view and returned {results} results, but gradients pass through a \
+                     written view only if it is the only result; clone the view first, or return one \
+                     result"
                 )));
             }
-            let place = ViewInBase::of(target, base)?;
+            let place = ViewInBase::new(target, base)?;
             return Ok(Some(PlaceOfView { view: target.clone(), base: base.clone(), place }));
         }
         Ok(None)

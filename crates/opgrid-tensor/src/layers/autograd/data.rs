@@ -9,9 +9,9 @@ use crate::ops::CopyInplace;
 use crate::tensor::Tensor;
 
 impl Tensor {
-    /// The same memory as a tensor that no gradients lead to, and whose writes the graph does not notice: a backward pass
-    /// that needs the tensor uses what it holds by then. This is what `x.data` is in torch; writes to what
-    /// [`detach`](Self::detach) gives are noticed.
+    /// Returns a tensor on this memory that no gradients lead to, and whose writes the graph does not notice: a
+    /// backward pass that needs the tensor uses its current elements. This is `x.data` in torch; writes to the result
+    /// of [`detach`](Self::detach) are noticed.
     ///
     /// A tensor that a layer implements is detached, because its memory is the layer's.
     ///

@@ -19,7 +19,7 @@ use super::variable::{Variable, detached, edge_of};
 use crate::error::argument;
 use crate::families::{ShapeRule, kind};
 use crate::ops::{
-    AddTensor, AsStrided, Clone as CloneOperator, CopyInplace, EmptyStrided, View, ViewAsComplex, ViewAsReal,
+    AddTensor, AsStrided, CloneTensor, CopyInplace, EmptyStrided, View, ViewAsComplex, ViewAsReal,
     ZeroInplace,
 };
 use crate::tensor::{Geometry, Sharing, Tensor};
@@ -62,7 +62,7 @@ pub(super) fn record_in_place(call: &mut BoxedCall<'_>) -> Result<()> {
     let is_view = call.column::<Kind>().is_some_and(|kind| *kind == kind::VIEW);
     // Found before the operator runs: what is refused is not written.
     let place = match target.base() {
-        Some(base) if !is_view => Some((base, ViewInBase::of(target, base)?)),
+        Some(base) if !is_view => Some((base, ViewInBase::new(target, base)?)),
         _ => None,
     };
     call.below()?;
@@ -110,8 +110,8 @@ pub(super) fn record_writes(call: &mut BoxedCall<'_>) -> Result<()> {
     let mut places = SmallVec::<[_; 2]>::new();
     if has_rule && let Some(target) = written.iter().find(|target| target.requires_grad()) {
         return Err(argument(format!(
-            "{}: an argument of shape {:?} requires a gradient and is written, and the operator has no derivative for what it writes; \
-             pass a tensor that requires none (`detach`)",
+            "{}: an argument of shape {:?} requires a gradient and is written, but the operator has no \
+             derivative for the write; pass a tensor that requires none (`detach`)",
             call.operator().name(),
             target.sizes()
         )));
@@ -121,12 +121,12 @@ pub(super) fn record_writes(call: &mut BoxedCall<'_>) -> Result<()> {
             return Err(shared(call.operator().name()));
         }
         let place =
-            target.base().map(|base| Ok::<_, Error>((base, ViewInBase::of(target, base)?))).transpose()?;
+            target.base().map(|base| Ok::<_, Error>((base, ViewInBase::new(target, base)?))).transpose()?;
         places.push((target, place));
     }
     let mut targets = Targets::new();
     for tensor in tensors_of(call.args()) {
-        targets.extend(edge_of(tensor)?.map(|edge| Target::of(tensor, edge)));
+        targets.extend(edge_of(tensor)?.map(|edge| Target::from_tensor(tensor, edge)));
     }
     let subject = || Subject::Operator(call.operator().clone());
     let nodes: Vec<_> = places.iter().map(|_| (subject(), targets.clone())).collect();
@@ -156,15 +156,16 @@ pub(super) fn check_may_be_written(operator: impl Display, target: &Tensor) -> R
         let what = match target.sharing() {
             Sharing::Recorded | Sharing::Detached => None,
             Sharing::Unrecorded => Some("was taken without recording (in `no_grad` or inference mode)"),
-            Sharing::Reinterpreted => Some("has another dtype, which gradients do not pass"),
+            Sharing::Reinterpreted => Some("has another dtype, which gradients do not pass through"),
             Sharing::OfFunction => {
-                Some("was given by a function with a derivative of its own, which the write would go around")
+                Some("was returned by a function with a derivative of its own, which the write would bypass")
             }
         };
         if let Some(what) = what {
             return Err(argument(format!(
-                "{operator}: would write a view of a tensor that requires a gradient, and the view {what}, so that the gradient would \
-                 not know of it; clone the view first, take it while recording, or write without recording (`no_grad`)"
+                "{operator}: cannot write in place to a view of a tensor that requires a gradient, \
+                 because the view {what}; clone the view first, create it while recording, or write \
+                 without recording (`no_grad`)"
             )));
         }
     }
@@ -175,7 +176,8 @@ pub(super) fn check_may_be_written(operator: impl Display, target: &Tensor) -> R
         _ => return Ok(()),
     };
     Err(argument(format!(
-        "{operator}: would write {subject}; use the form that gives a new tensor, or switch recording off (`no_grad`) to change its value"
+        "{operator}: cannot write in place to {subject}; use the functional form, or disable recording \
+         (`no_grad`) to change its value"
     )))
 }
 
@@ -196,8 +198,8 @@ pub(super) fn is_alone(target: &Tensor) -> bool {
 #[cold]
 pub(super) fn shared(operator: impl Display) -> Error {
     argument(format!(
-        "{}: would make a tensor require a gradient whose memory other tensors see or the graph has kept, and these would not know \
-         of it; use the form that gives a new tensor, clone the tensor first, or switch recording off",
+        "{}: cannot make a tensor require a gradient whose memory is shared with other tensors or \
+         saved by the graph; use the functional form, clone the tensor first, or disable recording",
         operator
     ))
 }
@@ -216,11 +218,11 @@ impl ViewInBase {
     ///
     /// Elements of the base that share memory; a view that was given other memory since; a view of complex numbers whose parts
     /// begin between those of the base.
-    pub(super) fn of(view: &Tensor, base: &Tensor) -> Result<Self> {
+    pub(super) fn new(view: &Tensor, base: &Tensor) -> Result<Self> {
         if !view.array()?.storage().is_same(base.array()?.storage()) {
             return Err(argument(
-                "the view, or what it was taken of, was given other memory since (`data`, `set_`), so that they have nothing in common; \
-                 clone it first",
+                "the view or its base has other memory since (`data`, `set_`), so that they share \
+                 none; clone it first",
             ));
         }
         let place = Self {
@@ -231,14 +233,14 @@ impl ViewInBase {
         };
         if !place.base.is_dense() {
             return Err(argument(
-                "gradients pass a view that was written only if the elements of what it was taken of are dense in memory; clone \
-                 that first",
+                "gradients pass through a written view only if its base is dense in memory; clone the \
+                 base first",
             ));
         }
         if place.makes_complex() && place.base.offset() % 2 != 0 {
             return Err(argument(
-                "gradients pass a view as complex numbers that was written only if what it was taken of begins at an even place of its \
-                 memory; clone that first",
+                "gradients pass through a written complex view only if its base starts at an even \
+                 storage offset; clone the base first",
             ));
         }
         Ok(place)
@@ -303,7 +305,8 @@ pub(super) fn write_view(
             .is_some_and(|own| Arc::ptr_eq(&own.node, &target.edge.node) && own.output == target.edge.output)
     };
     // Of each inner target: where it stands among those of the node, or that it is the view itself.
-    let mut targets: Targets = edge_of(base)?.map(|edge| Target::of(base, edge)).into_iter().collect();
+    let mut targets: Targets =
+        edge_of(base)?.map(|edge| Target::from_tensor(base, edge)).into_iter().collect();
     let has_base = !targets.is_empty();
     let mut places: SmallVec<[Option<u16>; 4]> = SmallVec::new();
     for target in inner {
@@ -339,11 +342,11 @@ fn formula_of_view(
     let formulas = Arc::new(formulas);
     formula_with(formulas.clone(), move |grads, _, node| {
         let mut given: SmallVec<[Option<Tensor>; 1]> = smallvec![None; count];
-        let Some(grad) = grads.of(0) else { return Ok(given) };
+        let Some(grad) = grads.for_result(0) else { return Ok(given) };
         let all = place.empty(grad.device())?;
         CopyInplace.call(&all, grad, false)?;
         let of_view = place.view_of(&all)?;
-        let inner = [Some(CloneOperator.call(&of_view, None)?)];
+        let inner = [Some(CloneTensor.call(&of_view, None)?)];
         let mut of_own: Option<Tensor> = None;
         // A result that was kept is what lay in the view afterwards.
         let result = |_| Ok(Edge::new(view_node(&place, Edge::new(node.clone(), 0)), 0));
@@ -378,7 +381,7 @@ fn view_node(place: &ViewInBase, base: Edge) -> Arc<Node> {
     }]);
     let place = place.clone();
     let formula = formula_of(move |grads, _, _| {
-        let Some(grad) = grads.of(0) else { return Ok(smallvec![None]) };
+        let Some(grad) = grads.for_result(0) else { return Ok(smallvec![None]) };
         Ok(smallvec![Some(place.spread(grad)?)])
     });
     let formulas = Kept::Owned(Formulas::one(formula, &targets, SmallVec::new()));
@@ -400,17 +403,17 @@ pub(super) fn follow_base(view: &Tensor, base: &Tensor) -> Result<()> {
         Sharing::Recorded => None,
         Sharing::Reinterpreted | Sharing::Detached => return Ok(()),
         Sharing::Unrecorded => Some("was taken without recording (in `no_grad` or inference mode)"),
-        Sharing::OfFunction => Some("was given by a function with a derivative of its own"),
+        Sharing::OfFunction => Some("was returned by a function with a derivative of its own"),
     };
     if let Some(why) = why {
         return Err(argument(format!(
-            "a view {why}, and what it was taken of was written in place since, so that its gradient cannot be told; clone the view \
-             before the write, or take it anew"
+            "a view {why}, and its base has been written in place since, so that its gradient is not \
+             known; clone the view before the write, or create it again"
         )));
     }
     // Bases that are not dense were refused when they were written.
-    let (Some(edge), Ok(place)) = (edge_of(base)?, ViewInBase::of(view, base)) else { return Ok(()) };
-    super::variable::of(view).set_origin(Some(Edge::new(view_node(&place, edge), 0)));
+    let (Some(edge), Ok(place)) = (edge_of(base)?, ViewInBase::new(view, base)) else { return Ok(()) };
+    super::variable::for_tensor(view).set_origin(Some(Edge::new(view_node(&place, edge), 0)));
     view.note_rewrites(rewrites);
     Ok(())
 }

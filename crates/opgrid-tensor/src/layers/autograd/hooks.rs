@@ -83,7 +83,7 @@ pub struct Hook {
 }
 
 impl Hook {
-    /// The same hook, whose closure holds that.
+    /// Attaches what the hook's closure holds.
     pub(super) fn holding(self, held: Foreign) -> Self {
         if let Some(node) = self.node.upgrade() {
             node.hooks.change(|list, _| list.held.push((self.number, Flat::new(held))));

@@ -13,10 +13,10 @@
 //! | `history` | operators that write their first argument, and views of what was written |
 //! | `node`, `saved`, `alive` | the graph, the tensors that it keeps, and how many calls it is of |
 //! | `variable`, `hooks` | what is kept with a tensor: its gradient, where that comes from, who wants to see it |
-//! | `backward` | the way back |
+//! | `backward` | the backward pass |
 //! | `reach` | what a tensor alone keeps alive, for the collectors of language bindings |
 //! | `mode` | whether a thread records |
-//! | `checkpoint` | functions whose graph keeps nothing, and that run again on the way back |
+//! | `checkpoint` | functions whose graph keeps nothing, and that run again in the backward pass |
 //! | `graph` | the graph as a value, as text and as a picture |
 //! | `custom` | calls whose derivative is stated where they are made |
 //! | `data` | a tensor's memory, changed behind the back of the graph |

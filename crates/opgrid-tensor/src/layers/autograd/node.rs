@@ -113,10 +113,10 @@ pub(super) fn formula_of(
     + Sync
     + 'static,
 ) -> Formula {
-    fn of<F: Sized>(_: &F) -> bool {
+    fn needs_drop<F: Sized>(_: &F) -> bool {
         std::mem::needs_drop::<F>()
     }
-    if of(&formula) { formula_with((), formula) } else { Box::new(formula) }
+    if needs_drop(&formula) { formula_with((), formula) } else { Box::new(formula) }
 }
 
 /// Where a gradient goes: a result of a recorded call, or a leaf.
@@ -151,7 +151,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn of(tensor: &Tensor, edge: Edge) -> Self {
+    pub(super) fn from_tensor(tensor: &Tensor, edge: Edge) -> Self {
         Self { edge, sizes: SmallVec::from_slice(tensor.sizes()), dtype: tensor.dtype() }
     }
 }
@@ -341,7 +341,7 @@ pub(super) enum Subject {
 /// Whether the formulas of a call are there still.
 pub enum Kept {
     Owned(Formulas),
-    /// They stay for another way back, while one or more are under way.
+    /// They stay for another backward pass, while one or more are under way.
     Shared(Arc<Formulas>),
     /// They were used.
     Freed,

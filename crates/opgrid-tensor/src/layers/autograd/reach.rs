@@ -215,7 +215,7 @@ impl Visitor for Survey {
 /// A walk over what one owner owns.
 #[derive(Clone)]
 pub(super) struct Walk {
-    /// Of shared values: how many references were met, and how many there are.
+    /// Counts of shared values: references that were met, and references that exist.
     met: HashMap<usize, (usize, usize)>,
     /// What is owned; what comes after the first `entered` was not looked into yet.
     owned: Vec<Owned>,

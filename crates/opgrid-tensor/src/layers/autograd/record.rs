@@ -24,8 +24,8 @@ pub(super) fn record(call: &mut BoxedCall<'_>) -> Result<()> {
         Writes::First => history::record_in_place(call),
         Writes::Others => history::record_writes(call),
         Writes::Output => Err(argument(format!(
-            "{}: gradients do not pass through what is written to `out`, and an argument requires one; use the form that gives a \
-             new tensor, or switch recording off",
+            "{}: gradients do not pass through `out` forms, but an argument requires one; use the \
+             functional form, or disable recording",
             call.operator().name()
         ))),
     }
@@ -154,7 +154,7 @@ pub(super) fn ask(recorder: &Recorder<'_>, derivative: Option<&Derivative>) -> R
             let told = &mut *recorder.told.borrow_mut();
             for tensor in tensors_of(recorder.args) {
                 if let Some(edge) = edge_of(tensor)? {
-                    told.targets.push(Target::of(tensor, edge));
+                    told.targets.push(Target::from_tensor(tensor, edge));
                 }
             }
         }

@@ -28,7 +28,8 @@ type DerivativeFn = dyn Fn(&Recorder<'_>, &[ValueRef<'_>]) -> Result<()> + Send 
 pub struct Derivative(Option<Box<DerivativeFn>>);
 
 impl Derivative {
-    /// That results do not depend on the tensors among the arguments as far as gradients go: they are steps, or new.
+    /// Declares that results do not depend on the tensor arguments as far as gradients go: they are step functions,
+    /// or new.
     pub const NONE: Self = Self(None);
 
     /// A derivative over typed arguments.
@@ -89,12 +90,12 @@ impl<B: Carries> DefineDerivative for B {}
 pub struct Gradients<'g>(pub(super) &'g [Option<Tensor>]);
 
 impl<'g> Gradients<'g> {
-    /// That of one result.
-    pub fn of(self, result: usize) -> Option<&'g Tensor> {
+    /// Returns the gradient of one result.
+    pub fn for_result(self, result: usize) -> Option<&'g Tensor> {
         self.0.get(result)?.as_ref()
     }
 
-    /// That of each result, of which a list counts as many as it has elements.
+    /// Returns the gradient of each result; a list counts one for each element.
     pub fn all(self) -> &'g [Option<Tensor>] {
         self.0
     }
@@ -164,7 +165,7 @@ impl<'r> Recorder<'r> {
             return Ok(());
         }
         let formula = formula_of(move |grads, kept, _| {
-            let Some(grad) = grads.of(0) else { return Ok(smallvec![None]) };
+            let Some(grad) = grads.for_result(0) else { return Ok(smallvec![None]) };
             only(formula(grad, all_present(kept)).map(Some))
         });
         self.add(first, &all_kept(keep), formula)
@@ -228,13 +229,13 @@ impl<'r> Recorder<'r> {
             return Ok(());
         }
         let formula = formula_of(move |grads, _, _| {
-            let Some(grad) = grads.of(0) else { return Ok(smallvec![None; places.len()]) };
+            let Some(grad) = grads.for_result(0) else { return Ok(smallvec![None; places.len()]) };
             places.iter().map(|place| formula(grad, *place).map(Some)).collect()
         });
         self.add(first, &[], formula)
     }
 
-    /// The same over values: gradients of any tensors, in their order.
+    /// Declares the gradients of any tensors from the values of the arguments, in the order of the tensors.
     pub fn by_values(
         &self,
         arguments: &[&Tensor],
@@ -287,7 +288,7 @@ impl<'r> Recorder<'r> {
         if targets.len() == usize::from(u16::MAX) {
             return Err(refused(format!("gradients go to more than {} arguments", u16::MAX)));
         }
-        targets.push(Target::of(argument, edge));
+        targets.push(Target::from_tensor(argument, edge));
         Ok(true)
     }
 
@@ -371,7 +372,8 @@ pub(super) fn check_count(found: usize, expected: usize) -> Result<()> {
         Ok(())
     } else {
         Err(refused(format!(
-            "the formula gave {found} gradients, expected {expected}, one for each argument; give `None` for those without one"
+            "the derivative returned {found} gradients, expected {expected}, one for each argument; \
+             return `None` for those without one"
         )))
     }
 }
@@ -383,7 +385,8 @@ pub(super) fn of_view(recorder: &Recorder<'_>, args: &[ValueRef<'_>]) -> Result<
     let (Some(rule), Some(base)) = (rule, base) else {
         return Err(Error::new(
             ErrorKind::NotImplemented,
-            "gradients do not pass it: it is a view without a view rule; give it one, or a derivative",
+            "gradients do not pass through it: it is a view without a view rule; give it one, or a \
+             derivative",
         ));
     };
     rule.check_base(base)?;

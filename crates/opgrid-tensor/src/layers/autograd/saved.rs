@@ -1,4 +1,4 @@
-//! Tensors that a graph keeps for the way back, as they were.
+//! Tensors that a graph keeps for the backward pass, as they were.
 
 use opgrid_core::{Error, MemoryFormat, Result};
 
@@ -8,7 +8,7 @@ use super::node::{Edge, Edges, Node};
 use super::reach::Visitor;
 use super::variable::{Variable, detached, edge_of};
 use crate::error::argument;
-use crate::ops::Clone as CloneOperator;
+use crate::ops::CloneTensor;
 use crate::tensor::Tensor;
 
 /// A tensor that a formula needs.
@@ -32,7 +32,7 @@ enum Content {
 }
 
 impl Content {
-    fn of(tensor: &Tensor) -> Self {
+    fn from_tensor(tensor: &Tensor) -> Self {
         let (tensor, version) = if checkpoint::is_active() {
             match checkpoint::save(tensor) {
                 How::Kept(handle) => (handle, tensor.version()),
@@ -55,7 +55,7 @@ enum Origin {
 }
 
 impl Origin {
-    fn of(tensor: &Tensor) -> Result<Self> {
+    fn from_tensor(tensor: &Tensor) -> Result<Self> {
         Ok(edge_of(tensor)?.map_or(Self::Constant, Self::Edge))
     }
 }
@@ -65,7 +65,11 @@ impl Saved {
     ///
     /// Those of [`edge_of`].
     pub(super) fn argument(tensor: &Tensor, argument: usize) -> Result<Self> {
-        Ok(Self { content: Content::of(tensor), origin: Origin::of(tensor)?, argument: argument as u32 })
+        Ok(Self {
+            content: Content::from_tensor(tensor),
+            origin: Origin::from_tensor(tensor)?,
+            argument: argument as u32,
+        })
     }
 
     /// A copy of an argument that is about to be written.
@@ -74,12 +78,16 @@ impl Saved {
     ///
     /// No memory.
     pub(super) fn copied(tensor: &Tensor) -> Result<Self> {
-        let copy = no_grad(|| CloneOperator.call(tensor, Some(MemoryFormat::Preserve)))?;
-        Ok(Self { content: Content::of(&copy), origin: Origin::of(tensor)?, argument: 0 })
+        let copy = no_grad(|| CloneTensor.call(tensor, Some(MemoryFormat::Preserve)))?;
+        Ok(Self { content: Content::from_tensor(&copy), origin: Origin::from_tensor(tensor)?, argument: 0 })
     }
 
     pub(super) fn result(tensor: &Tensor, output: usize) -> Self {
-        Self { content: Content::of(tensor), origin: Origin::Result(output as u32), argument: u32::MAX }
+        Self {
+            content: Content::from_tensor(tensor),
+            origin: Origin::Result(output as u32),
+            argument: u32::MAX,
+        }
     }
 
     /// Takes note that the operator has run: what it wrote by then is as it should be.
@@ -120,7 +128,7 @@ impl Saved {
             Origin::Edge(edge) => edge.clone(),
             Origin::Result(output) => result(*output as usize)?,
         };
-        // A handle of its own: what is put behind it is for this way back only.
+        // A handle of its own: what is put behind it is for this backward pass only.
         let tensor = detached(&tensor);
         Variable::lead(&tensor, edge)?;
         Ok(tensor)
@@ -138,8 +146,9 @@ impl Saved {
         };
         if expected != tensor.version() {
             return Err(argument(format!(
-                "input {} of shape {:?} was written in place after it was given to the function, by the function or by others: found \
-                 version {}, expected version {expected}; use the operator that makes a new tensor there, or clone it first",
+                "input {} of shape {:?} was written in place after it was given to the function, by \
+                 the function or by others: found version {}, expected version {expected}; use the \
+                 functional form there, or clone it first",
                 self.argument,
                 tensor.sizes(),
                 tensor.version(),
@@ -189,8 +198,9 @@ impl Saved {
             (_, None) => "a tensor".to_owned(),
         };
         argument(format!(
-            "{}: {subject} of shape {:?}, which the gradient needs, was written in place after the call: found version {}, expected \
-             version {expected}; use the operator that makes a new tensor there, or clone it first",
+            "{}: {subject} of shape {:?}, which the gradient needs, was written in place after the \
+             call: found version {}, expected version {expected}; use the functional form there, or \
+             clone it first",
             node.name(),
             tensor.sizes(),
             tensor.version(),

@@ -89,7 +89,7 @@ impl Variable {
 
     /// Has gradients of a tensor that was written lead to another edge.
     pub(super) fn lead_on(tensor: &Tensor, edge: Edge) -> Result<()> {
-        of(tensor).set_origin(Some(edge));
+        for_tensor(tensor).set_origin(Some(edge));
         // Counted last: who sees the count sees the edge.
         tensor.count_rewrite();
         tensor.mark_requires_grad(true)
@@ -119,7 +119,7 @@ impl Drop for Variable {
 
 /// Where the gradient of a tensor is added up.
 pub(super) fn sink_of(tensor: &Tensor) -> &Sink {
-    of(tensor).sink().as_sink()
+    for_tensor(tensor).sink().as_sink()
 }
 
 impl Node {
@@ -136,8 +136,8 @@ pub(super) fn known(tensor: &Tensor) -> Option<&Variable> {
     tensor.attached()
 }
 
-/// The same, made where it is not there.
-pub(super) fn of(tensor: &Tensor) -> &Variable {
+/// Returns what autograd keeps with a tensor, creating it if needed.
+pub(super) fn for_tensor(tensor: &Tensor) -> &Variable {
     known(tensor).unwrap_or_else(|| tensor.attach(Variable::default()))
 }
 
@@ -154,11 +154,11 @@ pub(super) fn edge_of(tensor: &Tensor) -> Result<Option<Edge>> {
     Ok(Some(origin.unwrap_or_else(|| match tensor.sharing() {
         // Nobody can ask for the gradient of such a view, as in torch.
         Sharing::Unrecorded => Edge::new(Arc::new(Node::sink()), 0),
-        _ => Edge::new(of(tensor).sink().clone(), 0),
+        _ => Edge::new(for_tensor(tensor).sink().clone(), 0),
     })))
 }
 
-/// The same memory, apart from the graph.
+/// Returns a tensor on this memory outside of the graph.
 pub(super) fn detached(tensor: &Tensor) -> Tensor {
     match tensor.spec().and_then(|spec| tensor.bare_view(spec.geometry().clone())) {
         Ok(detached) => detached,
@@ -173,7 +173,7 @@ impl Tensor {
     /// # Errors
     ///
     /// A dtype without gradients (integers and bools); taking the mark from a tensor that was computed of others: detach it; those
-    /// of [`home`](crate::home).
+    /// of [`ensure_registered`](crate::ensure_registered).
     ///
     /// # Examples
     ///
@@ -237,7 +237,8 @@ impl Tensor {
                 && grad.device() == self.device();
             if !fits {
                 return Err(argument(format!(
-                    "found a gradient of sizes {:?} and {} on {} for a tensor of sizes {:?} and {} on {}, expected the tensor's own",
+                    "found a gradient of sizes {:?} and {} on {} for a tensor of sizes {:?} and {} on \
+                     {}, expected those of the tensor",
                     grad.sizes(),
                     grad.dtype(),
                     grad.device(),
@@ -275,7 +276,7 @@ impl Tensor {
     /// The tensor requires no gradient.
     pub fn retain_grad(&self) -> Result<()> {
         check_requires(self, "retain_grad")?;
-        let variable = of(self);
+        let variable = for_tensor(self);
         let Some(edge) = origin_of(self)? else { return Ok(()) };
         if !std::mem::replace(&mut variable.lock().retains_grad, true) {
             variable.retain(&edge);
@@ -301,7 +302,7 @@ impl Tensor {
     ) -> Result<Hook> {
         check_requires(self, "register_hook")?;
         let hook: TensorHook = Flat::new(Arc::new(hook));
-        let edge = origin_of(self)?.unwrap_or_else(|| Edge::new(of(self).sink().clone(), 0));
+        let edge = origin_of(self)?.unwrap_or_else(|| Edge::new(for_tensor(self).sink().clone(), 0));
         let add = |list: &mut List, number| list.of_results.push((number, edge.output(), hook));
         let (number, ()) = edge.node.hooks.change(add);
         Ok(Hook { node: Arc::downgrade(&edge.node), number })
@@ -339,7 +340,7 @@ fn check_requires(tensor: &Tensor, what: &str) -> Result<()> {
         Ok(())
     } else {
         Err(argument(format!(
-            "{what}: the tensor requires no gradient; ask for it by `requires_grad_` before it is used"
+            "{what}: the tensor requires no gradient; call `requires_grad_` before it is used"
         )))
     }
 }
@@ -351,9 +352,7 @@ fn check_requires(tensor: &Tensor, what: &str) -> Result<()> {
 /// A view: its base would still lead here.
 pub(super) fn detach_in_place(tensor: &Tensor) -> Result<()> {
     if tensor.requires_grad() && tensor.base().is_some() {
-        return Err(argument(
-            "a view cannot be detached in place; use `detach`, or detach what it was taken of",
-        ));
+        return Err(argument("a view cannot be detached in place; use `detach`, or detach its base"));
     }
     if let Some(variable) = known(tensor) {
         variable.set_origin(None);

@@ -180,8 +180,8 @@ fn one_by_one(call: &mut BoxedCall<'_>, level: u32, size: i64) -> Result<()> {
     if call.schema().is_none_or(|schema| schema.arguments.iter().any(|argument| argument.is_write())) {
         let name = call.operator().name();
         return Err(argument(format!(
-            "{name}: it has no batching rule and writes an argument, which cannot be done for one example at a time; use \
-             the form that gives a new tensor, or give it a rule"
+            "{name}: it has no batching rule and writes an argument, which cannot be done for one \
+             example at a time; use the functional form, or give it a rule"
         )));
     }
     let mut results: Vec<Vec<Tensor>> = Vec::new();

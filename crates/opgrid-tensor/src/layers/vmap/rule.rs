@@ -131,7 +131,8 @@ impl<'b> BatchedCall<'_, 'b> {
         if found != Some(self.size) {
             let (size, sizes) = (self.size, result.sizes());
             return Err(argument(format!(
-                "the batching rule gave a result of sizes {sizes:?}, expected {size} examples along dimension 0"
+                "the batching rule returned a result of sizes {sizes:?}, expected {size} examples \
+                 along dimension 0"
             )));
         }
         self.call.push(super::batched(result, self.level)?);

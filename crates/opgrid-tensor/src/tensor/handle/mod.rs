@@ -135,7 +135,7 @@ impl Record {
         unsafe { more.as_ref() }
     }
 
-    /// The same, made by whoever asks first.
+    /// Returns the record's rare fields, creating them if needed.
     fn more_or_new(&self) -> &More {
         if let Some(more) = self.more() {
             return more;
@@ -239,10 +239,15 @@ impl Record {
 /// What a number in a tensor's place is like.
 #[inline]
 fn number_spec(value: Scalar) -> &'static TensorSpec {
-    const fn of(dtype: DType) -> TensorSpec {
+    const fn scalar_spec(dtype: DType) -> TensorSpec {
         TensorSpec::new(Geometry::ONE, dtype, Device::CPU)
     }
-    static SPECS: [TensorSpec; 4] = [of(DType::I64), of(DType::F64), of(DType::Bool), of(DType::Complex128)];
+    static SPECS: [TensorSpec; 4] = [
+        scalar_spec(DType::I64),
+        scalar_spec(DType::F64),
+        scalar_spec(DType::Bool),
+        scalar_spec(DType::Complex128),
+    ];
     match value {
         Scalar::Int(_) => &SPECS[0],
         Scalar::Float(_) => &SPECS[1],
@@ -286,13 +291,14 @@ fn keys_of(dtype: DType, device: Device) -> Result<DispatchKeySet> {
     Ok(if is_inference_mode() { inference_tensor_key_set(key) } else { tensor_key_set(key) })
 }
 
-/// The same for ordinary CPU tensors, which are most.
+/// Returns the dispatch keys of an ordinary CPU tensor.
 #[inline]
 fn cpu_keys() -> DispatchKeySet {
     if is_inference_mode() { CPU_INFERENCE } else { CPU }
 }
 
-const CPU_INFERENCE: DispatchKeySet = DispatchKeySet::of(&[DispatchKey::Cpu, DispatchKey::AutocastCpu]);
+const CPU_INFERENCE: DispatchKeySet =
+    DispatchKeySet::from_keys(&[DispatchKey::Cpu, DispatchKey::AutocastCpu]);
 const CPU: DispatchKeySet = CPU_INFERENCE.add(DispatchKey::AdInplaceOrView).add(DispatchKey::AutogradCpu);
 
 impl Tensor {
@@ -332,8 +338,8 @@ impl Tensor {
         Self::allocate_like(&spec)
     }
 
-    /// The same of a spec that is copied once, from where it lies to where it stays: what was just written in parts would be
-    /// read as a whole to be moved, for which the processor waits.
+    /// Allocates a tensor from a spec that is copied once, from its source to its final place: data that was just
+    /// written in parts would be read as a whole to be moved, for which the processor waits.
     #[inline]
     pub fn allocate_like(spec: &TensorSpec) -> Result<Self> {
         let storage = new_storage(spec)?;
@@ -404,7 +410,7 @@ impl Tensor {
         self.record().more().map(|more| &more.attachments)
     }
 
-    /// The same, made by whoever asks first.
+    /// Returns the attachments, creating them if needed.
     pub(super) fn attachments_or_new(&self) -> &Attachments {
         &self.record().more_or_new().attachments
     }
@@ -415,7 +421,7 @@ impl Tensor {
         self.record().more().map(|more| &more.lineage)
     }
 
-    /// The same, made by whoever asks first.
+    /// Returns the lineage, creating it if needed.
     pub(super) fn lineage_or_new(&self) -> &Lineage {
         &self.record().more_or_new().lineage
     }
@@ -574,7 +580,7 @@ impl Tensor {
         if self.is_defined() { Ok(self.record().spec()) } else { Err(undefined()) }
     }
 
-    /// The same without a question; that of sizes `[0]` for an undefined tensor.
+    /// Returns the spec without checking that the tensor is defined; an undefined tensor has the spec of sizes `[0]`.
     #[inline]
     pub fn known_spec(&self) -> &TensorSpec {
         self.record().spec()

@@ -23,7 +23,7 @@ impl Tensor {
         if record.spec().numel() == 0 && record.replace(before, array) {
             return Ok(());
         }
-        Err(argument("another thread gave the output a shape just now; give each thread its own"))
+        Err(argument("another thread gave the output a shape at the same time; use one output per thread"))
     }
 
     /// Replaces the tensor's array: its sizes change, and perhaps its memory. Other tensors on the
@@ -36,7 +36,7 @@ impl Tensor {
         let found = self.array()?.spec();
         if (found.dtype(), found.device()) != (array.dtype(), array.device()) {
             let message = format!(
-                "a tensor of {} on {} cannot become one of {} on {}; make a new one",
+                "a tensor of {} on {} cannot become one of {} on {}; create a new one",
                 found.dtype(),
                 found.device(),
                 array.dtype(),
@@ -48,10 +48,10 @@ impl Tensor {
         if record.replace(record.latest.load(Ordering::Acquire), array) {
             return Ok(());
         }
-        Err(argument("another thread changed the tensor just now; give each thread its own"))
+        Err(argument("another thread changed the tensor at the same time; use one tensor per thread"))
     }
 
-    /// The same memory as another tensor, with a version of its own that begins at zero: what is written to one does not change the
+    /// Returns a tensor on this memory with its own version, which starts at zero: writes to one do not change the
     /// version of the other.
     ///
     /// # Errors
@@ -76,7 +76,8 @@ impl Tensor {
             found.device() == other.device() && found.dtype().is_quantized() == other.dtype().is_quantized();
         if !is_kind_kept {
             return Err(argument(format!(
-                "found {} on {} for a tensor of {} on {}, expected elements on the same device; make a new tensor",
+                "found {} on {} for a tensor of {} on {}, expected elements on the same device; create \
+                 a new tensor",
                 other.dtype(),
                 other.device(),
                 found.dtype(),
@@ -92,7 +93,7 @@ impl Tensor {
             self.array()?.storage().set_version(version);
             return Ok(());
         }
-        Err(argument("another thread changed the tensor just now; give each thread its own"))
+        Err(argument("another thread changed the tensor at the same time; use one tensor per thread"))
     }
 
     /// An array of this spec that the tensor had before and whose memory nobody else has: a tensor that is converted back and

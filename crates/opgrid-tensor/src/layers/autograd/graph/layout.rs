@@ -88,7 +88,7 @@ pub(super) fn layout(sizes: &[Size], edges: &[Way]) -> Layout {
     };
     let boxes: Vec<Point> =
         (0..sizes.len()).map(|item| Point { x: middles[item], y: top_of(item) }).collect();
-    let ports = Ports::of(sizes, edges, &paths, &middles);
+    let ports = Ports::new(sizes, edges, &paths, &middles);
     let mut seen = HashSet::new();
     let mut drawn = Vec::with_capacity(edges.len());
     for (number, (edge, path)) in edges.iter().zip(&paths).enumerate() {
@@ -341,7 +341,7 @@ struct Ports {
 }
 
 impl Ports {
-    fn of(sizes: &[Size], edges: &[Way], paths: &[Vec<usize>], middles: &[f64]) -> Self {
+    fn new(sizes: &[Size], edges: &[Way], paths: &[Vec<usize>], middles: &[f64]) -> Self {
         // For each box the items next to it, and the edges there: those that have joined are one.
         let mut out: Vec<BTreeMap<(usize, usize), Vec<usize>>> = vec![BTreeMap::new(); sizes.len()];
         let mut into = out.clone();

@@ -1,6 +1,6 @@
 //! The graph of gradients as a value: which calls a result comes of, what they keep, and which leaves they lead to.
 //!
-//! The value is a copy. It keeps neither the graph nor its memory, so it can be looked at after the way back.
+//! The value is a copy. It keeps neither the graph nor its memory, so it can be looked at after the backward pass.
 //!
 //! | file | holds |
 //! |---|---|
@@ -71,7 +71,7 @@ pub struct GraphNode {
     /// What formulas keep apart from the graph is not among them: numbers and sizes, and what a call needs that has written a
     /// view.
     pub saved: Vec<SavedTensor>,
-    /// Whether a way back has used the node and freed what it kept.
+    /// Whether a backward pass has used the node and freed what it kept.
     pub is_freed: bool,
     /// Where gradients go on to.
     pub targets: Vec<GraphTarget>,
@@ -144,8 +144,8 @@ pub fn graph(results: &[&Tensor], options: &GraphOptions<'_>) -> Result<Graph> {
     for (place, result) in results.iter().enumerate() {
         roots.push(edge_of(result)?.ok_or_else(|| {
             argument(format!(
-                "result {place} requires no gradient, so no graph leads from it; ask for gradients by `requires_grad_` before it is \
-                 computed, with recording switched on"
+                "result {place} requires no gradient, so that it has no graph; call `requires_grad_` \
+                 before it is computed, with recording enabled"
             ))
         })?);
     }

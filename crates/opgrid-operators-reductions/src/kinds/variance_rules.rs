@@ -4,7 +4,7 @@ use opgrid_core::{Result, Scalar};
 
 use opgrid_array::error::argument;
 use opgrid_kernels::{reduce, variance};
-use opgrid_kinds::derivatives::{self, Kept};
+use opgrid_kinds::derivatives::{self, ReducedDims};
 use opgrid_kinds::pointwise;
 use opgrid_tensor::layers::autograd::Recorder;
 use opgrid_tensor::tensor::{Tensor, TensorSpec, part_of};
@@ -66,10 +66,10 @@ fn subtracted(correction: Option<Scalar>) -> Result<f64> {
 /// # Errors
 ///
 /// Those of the operators.
-pub(crate) fn slope(grad: &Tensor, x: &Tensor, kept: &Kept, correction: f64) -> Result<Tensor> {
+pub(crate) fn slope(grad: &Tensor, x: &Tensor, kept: &ReducedDims, correction: f64) -> Result<Tensor> {
     let count = kept.count as f64;
-    let distance = (x - (kept.summed(x)? / count)?)?;
-    (kept.whole(grad)? * (2.0 / (count - correction).max(0.0)))? * distance
+    let distance = (x - (kept.sum_to_kept(x)? / count)?)?;
+    (kept.keep_dims(grad)? * (2.0 / (count - correction).max(0.0)))? * distance
 }
 
 /// The gradient of a variance by that of its root. A variance of zero has none; as in torch, the gradient of that is NaN.
@@ -92,19 +92,20 @@ pub(crate) fn derivative(
     (dim, correction, keepdim): (Option<&[i64]>, Option<Scalar>, bool),
     is_deviation: bool,
 ) -> Result<()> {
-    let (kept, correction) = (Kept::of(input, dim, keepdim)?, subtracted(correction)?);
+    let (kept, correction) = (ReducedDims::new(input, dim, keepdim)?, subtracted(correction)?);
     d.by_all(input, [input, d.result(0)], move |grads, [x, out]| {
-        let spread = match grads.of(0) {
+        let spread = match grads.for_result(0) {
             // The deviation of one element is constant.
             Some(grad) if is_deviation && kept.count == 1 && correction < 1.0 => {
-                let zeros = derivatives::zeros_of(kept.whole(grad)?.sizes(), grad)?;
+                let zeros = derivatives::zeros_of(kept.keep_dims(grad)?.sizes(), grad)?;
                 Some(slope(&zeros, x, &kept, correction)?)
             }
             Some(grad) if is_deviation => Some(slope(&of_root(grad, out)?, x, &kept, correction)?),
             Some(grad) => Some(slope(grad, x, &kept, correction)?),
             None => None,
         };
-        let average = grads.of(1).map(|grad| kept.stretched(&(grad / kept.count.max(1))?)).transpose()?;
+        let average =
+            grads.for_result(1).map(|grad| kept.expand_to_input(&(grad / kept.count.max(1))?)).transpose()?;
         derivatives::sum(spread, average)
     })
 }
@@ -134,9 +135,9 @@ pub(crate) mod samples {
             let average = x.reduced(dims.as_deref(), keepdim.unwrap_or(false), x.dtype(), average);
             Ok(Expected::Several(vec![expected(it, finish)?, average.into()]))
         };
-        samples.of_function(of_all, INEXACT, make::unary_numbers, reference).tolerance(8.0);
-        samples.of_function(over_dim, INEXACT, biased, reference).tolerance(8.0);
-        samples.of_function(corrected, INEXACT, with_corrections, reference).tolerance(8.0);
+        samples.operator_with(of_all, INEXACT, generate::unary_numbers, reference).tolerance(8.0);
+        samples.operator_with(over_dim, INEXACT, biased, reference).tolerance(8.0);
+        samples.operator_with(corrected, INEXACT, with_corrections, reference).tolerance(8.0);
         samples.differs_as(
             corrected,
             &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN, NO_SPREAD, OF_MANY, AVERAGE],
@@ -145,12 +146,12 @@ pub(crate) mod samples {
         samples.rounds(corrected, Roundings::all(Rounding::Near(64)));
     }
 
-    /// Of averages of numbers at the end of the range.
+    /// Differences for means of numbers at the end of the range.
     const AVERAGE: Difference = Difference {
         id: "averages-beside-spreads",
-        what: "torch keeps a running average beside a variance, where `mean` adds; here the average is that of `mean`, whose sum may \
-               leave the range",
-        why: "one answer to what the average is",
+        what: "torch computes a running mean together with the variance, where `mean` sums; here the \
+             mean equals that of `mean`, whose sum may overflow",
+        why: "there is one definition of the mean",
         test: (
             "opgrid-operators/tests/all/differences/numbers.rs",
             "averages_beside_spreads_are_those_of_mean",
@@ -170,11 +171,12 @@ pub(crate) mod samples {
         }),
     };
 
-    /// Of elements that are all equal.
+    /// Differences for elements that are all equal.
     const NO_SPREAD: Difference = Difference {
         id: "equal-numbers-do-not-vary",
-        what: "torch divides rounded sums, so that the average of equal numbers may be another number; here equal numbers do not vary",
-        why: "an average of equal numbers is that number",
+        what: "torch divides rounded sums, so that the mean of equal numbers may differ from them; here \
+             equal numbers have zero variance",
+        why: "the mean of equal numbers is that number",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "coefficients_of_what_does_not_vary"),
         when: |seen| {
             let Some(input) = seen.tensor("self") else { return false };
@@ -213,12 +215,13 @@ pub(crate) mod samples {
         halved(numbers, &|number| (number - mean) * (number - mean))
     }
 
-    /// Of many elements.
+    /// Differences for many elements.
     const OF_MANY: Difference = Difference {
         id: "variances-of-many",
-        what: "torch corrects an average and a variance of float64 with each element, so that rounding adds up over many; here elements of a part \
-               are looked at twice, for the average and for distances from it, and parts are joined",
-        why: "fewer steps round one after the other",
+        what: "torch updates a mean and a variance in float64 with each element, so that rounding \
+             errors accumulate; here each block is read twice, for the mean and for distances from it, \
+             and blocks are combined",
+        why: "rounding errors accumulate less",
         test: ("opgrid-operators/tests/all/differences/numbers.rs", "variances_of_many_are_exact"),
         when: |seen| {
             // Of all elements, where the result can be computed here: it is ours that has to be near.
@@ -255,15 +258,16 @@ pub(crate) mod samples {
         finish: fn(f64) -> f64,
     ) {
         let reference = move |it: &Inputs| expected(it, finish);
-        samples.of_function(of_all, INEXACT, make::unary_numbers, reference).tolerance(8.0);
-        samples.of_function(over_dim, INEXACT, biased, reference).tolerance(8.0);
+        samples.operator_with(of_all, INEXACT, generate::unary_numbers, reference).tolerance(8.0);
+        samples.operator_with(over_dim, INEXACT, biased, reference).tolerance(8.0);
         samples
-            .of_function(corrected, INEXACT, with_corrections, reference)
+            .operator_with(corrected, INEXACT, with_corrections, reference)
             .tolerance(8.0)
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
             .refuses(
                 "real number",
-                given(make::numbers(DType::F32, &[2], 0)).named("correction", Scalar::Complex(Complex64::I)),
+                given(generate::numbers(DType::F32, &[2], 0))
+                    .named("correction", Scalar::Complex(Complex64::I)),
             );
         samples
             .differs_as(corrected, &[departures::reduce::NOT_FINITE, READ_AFTER_WRITTEN, NO_SPREAD, OF_MANY]);
@@ -278,7 +282,7 @@ pub(crate) mod samples {
                 .map(|unbiased| given(input.clone()).and(dims.clone()).and(unbiased).and(keepdim.clone()))
                 .to_vec()
         };
-        make::over_dims(dtype).into_iter().flat_map(with_flags).collect()
+        generate::over_dims(dtype).into_iter().flat_map(with_flags).collect()
     }
 
     fn with_corrections(dtype: DType) -> Vec<Sample> {
@@ -292,7 +296,7 @@ pub(crate) mod samples {
                 .chain([plain.clone()])
                 .collect()
         };
-        make::over_dims(dtype).into_iter().flat_map(with).collect()
+        generate::over_dims(dtype).into_iter().flat_map(with).collect()
     }
 
     fn expected(it: &Inputs, finish: fn(f64) -> f64) -> Result<Expected> {

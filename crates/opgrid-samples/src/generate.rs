@@ -14,7 +14,7 @@ pub const SHAPES: [&[i64]; 8] = [&[2, 3], &[], &[0], &[5], &[2, 0, 3], &[3, 1, 2
 pub fn numbers(dtype: DType, sizes: &[i64], seed: i64) -> Plain {
     let count = sizes.iter().product::<i64>().max(1);
     let elements: Vec<Scalar> = (0..count).map(|place| small(dtype, place * 29 + seed * 17)).collect();
-    Plain::of(dtype, sizes, &elements)
+    Plain::from_elements(dtype, sizes, &elements)
 }
 
 fn small(dtype: DType, place: i64) -> Scalar {
@@ -31,11 +31,11 @@ fn small(dtype: DType, place: i64) -> Scalar {
     }
 }
 
-/// The same without zeros.
+/// Distinct small numbers of both signs without zero, with fractions if the dtype has them.
 pub fn nonzero(dtype: DType, sizes: &[i64], seed: i64) -> Plain {
     let all = numbers(dtype, sizes, seed);
     let one = |x: &Scalar| if x.to_bool() { *x } else { Scalar::Int(3) };
-    Plain::of(dtype, sizes, &all.elements().iter().map(one).collect::<Vec<_>>())
+    Plain::from_elements(dtype, sizes, &all.elements().iter().map(one).collect::<Vec<_>>())
 }
 
 /// The ends of the dtype's range, zeros of both signs, and what is no number. Complex dtypes have only the last here:
@@ -51,7 +51,7 @@ pub fn extremes(dtype: DType) -> Plain {
     } else {
         vec![Scalar::Bool(true), Scalar::Bool(false)]
     };
-    Plain::of(dtype, &[elements.len() as i64], &elements)
+    Plain::from_elements(dtype, &[elements.len() as i64], &elements)
 }
 
 /// One tensor of each shape, and [`extremes`].
@@ -95,7 +95,7 @@ pub fn misfits() -> Sample {
     given(numbers(DType::F32, &[2], 0)).and(numbers(DType::F32, &[3], 0))
 }
 
-/// The same as [`pairs`] with no zeros on the right, and no extremes.
+/// Pairs of tensors without zeros on the right, and without extremes.
 pub fn pairs_to_divide(dtype: DType) -> Vec<Sample> {
     pairs_by(dtype, nonzero, false)
 }
@@ -167,7 +167,7 @@ pub fn of_one_dtype(mut samples: Vec<Sample>) -> Vec<Sample> {
     samples
 }
 
-/// The same samples with the first two arguments in the other order.
+/// Swaps the first two arguments of samples.
 pub fn number_first(samples: Vec<Sample>) -> Vec<Sample> {
     let swap = |mut sample: Sample| {
         sample.positional.swap(0, 1);
@@ -272,7 +272,7 @@ pub fn nearby(dtype: DType) -> Vec<Sample> {
     ]
 }
 
-/// The same without tolerances, and two tensors of different shapes.
+/// Pairs of tensors that are equal, nearly so or not, without tolerances, and two tensors of different shapes.
 pub fn nearby_pairs(dtype: DType) -> Vec<Sample> {
     let other_shape = given(numbers(dtype, &[2, 3], 0)).and(numbers(dtype, &[3, 2], 0));
     let pairs = nearby(dtype).into_iter().map(|mut sample| {
@@ -294,7 +294,7 @@ pub fn shapes(dtype: DType) -> Vec<Sample> {
 /// There is no `size` or no `dtype`.
 pub fn filled(it: &Inputs, number: Scalar) -> Result<Expected> {
     let (size, dtype): (Vec<i64>, Option<DType>) = (it.value("size")?, it.value("dtype")?);
-    Ok(Plain::of(dtype.unwrap_or(default_dtype()), &size, &[number]).into())
+    Ok(Plain::from_elements(dtype.unwrap_or(default_dtype()), &size, &[number]).into())
 }
 
 /// A tensor and sizes of as many elements.

@@ -26,17 +26,17 @@ pub(crate) fn over_dims(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> R
     }
 }
 
-/// The same into an output.
+/// The spec of a reduction of all elements into an output.
 pub(crate) fn of_all_into(input: &Tensor, out: &Tensor) -> Result<TensorSpec> {
     in_dtype_of(out, of_all(input))
 }
 
-/// The same into an output.
+/// The spec of a reduction over one dimension into an output.
 pub(crate) fn over_dim_into(input: &Tensor, dim: i64, keepdim: bool, out: &Tensor) -> Result<TensorSpec> {
     in_dtype_of(out, over_dim(input, dim, keepdim))
 }
 
-/// The same into an output.
+/// The spec of a reduction over dimensions into an output.
 pub(crate) fn over_dims_into(
     input: &Tensor,
     dim: Option<&[i64]>,
@@ -71,15 +71,19 @@ pub(crate) mod samples {
         (of_all, over_dim, over_dims): (A, B, C),
         holds: fn(&[Scalar]) -> bool,
     ) {
-        samples.of_function(of_all, ANY, make::unary, move |it| expected(it, None, holds)).output_decides();
         samples
-            .of_function(over_dim, ANY, make::over_dim, move |it| {
+            .operator_with(of_all, ANY, generate::unary, move |it| expected(it, None, holds))
+            .output_decides();
+        samples
+            .operator_with(over_dim, ANY, generate::over_dim, move |it| {
                 expected(it, Some(vec![it.value("dim")?]), holds)
             })
             .output_decides()
-            .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(2));
         samples
-            .of_function(over_dims, ANY, make::over_dims, move |it| expected(it, it.value("dim")?, holds))
+            .operator_with(over_dims, ANY, generate::over_dims, move |it| {
+                expected(it, it.value("dim")?, holds)
+            })
             .output_decides();
         samples.differs_as(of_all, &[READ_AFTER_WRITTEN, departures::reduce::TRUTH_OF_ELEMENTS]);
     }

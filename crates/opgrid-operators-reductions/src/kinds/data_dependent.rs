@@ -10,7 +10,8 @@ use opgrid_tensor::tensor::{Array, Element, Tensor};
 /// A meta tensor: how large the result is depends on elements.
 pub(crate) fn check_data(input: &Tensor) -> Result<()> {
     if input.device().kind() == DeviceType::Meta {
-        let message = "argument `self` is a meta tensor, on whose elements the size of the result depends; create it on a device with data";
+        let message = "argument `self` is a meta tensor, but the size of the result depends on its \
+             elements; create it on a device with data";
         return Err(argument(message));
     }
     Ok(())
