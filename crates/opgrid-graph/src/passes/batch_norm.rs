@@ -20,6 +20,19 @@ const CONVOLUTIONS: [&str; 3] = ["aten::conv1d", "aten::conv2d", "aten::conv3d"]
 /// # Errors
 ///
 /// An operator that is not there, and those of the computations.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_graph::{passes, read};
+///
+/// let archive = read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models/convolutions.pt2").as_ref())?;
+/// assert!(archive.graph.targets().contains_key("aten::batch_norm"));
+/// let archive = passes::fold_batch_norms(archive)?;
+/// assert!(!archive.graph.targets().contains_key("aten::batch_norm"));
+/// # use opgrid as _;
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub fn fold_batch_norms(mut archive: Archive) -> Result<Archive> {
     opgrid_tensor::ensure_registered()?;
     let maybe_written = maybe_written(&Dispatcher::current(), &archive.graph.block)?;

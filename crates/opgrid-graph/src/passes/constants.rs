@@ -22,6 +22,24 @@ const MOST_GROWTH: usize = 1 << 16;
 /// # Errors
 ///
 /// An operator that is not there, and those of the calls.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid::Tensor;
+/// use opgrid_graph::{Archive, Graph, Program, passes};
+///
+/// let graph: Graph = r#"graph(%w: float32[2] = parameter "w", %x: float32[2] = input) takes ((*,), {}) gives * {
+///   %e: float32[2] = aten::exp(%w)
+///   %y: float32[2] = aten::mul.Tensor(%x, %e)
+///   return %y
+/// }"#.parse()?;
+/// let w = Tensor::from_slice(&[0.0f32, 0.0], &[2])?;
+/// let archive = passes::fold_constants(Archive::new(graph, [("w".to_owned(), w)].into()))?;
+/// assert_eq!(archive.graph.block.nodes.len(), 1);
+/// assert_eq!(archive.tensors["folded_e"].to_vec::<f32>()?, [1.0, 1.0]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub fn fold_constants(mut archive: Archive) -> Result<Archive> {
     opgrid_tensor::ensure_registered()?;
     let dispatcher = Dispatcher::current();

@@ -15,6 +15,23 @@ use crate::program::effects::maybe_written;
 /// # Errors
 ///
 /// An operator that is not there.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_graph::{Graph, passes};
+/// # let _ = opgrid::home();
+/// let graph: Graph = "graph(%x: float32[2, 3] = input) takes ((*,), {}) gives * {
+///   %y: float32[2, 3] = aten::exp(%x)
+///   %z: float32[2, 3] = aten::view(%y, [2, 3])
+///   %w: float32[2, 3] = aten::dropout(%z, 0.5, false)
+///   return %w
+/// }".parse()?;
+/// let graph = passes::remove_identities(graph)?;
+/// assert_eq!(graph.block.nodes.len(), 1);
+/// assert_eq!(graph.block.results[0].to_string(), "%y");
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub fn remove_identities(mut graph: Graph) -> Result<Graph> {
     opgrid_tensor::ensure_registered()?;
     let maybe_written = maybe_written(&Dispatcher::current(), &graph.block)?;

@@ -14,6 +14,22 @@ use crate::program::effects::{effects, maybe_written};
 /// # Errors
 ///
 /// An operator that is not there.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_graph::{Graph, passes};
+/// # let _ = opgrid::home();
+/// let graph: Graph = "graph(%x: float32[3] = input) takes ((*,), {}) gives * {
+///   %a: float32[3] = aten::exp(%x)
+///   %b: float32[3] = aten::exp(%x)
+///   %c: float32[3] = aten::mul.Tensor(%a, %b)
+///   return %c
+/// }".parse()?;
+/// let graph = passes::share_repeats(graph)?;
+/// assert_eq!(graph.targets()["aten::exp"], 1);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub fn share_repeats(mut graph: Graph) -> Result<Graph> {
     opgrid_tensor::ensure_registered()?;
     let dispatcher = Dispatcher::current();
