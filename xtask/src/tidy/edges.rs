@@ -89,7 +89,7 @@ const EXTERNAL: &[(&str, &[&str])] = &[
     ("opgrid-operators-algebra", &["num-complex", "smallvec"]),
     ("opgrid-operators", &[]),
     ("opgrid-nn", &[]),
-    ("opgrid-graph", &["serde_json", "zip"]),
+    ("opgrid-graph", &["serde_json", "smallvec", "zip"]),
 ];
 
 /// Checks the packages as `cargo metadata` prints them.

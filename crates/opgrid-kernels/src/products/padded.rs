@@ -191,7 +191,7 @@ impl<'a> Grid<'a> {
         self.fill_lines::<S>(&self.lines(), image, to);
     }
 
-    /// The same where `to` holds zeros, or another image that was filled into these lines.
+    /// Writes the channels as [`fill`](Self::fill) does, where `to` holds zeros, or another image that was filled into these lines.
     pub fn fill_lines<S: Scheme>(&self, lines: &[Line], image: &[S::Element], to: &mut [S::Packed]) {
         Fill::<S> { grid: self, lines, image, to }.vectorised();
     }
