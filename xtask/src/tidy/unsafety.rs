@@ -89,7 +89,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     ),
     ("examples/my-test-rust/src/python.rs", "a capsule of Python leads to a handle by a pointer"),
     ("bench/ours/src/bin/dispatch/heap.rs", "the C library's count of the heap is read through its function"),
-    ("bench/ours/src/bin/graph/main.rs", "a file is mapped, which nobody may change meanwhile"),
+    ("bench/ours/src/bin/graph/mapping.rs", "a file is mapped, which nobody may change meanwhile"),
     ("crates/opgrid-core/tests/loom/main.rs", "the model's tables are the cells that the protocol protects"),
     (
         "crates/opgrid-core/tests/loom/storages/mod.rs",

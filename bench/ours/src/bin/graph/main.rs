@@ -5,6 +5,7 @@
 //! measure one that gives other numbers than torch. `opgrid`, the command line, stands beside this program.
 #![deny(unsafe_code)]
 
+mod mapping;
 mod memory;
 
 use std::path::{Path, PathBuf};
@@ -109,18 +110,6 @@ fn node() -> Result<f64> {
     Ok((run - typed) / f64::from(CHAIN))
 }
 
-/// How long it takes until a program of 100 MB can run, in nanoseconds.
-#[allow(unsafe_code)]
-fn map(folder: &Folder<'_>) -> Result<f64> {
-    let path = folder.path("map_1");
-    let mut best = f64::INFINITY;
-    for _ in 0..TRIES {
-        // SAFETY: the bench suite wrote the file, and nobody changes it while the suite runs.
-        best = best.min(clock::once(|| unsafe { Program::map(&path) })?.0);
-    }
-    Ok(best)
-}
-
 /// How long the command line takes to run a small program, in nanoseconds.
 fn first_output(folder: &Folder<'_>) -> Result<f64> {
     let program = std::env::current_exe().map_err(Error::from_source)?.with_file_name("opgrid");
@@ -173,7 +162,7 @@ fn measure(folder: &Folder<'_>, beginning: &str) -> Result<Vec<Measured>> {
     for name in PROGRAMS {
         add(name, &|| folder.time(name))?;
     }
-    add("map", &|| map(folder))?;
+    add("map", &|| mapping::time(&folder.path("map_1"), TRIES))?;
     add("first_output", &|| first_output(folder))?;
     Ok(figures)
 }
