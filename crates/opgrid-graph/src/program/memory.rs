@@ -76,9 +76,9 @@ impl Memory {
         }
         let mut leaves = vec![false; plan.slots];
         let mut ends = vec![0; plan.slots];
-        for slot in 0..plan.slots {
+        for (slot, last) in last.into_iter().enumerate() {
             let root = root(&groups, slot);
-            ends[root] = ends[root].max(last[slot]);
+            ends[root] = ends[root].max(last);
             leaves[root] |= slot < plan.parameters;
         }
         for result in &plan.results {
