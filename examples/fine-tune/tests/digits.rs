@@ -13,7 +13,7 @@ fn a_classifier_learns_and_is_saved() {
     let program = Program::load(here.join("classifier.pt2")).unwrap();
     assert!(accuracy(&program, &test).unwrap() < 0.5, "it has not learned anything yet");
     manual_seed(1);
-    train(&program, &training, 3).unwrap();
+    train(&program, &training, 8).unwrap();
     let learned = accuracy(&program, &test).unwrap();
     assert!(learned > 0.9, "{learned}");
     let path = std::env::temp_dir().join(format!("fine-tune-{}.pt2", std::process::id()));

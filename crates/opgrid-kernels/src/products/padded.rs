@@ -151,8 +151,10 @@ impl<'a> Grid<'a> {
         let step = self.windows.step[dim] as isize;
         let first = self.origin[dim] + phase as isize;
         // The first number whose element is not before that one of the image.
-        let reaches =
-            |element: isize| (element - first + step - 1).div_euclid(step).clamp(0, self.sizes[dim] as isize);
+        let reaches = |element: isize| {
+            let distance = element.saturating_sub(first).saturating_add(step - 1);
+            distance.div_euclid(step).clamp(0, self.sizes[dim] as isize)
+        };
         let (start, end) = (reaches(0), reaches(self.windows.image[dim] as isize));
         start as usize..end.max(start) as usize
     }

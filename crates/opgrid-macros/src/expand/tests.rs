@@ -94,7 +94,7 @@ fn every_overload_calls_the_registration_function() {
     ));
     let function = tokens(quote!(
         fn ensure_registered() -> core::Result<()> {
-            crate::library::ensure_registered()
+            crate::library::register_all()
         }
     ));
     assert_eq!(found.matches(&function).count(), 2, "{found}");
@@ -278,7 +278,7 @@ fn other_names_have_what_the_overload_has() {
         assert!(text.contains(&format!("pubfn{method}(&self,other:&Tensor")), "{method}: {text}");
     }
     // Of the type and of the method.
-    assert_eq!(text.matches("#[doc=\"Thesameas`t::sub.Tensor`.\"]").count(), 2, "{text}");
+    assert_eq!(text.matches("#[doc=\"Analiasfor`t::sub.Tensor`.\"]").count(), 2, "{text}");
 }
 
 #[test]

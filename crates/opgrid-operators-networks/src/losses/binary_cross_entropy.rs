@@ -143,7 +143,7 @@ pub(crate) mod samples {
             .tolerance(loss::samples::TOLERANCE)
             .constant(&["weight"])
             .refuses_data(
-                "between 0 and 1",
+                "expected probabilities",
                 given(Plain::from_elements(DType::F32, &[3], &[0.5, 1.5, 0.0])).and(half.clone()),
             )
             .refuses_data(

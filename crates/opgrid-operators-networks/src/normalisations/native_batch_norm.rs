@@ -439,7 +439,7 @@ pub(crate) mod samples {
                 given(x.clone()).and(none()).and(none()).and(false).and(0.1).and(1e-5),
             )
             .refuses(
-                "no elements",
+                "without elements",
                 given(generate::numbers(DType::F32, &[2, 0], 0))
                     .and(none())
                     .and(none())

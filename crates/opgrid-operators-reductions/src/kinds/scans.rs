@@ -168,7 +168,7 @@ pub(crate) mod samples {
             .in_place_refuses(&[DType::Bool])
             .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(1))
             .refuses(
-                "numbers",
+                "numeric dtype",
                 given(generate::numbers(DType::F32, &[2], 0)).and(0).named("dtype", DType::Bool),
             )
     }

@@ -171,7 +171,7 @@ pub(crate) mod samples {
                 reference(it, it.tensor("repeats")?.clone())
             })
             .not_on_meta()
-            .refuses("as many", given(x.clone()).and(list).and(0));
+            .refuses("one number for each index", given(x.clone()).and(list).and(0));
         samples.differs(
             RepeatInterleaveSelfTensor,
             Difference {
