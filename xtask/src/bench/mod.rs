@@ -489,7 +489,10 @@ mod tests {
     #[test]
     fn wrong_command_lines_name_what_there_is() {
         for (line, part) in [
-            ("", "no suite given; suites are: dispatch, graph, kernels, operators, plugins, python, train, build"),
+            (
+                "",
+                "no suite given; suites are: dispatch, graph, kernels, operators, plugins, python, train, build",
+            ),
             (
                 "speed",
                 "unknown suite `speed`; suites are: dispatch, graph, kernels, operators, plugins, python, train, build",

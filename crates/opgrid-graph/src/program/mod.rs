@@ -20,7 +20,6 @@ use std::sync::Arc;
 use opgrid_core::{Dispatcher, Error, ErrorKind, OperatorHandle, Result, Value};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::{autocast, autograd};
-use opgrid_tensor::ops::CopyInplace;
 
 use crate::archive::{self, Archive};
 use crate::error;
@@ -58,7 +57,7 @@ pub struct Program {
     sources: Vec<Source>,
     memory: Memory,
     /// What the results of the plan do besides being returned.
-    copy: OperatorHandle,
+    copy: Option<OperatorHandle>,
 }
 
 /// Where a parameter of the plan comes from.
@@ -105,7 +104,16 @@ impl Program {
         let sources = sources(&graph, &tensors)?;
         expect_mutated(&graph, &tensors)?;
         let memory = Memory::new(&graph.block, &plan, &dispatcher);
-        let copy = dispatcher.operator(CopyInplace)?;
+        // By name and only where it is needed, so that a program links what its model calls.
+        let writes = graph.outputs.iter().any(|kind| {
+            matches!(
+                kind,
+                OutputKind::BufferMutation(_)
+                    | OutputKind::ParameterMutation(_)
+                    | OutputKind::InputMutation(_)
+            )
+        });
+        let copy = writes.then(|| dispatcher.find("aten::copy_")).transpose()?;
         Ok(Self { graph, plan, tensors, sources, memory, copy })
     }
 
@@ -374,8 +382,8 @@ impl Program {
                 _ => continue,
             };
             let target = target.unwrap_or_default();
-            if target != *result {
-                self.copy.call_values(vec![target, result.clone(), Value::Bool(false)])?;
+            if let Some(copy) = self.copy.as_ref().filter(|_| target != *result) {
+                copy.call_values(vec![target, result.clone(), Value::Bool(false)])?;
             }
         }
         Ok(())
