@@ -87,7 +87,7 @@ def test_errors_are_those_of_the_field() -> None:
     x = leaf(1, 2)
     with pytest.raises(RuntimeError, match="scalar outputs"):
         (x * x).backward()
-    with pytest.raises(RuntimeError, match="requires no gradient"):
+    with pytest.raises(RuntimeError, match="does not require grad"):
         og.ones(1).backward()
     with pytest.raises(RuntimeError, match="a leaf"):
         x.add_(1)
@@ -339,7 +339,7 @@ def test_transforms_of_functions() -> None:
     assert autograd.jvp(lambda x: x**3, x, og.ones(2, dtype=og.float64))[1].tolist() == [3, 12]
     assert autograd.jacobian(lambda x: x * x, x).tolist() == [[2, 0], [0, 4]]
     assert autograd.hessian(lambda x: (x**3).sum(), x).tolist() == [[6, 0], [0, 12]]
-    with pytest.raises(RuntimeError, match="scalar outputs"):
+    with pytest.raises(RuntimeError, match="one element"):
         autograd.hessian(lambda x: x, x)
 
 
