@@ -247,7 +247,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Those of [`T`].
+    /// Those of [`TMatrix`].
     ///
     /// # Examples
     ///
