@@ -21,7 +21,7 @@ pub struct Digits {
 }
 
 impl Digits {
-    /// Reads the images of a file, and parts them into those for training and those for testing, a fifth.
+    /// Reads the images of a file, and parts them into those for training and those for testing: every fifth.
     ///
     /// # Errors
     ///
@@ -30,12 +30,13 @@ impl Digits {
         let array = |name: &str| Tensor::load(&format!("{}:{name}", path.display()));
         let (images, labels) = (array("images")?, array("labels")?);
         let images = images.div_scalar(16.0)?.unsqueeze(1)?;
-        let count = labels.numel();
-        let train = count - count / 5;
-        let part = |start: i64, length: i64| -> Result<Self> {
-            Ok(Self { images: images.narrow(0, start, length)?, labels: labels.narrow(0, start, length)? })
+        let part = |is_test: bool| -> Result<Self> {
+            let numbers: Vec<i64> =
+                (0..labels.numel()).filter(|number| (number % 5 == 0) == is_test).collect();
+            let numbers = Tensor::from_slice(&numbers, &[numbers.len() as i64])?;
+            Ok(Self { images: images.index_select(0, &numbers)?, labels: labels.index_select(0, &numbers)? })
         };
-        Ok([part(0, train)?, part(train, count - train)?])
+        Ok([part(false)?, part(true)?])
     }
 }
 
@@ -64,7 +65,7 @@ pub fn train(program: &Program, digits: &Digits, passes: u32) -> Result<()> {
     Ok(())
 }
 
-/// Images moved by up to one pixel in each direction: other people write elsewhere.
+/// Images moved by up to one pixel in each direction, so that the place of a digit says nothing.
 fn moved(images: &Tensor) -> Result<Tensor> {
     let by = RandintLow.call(-1, 2, &[2], Some(DType::I64), None, None, None)?;
     images.roll(&by.to_vec::<i64>()?, &[2, 3])
