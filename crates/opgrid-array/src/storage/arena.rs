@@ -2,7 +2,7 @@
 //! share memory that do not live at the same time.
 #![allow(unsafe_code)]
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -20,8 +20,8 @@ pub const SMALLEST: usize = 64 << 10;
 /// A block of memory with places in it.
 ///
 /// A tensor that is made while a place of its size is [offered](Self::offer) lies there, unless a tensor that lives uses a part of that
-/// place: then its memory comes from elsewhere, as if no place had been offered. The block lives as long as the tensors in it. The thread
-/// that has the arena is the only one that offers its places; tensors may be dropped on any.
+/// place: then its memory comes from elsewhere, as if no place had been offered. The block lives as long as the tensors in it and the
+/// offers. Any thread may offer places and drop tensors.
 ///
 /// # Examples
 ///
@@ -43,35 +43,33 @@ pub const SMALLEST: usize = 64 << 10;
 /// # drop(second);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
-pub struct Arena {
-    block: Arc<Block>,
-    /// For each place the others that it shares bytes with.
-    rivals: Box<[Box<[usize]>]>,
-    /// Only one thread at a time may take places.
-    one_thread: PhantomData<Cell<()>>,
-}
+pub struct Arena(Arc<Block>);
 
 /// The memory.
 ///
-/// Invariants: every place lies in `memory`, at a multiple of [`ALIGNMENT`]. A place that is in `used` belongs to one allocation, and
-/// no other place in `used` has a byte of it.
+/// Invariants: every place lies in `memory`, at a multiple of [`ALIGNMENT`]; `rivals` of a place are all others that share a byte with
+/// it. A place that is used belongs to one allocation, and none of its rivals is used: a place becomes used only by who has `taking`.
 struct Block {
     memory: Allocation,
-    places: Box<[Range<usize>]>,
-    used: Box<[AtomicBool]>,
+    places: Box<[Place]>,
+    /// Whether a thread is looking for free places.
+    taking: AtomicBool,
+}
+
+struct Place {
+    bytes: Range<usize>,
+    rivals: Box<[usize]>,
+    used: AtomicBool,
 }
 
 /// A place that is offered.
 struct Offer {
     block: Arc<Block>,
     place: usize,
-    rivals: *const [usize],
 }
 
 thread_local! {
     /// What is offered on this thread.
-    ///
-    /// Invariant: `rivals` of each leads to a slice of an arena that the guard of the offer borrows.
     static OFFERS: RefCell<Vec<Offer>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -101,22 +99,19 @@ impl Arena {
         let bytes = places.iter().map(|place| place.end).max().unwrap_or(0);
         let memory = Allocation::system(bytes).ok_or_else(|| super::no_memory(bytes))?;
         let share = |a: &Range<usize>, b: &Range<usize>| a.start < b.end && b.start < a.end;
-        let rivals = places.iter().enumerate().map(|(index, place)| {
+        let one = |(index, bytes): (usize, &Range<usize>)| {
             let others = places.iter().enumerate();
-            others
-                .filter(|(other, rival)| *other != index && share(place, rival))
-                .map(|(other, _)| other)
-                .collect()
-        });
-        let rivals = rivals.collect();
-        let used = places.iter().map(|_| AtomicBool::new(false)).collect();
-        let block = Arc::new(Block { memory, places: places.into(), used });
-        Ok(Self { block, rivals, one_thread: PhantomData })
+            let rivals = others.filter(|(other, rival)| *other != index && share(bytes, rival));
+            let rivals = rivals.map(|(other, _)| other).collect();
+            Place { bytes: bytes.clone(), rivals, used: AtomicBool::new(false) }
+        };
+        let places = places.iter().enumerate().map(one).collect();
+        Ok(Self(Arc::new(Block { memory, places, taking: AtomicBool::new(false) })))
     }
 
     /// The bytes of the block.
     pub fn bytes(&self) -> usize {
-        self.block.memory.bytes()
+        self.0.memory.bytes()
     }
 
     /// Whether a tensor that lives uses a place.
@@ -125,7 +120,7 @@ impl Arena {
     ///
     /// There is no such place.
     pub fn is_used(&self, place: usize) -> bool {
-        self.block.used[place].load(Ordering::Acquire)
+        self.0.places[place].used.load(Ordering::Acquire)
     }
 
     /// Offers places to the tensors of the CPU that this thread makes, each to the first one of its size.
@@ -134,10 +129,9 @@ impl Arena {
     ///
     /// There is no such place.
     pub fn offer(&self, places: &[usize]) -> Offered<'_> {
-        let one = |place: &usize| Offer {
-            block: Arc::clone(&self.block),
-            place: *place,
-            rivals: &raw const *self.rivals[*place],
+        let one = |place: &usize| {
+            assert!(*place < self.0.places.len(), "there is no place {place}");
+            Offer { block: Arc::clone(&self.0), place: *place }
         };
         let offers = places.iter().map(one).collect();
         let before = OFFERS.with(|now| now.replace(offers));
@@ -155,48 +149,51 @@ impl Drop for Offered<'_> {
 #[cold]
 #[inline(never)]
 pub(super) fn claim(bytes: usize) -> Option<Allocation> {
-    OFFERS
-        .try_with(|offers| {
-            let mut offers = offers.borrow_mut();
-            let is_meant = |offer: &Offer| {
-                let place = &offer.block.places[offer.place];
-                place.end - place.start == bytes && offer.is_free()
-            };
-            let index = offers.iter().position(is_meant)?;
-            offers.swap_remove(index).take()
-        })
-        .ok()
-        .flatten()
+    let found = OFFERS.try_with(|offers| {
+        let mut offers = offers.borrow_mut();
+        let of_that_size = |offer: &Offer| offer.block.places[offer.place].bytes.len() == bytes;
+        let (index, memory) = offers.iter().enumerate().find_map(|(index, offer)| {
+            let memory = if of_that_size(offer) { offer.block.take(offer.place) } else { None };
+            Some((index, memory?))
+        })?;
+        offers.swap_remove(index);
+        Some(memory)
+    });
+    found.ok().flatten()
 }
 
-impl Offer {
-    fn is_free(&self) -> bool {
-        // SAFETY: the invariant of `OFFERS`.
-        let rivals = unsafe { &*self.rivals };
-        let used = |place: &usize| self.block.used[*place].load(Ordering::Acquire);
-        !used(&self.place) && !rivals.iter().any(used)
-    }
-
-    /// Takes the place, which is free.
-    fn take(self) -> Option<Allocation> {
-        let Self { block, place, .. } = self;
-        let Range { start, end } = block.places[place];
-        block.used[place].store(true, Ordering::Relaxed);
-        // SAFETY: the place lies in the block's memory.
-        let address = unsafe { block.memory.start?.add(start) };
-        let release = move || block.used[place].store(false, Ordering::Release);
+impl Block {
+    /// Takes a place, unless a byte of it is used. Another thread that takes one meanwhile, even one that a fork left behind, is not
+    /// waited for.
+    fn take(self: &Arc<Self>, place: usize) -> Option<Allocation> {
+        if self.taking.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        let Place { bytes, rivals, used } = &self.places[place];
+        let is_used = |other: &usize| self.places[*other].used.load(Ordering::Acquire);
+        let is_free = !is_used(&place) && !rivals.iter().any(is_used);
+        if is_free {
+            used.store(true, Ordering::Relaxed);
+        }
+        self.taking.store(false, Ordering::Release);
+        if !is_free {
+            return None;
+        }
+        // SAFETY: by the invariant the place lies in the block's memory.
+        let address = unsafe { self.memory.start?.add(bytes.start) };
+        let block = Arc::clone(self);
+        let release = move || block.places[place].used.store(false, Ordering::Release);
         // SAFETY:
         // - the bytes are those of the block's memory, which `release` keeps alive until it has run.
-        // - nobody else uses them: the place and all that share bytes with it were free, and only this thread takes places of the arena,
-        //   which is not `Sync` and is borrowed as long as places are offered; that the place is used is said before anything else
-        //   can be taken.
-        Some(unsafe { Allocation::foreign(address, end - start, release) })
+        // - nobody else uses them: the invariant of `Block`, which `taking` enforces among threads: the place and its rivals were free
+        //   when this one became used, and stay so until `release` has run. Nothing but places gives out the block's memory.
+        Some(unsafe { Allocation::foreign(address, bytes.len(), release) })
     }
 }
 
 impl fmt::Debug for Arena {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "arena of {} bytes with {} places", self.bytes(), self.rivals.len())
+        write!(f, "arena of {} bytes with {} places", self.bytes(), self.0.places.len())
     }
 }
 
@@ -278,6 +275,43 @@ mod tests {
         drop((offer, storage, other));
         drop(Storage::cpu(BYTES).unwrap());
         assert!(!arena.is_used(0));
+    }
+
+    #[test]
+    fn offers_that_are_never_taken_back_outlive_the_arena() {
+        let arena = with_one_place();
+        std::mem::forget(arena.offer(&[0]));
+        drop(arena);
+        let storage = Storage::cpu(BYTES).unwrap();
+        storage.write().unwrap().slice::<u8>().unwrap().fill(5);
+        assert!(storage.read().unwrap().slice::<u8>().unwrap().iter().all(|byte| *byte == 5));
+    }
+
+    #[test]
+    fn no_two_tensors_of_several_threads_share_bytes() {
+        let places: Vec<_> = (0..4).map(|place| place * BYTES..(place + 2) * BYTES).collect();
+        let arena = Arena::new(places).unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..4_u8 {
+                let arena = &arena;
+                scope.spawn(move || {
+                    let places: Vec<usize> = (0..4).map(|place| (place + usize::from(thread)) % 4).collect();
+                    for _ in 0..100 {
+                        let _offer = arena.offer(&places);
+                        let storages = [(); 2].map(|()| Storage::cpu(2 * BYTES).unwrap());
+                        for storage in &storages {
+                            storage.write().unwrap().slice::<u8>().unwrap().fill(thread);
+                        }
+                        std::thread::yield_now();
+                        for storage in &storages {
+                            let guard = storage.read().unwrap();
+                            assert!(guard.slice::<u8>().unwrap().iter().all(|byte| *byte == thread));
+                        }
+                    }
+                });
+            }
+        });
+        assert!((0..4).all(|place| !arena.is_used(place)));
     }
 
     #[test]
