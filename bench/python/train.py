@@ -15,6 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from memory import growth
+
 STEPS = 4
 SECONDS = 3.0
 SYMBOLS, LAYERS, CONTEXT, BATCH = 65, 4, 64, 16
@@ -92,22 +94,6 @@ def lowest(step: Callable[[], Any]) -> float:
     return best
 
 
-def kibibytes(entry: str) -> int:
-    """What the system says of this process's memory."""
-    status = Path("/proc/self/status").read_text()
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(entry))
-
-
-def growth(step: Callable[[], Any]) -> float:
-    """Megabytes in use at most while training, beyond those before the first step."""
-    # From here on the highest mark counts anew.
-    Path("/proc/self/clear_refs").write_text("5")
-    before = kibibytes("VmRSS:")
-    for _ in range(2 * STEPS):
-        step()
-    return (kibibytes("VmHWM:") - before) / 1024
-
-
 def main() -> None:
     name, command, *more = sys.argv[1:]
     if command == "case":
@@ -115,7 +101,7 @@ def main() -> None:
         module = importlib.import_module(name)
         module.manual_seed(0)
         step, count = CASES[case](module)
-        print(more[0], lowest(step) / count if what == "throughput" else growth(step))
+        print(more[0], lowest(step) / count if what == "throughput" else growth(step, 2 * STEPS) / 2**20)
         return
     if command != "measure":
         sys.exit(f"expected `measure`, found `{command}`")

@@ -71,6 +71,7 @@ mod meta;
 pub mod passes;
 mod program;
 mod rules;
+mod sets;
 mod text;
 mod trace;
 mod typing;

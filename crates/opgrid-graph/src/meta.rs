@@ -15,6 +15,7 @@ use opgrid_tensor::families::kind;
 
 use crate::graph::types::{Range, Size, TensorType, ValueType};
 use crate::graph::{Argument, Graph, InputKind, Node, Outcome, Variable};
+use crate::program::compile::list;
 use crate::program::target::{Target, resolve};
 
 /// Numbers for sizes that vary, by their symbols.
@@ -151,10 +152,7 @@ impl Meta {
 
     /// The number that a size is, if it is known.
     pub(crate) fn size(&self, size: &Size) -> Option<i64> {
-        match size {
-            Size::Known(value) => Some(*value),
-            Size::Varying(expression) => expression.evaluate(&self.symbols),
-        }
+        size.evaluate(&self.symbols)
     }
 
     fn declared(&self, kind: &ValueType) -> Option<Value> {
@@ -171,25 +169,15 @@ impl Meta {
 
     /// An argument as a value; `None` where it is not known. Devices are that of tensors without memory.
     pub(crate) fn value(&self, argument: &Argument) -> Option<Value> {
-        Some(match argument {
-            Argument::None => Value::None,
-            Argument::Value(name) => self.values.get(name)?.clone(),
-            Argument::Number(number) => Value::from(*number),
-            Argument::Str(text) => Value::from(text.as_str()),
-            Argument::DType(dtype) => Value::DType(*dtype),
-            Argument::Layout(layout) => Value::Layout(*layout),
-            Argument::MemoryFormat(format) => Value::MemoryFormat(*format),
-            Argument::Device(_) => Value::Device(Device::META),
+        match argument {
+            Argument::Value(name) => self.values.get(name).cloned(),
+            Argument::Device(_) => Some(Value::Device(Device::META)),
             Argument::List(items) => {
                 let items = items.iter().map(|item| self.value(item)).collect::<Option<Vec<_>>>()?;
-                Value::from(if items.iter().all(|item| matches!(item, Value::Int(_))) {
-                    List::from_values(Type::Int, items).ok()?
-                } else {
-                    List::Values(Type::Any, items.into())
-                })
+                list(None, items).ok()
             }
-            Argument::Block(..) => return None,
-        })
+            argument => argument.constant(),
+        }
     }
 
     /// Runs a node and gives its variables their values.

@@ -9,7 +9,7 @@ use opgrid_tensor::Tensor;
 
 use crate::error;
 use crate::graph::types::{Size, TensorType, ValueType};
-use crate::graph::{Argument, Block, Graph, Node, Outcome};
+use crate::graph::{Argument, Block, Graph, Node};
 use crate::meta::{Answer, Assignment, Meta, assignments};
 use crate::rules;
 
@@ -46,7 +46,7 @@ impl Checker {
             if let (true, Some(Answer::Refused(_))) = (is_fixed, answers.first())
                 && let Answer::Refused(error) = answers.swap_remove(0)
             {
-                self.errors.push(error.within(subject(index, node)));
+                self.errors.push(error.within(node.subject(index)));
             } else {
                 self.results(index, node, metas, &answers);
             }
@@ -77,7 +77,7 @@ impl Checker {
                     "{}: `%{}` is declared as {}, expected {found} as the operator gives{at}",
                     node.target, variable.name, variable.kind
                 ))
-                .within(subject(index, node)),
+                .within(node.subject(index)),
             );
             // What it was said to be holds for the nodes behind it, so that one error is not many.
             metas.iter_mut().for_each(|meta| meta.declare(variable));
@@ -125,30 +125,21 @@ fn propagate(block: &mut Block, metas: &mut [Meta], sets: &[Assignment]) -> Resu
                 Answer::Results(_) => {}
                 Answer::Unknown => are_known = false,
                 Answer::Refused(error) if sets[0].is_empty() => {
-                    return Err(error.within(subject(index, node)));
+                    return Err(error.within(node.subject(index)));
                 }
                 // Sizes may depend on each other in a way that the graph does not say.
                 Answer::Refused(_) => are_known = false,
             }
         }
         let inner = inner_metas(node, metas);
-        let blocks = node.arguments_mut().filter_map(|argument| match argument {
-            Argument::Block(_, block) => Some(block),
-            _ => None,
-        });
-        for (block, mut inner) in blocks.zip(inner) {
+        for (block, mut inner) in node.blocks_mut().zip(inner) {
             propagate(block, &mut inner, sets)?;
         }
         if !are_known {
             continue;
         }
         for outcome in &mut node.results {
-            let variables = match outcome {
-                Outcome::One(variable) => std::slice::from_mut(variable),
-                Outcome::List(variables) => variables.as_mut_slice(),
-                Outcome::Unused => continue,
-            };
-            for variable in variables {
+            for variable in outcome.variables_mut() {
                 let values = metas.iter().map(|meta| meta.get(&variable.name));
                 let Some(values) = values.collect::<Option<Vec<_>>>() else { continue };
                 let is_right = |(value, meta): (&&Value, &Meta)| fits(&variable.kind, value, meta);
@@ -275,12 +266,4 @@ fn varies(kind: &ValueType) -> bool {
         ValueType::Unknown => true,
         ValueType::Float | ValueType::Bool => false,
     }
-}
-
-/// How the node is called in errors: its number and what it gives.
-fn subject(index: usize, node: &Node) -> String {
-    let name = node.variables().next().map_or_else(String::new, |variable| format!(" `%{}`", variable.name));
-    let place =
-        if node.source.place.is_empty() { String::new() } else { format!(" ({})", node.source.place) };
-    format!("node {index}{name}{place}")
 }

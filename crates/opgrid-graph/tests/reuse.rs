@@ -161,3 +161,100 @@ fn an_error_of_the_observer_ends_the_run() {
         .unwrap_err();
     assert_eq!((count, error.message()), (1, "node 0 `%a`: stopped"));
 }
+
+/// A program whose values are large enough to share planned memory.
+fn large() -> (Program, Tensor) {
+    let text = "graph(%x: float32[200, 200] = input) {
+        %a: float32[200, 200] = aten::mul.Tensor(%x, %x)
+        %b: float32[200, 200] = aten::exp(%a)
+        %c: float32[200, 200] = aten::mm(%b, %x)
+        %d: float32[200, 200] = aten::sub.Tensor(%c, %x)
+        %e: float32[200] = aten::sum.dim_IntList(%d, [1])
+        return %e
+    }";
+    let x = Tensor::from_slice(&(0..40_000).map(|it| (it % 7) as f32 / 7.0).collect::<Vec<_>>(), &[200, 200]);
+    (Program::new(text.parse().unwrap(), BTreeMap::new()).unwrap(), x.unwrap())
+}
+
+#[test]
+fn results_kept_from_many_runs_keep_their_numbers() {
+    let (program, x) = large();
+    assert_eq!(program.planned_memory(&[Value::from(&x)]).unwrap().1, 2);
+    let (mut kept, mut numbers): (Vec<Tensor>, Vec<Vec<f32>>) = (Vec::new(), Vec::new());
+    for _ in 0..4 {
+        program
+            .observe(vec![Value::from(&x)], |ran| {
+                for result in ran.results() {
+                    let result = Tensor::try_from(result.clone())?;
+                    numbers.push(result.to_vec()?);
+                    kept.push(result);
+                }
+                Ok(())
+            })
+            .unwrap();
+        program.run(&[&x]).unwrap();
+    }
+    for (kept, numbers) in kept.iter().zip(&numbers) {
+        assert_eq!(&kept.to_vec::<f32>().unwrap(), numbers);
+    }
+    drop(program);
+    assert_eq!(kept[0].to_vec::<f32>().unwrap(), numbers[0], "the memory outlives the program");
+}
+
+#[test]
+fn a_panic_of_the_observer_leaves_the_program_as_it_was() {
+    let (program, x) = large();
+    let expected = program.run(&[&x]).unwrap()[0].to_vec::<f32>().unwrap();
+    for stop in 0..4 {
+        let run = std::panic::AssertUnwindSafe(|| {
+            program.observe(vec![Value::from(&x)], |ran| {
+                assert_ne!(ran.position().0, stop, "stopped");
+                Ok(())
+            })
+        });
+        assert!(std::panic::catch_unwind(run).is_err());
+        assert_eq!(program.run(&[&x]).unwrap()[0].to_vec::<f32>().unwrap(), expected);
+    }
+}
+
+#[test]
+fn many_threads_share_no_planned_memory() {
+    let (program, x) = large();
+    let expected = program.run(&[&x]).unwrap()[0].to_vec::<f32>().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    assert_eq!(program.run(&[&x]).unwrap()[0].to_vec::<f32>().unwrap(), expected);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_kernel_that_runs_the_program_again_does_not_get_its_memory() {
+    let (program, x) = large();
+    let expected = program.run(&[&x]).unwrap()[0].to_vec::<f32>().unwrap();
+    let mut depth = 0;
+    program
+        .observe(vec![Value::from(&x)], |_| {
+            depth += 1;
+            assert_eq!(program.run(&[&x])?[0].to_vec::<f32>()?, expected);
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(depth, 5);
+}
+
+#[test]
+fn tensors_without_elements_are_no_exception() {
+    let text = "graph(%x: float32[0, 3] = input) {
+        %a: float32[0, 3] = aten::mul.Tensor(%x, %x)
+        %b: float32[0, 3] = aten::neg(%a)
+        return %b
+    }";
+    let program = Program::new(text.parse().unwrap(), BTreeMap::new()).unwrap();
+    let x = Tensor::from_slice::<f32>(&[], &[0, 3]).unwrap();
+    assert_eq!(program.run(&[&x]).unwrap()[0].sizes(), [0, 3]);
+}

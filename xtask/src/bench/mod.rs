@@ -38,7 +38,7 @@ const SCRIPTS: &[(&str, &str, &str)] = &[
 
 /// The suite of exported programs, and the script that exports them and measures them in torch.
 const GRAPH: &str = "graph";
-const EXPORTER: &str = "bench/torch/graph.py";
+const EXPORTER: &str = "bench/python/graph.py";
 
 /// How often each program runs unless `--rounds` says otherwise.
 const ROUNDS: u32 = 7;

@@ -6,7 +6,7 @@ pub(crate) mod types;
 
 use std::collections::BTreeMap;
 
-use opgrid_core::{DType, Device, Layout, MemoryFormat, Result, Scalar};
+use opgrid_core::{DType, Device, Layout, MemoryFormat, Result, Scalar, Value};
 use opgrid_tensor::Tensor;
 
 use crate::error;
@@ -277,6 +277,23 @@ impl Node {
         self.positional.iter().chain(self.named.iter().map(|(_, argument)| argument))
     }
 
+    /// What it is called in errors: its number in the block, the name of its first result, and the line that it comes from.
+    pub(crate) fn subject(&self, index: usize) -> String {
+        let name =
+            self.variables().next().map_or_else(String::new, |variable| format!(" `%{}`", variable.name));
+        let place =
+            if self.source.place.is_empty() { String::new() } else { format!(" ({})", self.source.place) };
+        format!("node {index}{name}{place}")
+    }
+
+    /// The blocks among its arguments, to be changed.
+    pub(crate) fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        self.arguments_mut().filter_map(|argument| match argument {
+            Argument::Block(_, block) => Some(&mut **block),
+            _ => None,
+        })
+    }
+
     /// The variables that it gives names to.
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.results.iter().flat_map(Outcome::variables)
@@ -292,9 +309,32 @@ impl Outcome {
             Self::Unused => &[],
         }
     }
+
+    /// The variables of one result, to be changed.
+    pub(crate) fn variables_mut(&mut self) -> &mut [Variable] {
+        match self {
+            Self::One(variable) => std::slice::from_mut(variable),
+            Self::List(variables) => variables,
+            Self::Unused => &mut [],
+        }
+    }
 }
 
 impl Argument {
+    /// The value that it always has; `None` where it names values or blocks, or is a list.
+    pub(crate) fn constant(&self) -> Option<Value> {
+        Some(match self {
+            Self::None => Value::None,
+            Self::Number(number) => Value::from(*number),
+            Self::Str(text) => Value::from(text.as_str()),
+            Self::DType(dtype) => Value::DType(*dtype),
+            Self::Layout(layout) => Value::Layout(*layout),
+            Self::MemoryFormat(format) => Value::MemoryFormat(*format),
+            Self::Device(device) => Value::Device(*device),
+            Self::Value(_) | Self::List(_) | Self::Block(..) => return None,
+        })
+    }
+
     /// The block, if it is one.
     pub fn as_block(&self) -> Option<&Block> {
         if let Self::Block(_, block) = self { Some(block) } else { None }

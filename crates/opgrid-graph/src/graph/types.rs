@@ -1,5 +1,6 @@
 //! What is known of a value before a program runs: its type, and the range of a size.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use opgrid_core::DType;
@@ -38,6 +39,16 @@ pub enum Size {
     Known(i64),
     /// One that depends on the program's inputs or on data.
     Varying(Expression),
+}
+
+impl Size {
+    /// The number that it is where symbols have these values; `None` where one is not known.
+    pub(crate) fn evaluate(&self, symbols: &BTreeMap<String, i64>) -> Option<i64> {
+        match self {
+            Self::Known(value) => Some(*value),
+            Self::Varying(expression) => expression.evaluate(symbols),
+        }
+    }
 }
 
 /// From where to where a size may vary, both ends included.

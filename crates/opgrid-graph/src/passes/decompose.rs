@@ -158,11 +158,7 @@ impl Decomposer {
         let opened = if depth < DEEPEST { self.open(&node, metas)? } else { None };
         let Some(opened) = opened else {
             let inner = inner_metas(&node, metas);
-            let blocks = node.arguments_mut().filter_map(|argument| match argument {
-                Argument::Block(_, block) => Some(block),
-                _ => None,
-            });
-            for (block, mut inner) in blocks.zip(inner) {
+            for (block, mut inner) in node.blocks_mut().zip(inner) {
                 self.block(block, &mut inner)?;
             }
             for meta in metas.iter_mut() {

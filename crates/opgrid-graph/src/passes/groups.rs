@@ -9,6 +9,7 @@ use crate::graph::types::{Size, ValueType};
 use crate::graph::{Argument, Graph, Node, Outcome};
 use crate::program::effects::{effects, maybe_written};
 use crate::program::target::{Target, resolve};
+use crate::sets::Sets;
 
 /// Pointwise nodes that can run as one loop over elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,7 +130,7 @@ fn shape<'n>(node: &'n Node, written: &BTreeSet<String>) -> Option<&'n [Size]> {
 
 /// Nodes that are joined step by step.
 struct Units {
-    parents: Vec<usize>,
+    sets: Sets,
     /// The nodes of each unit, by its first one.
     members: Vec<Vec<usize>>,
     /// The nodes whose results each node reads.
@@ -139,15 +140,12 @@ struct Units {
 impl Units {
     fn new(count: usize) -> Self {
         let members = (0..count).map(|place| vec![place]).collect();
-        Self { parents: (0..count).collect(), members, from: vec![BTreeSet::new(); count] }
+        Self { sets: Sets::new(count), members, from: vec![BTreeSet::new(); count] }
     }
 
     /// The unit of a node: the first of its nodes.
-    fn unit(&self, mut place: usize) -> usize {
-        while self.parents[place] != place {
-            place = self.parents[place];
-        }
-        place
+    fn unit(&self, place: usize) -> usize {
+        self.sets.root(place)
     }
 
     /// The units whose results a unit reads.
@@ -164,7 +162,7 @@ impl Units {
             return;
         }
         let (first, second) = (a.min(b), a.max(b));
-        self.parents[second] = first;
+        self.sets.join(first, second);
         let more = std::mem::take(&mut self.members[second]);
         self.members[first].extend(more);
         self.members[first].sort_unstable();

@@ -88,11 +88,11 @@ impl Compiler<'_> {
         for (index, node) in block.nodes.iter().enumerate() {
             match self.step(node, &mut scope, depth) {
                 Ok(mut step) => {
-                    step.subject = subject(index, node);
+                    step.subject = node.subject(index);
                     steps.push(step);
                 }
                 Err(error) => {
-                    self.errors.push(error.within(subject(index, node)));
+                    self.errors.push(error.within(node.subject(index)));
                     // What it gives is there for the nodes behind it, so that one error is not many.
                     for variable in node.variables() {
                         let _ = scope.define(variable);
@@ -308,14 +308,6 @@ impl Compiler<'_> {
     }
 }
 
-/// How the node is called in errors: its number, what it gives, and where it stood.
-fn subject(index: usize, node: &Node) -> String {
-    let name = node.variables().next().map_or_else(String::new, |variable| format!(" `%{}`", variable.name));
-    let place =
-        if node.source.place.is_empty() { String::new() } else { format!(" ({})", node.source.place) };
-    format!("node {index}{name}{place}")
-}
-
 /// A call of an operator: its arguments in the order of the schema.
 fn call(
     dispatcher: &Dispatcher,
@@ -433,18 +425,12 @@ fn operand(argument: &Argument, declared: Option<&Type>, scope: &Scope<'_>, dept
                 "found the block `{name}`, expected a value; blocks go to higher-order operators only"
             )));
         }
-        Argument::None => Operand::Constant(Value::None),
-        Argument::Number(number) => Operand::Constant(Value::from(*number)),
-        Argument::Str(text) => Operand::Constant(Value::from(text.as_str())),
-        Argument::DType(dtype) => Operand::Constant(Value::DType(*dtype)),
-        Argument::Layout(layout) => Operand::Constant(Value::Layout(*layout)),
-        Argument::MemoryFormat(format) => Operand::Constant(Value::MemoryFormat(*format)),
-        Argument::Device(device) => Operand::Constant(Value::Device(*device)),
+        argument => Operand::Constant(argument.constant().unwrap_or_default()),
     })
 }
 
 /// A list of values with elements of a type; where they are others, of any type, for the binder to convert or to refuse.
-pub(super) fn list(element: Option<&Type>, values: Vec<Value>) -> Result<Value> {
+pub(crate) fn list(element: Option<&Type>, values: Vec<Value>) -> Result<Value> {
     use opgrid_core::List;
     let typed = element.map(|element| List::from_values(element.without_symint(), values.clone()));
     match typed {

@@ -6,7 +6,8 @@ use opgrid_core::schema::Type;
 use opgrid_core::{DispatchKey, Dispatcher, Result};
 
 use super::target::{Target, resolve};
-use crate::graph::{Block, Node};
+use crate::graph::{Argument, Block, Node};
+use crate::sets::Sets;
 
 /// Parts of the names of operators that draw random numbers, or may, without a generator among their arguments.
 const RANDOM: [&str; 10] =
@@ -84,46 +85,24 @@ pub(crate) fn effects(dispatcher: &Dispatcher, node: &Node) -> Result<Effects> {
 ///
 /// As [`effects`].
 pub(crate) fn maybe_written(dispatcher: &Dispatcher, block: &Block) -> Result<BTreeSet<String>> {
-    let mut groups = Groups::default();
+    let (mut sets, mut places) = (Sets::default(), BTreeMap::new());
     let mut written = Vec::new();
     for node in &block.nodes {
         let effects = effects(dispatcher, node)?;
+        let names = node.arguments().flat_map(Argument::references);
+        let names = names.chain(node.variables().map(|variable| variable.name.as_str()));
+        let all: Vec<usize> =
+            names.map(|name| *places.entry(name.to_owned()).or_insert_with(|| sets.push())).collect();
         if effects.may_alias {
-            let arguments: Vec<&str> = node.arguments().flat_map(|argument| argument.references()).collect();
-            let results = node.variables().map(|variable| variable.name.as_str());
-            let all: Vec<&str> = arguments.into_iter().chain(results).collect();
-            all.windows(2).for_each(|pair| groups.join(pair[0], pair[1]));
+            all.windows(2).for_each(|pair| sets.join(pair[0], pair[1]));
         }
         written.extend(effects.writes);
     }
-    let roots: BTreeSet<usize> = written.iter().map(|name| groups.root(name)).collect();
-    let names: Vec<String> = groups.places.keys().cloned().collect();
-    Ok(names.into_iter().filter(|name| roots.contains(&groups.root(name))).collect())
-}
-
-/// Sets of names that are joined step by step.
-#[derive(Default)]
-struct Groups {
-    places: BTreeMap<String, usize>,
-    parents: Vec<usize>,
-}
-
-impl Groups {
-    fn root(&mut self, name: &str) -> usize {
-        let next = self.parents.len();
-        let mut place = *self.places.entry(name.to_owned()).or_insert(next);
-        if place == next {
-            self.parents.push(next);
-        }
-        while self.parents[place] != place {
-            self.parents[place] = self.parents[self.parents[place]];
-            place = self.parents[place];
-        }
-        place
-    }
-
-    fn join(&mut self, a: &str, b: &str) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.parents[a] = b;
-    }
+    let roots: BTreeSet<usize> =
+        written.iter().filter_map(|name| places.get(name)).map(|place| sets.root(*place)).collect();
+    Ok(places
+        .into_iter()
+        .filter(|(_, place)| roots.contains(&sets.root(*place)))
+        .map(|(name, _)| name)
+        .collect())
 }

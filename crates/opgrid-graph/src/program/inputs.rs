@@ -89,10 +89,7 @@ impl Symbols<'_> {
 
     /// Compares every size with what it has to be, as far as that is known.
     fn compare(&self, input: &Variable, value: &Value) -> Result<()> {
-        let expected = |size: &Size| match size {
-            Size::Known(value) => Some(*value),
-            Size::Varying(expression) => expression.evaluate(&self.known),
-        };
+        let expected = |size: &Size| size.evaluate(&self.known);
         match (&input.kind, value) {
             (ValueType::Tensor(kind), Value::Tensor(tensor)) => {
                 let tensor = Tensor::try_from(tensor.clone())?;

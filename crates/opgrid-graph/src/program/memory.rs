@@ -15,6 +15,7 @@ use super::effects::effects;
 use super::plan::{Action, Operand, Place, Plan, each_slot};
 use crate::graph::Block;
 use crate::graph::types::{Size, TensorType, ValueType};
+use crate::sets::Sets;
 
 /// The alignment of places in bytes.
 const ALIGNMENT: usize = opgrid_array::storage::ALIGNMENT;
@@ -50,7 +51,7 @@ pub(super) struct Ready {
 impl Memory {
     /// Finds the values that can get a place.
     pub(super) fn new(block: &Block, plan: &Plan, dispatcher: &Dispatcher) -> Self {
-        let mut groups: Vec<usize> = (0..plan.slots).collect();
+        let mut groups = Sets::new(plan.slots);
         let mut makers: Vec<(usize, usize)> = Vec::new();
         let mut last = vec![0; plan.slots];
         for (index, (node, step)) in block.nodes.iter().zip(&plan.steps).enumerate() {
@@ -66,10 +67,9 @@ impl Memory {
                 _ => None,
             };
             if effects(dispatcher, node).map_or(true, |effects| effects.may_alias) {
-                args.iter()
-                    .for_each(|arg| results.iter().for_each(|result| join(&mut groups, *arg, *result)));
+                args.iter().for_each(|arg| results.iter().for_each(|result| groups.join(*arg, *result)));
             } else if let (Some(Operand::Slot(arg)), [result]) = (reused, results.as_slice()) {
-                join(&mut groups, *arg, *result);
+                groups.join(*arg, *result);
             } else {
                 makers.extend(results.iter().map(|slot| (index, *slot)));
             }
@@ -77,18 +77,18 @@ impl Memory {
         let mut leaves = vec![false; plan.slots];
         let mut ends = vec![0; plan.slots];
         for (slot, last) in last.into_iter().enumerate() {
-            let root = root(&groups, slot);
+            let root = groups.root(slot);
             ends[root] = ends[root].max(last);
             leaves[root] |= slot < plan.parameters;
         }
         for result in &plan.results {
-            each_slot(result, &mut |slot| leaves[root(&groups, slot)] = true);
+            each_slot(result, &mut |slot| leaves[groups.root(slot)] = true);
         }
         let kinds = kinds(block, plan);
         let mut memory =
             Self { values: Vec::new(), by_step: vec![Vec::new(); plan.steps.len()], idle: Mutex::default() };
         for (step, slot) in makers {
-            let root = root(&groups, slot);
+            let root = groups.root(slot);
             if let (false, Some(kind)) = (leaves[root], kinds[slot]) {
                 memory.by_step[step].push(memory.values.len());
                 memory.values.push(Planned { kind: kind.clone(), life: step..ends[root] + 1 });
@@ -155,19 +155,6 @@ impl Ready {
     }
 }
 
-fn root(groups: &[usize], mut slot: usize) -> usize {
-    while groups[slot] != slot {
-        slot = groups[slot];
-    }
-    slot
-}
-
-fn join(groups: &mut [usize], a: usize, b: usize) {
-    let (a, b) = (root(groups, a), root(groups, b));
-    // The smaller one stays the root, so that chains stay short: later results join earlier arguments.
-    groups[a.max(b)] = a.min(b);
-}
-
 /// The types of the slots, as far as they are tensors.
 fn kinds<'b>(block: &'b Block, plan: &Plan) -> Vec<Option<&'b TensorType>> {
     let mut kinds = vec![None; plan.slots];
@@ -184,11 +171,8 @@ fn kinds<'b>(block: &'b Block, plan: &Plan) -> Vec<Option<&'b TensorType>> {
 
 /// The bytes of a contiguous tensor; 0 where the size is not known.
 fn bytes(kind: &TensorType, symbols: &BTreeMap<String, i64>) -> usize {
-    let size = |size: &Size| match size {
-        Size::Known(size) => Some(*size),
-        Size::Varying(expression) => expression.evaluate(symbols),
-    };
-    let factors = kind.sizes.iter().map(|it| size(it).and_then(|size| usize::try_from(size).ok()));
+    let size = |size: &Size| usize::try_from(size.evaluate(symbols)?).ok();
+    let factors = kind.sizes.iter().map(size);
     let mut factors = factors.chain([Some(kind.dtype.size_in_bytes())]);
     factors.try_fold(1_usize, |product, factor| product.checked_mul(factor?)).unwrap_or(0)
 }

@@ -15,7 +15,6 @@ pub(crate) mod target;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use opgrid_core::{Dispatcher, Error, ErrorKind, OperatorHandle, Result, Value};
 use opgrid_tensor::Tensor;
@@ -404,19 +403,12 @@ fn sources(graph: &Graph, tensors: &BTreeMap<String, Tensor>) -> Result<Vec<Sour
 
 /// A value that the caller cannot vary.
 fn fixed(argument: &Argument) -> Result<Value> {
-    match argument {
-        Argument::None => Ok(Value::None),
-        Argument::Number(number) => Ok(Value::from(*number)),
-        Argument::Str(text) => Ok(Value::Str(Arc::new(text.clone()))),
-        Argument::DType(dtype) => Ok(Value::DType(*dtype)),
-        Argument::Device(device) => Ok(Value::Device(*device)),
-        Argument::Layout(layout) => Ok(Value::Layout(*layout)),
-        Argument::MemoryFormat(format) => Ok(Value::MemoryFormat(*format)),
-        Argument::List(items) => compile::list(None, items.iter().map(fixed).collect::<Result<_>>()?),
-        Argument::Value(_) | Argument::Block(..) => Err(error::value(
-            "an input is fixed to a value of the graph, expected a number, a text or nothing",
-        )),
+    if let Argument::List(items) = argument {
+        return compile::list(None, items.iter().map(fixed).collect::<Result<_>>()?);
     }
+    argument.constant().ok_or_else(|| {
+        error::value("an input is fixed to a value of the graph, expected a number, a text or nothing")
+    })
 }
 
 /// Finds that what the program writes is there.

@@ -88,15 +88,13 @@ fn allows(operand: &Operand, input: &Tensor, slots: &[Value]) -> bool {
         // Lists of tensors that are put together when the step runs; few in-place forms take one.
         Operand::List(..) => return false,
     };
-    let Value::Tensor(handle) = value else { return !matches!(value, Value::List(_)) || is_plain(value) };
+    let handle = match value {
+        Value::Tensor(handle) => handle,
+        Value::List(list) => return !list.values().iter().any(|item| matches!(item, Value::Tensor(_))),
+        _ => return true,
+    };
     let Some(tensor) = Tensor::from_any_ref(handle) else { return false };
     let is_number = tensor.is_number() || tensor.array_spec().is_some_and(|spec| spec.sizes().is_empty());
     !tensor.requires_grad()
         && (is_number || tensor.dtype() == input.dtype() || tensor.dtype() == opgrid_core::DType::Bool)
-}
-
-/// Whether a list has no tensors.
-fn is_plain(value: &Value) -> bool {
-    let Value::List(list) = value else { return true };
-    !list.values().iter().any(|item| matches!(item, Value::Tensor(_)))
 }

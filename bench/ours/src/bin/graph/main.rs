@@ -1,7 +1,7 @@
 //! Measures programs for `cargo xtask bench graph`: networks that torch exported, what the interpreter costs, and the start of the
 //! command line.
 //!
-//! `measure FOLDER [BEGINNING]` runs the programs in a folder that `bench/torch/graph.py` wrote, on one thread, and refuses to
+//! `measure FOLDER [BEGINNING]` runs the programs in a folder that `bench/python/graph.py` wrote, on one thread, and refuses to
 //! measure one that gives other numbers than torch. `opgrid`, the command line, stands beside this program.
 #![deny(unsafe_code)]
 

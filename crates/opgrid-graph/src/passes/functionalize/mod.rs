@@ -663,11 +663,7 @@ impl Functionalizer {
                 (outcome, _) => found.extend(outcome.variables().iter().map(|_| None)),
             }
         }
-        let variables = node.results.iter_mut().flat_map(|outcome| match outcome {
-            Outcome::One(variable) => std::slice::from_mut(variable),
-            Outcome::List(variables) => variables,
-            Outcome::Unused => &mut [],
-        });
+        let variables = node.results.iter_mut().flat_map(Outcome::variables_mut);
         for (variable, kind) in variables.zip(found) {
             if let Some(kind) = kind {
                 variable.kind = kind;

@@ -26,6 +26,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
+from memory import growth  # noqa: E402
 
 warnings.filterwarnings("ignore")
 
@@ -37,6 +38,9 @@ CHAIN = 200
 
 TOKENS, WORDS = 64, 8192
 """The length of a text, and how many words there are."""
+
+RUNS = 3
+"""How often a network runs while its memory is measured."""
 
 MEMORY = "_memory"
 """What the names of figures end in that are about memory."""
@@ -173,22 +177,6 @@ def lowest(call: Callable[[], Any]) -> float:
     return best
 
 
-def kibibytes(entry: str) -> int:
-    """What the system says of this process's memory."""
-    status = Path("/proc/self/status").read_text()
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(entry))
-
-
-def growth(call: Callable[[], Any]) -> float:
-    """Bytes in use at most in the first runs, beyond those before."""
-    # From here on the highest mark counts anew.
-    Path("/proc/self/clear_refs").write_text("5")
-    before = kibibytes("VmRSS:")
-    for _ in range(3):
-        call()
-    return 1024 * (kibibytes("VmHWM:") - before)
-
-
 def main() -> None:
     first, *more = sys.argv[1:]
     torch.set_grad_enabled(False)
@@ -199,7 +187,7 @@ def main() -> None:
     if command == "case":
         [name] = names
         call = prepared(first, name.removesuffix(MEMORY), Path(folder))
-        value = growth(call) if name.endswith(MEMORY) else lowest(call)
+        value = growth(call, RUNS) if name.endswith(MEMORY) else lowest(call)
         print(name, value / CHAIN if name == "chain" else value)
     elif command == "measure":
         for name in figures(names[0] if names else ""):
