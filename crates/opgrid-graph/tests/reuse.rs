@@ -105,6 +105,31 @@ fn arguments_that_are_needed_stay() {
 }
 
 #[test]
+fn what_a_graph_declares_is_not_relied_on() {
+    let x = Tensor::from_slice(&[1.0f32, -2.0], &[2]).unwrap();
+    let other = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[3, 2]).unwrap();
+    let run = |nodes: &str| {
+        let text = format!(
+            "graph(%x: float32[2] = input, %w: float32[3, 2] = input) {{
+                %a: float32[2] = aten::neg(%x)
+                {nodes}
+                return %y
+            }}"
+        );
+        let program = Program::new(text.parse().unwrap(), BTreeMap::new()).unwrap();
+        program.run(&[&x, &other]).unwrap().remove(0)
+    };
+    // The sizes are those of the broadcast, the dtype is that of a comparison.
+    assert_eq!(run("%y: float32[2] = aten::add.Tensor(%a, %w)").sizes(), [3, 2]);
+    assert_eq!(run("%y: float32[2] = aten::gt.Scalar(%a, 0)").dtype(), opgrid::DType::Bool);
+    assert_eq!(
+        run("%i: float32[2] = aten::to.dtype(%a, torch.int64) %y: float32[2] = aten::div.Tensor(%i, %i)")
+            .dtype(),
+        opgrid::DType::F32
+    );
+}
+
+#[test]
 fn who_keeps_a_result_keeps_its_numbers() {
     let program = program(
         "%a: float32[2, 3] = aten::mul.Tensor(%x, %x)

@@ -45,7 +45,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "NUMBER", default_value_t = 1e-5, requires = "against", value_parser = arguments::tolerance)]
     tolerance: f64,
     /// Run the program so many times more, and show how long a run took.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: Option<u32>,
     /// Use at most so many threads; as many as there are processors unless this is given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -175,7 +175,7 @@ impl Run {
             })
         }?;
         report.timeline = profile.map(Profile::finish);
-        if let Some(count) = self.repeat.filter(|count| *count > 0) {
+        if let Some(count) = self.repeat {
             let mut times = Vec::new();
             for round in 0..count {
                 waiting.reach(round as usize, count as usize);

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use opgrid_core::{Dispatcher, Kind, Result};
-use opgrid_tensor::families::kind;
+use opgrid_core::{Dispatcher, Result};
 
 use crate::graph::types::{Size, ValueType};
 use crate::graph::{Argument, Graph, Node, Outcome};
-use crate::program::effects::{effects, maybe_written};
+use crate::program::effects::{effects, is_pointwise, maybe_written};
 use crate::program::target::{Target, resolve};
 use crate::sets::Sets;
 
@@ -58,7 +57,7 @@ pub fn fusible_groups(graph: &Graph) -> Result<Vec<Group>> {
     let mut shapes: Vec<Option<&[Size]>> = Vec::with_capacity(nodes.len());
     let mut units = Units::new(nodes.len());
     for (place, node) in nodes.iter().enumerate() {
-        let shape = if is_pointwise(&dispatcher, node)? { shape(node, &written) } else { None };
+        let shape = if is_fusible(&dispatcher, node)? { shape(node, &written) } else { None };
         shapes.push(shape);
         let given = node.arguments().flat_map(Argument::references);
         let from: BTreeSet<usize> = given.filter_map(|name| makers.get(name).copied()).collect();
@@ -108,11 +107,10 @@ fn group(graph: &Graph, members: Vec<usize>, shapes: &[Option<&[Size]>]) -> Grou
     Group { nodes: members, sizes, inputs, outputs }
 }
 
-/// Whether every element of the result is a function of the elements at its place.
-fn is_pointwise(dispatcher: &Dispatcher, node: &Node) -> Result<bool> {
+/// Whether a node is pointwise and does nothing besides.
+fn is_fusible(dispatcher: &Dispatcher, node: &Node) -> Result<bool> {
     let Target::Operator(operator) = resolve(dispatcher, &node.target)? else { return Ok(false) };
-    let is_pointwise = operator.column::<Kind>()?.is_some_and(|found| found.is(&kind::POINTWISE));
-    Ok(is_pointwise && effects(dispatcher, node)?.is_pure)
+    Ok(is_pointwise(&operator) && effects(dispatcher, node)?.is_pure)
 }
 
 /// The shape of the only result, unless that may be written.

@@ -321,9 +321,8 @@ fn call(
     binder
         .place(node.positional.iter(), named, &mut sources)
         .map_err(|misplaced| binder.refusal(&misplaced))?;
-    let first = sources.first().copied().flatten();
     let mut operands = Vec::with_capacity(sources.len());
-    for (index, source) in sources.into_iter().enumerate() {
+    for (index, source) in sources.iter().copied().enumerate() {
         let argument = &binder.schema().arguments[index];
         let declared = &argument.real_type;
         let within =
@@ -337,15 +336,16 @@ fn call(
         });
     }
     expect_outcomes(node, &binder)?;
-    let input = match first {
+    let kind = |source: &Option<&Argument>| match source {
         Some(Argument::Value(name)) => scope.find(name).ok().map(|(_, kind)| kind),
         _ => None,
     };
+    let kinds: Vec<_> = sources.iter().map(kind).collect();
     let result = match node.results.as_slice() {
         [Outcome::One(variable)] => Some(&variable.kind),
         _ => None,
     };
-    let reuse = reuse::find(dispatcher, binder.schema(), &operands, input, result);
+    let reuse = reuse::find(dispatcher, &operator, binder.schema(), &operands, &kinds, result);
     Ok((Action::Call { operator, binder, reuse }, operands))
 }
 

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use opgrid_core::schema::Type;
-use opgrid_core::{DispatchKey, Dispatcher, Result};
+use opgrid_core::{DispatchKey, Dispatcher, Kind, OperatorHandle, Result};
+use opgrid_tensor::families::kind;
 
 use super::target::{Target, resolve};
 use crate::graph::{Argument, Block, Node};
@@ -77,6 +78,11 @@ pub(crate) fn effects(dispatcher: &Dispatcher, node: &Node) -> Result<Effects> {
         && !FRESH.contains(&node.target.as_str());
     let may_alias = is_composite || schema.returns.iter().any(|given| given.alias.is_some());
     Ok(Effects { writes, is_pure, may_alias })
+}
+
+/// Whether every element of the result is a function of the elements at its place.
+pub(crate) fn is_pointwise(operator: &OperatorHandle) -> bool {
+    operator.column::<Kind>().ok().flatten().is_some_and(|found| found.is(&kind::POINTWISE))
 }
 
 /// The values of a block that may share memory with one that is written.
