@@ -9,7 +9,7 @@ use opgrid::schema::FunctionSchema;
 use opgrid::{
     DType, Error, ErrorKind, Explanation, Profile, Result, Tensor, Timeline, Value, files, set_num_threads,
 };
-use opgrid_graph::{Program, Ran, ValueType, Variable};
+use opgrid_graph::{ExecutedNode, Program, ValueType, Variable};
 use serde_json::json;
 
 use super::call::{Target, expect_distinct_files, split_keyword, tensors};
@@ -154,7 +154,7 @@ impl Run {
         };
         let mut report = Report::default();
         let profile = self.profile.is_some().then(Profile::start);
-        let show = |ran: &Ran<'_>| {
+        let show = |ran: &ExecutedNode<'_>| {
             if ran.depth() == 0 {
                 let (place, count) = ran.position();
                 waiting.reach(place + 1, count);

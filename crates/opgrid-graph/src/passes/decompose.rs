@@ -91,18 +91,19 @@ type Apart = (Vec<Node>, BTreeMap<String, String>);
 
 /// What the kernel of one composite calls, for values that `meta` has: nodes with names that no value has, and the results of the composite
 /// that are other values. Nothing where it stays whole.
-pub(super) fn apart(
+pub(super) fn expand_composite(
     dispatcher: &Dispatcher,
     names: &mut BTreeSet<String>,
     node: &Node,
     meta: &Meta,
 ) -> Result<Option<Apart>> {
     let mut pass = Decomposer { dispatcher: dispatcher.clone(), names: std::mem::take(names), few: 1 };
-    let mut made = Made::default();
-    let opened = pass.open(node, std::slice::from_ref(meta));
-    let nodes = opened.map(|opened| opened.map(|opened| pass.splice(node, opened, &mut made)));
+    let mut builder = BlockBuilder::default();
+    let expansion = pass.open(node, std::slice::from_ref(meta));
+    let nodes =
+        expansion.map(|expansion| expansion.map(|expansion| pass.splice(node, expansion, &mut builder)));
     *names = pass.names;
-    Ok(nodes?.map(|nodes| (nodes, made.others)))
+    Ok(nodes?.map(|nodes| (nodes, builder.others)))
 }
 
 fn collect_names(block: &Block, names: &mut BTreeSet<String>) {
@@ -123,7 +124,7 @@ struct Decomposer {
 
 /// The block that is made.
 #[derive(Default)]
-struct Made {
+struct BlockBuilder {
     nodes: Vec<Node>,
     kinds: BTreeMap<String, ValueType>,
     /// Values that are others.
@@ -131,7 +132,7 @@ struct Made {
 }
 
 /// What a node is replaced by.
-struct Opened {
+struct Expansion {
     graph: Graph,
     /// The arguments that are the inputs of the graph: tensors, then integers.
     operands: Vec<Argument>,
@@ -141,22 +142,28 @@ struct Opened {
 
 impl Decomposer {
     fn block(&mut self, block: &mut Block, metas: &mut [Meta]) -> Result<()> {
-        let mut made = Made::default();
+        let mut builder = BlockBuilder::default();
         for variable in &block.parameters {
-            made.kinds.insert(variable.name.clone(), variable.kind.clone());
+            builder.kinds.insert(variable.name.clone(), variable.kind.clone());
         }
         for node in std::mem::take(&mut block.nodes) {
-            self.node(node, metas, &mut made, 0)?;
+            self.node(node, metas, &mut builder, 0)?;
         }
-        rename(&mut block.results, &made.others);
-        block.nodes = made.nodes;
+        rename(&mut block.results, &builder.others);
+        block.nodes = builder.nodes;
         Ok(())
     }
 
-    fn node(&mut self, mut node: Node, metas: &mut [Meta], made: &mut Made, depth: usize) -> Result<()> {
-        rename(node.arguments_mut(), &made.others);
-        let opened = if depth < DEEPEST { self.open(&node, metas)? } else { None };
-        let Some(opened) = opened else {
+    fn node(
+        &mut self,
+        mut node: Node,
+        metas: &mut [Meta],
+        builder: &mut BlockBuilder,
+        depth: usize,
+    ) -> Result<()> {
+        rename(node.arguments_mut(), &builder.others);
+        let expansion = if depth < DEEPEST { self.open(&node, metas)? } else { None };
+        let Some(expansion) = expansion else {
             let inner = inner_metas(&node, metas);
             for (block, mut inner) in node.blocks_mut().zip(inner) {
                 self.block(block, &mut inner)?;
@@ -165,19 +172,19 @@ impl Decomposer {
                 meta.run(&node);
             }
             for variable in node.variables() {
-                made.kinds.insert(variable.name.clone(), variable.kind.clone());
+                builder.kinds.insert(variable.name.clone(), variable.kind.clone());
             }
-            made.nodes.push(node);
+            builder.nodes.push(node);
             return Ok(());
         };
-        for node in self.splice(&node, opened, made) {
-            self.node(node, metas, made, depth + 1)?;
+        for node in self.splice(&node, expansion, builder) {
+            self.node(node, metas, builder, depth + 1)?;
         }
         Ok(())
     }
 
     /// What the kernel of a composite does; nothing where the node stays.
-    fn open(&self, node: &Node, metas: &[Meta]) -> Result<Option<Opened>> {
+    fn open(&self, node: &Node, metas: &[Meta]) -> Result<Option<Expansion>> {
         let Target::Operator(operator) = resolve(&self.dispatcher, &node.target)? else { return Ok(None) };
         let Some(key) = composite_key(&operator) else { return Ok(None) };
         let schema = operator.schema()?;
@@ -213,7 +220,7 @@ impl Decomposer {
                 return Ok(None);
             }
             operands.extend(numbers);
-            return Ok(Some(Opened { graph, operands, tensors }));
+            return Ok(Some(Expansion { graph, operands, tensors }));
         }
         Ok(None)
     }
@@ -273,14 +280,14 @@ impl Decomposer {
     }
 
     /// The nodes that replace one: with names of this block, and with its results.
-    fn splice(&mut self, node: &Node, opened: Opened, made: &mut Made) -> Vec<Node> {
-        let Opened { mut graph, operands, tensors } = opened;
+    fn splice(&mut self, node: &Node, expansion: Expansion, builder: &mut BlockBuilder) -> Vec<Node> {
+        let Expansion { mut graph, operands, tensors } = expansion;
         let mut names: BTreeMap<String, Argument> = BTreeMap::new();
         let mut sizes: BTreeMap<String, Expression> = BTreeMap::new();
         for (index, (parameter, operand)) in graph.block.parameters.iter().zip(&operands).enumerate() {
             names.insert(parameter.name.clone(), operand.clone());
             let Argument::Value(name) = operand else { continue };
-            let declared: Vec<&Size> = match made.kinds.get(name) {
+            let declared: Vec<&Size> = match builder.kinds.get(name) {
                 Some(ValueType::Tensor(tensor)) => tensor.sizes.iter().collect(),
                 Some(ValueType::Int(Some(size))) => vec![size],
                 _ => continue,
@@ -353,7 +360,7 @@ impl Decomposer {
                 .get(name)
                 .filter(|_| declared.get(name).is_none_or(|result| result.name != variable.name))
             {
-                made.others.insert(variable.name.clone(), other.clone());
+                builder.others.insert(variable.name.clone(), other.clone());
             }
         }
         nodes

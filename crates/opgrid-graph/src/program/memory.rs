@@ -22,16 +22,16 @@ const ALIGNMENT: usize = opgrid_array::storage::ALIGNMENT;
 
 /// The values that are planned, and the arenas that no run uses now.
 #[derive(Debug)]
-pub(super) struct Memory {
-    values: Vec<Planned>,
+pub(super) struct MemoryPlan {
+    values: Vec<PlannedValue>,
     /// For each step the values that it makes.
     by_step: Vec<Vec<usize>>,
-    idle: Mutex<Vec<Ready>>,
+    idle: Mutex<Vec<PreparedArena>>,
 }
 
 /// A value that gets a place.
 #[derive(Debug)]
-struct Planned {
+struct PlannedValue {
     kind: TensorType,
     /// The steps from the one that makes it to the last one that needs it.
     life: Range<usize>,
@@ -39,7 +39,7 @@ struct Planned {
 
 /// An arena for inputs of certain sizes.
 #[derive(Debug)]
-pub(super) struct Ready {
+pub(super) struct PreparedArena {
     symbols: BTreeMap<String, i64>,
     /// `None` where nothing is large enough.
     arena: Option<Arena>,
@@ -48,7 +48,7 @@ pub(super) struct Ready {
     offers: Vec<Vec<usize>>,
 }
 
-impl Memory {
+impl MemoryPlan {
     /// Finds the values that can get a place.
     pub(super) fn new(block: &Block, plan: &Plan, dispatcher: &Dispatcher) -> Self {
         let mut groups = Sets::new(plan.slots);
@@ -91,7 +91,7 @@ impl Memory {
             let root = groups.root(slot);
             if let (false, Some(kind)) = (leaves[root], kinds[slot]) {
                 memory.by_step[step].push(memory.values.len());
-                memory.values.push(Planned { kind: kind.clone(), life: step..ends[root] + 1 });
+                memory.values.push(PlannedValue { kind: kind.clone(), life: step..ends[root] + 1 });
             }
         }
         memory
@@ -107,7 +107,7 @@ impl Memory {
     /// # Errors
     ///
     /// There is no memory for it.
-    pub(super) fn take(&self, symbols: &BTreeMap<String, i64>) -> Result<Ready> {
+    pub(super) fn take(&self, symbols: &BTreeMap<String, i64>) -> Result<PreparedArena> {
         // Who cannot have the list, as after a fork from another thread, makes an arena.
         let idle = self.idle.try_lock().ok().and_then(|mut idle| {
             let place = idle.iter().position(|ready| ready.symbols == *symbols);
@@ -121,13 +121,13 @@ impl Memory {
     }
 
     /// Keeps an arena for the next run.
-    pub(super) fn keep(&self, ready: Ready) {
+    pub(super) fn keep(&self, ready: PreparedArena) {
         if let Ok(mut idle) = self.idle.try_lock() {
             idle.push(ready);
         }
     }
 
-    fn prepare(&self, symbols: &BTreeMap<String, i64>) -> Result<Ready> {
+    fn prepare(&self, symbols: &BTreeMap<String, i64>) -> Result<PreparedArena> {
         let sizes: Vec<usize> = self.values.iter().map(|value| bytes(&value.kind, symbols)).collect();
         let (mut places, mut ranges) = (vec![None; sizes.len()], Vec::new());
         for (value, range) in placed(&self.values, &sizes) {
@@ -138,11 +138,11 @@ impl Memory {
             self.by_step.iter().map(|values| values.iter().filter_map(|value| places[*value]).collect());
         let offers = offers.collect();
         let arena = if ranges.is_empty() { None } else { Some(Arena::new(ranges)?) };
-        Ok(Ready { symbols: symbols.clone(), arena, places, offers })
+        Ok(PreparedArena { symbols: symbols.clone(), arena, places, offers })
     }
 }
 
-impl Ready {
+impl PreparedArena {
     /// The arena, and the places for the results of a step, where there are any.
     pub(super) fn offers(&self, step: usize) -> Option<(&Arena, &[usize])> {
         let places = self.offers.get(step).filter(|places| !places.is_empty())?;
@@ -179,7 +179,7 @@ fn bytes(kind: &TensorType, symbols: &BTreeMap<String, i64>) -> usize {
 
 /// Places for the values that are large enough, the largest first: each in the smallest gap that it fits into between those which
 /// live at the same time.
-fn placed(values: &[Planned], sizes: &[usize]) -> Vec<(usize, Range<usize>)> {
+fn placed(values: &[PlannedValue], sizes: &[usize]) -> Vec<(usize, Range<usize>)> {
     let mut order: Vec<usize> = (0..values.len()).filter(|value| sizes[*value] > SMALLEST_IN_ARENA).collect();
     order.sort_by_key(|value| std::cmp::Reverse(sizes[*value]));
     let mut done: Vec<(usize, Range<usize>)> = Vec::new();
@@ -211,8 +211,8 @@ mod tests {
     use super::*;
     use opgrid_core::DType;
 
-    fn value(life: Range<usize>) -> Planned {
-        Planned { kind: TensorType { dtype: DType::U8, sizes: Vec::new() }, life }
+    fn value(life: Range<usize>) -> PlannedValue {
+        PlannedValue { kind: TensorType { dtype: DType::U8, sizes: Vec::new() }, life }
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
             (state >> 33) % below
         };
         for _ in 0..200 {
-            let values: Vec<Planned> = (0..30)
+            let values: Vec<PlannedValue> = (0..30)
                 .map(|_| {
                     let start = next(40);
                     value(start..start + 1 + next(10))

@@ -24,9 +24,9 @@ use crate::archive::{self, Archive};
 use crate::error;
 use crate::graph::tree::Tree;
 use crate::graph::{Argument, Graph, InputKind, OutputKind};
-use memory::Memory;
-pub use observe::Ran;
-use observe::{By, Nobody, Observer};
+use memory::MemoryPlan;
+pub use observe::ExecutedNode;
+use observe::{Callback, NoObserver, Observer};
 use plan::Plan;
 
 /// A program that can run: many threads may do so at once, with one set of weights.
@@ -54,7 +54,7 @@ pub struct Program {
     tensors: BTreeMap<String, Tensor>,
     /// What each parameter of the plan is.
     sources: Vec<Source>,
-    memory: Memory,
+    memory: MemoryPlan,
     /// What the results of the plan do besides being returned.
     copy: Option<OperatorHandle>,
 }
@@ -102,7 +102,7 @@ impl Program {
         }
         let sources = sources(&graph, &tensors)?;
         expect_mutated(&graph, &tensors)?;
-        let memory = Memory::new(&graph.block, &plan, &dispatcher);
+        let memory = MemoryPlan::new(&graph.block, &plan, &dispatcher);
         // By name and only where it is needed, so that a program links what its model calls.
         let writes = graph.outputs.iter().any(|kind| {
             matches!(
@@ -171,7 +171,7 @@ impl Program {
     ///
     /// As [`run`](Self::run).
     pub fn run_values(&self, inputs: Vec<Value>) -> Result<Vec<Value>> {
-        self.run_with(inputs, &mut Nobody)
+        self.run_with(inputs, &mut NoObserver)
     }
 
     /// As [`run_values`](Self::run_values), and shows each node to `look` after it has run: to print intermediate results, to show
@@ -180,11 +180,15 @@ impl Program {
     /// # Errors
     ///
     /// As [`run`](Self::run), and those of `look`; buffers and inputs are not written then, unless a node writes them in place.
-    pub fn observe(&self, inputs: Vec<Value>, look: impl FnMut(Ran<'_>) -> Result<()>) -> Result<Vec<Value>> {
-        self.run_with(inputs, &mut By::<_, false>(look))
+    pub fn observe(
+        &self,
+        inputs: Vec<Value>,
+        callback: impl FnMut(ExecutedNode<'_>) -> Result<()>,
+    ) -> Result<Vec<Value>> {
+        self.run_with(inputs, &mut Callback::<_, false>(callback))
     }
 
-    /// As [`observe`](Self::observe), and says of each call [which kernels ran and why](Ran::explanation).
+    /// As [`observe`](Self::observe), and says of each call [which kernels ran and why](ExecutedNode::explanation).
     ///
     /// # Errors
     ///
@@ -206,8 +210,12 @@ impl Program {
     /// assert!(text.contains("aten::relu"), "{text}");
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
-    pub fn explain(&self, inputs: Vec<Value>, look: impl FnMut(Ran<'_>) -> Result<()>) -> Result<Vec<Value>> {
-        self.run_with(inputs, &mut By::<_, true>(look))
+    pub fn explain(
+        &self,
+        inputs: Vec<Value>,
+        callback: impl FnMut(ExecutedNode<'_>) -> Result<()>,
+    ) -> Result<Vec<Value>> {
+        self.run_with(inputs, &mut Callback::<_, true>(callback))
     }
 
     fn run_with(&self, inputs: Vec<Value>, observer: &mut impl Observer) -> Result<Vec<Value>> {

@@ -1,4 +1,4 @@
-//! Looking on while a program runs: each node with its results, and why its kernel ran.
+//! Callbacks while a program runs: each node with its results, and which kernels ran.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use opgrid_core::{Explanation, OperatorHandle, Result, Value};
 
 use super::plan::Step;
 
-/// A node that has just run.
+/// A node that has just been executed, as callbacks of a run see it.
 ///
 /// # Examples
 ///
@@ -28,7 +28,7 @@ use super::plan::Step;
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 #[derive(Clone, Copy)]
-pub struct Ran<'r> {
+pub struct ExecutedNode<'r> {
     pub(super) step: &'r Step,
     pub(super) index: usize,
     pub(super) count: usize,
@@ -38,7 +38,7 @@ pub struct Ran<'r> {
     pub(super) explanation: Option<&'r Explanation>,
 }
 
-impl<'r> Ran<'r> {
+impl<'r> ExecutedNode<'r> {
     /// The node's number, the name of its first result, and the line it comes from, as errors call it.
     pub fn subject(&self) -> &'r str {
         &self.step.subject
@@ -71,45 +71,45 @@ impl<'r> Ran<'r> {
     }
 }
 
-impl fmt::Debug for Ran<'_> {
+impl fmt::Debug for ExecutedNode<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ran")
+        f.debug_struct("ExecutedNode")
             .field("subject", &self.subject())
             .field("operator", &self.operator)
             .finish_non_exhaustive()
     }
 }
 
-/// What is done after each node.
+/// What a run calls after each node.
 pub(super) trait Observer {
     /// Whether calls are explained.
     const EXPLAINS: bool;
-    /// Whether anything is done.
-    const LOOKS: bool;
+    /// Whether it is called at all.
+    const IS_ACTIVE: bool;
 
-    fn look(&mut self, ran: Ran<'_>) -> Result<()>;
+    fn executed(&mut self, ran: ExecutedNode<'_>) -> Result<()>;
 }
 
-/// Nobody looks on.
-pub(super) struct Nobody;
+/// No callback: nothing is built for one.
+pub(super) struct NoObserver;
 
-impl Observer for Nobody {
+impl Observer for NoObserver {
     const EXPLAINS: bool = false;
-    const LOOKS: bool = false;
+    const IS_ACTIVE: bool = false;
 
-    fn look(&mut self, _: Ran<'_>) -> Result<()> {
+    fn executed(&mut self, _: ExecutedNode<'_>) -> Result<()> {
         Ok(())
     }
 }
 
-/// A function looks on.
-pub(super) struct By<F, const EXPLAINS: bool>(pub(super) F);
+/// A function that is called after each node.
+pub(super) struct Callback<F, const EXPLAINS: bool>(pub(super) F);
 
-impl<F: FnMut(Ran<'_>) -> Result<()>, const EXPLAINS: bool> Observer for By<F, EXPLAINS> {
+impl<F: FnMut(ExecutedNode<'_>) -> Result<()>, const EXPLAINS: bool> Observer for Callback<F, EXPLAINS> {
     const EXPLAINS: bool = EXPLAINS;
-    const LOOKS: bool = true;
+    const IS_ACTIVE: bool = true;
 
-    fn look(&mut self, ran: Ran<'_>) -> Result<()> {
+    fn executed(&mut self, ran: ExecutedNode<'_>) -> Result<()> {
         (self.0)(ran)
     }
 }

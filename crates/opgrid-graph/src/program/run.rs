@@ -7,8 +7,8 @@ use opgrid_tensor::layers::{autocast, autograd};
 use smallvec::SmallVec;
 
 use super::compile::{fit, list};
-use super::memory::Ready;
-use super::observe::{Observer, Ran};
+use super::memory::PreparedArena;
+use super::observe::{ExecutedNode, Observer};
 use super::plan::{Action, Operand, Place, Plan, Step};
 use crate::error;
 
@@ -24,7 +24,7 @@ const ARGUMENTS: usize = 10;
 pub(super) fn run<O: Observer>(
     plan: &Plan,
     inputs: Vec<Value>,
-    ready: Option<&Ready>,
+    ready: Option<&PreparedArena>,
     observer: &mut O,
     depth: usize,
 ) -> Result<Vec<Value>> {
@@ -58,14 +58,14 @@ struct At<'p> {
 }
 
 impl<'p> At<'p> {
-    fn ran(
+    fn executed(
         self,
         operator: Option<&'p OperatorHandle>,
         results: &'p [Value],
         explanation: Option<&'p Explanation>,
-    ) -> Ran<'p> {
+    ) -> ExecutedNode<'p> {
         let Self { step, index, count, depth } = self;
-        Ran { step, index, count, depth, operator, results, explanation }
+        ExecutedNode { step, index, count, depth, operator, results, explanation }
     }
 }
 
@@ -78,10 +78,10 @@ fn perform<O: Observer>(at: At<'_>, slots: &mut [Value], observer: &mut O) -> Re
             let operator = reuse.map_or(operator, |reuse| &reuse.operator);
             let mut returns = Returns::new();
             let explanation = call::<O>(operator, binder, &step.operands, slots, &mut returns)?;
-            if O::LOOKS {
+            if O::IS_ACTIVE {
                 let results: Vec<Value> =
                     (0..step.results.len()).map(|index| returns.take(index).unwrap_or_default()).collect();
-                observer.look(at.ran(Some(operator), &results, explanation.as_ref()))?;
+                observer.executed(at.executed(Some(operator), &results, explanation.as_ref()))?;
                 return keep_all(results, step, slots);
             }
             for (index, place) in step.results.iter().enumerate() {
@@ -139,7 +139,7 @@ fn perform<O: Observer>(at: At<'_>, slots: &mut [Value], observer: &mut O) -> Re
             keep_all(results?, step, slots)?;
         }
     }
-    if O::LOOKS { observer.look(at.ran(None, &[], None)) } else { Ok(()) }
+    if O::IS_ACTIVE { observer.executed(at.executed(None, &[], None)) } else { Ok(()) }
 }
 
 /// Calls an operator. Values that are what the schema wants are lent where they lie.

@@ -120,14 +120,14 @@ struct Entry {
     /// Its value in the new graph, which is outdated where the owner of its memory has another version.
     name: String,
     kind: ValueType,
-    lies: Option<Lies>,
+    layout: Option<TensorLayout>,
     version: usize,
     origin: Origin,
 }
 
 /// How a tensor of the program lies in memory.
 #[derive(Clone, PartialEq)]
-struct Lies {
+struct TensorLayout {
     dtype: DType,
     geometry: Geometry,
 }
@@ -210,17 +210,17 @@ impl Functionalizer {
             Origin::Own => 0,
             Origin::View { of, .. } | Origin::Shared { of } => self.version(of),
         };
-        let lies = self.lies(&variable.name);
+        let layout = self.layout(&variable.name);
         let (name, kind) = (variable.name.clone(), variable.kind.clone());
-        self.entries.push(Entry { name, kind, lies, version, origin });
+        self.entries.push(Entry { name, kind, layout, version, origin });
         self.known.insert(variable.name.clone(), self.entries.len() - 1);
         self.entries.len() - 1
     }
 
-    fn lies(&self, name: &str) -> Option<Lies> {
+    fn layout(&self, name: &str) -> Option<TensorLayout> {
         let tensor = self.original.tensor(name)?;
         let spec = tensor.spec().ok()?;
-        Some(Lies { dtype: spec.dtype(), geometry: spec.geometry().clone() })
+        Some(TensorLayout { dtype: spec.dtype(), geometry: spec.geometry().clone() })
     }
 
     /// The entry that owns the memory.
@@ -345,16 +345,16 @@ impl Functionalizer {
 
     /// The value in dtype, sizes and strides of the entry that gets it.
     fn as_before(&mut self, entry: usize, before: &str, value: String) -> String {
-        let lies = self.entries[entry].lies.as_ref();
+        let layout = self.entries[entry].layout.as_ref();
         let found = self.pure.tensor(&value).and_then(|tensor| tensor.spec().ok());
-        let is_same = |lies: &Lies| {
+        let is_same = |layout: &TensorLayout| {
             found.is_some_and(|found| {
-                found.dtype() == lies.dtype
-                    && found.sizes() == lies.geometry.sizes()
-                    && (found.strides() == lies.geometry.strides() || found.numel() == 0)
+                found.dtype() == layout.dtype
+                    && found.sizes() == layout.geometry.sizes()
+                    && (found.strides() == layout.geometry.strides() || found.numel() == 0)
             })
         };
-        if lies.is_some_and(is_same) {
+        if layout.is_some_and(is_same) {
             return value;
         }
         let kind = self.entries[entry].kind.clone();
@@ -429,8 +429,8 @@ impl Functionalizer {
                 let origin = match chosen {
                     None => Origin::Own,
                     Some((place, of)) => {
-                        let lies = self.lies(&variable.name);
-                        let is_whole = lies.is_some() && lies == self.entries[*of].lies;
+                        let layout = self.layout(&variable.name);
+                        let is_whole = layout.is_some() && layout == self.entries[*of].layout;
                         let result = (index, is_list.then_some(item));
                         let step = Step { node: pure.clone(), place: (*place).clone(), result, is_whole };
                         Origin::View { of: *of, step: Box::new(step) }
@@ -448,7 +448,7 @@ impl Functionalizer {
         let form = match pure_form(&self.dispatcher, operator) {
             Ok(form) => form,
             // A composite calls others, which may have one.
-            Err(error) => return if self.apart(&node)? { Ok(()) } else { Err(error) },
+            Err(error) => return if self.expand_composite(&node)? { Ok(()) } else { Err(error) },
         };
         let binder = operator.binder()?;
         let mut sources: Vec<Option<&Argument>> = vec![None; binder.count()];
@@ -462,8 +462,8 @@ impl Functionalizer {
             .iter()
             .map(|index| sources[*index].map_or_else(|| Ok(Vec::new()), |given| self.entries_of(given)))
             .collect::<Result<_>>()?;
-        let before: Vec<Option<Lies>> =
-            entries.iter().flatten().map(|entry| self.entries[*entry].lies.clone()).collect();
+        let before: Vec<Option<TensorLayout>> =
+            entries.iter().flatten().map(|entry| self.entries[*entry].layout.clone()).collect();
 
         // The pure call takes what the written one took, as it is before.
         let mut pure = Node { target: form.target.clone(), source: node.source.clone(), ..Node::default() };
@@ -478,8 +478,8 @@ impl Functionalizer {
                 None => (argument.name == "dtype")
                     .then(|| entries.iter().flatten().next())
                     .flatten()
-                    .and_then(|entry| self.entries[*entry].lies.as_ref())
-                    .map(|lies| Argument::DType(lies.dtype)),
+                    .and_then(|entry| self.entries[*entry].layout.as_ref())
+                    .map(|layout| Argument::DType(layout.dtype)),
             };
             let Some(mut given) = given else { continue };
             self.rewrite(&mut given)?;
@@ -522,7 +522,7 @@ impl Functionalizer {
         let after = entries.iter().flatten().zip(before);
         let is_reshaped = after.clone().any(|(entry, before)| {
             let value = self.known.iter().find(|(_, known)| *known == entry).map(|(name, _)| name.as_str());
-            value.and_then(|name| self.lies(name)) != before
+            value.and_then(|name| self.layout(name)) != before
         });
         if is_reshaped || gives_views(&form.schema) {
             return self.reshaping(&node, step, &form.schema, &entries);
@@ -544,9 +544,10 @@ impl Functionalizer {
     }
 
     /// Rewrites what a composite that writes calls; false where it is none, or depends on sizes that vary.
-    fn apart(&mut self, node: &Node) -> Result<bool> {
-        let apart = super::decompose::apart(&self.dispatcher, &mut self.names, node, &self.original)?;
-        let Some((nodes, others)) = apart else { return Ok(false) };
+    fn expand_composite(&mut self, node: &Node) -> Result<bool> {
+        let expanded =
+            super::decompose::expand_composite(&self.dispatcher, &mut self.names, node, &self.original)?;
+        let Some((nodes, others)) = expanded else { return Ok(false) };
         let known = numbers(node);
         if !self.original.sizes().is_empty() && nodes.iter().any(|inner| !numbers(inner).is_subset(&known)) {
             return Ok(false);
@@ -586,11 +587,11 @@ impl Functionalizer {
         let step = Step { node: step, place, result: (0, None), is_whole: false };
         let names: Vec<String> =
             self.known.iter().filter(|(_, known)| **known == of).map(|(name, _)| name.clone()).collect();
-        let lies = names.first().and_then(|name| self.lies(name));
+        let layout = names.first().and_then(|name| self.layout(name));
         let version = self.version(of);
-        let is_whole = lies == self.entries[of].lies;
+        let is_whole = layout == self.entries[of].layout;
         let origin = Origin::View { of, step: Box::new(Step { is_whole, ..step }) };
-        self.entries.push(Entry { name: taken.name, kind: taken.kind, lies, version, origin });
+        self.entries.push(Entry { name: taken.name, kind: taken.kind, layout, version, origin });
         let entry = self.entries.len() - 1;
         for name in names {
             self.known.insert(name, entry);
@@ -620,7 +621,7 @@ impl Functionalizer {
     /// What is computed for an output is computed in its dtype, where the pure call can be told.
     fn in_dtype_of_outputs(&mut self, pure: &mut Node, schema: &FunctionSchema, entries: &[Vec<usize>]) {
         let Some(wanted) =
-            entries.iter().flatten().next().and_then(|entry| self.entries[*entry].lies.clone())
+            entries.iter().flatten().next().and_then(|entry| self.entries[*entry].layout.clone())
         else {
             return;
         };

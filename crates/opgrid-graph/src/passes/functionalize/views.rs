@@ -71,17 +71,17 @@ impl Functionalizer {
             self.push(Node { results, source: self.source.clone(), ..node });
             return Ok(name);
         }
-        let lies = self.entries[of].lies.clone();
-        let shown = self.entries[view].lies.clone();
-        if let (Some(lies), Some(shown)) = (&lies, &shown) {
-            if lies.dtype != shown.dtype {
-                return self.inverse_of_dtype(step, whole, value, lies.dtype, kind, &wanted);
+        let layout = self.entries[of].layout.clone();
+        let shown = self.entries[view].layout.clone();
+        if let (Some(layout), Some(shown)) = (&layout, &shown) {
+            if layout.dtype != shown.dtype {
+                return self.inverse_of_dtype(step, whole, value, layout.dtype, kind, &wanted);
             }
-            let taken = lies.geometry.row_major();
-            let taken = self.taken(step, &taken, lies.dtype);
-            if let Some(taken) = taken.filter(|taken| taken.numel() == lies.geometry.numel()) {
+            let taken = layout.geometry.row_major();
+            let taken = self.taken(step, &taken, layout.dtype);
+            if let Some(taken) = taken.filter(|taken| taken.numel() == layout.geometry.numel()) {
                 if taken.is_row_major() {
-                    let sizes = self.sizes_of(whole, &kind, lies.geometry.sizes());
+                    let sizes = self.sizes_of(whole, &kind, layout.geometry.sizes());
                     return Ok(self.emit(
                         "aten::reshape",
                         vec![Argument::Value(value), Argument::List(sizes)],
@@ -89,7 +89,7 @@ impl Functionalizer {
                         kind,
                     ));
                 }
-                if let Some(order) = order(&lies.geometry.row_major(), &taken) {
+                if let Some(order) = order(&layout.geometry.row_major(), &taken) {
                     let order = order.into_iter().map(Argument::from).collect();
                     let given = vec![Argument::Value(value), Argument::List(order)];
                     return Ok(self.emit("aten::permute", given, &wanted, kind));
@@ -101,8 +101,8 @@ impl Functionalizer {
 
     /// Whether the tensor begins where its memory does, row by row.
     fn is_all_of_its_memory(&self, entry: usize) -> bool {
-        let lies = self.entries[entry].lies.as_ref();
-        lies.is_some_and(|lies| lies.geometry.is_row_major() && lies.geometry.offset() == 0)
+        let layout = self.entries[entry].layout.as_ref();
+        layout.is_some_and(|layout| layout.geometry.is_row_major() && layout.geometry.offset() == 0)
     }
 
     /// The call of the operator that is named after the view and puts it back.
