@@ -5,7 +5,7 @@ import opgrid as og
 from opgrid.library import Library
 
 x = og.tensor([1.0, 2.0, 3.0])
-print(og.add(x), x.add(1), og.ops.aten.add.Tensor(x, 1))
+print(og.add(x, 1), x.add(1), og.ops.aten.add.Tensor(x, 1))
 print(og.ops.aten.add.overloads())
 
 # %% An operator of one's own: a schema, then kernels by dispatch key.
