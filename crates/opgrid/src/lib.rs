@@ -120,6 +120,8 @@ mod documentation {
     mod training {}
     #[doc = include_str!("../../../docs/how-to/write-it-once.md")]
     mod write_it_once {}
+    #[doc = include_str!("../../../docs/reference/modules.md")]
+    mod modules {}
     #[doc = include_str!("../../../docs/tutorial/rust.md")]
     mod tutorial {}
 }
