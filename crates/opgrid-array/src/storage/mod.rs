@@ -25,7 +25,7 @@ use std::mem::size_of;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU32, AtomicU64, Ordering, fence};
 
-use opgrid_core::{DeviceType, Error, ErrorKind, Result};
+use opgrid_core::{DType, DeviceType, Error, ErrorKind, Result};
 
 use self::allocator::Allocator;
 use super::element::Element;
@@ -786,12 +786,15 @@ impl fmt::Debug for WriteGuard<'_> {
 fn typed<T: Element>(start: NonNull<u8>, bytes: usize) -> Result<(NonNull<T>, usize)> {
     let start = start.cast::<T>();
     if !start.is_aligned() {
-        let message = format!(
-            "memory at an address that is not a multiple of {} cannot be read as {}; copy it first",
-            align_of::<T>(),
-            T::DTYPE
-        );
-        return Err(argument(message));
+        return Err(unaligned(T::DTYPE, align_of::<T>()));
     }
     Ok((start, bytes / size_of::<T>()))
+}
+
+#[cold]
+#[inline(never)]
+fn unaligned(dtype: DType, align: usize) -> Error {
+    argument(format!(
+        "memory at an address that is not a multiple of {align} cannot be read as {dtype}; copy it first"
+    ))
 }
