@@ -68,6 +68,7 @@ mod error;
 mod graph;
 mod json;
 mod meta;
+mod operators;
 pub mod passes;
 mod program;
 mod rules;

@@ -84,7 +84,7 @@ impl Program {
     ///
     /// What [`check`](crate::check()) finds; a tensor that is missing, or whose dtype or sizes are not those of the graph.
     pub fn new(graph: Graph, tensors: BTreeMap<String, Tensor>) -> Result<Self> {
-        opgrid_tensor::ensure_registered()?;
+        crate::operators::ensure_registered()?;
         let dispatcher = Dispatcher::current();
         let (plan, mut errors) = compile::compile(&graph, &dispatcher);
         if !errors.is_empty() {

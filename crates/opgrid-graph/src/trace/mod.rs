@@ -181,7 +181,7 @@ impl Trace {
         inputs: &[&Tensor],
         body: &mut dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>>,
     ) -> Result<(Graph, BTreeMap<String, Tensor>)> {
-        opgrid_tensor::ensure_registered()?;
+        crate::operators::ensure_registered()?;
         let (graph, tensors) = self.once(inputs, body)?;
         if self.symbols.is_empty() {
             return Ok((graph, tensors));
