@@ -63,8 +63,8 @@ pub use opgrid_nn::optim;
 /// What a tensor is made of, and the macro that makes one of literals.
 pub use opgrid_tensor::tensor;
 pub use opgrid_tensor::tensor::{
-    Allocation, Allocator, CpuAllocator, DeviceMemory, Nested, Number, PrintOptions, default_dtype,
-    print_options, set_print_options, with_print_options,
+    Allocation, Allocator, CpuAllocator, DeviceMemory, LimitedAllocator, Nested, Number, PrintOptions,
+    default_dtype, print_options, set_print_options, with_print_options,
 };
 
 /// The examples of README.
