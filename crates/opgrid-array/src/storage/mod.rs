@@ -218,15 +218,7 @@ impl Storage {
             // One that was set may have been taken back a moment ago.
             return Self::at(bytes, BytesAt::Behind).ok_or_else(|| no_memory(bytes));
         };
-        let memory = allocated(&*allocator, bytes)?;
-        if memory.start.is_none_or(|start| !start.addr().get().is_multiple_of(ALIGNMENT)) {
-            let message = format!(
-                "allocator `{}` returned memory that CPU tensors cannot use, expected an address that \
-                 is a multiple of {ALIGNMENT}; set another allocator by `devices::set_allocator`",
-                allocator.name()
-            );
-            return Err(Error::new(ErrorKind::Internal, message));
-        }
+        let memory = allocated_for_cpu(&*allocator, bytes)?;
         Self::at(bytes, BytesAt::Elsewhere(memory)).ok_or_else(|| no_memory(bytes))
     }
 
@@ -537,6 +529,24 @@ fn allocated(allocator: &dyn Allocator, bytes: usize) -> Result<Allocation> {
     if memory.bytes < bytes {
         let found = memory.bytes;
         let message = format!("allocator `{}` returned {found} bytes, expected {bytes}", allocator.name());
+        return Err(Error::new(ErrorKind::Internal, message));
+    }
+    Ok(memory)
+}
+
+/// Memory of an allocator that was set for the CPU.
+///
+/// # Errors
+///
+/// Those of the allocator; memory that tensors of the CPU cannot use.
+fn allocated_for_cpu(allocator: &dyn Allocator, bytes: usize) -> Result<Allocation> {
+    let memory = allocated(allocator, bytes)?;
+    if memory.start.is_none_or(|start| !start.addr().get().is_multiple_of(ALIGNMENT)) {
+        let message = format!(
+            "allocator `{}` returned memory that CPU tensors cannot use, expected an address that is a \
+             multiple of {ALIGNMENT}; set another allocator by `devices::set_allocator`",
+            allocator.name()
+        );
         return Err(Error::new(ErrorKind::Internal, message));
     }
     Ok(memory)
