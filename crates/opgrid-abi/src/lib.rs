@@ -17,6 +17,7 @@
 //! - Values in arguments are lent. Values that `call` writes belong to the receiver: `value_view` looks into one,
 //!   `value_release` gives it back.
 //! - Strings that functions take end in a zero byte, and are copied.
+//! - Programs belong to the host, as errors do: `program_release` gives one back, and functions that get one that was given back fail.
 //!
 //! No exception and no panic may leave a kernel: C++ and Rust code catches them and leaves an error. `opgrid.hpp` and
 //! `opgrid-plugin-sdk` do so.
@@ -47,10 +48,11 @@ pub use values::{
     OPGRID_DTYPE_INT8, OPGRID_DTYPE_INT16, OPGRID_DTYPE_INT32, OPGRID_DTYPE_INT64, OPGRID_DTYPE_QINT8,
     OPGRID_DTYPE_QINT32, OPGRID_DTYPE_QUINT8, OPGRID_DTYPE_UINT8, OPGRID_DTYPE_UINT16, OPGRID_DTYPE_UINT32,
     OPGRID_DTYPE_UINT64, OPGRID_FLOAT, OPGRID_FLOATS, OPGRID_INT, OPGRID_INTS, OPGRID_LAYOUT,
-    OPGRID_MEMORY_FORMAT, OPGRID_NONE, OPGRID_OPTIONAL_TENSORS, OPGRID_OTHER, OPGRID_OWNED, OPGRID_READ,
-    OPGRID_STR, OPGRID_TENSOR, OPGRID_TENSORS, OPGRID_WRITE, OpgridBlock, OpgridDevice, OpgridError,
-    OpgridGuard, OpgridKeys, OpgridLibrary, OpgridOperator, OpgridOther, OpgridPayload, OpgridResults,
-    OpgridTensor, OpgridTensorInfo, OpgridText, OpgridValue,
+    OPGRID_MEMORY_FORMAT, OPGRID_NONE, OPGRID_OPTIONAL_TENSORS, OPGRID_OTHER, OPGRID_OWNED,
+    OPGRID_PROGRAM_MAP, OPGRID_READ, OPGRID_STR, OPGRID_TENSOR, OPGRID_TENSORS, OPGRID_WRITE, OpgridBlock,
+    OpgridDevice, OpgridError, OpgridGuard, OpgridKeys, OpgridLibrary, OpgridOperator, OpgridOther,
+    OpgridPayload, OpgridProgram, OpgridProgramValue, OpgridResults, OpgridTensor, OpgridTensorInfo,
+    OpgridText, OpgridValue,
 };
 
 /// The symbol of a plugin's manifest.

@@ -35,7 +35,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-graph", &["opgrid-tensor"]),
     ("opgrid-abi", &[]),
     ("opgrid-plugin-sdk", &["opgrid-abi", "opgrid-macros"]),
-    ("opgrid-plugin", &["opgrid-tensor", "opgrid-abi"]),
+    ("opgrid-plugin", &["opgrid-graph", "opgrid-abi"]),
     ("opgrid-gpu", &["opgrid-kinds"]),
     ("opgrid-testing", &["opgrid-operators"]),
     ("opgrid-inspect", &["opgrid-core"]),
