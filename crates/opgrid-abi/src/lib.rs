@@ -8,6 +8,9 @@
 //! running anything; `opgrid_plugin_init`, an [`OpgridInitFn`], registers what the plugin has. `python/opgrid/include/opgrid.h` says the
 //! same in C; `cargo xtask header` writes it from this crate.
 //!
+//! A program that is no plugin gets the table from the library of the crate `opgrid-c`, whose one function is declared in the header,
+//! too.
+//!
 //! Who owns what:
 //!
 //! - A tensor handle is counted. Arguments and views of values lend theirs; results of `call` and everything that a function

@@ -41,6 +41,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-inspect", &["opgrid-core"]),
     ("opgrid", &["opgrid-operators", "opgrid-nn", "opgrid-plugin"]),
     ("opgrid-torch", &["opgrid"]),
+    ("opgrid-c", &["opgrid"]),
     ("opgrid-cli", &["opgrid", "opgrid-graph", "opgrid-inspect"]),
     ("opgrid-python", &["opgrid", "opgrid-graph", "opgrid-torch"]),
 ];
