@@ -161,7 +161,7 @@ fn torch_operators() -> BTreeSet<&'static str> {
 /// The operators of which no overload is registered.
 fn missing() -> Result<BTreeSet<&'static str>> {
     let dispatcher = Dispatcher::new();
-    let _operators = opgrid_operators::register(&dispatcher)?;
+    let _operators = opgrid_operators::ops::register(&dispatcher)?;
     let operators = dispatcher.operators();
     let registered: BTreeSet<&str> = operators.iter().map(|operator| operator.name().base()).collect();
     Ok(torch_operators().into_iter().filter(|name| !registered.contains(name)).collect())

@@ -1,13 +1,14 @@
 //! All three forms run on the device, with the checks of the family.
 
 use opgrid::prelude::*;
-use opgrid::{ops, strict};
+use opgrid::dispatch::strict;
+use opgrid::ops;
 use toy_backend::{device, register, to};
 
 #[test]
 fn one_loop_gives_three_forms() -> Result<()> {
     let dispatcher = Dispatcher::new();
-    let _operators = opgrid::register(&dispatcher)?;
+    let _operators = opgrid::ops::register(&dispatcher)?;
     let _toy = register(&dispatcher)?;
     dispatcher.within(|| {
         let x = to(&Tensor::from_slice(&[0.0f32, 1.0], &[2])?, device()?)?;

@@ -5,7 +5,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use opgrid::{Array, Error, ErrorKind, Result, files};
+use opgrid::array::Array;
+use opgrid::{Error, ErrorKind, Result, files};
 
 use crate::grammar::Literal;
 use crate::tensor_literal;

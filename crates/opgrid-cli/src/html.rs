@@ -1,6 +1,6 @@
 //! Pages that are one file each: styles, data and scripts stand in them, and nothing is loaded.
 
-use opgrid::{Explanation, Hop};
+use opgrid::dispatch::{Explanation, Hop};
 use serde_json::Value as Json;
 
 const PAGE: &str = include_str!("pages/page.css");

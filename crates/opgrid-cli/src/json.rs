@@ -1,6 +1,9 @@
 //! The JSON that commands print.
 
-use opgrid::{Array, DeviceType, DispatchKeySet, Element, Number, Result, Tensor, Value, with_dtype};
+use opgrid::array::{Array, Element, with_dtype};
+use opgrid::dispatch::DeviceType;
+use opgrid::tensor::Number;
+use opgrid::{DispatchKeySet, Result, Tensor, Value};
 use serde_json::{Value as Json, json};
 
 /// One line of JSON.
@@ -111,7 +114,8 @@ fn nested(elements: &[Json], sizes: &[i64]) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opgrid::{Bool, Complex64};
+    use opgrid::array::Bool;
+    use opgrid::dispatch::Complex64;
 
     fn check(array: Array, expected: Json) {
         let found = value(&Value::from(Tensor::from_array(array).unwrap())).unwrap();

@@ -119,7 +119,7 @@ impl CommandLine {
 /// fn main() -> std::process::ExitCode {
 ///     opgrid_cli::run(|dispatcher| {
 ///         let mut library = dispatcher.library("mine");
-///         library.define(Twice).kernel(DispatchKey::CompositeImplicitAutograd, |input| input.add(input, 1));
+///         library.define(Twice).kernel(DispatchKey::CompositeImplicitAutograd, |input| input.add(input));
 ///         library.finish()
 ///     })
 /// }

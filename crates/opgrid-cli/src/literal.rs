@@ -14,8 +14,9 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use opgrid::schema::{Argument, Type};
-use opgrid::{DType, Device, Error, ErrorKind, Layout, List, MemoryFormat, Result, Value};
+use opgrid::dispatch::schema::{Argument, Type};
+use opgrid::dispatch::{Layout, List};
+use opgrid::{DType, Device, Error, ErrorKind, MemoryFormat, Result, Value};
 
 use crate::grammar::Literal;
 use crate::numbers::{Number, complex, float, too_large, truth};
@@ -156,7 +157,7 @@ pub(crate) fn takes_tensors(declared: &Type) -> bool {
 mod tests {
     use super::*;
     use crate::numbers::is_negative_number;
-    use opgrid::schema::FunctionSchema;
+    use opgrid::dispatch::schema::FunctionSchema;
 
     fn check(declared: &str, text: &str, expected: &str) {
         let schema = FunctionSchema::parse(&format!("my::op({declared} x) -> ()")).unwrap();

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use opgrid::{Complex64, DType, Error, ErrorKind, Result, Value};
+use opgrid::dispatch::Complex64;
+use opgrid::{DType, Error, ErrorKind, Result, Value};
 
 /// A number with a point or an exponent, `inf`, `nan`, or an integer.
 pub(crate) fn float(word: &str) -> Option<f64> {

@@ -80,7 +80,7 @@ fn spelled_with_dots(dispatcher: &Dispatcher, name: &str) -> Vec<String> {
         let overload = it.overload.as_str();
         (overload.ends_with("out"), !matches!(overload, "" | "Tensor"), it.to_string())
     });
-    let names = |admit: &dyn Fn(&&opgrid::schema::OperatorName) -> bool| {
+    let names = |admit: &dyn Fn(&&opgrid::dispatch::schema::OperatorName) -> bool| {
         operators.iter().filter(admit).map(ToString::to_string).collect::<Vec<_>>()
     };
     // The default overload has no name here, and is called `default` in Python.

@@ -5,7 +5,9 @@
 //! truth values and integers become what it says; a fraction in an integer tensor is an error, where torch would cut
 //! it off, and so is an integer beyond its dtype.
 
-use opgrid::{Array, DType, Element, Error, ErrorKind, Number, Result, Tensor, Value, with_dtype};
+use opgrid::array::{Array, Element, with_dtype};
+use opgrid::tensor::Number;
+use opgrid::{DType, Error, ErrorKind, Result, Tensor, Value};
 
 use crate::file;
 use crate::grammar::Literal;

@@ -41,7 +41,7 @@ pub use registration::on_demand::OnDemand;
 pub use registration::operator_builder::OperatorBuilder;
 pub use registration::{dispatcher, legacy, library, listener, provider, resolve};
 pub use signatures::{argument, dict, signature, stack, value_type};
-pub use values::{device, device_key, dtype, layout, scalar, tensor, value};
+pub use values::{conversions, device, device_key, dtype, layout, scalar, tensor, value};
 
 pub use argument::Argument;
 pub use call::{BoxedCall, Next};
@@ -100,7 +100,7 @@ pub use values::borrowed::{DEEPEST_SHOWN, ValueRef, ValueView};
 
 #[doc(hidden)]
 pub mod __private {
-    pub use opgrid_macros::operator_items;
+    pub use opgrid_macros::{operator_items, operator_methods, operator_types};
 }
 
 /// Declares overloads: a type per overload, with a typed `call`, from schema strings.
@@ -156,6 +156,24 @@ pub mod __private {
 macro_rules! operator {
     ($($items:tt)*) => {
         $crate::__private::operator_items! { ($crate) $($items)* }
+    };
+}
+
+/// Declares overloads as [`operator!`] does, without the methods; [`operator_methods!`](crate::operator_methods) gives these in one block.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! operator_types {
+    ($($items:tt)*) => {
+        $crate::__private::operator_types! { ($crate) $($items)* }
+    };
+}
+
+/// The methods of overloads, which are in scope, as one block: `ATTRIBUTES impl Tensor;`, then items as in [`operator!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! operator_methods {
+    ($($items:tt)*) => {
+        $crate::__private::operator_methods! { ($crate) $($items)* }
     };
 }
 

@@ -1,6 +1,7 @@
 //! The candidate that someone probably meant, for the remedies in error messages.
 
-/// The candidate that differs least from `text` in spelling, unless all of them differ in more than a third.
+/// The candidate that differs least from `text` in spelling, unless all of them differ in more than a third. Of several, one that
+/// has all letters of `text` in order comes first: letters are left out more often than replaced.
 pub(crate) fn nearest(text: &str, candidates: impl Iterator<Item = String>) -> Option<String> {
     const LONGEST: usize = 64;
     if text.len() > LONGEST {
@@ -11,10 +12,17 @@ pub(crate) fn nearest(text: &str, candidates: impl Iterator<Item = String>) -> O
         let distance = edits(&folded, &candidate.to_lowercase());
         // That namespaces are the same does not make names near.
         let name = candidate.rsplit("::").next().unwrap_or(&candidate);
-        (distance * 3 <= name.len()).then_some((distance, candidate))
+        let is_shortened = has_letters_in_order(&candidate.to_lowercase(), &folded);
+        (distance * 3 <= name.len()).then_some(((distance, !is_shortened), candidate))
     };
-    let best = candidates.filter_map(near).min_by_key(|(distance, _)| *distance);
+    let best = candidates.filter_map(near).min_by_key(|(order, _)| *order);
     best.map(|(_, candidate)| candidate)
+}
+
+/// Whether a text becomes the other one by leaving letters out.
+fn has_letters_in_order(text: &str, letters: &str) -> bool {
+    let mut text = text.chars();
+    letters.chars().all(|letter| text.any(|other| other == letter))
 }
 
 /// How many letters have to be inserted, removed or replaced to make one text from the other.
@@ -49,6 +57,8 @@ mod tests {
         assert_eq!(nearest("aten::nothing", operators()), None);
         assert_eq!(nearest("atn::add", operators()).as_deref(), Some("aten::add"));
         assert_eq!(nearest(&"CPU".repeat(100), names()), None);
+        let ties = || ["aten::elu", "aten::relu", "aten::glu"].into_iter().map(String::from);
+        assert_eq!(nearest("aten::rlu", ties()).as_deref(), Some("aten::relu"));
     }
 
     #[test]

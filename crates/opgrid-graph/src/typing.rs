@@ -96,7 +96,7 @@ impl Checker {
 ///
 /// ```
 /// use opgrid_graph::{Graph, passes};
-/// # let _ = opgrid::ensure_registered();
+/// # let _ = opgrid::ops::ensure_registered();
 /// let graph: Graph = "graph(%x: float32[n, 3] = input) where n in 1..64 takes ((*,), {}) gives * {
 ///   %y: any = aten::cat([%x, %x], 0)
 ///   %z: any = aten::gt.Scalar(%y, 0)

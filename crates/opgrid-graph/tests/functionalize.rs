@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use opgrid::dispatch::{List, TensorType};
 use opgrid::ops::CloneTensor as CloneOp;
 use opgrid::samples::Plain;
-use opgrid::{DType, Device, Dispatcher, List, MemoryFormat, Result, Tensor, TensorType, Value};
+use opgrid::{DType, Device, Dispatcher, MemoryFormat, Result, Tensor, Value};
 use opgrid_graph::{Archive, Graph, OutputKind, Program, Trace, find_target, passes, read};
 
 /// A stream of numbers that a seed decides.
@@ -160,7 +161,7 @@ fn write_several(random: &mut Numbers, pool: &[Tensor], seen: &mut Seen) -> Opti
     let (x, y, out) = (random.from(pool), random.from(pool), random.from(pool));
     if random.below(2) == 0 {
         let handle = Dispatcher::current().find("aten::add.out").unwrap();
-        let fits = x.add(&y, 1).is_ok_and(|sum| sum.sizes() == out.sizes());
+        let fits = x.add(&y).is_ok_and(|sum| sum.sizes() == out.sizes());
         let named = vec![("out".to_owned(), Value::from(&out))];
         if !fits || handle.call_with(vec![Value::from(&x), Value::from(&y)], named).is_err() {
             return None;
@@ -187,10 +188,10 @@ fn program(random: &mut Numbers, given: &[Tensor], seen: &mut Seen) -> Result<Ve
             0..=3 => pool.extend(view(random, &x, seen)),
             4..=6 => pool.extend(write(random, &x, &pool, seen)),
             7 => write_several(random, &pool, seen).unwrap_or_default(),
-            8 => pool.push(x.mul_scalar(0.5)?),
+            8 => pool.push(x.mul(0.5)?),
             _ => {
                 let y = random.from(&pool);
-                pool.extend(x.add(&y, 1).ok());
+                pool.extend(x.add(&y).ok());
             }
         }
     }
@@ -241,7 +242,7 @@ fn equal(graph: &Graph, tensors: &BTreeMap<String, Tensor>, inputs: &[Tensor]) -
 
 #[test]
 fn random_programs_are_equal_without_writes() {
-    opgrid::ensure_registered().unwrap();
+    opgrid::ops::ensure_registered().unwrap();
     let mut seen = Seen::default();
     let (mut written, mut buffers, mut inputs_written) = (0, 0, 0);
     for seed in 0..300 {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use opgrid::dispatch::{Forms, List, TensorType};
 use opgrid::samples::{Given, OperatorSamples, Plain, Sample};
-use opgrid::{DType, Dispatcher, Forms, List, OperatorHandle, Result, Tensor, TensorType, Value};
+use opgrid::{DType, Dispatcher, OperatorHandle, Result, Tensor, Value};
 use opgrid_graph::{Archive, Graph, Program, Trace, find_target, passes, read};
 
 /// A pass on an archive, by its name.
@@ -202,7 +203,7 @@ fn check(dispatcher: &Dispatcher, operator: &OperatorSamples, dtype: DType, coun
 
 #[test]
 fn samples_of_all_operators_are_traced_and_replayed() {
-    opgrid::ensure_registered().unwrap();
+    opgrid::ops::ensure_registered().unwrap();
     let dispatcher = Dispatcher::current();
     let samples = opgrid_operators::samples();
     let mut count = Count {
@@ -236,7 +237,7 @@ fn in_place(dispatcher: &Dispatcher, operator: &OperatorHandle) -> Option<Operat
 
 #[test]
 fn overloads_that_write_become_pure() {
-    opgrid::ensure_registered().unwrap();
+    opgrid::ops::ensure_registered().unwrap();
     let dispatcher = Dispatcher::current();
     let (mut count, mut operators, mut wrong) = (0, 0, Vec::new());
     for operator in opgrid_operators::samples().operators() {
@@ -306,7 +307,7 @@ const SIZES_ARE_KNOWN: [&str; 5] = [
 
 #[test]
 fn what_depends_on_elements_is_refused() {
-    opgrid::ensure_registered().unwrap();
+    opgrid::ops::ensure_registered().unwrap();
     let dispatcher = Dispatcher::current();
     let mut passed = Vec::new();
     for operator in opgrid_operators::samples().operators().iter().filter(|it| !it.is_on_meta()) {
@@ -334,7 +335,7 @@ fn what_depends_on_elements_is_refused() {
 
 #[test]
 fn random_numbers_are_drawn_as_often_as_before() {
-    opgrid::ensure_registered().unwrap();
+    opgrid::ops::ensure_registered().unwrap();
     let dispatcher = Dispatcher::current();
     let (mut shared, mut count) = (Vec::new(), 0);
     for operator in opgrid_operators::samples().operators() {
@@ -357,7 +358,7 @@ fn random_numbers_are_drawn_as_often_as_before() {
             // Copies are results of their own, which the pass would leave alone.
             let twice = |inputs: &[Tensor]| {
                 let results = [call(inputs)?, call(inputs)?].concat();
-                results.iter().map(|result| result.mul_scalar(1)).collect::<Result<Vec<_>>>()
+                results.iter().map(|result| result.mul(1)).collect::<Result<Vec<_>>>()
             };
             let program = Trace::new().guard_reads().run(&inputs.iter().collect::<Vec<_>>(), twice);
             let Ok(program) = program else { continue };

@@ -54,7 +54,7 @@ fn composites_stay_whole_above_autograd() {
 fn writes_and_views_stay_as_they_are() {
     let x = numbers(6, &[2, 3]);
     let body = |inputs: &[Tensor]| {
-        let y = inputs[0].mul_scalar(2)?;
+        let y = inputs[0].mul(2)?;
         ops::NegInplace.call(&y.select(0, 1)?)?;
         Ok(vec![y.transpose(0, 1)?, y])
     };
@@ -128,7 +128,7 @@ fn code_that_does_something_else_for_other_sizes_is_found() {
     };
     let error = trace.run(&[&x], chooses).unwrap_err();
     assert!(error.message().contains("depends on a size that varies"), "{error}");
-    let scales = |inputs: &[Tensor]| Ok(vec![inputs[0].mul_scalar(1.0 / inputs[0].sizes()[0] as f64)?]);
+    let scales = |inputs: &[Tensor]| Ok(vec![inputs[0].mul(1.0 / inputs[0].sizes()[0] as f64)?]);
     let error = trace.run(&[&x], scales).unwrap_err();
     assert!(error.message().contains("depends on a size that varies"), "{error}");
     let unrolls = |inputs: &[Tensor]| {
@@ -179,7 +179,7 @@ fn a_traced_program_records_gradients() {
     let program = Trace::new().run(&[&x], |inputs| Ok(vec![inputs[0].mul(&inputs[0])?.sum()?])).unwrap();
     x.requires_grad_(true).unwrap();
     program.run(&[&x]).unwrap()[0].backward().unwrap();
-    assert_eq!(elements(&x.grad().unwrap()), elements(&x.detach().unwrap().mul_scalar(2).unwrap()));
+    assert_eq!(elements(&x.grad().unwrap()), elements(&x.detach().unwrap().mul(2).unwrap()));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn what_a_program_does_not_hold_is_refused() {
     let x = numbers(6, &[2, 3]);
     let error = Trace::new()
         .run(&[&x], |inputs| {
-            let y = inputs[0].mul_scalar(1)?;
+            let y = inputs[0].mul(1)?;
             ops::UnsqueezeInplace.call(&y, 0)?;
             Ok(vec![y])
         })
@@ -241,7 +241,7 @@ fn sizes_that_depend_on_elements_are_errors_or_guards() {
     let x = Tensor::from_slice(&[1.0f32, -2.0, 3.0], &[3]).unwrap();
     let mean_of_positive = |inputs: &[Tensor]| {
         let positive = ops::MaskedSelect.call(&inputs[0], &ops::GtScalar.call(&inputs[0], 0.into())?)?;
-        Ok(vec![positive.sum()?.mul_scalar(1.0 / positive.numel() as f64)?])
+        Ok(vec![positive.sum()?.mul(1.0 / positive.numel() as f64)?])
     };
     let error = Trace::new().run(&[&x], mean_of_positive).unwrap_err();
     assert!(error.message().contains("sizes depend on elements"), "{error}");
@@ -278,12 +278,12 @@ fn code_that_goes_on_after_a_refusal_gives_no_program() {
     let x = numbers(3, &[3]);
     let reads = |inputs: &[Tensor]| {
         let scale = inputs[0].sum()?.item().map_or(1.0, |sum| sum.to_f64().unwrap_or(2.0));
-        Ok(vec![inputs[0].mul_scalar(scale)?])
+        Ok(vec![inputs[0].mul(scale)?])
     };
     let error = Trace::new().run(&[&x], reads).unwrap_err();
     assert!(error.message().contains("reads a value from a tensor"), "{error}");
     let turns = |inputs: &[Tensor]| {
-        let y = inputs[0].mul_scalar(1)?;
+        let y = inputs[0].mul(1)?;
         let _ = ops::UnsqueezeInplace.call(&y, 0);
         Ok(vec![y])
     };
@@ -335,7 +335,7 @@ fn hostile_code_gets_errors() {
     let mut library = dispatcher.library("hostile");
     library.define("f(Tensor x) -> Tensor").boxed(opgrid::DispatchKey::CompositeExplicitAutograd, |call| {
         let value = call.args()[0].to_value();
-        let result = Tensor::try_from(value)?.mul_scalar(3)?;
+        let result = Tensor::try_from(value)?.mul(3)?;
         call.push(&result);
         Ok(())
     });
@@ -346,7 +346,7 @@ fn hostile_code_gets_errors() {
             f.call_values(vec![(&inputs[0]).into()])?.into_iter().map(Tensor::try_from).collect()
         })
         .unwrap();
-    assert_eq!(elements(&program.run(&[&x]).unwrap()[0]), elements(&x.mul_scalar(3).unwrap()));
+    assert_eq!(elements(&program.run(&[&x]).unwrap()[0]), elements(&x.mul(3).unwrap()));
     drop(registration);
     let error = program.run(&[&x]).unwrap_err();
     assert!(error.message().contains("hostile::f"), "{error}");

@@ -339,7 +339,7 @@ impl Moved {
         let (real, both, imag, mixed) = (of(0, 0)?, of(1, 1)?, of(1, 0)?, of(0, 1)?);
         let whole = |at: usize| match (&real[at], &both[at], &imag[at], &mixed[at]) {
             (Some(real), Some(both), Some(imag), Some(mixed)) => {
-                ComplexParts.call(&real.add(both, 1)?, &imag.sub(mixed, 1)?).map(Some)
+                ComplexParts.call(&real.add(both)?, &imag.sub(mixed)?).map(Some)
             }
             (Some(real), _, Some(imag), _) => ComplexParts.call(real, imag).map(Some),
             _ => Ok(None),

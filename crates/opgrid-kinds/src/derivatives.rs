@@ -17,8 +17,8 @@ use opgrid_tensor::tensor::{Dims, Tensor};
 pub fn times(grad: &Tensor, number: Scalar) -> Result<Tensor> {
     match number {
         Scalar::Int(1) => Ok(grad.clone()),
-        Scalar::Complex(number) => grad.mul_scalar(number.conj()),
-        number => grad.mul_scalar(number),
+        Scalar::Complex(number) => grad.mul(number.conj()),
+        number => grad.mul(number),
     }
 }
 
@@ -82,7 +82,7 @@ pub fn where_false(condition: &Tensor, grad: &Tensor) -> Result<Tensor> {
 ///
 /// Those of the operators.
 pub fn trigamma(x: &Tensor) -> Result<Tensor> {
-    let is_low = x.lt_scalar(0.5)?;
+    let is_low = x.lt(0.5)?;
     let (mut large, mut sum) = (WhereSelf.call(&is_low, &(1 - x)?, x)?, zeros(x)?);
     for _ in 0..10 {
         sum = (sum + (&large * &large)?.reciprocal()?)?;
@@ -108,7 +108,7 @@ pub fn trigamma(x: &Tensor) -> Result<Tensor> {
 /// Those of the operators.
 pub fn sum(one: Option<Tensor>, other: Option<Tensor>) -> Result<Option<Tensor>> {
     match (one, other) {
-        (Some(one), Some(other)) => one.add(&other, 1).map(Some),
+        (Some(one), Some(other)) => one.add(&other).map(Some),
         (one, other) => Ok(one.or(other)),
     }
 }
@@ -123,7 +123,7 @@ pub fn selected_values(d: &Recorder<'_>, input: &Tensor, dim: i64, has_dim: bool
     let (sizes, has_dim) = (Dims::from_slice(input.sizes()), has_dim || input.dim() == 0);
     d.differentiable(1);
     d.by(input, [d.result(1)], move |grad, [places]| {
-        let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
+        let zeros = Tensor::zeros(sizes.as_slice(), grad.dtype(), grad.device())?;
         if has_dim {
             ScatterSrc.call(&zeros, dim, places, grad)
         } else {
@@ -199,7 +199,7 @@ impl ReducedDims {
     ///
     /// Those of the views.
     pub fn expand_to_input(&self, result: &Tensor) -> Result<Tensor> {
-        self.keep_dims(result)?.expand(&self.sizes)
+        self.keep_dims(result)?.expand(self.sizes.as_slice())
     }
 }
 
@@ -212,7 +212,7 @@ pub fn sum_gradients<const N: usize>(parts: [Option<Tensor>; N]) -> Result<Optio
     let mut all = None;
     for part in parts.into_iter().flatten() {
         all = Some(match all {
-            Some(sum) => part.add(&sum, 1)?,
+            Some(sum) => part.add(&sum)?,
             None => part,
         });
     }

@@ -47,7 +47,7 @@ pub fn with_index(input: &Tensor, dim: i64, keepdim: bool) -> Result<(TensorSpec
 ///
 /// Those of the operators.
 pub fn shared(grad: &Tensor, first: &Tensor, second: &Tensor, is_second: &Tensor) -> Result<Tensor> {
-    let half = WhereSelf.call(&first.eq(second)?, &grad.mul_scalar(0.5)?, grad)?;
+    let half = WhereSelf.call(&first.eq(second)?, &grad.mul(0.5)?, grad)?;
     derivatives::where_false(is_second, &half)
 }
 

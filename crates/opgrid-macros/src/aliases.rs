@@ -59,7 +59,7 @@ fn item_of(item: &Item, schema: &FunctionSchema, alias: &Alias) -> Result<Item> 
     let type_name = forms::renamed(&item.name, schema, &name).map_err(at_name)?;
     let namespace = schema.name.namespace().unwrap_or_default();
     let operator = OperatorName::new(format!("{namespace}::{name}"), &schema.name.overload);
-    let own = schema.name.to_string();
+    let (own, operator_name) = (schema.name.to_string(), schema.name.base().to_owned());
     let schema = FunctionSchema { name: operator, ..schema.clone() };
     let mut text = Literal::string(&format!("{schema:#}"));
     text.set_span(alias.name.span());
@@ -74,6 +74,7 @@ fn item_of(item: &Item, schema: &FunctionSchema, alias: &Alias) -> Result<Item> 
         forms: item.forms.clone(),
         method: item.method.clone(),
         aliases: Vec::new(),
+        alias_of: Some(operator_name),
     };
     if let Some(clauses) = &alias.clauses {
         let has = |word: &str| clauses.iter().any(|clause| clause == word);

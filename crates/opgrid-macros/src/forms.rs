@@ -73,6 +73,13 @@ pub(crate) fn renamed(
     Ok(camel_case(name) + rest)
 }
 
+/// The type of the in-place form of an overload, named as usual.
+pub(crate) fn in_place_name(own: &Ident, base: &str) -> std::result::Result<Ident, String> {
+    let operator = camel_case(base);
+    let rest = behind_operator(&own.to_string(), &operator)?.to_owned();
+    Ok(Ident::new(&format!("{operator}Inplace{rest}"), own.span()))
+}
+
 /// What stands behind the operator's name in that of a type.
 fn behind_operator<'a>(own: &'a str, operator: &str) -> std::result::Result<&'a str, String> {
     own.strip_prefix(operator).ok_or_else(|| {

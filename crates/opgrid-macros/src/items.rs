@@ -64,6 +64,8 @@ pub(crate) struct Item {
     pub(crate) forms: Vec<Form>,
     pub(crate) method: Option<Method>,
     pub(crate) aliases: Vec<Alias>,
+    /// The operator that this is another name of, without namespace.
+    pub(crate) alias_of: Option<String>,
 }
 
 /// Another name of the operator.
@@ -79,6 +81,18 @@ pub(crate) struct Alias {
 pub(crate) struct Method {
     pub(crate) name: Option<Ident>,
     pub(crate) span: Span,
+    /// The arguments that it takes, if not all that are positional or required.
+    pub(crate) arguments: Option<Vec<Ident>>,
+    /// The overload that is called if the last tensor is a number.
+    pub(crate) for_number: Option<ForNumber>,
+}
+
+/// The overload that takes a number where another one takes its last tensor.
+#[derive(Clone)]
+pub(crate) struct ForNumber {
+    pub(crate) overload: Ident,
+    /// The one that writes `self`, unless it is named as usual.
+    pub(crate) in_place: Option<Ident>,
 }
 
 /// A form that writes the result, to be declared beside the functional overload.
@@ -165,19 +179,35 @@ impl Attribute {
     }
 }
 
+/// The input of [`operator_methods!`](crate::operator_methods): attributes of the block, then items.
+pub(crate) struct Block {
+    pub(crate) core: TokenStream,
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) items: Vec<Item>,
+}
+
+impl Block {
+    pub(crate) fn parse(input: TokenStream) -> Result<Self> {
+        let mut cursor = Cursor::new(input);
+        let core = cursor.core()?;
+        let attributes = cursor.attributes()?;
+        for word in ["impl", "Tensor"] {
+            match cursor.next("`impl Tensor;`")? {
+                TokenTree::Ident(found) if found == word => {}
+                other => return Err(unexpected(&other, "`impl Tensor;`")),
+            }
+        }
+        cursor.punctuation(';')?;
+        Ok(Block { core, attributes, items: cursor.items()? })
+    }
+}
+
 impl Input {
     pub(crate) fn parse(input: TokenStream) -> Result<Self> {
         let mut cursor = Cursor::new(input);
-        let core = match cursor.next("the path of the core crate in parentheses")? {
-            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => group.stream(),
-            other => return Err(unexpected(&other, "the path of the core crate in parentheses")),
-        };
+        let core = cursor.core()?;
         let register_with = cursor.register_with()?;
-        let mut items = Vec::new();
-        while cursor.tokens.peek().is_some() {
-            items.push(cursor.item()?);
-        }
-        Ok(Input { core, register_with, items })
+        Ok(Input { core, register_with, items: cursor.items()? })
     }
 }
 
@@ -200,6 +230,24 @@ impl Cursor {
             }
             None => Err(Error::new(self.last, format!("expected {expected} but the input ends here"))),
         }
+    }
+
+    /// Reads the path of the core crate in parentheses.
+    fn core(&mut self) -> Result<TokenStream> {
+        let expected = "the path of the core crate in parentheses";
+        match self.next(expected)? {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => Ok(group.stream()),
+            other => Err(unexpected(&other, expected)),
+        }
+    }
+
+    /// Reads what is left as items.
+    fn items(&mut self) -> Result<Vec<Item>> {
+        let mut items = Vec::new();
+        while self.tokens.peek().is_some() {
+            items.push(self.item()?);
+        }
+        Ok(items)
     }
 
     /// Reads `register_with = path;` or `register_with = path(register);`, if the input begins with it. A string after `register_with =` makes it an overload
@@ -255,6 +303,7 @@ impl Cursor {
             forms: Vec::new(),
             method: None,
             aliases: Vec::new(),
+            alias_of: None,
         };
         self.clauses(&mut item)?;
         if self.tokens.peek().is_some() {
@@ -264,9 +313,10 @@ impl Cursor {
     }
 
     /// Reads `, in_place` and `, out`, perhaps with `("overload")` or `("overload", output, …)`, and `, method`, perhaps with `(name)`;
-    /// each once. `, alias("name")` may be there for several names.
+    /// each once. Behind `method`, `, arguments(name, …)` and `, or_number(Overload)` say more about it. `, alias("name")` may be there for
+    /// several names.
     fn clauses(&mut self, item: &mut Item) -> Result<()> {
-        let expected = "`in_place`, `out`, `method` or `alias`";
+        let expected = "`in_place`, `out`, `method`, `arguments`, `or_number` or `alias`";
         let twice = |word: &TokenTree| Error::new(word.span(), format!("`{word}` occurs twice here"));
         while matches!(self.tokens.peek(), Some(TokenTree::Punct(mark)) if mark.as_char() == ',') {
             self.punctuation(',')?;
@@ -277,7 +327,29 @@ impl Cursor {
                 "out" => self.out()?,
                 "method" => {
                     let name = self.method_name()?;
-                    if item.method.replace(Method { name, span }).is_some() {
+                    let method = Method { name, span, arguments: None, for_number: None };
+                    if item.method.replace(method).is_some() {
+                        return Err(twice(&word));
+                    }
+                    continue;
+                }
+                "arguments" => {
+                    let expected = "the names of the method's arguments in parentheses";
+                    let arguments = self.names(&word, expected)?;
+                    if method_of(item, &word)?.arguments.replace(arguments).is_some() {
+                        return Err(twice(&word));
+                    }
+                    continue;
+                }
+                "or_number" => {
+                    let expected =
+                        "the overload that takes a number, optionally followed by the one that writes `self`";
+                    let mut names = self.names(&word, expected)?.into_iter();
+                    let (Some(overload), in_place, None) = (names.next(), names.next(), names.next()) else {
+                        return Err(unexpected(&word, expected));
+                    };
+                    let for_number = ForNumber { overload, in_place };
+                    if method_of(item, &word)?.for_number.replace(for_number).is_some() {
                         return Err(twice(&word));
                     }
                     continue;
@@ -295,6 +367,21 @@ impl Cursor {
             item.forms.push(Form { kind, span });
         }
         Ok(())
+    }
+
+    /// Reads `(name, …)`.
+    fn names(&mut self, word: &TokenTree, expected: &str) -> Result<Vec<Ident>> {
+        let group = self.parentheses().ok_or_else(|| unexpected(word, expected))?;
+        let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
+        let mut names = Vec::new();
+        for one in tokens.split(|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',')) {
+            match one {
+                [TokenTree::Ident(name)] => names.push(name.clone()),
+                [] => {}
+                _ => return Err(unexpected(&TokenTree::Group(group), expected)),
+            }
+        }
+        Ok(names)
     }
 
     /// Reads `("name")` or `("name", clause, …)`.
@@ -390,6 +477,12 @@ impl Cursor {
             other => Err(unexpected(&other, &expected)),
         }
     }
+}
+
+/// The method of an item, about which a clause says more.
+fn method_of<'i>(item: &'i mut Item, word: &TokenTree) -> Result<&'i mut Method> {
+    let message = || format!("`{word}` says more about a method; write `method` before it");
+    item.method.as_mut().ok_or_else(|| Error::new(word.span(), message()))
 }
 
 /// Reads `path, "name", …`.

@@ -70,27 +70,33 @@
 //! # Methods
 //!
 //! `, method` behind a schema makes the overload a method of `Tensor`, which is then a type of the same crate; its name is
-//! the operator's, or the one in parentheses, as in `, method(add_scalar)`. With `, in_place` there is another method with `_`
-//! behind the name. The argument `Tensor self` is what the method is called on. `Scalar` and `int?` are taken as
-//! `impl Into<…>`, the others as by `call`. What writes its first argument gives `&Self`.
+//! the operator's, or the one in parentheses, as in `, method(sum_dim)`. With `, in_place` there is another method with `_`
+//! behind the name. The argument `Tensor self` is what the method is called on. What writes its first argument gives `&Self`.
+//!
+//! A method takes what people write: any integer where the schema has one, a tuple or an array for a list of them
+//! (`K::conversions` has the whole table). It leaves arguments that are passed by name and have a default at that default.
+//! `, arguments(dim)` lists what it takes instead, and leaves the others at their defaults. Wherever something is left
+//! out, a second method with `_with` in its name takes all arguments, in the order of the schema. `, or_number(AddScalar)` makes the
+//! last tensor `K::conversions::TensorOrNumber` and calls that overload for a number, for the method that writes `AddInplaceScalar`, or
+//! the overload that is named behind it.
 //!
 //! ```text
 //! /// The sum.
-//! pub Add = "myops::add(Tensor self, Tensor other, Scalar alpha) -> Tensor", in_place, method;
+//! pub AddTensor = "myops::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+//!     in_place, method, or_number(AddScalar);
 //! ```
 //!
-//! gives, besides the overloads `Add` and `AddInplace`,
+//! gives, besides the overloads `AddTensor` and `AddInplaceTensor`, the methods `add`, `add_with`, `add_` and `add_with_`:
 //!
 //! ```text
 //! impl Tensor {
 //!     /// The sum. (…)
-//!     pub fn add(&self, other: &Tensor, alpha: impl Into<K::Scalar>) -> K::Result<Tensor> {
-//!         Add.call(self, other, alpha.into())
-//!     }
-//!
-//!     /// Writes the result of `add` to this tensor. (…)
-//!     pub fn add_(&self, other: &Tensor, alpha: impl Into<K::Scalar>) -> K::Result<&Self> {
-//!         AddInplace.call(self, other, alpha.into()).map(|()| self)
+//!     pub fn add<'a>(&self, other: impl Into<K::conversions::TensorOrNumber<'a, Tensor>>) -> K::Result<Tensor> {
+//!         let other = other.into();
+//!         match other {
+//!             K::conversions::TensorOrNumber::Tensor(other) => AddTensor.call(self, other, K::Scalar::Int(1)),
+//!             K::conversions::TensorOrNumber::Number(other) => AddScalar.call(self, other, K::Scalar::Int(1)),
+//!         }
 //!     }
 //! }
 //! ```
@@ -160,4 +166,16 @@ mod types;
 #[proc_macro]
 pub fn operator_items(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand::operator_items(input.into()).into()
+}
+
+/// As [`operator_items!`](operator_items) without methods.
+#[proc_macro]
+pub fn operator_types(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expand::operator_types(input.into()).into()
+}
+
+/// The methods of overloads in one block: `(core crate) attributes impl Tensor; items`.
+#[proc_macro]
+pub fn operator_methods(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expand::operator_methods(input.into()).into()
 }

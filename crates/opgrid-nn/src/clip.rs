@@ -13,7 +13,7 @@ pub fn total_norm(tensors: &[Tensor], order: f64) -> Result<Tensor> {
     let norm = |tensor: &Tensor| ops::LinalgVectorNorm.call(tensor, Scalar::Float(order), None, false, None);
     let norms = tensors.iter().map(norm).collect::<Result<Vec<_>>>()?;
     if norms.is_empty() {
-        return Tensor::from_slice(&[0.0f32], &[]);
+        return Tensor::from_slice(&[0.0f32], ());
     }
     norm(&Tensor::stack(&norms, 0)?)
 }
@@ -44,7 +44,7 @@ pub fn clip_grad_norm_(parameters: &[Tensor], max_norm: f64) -> Result<Tensor> {
     no_grad(|| {
         let total = total_norm(&grads, 2.0)?;
         // Always multiplied, if only by one: a comparison would wait for the device.
-        let factor = total.add_scalar(1e-6, 1)?.reciprocal()?.mul_scalar(max_norm)?.clamp_max(1.0)?;
+        let factor = total.add(1e-6)?.reciprocal()?.mul(max_norm)?.clamp_max(1.0)?;
         for grad in &grads {
             grad.mul_(&factor)?;
         }

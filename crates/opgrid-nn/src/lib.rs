@@ -8,7 +8,7 @@
 //!   [`Sequential`]. `Vec` and `Option` of modules are modules.
 //! - What decides about the parameters of a module is given when it is made (`new`, or `with` [`ModuleOptions`]); everything
 //!   else is set on it: `Conv2d::new(1, 16, 3)?.padding(1)`.
-//! - [`loss`] has losses, [`init`] initial values, [`optim`] optimizers and learning rates, and [`clip_grad_norm_`] and
+//! - [`functional`] has the functions of `torch.nn.functional`, [`loss`] has losses, [`init`] initial values, [`optim`] optimizers and learning rates, and [`clip_grad_norm_`] and
 //!   [`clip_grad_value_`] bound gradients.
 //!
 //! # Examples
@@ -16,7 +16,7 @@
 //! ```
 //! use opgrid_core::Result;
 //! use opgrid_nn::{Dropout, Linear, Module, Parts, loss, optim::AdamW};
-//! use opgrid::Tensor;
+//! use opgrid::{Device, Tensor};
 //!
 //! struct Classifier {
 //!     hidden: Linear,
@@ -41,8 +41,8 @@
 //! }
 //!
 //! opgrid::manual_seed(0);
-//! let x = Tensor::from_nested(&[[0.0f32, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])?;
-//! let y = Tensor::from_nested(&[0i64, 1, 1, 0])?;
+//! let x = Tensor::new(&[[0.0f32, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], Device::CPU)?;
+//! let y = Tensor::new(&[0i64, 1, 1, 0], Device::CPU)?;
 //! let model = Classifier::new()?;
 //! let mut optimizer = AdamW::new(model.parameters(), 0.05)?;
 //! for _ in 0..100 {
@@ -51,7 +51,7 @@
 //!     optimizer.step()?;
 //! }
 //! model.eval();
-//! assert!(model.forward(&x)?.argmax(1, false)?.equal(&y)?);
+//! assert!(model.forward(&x)?.argmax(1)?.equal(&y)?);
 //! assert_eq!(model.named_parameters()[0].0, "hidden.weight");
 //! # Ok::<(), opgrid_core::Error>(())
 //! ```
@@ -59,6 +59,7 @@
 
 mod clip;
 mod error;
+pub mod functional;
 pub mod init;
 pub mod loss;
 mod module;
@@ -68,9 +69,9 @@ mod options;
 mod state;
 
 pub use clip::{clip_grad_norm_, clip_grad_value_, total_norm};
-pub use module::{Forward, Mode, Module, Parts, Unmatched};
+pub use module::{DTypeOrDevice, Forward, Mode, Module, Parts, Unmatched};
 pub use modules::*;
-pub use options::{ModuleOptions, Shape, Sizes};
+pub use options::{ModuleOptions, Sizes};
 pub use state::StateDict;
 
 /// The examples of README.

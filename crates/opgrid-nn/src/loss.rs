@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use opgrid_nn::loss::{self, CrossEntropy};
-//! use opgrid::Tensor;
+//! use opgrid::{Device, Tensor};
 //!
-//! let scores = Tensor::from_nested(&[[2.0f64, 0.0, 0.0], [0.0, 0.0, 0.0]])?;
-//! let classes = Tensor::from_nested(&[0i64, 2])?;
+//! let scores = Tensor::new(&[[2.0f64, 0.0, 0.0], [0.0, 0.0, 0.0]], Device::CPU)?;
+//! let classes = Tensor::new(&[0i64, 2], Device::CPU)?;
 //! let plain = loss::cross_entropy(&scores, &classes)?;
 //! let smooth = CrossEntropy { label_smoothing: 0.1, ..Default::default() }.forward(&scores, &classes)?;
 //! assert!((plain.to_vec::<f64>()?[0] - 0.6691).abs() < 1e-4);

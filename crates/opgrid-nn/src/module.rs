@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use opgrid_core::{DType, Result};
+use opgrid_core::{DType, Device, Result};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::autograd::{convert_in_place, no_grad};
 
@@ -100,12 +100,14 @@ pub trait Module {
         self.parameters().iter().try_for_each(|parameter| parameter.requires_grad_(on).map(drop))
     }
 
-    /// Converts parameters and buffers of floating-point dtypes, with their gradients. They stay the same tensors: optimizers
-    /// that hold them go on with them, and tied ones stay tied. What optimizers remember follows in their next step.
+    /// Converts parameters and buffers of floating-point dtypes to a dtype, with their gradients, or checks that all are on a device.
+    /// They stay the same tensors: optimizers that hold them go on with them, and tied ones stay tied. What optimizers remember
+    /// follows in their next step.
     ///
     /// # Errors
     ///
-    /// A dtype that is not floating-point; those of `aten::to`.
+    /// A dtype that is not floating-point; those of `aten::to`; a device other than that of a parameter, because a tensor stays on its
+    /// device: create the module there by [`ModuleOptions::device`](crate::ModuleOptions::device), and load the state into it.
     ///
     /// # Examples
     ///
@@ -116,20 +118,16 @@ pub trait Module {
     ///
     /// let layer = Linear::new(2, 1)?;
     /// let optimizer = SGD::new(layer.parameters(), 0.1)?;
-    /// layer.to_dtype(DType::F64)?;
+    /// layer.to(DType::F64)?;
     /// assert_eq!(layer.weight.dtype(), DType::F64);
     /// assert!(optimizer.groups()[0].parameters().next().unwrap().is_same(&layer.weight));
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
-    fn to_dtype(&self, dtype: DType) -> Result<()> {
-        if !dtype.is_floating_point() {
-            return Err(argument(format!("modules take floating-point dtypes only, found {dtype}")));
-        }
-        let tensors = [self.named_parameters(), self.named_buffers()].into_iter().flatten();
-        let floating = tensors.filter(|(_, tensor)| tensor.dtype().is_floating_point());
-        floating.into_iter().try_for_each(|(name, tensor)| {
-            convert_in_place(&tensor, dtype).map_err(|error| error.within(&name))
-        })
+    fn to(&self, to: impl Into<DTypeOrDevice>) -> Result<()>
+    where
+        Self: Sized,
+    {
+        convert(self, to.into())
     }
 
     /// Parameters and buffers by name, as torch's `state_dict`. The tensors share the module's memory.
@@ -160,7 +158,8 @@ pub trait Module {
         all_parts(&|parts| self.parts(parts)).load(state, false)
     }
 
-    /// Writes the state dict to a `.safetensors` file, whole or not at all; torch reads it.
+    /// Writes the state dict to a `.safetensors` file, whole or not at all; torch reads it. Of a `dyn Module` it is
+    /// `module.state_dict()?.write(path)`.
     ///
     /// # Errors
     ///
@@ -187,6 +186,50 @@ pub trait Module {
     }
 }
 
+/// What a module is converted [to](Module::to).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DTypeOrDevice {
+    /// Another dtype.
+    DType(DType),
+    /// Another device.
+    Device(Device),
+}
+
+impl From<DType> for DTypeOrDevice {
+    fn from(dtype: DType) -> Self {
+        Self::DType(dtype)
+    }
+}
+
+impl From<Device> for DTypeOrDevice {
+    fn from(device: Device) -> Self {
+        Self::Device(device)
+    }
+}
+
+fn convert(module: &impl Module, to: DTypeOrDevice) -> Result<()> {
+    let mut tensors = [module.named_parameters(), module.named_buffers()].into_iter().flatten();
+    match to {
+        DTypeOrDevice::DType(dtype) if !dtype.is_floating_point() => {
+            Err(argument(format!("modules take floating-point dtypes only, found {dtype}")))
+        }
+        DTypeOrDevice::DType(dtype) => {
+            let mut floating = tensors.filter(|(_, tensor)| tensor.dtype().is_floating_point());
+            floating.try_for_each(|(name, tensor)| {
+                convert_in_place(&tensor, dtype).map_err(|error| error.within(&name))
+            })
+        }
+        DTypeOrDevice::Device(device) => match tensors.find(|(_, tensor)| tensor.device() != device) {
+            None => Ok(()),
+            Some((name, tensor)) => Err(argument(format!(
+                "{name}: found a tensor on {}, expected {device}; a tensor stays on its device: create the module there by \
+                 `ModuleOptions::device`, and load the state into it",
+                tensor.device()
+            ))),
+        },
+    }
+}
+
 /// A module that makes one tensor of another, as [`Sequential`](crate::Sequential) holds them.
 ///
 /// Modules of this crate have a function `forward` of the same meaning, so that calling it needs no import.
@@ -196,7 +239,7 @@ pub trait Module {
 /// ```
 /// use opgrid_core::Result;
 /// use opgrid_nn::{Forward, Linear, Module, Parts, ReLU, Sequential};
-/// use opgrid::Tensor;
+/// use opgrid::{Device, Tensor};
 ///
 /// /// What goes in is added to what comes out.
 /// struct Residual(Sequential);
@@ -209,14 +252,14 @@ pub trait Module {
 ///
 /// impl Forward for Residual {
 ///     fn forward(&self, input: &Tensor) -> Result<Tensor> {
-///         input.add(&self.0.forward(input)?, 1)
+///         input.add(&self.0.forward(input)?)
 ///     }
 /// }
 ///
 /// let block = Residual(Sequential::new().then(Linear::new(4, 4)?).then(ReLU));
 /// let model = Sequential::new().then(block).then(Linear::new(4, 2)?);
 /// assert_eq!(model.named_parameters()[0].0, "0.0.weight");
-/// assert_eq!(model.forward(&Tensor::from_nested(&[[1.0f32, 2.0, 3.0, 4.0]])?)?.sizes(), [1, 2]);
+/// assert_eq!(model.forward(&Tensor::new(&[[1.0f32, 2.0, 3.0, 4.0]], Device::CPU)?)?.sizes(), [1, 2]);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub trait Forward: Module {

@@ -1,5 +1,6 @@
-//! What modules are made with: settings of their parameters, sizes and shapes.
+//! What modules are made with: settings of their parameters, and sizes.
 
+use opgrid_core::conversions::{IntList, Integer};
 use opgrid_core::{DType, Device, Result};
 use opgrid_tensor::Tensor;
 
@@ -55,13 +56,13 @@ impl ModuleOptions {
     }
 
     /// A tensor of these sizes, for a caller that writes all of it.
-    pub(crate) fn empty(self, sizes: &[i64]) -> Result<Tensor> {
+    pub(crate) fn empty(self, sizes: impl IntList) -> Result<Tensor> {
         let dtype = self.dtype.unwrap_or_else(opgrid_tensor::tensor::default_dtype);
         Tensor::empty(sizes, dtype, self.device)
     }
 
     /// A tensor that holds one value.
-    pub(crate) fn full(self, sizes: &[i64], value: i64) -> Result<Tensor> {
+    pub(crate) fn full(self, sizes: impl IntList, value: i64) -> Result<Tensor> {
         let tensor = self.empty(sizes)?;
         tensor.fill_(value)?;
         Ok(tensor)
@@ -69,7 +70,7 @@ impl ModuleOptions {
 
     /// A whole number, such as a count of batches.
     pub(crate) fn count(self) -> Result<Tensor> {
-        Tensor::zeros(&[], DType::I64, self.device)
+        Tensor::zeros((), DType::I64, self.device)
     }
 }
 
@@ -83,36 +84,22 @@ pub(crate) fn learned(tensor: Tensor) -> Result<Tensor> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes<const N: usize>(pub [i64; N]);
 
-impl<const N: usize> From<i64> for Sizes<N> {
-    fn from(size: i64) -> Self {
-        Self([size; N])
-    }
+macro_rules! sizes {
+    ($($integer:ty)*) => {
+        $(
+            impl<const N: usize> From<$integer> for Sizes<N> {
+                fn from(size: $integer) -> Self {
+                    Self([size.to_i64(); N])
+                }
+            }
+
+            impl<const N: usize> From<[$integer; N]> for Sizes<N> {
+                fn from(sizes: [$integer; N]) -> Self {
+                    Self(sizes.map(Integer::to_i64))
+                }
+            }
+        )*
+    };
 }
 
-impl<const N: usize> From<[i64; N]> for Sizes<N> {
-    fn from(sizes: [i64; N]) -> Self {
-        Self(sizes)
-    }
-}
-
-/// The sizes of any number of dimensions; a number stands for one dimension.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shape(pub Vec<i64>);
-
-impl From<i64> for Shape {
-    fn from(size: i64) -> Self {
-        Self(vec![size])
-    }
-}
-
-impl<const N: usize> From<[i64; N]> for Shape {
-    fn from(sizes: [i64; N]) -> Self {
-        Self(sizes.to_vec())
-    }
-}
-
-impl From<&[i64]> for Shape {
-    fn from(sizes: &[i64]) -> Self {
-        Self(sizes.to_vec())
-    }
-}
+sizes!(i32 i64 usize);

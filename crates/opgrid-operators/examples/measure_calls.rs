@@ -29,9 +29,9 @@ fn main() -> Result<()> {
     let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
     let square = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
     report("empty([3])", || Tensor::empty(&[3], DType::F32, Device::CPU))?;
-    report("add", || x.add(&x, 1))?;
-    report("add_", || x.add_(&x, 0).cloned())?;
-    report("add of a number", || x.add_scalar(1, 1))?;
+    report("add", || x.add(&x))?;
+    report("add_", || x.add_with_(&x, 0).cloned())?;
+    report("add of a number", || x.add(1))?;
     report("mul", || x.mul(&x))?;
     report("sum", || x.sum())?;
     report("view", || square.view(&[4]))?;

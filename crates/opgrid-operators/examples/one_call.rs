@@ -14,11 +14,11 @@ fn main() -> Result<()> {
     for _ in 0..10_000 {
         match which.as_str() {
             "empty" => drop(black_box(Tensor::empty(&[3], DType::F32, Device::CPU)?)),
-            "number" => drop(black_box(x.add_scalar(1, 1)?)),
-            "add_" => drop(black_box(x.add_(&x, 0)?)),
+            "number" => drop(black_box(x.add(1)?)),
+            "add_" => drop(black_box(x.add_with_(&x, 0)?)),
             "sum" => drop(black_box(x.sum()?)),
             "view" => drop(black_box(square.view(&[4])?)),
-            _ => drop(black_box(x.add(&x, 1)?)),
+            _ => drop(black_box(x.add(&x)?)),
         }
     }
     Ok(())

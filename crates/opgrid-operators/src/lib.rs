@@ -14,10 +14,8 @@ pub mod ops {
     pub use opgrid_operators_pointwise::*;
     pub use opgrid_operators_reductions::*;
     pub use opgrid_operators_shapes::*;
-    pub use opgrid_tensor::ops::{Conversion, NonBlocking};
+    pub use opgrid_tensor::ops::{Conversion, NonBlocking, ensure_registered, register};
 }
-
-pub use opgrid_tensor::{ensure_registered, register};
 
 /// The samples of all operators, for the suite of `opgrid-testing`.
 #[cfg(feature = "samples")]

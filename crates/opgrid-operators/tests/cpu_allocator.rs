@@ -61,7 +61,7 @@ fn tensors_of_the_cpu_take_their_memory_from_the_allocator_that_was_set() -> Res
     assert_eq!(devices::allocator(Device::CPU)?.name(), "counting");
 
     // Results and new tensors, small and large; memory that was never written reads as zero.
-    let sum = first.add(&first, 1)?;
+    let sum = first.add(&first)?;
     let large = Tensor::empty(&[1 << 16], DType::F32, Device::CPU)?;
     assert_eq!((counting.live_allocations(), counting.live_bytes()), (2, 16 + (4 << 16)));
     assert_eq!((sum.to_vec::<f32>()?, large.to_vec::<f32>()?), (vec![2.0; 4], vec![0.0; 1 << 16]));
@@ -71,9 +71,9 @@ fn tensors_of_the_cpu_take_their_memory_from_the_allocator_that_was_set() -> Res
 
     // An error of the allocator is that of the call, and what was there before is used on.
     set(FailingAllocator);
-    let error = first.add(&first, 1).unwrap_err().to_string();
+    let error = first.add(&first).unwrap_err().to_string();
     assert!(error.contains("allocator `failing` has no memory for 16 bytes"), "{error}");
-    assert_eq!(sum.add_(&first, 1)?.to_vec::<f32>()?, [3.0; 4]);
+    assert_eq!(sum.add_(&first)?.to_vec::<f32>()?, [3.0; 4]);
     set(Elsewhere);
     let error = Storage::cpu(8).unwrap_err().to_string();
     assert!(error.contains("allocator `elsewhere` returned memory that CPU tensors cannot use"), "{error}");
@@ -83,7 +83,7 @@ fn tensors_of_the_cpu_take_their_memory_from_the_allocator_that_was_set() -> Res
 
     let last = devices::set_allocator(Device::CPU, None)?;
     assert_eq!(last.map(|last| last.name().to_owned()).as_deref(), Some("short"));
-    let again = first.add(&first, 1)?;
+    let again = first.add(&first)?;
     assert_eq!((again.to_vec::<f32>()?, counting.total_allocations()), (vec![2.0; 4], 3));
     drop((sum, large, of_thread));
     assert_eq!(counting.live_bytes(), 0);

@@ -87,7 +87,7 @@ fn meta_tensors_draw_nothing_and_integers_are_refused() {
 fn tensors_are_equal_or_as_good_as() {
     let x = Tensor::from_slice(&[1.0f32, f32::NAN], &[2]).unwrap();
     let y = Tensor::from_slice(&[1.0f32, 2.0], &[2]).unwrap();
-    let near = y.add_scalar(1e-6, 1).unwrap();
+    let near = y.add(1e-6).unwrap();
     assert!(y.equal(&y).unwrap() && !x.equal(&x).unwrap() && !y.equal(&near).unwrap());
     assert!(!y.equal(&y.view(&[2, 1]).unwrap()).unwrap());
     assert!(y.allclose(&near, 1e-5, 1e-8).unwrap() && !x.allclose(&x, 1e-5, 1e-8).unwrap());

@@ -89,7 +89,7 @@ fn ten_thousand_steps_take_no_more_memory_than_some_hundred() -> Result<()> {
             }
             _ => layer(&hidden, w2, b2)?,
         };
-        let wrong = ops::Linear.call(&hidden, w3, None)?.sub(&target, 1)?;
+        let wrong = ops::Linear.call(&hidden, w3, None)?.sub(&target)?;
         let loss = wrong.mul(&wrong)?.mean()?;
         step(&loss, &parameters, 0.02)?;
         Ok(loss.to_vec::<f32>()?[0])
@@ -184,10 +184,10 @@ fn transformer(take_step: Stepping<'_>) -> Result<()> {
         let (q, k, v) = (head(&parts[0])?, head(&parts[1])?, head(&parts[2])?);
         let mixed = ops::ScaledDotProductAttention.call(&q, &k, &v, None, 0.0, true, None, false)?;
         let mixed = mixed.transpose(1, 2)?.reshape(&[batch, length, WIDTH])?;
-        let x = x.add(&ops::Linear.call(&mixed, out, None)?, 1)?;
-        let hidden = ops::Linear.call(&norm(&x)?, up, None)?.gelu("none")?;
+        let x = x.add(&ops::Linear.call(&mixed, out, None)?)?;
+        let hidden = ops::Linear.call(&norm(&x)?, up, None)?.gelu()?;
         let hidden = ops::Dropout.call(&hidden, 0.1, true)?;
-        let x = x.add(&ops::Linear.call(&hidden, down, None)?, 1)?;
+        let x = x.add(&ops::Linear.call(&hidden, down, None)?)?;
         let scores = ops::Linear.call(&norm(&x)?, table, None)?.reshape(&[batch * length, 100])?;
         let loss =
             ops::CrossEntropyLoss.call(&scores, &tokens.reshape(&[batch * length])?, None, 1, -100, 0.0)?;

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use opgrid::dispatch::{TensorType, ValueRef, ValueView};
 use opgrid::layers::autograd::{
     self, BackwardOptions, CheckpointOptions, Derivative, DetectAnomaly, Forward, Gradients, Hook, Node,
 };
-use opgrid::{Result, Tensor, TensorType, ValueRef, ValueView};
+use opgrid::{Result, Tensor};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;

@@ -16,8 +16,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use opgrid::Tensor;
+use opgrid::dispatch::TensorType;
 use opgrid::layers::autograd::{KeptByBinding, Node, OwnershipMap, held_by_node, held_by_tensor};
-use opgrid::{Tensor, TensorType};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyType};

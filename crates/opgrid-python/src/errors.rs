@@ -6,7 +6,8 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use opgrid::{DispatchKeySet, Error, ErrorKind, OperatorHandle, Result, ValueRef};
+use opgrid::dispatch::ValueRef;
+use opgrid::{DispatchKeySet, Error, ErrorKind, OperatorHandle, Result};
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::sync::Mutex;
 use std::thread::{self, ThreadId};
 
-use opgrid::provider::Preference;
-use opgrid::{DispatchKey, DispatchKeySet, KeyChange, LocalKeys};
+use opgrid::dispatch::provider::Preference;
+use opgrid::dispatch::{KeyChange, LocalKeys};
+use opgrid::{DispatchKey, DispatchKeySet};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 

@@ -1,6 +1,8 @@
 //! What is registered, what the dispatcher counts, and how long operators take.
 
-use opgrid::{DispatchKey, KernelInfo, Profile, TableSlot};
+use opgrid::DispatchKey;
+use opgrid::dispatch::{KernelInfo, TableSlot};
+use opgrid::profile::Profile;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -23,7 +25,7 @@ pub(crate) fn stats(py: Python<'_>) -> PyResult<(String, String)> {
 /// Sets what is counted back to zero.
 #[pyfunction]
 pub(crate) fn reset_stats() {
-    opgrid::reset_stats();
+    opgrid::dispatch::reset_stats();
 }
 
 /// Operators that have kernels and no definition.
@@ -82,7 +84,7 @@ pub(crate) fn table(py: Python<'_>, name: &str) -> PyResult<Vec<Slot>> {
 #[pyclass(name = "Profile", module = "opgrid", unsendable)]
 pub(crate) struct ProfileObject {
     running: Option<Profile>,
-    finished: Option<opgrid::Timeline>,
+    finished: Option<opgrid::profile::Timeline>,
 }
 
 #[pymethods]
@@ -120,7 +122,7 @@ impl ProfileObject {
 }
 
 impl ProfileObject {
-    fn timeline(&self) -> PyResult<&opgrid::Timeline> {
+    fn timeline(&self) -> PyResult<&opgrid::profile::Timeline> {
         let message = "the profile is not finished; use it in a `with` statement and read it afterwards";
         self.finished.as_ref().ok_or_else(|| PyRuntimeError::new_err(message))
     }

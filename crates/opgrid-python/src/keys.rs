@@ -1,6 +1,7 @@
 //! Dispatch keys and sets of them, with torch's algebra and printing.
 
-use opgrid::{BackendComponent, DispatchKey, DispatchKeySet};
+use opgrid::dispatch::BackendComponent;
+use opgrid::{DispatchKey, DispatchKeySet};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;

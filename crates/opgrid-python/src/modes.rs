@@ -4,8 +4,9 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use opgrid::Result;
+use opgrid::dispatch::BoxedCall;
 use opgrid::layers::modes::{self, Entry, Mode};
-use opgrid::{BoxedCall, Result};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;

@@ -1,6 +1,7 @@
 //! What holds for the whole process: threads, and how tensors are printed.
 
-use opgrid::{PrintOptions, kernels};
+use opgrid::kernels;
+use opgrid::tensor::PrintOptions;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -40,7 +41,7 @@ pub(crate) fn set_printoptions(
     sci_mode: Option<bool>,
 ) -> PyResult<()> {
     let mut options = match profile {
-        None => opgrid::print_options(),
+        None => opgrid::tensor::print_options(),
         Some(name) => PrintOptions::profile(name).ok_or_else(|| {
             PyValueError::new_err(format!(
                 "found profile {name:?}, expected \"default\", \"short\" or \"full\""
@@ -53,14 +54,15 @@ pub(crate) fn set_printoptions(
     options.edgeitems = edgeitems.unwrap_or(options.edgeitems);
     options.linewidth = linewidth.unwrap_or(options.linewidth);
     options.sci_mode = sci_mode;
-    opgrid::set_print_options(options);
+    opgrid::tensor::set_print_options(options);
     Ok(())
 }
 
 /// How tensors are printed, as `set_printoptions` takes it.
 #[pyfunction]
 pub(crate) fn get_printoptions(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let PrintOptions { precision, threshold, edgeitems, linewidth, sci_mode } = opgrid::print_options();
+    let PrintOptions { precision, threshold, edgeitems, linewidth, sci_mode } =
+        opgrid::tensor::print_options();
     let options = PyDict::new(py);
     options.set_item("precision", precision)?;
     options.set_item("threshold", threshold)?;

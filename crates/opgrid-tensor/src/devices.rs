@@ -30,6 +30,7 @@ pub fn is_pinned(input: &Tensor, device: Option<Device>) -> Result<bool> {
     Ok(pinned_for.is_some_and(|kind| device.is_none_or(|device| device.kind() == kind)))
 }
 
+/// # Streams of devices
 impl Tensor {
     /// Notes that work on `stream` uses this tensor's memory which the backend does not know of, such as work that a
     /// program has queued there itself: when the memory is dropped, its bytes are nobody else's until all that was queued

@@ -5,6 +5,7 @@ use opgrid_core::Result;
 
 use crate::tensor::Tensor;
 
+/// # Files
 impl Tensor {
     /// The array of a file: `x.npy`, `set.npz:name` or `set.safetensors:name`.
     ///

@@ -1,7 +1,8 @@
 //! Operators of Rust on tensors and numbers: `+`, `-`, `*`, `/` with either on either side, and the sign.
 //!
-//! Each calls an operator of [`ops`](crate::ops) and gives a `Result`, for shapes and dtypes may not fit. Of integers and
-//! of floats there is one type each, so that literals have a type.
+//! Each calls an operator of [`ops`](crate::ops) and gives a `Result`, for shapes and dtypes may not fit. A result may be one side, so that
+//! `(&x * &x + &x)?` needs one question mark; Rust allows that beside tensors, not beside numbers. Of integers and of floats there is one
+//! type each, so that literals have a type.
 //!
 //! # Examples
 //!
@@ -11,6 +12,7 @@
 //! let x = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
 //! let y = ((1 - &x)? * 2.5)?;
 //! assert_eq!((&y / &x)?.to_vec::<f32>()?, [0.0, -1.25]);
+//! assert_eq!((&x * &x + &x)?.to_vec::<f32>()?, [2.0, 6.0]);
 //! # Ok::<(), opgrid_core::Error>(())
 //! ```
 
@@ -23,12 +25,13 @@ use crate::{Complex, ops};
 
 const ONE: Scalar = Scalar::Int(1);
 
-/// `infix!(Add::add, tensors, left, right)` implements `Add` between tensors by `tensors`, for a number on the right
+/// `infix!(Add::add, tensors, left, right)` implements `Add` between tensors and results by `tensors`, for a number on the right
 /// by `left`, and for a number on the left by `right`. Tensors may be borrowed or not.
 macro_rules! infix {
     ($($trait:ident::$method:ident, $tensors:expr, $left:expr, $right:expr;)*) => {
         $(
             infix!(@tensors $trait, $method, $tensors, [&Tensor, &Tensor] [&Tensor, Tensor] [Tensor, &Tensor] [Tensor, Tensor]);
+            infix!(@results $trait, $method, $tensors, &Tensor, Tensor);
             infix!(@numbers $trait, $method, $left, $right, [i64 f64 bool Complex<f64> Scalar]);
         )*
     };
@@ -42,6 +45,29 @@ macro_rules! infix {
                 call(&self, &other)
             }
         })*
+    };
+    (@results $trait:ident, $method:ident, $call:expr, $($tensor:ty),*) => {
+        $(
+            impl $trait<$tensor> for Result<Tensor> {
+                type Output = Self;
+
+                fn $method(self, other: $tensor) -> Self {
+                    let call: fn(&Tensor, &Tensor) -> Self = $call;
+                    #[allow(clippy::needless_borrow, reason = "the same body for borrowed and owned tensors")]
+                    call(&self?, &other)
+                }
+            }
+
+            impl $trait<Result<Tensor>> for $tensor {
+                type Output = Result<Tensor>;
+
+                fn $method(self, other: Result<Tensor>) -> Result<Tensor> {
+                    let call: fn(&Tensor, &Tensor) -> Result<Tensor> = $call;
+                    #[allow(clippy::needless_borrow, reason = "the same body for borrowed and owned tensors")]
+                    call(&self, &other?)
+                }
+            }
+        )*
     };
     (@numbers $trait:ident, $method:ident, $left:expr, $right:expr, [$($number:ty)*]) => {
         $(infix!(@number $trait, $method, $left, $right, $number, &Tensor);

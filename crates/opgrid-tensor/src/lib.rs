@@ -15,10 +15,10 @@
 //! use opgrid::{Tensor, ops::AddTensor};
 //!
 //! let x = Tensor::from_slice(&[1i64, 2], &[2])?;
-//! assert_eq!(x.add(&x, 2)?.to_vec::<i64>()?, [3, 6]);
+//! assert_eq!(x.add_with(&x, 2)?.to_vec::<i64>()?, [3, 6]);
 //!
 //! let own = Dispatcher::new();
-//! let _registration = opgrid::register(&own)?;
+//! let _registration = opgrid::ops::register(&own)?;
 //! let sum = own.call(AddTensor, (&x, &x, Scalar::Int(1)))?;
 //! assert_eq!(sum.to_string(), "tensor([2, 4])");
 //! # Ok::<(), opgrid_core::Error>(())
@@ -41,11 +41,15 @@ pub mod dlpack;
 #[cfg(not(test))]
 pub mod families;
 #[cfg(not(test))]
+pub mod index;
+#[cfg(not(test))]
 mod infix;
 #[cfg(not(test))]
 pub mod layers;
 #[cfg(not(test))]
 pub mod ops;
+#[cfg(not(test))]
+mod values;
 
 pub use opgrid_array::{
     Array, Bool, Complex, Dims, Element, Geometry, Storage, TensorSpec, bf16, f16, manual_seed, with_dtype,

@@ -43,7 +43,7 @@ fn refuse(input: &Tensor) -> Result<()> {
 
 fn double(input: &Tensor) -> Result<Tensor> {
     refuse(input)?;
-    input.add(input, 1)
+    input.add(input)
 }
 
 fn in_place(input: &Tensor) -> Result<()> {
@@ -118,7 +118,7 @@ fn right_kernels_pass() {
 
 #[test]
 fn wrong_elements_are_found() {
-    let wrong = |input: &Tensor| double(input)?.add(&Tensor::number(1), 1);
+    let wrong = |input: &Tensor| double(input)?.add(&Tensor::number(1));
     check(
         "one more",
         Kernels { cpu: wrong, ..Kernels::default() },
@@ -176,7 +176,7 @@ fn another_result_in_an_output_is_found() {
 #[test]
 fn an_error_that_does_not_come_is_found() {
     let careless =
-        |input: &Tensor| if REAL.contains(&input.dtype()) { input.add(input, 1) } else { double(input) };
+        |input: &Tensor| if REAL.contains(&input.dtype()) { input.add(input) } else { double(input) };
     let kernels = Kernels { cpu: careless, meta: careless, ..Kernels::default() };
     check("five dimensions", kernels, &[Check::Refusals]);
     check("on meta only", Kernels { meta: careless, ..Kernels::default() }, &[Check::Refusals]);
@@ -186,7 +186,7 @@ fn an_error_that_does_not_come_is_found() {
 fn a_dtype_that_is_taken_and_not_declared_is_found() {
     let greedy = |input: &Tensor| match input.dim() {
         5.. => double(input),
-        _ => input.add(input, 1),
+        _ => input.add(input),
     };
     check("others", Kernels { cpu: greedy, ..Kernels::default() }, &[Check::Dtypes]);
 }
@@ -202,7 +202,7 @@ fn typed_and_boxed_calls_that_differ_are_found() {
     static CALLS: AtomicI64 = AtomicI64::new(0);
     let counted = |input: &Tensor| {
         let calls = CALLS.fetch_add(1, Ordering::Relaxed);
-        double(input)?.add(&Tensor::number(calls % 2), 1)
+        double(input)?.add(&Tensor::number(calls % 2))
     };
     check_some(
         "every second call",
@@ -222,7 +222,7 @@ fn random_numbers_without_a_seed_or_a_distribution_are_found() {
     check("unseeded", Kernels { noise: unseeded, ..Kernels::default() }, &[Check::Random]);
     let half = |n: i64| noise(n)?.mul(&Tensor::number(0.5));
     check("half of the range", Kernels { noise: half, ..Kernels::default() }, &[Check::Reference]);
-    let far = |n: i64| noise(n)?.add(&Tensor::number(0.5), 1);
+    let far = |n: i64| noise(n)?.add(&Tensor::number(0.5));
     check("beyond the range", Kernels { noise: far, ..Kernels::default() }, &[Check::Reference]);
 }
 
@@ -243,7 +243,7 @@ fn a_panic_is_a_failure_that_names_it() {
 
 #[test]
 fn a_report_names_failures_counts_and_what_was_left_out() {
-    let wrong = |input: &Tensor| double(input)?.add(&Tensor::number(1), 1);
+    let wrong = |input: &Tensor| double(input)?.add(&Tensor::number(1));
     let dispatcher = Dispatcher::new();
     let _operators = opgrid_tensor::register(&dispatcher).unwrap();
     let _flaws = register(&dispatcher, Kernels { cpu: wrong, ..Kernels::default() }).unwrap();

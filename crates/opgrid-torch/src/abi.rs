@@ -13,7 +13,8 @@ use std::mem::{ManuallyDrop, transmute};
 use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 
-use opgrid::{AnyTensor, Error, ErrorKind, Result};
+use opgrid::dispatch::AnyTensor;
+use opgrid::{Error, ErrorKind, Result};
 
 /// The version whose encoding of values this crate speaks, as torch packs it: major in the highest byte, then minor.
 const ENCODING: u64 = version(2, 15);

@@ -14,10 +14,9 @@
 //! goes wrong half-way: [`Words`] frees those that nobody has taken.
 #![allow(unsafe_code)]
 
-use opgrid::schema::Type;
-use opgrid::{
-    Error, ErrorKind, Layout, List, MemoryFormat, Result, Tensor, TensorType, Value, ValueRef, ValueView,
-};
+use opgrid::dispatch::schema::Type;
+use opgrid::dispatch::{Layout, List, TensorType, ValueRef, ValueView};
+use opgrid::{Error, ErrorKind, MemoryFormat, Result, Tensor, Value};
 use smallvec::SmallVec;
 
 use crate::abi::{self, Torch, TorchTensor};

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Mutex, PoisonError};
 
+use opgrid::dispatch::Kind;
+use opgrid::dispatch::schema::{Argument, FunctionSchema, OperatorName, Type};
 use opgrid::families::kind;
 use opgrid::layers::autograd::Derivative;
-use opgrid::schema::{Argument, FunctionSchema, OperatorName, Type};
-use opgrid::{Error, ErrorKind, Kind, OperatorHandle, Result};
+use opgrid::{Error, ErrorKind, OperatorHandle, Result};
 
 use crate::abi::{Torch, TorchLibrary, torch};
 use crate::exported::{Exported, What, has_tensor};

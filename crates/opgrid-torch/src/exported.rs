@@ -1,11 +1,10 @@
 //! An operator of ours as torch calls it.
 #![allow(unsafe_code)]
 
+use opgrid::dispatch::schema::{Argument, FunctionSchema, Type};
+use opgrid::dispatch::{Returns, TensorType, ValueRef, ValueView};
 use opgrid::layers::autograd::{self, BackwardOptions};
-use opgrid::schema::{Argument, FunctionSchema, Type};
-use opgrid::{
-    Error, ErrorKind, OperatorHandle, Result, Returns, Tensor, TensorType, Value, ValueRef, ValueView,
-};
+use opgrid::{Error, ErrorKind, OperatorHandle, Result, Tensor, Value};
 use smallvec::SmallVec;
 
 use crate::abi::Torch;
@@ -232,11 +231,11 @@ fn derivative(operator: &OperatorHandle, args: &[Value]) -> Result<Vec<Tensor>> 
                 Value::from(list.map(|leaf| leaf.map(TensorType::into_any)).collect::<Result<Vec<_>>>()?)
             }
             ValueView::OptionalTensors(list) => {
-                let one = |tensor: &Option<opgrid::AnyTensor>| {
+                let one = |tensor: &Option<opgrid::dispatch::AnyTensor>| {
                     let tensor = tensor.as_ref().and_then(Tensor::from_any_ref);
                     tensor.map(|tensor| want(tensor).map(TensorType::into_any)).transpose()
                 };
-                opgrid::List::OptionalTensors(list.iter().map(one).collect::<Result<_>>()?).into()
+                opgrid::dispatch::List::OptionalTensors(list.iter().map(one).collect::<Result<_>>()?).into()
             }
             _ => continue,
         };

@@ -3,11 +3,10 @@
 
 use std::ffi::CString;
 
-use opgrid::schema::{Argument, FunctionSchema, OperatorName};
-use opgrid::{
-    BoxedCall, DispatchKey, Dispatcher, Error, ErrorKind, Kernel, Registration, Result, SlowPath, Storage,
-    Tensor, TensorType, Value, ValueRef, ValueView,
-};
+use opgrid::array::Storage;
+use opgrid::dispatch::schema::{Argument, FunctionSchema, OperatorName};
+use opgrid::dispatch::{BoxedCall, SlowPath, TensorType, ValueRef, ValueView};
+use opgrid::{DispatchKey, Dispatcher, Error, ErrorKind, Kernel, Registration, Result, Tensor, Value};
 use smallvec::SmallVec;
 
 use crate::abi::{Torch, TorchTensor, torch};

@@ -1,6 +1,7 @@
 //! torch's numbers of dtypes and devices.
 
-use opgrid::{DType, Device, DeviceType, Error, ErrorKind, Result};
+use opgrid::dispatch::DeviceType;
+use opgrid::{DType, Device, Error, ErrorKind, Result};
 
 /// The dtype of torch's number.
 ///

@@ -12,10 +12,10 @@
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
-use opgrid::{
-    Allocation, Array, DType, Device, DeviceType, Error, ErrorKind, Geometry, Result, Storage, Tensor,
-    TensorSpec, TensorType, ops,
-};
+use opgrid::array::{Array, Geometry, Storage, TensorSpec};
+use opgrid::dispatch::{DeviceType, TensorType};
+use opgrid::tensor::Allocation;
+use opgrid::{DType, Device, Error, ErrorKind, Result, Tensor, ops};
 use smallvec::SmallVec;
 
 use crate::abi::{Torch, TorchTensor};
@@ -87,8 +87,8 @@ impl<'t> Inputs<'t> {
             described => described?,
         };
         if described.layout != 0 {
-            let layout = opgrid::Layout::from_number(described.layout.into());
-            let layout = layout.map_or("unknown", opgrid::Layout::name);
+            let layout = opgrid::dispatch::Layout::from_number(described.layout.into());
+            let layout = layout.map_or("unknown", opgrid::dispatch::Layout::name);
             let message =
                 format!("found a tensor of layout {layout}, expected a strided one; call to_dense() first");
             return Err(Error::new(ErrorKind::Argument, message));

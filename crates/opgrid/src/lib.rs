@@ -1,7 +1,18 @@
 //! The operator dispatcher together with dense tensors and their operators.
 //!
-//! This crate re-exports the dispatcher (`opgrid-core`), the tensors (`opgrid-tensor`) and neural networks on them
-//! (`opgrid-nn`, as [`nn`] and [`optim`]), and fills the global dispatcher with the operators on first use.
+//! - [`Tensor`] has the operators as methods: `x.matmul(&y)?`, `x.add(1)?`, `x.i((.., 1..3))?`; [`ops`] has all of them, with all arguments.
+//! - [`nn`] and [`optim`] are neural networks and their training; `opgrid-graph` runs models that PyTorch exports.
+//! - [`Dispatcher`] calls operators by name, takes new ones, and says which kernel it chose and why; [`dispatch`] is all of it.
+//! - [`layers`] are gradients, batches, casts and traces; [`plugin`] loads libraries of operators and backends; [`profile`] measures calls.
+//! - [`kernels`], [`array`](mod@array), [`families`] and [`devices`] are for those who write operators and backends.
+//!
+//! [`prelude`] has what most programs use. The global dispatcher is filled with the operators on first use.
+//!
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `all-operators` | yes | links every operator; without it a program holds those that it names, see below |
+//! | `ndarray` | no | conversions from and to arrays of the crate `ndarray` |
+//! | `samples` | no | arguments for tests of every operator |
 //!
 //! Without the feature `all-operators` (on by default) a program holds and links the operators that it names in Rust, by a call or a
 //! handle ([`Dispatcher::operator`]), and those that they need; [`dispatcher()`] is then what registers, and links, all of them.
@@ -18,7 +29,7 @@
 //! }
 //!
 //! fn twice(input: &Tensor) -> Result<Tensor> {
-//!     input.add(input, 1)
+//!     input.add(input)
 //! }
 //!
 //! let dispatcher = opgrid::dispatcher()?;
@@ -38,18 +49,41 @@
 
 pub mod profile;
 
-pub use opgrid_core::*;
-pub use opgrid_kernels::{num_threads, set_num_threads};
-pub use opgrid_tensor::{
-    Array, Bool, Complex, Dims, Element, Geometry, Storage, Tensor, TensorSpec, bf16, devices, dlpack, f16,
-    families, files, layers, manual_seed, with_dtype,
+pub use opgrid_core::{
+    DType, Device, DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind, Kernel, Library, MemoryFormat,
+    Operator, OperatorHandle, Registration, Result, Scalar, Value, operator,
 };
+pub use opgrid_kernels::{num_threads, set_num_threads};
+pub use opgrid_tensor::{Tensor, manual_seed};
 
+/// The dispatcher: everything of `opgrid-core`, of which the root has what most programs use.
+pub use opgrid_core as dispatch;
+
+/// The memory of tensors: arrays, elements, geometry and storages.
+pub use opgrid_array as array;
 /// Kernels over arrays, and the loops that they are made of.
 pub use opgrid_kernels as kernels;
-pub use opgrid_operators::{ensure_registered, ops, register};
+
+/// Memory of devices, pinned memory, streams.
+pub use opgrid_tensor::devices;
+/// The exchange of tensors with other libraries.
+pub use opgrid_tensor::dlpack;
+/// Families of operators: what operators of one kind share.
+pub use opgrid_tensor::families;
+/// Files of tensors: safetensors, `.npy`, `.npz`.
+pub use opgrid_tensor::files;
+/// The parts of an index, as [`Tensor::i`] takes them.
+pub use opgrid_tensor::index;
+/// Layers that work on all operators: gradients, batches, casts, traces.
+pub use opgrid_tensor::layers;
+/// What a tensor is made of, and the macro that makes one of literals.
+pub use opgrid_tensor::tensor;
+
+/// The operators: a type for each overload, which is called by `call`.
+pub use opgrid_operators::ops;
 /// What operators are called with in tests.
 #[cfg(feature = "samples")]
+#[doc(hidden)]
 pub use opgrid_samples as samples;
 
 /// Operators, hooks, layers and backends in libraries of their own: `dispatcher.load(path)`.
@@ -59,13 +93,6 @@ pub use opgrid_plugin as plugin;
 pub use opgrid_nn as nn;
 /// Optimizers and learning rates.
 pub use opgrid_nn::optim;
-
-/// What a tensor is made of, and the macro that makes one of literals.
-pub use opgrid_tensor::tensor;
-pub use opgrid_tensor::tensor::{
-    Allocation, Allocator, CpuAllocator, DeviceMemory, Nested, Number, PrintOptions, default_dtype,
-    print_options, set_print_options, with_print_options,
-};
 
 /// The examples of README.
 #[cfg(doctest)]
@@ -93,11 +120,11 @@ mod documentation {
     mod training {}
     #[doc = include_str!("../../../docs/how-to/write-it-once.md")]
     mod write_it_once {}
+    #[doc = include_str!("../../../docs/reference/modules.md")]
+    mod modules {}
     #[doc = include_str!("../../../docs/tutorial/rust.md")]
     mod tutorial {}
 }
-
-pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
 
 /// The global dispatcher, with this crate's operators.
 ///
@@ -108,7 +135,7 @@ pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
 ///
 /// Somebody else has taken the namespace `aten` of the global dispatcher.
 pub fn dispatcher() -> Result<&'static Dispatcher> {
-    ensure_registered()?;
+    ops::ensure_registered()?;
     Ok(Dispatcher::global())
 }
 

@@ -6,17 +6,17 @@
 //!
 //! While no profile runs, nothing is paid: watching is a bit in a word that every call tests anyway. While one runs, a
 //! step costs a few hundred nanoseconds more, most of which fall outside of its own event but inside of those around it.
-//! Operators that are defined as [`unobserved`](crate::OperatorBuilder::unobserved) are left out.
+//! Operators that are defined as [`unobserved`](opgrid_core::OperatorBuilder::unobserved) are left out.
 //!
 //! # Examples
 //!
 //! ```
 //! use opgrid::prelude::*;
-//! use opgrid::Profile;
+//! use opgrid::profile::Profile;
 //!
 //! let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
 //! let profile = Profile::start();
-//! x.add(&x, 1)?.mul(&x)?;
+//! x.add(&x)?.mul(&x)?;
 //! let timeline = profile.finish();
 //!
 //! let times = timeline.operators();

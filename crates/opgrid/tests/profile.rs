@@ -4,8 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use opgrid::dispatch::AnyTensor;
 use opgrid::prelude::*;
-use opgrid::{AnyTensor, Outcome, Profile, Timeline, TimelineEvent};
+use opgrid::profile::{Outcome, Profile, Timeline, TimelineEvent};
 use serde_json::Value as Json;
 
 /// A profile sees the whole process, so that the tests take turns.
@@ -243,7 +244,7 @@ fn check_trace(timeline: &Timeline) -> Vec<Json> {
 fn a_trace_of_real_operators_keeps_to_the_format() {
     let _turn = turn();
     let profile = Profile::start();
-    let y = x().add(&x(), 2).unwrap().mul(&x()).unwrap();
+    let y = x().add_with(&x(), 2).unwrap().mul(&x()).unwrap();
     assert_eq!(y.to_string(), "tensor([ 3., 12., 27.])");
     let timeline = profile.finish();
     let trace = check_trace(&timeline);

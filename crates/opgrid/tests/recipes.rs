@@ -37,14 +37,14 @@ fn path_of(dispatcher: &Dispatcher, operator: &str, arguments: &[&Tensor]) -> Re
     let values: Vec<_> = arguments.iter().map(|tensor| Value::from(*tensor)).collect();
     let borrowed: Vec<_> = values.iter().map(Value::borrow).collect();
     let handle = dispatcher.find(operator)?;
-    let (result, explanation) = handle.call_explained(&borrowed, &mut opgrid::Returns::new())?;
+    let (result, explanation) = handle.call_explained(&borrowed, &mut opgrid::dispatch::Returns::new())?;
     result?;
     Ok(explanation.to_string())
 }
 
 fn dispatcher() -> Result<(Dispatcher, Registration)> {
     let dispatcher = Dispatcher::new();
-    let registration = opgrid::register(&dispatcher)?;
+    let registration = opgrid::ops::register(&dispatcher)?;
     Ok((dispatcher, registration))
 }
 

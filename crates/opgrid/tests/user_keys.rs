@@ -3,8 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use opgrid::array::{Array, Storage, TensorSpec};
+use opgrid::dispatch::including;
+use opgrid::ops;
 use opgrid::prelude::*;
-use opgrid::{Array, CpuAllocator, Storage, TensorSpec, including, ops};
+use opgrid::tensor::CpuAllocator;
 
 fn empty(
     size: &[i64],
@@ -29,14 +32,14 @@ fn neg(input: &Tensor) -> Result<Tensor> {
 #[test]
 fn tensors_live_on_a_backend_of_a_user() -> Result<()> {
     let dispatcher = Dispatcher::global();
-    opgrid::register(dispatcher)?.keep();
+    opgrid::ops::register(dispatcher)?.keep();
     let island = dispatcher.backend("Island")?;
     let mut library = dispatcher.implementations("aten", island);
     library.implement(ops::EmptyMemoryFormat).kernel(island, empty);
     library.implement(ops::Neg).kernel(island, neg);
     let _kernels = library.finish()?;
 
-    let x = Tensor::empty(&[2], DType::F32, "island:1".parse()?)?;
+    let x = Tensor::empty(&[2], DType::F32, "island:1".parse::<Device>()?)?;
     x.array()?.storage().write()?.slice::<f32>()?.copy_from_slice(&[1.0, -2.0]);
     assert_eq!(
         x.keys().to_string(),

@@ -10,11 +10,11 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use opgrid::families::kind;
-use opgrid::prelude::*;
-use opgrid::{
+use opgrid::dispatch::{
     ContextPart, IncludeGuard, Kind, TensorType, ValueRef, ValueView, WeakTensor, register_context_part,
 };
+use opgrid::families::kind;
+use opgrid::prelude::*;
 
 /// The layer's key, allocated when it is first asked for.
 ///

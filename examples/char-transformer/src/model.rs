@@ -53,7 +53,7 @@ impl Model {
         let Shape { width, heads, layers, context } = shape;
         let layer = |_| {
             let layer = TransformerEncoderLayer::new(width, heads, 4 * width)?.dropout(0.0)?;
-            Ok(layer.batch_first().norm_first().activation(|x| x.gelu("tanh")))
+            Ok(layer.batch_first().norm_first().activation(|x| x.gelu_with("tanh")))
         };
         let layers = (0..layers).map(layer).collect::<Result<_>>()?;
         Ok(Self {
@@ -86,7 +86,7 @@ impl Model {
             }
         };
         let places = self.places.forward(&Tensor::arange(0, length, 1)?)?;
-        let x = self.characters.forward(characters)?.add(&places, 1)?;
+        let x = self.characters.forward(characters)?.add(&places)?;
         self.head.forward(&self.encoder.forward(&x, &AttentionMasks::causal())?)
     }
 }

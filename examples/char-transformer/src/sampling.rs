@@ -29,9 +29,9 @@ pub fn sample(model: &Model, text: &Text, prompt: &str, length: usize, temperatu
         let seen = Tensor::from_slice(seen, &[1, seen.len() as i64])?;
         let scores = no_grad(|| model.forward(&seen))?.select(0, 0)?.select(0, -1)?;
         let next = match temperature {
-            0.0 => scores.argmax(0, false)?,
+            0.0 => scores.argmax(0)?,
             _ => {
-                let likely = scores.div_scalar(temperature)?.softmax(0)?;
+                let likely = scores.div(temperature)?.softmax(0)?;
                 ops::Multinomial.call(&likely, 1, false, None)?
             }
         };

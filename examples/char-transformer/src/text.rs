@@ -104,7 +104,7 @@ impl Text {
             )));
         }
         let starts = ops::Randint.call(places, &[count, 1], Some(DType::I64), None, None, None)?;
-        let inputs = starts.add(&Tensor::arange(0, length, 1)?, 1)?;
-        Ok((self.tokens.take(&inputs)?, self.tokens.take(&inputs.add_scalar(1, 1)?)?))
+        let inputs = starts.add(&Tensor::arange(0, length, 1)?)?;
+        Ok((self.tokens.take(&inputs)?, self.tokens.take(&inputs.add(1)?)?))
     }
 }

@@ -9,9 +9,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use opgrid::array::TensorSpec;
+use opgrid::dispatch::{AnyTensor, List, TensorType, ValueRef, ValueView};
 use opgrid::prelude::*;
 use opgrid::tensor::Wrapper;
-use opgrid::{AnyTensor, List, TensorSpec, TensorType, ValueRef, ValueView};
 
 /// The layer's key, allocated when it is first asked for.
 ///

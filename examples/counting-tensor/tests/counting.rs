@@ -8,7 +8,7 @@ use opgrid::{OperatorHandle, ops};
 /// A dispatcher of its own with the operators and the layer.
 fn dispatcher() -> Result<(Dispatcher, [Registration; 2])> {
     let dispatcher = Dispatcher::new();
-    let registrations = [opgrid::register(&dispatcher)?, install(&dispatcher)?];
+    let registrations = [opgrid::ops::register(&dispatcher)?, install(&dispatcher)?];
     Ok((dispatcher, registrations))
 }
 
@@ -17,7 +17,7 @@ fn every_way_of_calling_counts() -> Result<()> {
     let (dispatcher, _registrations) = dispatcher()?;
     let x = counted(&Tensor::from_slice(&[1.0f32, 2.0], &[2])?)?;
     dispatcher.within(|| {
-        assert_eq!(x.add(&x, 1)?.to_vec::<f32>()?, [2.0, 4.0], "a method");
+        assert_eq!(x.add(&x)?.to_vec::<f32>()?, [2.0, 4.0], "a method");
         assert_eq!(uses(&x), Some(2));
         assert_eq!(ops::Exp.call(&x)?.sizes(), [2], "a typed call");
         let neg: OperatorHandle = dispatcher.find("aten::neg")?;
@@ -37,7 +37,7 @@ fn writing_reaches_the_tensor_inside_and_its_version() -> Result<()> {
     let x = counted(&plain)?;
     dispatcher.within(|| {
         let before = x.version();
-        assert!(x.add_(&plain.clone().mul_scalar(10)?, 1)?.is_same(&x));
+        assert!(x.add_(&plain.clone().mul(10)?)?.is_same(&x));
         assert_eq!((plain.to_vec::<f32>()?, inner(&x).is_same(&plain)), (vec![11.0, 22.0], true));
         assert!(x.version() > before);
         let returned = dispatcher.find("aten::relu_")?.call_values(vec![Value::from(&x)])?.remove(0);
@@ -56,7 +56,7 @@ fn work_on_other_threads_counts_too() -> Result<()> {
     dispatcher.within(|| {
         parallel_for(64, 1, &|range| {
             for _ in range {
-                assert_eq!(x.add(&x, 1).unwrap().to_vec::<i64>().unwrap(), [2]);
+                assert_eq!(x.add(&x).unwrap().to_vec::<i64>().unwrap(), [2]);
             }
         });
     });
@@ -67,7 +67,7 @@ fn work_on_other_threads_counts_too() -> Result<()> {
 #[test]
 fn without_the_layer_the_error_names_it() -> Result<()> {
     let dispatcher = Dispatcher::new();
-    let _operators = opgrid::register(&dispatcher)?;
+    let _operators = opgrid::ops::register(&dispatcher)?;
     let x = counted(&Tensor::from_slice(&[1.0f32], &[1])?)?;
     let error = dispatcher.within(|| x.exp()).unwrap_err();
     assert!(error.message().contains("`counting-tensor`, which has no memory"), "{error}");

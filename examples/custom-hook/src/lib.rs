@@ -7,8 +7,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use opgrid::dispatch::{BoxedCall, IncludeGuard, excluding};
 use opgrid::prelude::*;
-use opgrid::{BoxedCall, Dispatcher, IncludeGuard, Kernel, Registration, Value, excluding};
+use opgrid::{Dispatcher, Kernel, Registration, Value};
 
 /// The key that the hook listens on.
 pub const HOOK: DispatchKey = DispatchKey::TestingOnlyGenericMode;
@@ -18,7 +19,7 @@ fn not_implemented(_: &Tensor) -> Result<Tensor> {
 }
 
 fn add_1(input: &Tensor) -> Result<Tensor> {
-    input.add_scalar(1, 1)
+    input.add(1)
 }
 
 /// Adds `aten::add_1` to the dispatcher: defined with a default kernel, implemented for the CPU.

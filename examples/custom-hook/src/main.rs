@@ -13,7 +13,7 @@ fn main() -> Result<()> {
 
     let enabled = hook.enable();
     let y = call_add_1(dispatcher, &x)?;
-    let z = y.add_scalar(1, 1)?;
+    let z = y.add(1)?;
     drop(enabled);
     println!("{z}");
     Ok(())

@@ -15,7 +15,7 @@ tensor([3., 4., 5.])
 
 fn subject() -> (Dispatcher, Vec<opgrid::Registration>) {
     let dispatcher = Dispatcher::new();
-    let operators = opgrid::register(&dispatcher).unwrap();
+    let operators = opgrid::ops::register(&dispatcher).unwrap();
     let add_1 = register_add_1(&dispatcher).unwrap();
     (dispatcher, vec![operators, add_1])
 }

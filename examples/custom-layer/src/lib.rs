@@ -9,8 +9,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use opgrid::dispatch::{ExcludeGuard, IncludeGuard, TensorType};
+use opgrid::ops;
 use opgrid::prelude::*;
-use opgrid::{ExcludeGuard, IncludeGuard, TensorType, ops};
 
 /// The layer's key, allocated when it is first asked for.
 ///

@@ -1,12 +1,12 @@
 //! Switches the meter on and off around a small network.
 
 use custom_layer::{install, metered, off};
-use opgrid::Returns;
+use opgrid::dispatch::Returns;
 use opgrid::prelude::*;
 
 /// A layer of a network, and the sum of what it gives.
 fn network(x: &Tensor, weights: &Tensor) -> Result<Tensor> {
-    x.mm(weights)?.add_scalar(1, 1)?.sum()
+    x.mm(weights)?.add(1)?.sum()
 }
 
 fn main() -> Result<()> {

@@ -1,8 +1,9 @@
 //! The meter from outside: what it counts, where it stands, what lies below it sees, and its switch.
 
 use custom_layer::{Cost, install, meter, metered, off, on};
+use opgrid::dispatch::{Returns, SlowPath, Strict, is_excluded, is_included, strict};
+use opgrid::ops;
 use opgrid::prelude::*;
-use opgrid::{Returns, SlowPath, Strict, is_excluded, is_included, ops, strict};
 
 operator! {
     pub Twice = "meter_tests::twice(Tensor self) -> Tensor";
@@ -19,7 +20,7 @@ fn twice(input: &Tensor) -> Result<Tensor> {
 /// A dispatcher with the operators, `twice` with an autograd kernel, and the meter.
 fn subject() -> (Dispatcher, Vec<Registration>) {
     let dispatcher = Dispatcher::new();
-    let operators = opgrid::register(&dispatcher).unwrap();
+    let operators = opgrid::ops::register(&dispatcher).unwrap();
     let mut library = dispatcher.library("meter_tests");
     library
         .define(Twice)
@@ -156,7 +157,7 @@ fn the_fallback_is_counted_as_a_slow_path_that_strict_programs_allow() {
 #[test]
 fn without_the_layer_installed_calls_step_over_the_key() {
     let dispatcher = Dispatcher::new();
-    let _operators = opgrid::register(&dispatcher).unwrap();
+    let _operators = opgrid::ops::register(&dispatcher).unwrap();
     let (result, tally) = metered(|| dispatcher.call(ops::Neg, (&x(),))).unwrap();
     assert_eq!((result.unwrap().numel(), tally.operators().count()), (6, 0));
 }

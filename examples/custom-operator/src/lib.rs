@@ -3,8 +3,9 @@
 //! `myops::myadd(Tensor self, Tensor other) -> Tensor` adds two tensors of equal shape. Its CPU kernel checks sizes,
 //! dtype and device, takes both inputs through `contiguous`, makes the result through a dispatched `empty`, and loops.
 
+use opgrid::dispatch::ExcludeGuard;
 use opgrid::prelude::*;
-use opgrid::{Device, Dispatcher, ExcludeGuard, Registration, ops};
+use opgrid::{Device, Dispatcher, Registration, ops};
 
 operator! {
     /// The sum of two f32 tensors of equal shape.

@@ -1,8 +1,9 @@
 //! Calls `myops::myadd` typed, boxed and by name, wrongly, and through an Autograd kernel.
 
 use custom_operator::{MyAdd, register, register_autograd};
+use opgrid::Value;
+use opgrid::dispatch::{Returns, ValueRef};
 use opgrid::prelude::*;
-use opgrid::{Returns, Value, ValueRef};
 
 fn main() -> Result<()> {
     let dispatcher = opgrid::dispatcher()?;

@@ -6,7 +6,7 @@ use opgrid::{Dispatcher, ErrorKind, Registration, Value};
 
 fn subject() -> (Dispatcher, Vec<Registration>) {
     let dispatcher = Dispatcher::new();
-    let operators = opgrid::register(&dispatcher).unwrap();
+    let operators = opgrid::ops::register(&dispatcher).unwrap();
     let myops = register(&dispatcher).unwrap();
     (dispatcher, vec![myops, operators])
 }
@@ -54,7 +54,7 @@ fn an_explained_call_shows_the_autograd_kernel_and_the_cpu_kernel() {
     let _autograd = register_autograd(&dispatcher).unwrap();
     let x = Value::from(tensor(&[1., 2.], &[2]));
     let operator = dispatcher.find("myops::myadd").unwrap();
-    let mut returns = opgrid::Returns::new();
+    let mut returns = opgrid::dispatch::Returns::new();
     let (result, explanation) = operator.call_explained(&[x.borrow(), x.borrow()], &mut returns).unwrap();
     result.unwrap();
     let hops: Vec<_> =

@@ -11,7 +11,7 @@ use opgrid::prelude::*;
 pub fn sum() -> Result<String> {
     let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
     let y = Tensor::from_slice(&[10.0f32, 20.0, 30.0], &[3])?;
-    Ok(x.add(&y, 1)?.to_string())
+    Ok(x.add(&y)?.to_string())
 }
 
 /// The handle of an operator for calls by values: naming its type brings it along, where its name as text would not.

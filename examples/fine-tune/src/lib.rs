@@ -29,7 +29,7 @@ impl Digits {
     pub fn load(path: &Path) -> Result<[Self; 2]> {
         let array = |name: &str| Tensor::load(&format!("{}:{name}", path.display()));
         let (images, labels) = (array("images")?, array("labels")?);
-        let images = images.div_scalar(16.0)?.unsqueeze(1)?;
+        let images = images.div(16.0)?.unsqueeze(1)?;
         let part = |is_test: bool| -> Result<Self> {
             let numbers: Vec<i64> =
                 (0..labels.numel()).filter(|number| (number % 5 == 0) == is_test).collect();
@@ -78,6 +78,6 @@ fn moved(images: &Tensor) -> Result<Tensor> {
 /// Those of the program's operators.
 pub fn accuracy(program: &Program, digits: &Digits) -> Result<f64> {
     let scores = no_grad(|| program.run(&[&digits.images]))?;
-    let right = scores[0].argmax(1, false)?.eq(&digits.labels)?.sum()?.item()?.to_f64()?;
+    let right = scores[0].argmax(1)?.eq(&digits.labels)?.sum()?.item()?.to_f64()?;
     Ok(right / digits.labels.numel() as f64)
 }

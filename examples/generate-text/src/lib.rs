@@ -100,7 +100,7 @@ pub fn continue_text(
 ///
 /// Those of the operators; a temperature that is zero.
 pub fn draw(scores: &Tensor, temperature: f64) -> Result<i64> {
-    let likelihoods = scores.div_scalar(temperature)?.softmax(0)?;
+    let likelihoods = scores.div(temperature)?.softmax(0)?;
     Multinomial.call(&likelihoods, 1, false, None)?.item()?.to_i64()
 }
 

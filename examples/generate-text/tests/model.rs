@@ -15,7 +15,7 @@ fn the_likeliest_letters_are_those_of_torch() {
     let (prompt, expected) = recorded.split_once('\n').unwrap();
     let mut writer = Writer::new(Program::load(here("model.pt2")).unwrap()).unwrap();
     let mut text = String::new();
-    let likeliest = |scores: &opgrid::Tensor| scores.argmax(0, false)?.item()?.to_i64();
+    let likeliest = |scores: &opgrid::Tensor| scores.argmax(0)?.item()?.to_i64();
     continue_text(&mut writer, prompt, likeliest, |letter| text.push(letter)).unwrap();
     assert_eq!(text, expected);
     let error = writer.read(0).and_then(|_| writer.read(0)).unwrap_err();

@@ -19,7 +19,7 @@ operator! {
 
 /// `sqrt(self * self + other * other)`: made of operators that are there, it has their derivatives and runs on every backend.
 fn hypot(input: &Tensor, other: &Tensor) -> Result<Tensor> {
-    input.mul(input)?.add(&other.mul(other)?, 1)?.sqrt()
+    input.mul(input)?.add(&other.mul(other)?)?.sqrt()
 }
 
 fn main() -> ExitCode {

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use opgrid::dispatch::SlowPath;
+use opgrid::ops;
 use opgrid::prelude::*;
-use opgrid::{SlowPath, ops};
 use opgrid_testing::Suite;
 // The library is built because the tests depend on it; what they use is the file.
 use plugin_backend as _;
@@ -18,7 +19,7 @@ fn file() -> PathBuf {
 /// One test for all: the plugin's code knows one dispatcher at a time, and programs run their tests side by side.
 fn subject() -> Result<(Dispatcher, Registration, opgrid::plugin::Plugin, Device)> {
     let dispatcher = Dispatcher::new();
-    let operators = opgrid::register(&dispatcher)?;
+    let operators = opgrid::ops::register(&dispatcher)?;
     let plugin = dispatcher.load(file())?;
     Ok((dispatcher, operators, plugin, "vault:0".parse()?))
 }

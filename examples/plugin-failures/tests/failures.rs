@@ -6,11 +6,9 @@ use std::sync::{Arc, Barrier};
 
 use common::{file, subject};
 
+use opgrid::dispatch::{ExcludeGuard, IncludeGuard, LocalKeys, TensorType, is_excluded, is_included};
 use opgrid::plugin::{Level, Load, Plugin, on_message};
-use opgrid::{
-    Device, DispatchKey, Dispatcher, ErrorKind, ExcludeGuard, IncludeGuard, Kernel, LocalKeys, Registration,
-    Result, Tensor, TensorType, Value, is_excluded, is_included,
-};
+use opgrid::{Device, DispatchKey, Dispatcher, ErrorKind, Kernel, Registration, Result, Tensor, Value};
 /// A dispatcher that asks the plugin for something.
 fn asking(what: &str) -> (Dispatcher, [Registration; 2]) {
     let (dispatcher, operators) = subject();
@@ -109,7 +107,7 @@ fn a_context_that_panics_when_it_is_dropped_harms_nobody() {
     let path = file("contexts");
     let (dispatcher, registrations) = asking("panic_of_a_context");
     drop(dispatcher.load(&path).unwrap());
-    opgrid::quiesce().unwrap();
+    opgrid::dispatch::quiesce().unwrap();
     assert!(dispatcher.find("rusty::alive").is_err());
     dispatcher.check_invariants().unwrap();
     drop((dispatcher, registrations));
@@ -250,7 +248,7 @@ fn a_plugin_is_dropped_while_its_kernel_runs() {
     let again = other.load(&path).unwrap();
     outside.wait();
     assert_eq!(running.join().unwrap().unwrap(), "tensor([2., 4.])");
-    opgrid::quiesce().unwrap();
+    opgrid::dispatch::quiesce().unwrap();
     assert_eq!(alive(&other), [Value::from(1)]);
     drop(again);
 }

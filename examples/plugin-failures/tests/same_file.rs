@@ -5,12 +5,14 @@ mod common;
 mod forms;
 
 use common::{file, subject};
+use opgrid::array::TensorSpec;
+use opgrid::dispatch::{AnyTensor, Complex64, Layout, SlowPath, TensorData, including};
 use opgrid::plugin::{Load, Plugin};
 use opgrid::prelude as api;
 use opgrid::tensor::Wrapper;
 use opgrid::{
-    AnyTensor, Complex64, DType, Device, DispatchKey, Dispatcher, ErrorKind, Layout, MemoryFormat,
-    Registration, Result, Scalar, SlowPath, Tensor, TensorData, TensorSpec, Value, including,
+    DType, Device, DispatchKey, Dispatcher, ErrorKind, MemoryFormat, Registration, Result, Scalar, Tensor,
+    Value,
 };
 
 /// The operators of the file as the host's own, and those of the plugin.
@@ -85,7 +87,7 @@ fn values_of_every_kind_cross_in_both_directions() {
     let list = |items: &[&Tensor]| Value::from(items.iter().map(|x| (*x).clone()).collect::<Vec<_>>());
     let tensors = [floats(&[1.0, 2.0]), floats(&[4.0])];
     let gaps = vec![Some(tensors[0].clone().into()), None];
-    let gaps = Value::from(opgrid::value::List::OptionalTensors(gaps));
+    let gaps = Value::from(opgrid::dispatch::value::List::OptionalTensors(gaps));
     let arguments = [
         vec![1, 2].into(),
         vec![0.5].into(),
@@ -195,7 +197,7 @@ fn tensors_of_every_kind_say_what_they_are_like() {
         x.narrow(0, 1, 1).unwrap(),
         x.narrow(0, 0, 0).unwrap(),
         x.select(1, 1).unwrap().unsqueeze(1).unwrap().expand(&[2, 4]).unwrap(),
-        Tensor::from_slice(&[7.0f32], &[]).unwrap(),
+        Tensor::from_slice(&[7.0f32], ()).unwrap(),
     ];
     for view in views.iter().map(Value::from) {
         both.same("described", std::slice::from_ref(&view));
@@ -267,7 +269,7 @@ fn constants_are_those_of_the_host() {
         let ours: DispatchKey = key.name().parse().unwrap_or_else(|error| panic!("{key}: {error}"));
         assert_eq!(ours.to_string(), key.to_string());
     }
-    let backends = opgrid::BackendComponent::all().filter(|backend| !backend.is_run_time());
+    let backends = opgrid::dispatch::BackendComponent::all().filter(|backend| !backend.is_run_time());
     for ours in backends.map(|backend| backend.key()) {
         assert!(sdk::DispatchKey::constants().any(|key| key.name() == ours.to_string()), "{ours}");
     }

@@ -56,7 +56,7 @@ fn scale(x: &Tensor, factor: f64) -> Result<Tensor> {
 /// The result without its elements, on the device of the argument.
 fn scale_on_meta(x: &Tensor, _factor: f64) -> Result<Tensor> {
     check(x)?;
-    Tensor::allocate(opgrid::TensorSpec::contiguous(x.sizes(), DType::F32, x.device())?)
+    Tensor::allocate(opgrid::array::TensorSpec::contiguous(x.sizes(), DType::F32, x.device())?)
 }
 
 fn scale_in_place(x: &Tensor, factor: f64) -> Result<()> {

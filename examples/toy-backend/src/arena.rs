@@ -10,7 +10,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opgrid::devices::Stream;
-use opgrid::{Allocation, Allocator, DeviceMemory, Error, ErrorKind, Result};
+use opgrid::tensor::{Allocation, Allocator, DeviceMemory};
+use opgrid::{Error, ErrorKind, Result};
 
 use crate::queue::{Queue, Ticket};
 

@@ -1,7 +1,9 @@
 //! The kernels: new tensors, copies both ways, a sum, a product, and an operator of the backend's own.
 
+use opgrid::array::{Array, Geometry, Storage, TensorSpec};
 use opgrid::prelude::*;
-use opgrid::{Array, Geometry, Storage, TensorSpec, default_dtype, devices, ops};
+use opgrid::tensor::default_dtype;
+use opgrid::{devices, ops};
 
 use crate::arena::{Block, Session};
 use crate::{device, queue};
@@ -303,5 +305,5 @@ pub fn multiply_add(input: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Te
 ///
 /// Those of the two operators.
 pub fn multiply_then_add(input: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
-    input.mul(weight)?.add(bias, 1)
+    input.mul(weight)?.add(bias)
 }

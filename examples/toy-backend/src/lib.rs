@@ -14,9 +14,10 @@ pub mod runtime;
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 
+use opgrid::dispatch::{BackendComponent, DeviceType, Functionality};
 use opgrid::families::{Backend, DefineFamily, through_cpu};
 use opgrid::prelude::*;
-use opgrid::{BackendComponent, DeviceType, Functionality, devices, ops};
+use opgrid::{devices, ops};
 
 pub use arena::Arena;
 pub use kernels::{MultiplyAdd, to};

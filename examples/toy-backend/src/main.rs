@@ -1,8 +1,9 @@
 //! Shows tensors on `toy:0`: copies, the device's kernels, streams, the way through the CPU, autograd, and what goes wrong.
 
 use opgrid::devices::{self, DeviceGuard, Event, Stream, StreamGuard};
+use opgrid::dispatch::{Returns, SlowPath, inference_mode, reset_stats, stats, strict};
+use opgrid::ops::NonBlocking;
 use opgrid::prelude::*;
-use opgrid::{Returns, SlowPath, inference_mode, ops::NonBlocking, reset_stats, stats, strict};
 use toy_backend::{MultiplyAdd, TOY, arena::Block, device, to};
 
 /// The way that a call takes, one line per hop.
@@ -38,7 +39,7 @@ fn main() -> Result<()> {
 
     println!("\n-- the device's own kernels");
     reset_stats();
-    println!("{}\n{}", x.add(&x, 10)?, x.mul(&x)?);
+    println!("{}\n{}", x.add_with(&x, 10)?, x.mul(&x)?);
     println!("copies through the CPU: {}", stats().total(SlowPath::CPU_COPY));
 
     println!("\n-- devices and streams");
@@ -55,12 +56,12 @@ fn main() -> Result<()> {
         there
     };
     devices::current_stream(toy)?.wait(&ready)?;
-    println!("{}", there.add(&x, 1)?);
+    println!("{}", there.add(&x)?);
     let error = stream.wait(&cpu_event()?);
     println!("{}", error.map_or_else(|error| error.to_string(), |()| "no error".into()));
 
     println!("\n-- everything else goes through the CPU, and is counted");
-    println!("{}\n{}\n{}", x.neg()?, x.sum()?, x.add_(&Tensor::number(1), 1)?);
+    println!("{}\n{}\n{}", x.neg()?, x.sum()?, x.add_(&Tensor::number(1))?);
     print!("{}", stats());
     println!("strict: {}", strict(|| x.neg()).map_or_else(|error| error.to_string(), |y| y.to_string()));
 
@@ -73,8 +74,8 @@ fn main() -> Result<()> {
     println!("\n-- what goes wrong");
     let here = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
     let large = Tensor::empty(&[1 << 20], DType::F32, toy);
-    let third = "toy:2".parse().and_then(|device| Tensor::empty(&[1], DType::F32, device));
-    for error in [x.add(&here, 1), large, third].into_iter().filter_map(Result::err) {
+    let third = "toy:2".parse::<Device>().and_then(|device| Tensor::empty(&[1], DType::F32, device));
+    for error in [x.add(&here), large, third].into_iter().filter_map(Result::err) {
         println!("{error}");
     }
     Ok(())

@@ -3,8 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use opgrid::devices::{DeviceRuntime, DeviceStream, Stream};
+use opgrid::dispatch::DeviceType;
+use opgrid::tensor::Allocator;
 use opgrid::tensor::CountingAllocator;
-use opgrid::{Allocator, DeviceType, Error, ErrorKind, Result};
+use opgrid::{Error, ErrorKind, Result};
 
 use crate::arena::Arena;
 use crate::queue::{Queue, Ticket};

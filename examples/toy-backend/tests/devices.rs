@@ -10,13 +10,13 @@ use opgrid::devices::{
     self, DeviceGuard, DeviceRuntime, DeviceStream, Event, Stream, StreamGuard, set_current,
     set_current_stream,
 };
+use opgrid::dispatch::{BackendComponent, DeviceType, Generator, ThreadContext, compute_dispatch_key};
 use opgrid::families::through_cpu;
+use opgrid::manual_seed;
 use opgrid::ops::{self, NonBlocking};
 use opgrid::prelude::*;
+use opgrid::tensor::Allocator;
 use opgrid::tensor::CountingAllocator;
-use opgrid::{
-    Allocator, BackendComponent, DeviceType, Generator, ThreadContext, compute_dispatch_key, manual_seed,
-};
 use toy_backend::{TOY, Toy, arena::Block, kernels, queue, register};
 
 /// The global dispatcher has the backend, and no other test uses the devices.
@@ -103,11 +103,11 @@ fn a_tensor_without_an_index_goes_to_the_current_device() -> Result<()> {
     let x = floats(&[1.0, 2.0], any);
     assert_eq!((x.device(), devices::current(toy())?), (device("toy:1"), device("toy:1")));
     assert!(x.to(any)?.is_same(&x), "it is there already");
-    assert_eq!(x.add(&x, 1)?.device(), device("toy:1"));
+    assert_eq!(x.add(&x)?.device(), device("toy:1"));
     drop(guard);
     let there = x.to(any)?;
     assert_eq!((there.device(), elements(&there)), (device("toy:0"), vec![1.0, 2.0]));
-    assert!(message(x.add(&there, 1)).contains("at least two, toy:1 and toy:0"));
+    assert!(message(x.add(&there)).contains("at least two, toy:1 and toy:0"));
 
     assert_eq!(set_current(device("toy:1"))?, device("toy:0"));
     assert_eq!(set_current(device("toy:0"))?, device("toy:1"));
@@ -174,10 +174,10 @@ fn streams_do_not_wait_for_each_other_unless_they_are_told_to() -> Result<()> {
     let (first, second) = (devices::current_stream(on)?, Stream::new(on)?);
     let x = floats(&[1.0, 2.0], on);
     let gate = Gate::across(&first);
-    x.add_(&x, 1)?;
+    x.add_(&x)?;
     let early = {
         let _second = StreamGuard::new(&second)?;
-        x.add(&x, 0)?
+        x.add_with(&x, 0)?
     };
     assert_eq!(
         elements(&early),
@@ -192,7 +192,7 @@ fn streams_do_not_wait_for_each_other_unless_they_are_told_to() -> Result<()> {
     second.wait(&doubled)?;
     let late = {
         let _second = StreamGuard::new(&second)?;
-        x.add(&x, 0)?
+        x.add_with(&x, 0)?
     };
     thread::sleep(Duration::from_millis(30));
     assert!(!doubled.query()? && !second.query()?, "it waits as long as the gate is closed");
@@ -210,7 +210,7 @@ fn reading_waits_for_all_that_was_queued() -> Result<()> {
     let x = floats(&[1.0, 2.0], on);
     let gate = Gate::across(&devices::current_stream(on)?);
     for _ in 0..10 {
-        x.add_(&x, 1)?;
+        x.add_(&x)?;
     }
     thread::scope(|scope| {
         let readers = [
@@ -245,7 +245,7 @@ fn copies_from_and_to_pinned_memory_do_not_wait() -> Result<()> {
     let gate = Gate::across(&stream);
     let there = host.to(NonBlocking(on))?;
     assert!(!stream.query()?, "the copy is behind the gate");
-    let text = message(host.add_(&plain, 1));
+    let text = message(host.add_(&plain));
     assert!(text.contains("has a reader") && text.contains("synchronize the stream"), "{text}");
     assert_eq!(elements(&host), [1.0, 2.0], "others may read");
     let back = there.to(NonBlocking(Device::CPU))?;
@@ -254,14 +254,14 @@ fn copies_from_and_to_pinned_memory_do_not_wait() -> Result<()> {
     gate.open();
     stream.synchronize()?;
     assert_eq!((elements(&back), elements(&there)), (vec![1.0, 2.0], vec![1.0, 2.0]));
-    host.add_(&plain, 1)?;
+    host.add_(&plain)?;
     assert_eq!((elements(&host), elements(&there)), (vec![2.0, 4.0], vec![1.0, 2.0]));
 
     there.copy_non_blocking_(&host)?;
     // From memory that is not pinned the bytes are taken before the call returns.
     let other = Tensor::from_slice(&[5.0f32, 6.0], &[2])?;
     there.copy_non_blocking_(&other)?;
-    other.add_(&plain, 1)?;
+    other.add_(&plain)?;
     assert_eq!(elements(&there), [5.0, 6.0]);
     drop((host, back));
     assert_eq!(TOY.pinned_bytes(), pinned_before);
@@ -322,7 +322,7 @@ fn a_device_whose_memory_is_all_leaving_waits_for_it() -> Result<()> {
     let half = || Tensor::zeros(&[1 << 17], DType::F32, on);
     for _ in 0..8 {
         let x = half()?;
-        x.add_(&x, 1)?;
+        x.add_(&x)?;
     }
     let (_first, _second) = (half()?, half()?);
     assert!(message(half()).contains("device toy:1 has no memory for 524288 bytes"));
@@ -337,7 +337,7 @@ fn the_allocator_of_one_device_can_be_exchanged() -> Result<()> {
     let before = devices::set_allocator(on, Some(Arc::new(counting.clone())))?;
     assert!(before.is_none());
     let x = floats(&[1.0; 16], on);
-    let sum = x.add(&x, 1)?;
+    let sum = x.add(&x)?;
     assert_eq!((counting.live_allocations(), counting.live_bytes()), (2, 128));
     let elsewhere = floats(&[1.0; 16], device("toy:1"));
     assert_eq!(counting.live_allocations(), 2);
@@ -454,7 +454,7 @@ fn work_that_fails_is_told_to_the_first_who_waits() -> Result<()> {
     assert!(text.contains("has panicked"), "{text}");
     let x = floats(&[1.0], on);
     queue(&stream, || Err(Error::new(ErrorKind::Kernel, "again")))?;
-    x.add_(&x, 1)?;
+    x.add_(&x)?;
     assert_eq!(message(x.to_vec::<f32>()), "again");
     assert_eq!(elements(&x), [2.0]);
     assert!(
@@ -665,12 +665,12 @@ fn on_any_device(device: Device) -> Result<Vec<f32>> {
     devices::synchronize(device)?;
     let doubled = {
         let _queued_here = StreamGuard::new(&stream)?;
-        let doubled = x.add(&x, 1)?;
+        let doubled = x.add(&x)?;
         done.record(&stream)?;
         doubled
     };
     devices::current_stream(device)?.wait(&done)?;
-    let sum = doubled.add(&x, 1)?;
+    let sum = doubled.add(&x)?;
     assert!(devices::allocator(device)?.allocate(8)?.bytes() >= 8);
     assert_eq!(devices::default_generator(device)?.device(), devices::resolve(device)?);
     devices::synchronize(device)?;

@@ -41,7 +41,7 @@ fn multiply_then_add(it: &Inputs) -> Result<Expected> {
 #[test]
 fn the_backend_passes_the_suite() -> Result<()> {
     let dispatcher = Dispatcher::new();
-    let _operators = opgrid::register(&dispatcher)?;
+    let _operators = opgrid::ops::register(&dispatcher)?;
     let _backend = register(&dispatcher)?;
     let mut report = Suite::new(opgrid::ops::samples()).device(device()?).run(&dispatcher);
     report.join(Suite::new(own()).device(device()?).run(&dispatcher));

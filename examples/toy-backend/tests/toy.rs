@@ -1,7 +1,8 @@
 //! The backend from outside: copies, kernels, the counted way through the CPU, autograd, printing and errors.
 
+use opgrid::dispatch::{DeviceType, Returns, SlowPath, Strict, TensorType, inference_mode, strict};
+use opgrid::ops;
 use opgrid::prelude::*;
-use opgrid::{DeviceType, Returns, SlowPath, Strict, TensorType, inference_mode, ops, strict};
 use toy_backend::{MultiplyAdd, TOY, arena::Block, device, register, to};
 
 /// A dispatcher with the operators and the backend. Typed calls of tests go to it by [`Dispatcher::call`].
@@ -13,7 +14,7 @@ struct Subject {
 impl Subject {
     fn new() -> Self {
         let dispatcher = Dispatcher::new();
-        let operators = opgrid::register(&dispatcher).unwrap();
+        let operators = opgrid::ops::register(&dispatcher).unwrap();
         let backend = register(&dispatcher).unwrap();
         Self { dispatcher, _registrations: [operators, backend] }
     }
@@ -224,7 +225,7 @@ fn a_missing_kernel_and_a_missing_backend_are_named() {
     assert!(text.starts_with("elsewhere::only_meta, through the CPU:") && text.contains("'CPU'"), "{text}");
 
     let bare = Dispatcher::new();
-    let _operators = opgrid::register(&bare).unwrap();
+    let _operators = opgrid::ops::register(&bare).unwrap();
     let error = bare.call(ops::Neg, (&x,)).unwrap_err();
     assert!(error.to_string().contains("'Toy' backend"), "{error}");
 }
@@ -250,6 +251,6 @@ fn typed_calls_without_a_dispatcher_reach_the_backend_too() -> Result<()> {
     let _backend = register(opgrid::dispatcher()?)?;
     let x = to(&Tensor::from_slice(&[1.0f32, 2.0], &[2])?, device()?)?;
     assert_eq!(MultiplyAdd.call(&x, &x, &x)?.to_string(), "tensor([2., 6.], device='toy:0')");
-    assert_eq!(x.add_(&x.neg()?, 2)?.to_string(), "tensor([-1., -2.], device='toy:0')");
+    assert_eq!(x.add_with_(&x.neg()?, 2)?.to_string(), "tensor([-1., -2.], device='toy:0')");
     Ok(())
 }

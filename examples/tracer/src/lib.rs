@@ -5,8 +5,9 @@
 
 use std::cell::RefCell;
 
+use opgrid::dispatch::{BoxedCall, including};
 use opgrid::prelude::*;
-use opgrid::{BoxedCall, Dispatcher, Kernel, OperatorHandle, Registration, Value, including};
+use opgrid::{Dispatcher, Kernel, OperatorHandle, Registration, Value};
 
 /// What an argument of a recorded operator was.
 #[derive(Clone, Debug)]

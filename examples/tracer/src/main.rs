@@ -9,7 +9,7 @@ fn main() -> Result<()> {
     let b = Tensor::from_slice(&[0.0f32, 1.0, 1.0, 0.0], &[2, 2])?;
     let (result, recording) = trace(&[a.clone(), b.clone()], |inputs| {
         let [a, b] = inputs else { return Err(Error::new(ErrorKind::Argument, "expected two matrices")) };
-        a.mm(b)?.add(a, 1)?.mul(a)
+        a.mm(b)?.add(a)?.mul(a)
     })?;
     println!("{result}\n\n{recording}");
     println!("{}", recording.replay(&[b, a])?);

@@ -11,7 +11,7 @@ fn matrix(values: [f32; 4]) -> Tensor {
 fn function(inputs: &[Tensor]) -> Result<Tensor> {
     let [a, b] = inputs else { return Err(Error::new(ErrorKind::Argument, "expected two matrices")) };
     let row = a.select(0, 1)?;
-    a.mm(b)?.add(&row, 2)?.mul(a)?.neg()
+    a.mm(b)?.add_with(&row, 2)?.mul(a)?.neg()
 }
 
 fn installed() -> Registration {

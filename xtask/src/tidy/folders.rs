@@ -58,7 +58,10 @@ const ORDERS: &[(&str, &[&str])] = &[
     ),
     (
         "opgrid-tensor",
-        &["tensor", "devices", "files", "ops", "families", "layers", "infix", "dlpack", "forking"],
+        &[
+            "tensor", "devices", "files", "ops", "families", "layers", "index", "infix", "values", "dlpack",
+            "forking",
+        ],
     ),
     (
         "opgrid-samples",
@@ -77,7 +80,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "prelude",
         ],
     ),
-    ("opgrid-nn", &["error", "options", "state", "module", "init", "loss", "clip", "modules", "optim"]),
+    ("opgrid-nn", &["error", "options", "state", "module", "init", "loss", "functional", "clip", "modules", "optim"]),
     ("opgrid-plugin", &["search", "manifest", "image", "abi", "forking", "loader"]),
     (
         "opgrid-plugin-sdk",

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use opgrid::schema::Argument;
-use opgrid::{
-    Array, Error, ErrorKind, Explanation, List, OperatorHandle, Profile, Result, Returns, Stats, Strict,
-    Tensor, Timeline, Value, files, manual_seed, stats,
-};
+use opgrid::array::Array;
+use opgrid::dispatch::schema::Argument;
+use opgrid::dispatch::{Explanation, List, Returns, Stats, Strict, stats};
+use opgrid::profile::{Profile, Timeline};
+use opgrid::{Error, ErrorKind, OperatorHandle, Result, Tensor, Value, files, manual_seed};
 use serde_json::json;
 
 use super::overloads;

@@ -1,6 +1,7 @@
 //! `opgrid coverage`: which operators each backend has, and from where.
 
-use opgrid::{DispatchKey, Result, Source};
+use opgrid::dispatch::Source;
+use opgrid::{DispatchKey, Result};
 use serde_json::{Map, Value as Json, json};
 
 use super::keys;
@@ -32,7 +33,7 @@ impl Coverage {
     }
 }
 
-fn counts(backends: &[opgrid::Coverage]) -> String {
+fn counts(backends: &[opgrid::dispatch::Coverage]) -> String {
     let mut rows = vec![
         ["backend", "native", "composite", "fallback", "missing"].map(|title| style::HEADING.apply(title)),
     ];
@@ -45,7 +46,7 @@ fn counts(backends: &[opgrid::Coverage]) -> String {
 }
 
 /// The operators of one backend, source by source.
-fn names(backend: &opgrid::Coverage) -> String {
+fn names(backend: &opgrid::dispatch::Coverage) -> String {
     let mut text = String::new();
     for source in Source::ALL {
         let title = style::HEADING.apply(source);
@@ -59,7 +60,7 @@ fn names(backend: &opgrid::Coverage) -> String {
     text
 }
 
-fn describe(backend: &opgrid::Coverage) -> Json {
+fn describe(backend: &opgrid::dispatch::Coverage) -> Json {
     let names = |source| backend.from(source).map(|(operator, _)| operator.name().to_string()).collect();
     let sources: Map<String, Json> =
         Source::ALL.into_iter().map(|source| (source.name().to_owned(), names(source))).collect();

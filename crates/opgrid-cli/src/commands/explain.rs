@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use opgrid::schema::{Argument, FunctionSchema};
+use opgrid::dispatch::schema::{Argument, FunctionSchema};
+use opgrid::dispatch::{Explanation, autograd_key, compute_dispatch_key, excluding, including};
 use opgrid::{
-    Device, DispatchKey, DispatchKeySet, Error, ErrorKind, Explanation, OperatorHandle, Result, Value,
-    autograd_key, compute_dispatch_key, excluding, files, including, tensor::requires_grad_key,
+    Device, DispatchKey, DispatchKeySet, Error, ErrorKind, OperatorHandle, Result, Value, files,
+    tensor::requires_grad_key,
 };
 
 use super::call::Call;
@@ -124,7 +125,7 @@ fn colored(text: &str) -> String {
 fn wrong_count(
     schema: &FunctionSchema,
     found: &[String],
-    tensors: &[&opgrid::schema::Argument],
+    tensors: &[&opgrid::dispatch::schema::Argument],
     required: usize,
 ) -> Error {
     let names: Vec<_> = tensors.iter().map(|argument| format!("`{}`", argument.name)).collect();

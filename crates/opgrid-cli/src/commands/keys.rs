@@ -1,9 +1,7 @@
 //! `opgrid keys`: every dispatch key, every alias and every named set.
 
-use opgrid::{
-    BackendComponent, DispatchKey, DispatchKeySet, Error, ErrorKind, Functionality, KeyKind, NAMED_SETS,
-    Result, columns,
-};
+use opgrid::dispatch::{BackendComponent, Functionality, KeyKind, NAMED_SETS, columns};
+use opgrid::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
 use serde_json::{Value as Json, json};
 
 use super::list::admits;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use opgrid::schema::FunctionSchema;
+use opgrid::dispatch::schema::FunctionSchema;
 use opgrid::{OperatorHandle, Result};
 use serde_json::{Value as Json, json};
 

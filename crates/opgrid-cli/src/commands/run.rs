@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use indicatif::HumanBytes;
-use opgrid::schema::FunctionSchema;
-use opgrid::{
-    DType, Error, ErrorKind, Explanation, Profile, Result, Tensor, Timeline, Value, files, set_num_threads,
-};
+use opgrid::dispatch::Explanation;
+use opgrid::dispatch::schema::FunctionSchema;
+use opgrid::profile::{Profile, Timeline};
+use opgrid::{DType, Error, ErrorKind, Result, Tensor, Value, files, set_num_threads};
 use opgrid_graph::{ExecutedNode, Program, ValueType, Variable};
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use opgrid::schema::{AliasAnalysis, Argument, FunctionSchema, Incompatibility};
+use opgrid::dispatch::schema::{AliasAnalysis, Argument, FunctionSchema, Incompatibility};
 use opgrid::{Error, ErrorKind, Result};
 use serde_json::{Value as Json, json};
 

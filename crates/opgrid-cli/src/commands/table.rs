@@ -1,6 +1,7 @@
 //! `opgrid table`: the dispatch table of an operator, with the rule that filled each column.
 
-use opgrid::{OperatorHandle, Result, TableSlot};
+use opgrid::dispatch::TableSlot;
+use opgrid::{OperatorHandle, Result};
 use serde_json::{Value as Json, json};
 
 use super::list::admits;
@@ -93,7 +94,7 @@ fn describe(column: &TableSlot) -> Json {
         "key": column.key.to_string(),
         "column": column.key.torch_column(),
         "fallthrough": column.fallthrough,
-        "kernel": column.kernel.as_ref().map(opgrid::KernelInfo::to_json),
+        "kernel": column.kernel.as_ref().map(opgrid::dispatch::KernelInfo::to_json),
         "reason": column.reason.to_string(),
         "provenance": column.reason.provenance(),
     })

@@ -1,7 +1,7 @@
-//! Columns: what an operator carries beside its kernels, for layers, backends and test suites to look up.
+//! Operator properties: what an operator carries beside its kernels, for layers, backends and test suites to look up.
 //!
-//! A column is a type, and each operator has at most one value of it that counts: a derivative, a batching rule, a cast
-//! policy, its [`Kind`], its [`Forms`](crate::Forms). Whoever invents a column implements [`Column`] for a type of its
+//! A property is a type, and each operator has at most one value of it that counts: a derivative, a batching rule, a cast
+//! policy, its [`Kind`], its [`Forms`](crate::Forms). Whoever invents one implements [`Column`] for a type of its
 //! own; nothing here knows which there are. Values are registered and undone like kernels
 //! ([`OperatorBuilder::column`](crate::OperatorBuilder::column)), and an operator that has none of its own takes the one
 //! that is registered for its kind ([`Library::kind_column`](crate::Library::kind_column)).
@@ -20,11 +20,11 @@ use crate::deferred_drop::Flat;
 use crate::error::Result;
 use crate::signatures::signature::Signature;
 
-/// A type of which each operator may carry one value.
+/// An operator property: a type of which each operator may carry one value.
 ///
 /// # Examples
 ///
-/// A column of one's own, and how a layer reads it:
+/// A property of one's own, and how a layer reads it:
 ///
 /// ```
 /// use opgrid_core::{Column, DispatchKey, Dispatcher, Kernel};
@@ -63,7 +63,7 @@ pub trait Column: Any + Send + Sync {
     }
 }
 
-/// A value of some column, where it was registered, and for which kind if it is a default.
+/// A value of some property, where it was registered, and for which kind if it is a default.
 #[derive(Clone)]
 pub(crate) struct HeldColumn {
     pub(crate) id: TypeId,
@@ -103,7 +103,7 @@ impl fmt::Display for HeldColumn {
     }
 }
 
-/// The columns of one operator, those of its kind included: at most one value of each type.
+/// The properties of one operator, those of its kind included: at most one value of each type.
 pub(crate) struct Columns(Vec<HeldColumn>);
 
 impl Columns {
@@ -139,7 +139,7 @@ impl Columns {
     }
 }
 
-/// A column of an operator as listings show it.
+/// A property of an operator as listings show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ColumnInfo {
@@ -154,7 +154,7 @@ pub struct ColumnInfo {
 }
 
 impl OperatorHandle {
-    /// The operator's value of a column: its own, else that of its kind; `None` where neither has one.
+    /// The operator's value of a property: its own, else that of its kind; `None` where neither has one.
     ///
     /// # Errors
     ///
@@ -164,7 +164,7 @@ impl OperatorHandle {
         Ok(value.and_then(|value| value.into_inner().downcast().ok()))
     }
 
-    /// Every column that the operator has a value of, its own first, then those of its kind.
+    /// Every property that the operator has a value of, its own first, then those of its kind.
     ///
     /// # Errors
     ///
@@ -183,14 +183,14 @@ impl OperatorHandle {
 }
 
 impl<'c> BoxedCall<'c> {
-    /// The operator's value of a column: its own, else that of its kind.
+    /// The operator's value of a property: its own, else that of its kind.
     pub fn column<C: Column>(&self) -> Option<&'c C> {
         self.table().columns()?.get()
     }
 }
 
 impl<'n, S: Signature> Next<'n, S> {
-    /// The operator's value of a column: its own, else that of its kind.
+    /// The operator's value of a property: its own, else that of its kind.
     pub fn column<C: Column>(&self) -> Option<&'n C> {
         self.table().columns()?.get()
     }

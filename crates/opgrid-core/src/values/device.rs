@@ -204,6 +204,12 @@ impl fmt::Debug for Device {
     }
 }
 
+impl From<&Device> for Device {
+    fn from(device: &Device) -> Self {
+        *device
+    }
+}
+
 impl FromStr for Device {
     type Err = Error;
 

@@ -1,6 +1,7 @@
 //! What calls are made of: dtypes, devices, layouts, numbers, handles of tensors, and values that hold any of them.
 
 pub mod borrowed;
+pub mod conversions;
 pub mod device;
 pub mod device_key;
 pub mod dtype;

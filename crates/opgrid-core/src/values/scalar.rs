@@ -47,6 +47,15 @@ impl Scalar {
         }
     }
 
+    /// The number as a float of 32 bits, rounded to the nearest one; bools are 0 and 1.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] for a complex number with an imaginary part.
+    pub fn to_f32(self) -> Result<f32> {
+        Ok(self.to_f64()? as f32)
+    }
+
     /// The number as an integer; bools are 0 and 1.
     ///
     /// # Errors

@@ -124,7 +124,7 @@ fn folded(weight: &Tensor, bias: Option<&Tensor>, norm: &Normalization) -> Resul
     let dtype = weight.dtype();
     let exact = |tensor: &Tensor| tensor.to(opgrid_core::DType::F64);
     let eps = Tensor::number(norm.eps);
-    let mut scale = ops::Rsqrt.call(&exact(&norm.variance)?.add(&eps, 1)?)?;
+    let mut scale = ops::Rsqrt.call(&exact(&norm.variance)?.add(&eps)?)?;
     if let Some(weight) = &norm.weight {
         scale = scale.mul(&exact(weight)?)?;
     }
@@ -133,11 +133,11 @@ fn folded(weight: &Tensor, bias: Option<&Tensor>, norm: &Normalization) -> Resul
     let weight = exact(weight)?.mul(&scale.reshape(&shape)?)?;
     let mut offset = exact(&norm.mean)?.neg()?;
     if let Some(bias) = bias {
-        offset = offset.add(&exact(bias)?, 1)?;
+        offset = offset.add(&exact(bias)?)?;
     }
     offset = offset.mul(&scale)?;
     if let Some(bias) = &norm.bias {
-        offset = offset.add(&exact(bias)?, 1)?;
+        offset = offset.add(&exact(bias)?)?;
     }
     Ok((weight.to(dtype)?, offset.to(dtype)?))
 }

@@ -17,7 +17,7 @@ use crate::program::effects::effects;
 ///
 /// ```
 /// use opgrid_graph::{Graph, passes};
-/// # let _ = opgrid::ensure_registered();
+/// # let _ = opgrid::ops::ensure_registered();
 /// let graph: Graph = r#"
 /// graph(%x: float32[3] = input)
 /// takes ((*,), {}) gives *

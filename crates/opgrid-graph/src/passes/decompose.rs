@@ -59,7 +59,7 @@ const DEEPEST: usize = 16;
 ///
 /// ```
 /// use opgrid_graph::{Archive, Graph, passes};
-/// # let _ = opgrid::ensure_registered();
+/// # let _ = opgrid::ops::ensure_registered();
 /// let graph: Graph = "graph(%x: float32[n, 3, 4] = input) where n in 1..64 takes ((*,), {}) gives * {
 ///   %y: float32[n, 12] = aten::flatten.using_ints(%x, 1)
 ///   %z: float32[n, 12] = aten::softmax.int(%y, 1)

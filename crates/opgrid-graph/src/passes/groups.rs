@@ -36,7 +36,7 @@ pub struct Group {
 ///
 /// ```
 /// use opgrid_graph::{Graph, passes};
-/// # let _ = opgrid::ensure_registered();
+/// # let _ = opgrid::ops::ensure_registered();
 /// let graph: Graph = "graph(%x: float32[2, 3] = input, %b: float32[3] = input) takes ((*, *), {}) gives * {
 ///   %y: float32[2, 3] = aten::add.Tensor(%x, %b)
 ///   %z: float32[2, 3] = aten::relu(%y)

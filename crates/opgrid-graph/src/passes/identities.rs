@@ -20,7 +20,7 @@ use crate::program::effects::maybe_written;
 ///
 /// ```
 /// use opgrid_graph::{Graph, passes};
-/// # let _ = opgrid::ensure_registered();
+/// # let _ = opgrid::ops::ensure_registered();
 /// let graph: Graph = "graph(%x: float32[2, 3] = input) takes ((*,), {}) gives * {
 ///   %y: float32[2, 3] = aten::exp(%x)
 ///   %z: float32[2, 3] = aten::view(%y, [2, 3])

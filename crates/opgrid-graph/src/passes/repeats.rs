@@ -19,7 +19,7 @@ use crate::program::effects::{effects, maybe_written};
 ///
 /// ```
 /// use opgrid_graph::{Graph, passes};
-/// # let _ = opgrid::ensure_registered();
+/// # let _ = opgrid::ops::ensure_registered();
 /// let graph: Graph = "graph(%x: float32[3] = input) takes ((*,), {}) gives * {
 ///   %a: float32[3] = aten::exp(%x)
 ///   %b: float32[3] = aten::exp(%x)

@@ -8,15 +8,57 @@ use quote::{quote, quote_spanned};
 
 use crate::aliases;
 use crate::forms::{self, FormOf};
-use crate::items::{Error, Input, Item, Register, RegisterWith, Result};
+use crate::items::{Attribute, Block, Error, Input, Item, Register, RegisterWith, Result};
 use crate::methods;
 use crate::parameters::{parameters, rust_name};
 use crate::returns::returns;
 use crate::schemas::{at_schema, parse_schema};
 use crate::types::Types;
 
-/// Expands the whole input; every mistake becomes a compile error beside the items that are right.
+/// Expands the whole input; every mistake becomes a compile error beside the items that are right. Each item has its own block
+/// of methods.
 pub(crate) fn operator_items(input: TokenStream) -> TokenStream {
+    let mut expanded = operator_types(input.clone());
+    let Ok(Input { core, items, .. }) = Input::parse(input) else { return expanded };
+    // What is wrong with an item, other than with its methods, is an error of its types.
+    for (item, methods) in items.iter().zip(items.iter().map(|item| item_methods(&core, item))) {
+        let methods = methods.unwrap_or_default();
+        if !methods.is_empty() {
+            let types = Types { core: &core, span: item.schema.span() };
+            let (tensor, on_all) = (types.in_scope("Tensor"), item.attributes_named(&["cfg", "allow"]));
+            expanded.extend(quote!(#(#on_all)* impl #tensor { #methods }));
+        }
+    }
+    expanded
+}
+
+/// Expands to one block with the methods of all items, or to nothing if they have none.
+pub(crate) fn operator_methods(input: TokenStream) -> TokenStream {
+    let Block { core, attributes, items } = match Block::parse(input) {
+        Ok(block) => block,
+        Err(error) => return error.into_compile_error(),
+    };
+    let methods: TokenStream =
+        items.iter().map(|item| item_methods(&core, item).unwrap_or_default()).collect();
+    let Some(first) = items.first().filter(|_| !methods.is_empty()) else { return TokenStream::new() };
+    let tensor = Types { core: &core, span: first.schema.span() }.in_scope("Tensor");
+    let attributes = attributes.iter().map(Attribute::tokens);
+    quote!(#(#attributes)* impl #tensor { #methods })
+}
+
+/// The methods of an item and of its other names.
+fn item_methods(core: &TokenStream, item: &Item) -> Result<TokenStream> {
+    let schema = parse_schema(item)?;
+    let forms = forms::from_item(item, &schema)?;
+    let mut methods = methods::methods_of(item, &schema, &forms, &Types { core, span: item.schema.span() })?;
+    for alias in aliases::from_item(item, &schema)? {
+        methods.extend(item_methods(core, &alias.item)?);
+    }
+    Ok(methods)
+}
+
+/// Expands to the types of overloads; every mistake, also one of a method, becomes a compile error beside the items that are right.
+pub(crate) fn operator_types(input: TokenStream) -> TokenStream {
     let Input { core, register_with, items } = match Input::parse(input) {
         Ok(input) => input,
         Err(error) => return error.into_compile_error(),
@@ -54,7 +96,7 @@ fn repeated_name(name: &Ident) -> Error {
     Error::new(name.span(), format!("two operators here are named `{name}`; each needs a name of its own"))
 }
 
-/// Expands an overload, its forms, their methods, and the same under other names.
+/// Expands an overload, its forms, and the same under other names.
 fn expand_family(
     core: &TokenStream,
     register_with: Option<&RegisterWith>,
@@ -78,7 +120,8 @@ fn expand_family(
         let name = schema.name.to_string();
         quote!(#(#conditions)* #name)
     }));
-    expanded.extend(methods::methods_of(item, &schema, &forms, &Types { core, span: item.schema.span() })?);
+    // For its mistakes: the methods stand in a block of their own.
+    methods::methods_of(item, &schema, &forms, &Types { core, span: item.schema.span() })?;
     for alias in &aliases {
         if !is_new(&alias.item.name) {
             return Err(repeated_name(&alias.item.name));

@@ -210,8 +210,14 @@ fn forms_may_be_named() {
 fn mistakes_in_clauses() {
     let exp = "t::exp(Tensor self) -> Tensor";
     for (items, part) in [
-        (quote!(Exp = #exp, inplace;), "expected `in_place`, `out`, `method` or `alias` but found `inplace`"),
-        (quote!(Exp = #exp,), "expected `in_place`, `out`, `method` or `alias` but the input ends here"),
+        (
+            quote!(Exp = #exp, inplace;),
+            "expected `in_place`, `out`, `method`, `arguments`, `or_number` or `alias` but found `inplace`",
+        ),
+        (
+            quote!(Exp = #exp,),
+            "expected `in_place`, `out`, `method`, `arguments`, `or_number` or `alias` but the input ends here",
+        ),
         (quote!(Exp = #exp, in_place, out, in_place;), "`in_place` occurs twice here"),
         (quote!(Exp = #exp, out, out("other");), "`out` occurs twice here"),
         (quote!(Exp = #exp, method, method(other);), "`method` occurs twice here"),
@@ -342,25 +348,47 @@ fn methods_call_their_overloads() {
         #[cfg(all())]
         impl Tensor {
             /// The sum.
+            #[doc = "\n Not taken here: `Scalar alpha=1`. [`add_with`](Self::add_with) takes all arguments."]
             #[doc = "\n # Errors\n\n Those of [`AddTensor`]."]
+            #[cfg(all())]
             #[allow(clippy::too_many_arguments)]
-            pub fn add(
+            pub fn add(&self, other: &Tensor) -> core::Result<Tensor> {
+                AddTensor.call(self, other, core::Scalar::Int(1i64))
+            }
+
+            #[doc = " Calls [`add`](Self::add) with all arguments of the schema."]
+            #[doc = "\n # Errors\n\n Those of [`AddTensor`]."]
+            #[cfg(all())]
+            #[allow(clippy::too_many_arguments)]
+            pub fn add_with(
                 &self,
                 other: &Tensor,
                 alpha: impl ::core::convert::Into<core::Scalar>
             ) -> core::Result<Tensor> {
-                AddTensor.call(self, other, ::core::convert::Into::into(alpha))
+                let alpha = ::core::convert::Into::into(alpha);
+                AddTensor.call(self, other, alpha)
             }
 
             #[doc = " Writes the result of [`add`](Self::add) to this tensor."]
+            #[doc = "\n Not taken here: `Scalar alpha=1`. [`add_with_`](Self::add_with_) takes all arguments."]
             #[doc = "\n # Errors\n\n Those of [`AddInplaceTensor`]."]
+            #[cfg(all())]
             #[allow(clippy::too_many_arguments)]
-            pub fn add_(
+            pub fn add_(&self, other: &Tensor) -> core::Result<&Self> {
+                AddInplaceTensor.call(self, other, core::Scalar::Int(1i64)).map(|()| self)
+            }
+
+            #[doc = " Calls [`add_`](Self::add_) with all arguments of the schema."]
+            #[doc = "\n # Errors\n\n Those of [`AddInplaceTensor`]."]
+            #[cfg(all())]
+            #[allow(clippy::too_many_arguments)]
+            pub fn add_with_(
                 &self,
                 other: &Tensor,
                 alpha: impl ::core::convert::Into<core::Scalar>
             ) -> core::Result<&Self> {
-                AddInplaceTensor.call(self, other, ::core::convert::Into::into(alpha)).map(|()| self)
+                let alpha = ::core::convert::Into::into(alpha);
+                AddInplaceTensor.call(self, other, alpha).map(|()| self)
             }
         }
     };
@@ -368,7 +396,7 @@ fn methods_call_their_overloads() {
 }
 
 #[test]
-fn methods_have_the_types_of_calls() {
+fn methods_take_what_people_write() {
     for (item, method) in [
         (
             quote!(F = "t::f(Tensor condition, Tensor self, int? dim, int[] sizes) -> bool", method(f_of);),
@@ -376,26 +404,102 @@ fn methods_have_the_types_of_calls() {
                 fn f_of(
                     &self,
                     condition: &Tensor,
-                    dim: impl ::core::convert::Into<::std::option::Option<i64>>,
-                    sizes: &[i64],
+                    dim: impl core::conversions::OptionalInteger,
+                    sizes: impl core::conversions::IntList,
                 ) -> core::Result<bool> {
-                    F.call(condition, self, ::core::convert::Into::into(dim), sizes)
+                    let dim = core::conversions::OptionalInteger::to_option(dim);
+                    let sizes = core::conversions::IntList::into_list(sizes);
+                    F.call(condition, self, dim, ::core::convert::AsRef::<[i64]>::as_ref(&sizes))
                 }
             ),
         ),
         (
             quote!(FillInplace = "t::fill_(Tensor(a!) self, int type) -> Tensor(a!)", method;),
             quote!(
-                fn fill_(&self, type_: i64) -> core::Result<&Self> {
+                fn fill_(&self, type_: impl core::conversions::Integer) -> core::Result<&Self> {
+                    let type_ = core::conversions::Integer::to_i64(type_);
                     FillInplace.call(self, type_).map(|()| self)
                 }
             ),
         ),
+        (
+            quote!(MulTensor = "t::mul.Tensor(Tensor self, Tensor other) -> Tensor", in_place, method, or_number(MulScalar);),
+            quote!(
+                fn mul_<'a>(
+                    &self,
+                    other: impl ::core::convert::Into<core::conversions::TensorOrNumber<'a, Tensor>>,
+                ) -> core::Result<&Self> {
+                    let other = ::core::convert::Into::into(other);
+                    match other {
+                        core::conversions::TensorOrNumber::Tensor(other) => {
+                            MulInplaceTensor.call(self, other).map(|()| self)
+                        }
+                        core::conversions::TensorOrNumber::Number(other) => {
+                            MulInplaceScalar.call(self, other).map(|()| self)
+                        }
+                    }
+                }
+            ),
+        ),
+        (
+            quote!(Topk = "t::topk(Tensor self, int k, int dim=-1, bool largest=True) -> Tensor", method, arguments(k);),
+            quote!(
+                fn topk(&self, k: impl core::conversions::Integer) -> core::Result<Tensor> {
+                    let k = core::conversions::Integer::to_i64(k);
+                    Topk.call(self, k, -1i64, true)
+                }
+            ),
+        ),
     ] {
-        let found = without_blanks(&expanded(item));
-        // The formatter may have put a comma behind the last parameter.
-        let method = tokens(method).replace(",)", ")");
+        // The formatter may put commas behind last parameters, and braces around arms.
+        let plain = |text: String| text.replace(['{', '}', ','], "");
+        let (found, method) = (plain(without_blanks(&expanded(item))), plain(tokens(method)));
         assert!(found.contains(&method), "{method} is not in {found}");
+    }
+}
+
+#[test]
+fn methods_of_several_operators_stand_in_one_block() {
+    let block = quote! {
+        (core)
+        /// # Group
+        impl Tensor;
+        Abs = "t::abs(Tensor self) -> Tensor", method, alias("absolute");
+        Cell = "t::cell(int size) -> Tensor";
+        Neg = "t::neg(Tensor self) -> Tensor", method;
+    };
+    let found = super::operator_methods(block).to_string();
+    assert_eq!(found.matches("impl Tensor").count(), 1, "{found}");
+    for name in ["fn abs", "fn absolute", "fn neg"] {
+        assert!(found.contains(name), "{found}");
+    }
+    assert!(found.contains("# Group") && !found.contains("struct"), "{found}");
+    let none = quote!((core) impl Tensor; Cell = "t::cell(int size) -> Tensor";);
+    assert!(super::operator_methods(none).is_empty());
+    let wrong = super::operator_methods(quote!((core) impl Array;)).to_string();
+    assert!(wrong.contains("expected `impl Tensor;`"), "{wrong}");
+}
+
+#[test]
+fn mistakes_in_methods() {
+    let add = "t::add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
+    let abs = "t::abs(Tensor self) -> Tensor";
+    for (items, part) in [
+        (quote!(Add = #add, arguments(other);), "write `method` before it"),
+        (
+            quote!(Add = #add, method, arguments;),
+            "expected the names of the method's arguments in parentheses",
+        ),
+        (quote!(Add = #add, method, arguments(beta);), "has no argument `beta`"),
+        (quote!(Add = #add, method, arguments(alpha);), "argument `other` has no default"),
+        (quote!(Add = #add, method, arguments(other), arguments(other);), "`arguments` occurs twice here"),
+        (quote!(Add = #add, method, or_number();), "expected the overload that takes a number"),
+        (quote!(Add = #add, method, or_number("AddScalar");), "expected the overload that takes a number"),
+        (quote!(Add = #add, in_place, method, or_number(Plus);), "`Plus` does not begin with `Add`"),
+        (quote!(Abs = #abs, method, or_number(AbsScalar);), "has no second tensor"),
+    ] {
+        let text = expanded(items);
+        assert!(text.contains("compile_error") && text.contains(part), "{part}: {text}");
     }
 }
 

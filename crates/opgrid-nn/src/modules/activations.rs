@@ -66,8 +66,8 @@ macro_rules! activations {
 activations! {
     /// `max(x, 0)`.
     ReLU = |x| x.relu();
-    /// `x` times the part of a normal distribution that lies below it; `Apply(|x| x.gelu("tanh"))` is the approximation.
-    GELU = |x| x.gelu("none");
+    /// `x` times the part of a normal distribution that lies below it; `Apply(|x| x.gelu_with("tanh"))` is the approximation.
+    GELU = |x| x.gelu();
     /// `x * sigmoid(x)`.
     SiLU = |x| x.silu();
     /// The hyperbolic tangent.

@@ -1,5 +1,6 @@
 //! Attention with several heads.
 
+use opgrid_core::conversions::Integer;
 use opgrid_core::{DType, Result};
 use opgrid_tensor::{Tensor, ops};
 
@@ -86,7 +87,8 @@ impl MultiheadAttention {
     /// # Errors
     ///
     /// As [`with`](Self::with).
-    pub fn new(embed_dim: i64, num_heads: i64) -> Result<Self> {
+    pub fn new(embed_dim: impl Integer, num_heads: impl Integer) -> Result<Self> {
+        let (embed_dim, num_heads) = (embed_dim.to_i64(), num_heads.to_i64());
         Self::with(embed_dim, num_heads, ModuleOptions::new())
     }
 
@@ -95,7 +97,8 @@ impl MultiheadAttention {
     /// # Errors
     ///
     /// A width that `num_heads` does not divide, or a dtype that is no floating-point one.
-    pub fn with(embed_dim: i64, num_heads: i64, options: ModuleOptions) -> Result<Self> {
+    pub fn with(embed_dim: impl Integer, num_heads: impl Integer, options: ModuleOptions) -> Result<Self> {
+        let (embed_dim, num_heads) = (embed_dim.to_i64(), num_heads.to_i64());
         Self::with_widths(embed_dim, num_heads, embed_dim, embed_dim, options)
     }
 
@@ -192,15 +195,15 @@ impl MultiheadAttention {
     ) -> Result<(Tensor, Tensor)> {
         let heads = self.heads(query, key, value, masks)?;
         let width = (self.embed_dim / self.num_heads) as f64;
-        let scores = heads.query.mul_scalar((1.0 / width).sqrt())?.matmul(&heads.key.transpose(-2, -1)?)?;
+        let scores = heads.query.mul((1.0 / width).sqrt())?.matmul(&heads.key.transpose(-2, -1)?)?;
         let hidden = if heads.is_causal { Some(causal(&scores)?) } else { heads.bias };
-        let scores = hidden.map_or(Ok(scores.clone()), |bias| scores.add(&bias, 1))?;
+        let scores = hidden.map_or(Ok(scores.clone()), |bias| scores.add(&bias))?;
         let weights = scores.softmax(-1)?;
         let found = match self.dropout.probability() {
             0.0 => weights.matmul(&heads.value)?,
             _ => self.dropout.forward(&weights)?.matmul(&heads.value)?,
         };
-        let weights = if query.dim() == 2 { weights.squeeze_dim(0)? } else { weights };
+        let weights = if query.dim() == 2 { weights.squeeze(0)? } else { weights };
         Ok((self.joined(&found, query)?, weights))
     }
 
@@ -271,7 +274,7 @@ impl MultiheadAttention {
     fn joined(&self, found: &Tensor, query: &Tensor) -> Result<Tensor> {
         let result = self.out_proj.forward(&found.transpose(1, 2)?.flatten(2, -1)?)?;
         match query.dim() {
-            2 => result.squeeze_dim(0),
+            2 => result.squeeze(0),
             _ if self.batch_first => Ok(result),
             _ => result.transpose(0, 1),
         }
@@ -282,7 +285,7 @@ impl MultiheadAttention {
         let (batch, heads, length) = (query.sizes()[0], self.num_heads, query.sizes()[2]);
         let mut sum: Option<Tensor> = None;
         let mut add = |more: Tensor| -> Result<()> {
-            sum = Some(sum.as_ref().map_or(Ok(more.clone()), |sum| sum.add(&more, 1))?);
+            sum = Some(sum.as_ref().map_or(Ok(more.clone()), |sum| sum.add(&more))?);
             Ok(())
         };
         if let Some(mask) = masks.mask {

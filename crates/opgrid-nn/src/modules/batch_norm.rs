@@ -1,6 +1,7 @@
 //! Normalization over a batch, with running statistics for evaluation.
 
 use opgrid_core::Result;
+use opgrid_core::conversions::Integer;
 use opgrid_tensor::{Tensor, ops};
 
 use crate::error::argument;
@@ -68,7 +69,8 @@ impl<const N: usize> BatchNorm<N> {
     /// # Errors
     ///
     /// As [`with`](Self::with).
-    pub fn new(channels: i64) -> Result<Self> {
+    pub fn new(channels: impl Integer) -> Result<Self> {
+        let channels = channels.to_i64();
         Self::with(channels, ModuleOptions::new())
     }
 
@@ -77,7 +79,8 @@ impl<const N: usize> BatchNorm<N> {
     /// # Errors
     ///
     /// A negative number of channels, or a dtype that is no floating-point one.
-    pub fn with(channels: i64, options: ModuleOptions) -> Result<Self> {
+    pub fn with(channels: impl Integer, options: ModuleOptions) -> Result<Self> {
+        let channels = channels.to_i64();
         let weight = learned(options.full(&[channels], 1)?)?;
         let bias = options.has_bias().then(|| options.full(&[channels], 0).and_then(learned)).transpose()?;
         let running = Running {
@@ -133,7 +136,7 @@ impl<const N: usize> BatchNorm<N> {
         let training = self.mode.is_training();
         let mut momentum = self.momentum.unwrap_or(0.0);
         if let (true, Some(running)) = (training, &self.running) {
-            running.batches.add_scalar_(1, 1)?;
+            running.batches.add_(1)?;
             if self.momentum.is_none() {
                 momentum = 1.0 / running.batches.item()?.to_f64()?;
             }

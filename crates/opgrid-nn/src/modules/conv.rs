@@ -1,6 +1,7 @@
 //! Convolutions over one and two dimensions.
 
 use opgrid_core::Result;
+use opgrid_core::conversions::Integer;
 use opgrid_tensor::{Tensor, ops};
 
 use crate::error::argument;
@@ -86,7 +87,12 @@ impl<const N: usize> Conv<N> {
     /// # Errors
     ///
     /// As [`with`](Self::with).
-    pub fn new(in_channels: i64, out_channels: i64, kernel: impl Into<Sizes<N>>) -> Result<Self> {
+    pub fn new(
+        in_channels: impl Integer,
+        out_channels: impl Integer,
+        kernel: impl Into<Sizes<N>>,
+    ) -> Result<Self> {
+        let (in_channels, out_channels) = (in_channels.to_i64(), out_channels.to_i64());
         Self::made(in_channels, out_channels, kernel.into().0, 1, ModuleOptions::new())
     }
 
@@ -96,12 +102,14 @@ impl<const N: usize> Conv<N> {
     ///
     /// Channels that `groups` does not divide, a negative size, or a dtype that is no floating-point one.
     pub fn with(
-        in_channels: i64,
-        out_channels: i64,
+        in_channels: impl Integer,
+        out_channels: impl Integer,
         kernel: impl Into<Sizes<N>>,
-        groups: i64,
+        groups: impl Integer,
         options: ModuleOptions,
     ) -> Result<Self> {
+        let (in_channels, out_channels, groups) =
+            (in_channels.to_i64(), out_channels.to_i64(), groups.to_i64());
         Self::made(in_channels, out_channels, kernel.into().0, groups, options)
     }
 

@@ -1,6 +1,7 @@
 //! Tables of learned vectors.
 
 use opgrid_core::Result;
+use opgrid_core::conversions::Integer;
 use opgrid_tensor::layers::autograd::no_grad;
 use opgrid_tensor::{Tensor, ops};
 
@@ -17,10 +18,10 @@ use crate::options::{ModuleOptions, learned};
 ///
 /// ```
 /// use opgrid_nn::Embedding;
-/// use opgrid::Tensor;
+/// use opgrid::{Device, Tensor};
 ///
 /// let table = Embedding::new(10, 3)?.padding_idx(0)?;
-/// let found = table.forward(&Tensor::from_nested(&[[1i64, 2], [9, 0]])?)?;
+/// let found = table.forward(&Tensor::new(&[[1i64, 2], [9, 0]], Device::CPU)?)?;
 /// assert_eq!(found.sizes(), [2, 2, 3]);
 /// assert_eq!(&found.to_vec::<f32>()?[9..], [0.0; 3]);
 /// # Ok::<(), opgrid_core::Error>(())
@@ -41,7 +42,8 @@ impl Embedding {
     /// # Errors
     ///
     /// As [`with`](Self::with).
-    pub fn new(rows: i64, width: i64) -> Result<Self> {
+    pub fn new(rows: impl Integer, width: impl Integer) -> Result<Self> {
+        let (rows, width) = (rows.to_i64(), width.to_i64());
         Self::with(rows, width, ModuleOptions::new())
     }
 
@@ -50,7 +52,8 @@ impl Embedding {
     /// # Errors
     ///
     /// A negative size, or a dtype that is no floating-point one.
-    pub fn with(rows: i64, width: i64, options: ModuleOptions) -> Result<Self> {
+    pub fn with(rows: impl Integer, width: impl Integer, options: ModuleOptions) -> Result<Self> {
+        let (rows, width) = (rows.to_i64(), width.to_i64());
         let weight = options.empty(&[rows, width])?;
         init::normal_(&weight, 0.0, 1.0)?;
         Self::from_pretrained(learned(weight)?)

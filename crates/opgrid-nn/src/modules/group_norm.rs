@@ -1,6 +1,7 @@
 //! Normalization of groups of channels.
 
 use opgrid_core::Result;
+use opgrid_core::conversions::Integer;
 use opgrid_tensor::{Tensor, ops};
 
 use crate::error::argument;
@@ -40,7 +41,8 @@ impl GroupNorm {
     /// # Errors
     ///
     /// As [`with`](Self::with).
-    pub fn new(groups: i64, channels: i64) -> Result<Self> {
+    pub fn new(groups: impl Integer, channels: impl Integer) -> Result<Self> {
+        let (groups, channels) = (groups.to_i64(), channels.to_i64());
         Self::with(groups, channels, ModuleOptions::new())
     }
 
@@ -49,7 +51,8 @@ impl GroupNorm {
     /// # Errors
     ///
     /// Channels that `groups` does not divide, or a dtype that is no floating-point one.
-    pub fn with(groups: i64, channels: i64, options: ModuleOptions) -> Result<Self> {
+    pub fn with(groups: impl Integer, channels: impl Integer, options: ModuleOptions) -> Result<Self> {
+        let (groups, channels) = (groups.to_i64(), channels.to_i64());
         if groups <= 0 || channels % groups != 0 {
             return Err(argument(format!(
                 "GroupNorm: found {channels} channels and {groups} groups, expected a positive number of groups that \

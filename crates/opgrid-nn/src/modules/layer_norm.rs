@@ -1,10 +1,11 @@
 //! Normalization over the last dimensions.
 
 use opgrid_core::Result;
+use opgrid_core::conversions::IntList;
 use opgrid_tensor::{Tensor, ops};
 
 use crate::module::{Module, Parts, forward};
-use crate::options::{ModuleOptions, Shape, learned};
+use crate::options::{ModuleOptions, learned};
 
 /// Subtracts the mean over the last dimensions and divides by the standard deviation, then scales and shifts.
 ///
@@ -37,7 +38,7 @@ impl LayerNorm {
     /// # Errors
     ///
     /// As [`with`](Self::with).
-    pub fn new(shape: impl Into<Shape>) -> Result<Self> {
+    pub fn new(shape: impl IntList) -> Result<Self> {
         Self::with(shape, ModuleOptions::new())
     }
 
@@ -46,8 +47,8 @@ impl LayerNorm {
     /// # Errors
     ///
     /// A negative size, or a dtype that is no floating-point one.
-    pub fn with(shape: impl Into<Shape>, options: ModuleOptions) -> Result<Self> {
-        let Shape(shape) = shape.into();
+    pub fn with(shape: impl IntList, options: ModuleOptions) -> Result<Self> {
+        let shape = shape.into_list().as_ref().to_vec();
         let weight = learned(options.full(&shape, 1)?)?;
         let bias = options.has_bias().then(|| options.full(&shape, 0).and_then(learned)).transpose()?;
         Ok(Self { weight: Some(weight), bias, shape, eps: 1e-5 })

@@ -1,6 +1,7 @@
 //! Products with a learned matrix.
 
 use opgrid_core::Result;
+use opgrid_core::conversions::Integer;
 use opgrid_tensor::{Tensor, ops};
 
 use crate::init;
@@ -38,7 +39,8 @@ impl Linear {
     /// # Errors
     ///
     /// As [`with`](Self::with).
-    pub fn new(in_features: i64, out_features: i64) -> Result<Self> {
+    pub fn new(in_features: impl Integer, out_features: impl Integer) -> Result<Self> {
+        let (in_features, out_features) = (in_features.to_i64(), out_features.to_i64());
         Self::with(in_features, out_features, ModuleOptions::new())
     }
 
@@ -47,7 +49,12 @@ impl Linear {
     /// # Errors
     ///
     /// A negative size, or a dtype that is no floating-point one.
-    pub fn with(in_features: i64, out_features: i64, options: ModuleOptions) -> Result<Self> {
+    pub fn with(
+        in_features: impl Integer,
+        out_features: impl Integer,
+        options: ModuleOptions,
+    ) -> Result<Self> {
+        let (in_features, out_features) = (in_features.to_i64(), out_features.to_i64());
         let weight = options.empty(&[out_features, in_features])?;
         let bias = options.has_bias().then(|| options.empty(&[out_features])).transpose()?;
         init::weight_and_bias(&weight, bias.as_ref())?;

@@ -1,10 +1,11 @@
 //! Normalization by the root mean square over the last dimensions.
 
 use opgrid_core::Result;
+use opgrid_core::conversions::IntList;
 use opgrid_tensor::{Tensor, ops};
 
 use crate::module::{Module, Parts, forward};
-use crate::options::{ModuleOptions, Shape, learned};
+use crate::options::{ModuleOptions, learned};
 
 /// Divides by the root of the mean square over the last dimensions, then scales.
 ///
@@ -35,7 +36,7 @@ impl RMSNorm {
     /// # Errors
     ///
     /// As [`with`](Self::with).
-    pub fn new(shape: impl Into<Shape>) -> Result<Self> {
+    pub fn new(shape: impl IntList) -> Result<Self> {
         Self::with(shape, ModuleOptions::new())
     }
 
@@ -44,8 +45,8 @@ impl RMSNorm {
     /// # Errors
     ///
     /// A negative size, or a dtype that is no floating-point one.
-    pub fn with(shape: impl Into<Shape>, options: ModuleOptions) -> Result<Self> {
-        let Shape(shape) = shape.into();
+    pub fn with(shape: impl IntList, options: ModuleOptions) -> Result<Self> {
+        let shape = shape.into_list().as_ref().to_vec();
         let weight = learned(options.full(&shape, 1)?)?;
         Ok(Self { weight: Some(weight), shape, eps: None })
     }

@@ -1,6 +1,7 @@
 //! Transformer encoders.
 
 use opgrid_core::Result;
+use opgrid_core::conversions::Integer;
 use opgrid_tensor::Tensor;
 
 use crate::module::{Module, Parts};
@@ -19,7 +20,7 @@ use crate::options::ModuleOptions;
 /// use opgrid_nn::{AttentionMasks, Module, TransformerEncoderLayer};
 /// use opgrid::Tensor;
 ///
-/// let layer = TransformerEncoderLayer::new(16, 4, 32)?.batch_first().norm_first().activation(|x| x.gelu("none"));
+/// let layer = TransformerEncoderLayer::new(16, 4, 32)?.batch_first().norm_first().activation(|x| x.gelu());
 /// let x = Tensor::ones(&[2, 5, 16], DType::F32, Device::CPU)?;
 /// assert_eq!(layer.forward(&x, &AttentionMasks::causal())?.sizes(), [2, 5, 16]);
 /// assert_eq!(layer.named_parameters()[0].0, "self_attn.in_proj_weight");
@@ -44,7 +45,8 @@ impl TransformerEncoderLayer {
     /// # Errors
     ///
     /// As [`with`](Self::with).
-    pub fn new(width: i64, num_heads: i64, hidden: i64) -> Result<Self> {
+    pub fn new(width: impl Integer, num_heads: impl Integer, hidden: impl Integer) -> Result<Self> {
+        let (width, num_heads, hidden) = (width.to_i64(), num_heads.to_i64(), hidden.to_i64());
         Self::with(width, num_heads, hidden, ModuleOptions::new())
     }
 
@@ -53,7 +55,13 @@ impl TransformerEncoderLayer {
     /// # Errors
     ///
     /// A width that `num_heads` does not divide, a negative size, or a dtype that is no floating-point one.
-    pub fn with(width: i64, num_heads: i64, hidden: i64, options: ModuleOptions) -> Result<Self> {
+    pub fn with(
+        width: impl Integer,
+        num_heads: impl Integer,
+        hidden: impl Integer,
+        options: ModuleOptions,
+    ) -> Result<Self> {
+        let (width, num_heads, hidden) = (width.to_i64(), num_heads.to_i64(), hidden.to_i64());
         let layer = Self {
             self_attn: MultiheadAttention::with(width, num_heads, options)?,
             linear1: Linear::with(width, hidden, options)?,
@@ -107,11 +115,11 @@ impl TransformerEncoderLayer {
     /// Those of [`MultiheadAttention::forward`].
     pub fn forward(&self, x: &Tensor, masks: &AttentionMasks<'_>) -> Result<Tensor> {
         if self.norm_first {
-            let x = x.add(&self.attended(&self.norm1.forward(x)?, masks)?, 1)?;
-            return x.add(&self.fed_forward(&self.norm2.forward(&x)?)?, 1);
+            let x = x.add(&self.attended(&self.norm1.forward(x)?, masks)?)?;
+            return x.add(&self.fed_forward(&self.norm2.forward(&x)?)?);
         }
-        let x = self.norm1.forward(&x.add(&self.attended(x, masks)?, 1)?)?;
-        self.norm2.forward(&x.add(&self.fed_forward(&x)?, 1)?)
+        let x = self.norm1.forward(&x.add(&self.attended(x, masks)?)?)?;
+        self.norm2.forward(&x.add(&self.fed_forward(&x)?)?)
     }
 
     fn attended(&self, x: &Tensor, masks: &AttentionMasks<'_>) -> Result<Tensor> {

@@ -187,7 +187,7 @@ impl<S: Settings> Groups<S> {
 
 /// A number as a tensor that keeps all of it.
 fn number(value: f64) -> Result<Tensor> {
-    Tensor::full(&[], Scalar::Float(value), Some(DType::F64), Device::CPU)
+    Tensor::full((), Scalar::Float(value), Some(DType::F64), Device::CPU)
 }
 
 /// Takes tensors out of a state dict and notes what is wrong.

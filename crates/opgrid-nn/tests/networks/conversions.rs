@@ -39,13 +39,13 @@ fn parameters_stay_the_same_tensors() -> Result<()> {
     model.loss()?.backward()?;
     let (weight, view) = (model.first.weight.clone(), model.first.weight.detach()?);
     let (before, grad) = (weight.to_vec::<f32>()?, weight.grad().unwrap());
-    model.to_dtype(DType::F64)?;
+    model.to(DType::F64)?;
     assert!(weight.is_same(&model.second.weight) && weight.requires_grad() && weight.is_leaf());
     assert_eq!(weight.to_vec::<f64>()?, before.iter().map(|x| f64::from(*x)).collect::<Vec<_>>());
     assert!(weight.grad().unwrap().is_same(&grad));
     assert_eq!((grad.dtype(), model.count.dtype()), (DType::F64, DType::I64));
     assert_eq!(view.to_vec::<f32>()?, before, "views keep the old elements");
-    let refused = model.to_dtype(DType::I32).unwrap_err().to_string();
+    let refused = model.to(DType::I32).unwrap_err().to_string();
     assert!(refused.contains("floating-point dtypes only, found int32"), "{refused}");
     Ok(())
 }
@@ -73,7 +73,7 @@ fn optimizers_go_on() -> Result<()> {
                 loss.item()?.to_f64()
             };
             step()?;
-            model.to_dtype(dtype)?;
+            model.to(dtype)?;
             let first = step()?;
             let mut last = first;
             for _ in 0..40 {
@@ -93,7 +93,7 @@ fn a_graph_from_before_goes_back_to_its_own_elements() -> Result<()> {
     let x = Tensor::from_slice(&[1.0f32, 1.0], &[1, 2])?;
     x.requires_grad_(true)?;
     let y = layer.forward(&x)?.sum()?;
-    layer.to_dtype(DType::F64)?;
+    layer.to(DType::F64)?;
     y.backward()?;
     assert_eq!(x.grad().unwrap().to_vec::<f32>()?, weight);
     Ok(())

@@ -90,7 +90,7 @@ fn names_are_those_of_torch() -> Result<()> {
 #[test]
 fn a_module_trains_until_it_is_told() -> Result<()> {
     let net = Net::new()?;
-    let x = Tensor::from_nested(&[[1.0f32, 2.0], [3.0, -4.0], [0.0, 1.0]])?;
+    let x = Tensor::new(&[[1.0f32, 2.0], [3.0, -4.0], [0.0, 1.0]], Device::CPU)?;
     let before = net.norm.running.as_ref().unwrap().mean.to_vec::<f32>()?;
     net.eval();
     assert!(net.forward(&x)?.equal(&net.forward(&x)?)?);
@@ -105,13 +105,13 @@ fn a_module_trains_until_it_is_told() -> Result<()> {
 #[test]
 fn running_statistics_may_be_means_of_all_batches() -> Result<()> {
     let norm = BatchNorm1d::new(1)?.momentum(None);
-    norm.forward(&Tensor::from_nested(&[[1.0f32], [3.0]])?)?;
-    norm.forward(&Tensor::from_nested(&[[5.0f32], [7.0]])?)?;
+    norm.forward(&Tensor::new(&[[1.0f32], [3.0]], Device::CPU)?)?;
+    norm.forward(&Tensor::new(&[[5.0f32], [7.0]], Device::CPU)?)?;
     assert_eq!(norm.running.as_ref().unwrap().mean.to_vec::<f32>()?, [4.0]);
     let plain = BatchNorm1d::new(1)?.without_running_stats().without_affine();
     assert!(plain.state_dict()?.is_empty());
     plain.eval();
-    let found = plain.forward(&Tensor::from_nested(&[[1.0f32], [3.0]])?)?.to_vec::<f32>()?;
+    let found = plain.forward(&Tensor::new(&[[1.0f32], [3.0]], Device::CPU)?)?.to_vec::<f32>()?;
     assert!((found[0] + 1.0).abs() < 1e-4, "{found:?}");
     Ok(())
 }
@@ -137,7 +137,7 @@ fn files_keep_a_module() -> Result<()> {
     other.load(&file)?;
     net.eval();
     other.eval();
-    let x = Tensor::from_nested(&[[1.0f32, -2.0]])?;
+    let x = Tensor::new(&[[1.0f32, -2.0]], Device::CPU)?;
     assert!(net.forward(&x)?.equal(&other.forward(&x)?)?);
     assert!(other.parameters().iter().all(|it| it.requires_grad() && it.is_leaf()));
     let small = Linear::new(1, 1)?;
@@ -205,7 +205,8 @@ fn networks_may_be_used_by_several_threads() -> Result<()> {
 fn masks_hide_keys() -> Result<()> {
     let attention = MultiheadAttention::new(4, 2)?.batch_first();
     let x = Tensor::randn(&[2, 3, 4], DType::F32, Device::CPU)?;
-    let later = Tensor::from_nested(&[[false, true, true], [false, false, true], [false, false, false]])?;
+    let later =
+        Tensor::new(&[[false, true, true], [false, false, true], [false, false, false]], Device::CPU)?;
     let run = |masks: AttentionMasks<'_>| attention.forward_with_weights(&x, &x, &x, &masks);
     let (causal, weights) = run(AttentionMasks::causal())?;
     assert_eq!(weights.sizes(), [2, 2, 3, 3]);
@@ -216,7 +217,7 @@ fn masks_hide_keys() -> Result<()> {
         assert!(attention.forward(&x, &x, &x, &masks)?.allclose(&causal, 1e-5, 1e-6)?);
     }
     assert!(attention.forward(&x, &x, &x, &AttentionMasks::causal())?.allclose(&causal, 1e-5, 1e-6)?);
-    let padding = Tensor::from_nested(&[[false, false, true], [false, false, false]])?;
+    let padding = Tensor::new(&[[false, false, true], [false, false, false]], Device::CPU)?;
     let masks = AttentionMasks { padding: Some(&padding), causal: true, mask: None };
     let (_, weights) = run(masks)?;
     let last = weights.select(0, 0)?.select(0, 0)?.select(0, 2)?.to_vec::<f32>()?;
@@ -241,7 +242,7 @@ fn masks_hide_keys() -> Result<()> {
         &AttentionMasks { padding: Some(&later), ..Default::default() },
     ));
     assert!(said.contains("found a padding of shape [3, 3], expected [2, 3]"), "{said}");
-    let integers = Tensor::from_nested(&[[0i64; 3]; 3])?;
+    let integers = Tensor::new(&[[0i64; 3]; 3], Device::CPU)?;
     let said = message(attention.forward(
         &x,
         &x,
@@ -259,8 +260,9 @@ fn masks_hide_keys() -> Result<()> {
 
 #[test]
 fn embeddings_shorten_rows() -> Result<()> {
-    let table = Embedding::from_pretrained(Tensor::from_nested(&[[3.0f32, 4.0], [0.3, 0.4]])?)?.max_norm(1.0);
-    let found = table.forward(&Tensor::from_nested(&[0i64, 1])?)?.to_vec::<f32>()?;
+    let table =
+        Embedding::from_pretrained(Tensor::new(&[[3.0f32, 4.0], [0.3, 0.4]], Device::CPU)?)?.max_norm(1.0);
+    let found = table.forward(&Tensor::new(&[0i64, 1], Device::CPU)?)?.to_vec::<f32>()?;
     assert!((found[0] - 0.6).abs() < 1e-5 && found[2] == 0.3, "{found:?}");
     assert!(!table.weight.requires_grad());
     Ok(())

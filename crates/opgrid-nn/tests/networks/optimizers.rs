@@ -1,15 +1,15 @@
 //! Optimizers, by 20 steps of torch 2.15 on a CPU, by their state and by what they say of mistakes.
 
 use opgrid::Tensor;
-use opgrid_core::Result;
+use opgrid_core::{Device, Result};
 use opgrid_nn::optim::{Adam, AdamOptions, AdamW, AdamWOptions, Optimizer, SGD, SGDOptions, Scheduler};
 
 use crate::{check_close, message, number};
 
 /// The two parameters that torch trained.
 pub(crate) fn start() -> Result<[Tensor; 2]> {
-    let a = Tensor::from_nested(&[1.5f64, -0.5, 0.25])?;
-    let b = Tensor::from_nested(&[[0.75f64]])?;
+    let a = Tensor::new(&[1.5f64, -0.5, 0.25], Device::CPU)?;
+    let b = Tensor::new(&[[0.75f64]], Device::CPU)?;
     a.requires_grad_(true)?;
     b.requires_grad_(true)?;
     Ok([a, b])
@@ -17,8 +17,8 @@ pub(crate) fn start() -> Result<[Tensor; 2]> {
 
 /// `((a * a - b) ^ 2).sum() + sin((a * b).sum())`
 fn valley([a, b]: &[Tensor; 2]) -> Result<Tensor> {
-    let bent = a.mul(a)?.sub(b, 1)?.square()?.sum()?;
-    bent.add(&a.mul(b)?.sum()?.sin()?, 1)
+    let bent = a.mul(a)?.sub(b)?.square()?.sum()?;
+    bent.add(&a.mul(b)?.sum()?.sin()?)
 }
 
 /// Takes steps, after each of which `then` runs.

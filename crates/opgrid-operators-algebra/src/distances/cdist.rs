@@ -94,11 +94,11 @@ fn cpu(x1: &Tensor, x2: &Tensor, p: f64, _mode: Option<i64>, out: &Tensor) -> Re
 fn by_rows(grad: &Tensor, rows: &Tensor, others: &Tensor, distances: &Tensor, p: f64) -> Result<Tensor> {
     if p == 2.0 {
         // Without the differences of all pairs.
-        let is_zero = distances.eq_scalar(0)?;
+        let is_zero = distances.eq(0)?;
         let ratio = grad.div(&distances.masked_fill(&is_zero, 1)?)?.masked_fill(&is_zero, 0)?;
-        return ratio.sum_dim(&[-1], true)?.mul(rows)?.sub(&Matmul.call(&ratio, others)?, 1);
+        return ratio.sum_dim(&[-1], true)?.mul(rows)?.sub(&Matmul.call(&ratio, others)?);
     }
-    let apart = rows.unsqueeze(-2)?.sub(&others.unsqueeze(-3)?, 1)?;
+    let apart = rows.unsqueeze(-2)?.sub(&others.unsqueeze(-3)?)?;
     let of_pairs = by_difference(&grad.unsqueeze(-1)?, &apart, &distances.unsqueeze(-1)?, p)?;
     of_pairs.sum_dim(&[-2], false)
 }

@@ -23,7 +23,7 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, other, p)| {
             let (order, out) = (p.to_complex().re, d.result(0));
             let derivative = move |grad: &Tensor, input: &Tensor, other: &Tensor, out: &Tensor| {
-                let apart = input.sub(other, 1)?;
+                let apart = input.sub(other)?;
                 if order.is_infinite() {
                     let count = apart.abs()?.eq(out)?.to_dtype(out.dtype())?.sum()?;
                     by_difference(&grad.div(&count)?, &apart, out, order)

@@ -37,7 +37,7 @@ pub(super) fn register(library: &mut Library) {
                 let pairs =
                     TriuIndices.call(rows, rows, 1, Some(DType::I64), None, Some(input.device()), None)?;
                 let (left, right) = (SelectInt.call(&pairs, 0, 0)?, SelectInt.call(&pairs, 0, 1)?);
-                let apart = input.index_select(0, &left)?.sub(&input.index_select(0, &right)?, 1)?;
+                let apart = input.index_select(0, &left)?.sub(&input.index_select(0, &right)?)?;
                 let of_pairs = by_difference(&grad.unsqueeze(1)?, &apart, &out.unsqueeze(1)?, p)?;
                 let sum = IndexAdd.call(
                     &derivatives::zeros_of(input.sizes(), grad)?,

@@ -166,33 +166,33 @@ impl Attended<'_> {
     pub(super) fn gradients(&self, [by_out, by_logs]: [Option<&Tensor>; 2]) -> Result<[Option<Tensor>; 4]> {
         let query = loss::wide(self.query)?;
         let (key, value) = (self.repeated(self.key)?, self.repeated(self.value)?);
-        let weights = self.scores(&query, &key)?.sub(&self.logs.unsqueeze(-1)?, 1)?.exp()?;
+        let weights = self.scores(&query, &key)?.sub(&self.logs.unsqueeze(-1)?)?.exp()?;
         let mut of_scores = None;
         let mut of_value = None;
         if let Some(grad) = by_out {
             let grad = loss::wide(grad)?;
             of_value = Some(self.summed(&Matmul.call(&weights.transpose(-2, -1)?, &grad)?)?);
             let along = grad.mul(&loss::wide(self.out)?)?.sum_dim(&[-1], true)?;
-            let apart = Matmul.call(&grad, &value.transpose(-2, -1)?)?.sub(&along, 1)?;
+            let apart = Matmul.call(&grad, &value.transpose(-2, -1)?)?.sub(&along)?;
             of_scores = Some(weights.mul(&apart)?);
         }
         let of_logs = by_logs.map(|grad| weights.mul(&grad.unsqueeze(-1)?)).transpose()?;
         let Some(of_scores) = derivatives::sum_gradients([of_scores, of_logs])? else {
             return Ok([None, None, None, None]);
         };
-        let scaled = of_scores.mul_scalar(self.scale)?;
+        let scaled = of_scores.mul(self.scale)?;
         let of_query = Matmul.call(&scaled, &key)?;
         let of_key = self.summed(&Matmul.call(&scaled.transpose(-2, -1)?, &query)?)?;
         Ok([Some(of_query), Some(of_key), of_value, self.mask.map(|_| of_scores)])
     }
 
     fn scores(&self, query: &Tensor, key: &Tensor) -> Result<Tensor> {
-        let mut scores = Matmul.call(query, &key.transpose(-2, -1)?)?.mul_scalar(self.scale)?;
+        let mut scores = Matmul.call(query, &key.transpose(-2, -1)?)?.mul(self.scale)?;
         scores = match self.mask {
             Some(mask) if mask.dtype() == DType::Bool => {
                 scores.masked_fill(&mask.logical_not()?, f64::NEG_INFINITY)?
             }
-            Some(mask) => scores.add(&loss::wide(mask)?, 1)?,
+            Some(mask) => scores.add(&loss::wide(mask)?)?,
             None => scores,
         };
         if self.is_causal {

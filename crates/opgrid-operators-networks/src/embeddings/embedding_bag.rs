@@ -287,7 +287,7 @@ fn derivative(d: &Recorder<'_>, args: ArgsOf<'_, EmbeddingBagTraining>) -> Resul
         let keep = [d.result(2), d.result(3)];
         return d.by(weight, keep, move |grad, [counts, rows]| {
             // Bags without elements have no largest ones.
-            let grad = grad.masked_fill(&counts.eq_scalar(0)?.unsqueeze(1)?, 0)?;
+            let grad = grad.masked_fill(&counts.eq(0)?.unsqueeze(1)?, 0)?;
             ScatterAdd.call(&derivatives::zeros_of(&sizes, &grad)?, 0, &rows.to_dtype(DType::I64)?, &grad)
         });
     }
@@ -300,14 +300,14 @@ fn derivative(d: &Recorder<'_>, args: ArgsOf<'_, EmbeddingBagTraining>) -> Resul
         };
         let places =
             Arange.call(indices.numel().into(), Some(DType::I64), None, Some(grad.device()), None)?;
-        let bags = BucketizeTensor.call(&places, offsets, false, true)?.sub_scalar(1, 1)?;
+        let bags = BucketizeTensor.call(&places, offsets, false, true)?.sub(1)?;
         let grad = match mode {
             1 => grad.div(&counts.clamp_min(1)?.to_dtype(grad.dtype())?.unsqueeze(1)?)?,
             _ => grad.clone(),
         };
         // Indices behind the last bag belong to none.
         let is_none =
-            bags.ge_scalar(grad.sizes()[0])?.logical_or(&indices.eq_scalar(padding_idx)?)?.unsqueeze(1)?;
+            bags.ge(grad.sizes()[0])?.logical_or(&indices.eq(padding_idx)?)?.unsqueeze(1)?;
         let of_places = match grad.sizes()[0] {
             0 => derivatives::zeros_of(&[indices.numel(), sizes[1]], &grad)?,
             bags_count => {

@@ -26,12 +26,12 @@ pub(super) fn register(library: &mut Library) {
             let sizes = grad.sizes().to_vec();
             d.by(grad, [indices], move |grad, [indices]| {
                 let list = indices.reshape(&[-1])?;
-                let is_out = list.lt_scalar(0)?.logical_or(&list.ge_scalar(rows)?)?;
-                let is_ignored = is_out.logical_or(&list.eq_scalar(padding_idx)?)?;
+                let is_out = list.lt(0)?.logical_or(&list.ge(rows)?)?;
+                let is_ignored = is_out.logical_or(&list.eq(padding_idx)?)?;
                 let list = list.masked_fill(&is_ignored, 0)?;
                 let mut read = grad.index_select(0, &list)?;
                 if scale_grad_by_freq {
-                    let ones = derivatives::zeros_of(&[list.numel(), 1], grad)?.add_scalar(1, 1)?;
+                    let ones = derivatives::zeros_of(&[list.numel(), 1], grad)?.add(1)?;
                     let counts = EmbeddingDenseBackward.call(&ones, &list, rows, -1, false)?;
                     read = read.div(&counts.index_select(0, &list)?)?;
                 }

@@ -57,7 +57,7 @@ pub(crate) fn reduced(losses: Tensor, reduction: i64) -> Result<Tensor> {
 /// An unknown number.
 pub(crate) fn of_each(grad: &Tensor, reduction: i64, count: i64) -> Result<Tensor> {
     match Reduction::numbered(reduction)? {
-        Reduction::Mean => grad.div_scalar(count.max(1)),
+        Reduction::Mean => grad.div(count.max(1)),
         Reduction::None | Reduction::Sum => Ok(grad.clone()),
     }
 }

@@ -231,7 +231,7 @@ impl Normal<'_> {
     }
 
     fn apart(&self) -> Result<Tensor> {
-        self.input.sub(self.mean, 1)
+        self.input.sub(self.mean)
     }
 
     /// The gradient of the input by those of averages and deviations, as far as these have any.
@@ -245,10 +245,10 @@ impl Normal<'_> {
         rstd: Option<&Tensor>,
     ) -> Result<Option<Tensor>> {
         let part = 1.0 / self.count() as f64;
-        let by_mean = mean.map(|grad| grad.mul_scalar(part)?.expand(self.input.sizes())).transpose()?;
+        let by_mean = mean.map(|grad| grad.mul(part)?.expand(self.input.sizes())).transpose()?;
         let by_rstd = match rstd {
             Some(grad) => {
-                let cube = self.rstd.mul(self.rstd)?.mul(self.rstd)?.mul_scalar(-part)?;
+                let cube = self.rstd.mul(self.rstd)?.mul(self.rstd)?.mul(-part)?;
                 Some(self.apart()?.mul(&grad.mul(&cube)?)?)
             }
             None => None,
@@ -260,7 +260,7 @@ impl Normal<'_> {
     fn projected(&self, normal: &Tensor, grad: &Tensor) -> Result<Tensor> {
         let constant = grad.mean_dim(self.dims, true)?;
         let along = normal.mul(&grad.mul(normal)?.mean_dim(self.dims, true)?)?;
-        self.rstd.mul(&grad.sub(&constant, 1)?.sub(&along, 1)?)
+        self.rstd.mul(&grad.sub(&constant)?.sub(&along)?)
     }
 
     /// The gradients of the gradients: of `grad`, the input, the averages, the deviations and the weights, by those of the
@@ -290,7 +290,7 @@ impl Normal<'_> {
             Some(by) => {
                 let first = by.mul(&weighed.mul(&normal)?.mean_dim(self.dims, true)?)?;
                 let second = weighed.mul(&by.mul(&normal)?.mean_dim(self.dims, true)?)?;
-                Some(first.add(&second, 1)?.mul(self.rstd)?.neg()?)
+                Some(first.add(&second)?.mul(self.rstd)?.neg()?)
             }
             None => None,
         };

@@ -51,7 +51,7 @@ impl Sampled<'_> {
                 (0..dims).map(|dim| &along[dim][chosen / count.pow(dim as u32) % count]).collect();
             let mut element = taps[0].element.clone();
             for (tap, size) in taps.iter().zip(image).skip(1) {
-                element = element.mul_scalar(*size)?.add(&tap.element, 1)?;
+                element = element.mul(*size)?.add(&tap.element)?;
             }
             let element = element.unsqueeze(1)?.expand(&[n, c, places])?;
             if needs[0] {
@@ -80,35 +80,32 @@ impl Sampled<'_> {
     fn taps(&self, numbers: &Tensor, size: i64) -> Result<Vec<Tap>> {
         let last = size as f64 - 1.0;
         let (at, step) = if self.sampling.align_corners {
-            (numbers.add_scalar(1, 1)?.mul_scalar(last / 2.0)?, last / 2.0)
+            (numbers.add(1)?.mul(last / 2.0)?, last / 2.0)
         } else {
-            let at = numbers.add_scalar(1, 1)?.mul_scalar(size)?.sub_scalar(1, 1)?.mul_scalar(0.5)?;
+            let at = numbers.add(1)?.mul(size)?.sub(1)?.mul(0.5)?;
             (at, size as f64 / 2.0)
         };
         match self.sampling.interpolation {
             Interpolation::Nearest => {
                 let element = self.within(&at, size)?.0.round()?;
                 let zeros = derivatives::zeros(&element)?;
-                Ok(vec![tap(&element, &zeros.add_scalar(1, 1)?, &zeros, last)?])
+                Ok(vec![tap(&element, &zeros.add(1)?, &zeros, last)?])
             }
             Interpolation::Linear => {
                 let (at, slope) = self.within(&at, size)?;
-                let slope = slope.mul_scalar(step)?;
+                let slope = slope.mul(step)?;
                 let low = at.floor()?;
-                let upper = at.sub(&low, 1)?;
-                let lower = upper.neg()?.add_scalar(1, 1)?;
-                Ok(vec![
-                    tap(&low, &lower, &slope.neg()?, last)?,
-                    tap(&low.add_scalar(1, 1)?, &upper, &slope, last)?,
-                ])
+                let upper = at.sub(&low)?;
+                let lower = upper.neg()?.add(1)?;
+                Ok(vec![tap(&low, &lower, &slope.neg()?, last)?, tap(&low.add(1)?, &upper, &slope, last)?])
             }
             Interpolation::Cubic => {
                 let low = at.floor()?;
-                let between = at.sub(&low, 1)?;
+                let between = at.sub(&low)?;
                 let one = |k: i64| {
-                    let (weight, slope) = cubic(&between.sub_scalar(k, 1)?, k)?;
-                    let element = self.within(&low.add_scalar(k, 1)?, size)?.0.floor()?;
-                    tap(&element, &weight, &slope.mul_scalar(step)?, last)
+                    let (weight, slope) = cubic(&between.sub(k)?, k)?;
+                    let element = self.within(&low.add(k)?, size)?.0.floor()?;
+                    tap(&element, &weight, &slope.mul(step)?, last)
                 };
                 (-1..=2).map(one).collect()
             }
@@ -119,7 +116,7 @@ impl Sampled<'_> {
     /// it is mirrored, 0 where it is cut off.
     fn within(&self, at: &Tensor, size: i64) -> Result<(Tensor, Tensor)> {
         let last = size as f64 - 1.0;
-        let ones = derivatives::zeros(at)?.add_scalar(1, 1)?;
+        let ones = derivatives::zeros(at)?.add(1)?;
         let (at, slope) = match self.sampling.beyond {
             Beyond::Zeros => return Ok((at.clone(), ones)),
             Beyond::Border => (at.clone(), ones),
@@ -128,25 +125,25 @@ impl Sampled<'_> {
                 if span == 0.0 {
                     return Ok((derivatives::zeros(at)?, derivatives::zeros(at)?));
                 }
-                let apart = at.sub_scalar(low, 1)?;
+                let apart = at.sub(low)?;
                 let from = apart.abs()?;
-                let flips = from.mul_scalar(1.0 / span)?.floor()?;
-                let extra = from.sub(&flips.mul_scalar(span)?, 1)?;
-                let is_mirrored = flips.remainder_scalar(2)?.eq_scalar(1)?;
-                let mirrored = extra.neg()?.add_scalar(span, 1)?;
+                let flips = from.mul(1.0 / span)?.floor()?;
+                let extra = from.sub(&flips.mul(span)?)?;
+                let is_mirrored = flips.remainder(2)?.eq(1)?;
+                let mirrored = extra.neg()?.add(span)?;
                 let side = apart.sign()?;
-                let at = WhereSelf.call(&is_mirrored, &mirrored, &extra)?.add_scalar(low, 1)?;
+                let at = WhereSelf.call(&is_mirrored, &mirrored, &extra)?.add(low)?;
                 (at, WhereSelf.call(&is_mirrored, &side.neg()?, &side)?)
             }
         };
-        let is_cut = at.le_scalar(0)?.logical_or(&at.ge_scalar(last)?)?;
+        let is_cut = at.le(0)?.logical_or(&at.ge(last)?)?;
         Ok((at.clamp(Some(0.into()), Some(last.into()))?, slope.masked_fill(&is_cut, 0)?))
     }
 }
 
 /// A tap, without weight where its element lies beyond the edges.
 fn tap(element: &Tensor, weight: &Tensor, slope: &Tensor, last: f64) -> Result<Tap> {
-    let is_out = element.lt_scalar(0)?.logical_or(&element.gt_scalar(last)?)?;
+    let is_out = element.lt(0)?.logical_or(&element.gt(last)?)?;
     Ok(Tap {
         element: element.clamp(Some(0.into()), Some(last.into()))?.to_dtype(DType::I64)?,
         weight: weight.masked_fill(&is_out, 0)?,
@@ -159,15 +156,13 @@ fn tap(element: &Tensor, weight: &Tensor, slope: &Tensor, last: f64) -> Result<T
 fn cubic(distance: &Tensor, k: i64) -> Result<(Tensor, Tensor)> {
     // Of the distance without its sign: neighbours up to 0 lie before the place.
     let side = if k <= 0 { 1.0 } else { -1.0 };
-    let x = distance.mul_scalar(side)?;
-    let by = |[a, b, c, d]: [f64; 4]| {
-        x.mul_scalar(a)?.add_scalar(b, 1)?.mul(&x)?.add_scalar(c, 1)?.mul(&x)?.add_scalar(d, 1)
-    };
+    let x = distance.mul(side)?;
+    let by = |[a, b, c, d]: [f64; 4]| x.mul(a)?.add(b)?.mul(&x)?.add(c)?.mul(&x)?.add(d);
     let (weights, slopes) = match k {
         0 | 1 => ([1.25, -2.25, 0.0, 1.0], [0.0, 3.75, -4.5, 0.0]),
         _ => ([-0.75, 3.75, -6.0, 3.0], [0.0, -2.25, 7.5, -6.0]),
     };
-    Ok((by(weights)?, by(slopes)?.mul_scalar(side)?))
+    Ok((by(weights)?, by(slopes)?.mul(side)?))
 }
 
 fn product(mut factors: impl Iterator<Item = Tensor>) -> Result<Tensor> {

@@ -105,7 +105,7 @@ fn of_parts(
     let count = log.sizes()[dim as usize];
     let target = if label_smoothing > 0.0 {
         let plain = MulScalar.call(target, Scalar::Float(1.0 - label_smoothing))?;
-        plain.add_scalar(Scalar::Float(label_smoothing / count as f64), 1)?
+        plain.add(Scalar::Float(label_smoothing / count as f64))?
     } else {
         target.clone()
     };

@@ -175,7 +175,7 @@ fn derivative(
     d.together([Some(input)], kept, move |grads, [target, weight, total], _| {
         let (Some(grad), Some(target)) = (grads.for_result(0), target) else { return Ok([None]) };
         if sizes[dim as usize] == 0 {
-            return Tensor::zeros(&sizes, grad.dtype(), grad.device()).map(|grad| [Some(grad)]);
+            return Tensor::zeros(sizes.as_slice(), grad.dtype(), grad.device()).map(|grad| [Some(grad)]);
         }
         let (counts, classes) = classes_of(target, dim, ignore_index)?;
         let grad = match total {
@@ -186,7 +186,7 @@ fn derivative(
             Some(weight) => (grad * weights_of(weight, &counts, &classes)?)?,
             None => derivatives::where_true(&counts, &grad)?,
         };
-        let zeros = Tensor::zeros(&sizes, each.dtype(), each.device())?;
+        let zeros = Tensor::zeros(sizes.as_slice(), each.dtype(), each.device())?;
         ScatterSrc.call(&zeros, dim, &classes.unsqueeze(dim)?, &each.unsqueeze(dim)?).map(|grad| [Some(grad)])
     })
 }

@@ -318,11 +318,11 @@ fn derivative_of_functional(
     d.together([Some(input), weight, bias], keep, move |grads, kept, needs| {
         let [Some(input), Some(mean), Some(invstd), weight] = kept else { return Ok([None, None, None]) };
         let n = (input.numel() / input.sizes()[1].max(1)) as f64;
-        let by_running_mean = grads.for_result(3).map(|grad| grad.mul_scalar(momentum)).transpose()?;
+        let by_running_mean = grads.for_result(3).map(|grad| grad.mul(momentum)).transpose()?;
         // The variance is `invstd^-2 - eps`.
         let by_running_var = |grad: &Tensor| {
             let cube = invstd.mul(invstd)?.mul(invstd)?;
-            grad.mul_scalar(-2.0 * momentum * n / (n - 1.0))?.mul(&cube.reciprocal()?)
+            grad.mul(-2.0 * momentum * n / (n - 1.0))?.mul(&cube.reciprocal()?)
         };
         let by_running_var = grads.for_result(4).map(by_running_var).transpose()?;
         let by_mean = derivatives::sum_gradients([grads.for_result(1).cloned(), by_running_mean])?;
@@ -379,10 +379,10 @@ fn by_running(
 ) -> Result<[Option<Tensor>; 3]> {
     let wide = |of: &Tensor| of.reshape(&[&[1, -1][..], &vec![1; input.dim() - 2]].concat());
     let others: Vec<i64> = (0..input.dim() as i64).filter(|dim| *dim != 1).collect();
-    let invstd = wide(&var.add_scalar(eps, 1)?.rsqrt()?)?;
+    let invstd = wide(&var.add(eps)?.rsqrt()?)?;
     let scale = weight.map_or_else(|| Ok(invstd.clone()), |weight| wide(weight)?.mul(&invstd))?;
     let by_input = needs[0].then(|| grad.mul(&scale)).transpose()?;
-    let normal = || input.sub(&wide(mean)?, 1)?.mul(&invstd);
+    let normal = || input.sub(&wide(mean)?)?.mul(&invstd);
     let by_weight = needs[1].then(|| grad.mul(&normal()?)?.sum_dim(&others, false)).transpose()?;
     let by_bias = needs[2].then(|| grad.sum_dim(&others, false)).transpose()?;
     Ok([by_input, by_weight, by_bias])

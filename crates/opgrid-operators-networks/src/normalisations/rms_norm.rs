@@ -33,7 +33,7 @@ pub(super) fn register(library: &mut Library) {
             let [Some(input), Some(rstd), weight] = kept else { return Ok([None]) };
             let by_rstd = match grads.for_result(1) {
                 Some(grad) => {
-                    let cube = rstd.mul(rstd)?.mul(rstd)?.mul_scalar(-1.0 / count as f64)?;
+                    let cube = rstd.mul(rstd)?.mul(rstd)?.mul(-1.0 / count as f64)?;
                     Some(grad.mul(&input.mul(&cube)?.conj()?)?)
                 }
                 None => None,
@@ -42,7 +42,7 @@ pub(super) fn register(library: &mut Library) {
             let grad = weight.map_or_else(|| Ok(grad.clone()), |weight| grad.mul(&weight.conj()?))?;
             let normal = input.mul(rstd)?.conj()?;
             let along = normal.mul(&grad.mul(&normal)?.mean_dim(&dims, true)?)?;
-            Ok([derivatives::sum_gradients([Some(grad.sub(&along, 1)?.mul(&rstd.conj()?)?), by_rstd])?])
+            Ok([derivatives::sum_gradients([Some(grad.sub(&along)?.mul(&rstd.conj()?)?), by_rstd])?])
         })?;
         d.by_all(weight, [input, rstd], |grads, [input, rstd]| {
             grads.for_result(0).map(|grad| grad.mul(&input.mul(rstd)?.conj()?)).transpose()

@@ -30,7 +30,7 @@ pub(super) fn register(library: &mut Library) {
                 } else {
                     EluBackward.call(&product, alpha, scale, input_scale, false, x)?
                 };
-                derivatives::where_true(&x.lt_scalar(0)?, &curved)
+                derivatives::where_true(&x.lt(0)?, &curved)
             })
         },
     );

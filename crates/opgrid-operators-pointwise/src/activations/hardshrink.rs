@@ -22,7 +22,7 @@ pub(super) fn register(library: &mut Library) {
         // No number is between a positive bound and a negative one.
         let is_empty = lambd.to_f64()? < 0.0;
         d.by(input, [d.result(0)], move |grad, [out]| {
-            if is_empty { Ok(grad.clone()) } else { derivatives::where_true(&out.ne_scalar(0)?, grad) }
+            if is_empty { Ok(grad.clone()) } else { derivatives::where_true(&out.ne(0)?, grad) }
         })
     });
 }

@@ -21,7 +21,7 @@ pub const HARDSIGMOID: Family<Hardsigmoid> =
 pub(super) fn register(library: &mut Library) {
     library.family(&HARDSIGMOID).cpu(cpu).derivative(|d, (input,)| {
         d.by(input, [input], |grad, [x]| {
-            let is_within = x.gt_scalar(-3)?.logical_and(&x.lt_scalar(3)?)?;
+            let is_within = x.gt(-3)?.logical_and(&x.lt(3)?)?;
             derivatives::where_true(&is_within, &(grad * (1.0 / 6.0))?)
         })
     });

@@ -22,8 +22,8 @@ pub(super) fn register(library: &mut Library) {
     library.family(&HARDSWISH).cpu(cpu).derivative(|d, (input,)| {
         d.by(input, [input], |grad, [x]| {
             let inner = (grad * ((x / 3)? + 0.5)?)?;
-            let upper = WhereSelf.call(&x.lt_scalar(3)?, &inner, grad)?;
-            derivatives::where_true(&x.gt_scalar(-3)?, &upper)
+            let upper = WhereSelf.call(&x.lt(3)?, &inner, grad)?;
+            derivatives::where_true(&x.gt(-3)?, &upper)
         })
     });
 }

@@ -23,7 +23,7 @@ pub(super) fn register(library: &mut Library) {
             let scaled = (x * beta)?;
             let gate = scaled.sigmoid()?;
             let curve = (((&gate * (1 - &gate)?)? * beta)? * before)?;
-            derivatives::where_true(&scaled.le_scalar(threshold)?, &(grad * curve)?)
+            derivatives::where_true(&scaled.le(threshold)?, &(grad * curve)?)
         })
     });
 }

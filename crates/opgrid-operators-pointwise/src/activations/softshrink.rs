@@ -19,7 +19,7 @@ pub const SOFTSHRINK: Family<Softshrink> =
 
 pub(super) fn register(library: &mut Library) {
     library.family(&SOFTSHRINK).cpu(cpu).derivative(|d, (input, _)| {
-        d.by(input, [d.result(0)], |grad, [out]| derivatives::where_true(&out.ne_scalar(0)?, grad))
+        d.by(input, [d.result(0)], |grad, [out]| derivatives::where_true(&out.ne(0)?, grad))
     });
 }
 

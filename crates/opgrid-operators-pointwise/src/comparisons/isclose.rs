@@ -30,7 +30,7 @@ fn isclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool
         return Ok(close);
     }
     let (a, b) = (comparison::with_fractions(input)?, comparison::with_fractions(other)?);
-    let (difference, allowed) = (a.sub(&b, 1)?.abs()?, b.mul_scalar(rtol)?.abs()?.add_scalar(atol, 1)?);
+    let (difference, allowed) = (a.sub(&b)?.abs()?, b.mul(rtol)?.abs()?.add(atol)?);
     close.logical_or_(&difference.le(&allowed)?.logical_and(&difference.isfinite()?)?)?;
     Ok(close)
 }

@@ -31,7 +31,7 @@ fn gradient(grad: &Tensor, [x]: [&Tensor; 1]) -> Result<Tensor> {
     }
     let distance = x.abs()?;
     let turned = ((grad * (x * Complex64::I)?)? / (&distance * &distance)?)?;
-    derivatives::where_false(&distance.eq_scalar(0)?, &turned)
+    derivatives::where_false(&distance.eq(0)?, &turned)
 }
 
 #[cfg(feature = "samples")]

@@ -23,7 +23,7 @@ pub(super) fn register(library: &mut Library) {
         d.by(abs, [abs, angle], |grad, [abs, angle]| {
             let of_abs = (grad.real()? * angle.cos()?)? + (grad.imag()? * angle.sin()?)?;
             // As torch has it: zero has no direction.
-            derivatives::where_false(&abs.eq_scalar(0)?, &of_abs?)
+            derivatives::where_false(&abs.eq(0)?, &of_abs?)
         })?;
         d.by(angle, [d.result(0)], |grad, [out]| (grad * out.conj()?)?.imag())
     });

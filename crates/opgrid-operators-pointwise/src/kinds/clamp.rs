@@ -88,11 +88,11 @@ pub(crate) fn slopes(
         };
         return Ok(match (low, high) {
             (Some(low), _) => {
-                let [of_x, of_low] = of(low, Tensor::lt)?;
+                let [of_x, of_low] = of(low, |x, y| x.lt(y))?;
                 [Some(of_x), Some(of_low), None]
             }
             (_, Some(high)) => {
-                let [of_x, of_high] = of(high, Tensor::gt)?;
+                let [of_x, of_high] = of(high, |x, y| x.gt(y))?;
                 [Some(of_x), None, Some(of_high)]
             }
             (None, None) => [Some(grad.clone()), None, None],
@@ -100,8 +100,8 @@ pub(crate) fn slopes(
     };
     let (is_low, is_high, is_apart) = (x.eq(low)?, x.eq(high)?, low.lt(high)?);
     let part = |all: &Tensor, half: &Tensor| {
-        let half = derivatives::where_true(half, grad)?.mul_scalar(0.5)?;
-        derivatives::where_true(all, grad)?.add(&half, 1)
+        let half = derivatives::where_true(half, grad)?.mul(0.5)?;
+        derivatives::where_true(all, grad)?.add(&half)
     };
     let inner = || {
         let is_within = x.ge(low)?.logical_and(&x.le(high)?)?;

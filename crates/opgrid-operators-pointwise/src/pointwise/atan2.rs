@@ -34,7 +34,7 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
 fn slope(grad: &Tensor, y: &Tensor, x: &Tensor, part: &Tensor) -> Result<Tensor> {
     let (y, x) = (y.to_dtype(grad.dtype())?, x.to_dtype(grad.dtype())?);
     let square = ((&x * &x)? + (&y * &y)?)?;
-    (grad * part)? * derivatives::where_false(&square.eq_scalar(0)?, &square.reciprocal()?)?
+    (grad * part)? * derivatives::where_false(&square.eq(0)?, &square.reciprocal()?)?
 }
 
 #[cfg(feature = "samples")]

@@ -27,8 +27,8 @@ pub const CLAMP_TENSOR: Family<ClampTensor> =
 pub(super) fn register(library: &mut Library) {
     library.family(&CLAMP).cpu(cpu).derivative(|d, (input, min, max)| {
         d.by(input, [input], move |grad, [x]| {
-            let is_low = min.map(|min| x.gt_scalar(min)).transpose()?;
-            let is_high = max.map(|max| x.lt_scalar(max)).transpose()?;
+            let is_low = min.map(|min| x.gt(min)).transpose()?;
+            let is_high = max.map(|max| x.lt(max)).transpose()?;
             clamp::slope(grad, is_low, is_high)
         })
     });

@@ -34,7 +34,7 @@ pub(super) fn register(library: &mut Library) {
             opgrid_kernels::clamp::by_numbers(out.array()?, input.source()?, dtype, None, Some(bound))
         })
         .derivative(|d, (input, max)| {
-            d.by(input, [input], move |grad, [x]| derivatives::where_true(&x.lt_scalar(max)?, grad))
+            d.by(input, [input], move |grad, [x]| derivatives::where_true(&x.lt(max)?, grad))
         });
     library
         .family(&CLAMP_MAX_TENSOR)

@@ -34,7 +34,7 @@ pub(super) fn register(library: &mut Library) {
             opgrid_kernels::clamp::by_numbers(out.array()?, input.source()?, dtype, Some(bound), None)
         })
         .derivative(|d, (input, min)| {
-            d.by(input, [input], move |grad, [x]| derivatives::where_true(&x.gt_scalar(min)?, grad))
+            d.by(input, [input], move |grad, [x]| derivatives::where_true(&x.gt(min)?, grad))
         });
     library
         .family(&CLAMP_MIN_TENSOR)

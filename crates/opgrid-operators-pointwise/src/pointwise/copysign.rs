@@ -24,7 +24,7 @@ pub(super) fn register(library: &mut Library) {
         .cpu(cpu)
         .derivative(|d, (input, other)| {
             d.by(input, [input, d.result(0)], |grad, [x, out]| {
-                grad * derivatives::where_false(&x.eq_scalar(0)?, &(out / x)?)?
+                grad * derivatives::where_false(&x.eq(0)?, &(out / x)?)?
             })?;
             d.by(other, [], |grad, []| derivatives::zeros(grad))
         })

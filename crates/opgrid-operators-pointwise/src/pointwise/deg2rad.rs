@@ -22,7 +22,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&DEG2RAD)
         .cpu(cpu)
-        .derivative(|d, (input,)| d.by(input, [], |grad, []| grad.mul_scalar(PI / 180.0)));
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| grad.mul(PI / 180.0)));
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

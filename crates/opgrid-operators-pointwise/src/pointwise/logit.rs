@@ -25,7 +25,7 @@ pub(super) fn register(library: &mut Library) {
             let slope = (grad / (x * (1 - x)?)?)?;
             // Outside of where it is defined the slope is none, and zero where the input was clamped.
             let (low, outside) = eps.map_or((0.0, f64::NAN), |eps| (eps, 0.0));
-            let is_inside = x.ge_scalar(low)?.logical_and(&x.le_scalar(1.0 - low)?)?;
+            let is_inside = x.ge(low)?.logical_and(&x.le(1.0 - low)?)?;
             WhereScalarOther.call(&is_inside, &slope, Scalar::Float(outside))
         })
     });

@@ -30,7 +30,7 @@ pub(super) fn register(library: &mut Library) {
     library.family(&POW_TENSOR).cpu(cpu).derivative(|d, (input, exponent)| {
         d.by(input, [input, exponent], |grad, [x, exponent]| {
             let slope = (exponent * x.pow(&(exponent - 1)?)?)?;
-            derivatives::where_false(&exponent.eq_scalar(0)?, &derivatives::chained(grad, &slope)?)
+            derivatives::where_false(&exponent.eq(0)?, &derivatives::chained(grad, &slope)?)
         })?;
         d.by(exponent, [input, exponent, d.result(0)], |grad, [x, exponent, out]| {
             by_exponent(grad, x, exponent, out)
@@ -151,11 +151,11 @@ fn is_one(value: Scalar) -> bool {
 /// The gradient of an exponent. Powers of zero do not depend on it as far as it is no negative number.
 fn by_exponent(grad: &Tensor, base: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<Tensor> {
     let is_constant = if exponent.dtype().is_complex() {
-        exponent.imag()?.eq_scalar(0)?.logical_and(&exponent.real()?.ge_scalar(0)?)?
+        exponent.imag()?.eq(0)?.logical_and(&exponent.real()?.ge(0)?)?
     } else {
-        exponent.ge_scalar(0)?
+        exponent.ge(0)?
     };
-    let is_constant = is_constant.logical_and(&base.eq_scalar(0)?)?;
+    let is_constant = is_constant.logical_and(&base.eq(0)?)?;
     // A number counts as little as in the power itself.
     let log = base.to_dtype(out.dtype())?.log()?;
     grad.mul(&derivatives::where_false(&is_constant, &derivatives::conjugate(&(out * log)?)?)?)
@@ -166,10 +166,10 @@ fn by_base(grad: &Tensor, base: &Tensor, exponent: Scalar) -> Result<Tensor> {
         Scalar::Int(0) | Scalar::Bool(false) => return derivatives::zeros(grad),
         Scalar::Float(0.0) => return derivatives::zeros(grad),
         Scalar::Int(1) | Scalar::Bool(true) => return Ok(grad.clone()),
-        Scalar::Int(2) => base.mul_scalar(2)?,
-        Scalar::Int(exponent) => base.pow_scalar(exponent - 1)?.mul_scalar(exponent)?,
-        Scalar::Float(exponent) => base.pow_scalar(exponent - 1.0)?.mul_scalar(exponent)?,
-        Scalar::Complex(exponent) => base.pow_scalar(exponent - 1.0)?.mul_scalar(exponent)?,
+        Scalar::Int(2) => base.mul(2)?,
+        Scalar::Int(exponent) => base.pow(exponent - 1)?.mul(exponent)?,
+        Scalar::Float(exponent) => base.pow(exponent - 1.0)?.mul(exponent)?,
+        Scalar::Complex(exponent) => base.pow(exponent - 1.0)?.mul(exponent)?,
     };
     derivatives::chained(grad, &slope)
 }

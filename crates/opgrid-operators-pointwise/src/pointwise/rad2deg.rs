@@ -22,7 +22,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&RAD2DEG)
         .cpu(cpu)
-        .derivative(|d, (input,)| d.by(input, [], |grad, []| grad.mul_scalar(180.0 / PI)));
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| grad.mul(180.0 / PI)));
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

@@ -30,7 +30,7 @@ fn gradient(grad: &Tensor, [x, out]: [&Tensor; 2]) -> Result<Tensor> {
     }
     let distance = x.abs()?;
     let along = (grad * out.conj()?)?.real()?;
-    derivatives::where_false(&distance.eq_scalar(0)?, &((grad - (out * along)?)? / &distance)?)
+    derivatives::where_false(&distance.eq(0)?, &((grad - (out * along)?)? / &distance)?)
 }
 
 #[cfg(feature = "samples")]

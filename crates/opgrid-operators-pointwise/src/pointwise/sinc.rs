@@ -22,7 +22,7 @@ pub(super) fn register(library: &mut Library) {
         d.by(input, [input], |grad, [x]| {
             let angle = (x * PI)?;
             let slope = (((&angle * angle.cos()?)? - angle.sin()?)? / (&angle * x)?)?;
-            derivatives::where_false(&x.eq_scalar(0)?, &derivatives::chained(grad, &slope)?)
+            derivatives::where_false(&x.eq(0)?, &derivatives::chained(grad, &slope)?)
         })
     });
 }

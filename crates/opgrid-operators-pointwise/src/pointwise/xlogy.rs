@@ -24,7 +24,7 @@ pub(super) fn register(library: &mut Library) {
         .cpu(cpu)
         .derivative(|d, (input, other)| {
             d.by(input, [input, other], |grad, [x, y]| {
-                let is_zero = x.eq_scalar(0)?.logical_and(&y.le_scalar(0)?)?;
+                let is_zero = x.eq(0)?.logical_and(&y.le(0)?)?;
                 derivatives::where_false(&is_zero, &XlogyTensor.call(grad, y)?)
             })?;
             d.by(other, [input, other], |grad, [x, y]| (grad * x)? / y)

@@ -78,7 +78,7 @@ pub(crate) fn slope(grad: &Tensor, x: &Tensor, kept: &ReducedDims, correction: f
 ///
 /// Those of the operators.
 pub(crate) fn of_root(grad: &Tensor, deviation: &Tensor) -> Result<Tensor> {
-    derivatives::where_false(&deviation.eq_scalar(0)?, &(grad / (deviation * 2)?)?)
+    derivatives::where_false(&deviation.eq(0)?, &(grad / (deviation * 2)?)?)
 }
 
 /// States the derivative of a variance, or of its root; `has_average` where the average is a second result.

@@ -102,7 +102,7 @@ fn check_weights(name: &str, weights: &Tensor, count: i64, dtype: fn(DType) -> R
             "argument `{name}` has shape {sizes:?}, expected {count} numbers, one for each observation"
         )));
     }
-    if count > 0 && !is_meta(weights) && Item.call(&weights.amin(&[], false)?)?.to_f64()? < 0.0 {
+    if count > 0 && !is_meta(weights) && Item.call(&weights.amin((), false)?)?.to_f64()? < 0.0 {
         return Err(argument(format!("argument `{name}` has negative elements, expected zero or more")));
     }
     Ok(())

@@ -114,17 +114,17 @@ fn slope(order: f64, grad: &Tensor, x: &Tensor, norm: &Tensor, kept: &ReducedDim
         return extremum::distribute_gradient(grad, &x.abs()?, &norm, kept)? * x.sgn()?;
     }
     if order == 2.0 {
-        return derivatives::where_false(&norm.eq_scalar(0)?, &(x / &norm)?)? * whole;
+        return derivatives::where_false(&norm.eq(0)?, &(x / &norm)?)? * whole;
     }
     // Small orders have steep slopes around zero, where they count as none.
     let powers = if order < 2.0 {
-        let powers = (x.sgn()? * x.abs()?.pow_scalar(order - 1.0)?)?;
-        derivatives::where_false(&x.eq_scalar(0)?, &powers)?
+        let powers = (x.sgn()? * x.abs()?.pow(order - 1.0)?)?;
+        derivatives::where_false(&x.eq(0)?, &powers)?
     } else {
-        (x * x.abs()?.pow_scalar(order - 2.0)?)?
+        (x * x.abs()?.pow(order - 2.0)?)?
     };
-    let scale = (whole / norm.pow_scalar(order - 1.0)?)?;
-    powers * derivatives::where_false(&norm.eq_scalar(0)?, &scale)?
+    let scale = (whole / norm.pow(order - 1.0)?)?;
+    powers * derivatives::where_false(&norm.eq(0)?, &scale)?
 }
 
 #[cfg(feature = "samples")]

@@ -42,7 +42,7 @@ fn slope(grad: &Tensor, x: &Tensor, out: &Tensor, dim: i64) -> Result<Tensor> {
     if x.dim() == 0 {
         return Ok(grad.clone());
     }
-    let is_zero = x.eq_scalar(0)?;
+    let is_zero = x.eq(0)?;
     // Where nobody can look at numbers, as on Meta, there may be zeros.
     let has_zeros = || Any.call(&is_zero)?.item().map(Scalar::to_bool);
     if is_grad_enabled() && has_zeros().unwrap_or(true) {
@@ -63,14 +63,14 @@ fn slope_by_first_zero(
     dim: i64,
 ) -> Result<Tensor> {
     let zeros = is_zero.cumsum(dim)?;
-    let is_first = is_zero.logical_and(&zeros.eq_scalar(1)?)?;
+    let is_first = is_zero.logical_and(&zeros.eq(1)?)?;
     let one = |is_zero: &Tensor| WhereScalarSelf.call(is_zero, Scalar::Int(1), x);
     let sums = scans::sums_from_end(&derivatives::chained(grad, out)?, dim)?;
     let before = derivatives::divided(&sums, &one(is_zero)?)?;
     let products = derivatives::chained(grad, &one(&is_first)?.cumprod(dim)?)?;
-    let at_first = derivatives::where_true(&zeros.eq_scalar(1)?, &products)?.sum_dim(&[dim], true)?;
+    let at_first = derivatives::where_true(&zeros.eq(1)?, &products)?.sum_dim(&[dim], true)?;
     let from_first = derivatives::where_true(&is_first, &at_first)?;
-    WhereSelf.call(&zeros.eq_scalar(0)?, &before, &from_first)
+    WhereSelf.call(&zeros.eq(0)?, &before, &from_first)
 }
 
 /// The gradient without a division, in the square of the memory: of element k it is the product of all before it times the sum

@@ -60,7 +60,7 @@ fn diff(
         let (before, behind) = (line.slice(dim, 0, length - 1, 1)?, line.slice(dim, 1, length, 1)?);
         line = match line.dtype() {
             DType::Bool => NeTensor.call(&behind, &before)?,
-            _ => behind.sub(&before, 1)?,
+            _ => behind.sub(&before)?,
         };
     }
     Ok(line)

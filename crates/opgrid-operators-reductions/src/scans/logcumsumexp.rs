@@ -50,8 +50,8 @@ fn slope(grad: &Tensor, x: &Tensor, out: &Tensor, dim: i64) -> Result<Tensor> {
     }
     let log = grad.abs()?.log()?;
     let least = Scalar::Float(if x.dtype() == DType::F64 { f64::MIN } else { f32::MIN.into() });
-    let positive = part(&WhereScalarOther.call(&grad.gt_scalar(0)?, &log, least)?)?;
-    let negative = part(&WhereScalarOther.call(&grad.lt_scalar(0)?, &log, least)?)?;
+    let positive = part(&WhereScalarOther.call(&grad.gt(0)?, &log, least)?)?;
+    let negative = part(&WhereScalarOther.call(&grad.lt(0)?, &log, least)?)?;
     positive - negative
 }
 

@@ -52,7 +52,7 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, dim, index, value)| {
             d.by(input, [index], move |grad, [index]| Named::Slices.cleared(grad, dim, index))?;
             d.by(value, [index], move |grad, [index]| {
-                grad.sub(&Named::Slices.cleared(grad, dim, index)?, 1)?.sum()
+                grad.sub(&Named::Slices.cleared(grad, dim, index)?)?.sum()
             })
         });
 }

@@ -449,12 +449,12 @@ impl Reduced<'_> {
         let (dim, index, with_own) = (self.dim, self.index, self.with_own);
         let product =
             |own: &Tensor, source: &Tensor| self.named.multiplied([own, source], dim, index, with_own);
-        let own = self.input.masked_fill(&self.input.eq_scalar(0)?, 1)?;
+        let own = self.input.masked_fill(&self.input.eq(0)?, 1)?;
         let by_own = grad.mul(&product(&own, self.source)?.div(&own)?.conj()?)?;
-        let is_zero = self.source.eq_scalar(0)?;
+        let is_zero = self.source.eq(0)?;
         let zeros = derivatives::zeros_of(self.input.sizes(), grad)?;
         let count = self.read(&self.added(&zeros, &is_zero.to_dtype(grad.dtype())?)?)?;
-        let is_only = is_zero.logical_and(&count.eq_scalar(1)?)?;
+        let is_only = is_zero.logical_and(&count.eq(1)?)?;
         let others = product(self.input, &self.source.masked_fill(&is_only, 1)?)?;
         let usual = self.read(&grad.mul(&self.out.conj()?)?)?;
         let usual = usual.div(&self.source.masked_fill(&is_zero, 1)?.conj()?)?;
@@ -463,10 +463,10 @@ impl Reduced<'_> {
 
     fn mean(&self, grad: &Tensor) -> Result<(Tensor, Tensor)> {
         let count = derivatives::zeros_of(self.input.sizes(), grad)?;
-        let count = if self.with_own { count.add_scalar(1, 1)? } else { count };
-        let ones = derivatives::zeros_of(self.source.sizes(), grad)?.add_scalar(1, 1)?;
+        let count = if self.with_own { count.add(1)? } else { count };
+        let ones = derivatives::zeros_of(self.source.sizes(), grad)?.add(1)?;
         let count = self.added(&count, &ones)?;
-        let grad = grad.div(&count.masked_fill(&count.eq_scalar(0)?, 1)?)?;
+        let grad = grad.div(&count.masked_fill(&count.eq(0)?, 1)?)?;
         let of_source = self.read(&grad)?;
         Ok((grad, of_source))
     }
@@ -477,7 +477,7 @@ impl Reduced<'_> {
         let own = EqTensor.call(self.input, self.out)?.to_dtype(dtype)?;
         let of_source = EqTensor.call(self.source, &self.read(self.out)?)?.to_dtype(dtype)?;
         let count = self.added(&own, &of_source)?;
-        let grad = grad.div(&count.masked_fill(&count.eq_scalar(0)?, 1)?)?;
+        let grad = grad.div(&count.masked_fill(&count.eq(0)?, 1)?)?;
         Ok((own.mul(&grad)?, of_source.mul(&self.read(&grad)?)?))
     }
 }

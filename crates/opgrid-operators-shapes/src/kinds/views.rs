@@ -32,11 +32,11 @@ pub(crate) fn joined(d: &Recorder<'_>, input: &Tensor, dim: i64, is_unbound: boo
     d.by_all(input, [], move |grads, []| {
         let parts = parts.iter().zip(grads.all()).map(|(sizes, grad)| match grad {
             Some(grad) => Ok(grad.clone()),
-            None => Tensor::zeros(sizes, dtype, device),
+            None => Tensor::zeros(sizes.as_slice(), dtype, device),
         });
         let parts = parts.collect::<Result<Vec<_>>>()?;
         let whole = if parts.is_empty() {
-            Tensor::zeros(&sizes, dtype, device)
+            Tensor::zeros(sizes.as_slice(), dtype, device)
         } else if is_unbound {
             Tensor::stack(&parts, dim)
         } else {

@@ -95,7 +95,7 @@ fn summed(numbers: &Tensor, strides: &[i64], span: i64) -> Result<Tensor> {
         let mut apart = strides.to_vec();
         apart[dim] = apart[dim].saturating_mul(parts);
         let geometry = Geometry::strided(numbers.sizes(), &apart, part * strides[dim])?;
-        memory.add(&placed(&numbers, &geometry, span)?, 1)
+        memory.add(&placed(&numbers, &geometry, span)?)
     })
 }
 

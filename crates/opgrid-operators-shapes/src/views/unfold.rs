@@ -33,7 +33,7 @@ pub(super) fn register(library: &mut Library) {
             let places = Tensor::arange(0, sizes[dim], 1)?.unfold(0, size, step)?.reshape(&[-1])?;
             let windows = MovedimInt.call(grad, -1, dim as i64 + 1)?;
             let windows = windows.flatten(dim as i64, dim as i64 + 1)?;
-            zeros.index_add(dim as i64, &places, &windows, 1)
+            zeros.index_add(dim as i64, &places, &windows)
         })
     });
 }

@@ -16,7 +16,7 @@ pub const UNSQUEEZE: ViewFamily<Unsqueeze> =
 pub(super) fn register(library: &mut Library) {
     library
         .view(Unsqueeze, &UNSQUEEZE)
-        .derivative(|d, (input, dim)| d.by(input, [], move |grad, []| grad.squeeze_dim(dim)));
+        .derivative(|d, (input, dim)| d.by(input, [], move |grad, []| grad.squeeze(dim)));
     library.view_in_place(UnsqueezeInplace, &UNSQUEEZE);
 }
 

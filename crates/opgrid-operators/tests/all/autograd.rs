@@ -50,12 +50,12 @@ fn gradients_add_up_and_begin_anew() -> Result<()> {
 fn the_gradient_of_a_leaf_is_its_own_memory() -> Result<()> {
     let (x, y) = (leaf(&[3]), leaf(&[3]));
     // One gradient goes to both.
-    x.add(&y, 1)?.sum()?.backward()?;
+    x.add(&y)?.sum()?.backward()?;
     x.sum()?.backward()?;
     assert_eq!((elements(&x.grad().unwrap()), elements(&y.grad().unwrap())), (vec![2.0; 3], vec![1.0; 3]));
     let given = numbers(&[3]);
     let z = leaf(&[3]);
-    z.add(&z, 0)?.backward_with(&given, BackwardOptions::default())?;
+    z.add_with(&z, 0)?.backward_with(&given, BackwardOptions::default())?;
     z.grad().unwrap().fill_(7.0)?;
     assert_eq!(elements(&given), elements(&numbers(&[3])));
     Ok(())
@@ -150,7 +150,7 @@ fn a_tensor_that_was_written_since_is_named() -> Result<()> {
         assert!(error.message().contains(says), "{error}");
     }
     let y = x.exp()?;
-    y.add_(&numbers(&[2]), 1)?;
+    y.add_(&numbers(&[2]))?;
     let error = y.sum()?.backward().unwrap_err();
     assert!(error.message().contains("aten::exp") && error.message().contains("the result"), "{error}");
     Ok(())
@@ -161,7 +161,7 @@ fn what_is_written_in_place_has_its_gradient() -> Result<()> {
     gradcheck(
         |x| {
             let y = x[0].mul(&x[1])?;
-            y.add_(&x[1], 2)?;
+            y.add_with_(&x[1], 2)?;
             // The factor itself is written, so that it has to be kept as it was.
             ops::MulInplaceTensor.call(&y, &x[0])?;
             ops::ExpInplace.call(&y)?;
@@ -306,11 +306,11 @@ fn what_is_scattered_by_strides_has_its_gradient_where_it_lies() -> Result<()> {
 fn memory_that_others_see_does_not_begin_to_require_gradients() -> Result<()> {
     let (x, shared) = (leaf(&[2]), numbers(&[2]));
     let other = shared.view_as(shared.geometry().clone())?;
-    let error = shared.add_(&x, 1).map(drop).unwrap_err();
+    let error = shared.add_(&x).map(drop).unwrap_err();
     assert!(error.message().contains("is shared with other tensors"), "{error}");
     assert_eq!(elements(&other), elements(&numbers(&[2])));
     drop(other);
-    shared.add_(&x, 1)?;
+    shared.add_(&x)?;
     assert!(shared.requires_grad() && !shared.is_leaf());
     // What a formula keeps of the tensor itself is no stranger: here the result, and the tensor as it was.
     for write in
@@ -327,7 +327,7 @@ fn nothing_is_recorded_without_need() -> Result<()> {
     assert!(!plain.exp()?.requires_grad());
     assert!(!no_grad(|| x.exp())?.requires_grad());
     assert!(no_grad(|| enable_grad(|| x.exp()))?.requires_grad());
-    assert!(!x.detach()?.requires_grad() && !x.gt_scalar(0)?.requires_grad());
+    assert!(!x.detach()?.requires_grad() && !x.gt(0)?.requires_grad());
     let _off = GradMode::new(false);
     std::thread::scope(|scope| scope.spawn(|| assert!(autograd::is_grad_enabled())).join()).unwrap();
     assert!(!autograd::is_grad_enabled());
@@ -365,10 +365,10 @@ fn hooks_see_gradients_and_may_change_them() -> Result<()> {
         let seen = seen.clone();
         move |grad| {
             seen.lock().unwrap().push(elements(grad));
-            grad.mul_scalar(10).map(Some)
+            grad.mul(10).map(Some)
         }
     })?;
-    let of_leaf = x.register_hook(|grad| grad.mul_scalar(-1).map(Some))?;
+    let of_leaf = x.register_hook(|grad| grad.mul(-1).map(Some))?;
     y.retain_grad()?;
     let sum = y.sum()?;
     autograd::backward(&[&sum], &[], None, KEEPS)?;
@@ -380,7 +380,7 @@ fn hooks_see_gradients_and_may_change_them() -> Result<()> {
     of_leaf.remove();
     x.set_grad(None)?;
     sum.backward()?;
-    assert_eq!(elements(&x.grad().unwrap()), elements(&x.add(&x, 1)?));
+    assert_eq!(elements(&x.grad().unwrap()), elements(&x.add(&x)?));
     // One that fails, and one that gives something else.
     let y = x.exp()?;
     let _hook = y.register_hook(|_| Ok(Some(numbers(&[5]))))?;
@@ -392,9 +392,9 @@ fn hooks_see_gradients_and_may_change_them() -> Result<()> {
 fn a_long_chain_neither_recurses_on_its_way_back_nor_when_it_goes() -> Result<()> {
     let x = leaf(&[1]);
     for is_used in [true, false] {
-        let mut y = x.add(&x, 1)?;
+        let mut y = x.add(&x)?;
         for _ in 0..1_000_000 {
-            y = y.add(&x, 1)?;
+            y = y.add(&x)?;
         }
         if is_used {
             y.backward()?;
@@ -519,13 +519,13 @@ fn a_formula_may_panic_or_drop_its_own_registration() -> Result<()> {
     let _ = library
         .define("twice(Tensor x) -> Tensor")
         .add(
-            Kernel::function::<fn(Tensor) -> Tensor>(|x| no_grad(|| x.add(x, 1)))
+            Kernel::function::<fn(Tensor) -> Tensor>(|x| no_grad(|| x.add(x)))
                 .at(opgrid_core::DispatchKey::Cpu),
         )
         .column(Derivative::typed::<fn(Tensor) -> Tensor>(|d, (x,)| {
             d.by(x, [x], |grad, [x]| {
                 drop(REGISTRATION.lock().unwrap().take());
-                grad.mul(&x.mul_scalar(0)?.add_scalar(2, 1)?)
+                grad.mul(&x.mul(0)?.add(2)?)
             })
         }));
     *REGISTRATION.lock().unwrap() = Some(library.finish()?);
@@ -550,9 +550,9 @@ fn a_formula_may_panic_or_drop_its_own_registration() -> Result<()> {
 
 /// A function that doubles its argument in place and says so.
 fn doubled(x: &Tensor) -> Result<Vec<Tensor>> {
-    let run = || Ok(autograd::Forward::new(vec![x.mul_scalar_(2)?.clone()]).write([x.clone()]));
+    let run = || Ok(autograd::Forward::new(vec![x.mul_(2)?.clone()]).write([x.clone()]));
     autograd::custom("double", &[x], run, |grads, _| {
-        Ok(vec![grads.for_result(0).map(|grad| grad.mul_scalar(2)).transpose()?])
+        Ok(vec![grads.for_result(0).map(|grad| grad.mul(2)).transpose()?])
     })
 }
 
@@ -560,7 +560,7 @@ fn doubled(x: &Tensor) -> Result<Vec<Tensor>> {
 fn functions_that_write_their_arguments() -> Result<()> {
     // The argument itself leads to the call.
     let x = leaf(&[3]);
-    let y = x.mul_scalar(1)?;
+    let y = x.mul(1)?;
     let (kept, before) = (y.mul(&y)?.sum()?, y.version());
     let results = doubled(&y)?;
     assert!(results[0].is_same(&y) && y.version() > before && !y.is_leaf());
@@ -569,7 +569,7 @@ fn functions_that_write_their_arguments() -> Result<()> {
     assert!(kept.backward().unwrap_err().message().contains("written"));
     // A view: what was there before gets its gradient, the rest of the base its own.
     let x = leaf(&[4]);
-    let base = x.mul_scalar(1)?;
+    let base = x.mul(1)?;
     let view = base.narrow(0, 1, 2)?;
     assert!(doubled(&view)?[0].is_same(&view));
     base.sum()?.backward()?;
@@ -596,8 +596,8 @@ fn functions_that_may_not_write_their_arguments() -> Result<()> {
     let x = leaf(&[3]);
     assert!(refused(&x).starts_with("double: cannot write in place to a leaf that requires a gradient"));
     assert!(refused(&x.narrow(0, 1, 2)?).contains("a view of a leaf"));
-    let y = x.mul_scalar(1)?;
-    let lost = || Ok(autograd::Forward::new(vec![y.mul_scalar(2)?]).write([y.clone()]));
+    let y = x.mul(1)?;
+    let lost = || Ok(autograd::Forward::new(vec![y.mul(2)?]).write([y.clone()]));
     let error = autograd::custom("lost", &[&y], lost, |_, _| Ok(vec![None])).map(drop).unwrap_err();
     assert!(
         error

@@ -233,7 +233,7 @@ fn check_shared(name: &str, one: &Tensor, other: &Tensor) {
         assert!(first.read().is_err() && first.write().is_err(), "{name}: somebody is writing");
     }
     let before = one.version();
-    other.add_(&Tensor::from_slice(&[1.0f32], &[]).unwrap(), 1).unwrap();
+    other.add_(&Tensor::from_slice(&[1.0f32], ()).unwrap()).unwrap();
     assert_eq!((one.version(), other.version()), (before + 1, before + 1), "{name}");
     assert_eq!(one.to_string(), other.to_string(), "{name}");
 }

@@ -76,38 +76,36 @@ fn averages_of_complex_numbers_are_not_written_to_real_outputs() {
 fn exponents_fit_the_integers_that_are_raised() {
     let far = (1i64 << 32) + 1;
     let words = "cannot be converted to Int (int32) without overflow";
-    assert!(message(tensor(&[2i32, 3]).pow_scalar(far)).contains(words));
+    assert!(message(tensor(&[2i32, 3]).pow(far)).contains(words));
     assert!(message(PowTensorScalar.call(&meta(&[2], DType::I32), far.into())).contains(words));
-    assert!(message(tensor(&[2i8]).pow_scalar(128)).contains("without overflow"));
-    assert_eq!(tensor(&[2u8, 3]).pow_scalar(255).unwrap().to_vec::<u8>().unwrap(), [0, 171]);
+    assert!(message(tensor(&[2i8]).pow(128)).contains("without overflow"));
+    assert_eq!(tensor(&[2u8, 3]).pow(255).unwrap().to_vec::<u8>().unwrap(), [0, 171]);
     // A float makes the result one.
-    let powers = tensor(&[2i32, 3]).pow_scalar(far as f64).unwrap();
+    let powers = tensor(&[2i32, 3]).pow(far as f64).unwrap();
     assert_eq!(powers.to_vec::<f32>().unwrap(), [f32::INFINITY; 2]);
 }
 
 #[test]
 fn exponents_fit_16_bit_floats() {
     let bases = tensor(&[f16::from_f32(0.5), f16::from_f32(2.0)]);
-    assert!(
-        message(bases.pow_scalar(1e10)).contains("cannot be converted to Half (float16) without overflow")
-    );
-    assert_eq!(bases.pow_scalar(65504.0).unwrap().to_vec::<f16>().unwrap(), [f16::ZERO, f16::INFINITY]);
-    assert_eq!(bases.pow_scalar(f64::INFINITY).unwrap().to_vec::<f16>().unwrap(), [f16::ZERO, f16::INFINITY]);
-    let far = tensor(&[f16::NEG_INFINITY; 70]).pow_scalar(0.5).unwrap();
+    assert!(message(bases.pow(1e10)).contains("cannot be converted to Half (float16) without overflow"));
+    assert_eq!(bases.pow(65504.0).unwrap().to_vec::<f16>().unwrap(), [f16::ZERO, f16::INFINITY]);
+    assert_eq!(bases.pow(f64::INFINITY).unwrap().to_vec::<f16>().unwrap(), [f16::ZERO, f16::INFINITY]);
+    let far = tensor(&[f16::NEG_INFINITY; 70]).pow(0.5).unwrap();
     assert_eq!(far.to_vec::<f16>().unwrap(), [f16::INFINITY; 70]);
     let bases = tensor(&[bf16::from_f32(-1.0)]);
-    assert_eq!(bases.pow_scalar(257).unwrap().to_vec::<bf16>().unwrap(), [bf16::ONE]);
+    assert_eq!(bases.pow(257).unwrap().to_vec::<bf16>().unwrap(), [bf16::ONE]);
 }
 
 #[test]
 fn exponents_of_single_precision_keep_their_digits() {
     for count in [1, 100] {
-        let powers = tensor(&vec![-1.0f32; count]).pow_scalar(16_777_217).unwrap().to_vec::<f32>().unwrap();
+        let powers = tensor(&vec![-1.0f32; count]).pow(16_777_217).unwrap().to_vec::<f32>().unwrap();
         assert_eq!(powers, vec![-1.0; count]);
     }
     let bases = tensor(&[0.3f32, 1.7, 1e-3, -2.0, f32::INFINITY, f32::NAN, 0.0]);
     for exponent in [0.1, -2.7, 1.0 / 3.0, 1e300, 3.000_000_001] {
-        let found = bases.pow_scalar(exponent).unwrap().to_vec::<f32>().unwrap();
+        let found = bases.pow(exponent).unwrap().to_vec::<f32>().unwrap();
         for (base, found) in bases.to_vec::<f32>().unwrap().into_iter().zip(found) {
             let exact = f64::from(base).powf(exponent) as f32;
             let is_near = (found - exact).abs() <= exact.abs() * f32::EPSILON;
@@ -122,7 +120,7 @@ fn divisors_that_become_zero_are_refused() {
     for mode in ["floor", "trunc"] {
         let refused = message(DivScalarMode.call(&bytes, Scalar::Int(256), Some(mode)));
         assert!(refused.contains("has a zero as int8"), "{refused}");
-        let divisor = Tensor::from_slice(&[256i64], &[]).unwrap();
+        let divisor = Tensor::from_slice(&[256i64], ()).unwrap();
         assert!(message(DivTensorMode.call(&bytes, &divisor, Some(mode))).contains("has a zero as int8"));
     }
     let quotient = DivScalarMode.call(&bytes, Scalar::Int(300), Some("trunc")).unwrap();
@@ -180,7 +178,7 @@ fn exponentials_of_complex_numbers_reach_the_end_of_the_range() {
     assert!(single.re.is_infinite() && (single.im / 2.892_288e38 - 1.0).abs() < 1e-5, "{single}");
     let one = PowScalar.call(Complex64::new(1.0, -0.0).into(), &tensor(&[f64::NAN])).unwrap();
     assert_eq!(one.to_vec::<Complex64>().unwrap(), [Complex64::new(1.0, 0.0)]);
-    let power = complex(|x| x.pow_scalar(400), 10.0, 0.0);
+    let power = complex(|x| x.pow(400), 10.0, 0.0);
     assert_eq!(power, Complex64::new(f64::INFINITY, 0.0));
     assert_eq!(complex(|x| Tanh.call(x), 1000.0, 0.0), Complex64::new(1.0, 0.0));
     assert_eq!(complex(|x| Tanh.call(x), f64::NAN, 0.0).im, 0.0);
@@ -192,7 +190,7 @@ fn averages_of_16_bits_are_rounded_once() {
     let numbers = tensor(&[257i64, 259, 257, 257]);
     let mean = Mean.call(&numbers, Some(DType::BF16)).unwrap();
     assert_eq!(mean.to_vec::<bf16>().unwrap(), [bf16::from_f32(258.0)]);
-    let out = Tensor::empty(&[], DType::BF16, Device::CPU).unwrap();
+    let out = Tensor::empty((), DType::BF16, Device::CPU).unwrap();
     let floats = ToCopy.call(&numbers, Some(DType::F32), None, None, None, false, None).unwrap();
     MeanOut.call(&floats, None, false, None, &out).unwrap();
     assert_eq!(out.to_vec::<bf16>().unwrap(), [bf16::from_f32(258.0)]);
@@ -203,11 +201,11 @@ fn numbers_beside_16_bit_floats_keep_their_digits() {
     for count in [1, 100] {
         let large = tensor(&vec![f16::from_f32(6e4); count]);
         let small = tensor(&vec![f16::from_f32(0.001); count]);
-        let single = Tensor::from_slice(&[1e6f64], &[]).unwrap();
-        for quotients in [large.div_scalar(1e6), large.div(&single)] {
+        let single = Tensor::from_slice(&[1e6f64], ()).unwrap();
+        for quotients in [large.div(1e6), large.div(&single)] {
             assert_eq!(quotients.unwrap().to_vec::<f16>().unwrap(), vec![f16::from_f32(0.06); count]);
         }
-        for products in [small.mul_scalar(1e6), small.mul(&single)] {
+        for products in [small.mul(1e6), small.mul(&single)] {
             assert_eq!(products.unwrap().to_vec::<f16>().unwrap(), vec![f16::from_f32(1000.5); count]);
         }
         let whole = tensor(&vec![f16::from_f32(2048.0); count]);
@@ -216,7 +214,7 @@ fn numbers_beside_16_bit_floats_keep_their_digits() {
             assert_eq!(quotients.to_vec::<f16>().unwrap(), vec![f16::ZERO; count]);
         }
         // Only a second argument does, and sums round both.
-        let (one, sum) = (MulTensor.call(&single, &small).unwrap(), large.add(&single, -1).unwrap());
+        let (one, sum) = (MulTensor.call(&single, &small).unwrap(), large.add_with(&single, -1).unwrap());
         assert_eq!(one.to_vec::<f16>().unwrap(), vec![f16::INFINITY; count]);
         assert_eq!(sum.to_vec::<f16>().unwrap(), vec![f16::NEG_INFINITY; count]);
     }
@@ -227,7 +225,7 @@ fn numbers_beside_16_bit_floats_keep_their_digits() {
     let slope = ThresholdBackward.call(&next, &next, Scalar::Float(-6.9119)).unwrap();
     assert_eq!(slope.to_vec::<bf16>().unwrap(), next.to_vec::<bf16>().unwrap());
     let x = tensor(&[bf16::from_f32(3.0)]);
-    assert_eq!(x.mul_scalar(8.0831).unwrap().to_vec::<bf16>().unwrap(), [bf16::from_f32(3.0 * 8.0831)]);
+    assert_eq!(x.mul(8.0831).unwrap().to_vec::<bf16>().unwrap(), [bf16::from_f32(3.0 * 8.0831)]);
 }
 
 #[test]
@@ -260,7 +258,7 @@ fn values_for_masks_are_taken_on_meta() {
 #[test]
 fn masks_without_dimensions_add_one() {
     let x = Tensor::arange(0, 6, 1).unwrap().reshape(&[2, 3]).unwrap();
-    let [yes, no] = [Bool::TRUE, Bool::FALSE].map(|truth| Some(Tensor::from_slice(&[truth], &[]).unwrap()));
+    let [yes, no] = [Bool::TRUE, Bool::FALSE].map(|truth| Some(Tensor::from_slice(&[truth], ()).unwrap()));
     let pair = || Some(tensor(&[1i64, 0]));
     let of = |indices: Vec<Option<Tensor>>| x.index(&indices).unwrap();
     assert_eq!(of(vec![yes.clone()]).sizes(), [1, 2, 3]);
@@ -269,7 +267,7 @@ fn masks_without_dimensions_add_one() {
     assert_eq!(of(vec![yes.clone(), pair()]).to_vec::<i64>().unwrap(), [3, 4, 5, 0, 1, 2]);
     assert!(message(x.index(&[no.clone(), pair()])).contains("do not broadcast together"));
     let filled = |mask: &Option<Tensor>| {
-        let value = Tensor::from_slice(&[9.0f32], &[]).unwrap();
+        let value = Tensor::from_slice(&[9.0f32], ()).unwrap();
         IndexPut.call(&x, std::slice::from_ref(mask), &value, false).unwrap().to_vec::<i64>().unwrap()
     };
     assert_eq!((filled(&yes), filled(&no)), (vec![9; 6], vec![0, 1, 2, 3, 4, 5]));
@@ -278,7 +276,7 @@ fn masks_without_dimensions_add_one() {
 #[test]
 fn masks_count_their_dimensions() {
     let x = Tensor::arange(0, 6, 1).unwrap().reshape(&[2, 3]).unwrap();
-    let mask = x.gt_scalar(2).unwrap();
+    let mask = x.gt(2).unwrap();
     assert_eq!(x.index(&[Some(mask.clone())]).unwrap().to_vec::<i64>().unwrap(), [3, 4, 5]);
     assert!(message(x.index(&[Some(mask.clone()), None])).contains("too many indices"));
     let (cube, first) = (x.reshape(&[2, 3, 1]).unwrap(), tensor(&[0i64]));
@@ -297,9 +295,9 @@ fn weights_of_products_of_16_bits_have_the_range_of_single_precision() {
         let elements: Vec<f16> = elements.iter().map(|element| f16::from_f32(*element)).collect();
         Tensor::from_slice(&elements, &[1, 1]).unwrap()
     };
-    let sum = of(&[0.01]).addmm(&of(&[1.0]), &of(&[0.0]), 1e6, 1).unwrap();
+    let sum = of(&[0.01]).addmm_with(&of(&[1.0]), &of(&[0.0]), 1e6, 1).unwrap();
     assert_eq!(sum.to_vec::<f16>().unwrap(), [f16::from_f32(1e6 * f32::from(f16::from_f32(0.01)))]);
-    let refused = message(of(&[0.01]).addmm(&of(&[1.0]), &of(&[0.0]), 1e39, 1));
+    let refused = message(of(&[0.01]).addmm_with(&of(&[1.0]), &of(&[0.0]), 1e39, 1));
     assert!(refused.contains("without overflow"), "{refused}");
 }
 
@@ -375,7 +373,7 @@ fn numbers_are_looked_at_where_they_count() {
     let (flags, first) = (tensor(&[Bool::TRUE]), tensor(&[0i64]));
     let refused = message(IndexFillIntScalar.call(&flags, 0, &first, Complex64::new(1.0, 0.0).into()));
     assert!(refused.contains("argument `value` is complex"), "{refused}");
-    let number = Tensor::from_slice(&[1.0f32], &[]).unwrap();
+    let number = Tensor::from_slice(&[1.0f32], ()).unwrap();
     assert!(MT.call(&number).unwrap().is_same(&number));
 }
 

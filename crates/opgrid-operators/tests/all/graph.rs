@@ -112,7 +112,7 @@ fn views_and_writes() -> Result<()> {
     assert!(graph.to_string().contains("[0] view float64 [4]"), "{graph}");
     // In place, a second time: each call is a node.
     let z = x.exp()?;
-    z.add_(&y, 1)?.mul_(&y)?;
+    z.add_(&y)?.mul_(&y)?;
     let graph = graph_of(&z, &[]);
     let names: Vec<&str> = graph.nodes().iter().map(|node| node.name.as_str()).collect();
     assert_eq!(&names[..3], ["aten::mul_.Tensor", "aten::add_.Tensor", "aten::exp"], "{graph}");

@@ -36,9 +36,9 @@ fn a_wrapper_has_no_memory_whatever_it_says_of_itself() -> Result<()> {
     let x = Tensor::wrap(DispatchKey::Cpu.key_set(), Changing::new());
     let y = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
     for error in [
-        x.add(&y, 1).unwrap_err(),
-        y.add(&x, 1).unwrap_err(),
-        y.add_(&x, 1).unwrap_err(),
+        x.add(&y).unwrap_err(),
+        y.add(&x).unwrap_err(),
+        y.add_(&x).unwrap_err(),
         x.sum().unwrap_err(),
         x.to_vec::<f32>().unwrap_err(),
         x.view_as(Geometry::contiguous(&[1])?).unwrap_err(),
@@ -59,13 +59,13 @@ fn every_view_sees_writes_in_the_version() -> Result<()> {
     assert!(!row.array()?.storage().is_same(Tensor::from_slice(&[0.0f32], &[1])?.array()?.storage()));
     let before = (x.version(), row.version());
     assert_eq!(before.0, before.1);
-    x.add(&x, 1)?;
+    x.add(&x)?;
     x.to_vec::<f32>()?;
     assert_eq!(x.version(), before.0, "reading is no writing");
-    row.add_(&row.clone(), 1)?;
+    row.add_(&row.clone())?;
     assert!(x.version() > before.0 && x.version() == row.version());
 
-    let sum = x.add(&x, 1)?;
+    let sum = x.add(&x)?;
     assert_eq!(sum.version(), 0, "a result begins at 0");
     let between = x.version();
     ops::AddOut.call(&sum, &sum, Scalar::Int(1), &row.clone()).unwrap_err();
@@ -73,7 +73,7 @@ fn every_view_sees_writes_in_the_version() -> Result<()> {
 
     let meta = Tensor::empty(&[2], DType::F32, Device::META)?;
     let before = meta.version();
-    meta.add_(&meta.clone(), 1)?;
+    meta.add_(&meta.clone())?;
     assert!(meta.version() > before);
     Ok(())
 }
@@ -105,7 +105,7 @@ fn metadata_belongs_to_the_tensor_and_not_to_its_views() -> Result<()> {
     // A number keeps its value, and an output that gets a shape keeps what is kept with it.
     let number = Tensor::number(2);
     number.set_metadata(Some(Arc::new(Name("number"))));
-    assert_eq!(number.add(&number, 1)?.to_vec::<i64>()?, [4]);
+    assert_eq!(number.add(&number)?.to_vec::<i64>()?, [4]);
     let out = Tensor::empty(&[0], DType::F32, Device::CPU)?;
     out.set_metadata(Some(Arc::new(Name("out"))));
     ops::AddOut.call(&x, &x, Scalar::Int(1), &out)?;

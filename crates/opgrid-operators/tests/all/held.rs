@@ -76,7 +76,7 @@ fn a_tensor_shows_what_it_alone_keeps() -> Result<()> {
             || {
                 let x = leaf();
                 hooked(&x)?;
-                x.mul(&x)?.add(&x.exp()?, 1)
+                x.mul(&x)?.add(&x.exp()?)
             },
             1,
         ),
@@ -239,7 +239,7 @@ fn untracked_memory_is_the_same_memory() -> Result<()> {
     let (of_x, of_data) = (x.version(), data.version());
     data.fill_(2)?;
     assert_eq!((x.to_vec::<f32>()?, x.version(), data.version()), (vec![2.0; 4], of_x, of_data + 1));
-    x.add_(&x, 1)?;
+    x.add_(&x)?;
     assert_eq!((data.to_vec::<f32>()?, x.version(), data.version()), (vec![4.0; 4], of_x + 1, of_data + 1));
     let again = data.untracked()?;
     again.fill_(1)?;
@@ -277,7 +277,7 @@ fn threads_that_share_untracked_memory_see_each_other() -> Result<()> {
                 let mut written = 0;
                 while written < 500 {
                     // Somebody else may be at it.
-                    written += i64::from(alias.add_(&Tensor::number(1), 1).is_ok());
+                    written += i64::from(alias.add_(&Tensor::number(1)).is_ok());
                     if let Ok(elements) = alias.to_vec::<i64>() {
                         assert!(elements.iter().all(|element| *element == elements[0]));
                     }

@@ -52,8 +52,8 @@ type Function = fn(&[Tensor]) -> Result<Tensor>;
 
 /// Functions of tensors of some sizes, by name.
 const FUNCTIONS: &[(&str, &[&[i64]], Function)] = &[
-    ("add, stretched and scaled", &[&[2, 3], &[3]], |x| x[0].add(&x[1], 3)),
-    ("add of a number", &[&[3]], |x| x[0].add_scalar(2, 1)),
+    ("add, stretched and scaled", &[&[2, 3], &[3]], |x| x[0].add_with(&x[1], 3)),
+    ("add of a number", &[&[3]], |x| x[0].add(2)),
     ("mul, stretched both ways", &[&[2, 1], &[3]], |x| x[0].mul(&x[1])),
     ("mul of one by itself", &[&[4]], |x| x[0].mul(&x[0])),
     ("exp", &[&[2, 2]], |x| x[0].exp()),
@@ -70,7 +70,7 @@ const FUNCTIONS: &[(&str, &[&[i64]], Function)] = &[
     ("expand", &[&[3, 1]], |x| x[0].expand(&[2, 3, 4])?.exp()),
     ("a long way", &[&[2, 3], &[3, 2]], |x| {
         let y = x[0].mm(&x[1])?.relu()?;
-        y.exp()?.add(&y, 2)?.sum_dim(&[1], true)?.mul(&y)
+        y.exp()?.add_with(&y, 2)?.sum_dim(&[1], true)?.mul(&y)
     }),
 ];
 
@@ -165,11 +165,11 @@ fn every_function_has_rules_and_none_is_done_one_by_one() -> Result<()> {
         }
         // Without a rule it is counted, or refused.
         let x = numbers(&[3, 4]);
-        let (one, other) = (vmap::over(&[&x], |x| x[0].argmax(None, false))?, x.argmax(1, false)?);
+        let (one, other) = (vmap::over(&[&x], |x| x[0].argmax(None))?, x.argmax(1)?);
         assert_eq!(one.to_vec::<i64>()?, other.to_vec::<i64>()?);
         let counted = stats().slow_paths.iter().any(|counted| counted.path == SlowPath::BATCH_LOOP);
         assert!(counted);
-        let error = strict(|| vmap::over(&[&x], |x| x[0].argmax(None, false))).unwrap_err();
+        let error = strict(|| vmap::over(&[&x], |x| x[0].argmax(None))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::SlowPath);
         assert!(error.message().contains("batching rule"), "{error}");
         Ok(())
@@ -187,7 +187,7 @@ fn batches_nest_and_gradients_go_through_them() -> Result<()> {
         let x = variable(&numbers(&[3, 2]));
         let total = vmap::over(&[&x], |x| x[0].exp()?.mul(&x[0])?.sum())?.sum()?;
         let grads = gradients(&total, &[&x])?;
-        let expected = x.exp()?.add(&x.exp()?.mul(&x)?, 1)?;
+        let expected = x.exp()?.add(&x.exp()?.mul(&x)?)?;
         assert!(grads[0].allclose(&detached(&expected), 1e-12, 1e-12)?);
         Ok(())
     })
@@ -205,16 +205,16 @@ fn batches_that_cannot_be_are_refused() -> Result<()> {
         // What one example refuses is refused, though the batch would fit.
         let vectors = vmap::over(&[&x], |x| x[0].mm(&x[0])).unwrap_err();
         assert!(vectors.message().contains("aten::mm"), "{vectors}");
-        let misfit = vmap::over(&[&numbers(&[3, 3])], |x| x[0].add(&numbers(&[2]), 1)).unwrap_err();
+        let misfit = vmap::over(&[&numbers(&[3, 3])], |x| x[0].add(&numbers(&[2]))).unwrap_err();
         assert!(misfit.message().contains("aten::add.Tensor on a batch"), "{misfit}");
         // A tensor from outside cannot take what differs from example to example.
         let outside = numbers(&[3]);
-        assert!(vmap::over(&[&x], |x| outside.add_(&x[0], 1).cloned()).is_err());
+        assert!(vmap::over(&[&x], |x| outside.add_(&x[0]).cloned()).is_err());
         assert_eq!(outside.to_vec::<f64>()?, numbers(&[3]).to_vec::<f64>()?);
         // One from inside can.
         let changed = numbers(&[2, 3]);
-        vmap::over(&[&changed], |x| x[0].add_(&x[0].clone(), 1).cloned())?;
-        assert_eq!(changed.to_vec::<f64>()?, x.add(&x, 1)?.to_vec::<f64>()?);
+        vmap::over(&[&changed], |x| x[0].add_(&x[0].clone()).cloned())?;
+        assert_eq!(changed.to_vec::<f64>()?, x.add(&x)?.to_vec::<f64>()?);
         // Without examples there is still a result.
         let none = vmap::over(&[&numbers(&[0, 3])], |x| x[0].exp()?.sum())?;
         assert_eq!(none.sizes(), [0]);
@@ -264,7 +264,7 @@ fn a_strangers_operator_gets_what_its_kind_has() -> Result<()> {
     library
         .family(&CUBE)
         .cpu(cube)
-        .derivative(|d, (x,)| d.by(x, [x], |grad, [x]| grad.mul(&x.mul(x)?.mul_scalar(3)?)));
+        .derivative(|d, (x,)| d.by(x, [x], |grad, [x]| grad.mul(&x.mul(x)?.mul(3)?)));
     library.define(Weighted).kind(&kind::POINTWISE_BINARY).implicit(|x, weight| x.mul(weight));
     let _registration = library.finish()?;
     subject.dispatcher.within(|| {
@@ -273,7 +273,7 @@ fn a_strangers_operator_gets_what_its_kind_has() -> Result<()> {
         assert!(cubes.allclose(&x.mul(&x)?.mul(&x)?, 1e-12, 1e-12)?);
         let variable = variable(&x);
         let grads = gradients(&Cube.call(&variable)?.sum()?, &[&variable])?;
-        assert!(grads[0].allclose(&x.mul(&x)?.mul_scalar(3)?, 1e-12, 1e-12)?);
+        assert!(grads[0].allclose(&x.mul(&x)?.mul(3)?, 1e-12, 1e-12)?);
         // A composite inherits what its parts have.
         let grads = gradients(&Weighted.call(&variable, &x)?.sum()?, &[&variable])?;
         assert_eq!(grads[0].to_vec::<f64>()?, x.to_vec::<f64>()?);
@@ -309,10 +309,10 @@ fn views_are_replayed_and_inverted() -> Result<()> {
             let borrowed: Vec<_> = args.iter().map(opgrid_core::Value::borrow).collect();
             let view = Tensor::try_from(operator.call_values(args.clone())?.remove(0))?;
             let rule = operator.column::<ViewRule>()?.expect("a view has a rule");
-            let other = x.mul_scalar(2)?;
+            let other = x.mul(2)?;
             let replayed = rule.replay(&other, &borrowed, 0)?;
-            assert_eq!(replayed.to_vec::<f64>()?, view.mul_scalar(2)?.to_vec::<f64>()?, "{name}");
-            let changed = view.mul_scalar(0)?;
+            assert_eq!(replayed.to_vec::<f64>()?, view.mul(2)?.to_vec::<f64>()?, "{name}");
+            let changed = view.mul(0)?;
             let inverse = rule.inverse(&x, &changed, &borrowed, 0)?;
             assert_eq!(
                 rule.replay(&inverse, &borrowed, 0)?.to_vec::<f64>()?,

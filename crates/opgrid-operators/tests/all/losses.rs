@@ -188,8 +188,7 @@ fn distances_of_triplets_are_norms() {
         TripletMarginLoss.call(&half(60.0), &half(0.0), &half(50.0), 1.0, 8.0, 0.0, true, NONE).unwrap();
     assert_eq!(elements(&far), [51.0]);
     // Those of complex numbers are real.
-    let complex =
-        tensor(&[0.0], &[1, 1], DType::Complex64).add_scalar(Scalar::Complex(Complex64::new(3.0, 4.0)), 1);
+    let complex = tensor(&[0.0], &[1, 1], DType::Complex64).add(Scalar::Complex(Complex64::new(3.0, 4.0)));
     let zero = floats(&[0.0], &[1, 1]);
     let loss = TripletMarginLoss.call(&complex.unwrap(), &zero, &zero, 1.0, 2.0, 0.0, true, NONE).unwrap();
     assert_eq!((loss.dtype(), elements(&loss)), (DType::F32, vec![6.0]));

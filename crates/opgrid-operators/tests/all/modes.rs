@@ -72,7 +72,7 @@ fn a_handler_may_answer_refuse_and_panic() {
             assert!(modes::current().is_none() && !is_included(modes::KEY));
             match call.operator().name().base() {
                 "neg" => {
-                    let doubled = ones().add(&ones(), 1)?;
+                    let doubled = ones().add(&ones())?;
                     call.push(doubled);
                     Ok(())
                 }
@@ -85,7 +85,7 @@ fn a_handler_may_answer_refuse_and_panic() {
     dispatcher.within(|| {
         let _entered = modes::enter(Arc::new(Odd)).unwrap();
         assert_eq!(ones().neg().unwrap().to_vec::<f64>().unwrap(), [2.0, 2.0]);
-        assert_eq!(ones().add(&ones(), 1).unwrap_err().message(), "no sums");
+        assert_eq!(ones().add(&ones()).unwrap_err().message(), "no sums");
         let died = catch_unwind(AssertUnwindSafe(|| ones().mul(&ones())));
         assert!(died.is_err() || died.unwrap().is_err());
         assert!(modes::current().is_some() && is_included(modes::KEY), "the mode is there again");

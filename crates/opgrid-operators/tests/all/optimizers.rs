@@ -151,7 +151,7 @@ fn lists_are_written_tensor_by_tensor() {
     ForeachAddInplaceScalar.call(&tensors, Scalar::Int(1)).unwrap();
     ForeachAddInplaceList.call(&tensors, &[tensor(&[1.0, 1.0]), tensor(&[2.0])], Scalar::Int(2)).unwrap();
     assert_eq!((values(&tensors[0]), values(&tensors[1])), (vec![4.0, 5.0], vec![8.0]));
-    let half = Tensor::from_slice(&[0.5f64], &[]).unwrap();
+    let half = Tensor::from_slice(&[0.5f64], ()).unwrap();
     ForeachMulInplaceTensor.call(&tensors, &half).unwrap();
     assert_eq!(values(&tensors[1]), [4.0]);
     let norms = ForeachNormScalar.call(&tensors, Scalar::Int(1), None).unwrap();

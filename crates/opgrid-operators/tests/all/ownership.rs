@@ -26,13 +26,13 @@ fn spoil(tensor: &Tensor) -> Result<()> {
 fn leaves_share_no_gradient_where_the_pass_is_recorded() -> Result<()> {
     let (a, b) = (leaf(&[1.0, 2.0]), leaf(&[3.0, 4.0]));
     let given = Tensor::from_slice(&[1.0, 1.0], &[2])?;
-    autograd::backward(&[&a.add(&b, 1)?], &[Some(given.clone())], None, RECORDED)?;
+    autograd::backward(&[&a.add(&b)?], &[Some(given.clone())], None, RECORDED)?;
     spoil(&a)?;
     assert_eq!(grad_of(&b), [1.0, 1.0]);
     assert_eq!(given.to_vec::<f64>()?, [1.0, 1.0]);
     // The one that was there before is not written either.
     let before = b.grad().unwrap();
-    autograd::backward(&[&b.mul_scalar(3)?.sum()?], &[], None, RECORDED)?;
+    autograd::backward(&[&b.mul(3)?.sum()?], &[], None, RECORDED)?;
     assert_eq!((before.to_vec::<f64>()?, grad_of(&b)), (vec![1.0; 2], vec![4.0; 2]));
     Ok(())
 }
@@ -52,7 +52,7 @@ fn a_gradient_that_repeats_one_element_is_written_out() -> Result<()> {
 #[test]
 fn what_is_asked_for_by_name_is_its_own_too() -> Result<()> {
     let (a, b) = (leaf(&[1.0]), leaf(&[2.0]));
-    let sum = a.add(&b, 1)?;
+    let sum = a.add(&b)?;
     for options in [RECORDED, KEEPS] {
         a.set_grad(None)?;
         b.set_grad(None)?;
@@ -80,10 +80,10 @@ fn a_retained_gradient_is_that_of_what_the_tensor_holds_at_the_end() -> Result<(
     ];
     for (name, write, of_leaf) in writes {
         let x = leaf(&[2.0]);
-        let y = x.mul_scalar(1)?;
+        let y = x.mul(1)?;
         y.retain_grad()?;
         write(&y)?;
-        y.add_scalar(1, 1)?.sum()?.backward()?;
+        y.add(1)?.sum()?.backward()?;
         assert_eq!((grad_of(&y), grad_of(&x)), (vec![1.0], vec![of_leaf]), "{name}");
     }
     Ok(())
@@ -92,7 +92,7 @@ fn a_retained_gradient_is_that_of_what_the_tensor_holds_at_the_end() -> Result<(
 #[test]
 fn retained_gradients_add_up_and_are_not_those_that_go_on() -> Result<()> {
     let x = leaf(&[2.0, 3.0]);
-    let y = x.mul_scalar(2)?;
+    let y = x.mul(2)?;
     y.retain_grad()?;
     let sum = y.sum()?;
     autograd::backward(&[&sum], &[], None, KEEPS)?;
@@ -120,7 +120,7 @@ fn gradients_of_hooks_are_like_those_that_came() -> Result<()> {
     for (name, wrong, message) in cases {
         for way in ["of a tensor", "before a node", "behind a node"] {
             let x = leaf(&[1.0, 2.0, 3.0]);
-            let y = x.mul_scalar(2)?;
+            let y = x.mul(2)?;
             let node = y.origin()?.expect("it was computed");
             let given = wrong.clone();
             let _hook = match way {

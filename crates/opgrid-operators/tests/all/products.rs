@@ -437,12 +437,12 @@ fn products_without_factors_are_checked_as_others_are() {
 
     let bytes = tensor(&[2], DType::U8);
     let (left, right) = (tensor(&[2, 0], DType::U8), tensor(&[0, 2], DType::U8));
-    let sum = |beta, alpha| bytes.addmm(&left, &right, beta, alpha);
+    let sum = |beta, alpha| bytes.addmm_with(&left, &right, beta, alpha);
     assert!(refused(sum(Scalar::Int(300), Scalar::Int(1))).contains("cannot be converted"));
     assert_eq!(sum(Scalar::Int(7), Scalar::Int(1)).unwrap().to_vec::<u8>().unwrap(), [7; 4]);
     assert_eq!(sum(Scalar::Int(0), Scalar::Int(1)).unwrap().to_vec::<u8>().unwrap(), [0; 4]);
     assert!(sum(Scalar::Float(0.5), Scalar::Int(1)).unwrap_err().to_string().contains("can't be cast"));
-    let full = bytes.addmm(&tensor(&[2, 1], DType::U8), &tensor(&[1, 2], DType::U8), 0.5, 1);
+    let full = bytes.addmm_with(&tensor(&[2, 1], DType::U8), &tensor(&[1, 2], DType::U8), 0.5, 1);
     assert_eq!(full.unwrap().to_vec::<u8>().unwrap(), [1; 4]);
 }
 
@@ -450,12 +450,12 @@ fn products_without_factors_are_checked_as_others_are() {
 fn factors_without_weight_do_not_count() {
     let nan = Tensor::full(&[2, 3], f64::NAN, Some(DType::F32), Device::CPU).unwrap();
     let (one, other) = (tensor(&[2], DType::F32), tensor(&[3, 2], DType::F32));
-    assert_eq!(one.addmm(&nan, &other, 2, 0).unwrap().to_vec::<f32>().unwrap(), [2.0; 4]);
-    assert_eq!(one.addmm(&nan, &other, 0, 0).unwrap().to_vec::<f32>().unwrap(), [0.0; 4]);
+    assert_eq!(one.addmm_with(&nan, &other, 2, 0).unwrap().to_vec::<f32>().unwrap(), [2.0; 4]);
+    assert_eq!(one.addmm_with(&nan, &other, 0, 0).unwrap().to_vec::<f32>().unwrap(), [0.0; 4]);
     // Also where there is nothing to add to, whatever kind of number it is.
     let (tall, wide) = (tensor(&[2, 0], DType::F32), tensor(&[0, 3], DType::F32));
     for zero in [Scalar::Int(0), Scalar::Float(-0.0), Scalar::Bool(false)] {
-        let sum = nan.addmm(&tall, &wide, zero, 1).unwrap();
+        let sum = nan.addmm_with(&tall, &wide, zero, 1).unwrap();
         assert!(sum.to_vec::<f32>().unwrap().iter().all(|x| *x == 0.0), "{zero}");
     }
 }

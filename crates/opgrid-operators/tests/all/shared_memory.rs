@@ -18,7 +18,7 @@ fn triple(x: &Tensor) -> Result<()> {
 /// What becomes of a write to a tensor that `take` takes of a base: the gradient of the leaf behind the base, or the error.
 fn written(take: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Vec<f64>, String> {
     let x = leaf();
-    let base = x.mul_scalar(1).unwrap();
+    let base = x.mul(1).unwrap();
     let other = take(&base).unwrap();
     triple(&other).map_err(|error| error.to_string())?;
     base.sum().unwrap().backward().map_err(|error| error.to_string())?;
@@ -90,7 +90,7 @@ fn each_way_to_share_memory_is_recorded_or_refused() {
 #[test]
 fn what_does_not_follow_its_base_is_not_used_as_if_it_did() -> Result<()> {
     let x = leaf();
-    let base = x.mul_scalar(1)?;
+    let base = x.mul(1)?;
     let unrecorded = no_grad(|| base.narrow(0, 0, 2))?;
     triple(&base)?;
     let error = unrecorded.sum().unwrap_err();
@@ -115,7 +115,7 @@ fn a_leaf_is_not_written_through_views() {
 #[test]
 fn writes_to_other_arguments_are_in_the_graph() -> Result<()> {
     let x = leaf();
-    let [mean, variance] = [0, 2].map(|start| x.mul_scalar(1).and_then(|x| x.narrow(0, start, 2)));
+    let [mean, variance] = [0, 2].map(|start| x.mul(1).and_then(|x| x.narrow(0, start, 2)));
     let (mean, variance) = (mean?, variance?);
     let rows = Tensor::from_slice(&[1.0f64, 2.0, 3.0, 5.0], &[2, 2])?;
     let call = |mean: &Tensor, variance: &Tensor| {

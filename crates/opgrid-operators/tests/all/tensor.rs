@@ -42,7 +42,7 @@ fn tensors_carry_torch_s_keys() {
     let _inference = inference_mode();
     let y = floats(&[1.0]);
     assert_eq!(y.keys().to_string(), "DispatchKeySet(CPU, AutocastCPU)");
-    assert_eq!(y.add(&y, 1).unwrap().keys(), y.keys());
+    assert_eq!(y.add(&y).unwrap().keys(), y.keys());
     // A view is what its base is.
     assert_eq!(x.view(&[1, 1]).unwrap().keys(), x.keys());
 }
@@ -116,24 +116,24 @@ fn broken_calls_name_operator_argument_and_shapes() {
     let (x, four) = (ints(&[1, 2, 3, 4, 5, 6], &[2, 3]), ints(&[1, 2, 3, 4], &[4]));
     let expected = "aten::add.Tensor: argument `other` has shape [2, 3], which does not broadcast with `self` of \
                     shape [4]";
-    assert_eq!(message(four.add(&x, 1)), expected);
+    assert_eq!(message(four.add(&x)), expected);
     assert_eq!(
-        message(four.add_(&x, 1)),
+        message(four.add_(&x)),
         expected.replace("add.Tensor", "add_.Tensor"),
         "each overload names itself"
     );
     let row = ints(&[1, 2, 3], &[3]);
     assert_eq!(
-        message(row.add_(&x, 1)),
+        message(row.add_(&x)),
         "aten::add_.Tensor: argument `self` has shape [3], which doesn't match the result's shape [2, 3]"
     );
     assert_eq!(
-        message(x.add_(&floats(&[1.0]), 1)),
+        message(x.add_(&floats(&[1.0]))),
         "aten::add_.Tensor: result type float32 can't be cast to the desired output type int64"
     );
-    assert!(message(x.add(&x, 0.5)).contains("must not be a floating-point number for integral inputs"));
+    assert!(message(x.add_with(&x, 0.5)).contains("must not be a floating-point number for integral inputs"));
     assert!(
-        message(floats(&[1.0]).add(&x.select(0, 0).unwrap(), true))
+        message(floats(&[1.0]).add_with(&x.select(0, 0).unwrap(), true))
             .contains("only for results of dtype bool")
     );
     let flag = Tensor::from_slice(&[Bool::from(true)], &[1]).unwrap();
@@ -145,11 +145,11 @@ fn broken_calls_name_operator_argument_and_shapes() {
     assert!(
         message(x.mm(&x)).starts_with("aten::mm: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)")
     );
-    assert!(message(x.add(&meta(&[3], DType::I64), 1)).contains("found at least two, cpu and meta"));
+    assert!(message(x.add(&meta(&[3], DType::I64))).contains("found at least two, cpu and meta"));
     assert!(message(ints(&[1], &[]).fill_(1e300)).contains("without overflow"));
     assert!(message(floats(&[1.0]).fill_(1e300)).contains("to Float (float32) without overflow"));
     assert!(message(x.copy_(&meta(&[2, 3], DType::I64))).contains("argument `src` is a meta tensor"));
-    assert!(message(x.add(&Tensor::undefined(), 1)).contains("undefined tensor"));
+    assert!(message(x.add(&Tensor::undefined())).contains("undefined tensor"));
 }
 
 #[test]
@@ -203,10 +203,10 @@ fn an_output_may_be_resized_many_times_while_it_is_empty() {
 fn overlaps_are_refused_whatever_the_dtypes() {
     let x = floats(&[1.0, 2.0, 3.0, 4.0]);
     let (head, tail) = (x.slice(0, None, 3, 1).unwrap(), x.slice(0, 1, None, 1).unwrap());
-    assert!(message(tail.add_(&head, 1)).contains("clone()"));
+    assert!(message(tail.add_(&head)).contains("clone()"));
     let doubles = Tensor::from_slice(&[0.5f64; 3], &[3]).unwrap();
     assert!(message(AddOut.call(&head, &doubles, 1.into(), &tail)).contains("clone()"));
-    x.add_(&x, 1).unwrap();
+    x.add_(&x).unwrap();
     assert_eq!(x.to_vec::<f32>().unwrap(), [2.0, 4.0, 6.0, 8.0]);
     for device in [Device::CPU, Device::META] {
         let one = Tensor::empty(&[1], DType::F32, device).unwrap();
@@ -214,7 +214,7 @@ fn overlaps_are_refused_whatever_the_dtypes() {
         assert!(message(wide.fill_(1)).contains("more than one element"));
     }
     // In place on another dtype's copy: what is read is read first.
-    x.add_(&doubles.select(0, 0).unwrap(), 1).unwrap().add_(&x.contiguous().unwrap(), 1).unwrap();
+    x.add_(&doubles.select(0, 0).unwrap()).unwrap().add_(&x.contiguous().unwrap()).unwrap();
     assert_eq!(x.to_vec::<f32>().unwrap(), [5.0, 9.0, 13.0, 17.0]);
 }
 
@@ -222,20 +222,20 @@ fn overlaps_are_refused_whatever_the_dtypes() {
 fn a_number_is_a_tensor_without_memory_until_it_is_asked_for() {
     let number = Tensor::number(2.5);
     assert_eq!((number.dtype(), number.dim(), number.is_number()), (DType::F64, 0, true));
-    assert_eq!(floats(&[1.0]).add(&number, 2).unwrap().to_vec::<f32>().unwrap(), [6.0]);
-    assert_eq!(number.add(&number, 1).unwrap().to_vec::<f32>().unwrap(), [5.0]);
+    assert_eq!(floats(&[1.0]).add_with(&number, 2).unwrap().to_vec::<f32>().unwrap(), [6.0]);
+    assert_eq!(number.add(&number).unwrap().to_vec::<f32>().unwrap(), [5.0]);
     assert_eq!(number.mul(&floats(&[2.0])).unwrap().to_vec::<f32>().unwrap(), [5.0]);
     // Written to, it is what was written; in promotion it still counts as a number.
     number.fill_(4.5).unwrap();
     assert_eq!(number.to_vec::<f64>().unwrap(), [4.5]);
-    let sum = floats(&[1.0]).add(&number, 1).unwrap();
+    let sum = floats(&[1.0]).add(&number).unwrap();
     assert_eq!((sum.dtype(), sum.to_vec::<f32>().unwrap()), (DType::F32, vec![5.5]));
-    assert_eq!(meta(&[2], DType::I64).add(&number, 1).unwrap().dtype(), DType::F32);
+    assert_eq!(meta(&[2], DType::I64).add(&number).unwrap().dtype(), DType::F32);
     let x = ints(&[0, 0], &[2]);
     assert_eq!(x.copy_(&Tensor::number(7)).unwrap().to_vec::<i64>().unwrap(), [7, 7]);
     let complex = Tensor::number(Scalar::Complex(opgrid_core::Complex64::new(0.0, 1.0)));
     assert_eq!(
-        x.copy_(&Tensor::number(7)).unwrap().add(&complex, 1).unwrap().to_string(),
+        x.copy_(&Tensor::number(7)).unwrap().add(&complex).unwrap().to_string(),
         "tensor([7.+1.j, 7.+1.j])"
     );
 }
@@ -255,7 +255,7 @@ fn rust_s_operators_dispatch() {
     assert_eq!((&x + &x).unwrap().to_vec::<f32>().unwrap(), [2.0, 4.0]);
     assert_eq!((&x * &x).unwrap().to_vec::<f32>().unwrap(), [1.0, 4.0]);
     assert_eq!((-&x).unwrap().to_vec::<f32>().unwrap(), [-1.0, -2.0]);
-    assert_eq!(x.add_scalar(1.5, 2).unwrap().to_vec::<f32>().unwrap(), [4.0, 5.0]);
+    assert_eq!(x.add_with(1.5, 2).unwrap().to_vec::<f32>().unwrap(), [4.0, 5.0]);
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn tables_have_kernels_where_torch_has_apart_from_numbers_and_views() {
 #[test]
 fn bool_results_are_zero_and_one() {
     let flags = Tensor::from_slice(&[Bool::from(true), Bool::from(false)], &[2]).unwrap();
-    let sum = flags.add(&flags, true).unwrap();
+    let sum = flags.add_with(&flags, true).unwrap();
     assert_eq!(sum.array().unwrap().storage().read().unwrap().bytes(), [1, 0]);
     assert!(Tensor::accepts(&sum.into()));
 }

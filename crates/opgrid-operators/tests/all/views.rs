@@ -30,22 +30,22 @@ fn views_share_memory() {
         x.expand(&[2, 1, 3]),
         x.permute(&[2, 0, 1]),
         x.transpose(0, -1),
-        x.squeeze(),
-        x.squeeze_dim(1),
+        x.squeeze_all(),
+        x.squeeze(1),
         SqueezeDims.call(&x, &[1, 0]),
         x.unsqueeze(0),
         x.reshape(&[3, 2]),
         x.flatten(0, -1),
         x.select(0, 1),
         x.slice(2, 0, 2, 1),
-        x.squeeze().unwrap().t(),
+        x.squeeze_all().unwrap().t(),
     ];
     for view in views.map(Result::unwrap) {
         assert!(view.array().unwrap().storage().is_same(x.array().unwrap().storage()));
     }
     x.transpose(0, 2).unwrap().select(0, 1).unwrap().fill_(9).unwrap();
     assert_eq!(elements(&x), [0, 9, 2, 3, 9, 5]);
-    let copy = x.squeeze().unwrap().t().unwrap().reshape(&[-1]).unwrap();
+    let copy = x.squeeze_all().unwrap().t().unwrap().reshape(&[-1]).unwrap();
     assert!(!copy.array().unwrap().storage().is_same(x.array().unwrap().storage()));
     assert_eq!(elements(&copy), [0, 3, 9, 9, 2, 5]);
 }
@@ -53,12 +53,12 @@ fn views_share_memory() {
 #[test]
 fn numbers_come_out_as_they_went_in() {
     assert_eq!(list(&[7]).item().unwrap(), Scalar::Int(7));
-    let flag = Tensor::from_slice(&[Bool::TRUE], &[]).unwrap();
+    let flag = Tensor::from_slice(&[Bool::TRUE], ()).unwrap();
     assert_eq!(flag.item().unwrap(), Scalar::Bool(true));
     assert_eq!(Tensor::from_slice(&[0.5f32], &[1, 1]).unwrap().item().unwrap(), Scalar::Float(0.5));
     assert_eq!(LocalScalarDense.call(&Tensor::number(2.5)).unwrap(), Scalar::Float(2.5));
     assert!(message(list(&[1, 2]).item()).contains("2 elements"));
-    let meta = Tensor::empty(&[], DType::F32, Device::META).unwrap();
+    let meta = Tensor::empty((), DType::F32, Device::META).unwrap();
     assert!(message(meta.item()).contains("aten::_local_scalar_dense: argument `self` is a meta tensor"));
 }
 
@@ -109,12 +109,12 @@ fn masks_and_conditions() {
     let x = count(&[2, 2]);
     let mask = Tensor::from_slice(&[Bool::TRUE, Bool::FALSE], &[2]).unwrap();
     assert_eq!(elements(&x.masked_fill(&mask, -1).unwrap()), [-1, 1, -1, 3]);
-    MaskedFillInplaceTensor.call(&x, &mask, &Tensor::from_slice(&[9i64], &[]).unwrap()).unwrap();
+    MaskedFillInplaceTensor.call(&x, &mask, &Tensor::from_slice(&[9i64], ()).unwrap()).unwrap();
     assert_eq!(elements(&x), [9, 1, 9, 3]);
     assert_eq!(elements(&x.index(&[Some(mask.clone())]).unwrap()), [9, 1]);
     let chosen = WhereScalarOther.call(&mask, &x, Scalar::Int(0)).unwrap();
     assert_eq!(elements(&chosen), [9, 0, 9, 0]);
-    assert_eq!(elements(&x.where_self(&mask, &list(&[4])).unwrap()), [9, 4, 9, 4]);
+    assert_eq!(elements(&Tensor::where_(&mask, &x, &list(&[4])).unwrap()), [9, 4, 9, 4]);
     let refused = message(x.masked_fill(&list(&[1]), 0));
     assert!(refused.contains("argument `mask` has dtype int64, expected bool"), "{refused}");
     let bytes = Tensor::zeros(&[2], DType::U8, Device::CPU).unwrap();
@@ -133,6 +133,6 @@ fn joined_images_keep_their_order_in_memory() {
 
 #[test]
 fn rows_without_elements_are_joined_at_once() {
-    let rows = Tensor::empty(&[1 << 60, 0], DType::I32, Device::CPU).unwrap();
+    let rows = Tensor::empty(&[1i64 << 60, 0], DType::I32, Device::CPU).unwrap();
     assert_eq!(Tensor::cat(&[rows.clone(), rows], 1).unwrap().sizes(), [1 << 60, 0]);
 }

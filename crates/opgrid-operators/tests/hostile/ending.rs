@@ -24,7 +24,7 @@ type Use = fn(&Tensor) -> Result<()>;
 /// What the destructors do.
 const USES: [(&str, Use); 9] = [
     ("operators", |x| {
-        assert_eq!(x.add(x, 1)?.to_vec::<f64>()?, [2.0, 4.0]);
+        assert_eq!(x.add(x)?.to_vec::<f64>()?, [2.0, 4.0]);
         Ok(())
     }),
     ("no gradients", |x| autograd::no_grad(|| x.exp()).map(drop)),

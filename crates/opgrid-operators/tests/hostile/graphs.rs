@@ -24,14 +24,14 @@ fn on_a_small_stack(body: impl FnOnce() + Send + 'static) {
 /// A chain, made link by link; each links to the one before.
 fn chain(link: impl Fn(&Tensor, &Tensor) -> Result<Tensor>) -> Tensor {
     let base = leaf();
-    (0..LONG).fold(base.add(&base, 1).unwrap(), |end, _| link(&base, &end).unwrap())
+    (0..LONG).fold(base.add(&base).unwrap(), |end, _| link(&base, &end).unwrap())
 }
 
 #[test]
 fn no_chain_of_links_recurses_when_it_goes() {
     type Link = fn(&Tensor, &Tensor) -> Result<Tensor>;
     let links: [(&str, Link); 12] = [
-        ("two edges to one node", |_, end| end.add(end, 1)),
+        ("two edges to one node", |_, end| end.add(end)),
         ("an argument that is kept", |base, end| end.mul(base)),
         ("a result that is kept", |_, end| end.exp()),
         ("several arguments", |base, end| end.div(base)),
@@ -39,10 +39,10 @@ fn no_chain_of_links_recurses_when_it_goes() {
         ("gradients of leaves", |_, end| {
             let next = leaf();
             next.set_grad(Some(end.clone()))?;
-            next.add(&next, 1)
+            next.add(&next)
         }),
         ("hooks that close over tensors", |base, end| {
-            let (next, end) = (base.add(base, 1)?, end.clone());
+            let (next, end) = (base.add(base)?, end.clone());
             next.register_hook(move |_| Ok(Some(end.clone())))?;
             Ok(next)
         }),
@@ -54,7 +54,7 @@ fn no_chain_of_links_recurses_when_it_goes() {
             Ok(results[0].clone())
         }),
         ("hooks that close over what their node leads to", |_, end| {
-            let (next, end) = (end.add(end, 1)?, end.clone());
+            let (next, end) = (end.add(end)?, end.clone());
             next.register_hook(move |_| Ok(Some(end.clone())))?;
             Ok(next)
         }),
@@ -132,7 +132,7 @@ fn hooks_change_the_list_that_they_are_in() -> Result<()> {
         hooks.lock().unwrap().push(hook);
     }
     for _ in 0..3 {
-        x.mul_scalar(2)?.sum()?.backward()?;
+        x.mul(2)?.sum()?.backward()?;
     }
     assert_eq!(x.grad().unwrap().to_vec::<f64>()?, [6.0]);
     Ok(())
@@ -142,16 +142,16 @@ fn hooks_change_the_list_that_they_are_in() -> Result<()> {
 #[test]
 fn a_pass_begins_within_another_one() -> Result<()> {
     let x = leaf();
-    x.mul_scalar(2)?.sum()?.backward()?;
+    x.mul(2)?.sum()?.backward()?;
     let inner = x.clone();
     let begun = Mutex::new(false);
     let hook = x.register_hook(move |_| {
         if !std::mem::replace(&mut *begun.lock().unwrap(), true) {
-            enable_grad(|| inner.mul_scalar(3)?.sum()?.backward())?;
+            enable_grad(|| inner.mul(3)?.sum()?.backward())?;
         }
         Ok(None)
     })?;
-    x.mul_scalar(5)?.sum()?.backward()?;
+    x.mul(5)?.sum()?.backward()?;
     assert_eq!(x.grad().unwrap().to_vec::<f64>()?, [10.0]);
     // It keeps the leaf that it belongs to.
     hook.remove();
@@ -167,9 +167,8 @@ fn a_thread_that_ends_still_computes() {
         fn drop(&mut self) {
             let run = || -> Result<f64> {
                 let x = leaf();
-                let y =
-                    checkpoint(|inputs| Ok(vec![inputs[0].exp()?]), &[x.mul_scalar(2)?], Default::default())?;
-                let z = no_grad(|| Tensor::zeros(&[1], DType::F64, Device::CPU))?.add(&y[0], 1)?;
+                let y = checkpoint(|inputs| Ok(vec![inputs[0].exp()?]), &[x.mul(2)?], Default::default())?;
+                let z = no_grad(|| Tensor::zeros(&[1], DType::F64, Device::CPU))?.add(&y[0])?;
                 let options = BackwardOptions { create_graph: true, retain_graph: true };
                 autograd::backward(&[&z.sum()?], &[], None, options)?;
                 let grad = x.grad().expect("it was reached");

@@ -76,7 +76,7 @@ fn additions_from_two_threads_are_whole_or_refused() {
     let add = || {
         let one = Tensor::from_slice(&[1i64], &[1]).unwrap();
         start.wait();
-        tensors.iter().map(|tensor| i64::from(tensor.add_(&one, 1).is_ok())).collect::<Vec<_>>()
+        tensors.iter().map(|tensor| i64::from(tensor.add_(&one).is_ok())).collect::<Vec<_>>()
     };
     let (ours, theirs) = thread::scope(|scope| {
         let other = scope.spawn(add);

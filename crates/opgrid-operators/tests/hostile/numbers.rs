@@ -107,13 +107,15 @@ fn indices() {
         ("index_select", x().index_select(0, &ints(&[MIN, MAX])), Refused("is out of bounds")),
         ("too many", x().index(&[None, None, None]), Refused("too many indices")),
         ("undefined", x().index(&[Some(Tensor::undefined())]), Sizes(&[8, 8])),
-        ("none joined", Tensor::cat(&[], 0), Refused("no tensor arguments")),
-        ("none stacked", Tensor::stack(&[], 0), Refused("is empty")),
+        ("none joined", Tensor::cat([] as [Tensor; 0], 0), Refused("no tensor arguments")),
+        ("none stacked", Tensor::stack([] as [Tensor; 0], 0), Refused("is empty")),
         ("undefined joined", Tensor::cat(&[Tensor::undefined(), x()], 0), Refused("undefined tensor")),
-        ("undefined added", Tensor::undefined().add(&x(), 1), Refused("undefined tensor")),
+        ("undefined added", Tensor::undefined().add(&x()), Refused("undefined tensor")),
         (
             "alpha",
-            Tensor::from_slice(&[1u8], &[1]).unwrap().add(&Tensor::from_slice(&[1u8], &[1]).unwrap(), MIN),
+            Tensor::from_slice(&[1u8], &[1])
+                .unwrap()
+                .add_with(&Tensor::from_slice(&[1u8], &[1]).unwrap(), MIN),
             Refused("-9223372036854775808 cannot be"),
         ),
     ];

@@ -118,7 +118,7 @@ fn outputs_that_interlock_without_meeting_are_written() {
     let geometry = Geometry::strided(&[2, 3], &[3, 2], 1).unwrap();
     let x = base();
     let view = x.view_as(geometry).unwrap();
-    view.mul_scalar_(10).unwrap();
+    view.mul_(10).unwrap();
     assert_eq!(view.to_vec::<f32>().unwrap(), [20.0, 40.0, 60.0, 50.0, 70.0, 90.0]);
     let start = x.slice(0, 0, 11, 1).unwrap().to_vec::<f32>().unwrap();
     assert_eq!(start, [1.0, 20.0, 3.0, 40.0, 50.0, 60.0, 70.0, 8.0, 90.0, 10.0, 11.0]);
@@ -128,7 +128,7 @@ fn outputs_that_interlock_without_meeting_are_written() {
         Tensor::from_array(Array::from_slice(&vec![0i64; 2 * n + 2], &[2 * n as i64 + 2]).unwrap()).unwrap();
     let view = base.as_strided(&[2, n as i64], &[3, 2], None).unwrap();
     for _ in 0..5 {
-        view.add_(&Tensor::number(1), 1).unwrap();
+        view.add_(&Tensor::number(1)).unwrap();
     }
     assert_eq!(view.to_vec::<i64>().unwrap(), vec![5; 2 * n]);
     assert_eq!(base.sum().unwrap().to_vec::<i64>().unwrap(), [10 * n as i64]);

@@ -22,7 +22,7 @@ fn repeated_elements_stay_in_their_block() {
             let sum = (&matrix + &column).unwrap().to_vec::<Complex64>().unwrap();
             let expected = (0..rows * width).map(|at| Complex64::new((at + at / width) as f64, 0.0));
             assert!(sum.into_iter().eq(expected), "{rows} x {width}");
-            matrix.add_(&column, 1).unwrap();
+            matrix.add_(&column).unwrap();
             assert_eq!(matrix.to_vec::<Complex64>().unwrap()[0], Complex64::new(0.0, 0.0));
         }
     }

@@ -92,7 +92,7 @@ fn threads_are_started_by_large_loops_only() {
     let small = rand(&[100, 100]).unwrap();
     let index = Tensor::from_slice(&[3i64, 1, 2], &[3]).unwrap();
     let calls = |input: &Tensor| {
-        input.add(input, 1).unwrap();
+        input.add(input).unwrap();
         input.exp().unwrap();
         input.sum_dim(&[0], false).unwrap();
         input.sort(-1, false).unwrap();
@@ -160,7 +160,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
     }
     let matrix = rand(&[700, 300]).unwrap();
     let whole = |numbers: Tensor, end: i64| -> Tensor {
-        numbers.mul_scalar(end).unwrap().floor().unwrap().to_dtype(DType::I64).unwrap()
+        numbers.mul(end).unwrap().floor().unwrap().to_dtype(DType::I64).unwrap()
     };
     let (rows, columns) = (whole(rand(&[900]).unwrap(), 700), whole(rand(&[200]).unwrap(), 300));
     let row_of_each = whole(rand(&[700, 300]).unwrap(), 700);
@@ -174,7 +174,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
         &|| matrix.gather(0, &row_of_each),
         &|| flat.index(&[Some(places.clone())]),
         &|| transposed.contiguous(),
-        &|| matrix.add(&transposed.contiguous()?.t()?, 1),
+        &|| matrix.add(&transposed.contiguous()?.t()?),
         &|| matrix.exp(),
         &|| Ok(matrix.sort(0, false)?.1),
         &|| matrix.sum_dim(&[1], false),

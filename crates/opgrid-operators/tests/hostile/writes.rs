@@ -176,7 +176,7 @@ fn what_repeats_one_element_on_no_memory_is_refused_too() {
     let view = meta.view_as(Geometry::strided(&[3, 3], &[1, 1], 0).unwrap()).unwrap();
     let plain = Tensor::empty(&[3, 3], DType::F32, Device::META).unwrap();
     for (name, result) in
-        [("add_", view.add_(&plain, 1)), ("fill_", view.fill_(1)), ("copy_", view.copy_(&plain))]
+        [("add_", view.add_(&plain)), ("fill_", view.fill_(1)), ("copy_", view.copy_(&plain))]
     {
         let error = result.unwrap_err().to_string();
         assert!(error.contains(REFUSAL), "{name}: {error}");

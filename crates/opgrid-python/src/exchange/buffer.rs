@@ -3,8 +3,9 @@
 
 use std::ptr::{self, NonNull};
 
+use opgrid::array::{Array, Storage, TensorSpec};
 use opgrid::tensor::Allocation;
-use opgrid::{Array, DType, Device, Storage, Tensor, TensorSpec};
+use opgrid::{DType, Device, Tensor};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;

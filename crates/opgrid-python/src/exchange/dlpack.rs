@@ -4,8 +4,9 @@
 use std::ffi::CStr;
 use std::ptr::NonNull;
 
+use opgrid::Tensor;
+use opgrid::dispatch::DeviceType;
 use opgrid::dlpack::{CPU, Loan, Unversioned, Versioned};
-use opgrid::{DeviceType, Tensor};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use opgrid::{Array, Error, ErrorKind, Result, Tensor, files};
+use opgrid::array::Array;
+use opgrid::{Error, ErrorKind, Result, Tensor, files};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;

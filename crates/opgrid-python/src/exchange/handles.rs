@@ -3,7 +3,7 @@
 
 use std::ffi::CStr;
 
-use opgrid::AnyTensor;
+use opgrid::dispatch::AnyTensor;
 use opgrid::plugin::foreign;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};

@@ -175,7 +175,7 @@ impl TensorBase {
             let py = slf.py();
             return view(tensor_object(py, tensor.detach().or_raise(py)?)?.bind(py));
         }
-        if tensor.device().kind() != opgrid::DeviceType::Cpu && force {
+        if tensor.device().kind() != opgrid::dispatch::DeviceType::Cpu && force {
             let py = slf.py();
             let copy =
                 opgrid::ops::ToCopy.call(tensor, None, None, Some(opgrid::Device::CPU), None, false, None);
@@ -236,7 +236,7 @@ fn view<'py>(tensor: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
             "Got unsupported ScalarType BFloat16; numpy has no such dtype, convert it with `.float()`",
         ));
     }
-    if found.device().kind() != opgrid::DeviceType::Cpu {
+    if found.device().kind() != opgrid::dispatch::DeviceType::Cpu {
         let message = format!(
             "can't convert {} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first",
             found.device()

@@ -1,7 +1,8 @@
 //! Tensors as bytes, for pickles: the elements in row-major order. What else a pickle keeps, `python/opgrid/_copies.py` says.
 
+use opgrid::array::{Array, Geometry, TensorSpec};
 use opgrid::layers::autograd::no_grad;
-use opgrid::{Array, DType, Device, Geometry, Result, Tensor, TensorSpec};
+use opgrid::{DType, Device, Result, Tensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -1,8 +1,7 @@
 //! Reads the arguments of one overload, makes the call, and gives the results back as objects.
 
-use opgrid::{
-    AnyTensor, DispatchKeySet, OperatorHandle, Returns, Tensor, TensorType, Value, ValueRef, ValueView,
-};
+use opgrid::dispatch::{AnyTensor, Returns, TensorType, ValueRef, ValueView};
+use opgrid::{DispatchKeySet, OperatorHandle, Tensor, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
@@ -47,7 +46,7 @@ macro_rules! places {
 /// Lends the arguments of a call to `body`.
 macro_rules! lend {
     ($lent:expr, $values:ident => $body:expr) => {{
-        let mut few = [opgrid::ValueRef::NONE; $crate::operators::call::FEW];
+        let mut few = [opgrid::dispatch::ValueRef::NONE; $crate::operators::call::FEW];
         let many: Vec<_>;
         let $values = match few.get_mut(..$lent.len()) {
             Some(few) => {
@@ -132,9 +131,9 @@ fn other<'s>(
 }
 
 /// Whether a value for a list is a list, or the list has a size.
-fn is_whole(value: &Value, argument: &opgrid::schema::Argument) -> bool {
+fn is_whole(value: &Value, argument: &opgrid::dispatch::schema::Argument) -> bool {
     let declared = argument.real_type.without_optional();
-    !matches!(declared, opgrid::schema::Type::List(_))
+    !matches!(declared, opgrid::dispatch::schema::Type::List(_))
         || argument.size.is_some()
         || matches!(value, Value::List(_) | Value::None)
 }

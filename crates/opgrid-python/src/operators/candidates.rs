@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use opgrid::dispatch::schema::{FunctionSchema, Type};
 use opgrid::families::{DeprecatedOrders, Switch};
-use opgrid::schema::{FunctionSchema, Type};
 use opgrid::{Dispatcher, Result};
 use pyo3::prelude::*;
 

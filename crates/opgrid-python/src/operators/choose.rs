@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use opgrid::ValueRef;
+use opgrid::dispatch::ValueRef;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;

@@ -1,6 +1,6 @@
 //! Functions and methods: what `og.add` and `x.add` are.
 
-use opgrid::schema::{OperatorName, Type};
+use opgrid::dispatch::schema::{OperatorName, Type};
 use opgrid::{OperatorHandle, Result};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;

@@ -3,8 +3,9 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
-use opgrid::schema::{Argument, Type};
-use opgrid::{ErrorKind, Misplaced};
+use opgrid::ErrorKind;
+use opgrid::dispatch::Misplaced;
+use opgrid::dispatch::schema::{Argument, Type};
 use pyo3::prelude::*;
 
 use super::arguments::{Arguments, Object, Source};

@@ -1,8 +1,9 @@
 //! One overload with what calls from Python need to know of it.
 
+use opgrid::dispatch::Binder;
+use opgrid::dispatch::schema::{Argument, FunctionSchema, Type};
 use opgrid::families::NumbersForTensors;
-use opgrid::schema::{Argument, FunctionSchema, Type};
-use opgrid::{Binder, Dispatcher, OperatorHandle, Result};
+use opgrid::{Dispatcher, OperatorHandle, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -213,7 +214,7 @@ impl Overload {
         arguments: &'s Arguments<'a, 'py>,
         style: Style,
         sources: &mut [Option<Source<'s, 'a, 'py>>],
-    ) -> std::result::Result<(), opgrid::Misplaced> {
+    ) -> std::result::Result<(), opgrid::dispatch::Misplaced> {
         let keyword = arguments.keyword.iter().filter(|(name, value)| !self.ignores(name, value, style));
         let keyword = keyword.map(|(name, value)| {
             let name = (**name).to_str().unwrap_or_default();

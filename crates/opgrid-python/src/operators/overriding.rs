@@ -236,7 +236,7 @@ impl TensorBase {
         let _ = types;
         let empty = PyTuple::empty(cls.py());
         let keys = DispatchKey::Python.key_set();
-        opgrid::excluding(keys, || func.call(args.unwrap_or(&empty), kwargs))
+        opgrid::dispatch::excluding(keys, || func.call(args.unwrap_or(&empty), kwargs))
     }
 
     /// Overrides operators under torch's name.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use opgrid::schema::{FunctionSchema, OperatorName};
-use opgrid::{OperatorHandle, ValueRef};
+use opgrid::OperatorHandle;
+use opgrid::dispatch::ValueRef;
+use opgrid::dispatch::schema::{FunctionSchema, OperatorName};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};

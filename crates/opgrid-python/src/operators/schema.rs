@@ -1,6 +1,6 @@
 //! Schemas as objects: the operator's name, its arguments and its results.
 
-use opgrid::schema::{Argument, FunctionSchema};
+use opgrid::dispatch::schema::{Argument, FunctionSchema};
 use pyo3::prelude::*;
 
 /// A schema.

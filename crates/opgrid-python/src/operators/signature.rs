@@ -1,6 +1,6 @@
 //! What `inspect.signature` tells of an overload: the schema as Python writes parameters.
 
-use opgrid::schema::Argument;
+use opgrid::dispatch::schema::Argument;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 

@@ -1,6 +1,7 @@
 //! A kernel that is held apart from the table, and called directly.
 
-use opgrid::{HeldKernel, OperatorHandle, Returns, ValueRef};
+use opgrid::OperatorHandle;
+use opgrid::dispatch::{HeldKernel, Returns, ValueRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 

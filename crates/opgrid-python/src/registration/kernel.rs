@@ -2,12 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use opgrid::array::Storage;
+use opgrid::dispatch::schema::FunctionSchema;
+use opgrid::dispatch::{AnyTensor, Binder, BoxedCall, TensorType, ValueRef, ValueView};
 use opgrid::layers::autograd::no_grad;
-use opgrid::schema::FunctionSchema;
-use opgrid::{
-    AnyTensor, Binder, BoxedCall, Error, ErrorKind, Kernel, OperatorHandle, Result, Storage, Tensor,
-    TensorType, ValueRef, ValueView,
-};
+use opgrid::{Error, ErrorKind, Kernel, OperatorHandle, Result, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use smallvec::SmallVec;

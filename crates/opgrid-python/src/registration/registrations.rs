@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use opgrid::{ErrorKind, Kernel, Kind, Library, Place, Registration};
+use opgrid::dispatch::{Kind, Place};
+use opgrid::{ErrorKind, Kernel, Library, Registration};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -81,7 +82,7 @@ pub(crate) fn define(
         operator = operator.tag(tag);
     }
     if conservative {
-        operator = operator.alias_analysis(Some(opgrid::schema::AliasAnalysis::Conservative));
+        operator = operator.alias_analysis(Some(opgrid::dispatch::schema::AliasAnalysis::Conservative));
     }
     if let Some(kind) = kind {
         operator = operator.column(kind_named(py, kind)?);

@@ -61,7 +61,7 @@ impl TensorBase {
 
     #[getter]
     fn layout(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        LayoutObject::from_value(slf.py(), opgrid::Layout::Strided)
+        LayoutObject::from_value(slf.py(), opgrid::dispatch::Layout::Strided)
     }
 
     #[getter]
@@ -110,12 +110,12 @@ impl TensorBase {
 
     #[getter]
     fn is_meta(slf: &Bound<'_, Self>) -> PyResult<bool> {
-        Ok(own(slf)?.device().kind() == opgrid::DeviceType::Meta)
+        Ok(own(slf)?.device().kind() == opgrid::dispatch::DeviceType::Meta)
     }
 
     #[getter]
     fn is_cpu(slf: &Bound<'_, Self>) -> PyResult<bool> {
-        Ok(own(slf)?.device().kind() == opgrid::DeviceType::Cpu)
+        Ok(own(slf)?.device().kind() == opgrid::dispatch::DeviceType::Cpu)
     }
 
     #[getter]

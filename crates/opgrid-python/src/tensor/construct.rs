@@ -47,7 +47,8 @@ pub(super) fn legacy(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict
         }
     }
     check_device(device.as_ref())?;
-    let sizes = |sizes: &[i64]| Tensor::empty(sizes, opgrid::default_dtype(), Device::CPU).or_raise(py);
+    let sizes =
+        |sizes: &[i64]| Tensor::empty(sizes, opgrid::tensor::default_dtype(), Device::CPU).or_raise(py);
     let [only] = given.as_slice() else {
         if given.is_empty() {
             return sizes(&[0]);
@@ -97,7 +98,7 @@ pub(super) fn legacy(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict
         let found = only.get_type().name()?;
         return Err(PyTypeError::new_err(format!("new(): data must be a sequence (got {found})")));
     }
-    nested::tensor(only, Some(opgrid::default_dtype()))
+    nested::tensor(only, Some(opgrid::tensor::default_dtype()))
 }
 
 fn whole(object: &Bound<'_, PyAny>) -> Option<i64> {
@@ -113,7 +114,7 @@ fn check_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
             "new(): argument 'device' must be opgrid.device, not {found}"
         )));
     };
-    if device.kind() == opgrid::DeviceType::Cpu {
+    if device.kind() == opgrid::dispatch::DeviceType::Cpu {
         return Ok(());
     }
     let message =

@@ -4,8 +4,10 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use opgrid::array::TensorSpec;
+use opgrid::dispatch::{TensorType, compute_dispatch_key, tensor_key_set};
 use opgrid::tensor::{Geometry, Wrapper};
-use opgrid::{Device, DispatchKey, Tensor, TensorSpec, TensorType, compute_dispatch_key, tensor_key_set};
+use opgrid::{Device, DispatchKey, Tensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -191,7 +193,7 @@ pub(crate) fn _wrapper<'py>(
     }
     let dtype = match read::dtype(dtype) {
         Some(dtype) => dtype,
-        None if dtype.is_none() => opgrid::default_dtype(),
+        None if dtype.is_none() => opgrid::tensor::default_dtype(),
         None => return Err(unfit("dtype", dtype)?),
     };
     let device = match read::device(device)? {

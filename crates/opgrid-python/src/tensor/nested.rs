@@ -1,8 +1,9 @@
 //! Numbers in lists of lists as tensors, and back.
 
 use num_complex::Complex64;
+use opgrid::array::{Element, with_dtype};
 use opgrid::tensor::{Number, promote_types};
-use opgrid::{DType, Element, Scalar, Tensor, with_dtype};
+use opgrid::{DType, Scalar, Tensor};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -105,7 +106,7 @@ impl Elements {
     }
 
     fn into_tensor(self, py: Python<'_>, dtype: Option<DType>) -> PyResult<Tensor> {
-        let dtype = dtype.or(self.dtype).unwrap_or_else(opgrid::default_dtype);
+        let dtype = dtype.or(self.dtype).unwrap_or_else(opgrid::tensor::default_dtype);
         let made = with_dtype!(dtype, T: Stored => {
             let elements: opgrid::Result<Vec<T>> = self.numbers.iter().map(|number| element(*number)).collect();
             elements.and_then(|elements| Tensor::from_slice(&elements, &self.sizes))
@@ -146,7 +147,7 @@ fn number(object: &Bound<'_, PyAny>) -> PyResult<(Scalar, DType)> {
     let py = object.py();
     // Python's own first; numpy derives its float64 and complex128 from them.
     if let Ok(number) = object.cast_exact::<PyFloat>() {
-        return Ok((Scalar::Float(number.value()), opgrid::default_dtype()));
+        return Ok((Scalar::Float(number.value()), opgrid::tensor::default_dtype()));
     }
     if let Ok(truth) = object.cast::<PyBool>() {
         return Ok((Scalar::Bool(truth.is_true()), DType::Bool));
@@ -168,10 +169,11 @@ fn number(object: &Bound<'_, PyAny>) -> PyResult<(Scalar, DType)> {
         };
     }
     if let Ok(number) = object.cast::<PyFloat>() {
-        return Ok((Scalar::Float(number.value()), opgrid::default_dtype()));
+        return Ok((Scalar::Float(number.value()), opgrid::tensor::default_dtype()));
     }
     if let Ok(number) = object.cast::<PyComplex>() {
-        let dtype = if opgrid::default_dtype() == DType::F64 { DType::Complex128 } else { DType::Complex64 };
+        let dtype =
+            if opgrid::tensor::default_dtype() == DType::F64 { DType::Complex128 } else { DType::Complex64 };
         return Ok((Scalar::Complex(Complex64::new(number.real(), number.imag())), dtype));
     }
     // A tensor of another library without dimensions.

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use opgrid::{AnyTensor, Tensor, TensorType};
+use opgrid::Tensor;
+use opgrid::dispatch::{AnyTensor, TensorType};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;

@@ -1,8 +1,9 @@
 //! The memory behind tensors, as an object.
 
+use opgrid::array::{Array, Storage, TensorSpec};
 use opgrid::layers::autograd::replace_data;
 use opgrid::tensor::Geometry;
-use opgrid::{Array, DType, Device, Storage, Tensor, TensorSpec};
+use opgrid::{DType, Device, Tensor};
 use pyo3::prelude::*;
 
 use super::object::expect_tensor;
@@ -46,7 +47,7 @@ impl StorageObject {
     ///
     /// As [`Array::new`].
     pub(super) fn view(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let dtype = opgrid::default_dtype();
+        let dtype = opgrid::tensor::default_dtype();
         let count = (self.storage.bytes() / dtype.size_in_bytes()) as i64;
         let made = Geometry::contiguous(&[count])
             .and_then(|geometry| {

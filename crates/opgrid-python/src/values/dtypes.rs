@@ -19,7 +19,7 @@ impl FloatLimitsObject {
     #[new]
     #[pyo3(signature = (dtype=None))]
     fn new(dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let dtype = dtype.map_or_else(|| Ok(opgrid::default_dtype()), expect)?;
+        let dtype = dtype.map_or_else(|| Ok(opgrid::tensor::default_dtype()), expect)?;
         tensor::finfo(dtype).map_err(type_error).map(Self)
     }
 
@@ -182,7 +182,7 @@ pub(crate) fn result_type(tensor1: &Bound<'_, PyAny>, tensor2: &Bound<'_, PyAny>
 /// The dtype of new tensors of floats, `float32` unless it was set.
 #[pyfunction]
 pub(crate) fn get_default_dtype(py: Python<'_>) -> PyResult<Py<PyAny>> {
-    DTypeObject::from_value(py, opgrid::default_dtype())
+    DTypeObject::from_value(py, opgrid::tensor::default_dtype())
 }
 
 /// Sets the dtype of new tensors of floats, for all threads.

@@ -1,7 +1,7 @@
 //! Sources of random numbers.
 
+use opgrid::dispatch::value;
 use opgrid::kernels::random::{self, Random};
-use opgrid::value;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 

@@ -1,6 +1,7 @@
 //! Python's objects of dtypes, layouts, memory formats and devices.
 
-use opgrid::{DType, Device, Layout, MemoryFormat};
+use opgrid::dispatch::Layout;
+use opgrid::{DType, Device, MemoryFormat};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;

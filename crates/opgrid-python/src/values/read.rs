@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use num_complex::Complex64;
-use opgrid::schema::Type;
-use opgrid::{AnyTensor, DType, Device, List, Scalar, Tensor, Value};
+use opgrid::dispatch::schema::Type;
+use opgrid::dispatch::{AnyTensor, List};
+use opgrid::{DType, Device, Scalar, Tensor, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
@@ -340,7 +341,7 @@ fn dict(key: &Type, item: &Type, object: &Bound<'_, PyAny>, rules: Rules) -> PyR
             _ => return Ok(None),
         }
     }
-    let entries = opgrid::value::DictValue::new(key.clone(), item.clone(), entries);
+    let entries = opgrid::dispatch::value::DictValue::new(key.clone(), item.clone(), entries);
     Ok(Some(Value::Dict(Arc::new(entries))))
 }
 

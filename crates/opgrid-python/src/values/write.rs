@@ -1,6 +1,7 @@
 //! Values as Python objects.
 
-use opgrid::{ErrorKind, Value, ValueRef, ValueView};
+use opgrid::dispatch::{ValueRef, ValueView};
+use opgrid::{ErrorKind, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyDict, PyList, PyTuple};
 
@@ -47,7 +48,7 @@ pub(crate) fn lent(py: Python<'_>, value: ValueRef<'_>) -> PyResult<Py<PyAny>> {
         }
         ValueView::OptionalTensors(items) => {
             let one = |tensor: &Option<_>| match tensor {
-                Some(tensor) => object::of_any(py, opgrid::AnyTensor::clone(tensor)),
+                Some(tensor) => object::of_any(py, opgrid::dispatch::AnyTensor::clone(tensor)),
                 None => Ok(py.None()),
             };
             PyList::new(py, items.iter().map(one).collect::<PyResult<Vec<_>>>()?)?.into_any().unbind()

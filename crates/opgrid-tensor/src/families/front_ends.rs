@@ -14,7 +14,7 @@ use opgrid_core::{Column, Dispatcher, ErrorKind, Forms, OperatorHandle, Result};
 /// ```
 /// use opgrid::families::NumbersForTensors;
 ///
-/// opgrid::ensure_registered()?;
+/// opgrid::ops::ensure_registered()?;
 /// let dispatcher = opgrid_core::Dispatcher::global();
 /// assert!(NumbersForTensors::taken_by(dispatcher, &dispatcher.find("aten::add_.Tensor")?)?);
 /// assert!(!NumbersForTensors::taken_by(dispatcher, &dispatcher.find("aten::maximum")?)?);
@@ -47,7 +47,7 @@ impl NumbersForTensors {
 /// ```
 /// use opgrid::families::DeprecatedOrders;
 ///
-/// opgrid::ensure_registered()?;
+/// opgrid::ops::ensure_registered()?;
 /// let dispatcher = opgrid_core::Dispatcher::global();
 /// let orders = DeprecatedOrders::for_operator(dispatcher, &dispatcher.find("aten::add_.Tensor")?)?;
 /// assert_eq!(orders.unwrap().0, [["self", "alpha", "other"]]);
@@ -85,7 +85,7 @@ impl DeprecatedOrders {
 /// ```
 /// use opgrid::families::Switch;
 ///
-/// opgrid::ensure_registered()?;
+/// opgrid::ops::ensure_registered()?;
 /// let nonzero = opgrid_core::Dispatcher::global().find("aten::nonzero")?;
 /// let switch = nonzero.column::<Switch>()?.unwrap();
 /// assert_eq!((switch.keyword, switch.operator), ("as_tuple", "aten::nonzero_numpy"));

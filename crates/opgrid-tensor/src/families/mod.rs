@@ -44,7 +44,8 @@ use forms::{OutRule, OutShape, Shape};
 /// use opgrid_core::{Dispatcher, Result, operator};
 /// use opgrid::families::{DefineFamily, Family, kind};
 /// use opgrid::kernels::elementwise;
-/// use opgrid::{Tensor, TensorSpec, with_dtype};
+/// use opgrid::array::{TensorSpec, with_dtype};
+/// use opgrid::Tensor;
 ///
 /// operator! {
 ///     pub Twice = "docs::twice(Tensor self) -> Tensor", in_place, out;

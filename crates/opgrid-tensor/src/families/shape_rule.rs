@@ -68,7 +68,7 @@ impl fmt::Debug for ShapeRule {
 /// use opgrid_core::{Dispatcher, Value};
 /// use opgrid::{Tensor, families::result_specs};
 ///
-/// opgrid::ensure_registered()?;
+/// opgrid::ops::ensure_registered()?;
 /// let add = Dispatcher::global().find("aten::add.Tensor")?;
 /// let (x, y) = (Tensor::from_slice(&[1i64, 2, 3], &[3, 1])?, Tensor::from_slice(&[0.5f32, 1.5], &[2])?);
 /// let args = [Value::from(&x), Value::from(&y), Value::from(1)];

@@ -31,7 +31,7 @@ use opgrid_array::random;
 /// use opgrid::families::through_cpu;
 ///
 /// let dispatcher = Dispatcher::new();
-/// let _operators = opgrid::register(&dispatcher)?;
+/// let _operators = opgrid::ops::register(&dispatcher)?;
 /// let backend = BackendComponent::register("Abacus")?;
 /// let mut everything = dispatcher.implementations("_", backend.key());
 /// everything.fallback(Kernel::boxed(through_cpu));

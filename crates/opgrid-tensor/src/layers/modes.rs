@@ -23,13 +23,13 @@
 //! }
 //!
 //! let dispatcher = Dispatcher::new();
-//! let _operators = opgrid::register(&dispatcher)?;
+//! let _operators = opgrid::ops::register(&dispatcher)?;
 //! let _layer = modes::install(&dispatcher)?;
 //! let log = Arc::new(Log::default());
 //! dispatcher.within(|| {
 //!     let _entered = modes::enter(log.clone())?;
 //!     let x = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
-//!     x.add(&x, 1)?.relu()
+//!     x.add(&x)?.relu()
 //! })?;
 //! assert_eq!(log.0.lock().unwrap()[..], ["aten::add.Tensor", "aten::relu"]);
 //! # Ok::<(), opgrid_core::Error>(())

@@ -1,6 +1,7 @@
 //! Activation functions of networks, and their slopes.
 
 declarations! {
+    /// # Activation functions
     activations {
         celu {
             /// `elu` whose slope is one at zero for every `alpha`.
@@ -9,7 +10,7 @@ declarations! {
 
         elu {
             /// An exponential function for negative elements.
-            pub Elu = "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", in_place, out, method;
+            pub Elu = "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", in_place, out, method, arguments(alpha);
         }
 
         elu_backward {
@@ -105,7 +106,7 @@ declarations! {
 
         softplus {
             /// A smooth step from zero to elements.
-            pub Softplus = "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", out, method;
+            pub Softplus = "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", out, method, arguments();
         }
 
         softplus_backward {

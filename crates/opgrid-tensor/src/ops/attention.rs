@@ -1,6 +1,7 @@
 //! Adds up values by how well queries fit keys.
 
 declarations! {
+    /// # Attention
     attention {
         flash_attention {
             pub ScaledDotProductFlashAttentionForCpu = "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)";

@@ -1,20 +1,17 @@
 //! Compares elements, or whole tensors.
 
-use opgrid_core::Result;
-
-use crate::tensor::Tensor;
-
 declarations! {
+    /// # Comparisons
     comparisons {
         allclose {
-            pub Allclose = "aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool";
+            pub Allclose = "aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool", method, arguments(other, rtol, atol);
         }
 
         eq {
             /// Whether elements are equal.
-            pub EqTensor = "aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+            pub EqTensor = "aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method, or_number(EqScalar);
             /// Whether elements equal a number.
-            pub EqScalar = "aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(eq_scalar);
+            pub EqScalar = "aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
         }
 
         equal {
@@ -24,63 +21,41 @@ declarations! {
 
         ge {
             /// Whether elements are larger or equal.
-            pub GeTensor = "aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+            pub GeTensor = "aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method, or_number(GeScalar);
             /// Whether elements are larger than a number or equal.
-            pub GeScalar = "aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(ge_scalar);
+            pub GeScalar = "aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
         }
 
         gt {
             /// Whether elements are larger.
-            pub GtTensor = "aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+            pub GtTensor = "aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method, or_number(GtScalar);
             /// Whether elements are larger than a number.
-            pub GtScalar = "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(gt_scalar);
+            pub GtScalar = "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
         }
 
         isclose {
-            pub Isclose = "aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor";
+            pub Isclose = "aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", method, arguments(other, rtol, atol);
         }
 
         le {
             /// Whether elements are smaller or equal.
-            pub LeTensor = "aten::le.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+            pub LeTensor = "aten::le.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method, or_number(LeScalar);
             /// Whether elements are smaller than a number or equal.
-            pub LeScalar = "aten::le.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(le_scalar);
+            pub LeScalar = "aten::le.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
         }
 
         lt {
             /// Whether elements are smaller.
-            pub LtTensor = "aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+            pub LtTensor = "aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method, or_number(LtScalar);
             /// Whether elements are smaller than a number.
-            pub LtScalar = "aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(lt_scalar);
+            pub LtScalar = "aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
         }
 
         ne {
             /// Whether elements differ.
-            pub NeTensor = "aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+            pub NeTensor = "aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method, or_number(NeScalar);
             /// Whether elements differ from a number.
-            pub NeScalar = "aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(ne_scalar);
+            pub NeScalar = "aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
         }
-    }
-}
-
-impl Tensor {
-    /// Whether all elements are as good as equal.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Allclose`].
-    pub fn allclose(&self, other: &Self, rtol: f64, atol: f64) -> Result<bool> {
-        Allclose.call(self, other, rtol, atol, false)
-    }
-}
-
-impl Tensor {
-    /// Whether elements are as good as equal: `|self - other| <= atol + |rtol * other|`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Isclose`].
-    pub fn isclose(&self, other: &Self, rtol: f64, atol: f64) -> Result<Self> {
-        Isclose.call(self, other, rtol, atol, false)
     }
 }

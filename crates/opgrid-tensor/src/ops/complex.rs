@@ -1,6 +1,7 @@
 //! Takes complex numbers apart and puts them together.
 
 declarations! {
+    /// # Complex numbers
     complex {
         angle {
             /// The angles of complex numbers.

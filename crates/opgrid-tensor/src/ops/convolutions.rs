@@ -1,6 +1,7 @@
 //! Sums products of filters with the patches of images.
 
 declarations! {
+    /// # Convolutions
     convolutions {
         conv {
             /// Filters moved over lines.

@@ -1,11 +1,11 @@
 //! Copies elements, between tensors or from and to numbers.
 
-use opgrid_core::{DType, Device, MemoryFormat, Result, Scalar};
+use opgrid_core::{DType, Device, MemoryFormat, Result};
 
 use crate::devices;
-use crate::tensor::Tensor;
 
 declarations! {
+    /// # Copies and conversions
     copies {
         clone {
             pub CloneTensor = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", out;
@@ -35,7 +35,7 @@ declarations! {
 
         local_scalar_dense {
             pub LocalScalarDense = "aten::_local_scalar_dense(Tensor self) -> Scalar";
-            pub Item = "aten::item(Tensor self) -> Scalar";
+            pub Item = "aten::item(Tensor self) -> Scalar", method;
         }
 
         pin_memory {
@@ -58,6 +58,7 @@ declarations! {
     }
 }
 
+/// # Copying and pinning
 impl Tensor {
     /// Returns the tensor in row-major order: the tensor itself if it is contiguous, otherwise a copy.
     ///
@@ -67,9 +68,7 @@ impl Tensor {
     pub fn contiguous(&self) -> Result<Self> {
         Contiguous.call(self, MemoryFormat::Contiguous)
     }
-}
 
-impl Tensor {
     /// Writes the elements of `src` to this tensor.
     ///
     /// # Errors
@@ -88,30 +87,7 @@ impl Tensor {
     pub fn copy_non_blocking_(&self, src: &Self) -> Result<&Self> {
         CopyInplace.call(self, src, true).map(|()| self)
     }
-}
 
-impl Tensor {
-    /// The number in a tensor of one element.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Item`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use opgrid_core::Scalar;
-    /// use opgrid::Tensor;
-    ///
-    /// assert_eq!(Tensor::from_slice(&[3i64], &[1])?.item()?, Scalar::Int(3));
-    /// # Ok::<(), opgrid_core::Error>(())
-    /// ```
-    pub fn item(&self) -> Result<Scalar> {
-        Item.call(self)
-    }
-}
-
-impl Tensor {
     /// Returns a copy in pinned memory, from which a device copies asynchronously; a pinned tensor is returned
     /// itself.
     ///
@@ -177,6 +153,7 @@ impl Conversion for &Tensor {
     }
 }
 
+/// # Conversions
 impl Tensor {
     /// Converts the tensor to a dtype, to a device, or to both of another tensor: returns the tensor itself if
     /// nothing changes, otherwise a new one, through which gradients flow.
@@ -199,9 +176,7 @@ impl Tensor {
     pub fn to(&self, to: impl Conversion) -> Result<Self> {
         to.convert(self)
     }
-}
 
-impl Tensor {
     /// Converts the tensor to another dtype; a tensor of that dtype is returned itself.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Measures how far points lie from each other.
 
 declarations! {
+    /// # Distances
     distances {
         cdist {
             /// The distances of all rows of one matrix from all rows of another.

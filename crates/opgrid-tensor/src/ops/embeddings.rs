@@ -1,6 +1,7 @@
 //! Looks up rows of tables.
 
 declarations! {
+    /// # Embeddings
     embeddings {
         embedding {
             pub Embedding = "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", out;

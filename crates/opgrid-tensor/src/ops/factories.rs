@@ -1,10 +1,10 @@
 //! Makes tensors from sizes and options.
 
+use opgrid_core::conversions::{IntList, Integer};
 use opgrid_core::{DType, Device, Result, Scalar};
 
-use crate::tensor::Tensor;
-
 declarations! {
+    /// # New tensors like this one
     factories {
         arange {
             pub Arange = "aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
@@ -17,7 +17,7 @@ declarations! {
         }
 
         empty_like {
-            pub EmptyLike = "aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub EmptyLike = "aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out, method;
         }
 
         empty_permuted {
@@ -38,9 +38,9 @@ declarations! {
         }
 
         full_like {
-            pub FullLike = "aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
-            pub ZerosLike = "aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
-            pub OnesLike = "aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub FullLike = "aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out, method;
+            pub ZerosLike = "aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out, method;
+            pub OnesLike = "aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out, method;
         }
 
         linspace {
@@ -89,6 +89,7 @@ declarations! {
     }
 }
 
+/// # New tensors
 impl Tensor {
     /// The numbers from `start` to before `end`; of integers an int64 tensor.
     ///
@@ -107,31 +108,30 @@ impl Tensor {
     pub fn arange(start: impl Into<Scalar>, end: impl Into<Scalar>, step: impl Into<Scalar>) -> Result<Self> {
         ArangeStartStep.call(start.into(), end.into(), step.into(), None, None, None, None)
     }
-}
 
-impl Tensor {
     /// A new row-major tensor with any content.
     ///
     /// # Errors
     ///
     /// Those of [`EmptyMemoryFormat`].
-    pub fn empty(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
-        EmptyMemoryFormat.call(size, Some(dtype), None, Some(device), None, None)
+    pub fn empty(size: impl IntList, dtype: DType, device: impl Into<Device>) -> Result<Self> {
+        EmptyMemoryFormat.call(size.into_list().as_ref(), Some(dtype), None, Some(device.into()), None, None)
     }
-}
 
-impl Tensor {
     /// A matrix with ones on the diagonal and zeros elsewhere.
     ///
     /// # Errors
     ///
     /// Those of [`EyeM`].
-    pub fn eye(rows: i64, columns: i64, dtype: DType, device: Device) -> Result<Self> {
-        EyeM.call(rows, columns, Some(dtype), None, Some(device), None)
+    pub fn eye(
+        rows: impl Integer,
+        columns: impl Integer,
+        dtype: DType,
+        device: impl Into<Device>,
+    ) -> Result<Self> {
+        EyeM.call(rows.to_i64(), columns.to_i64(), Some(dtype), None, Some(device.into()), None)
     }
-}
 
-impl Tensor {
     /// A new tensor with `value` everywhere; without a dtype it has that of the number.
     ///
     /// # Errors
@@ -149,16 +149,14 @@ impl Tensor {
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
     pub fn full(
-        size: &[i64],
+        size: impl IntList,
         value: impl Into<Scalar>,
-        dtype: Option<DType>,
-        device: Device,
+        dtype: impl Into<Option<DType>>,
+        device: impl Into<Device>,
     ) -> Result<Self> {
-        Full.call(size, value.into(), dtype, None, Some(device), None)
+        Full.call(size.into_list().as_ref(), value.into(), dtype.into(), None, Some(device.into()), None)
     }
-}
 
-impl Tensor {
     /// `steps` numbers from `start` to `end`, both included, in the default dtype.
     ///
     /// # Errors
@@ -173,29 +171,25 @@ impl Tensor {
     /// assert_eq!(Tensor::linspace(0, 1, 5)?.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
-    pub fn linspace(start: impl Into<Scalar>, end: impl Into<Scalar>, steps: i64) -> Result<Self> {
-        Linspace.call(start.into(), end.into(), steps, None, None, None, None)
+    pub fn linspace(start: impl Into<Scalar>, end: impl Into<Scalar>, steps: impl Integer) -> Result<Self> {
+        Linspace.call(start.into(), end.into(), steps.to_i64(), None, None, None, None)
     }
-}
 
-impl Tensor {
     /// A new tensor of ones.
     ///
     /// # Errors
     ///
     /// Those of [`Ones`].
-    pub fn ones(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
-        Ones.call(size, Some(dtype), None, Some(device), None)
+    pub fn ones(size: impl IntList, dtype: DType, device: impl Into<Device>) -> Result<Self> {
+        Ones.call(size.into_list().as_ref(), Some(dtype), None, Some(device.into()), None)
     }
-}
 
-impl Tensor {
     /// A new tensor of zeros.
     ///
     /// # Errors
     ///
     /// Those of [`Zeros`].
-    pub fn zeros(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
-        Zeros.call(size, Some(dtype), None, Some(device), None)
+    pub fn zeros(size: impl IntList, dtype: DType, device: impl Into<Device>) -> Result<Self> {
+        Zeros.call(size.into_list().as_ref(), Some(dtype), None, Some(device.into()), None)
     }
 }

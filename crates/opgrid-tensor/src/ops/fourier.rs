@@ -1,6 +1,7 @@
 //! Transforms numbers to frequencies, and back.
 
 declarations! {
+    /// # Fourier transforms
     fourier {
         fft {
             /// The transform of numbers.

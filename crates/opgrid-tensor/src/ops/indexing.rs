@@ -1,10 +1,7 @@
 //! Reads or writes the elements that indices or masks choose.
 
-use opgrid_core::Result;
-
-use crate::tensor::Tensor;
-
 declarations! {
+    /// # Indexing
     indexing {
         argwhere {
             /// The indices of elements that are not zero.
@@ -30,11 +27,11 @@ declarations! {
         }
 
         gather {
-            pub Gather = "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", out;
+            pub Gather = "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", out, method;
         }
 
         index {
-            pub IndexTensor = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", out;
+            pub IndexTensor = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", out, method;
             /// Reads elements at indices that are known to be in range; they are checked all the same.
             pub UnsafeIndexTensor = "aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor";
         }
@@ -56,7 +53,7 @@ declarations! {
         }
 
         index_put {
-            pub IndexPut = "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", in_place, out;
+            pub IndexPut = "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", in_place, out, method;
         }
 
         index_reduce {
@@ -71,8 +68,8 @@ declarations! {
 
         masked_fill {
             /// A copy with a number where a mask is true.
-            pub MaskedFillScalar = "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", in_place, out, method;
-            pub MaskedFillTensor = "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", in_place, out;
+            pub MaskedFillScalar = "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", in_place, out;
+            pub MaskedFillTensor = "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", in_place, out, method, or_number(MaskedFillScalar);
         }
 
         masked_scatter {
@@ -162,60 +159,5 @@ declarations! {
             pub DiagonalScatter = "aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", out;
             pub AsStridedScatter = "aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", out;
         }
-    }
-}
-
-impl Tensor {
-    /// An element of dimension `dim` for each index.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Gather`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use opgrid::Tensor;
-    ///
-    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
-    /// let index = Tensor::from_slice(&[2i64, 0], &[2, 1])?;
-    /// assert_eq!(x.gather(1, &index)?.to_vec::<i64>()?, [2, 3]);
-    /// # Ok::<(), opgrid_core::Error>(())
-    /// ```
-    pub fn gather(&self, dim: i64, index: &Self) -> Result<Self> {
-        Gather.call(self, dim, index, false)
-    }
-}
-
-impl Tensor {
-    /// The elements that tensors of indices or masks name; `None` keeps a dimension whole.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`IndexTensor`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use opgrid::Tensor;
-    ///
-    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
-    /// let columns = Tensor::from_slice(&[2i64, -3], &[2])?;
-    /// assert_eq!(x.index(&[None, Some(columns)])?.to_vec::<i64>()?, [2, 0, 5, 3]);
-    /// # Ok::<(), opgrid_core::Error>(())
-    /// ```
-    pub fn index(&self, indices: &[Option<Self>]) -> Result<Self> {
-        IndexTensor.call(self, indices)
-    }
-}
-
-impl Tensor {
-    /// Writes `values` to the elements that tensors of indices or masks name, or adds them.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`IndexPutInplace`].
-    pub fn index_put_(&self, indices: &[Option<Self>], values: &Self, accumulate: bool) -> Result<&Self> {
-        IndexPutInplace.call(self, indices, values, accumulate).map(|()| self)
     }
 }

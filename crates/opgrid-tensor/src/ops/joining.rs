@@ -1,10 +1,10 @@
 //! Puts tensors together.
 
 use opgrid_core::Result;
-
-use crate::tensor::Tensor;
+use opgrid_core::conversions::{Integer, TensorList};
 
 declarations! {
+    /// # Joining
     joining {
         block_diag {
             pub BlockDiag = "aten::block_diag(Tensor[] tensors) -> Tensor", out;
@@ -39,6 +39,7 @@ declarations! {
     }
 }
 
+/// # Joining tensors
 impl Tensor {
     /// Concatenates tensors along a dimension.
     ///
@@ -52,21 +53,19 @@ impl Tensor {
     /// use opgrid::Tensor;
     ///
     /// let x = Tensor::arange(0, 2, 1)?;
-    /// assert_eq!(Tensor::cat(&[x.clone(), x], 0)?.to_vec::<i64>()?, [0, 1, 0, 1]);
+    /// assert_eq!(Tensor::cat(&[&x, &x], 0)?.to_vec::<i64>()?, [0, 1, 0, 1]);
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
-    pub fn cat(tensors: &[Self], dim: i64) -> Result<Self> {
-        Cat.call(tensors, dim)
+    pub fn cat(tensors: impl TensorList<Self>, dim: impl Integer) -> Result<Self> {
+        Cat.call(tensors.into_list().as_ref(), dim.to_i64())
     }
-}
 
-impl Tensor {
     /// Tensors of one shape along a new dimension.
     ///
     /// # Errors
     ///
     /// Those of [`Stack`].
-    pub fn stack(tensors: &[Self], dim: i64) -> Result<Self> {
-        Stack.call(tensors, dim)
+    pub fn stack(tensors: impl TensorList<Self>, dim: impl Integer) -> Result<Self> {
+        Stack.call(tensors.into_list().as_ref(), dim.to_i64())
     }
 }

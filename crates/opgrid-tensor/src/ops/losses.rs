@@ -1,6 +1,7 @@
 //! Says how far predictions are from what they should be.
 
 declarations! {
+    /// # Losses
     losses {
         binary_cross_entropy {
             /// How unlikely targets are under probabilities of two classes.

@@ -32,14 +32,14 @@ macro_rules! __registration_symbol {
 ///
 /// `declarations! { pointwise { add { pub AddTensor = "…", method; } } }` expands to `pub mod add` with the overloads and their
 /// group `OPERATORS`, whose `register` is the function that the list of the implementing crate, `operators! { pointwise { add } }`,
-/// exports; to `overloads`, a module of all of them; and to `GROUPS`. What `register` defines by schema strings is named behind
+/// exports; to `overloads`, a module of all of them; to `GROUPS`; and to a block of the methods, which has the documentation of the group. What `register` defines by schema strings is named behind
 /// the file, as in `sizes ("aten::sym_is_contiguous") { … }`.
 macro_rules! declarations {
-    ($group:ident { $($name:ident $(($($other:tt),+))? { $($operators:tt)* })* }) => {
+    ($(#[$heading:meta])* $group:ident { $($name:ident $(($($other:tt),+))? { $($operators:tt)* })* }) => {
         $(
             #[doc = concat!("The overloads of `", stringify!($group), "/", stringify!($name), ".rs`.")]
             pub mod $name {
-                use opgrid_core::{Library, operator};
+                use opgrid_core::{Library, operator_types};
 
                 use crate::tensor::Tensor;
 
@@ -51,7 +51,7 @@ macro_rules! declarations {
                     safe fn register(library: &mut Library);
                 }
 
-                operator! {
+                operator_types! {
                     register_with = crate::ops::ensure_group_registered(register $($(, $other)+)?);
                     $($operators)*
                 }
@@ -64,6 +64,14 @@ macro_rules! declarations {
         }
         #[allow(unused_imports, reason = "methods name some")]
         use overloads::*;
+        #[allow(unused_imports, reason = "some groups have no methods")]
+        use crate::tensor::Tensor;
+
+        opgrid_core::operator_methods! {
+            $(#[$heading])*
+            impl Tensor;
+            $($($operators)*)*
+        }
 
         /// What is registered when one of its operators is needed.
         pub(super) static GROUPS: &[&opgrid_core::OnDemand] = &[$(&$name::OPERATORS),*];

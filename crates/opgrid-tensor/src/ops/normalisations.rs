@@ -1,6 +1,7 @@
 //! Takes averages away from elements and divides by deviations.
 
 declarations! {
+    /// # Normalization
     normalisations {
         batch_norm {
             pub BatchNorm = "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor";

@@ -1,6 +1,7 @@
 //! Updates parameters by their gradients.
 
 declarations! {
+    /// # Optimizers
     optimizers {
         foreach {
             /// Adds a number to each tensor.

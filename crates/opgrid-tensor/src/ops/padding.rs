@@ -1,6 +1,7 @@
 //! Puts a frame around tensors.
 
 declarations! {
+    /// # Padding
     padding {
         constant {
             /// A frame of one number around the tensor.

@@ -2,9 +2,8 @@
 
 use opgrid_core::Result;
 
-use crate::tensor::Tensor;
-
 declarations! {
+    /// # Arithmetic and functions of single elements
     pointwise {
         abs {
             /// The distance from zero.
@@ -23,9 +22,9 @@ declarations! {
 
         add {
             /// `self + alpha * other`.
-            pub AddTensor = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method;
+            pub AddTensor = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method, or_number(AddScalar);
             /// `self + alpha * other` with a number.
-            pub AddScalar = "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, out, method(add_scalar);
+            pub AddScalar = "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, out;
         }
 
         addcdiv {
@@ -65,9 +64,9 @@ declarations! {
 
         bitwise_and {
             /// The bits that both have.
-            pub BitwiseAndTensor = "aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+            pub BitwiseAndTensor = "aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method, or_number(BitwiseAndScalar);
             /// The bits that both have of a number.
-            pub BitwiseAndScalar = "aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(bitwise_and_scalar);
+            pub BitwiseAndScalar = "aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
             pub BitwiseAndScalarTensor = "aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", out;
             pub AndTensor = "aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor";
             pub AndScalar = "aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor";
@@ -77,9 +76,9 @@ declarations! {
 
         bitwise_left_shift {
             /// The bits moved up by so many places.
-            pub BitwiseLeftShiftTensor = "aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+            pub BitwiseLeftShiftTensor = "aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method, or_number(BitwiseLeftShiftTensorScalar);
             /// The bits moved up by a number of places.
-            pub BitwiseLeftShiftTensorScalar = "aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(bitwise_left_shift_scalar);
+            pub BitwiseLeftShiftTensorScalar = "aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
             pub BitwiseLeftShiftScalarTensor = "aten::bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", out;
             pub LshiftTensor = "aten::__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", out;
             pub LshiftScalar = "aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", out;
@@ -94,9 +93,9 @@ declarations! {
 
         bitwise_or {
             /// The bits that one of both has.
-            pub BitwiseOrTensor = "aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+            pub BitwiseOrTensor = "aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method, or_number(BitwiseOrScalar);
             /// The bits that one of both has of a number.
-            pub BitwiseOrScalar = "aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(bitwise_or_scalar);
+            pub BitwiseOrScalar = "aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
             pub BitwiseOrScalarTensor = "aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", out;
             pub OrTensor = "aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor";
             pub OrScalar = "aten::__or__.Scalar(Tensor self, Scalar other) -> Tensor";
@@ -106,9 +105,9 @@ declarations! {
 
         bitwise_right_shift {
             /// The bits moved down by so many places.
-            pub BitwiseRightShiftTensor = "aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+            pub BitwiseRightShiftTensor = "aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method, or_number(BitwiseRightShiftTensorScalar);
             /// The bits moved down by a number of places.
-            pub BitwiseRightShiftTensorScalar = "aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(bitwise_right_shift_scalar);
+            pub BitwiseRightShiftTensorScalar = "aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
             pub BitwiseRightShiftScalarTensor = "aten::bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", out;
             pub RshiftTensor = "aten::__rshift__.Tensor(Tensor self, Tensor other) -> Tensor", out;
             pub RshiftScalar = "aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", out;
@@ -118,9 +117,9 @@ declarations! {
 
         bitwise_xor {
             /// The bits that exactly one of both has.
-            pub BitwiseXorTensor = "aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+            pub BitwiseXorTensor = "aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method, or_number(BitwiseXorScalar);
             /// The bits that exactly one of both has of a number.
-            pub BitwiseXorScalar = "aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(bitwise_xor_scalar);
+            pub BitwiseXorScalar = "aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
             pub BitwiseXorScalarTensor = "aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", out;
             pub XorTensor = "aten::__xor__.Tensor(Tensor self, Tensor other) -> Tensor";
             pub XorScalar = "aten::__xor__.Scalar(Tensor self, Scalar other) -> Tensor";
@@ -142,23 +141,23 @@ declarations! {
 
         clamp_max {
             /// Elements that are not above a bound.
-            pub ClampMax = "aten::clamp_max(Tensor self, Scalar max) -> Tensor", in_place, out, method;
+            pub ClampMax = "aten::clamp_max(Tensor self, Scalar max) -> Tensor", in_place, out;
             /// Elements that are not above those of a tensor.
-            pub ClampMaxTensor = "aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", in_place, out, method(clamp_max_tensor);
+            pub ClampMaxTensor = "aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", in_place, out, method, or_number(ClampMax);
         }
 
         clamp_min {
             /// Elements that are not below a bound.
-            pub ClampMin = "aten::clamp_min(Tensor self, Scalar min) -> Tensor", in_place, out, method;
+            pub ClampMin = "aten::clamp_min(Tensor self, Scalar min) -> Tensor", in_place, out;
             /// Elements that are not below those of a tensor.
-            pub ClampMinTensor = "aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", in_place, out, method(clamp_min_tensor);
+            pub ClampMinTensor = "aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", in_place, out, method, or_number(ClampMin);
         }
 
         copysign {
             /// Elements with the sign of others.
-            pub CopysignTensor = "aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
+            pub CopysignTensor = "aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method, or_number(CopysignScalar);
             /// Elements with the sign of a number.
-            pub CopysignScalar = "aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(copysign_scalar);
+            pub CopysignScalar = "aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
         }
 
         cos {
@@ -183,9 +182,9 @@ declarations! {
 
         div {
             /// The quotient.
-            pub DivTensor = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method, alias("divide"), alias("true_divide");
+            pub DivTensor = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method, or_number(DivScalar), alias("divide"), alias("true_divide");
             /// The quotient by a number.
-            pub DivScalar = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(div_scalar), alias("divide", in_place), alias("true_divide", in_place);
+            pub DivScalar = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, alias("divide", in_place), alias("true_divide", in_place);
         }
 
         div_mode {
@@ -225,9 +224,9 @@ declarations! {
 
         float_power {
             /// Elements to the power of others, in double precision.
-            pub FloatPowerTensorTensor = "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", in_place("Tensor"), out, method;
+            pub FloatPowerTensorTensor = "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", in_place("Tensor"), out, method, or_number(FloatPowerTensorScalar, FloatPowerInplaceScalar);
             /// Elements to the power of a number, in double precision.
-            pub FloatPowerTensorScalar = "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", in_place("Scalar"), out, method(float_power_scalar);
+            pub FloatPowerTensorScalar = "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", in_place("Scalar"), out;
             pub FloatPowerScalar = "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", out;
         }
 
@@ -238,9 +237,9 @@ declarations! {
 
         floor_divide {
             /// The quotient, rounded downwards.
-            pub FloorDivide = "aten::floor_divide(Tensor self, Tensor other) -> Tensor", in_place("Tensor"), out, method;
+            pub FloorDivide = "aten::floor_divide(Tensor self, Tensor other) -> Tensor", in_place("Tensor"), out, method, or_number(FloorDivideScalar);
             /// The quotient by a number, rounded downwards.
-            pub FloorDivideScalar = "aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(floor_divide_scalar);
+            pub FloorDivideScalar = "aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
         }
 
         fmax {
@@ -255,9 +254,9 @@ declarations! {
 
         fmod {
             /// What a quotient that is rounded towards zero leaves.
-            pub FmodTensor = "aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+            pub FmodTensor = "aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method, or_number(FmodScalar);
             /// What a quotient that is rounded towards zero leaves, of a division by a number.
-            pub FmodScalar = "aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(fmod_scalar);
+            pub FmodScalar = "aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
         }
 
         frac {
@@ -317,9 +316,9 @@ declarations! {
 
         lerp {
             /// A part of the way from elements to others.
-            pub LerpScalar = "aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", in_place, out, method(lerp);
+            pub LerpScalar = "aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", in_place, out;
             /// A part of the way from elements to others, of each element its own.
-            pub LerpTensor = "aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", in_place, out, method(lerp_tensor);
+            pub LerpTensor = "aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", in_place, out, method, or_number(LerpScalar);
         }
 
         lgamma {
@@ -394,14 +393,14 @@ declarations! {
 
         mul {
             /// The product.
-            pub MulTensor = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method, alias("multiply");
+            pub MulTensor = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method, or_number(MulScalar), alias("multiply");
             /// The product with a number.
-            pub MulScalar = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(mul_scalar), alias("multiply", in_place);
+            pub MulScalar = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, alias("multiply", in_place);
         }
 
         nan_to_num {
             /// Numbers instead of NaN and infinity.
-            pub NanToNum = "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", in_place, out, method;
+            pub NanToNum = "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", in_place, out, method, arguments();
         }
 
         neg {
@@ -421,9 +420,9 @@ declarations! {
 
         pow {
             /// Elements to the power of others.
-            pub PowTensorTensor = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", in_place("Tensor"), out, method;
+            pub PowTensorTensor = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", in_place("Tensor"), out, method, or_number(PowTensorScalar, PowInplaceScalar);
             /// Elements to the power of a number.
-            pub PowTensorScalar = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", in_place("Scalar"), out, method(pow_scalar);
+            pub PowTensorScalar = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", in_place("Scalar"), out;
             pub PowScalar = "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", out;
         }
 
@@ -444,9 +443,9 @@ declarations! {
 
         remainder {
             /// What a quotient that is rounded downwards leaves.
-            pub RemainderTensor = "aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+            pub RemainderTensor = "aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method, or_number(RemainderScalar);
             /// What a quotient that is rounded downwards leaves, of a division by a number.
-            pub RemainderScalar = "aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(remainder_scalar);
+            pub RemainderScalar = "aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
             pub RemainderScalarTensor = "aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", out;
         }
 
@@ -466,9 +465,9 @@ declarations! {
         }
 
         rsub {
-            pub RsubTensor = "aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
+            pub RsubTensor = "aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method, or_number(RsubScalar);
             /// `other - alpha * self` with a number.
-            pub RsubScalar = "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", method(rsub_scalar);
+            pub RsubScalar = "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor";
         }
 
         sgn {
@@ -523,9 +522,9 @@ declarations! {
 
         sub {
             /// `self - alpha * other`.
-            pub SubTensor = "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method, alias("subtract");
+            pub SubTensor = "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method, or_number(SubScalar), alias("subtract");
             /// `self - alpha * other` with a number.
-            pub SubScalar = "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, out, method(sub_scalar), alias("subtract", in_place);
+            pub SubScalar = "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, out, alias("subtract", in_place);
         }
 
         tan {
@@ -550,7 +549,7 @@ declarations! {
 
         where_self {
             /// `self` where `condition` is true, `other` elsewhere.
-            pub WhereSelf = "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", out, method(where_self);
+            pub WhereSelf = "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", out;
             pub WhereScalarSelf = "aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor";
             pub WhereScalarOther = "aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor";
             /// Where `condition` is other than zero: the indices for each dimension.
@@ -567,6 +566,7 @@ declarations! {
     }
 }
 
+/// # Rounded division, and choosing elements
 impl Tensor {
     /// The quotient, rounded as `rounding_mode` says: "trunc" towards zero, "floor" downwards.
     ///
@@ -586,5 +586,24 @@ impl Tensor {
     /// ```
     pub fn div_rounded<'m>(&self, other: &Self, rounding_mode: impl Into<Option<&'m str>>) -> Result<Self> {
         DivTensorMode.call(self, other, rounding_mode.into())
+    }
+
+    /// The elements of `input` where `condition` holds, and those of `other` elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WhereSelf`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid::{Tensor, tensor};
+    ///
+    /// let x = tensor![-1.0, 2.0]?;
+    /// assert_eq!(Tensor::where_(&x.gt(0)?, &x, &x.mul(0.1)?)?.to_vec::<f32>()?, [-0.1, 2.0]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn where_(condition: &Self, input: &Self, other: &Self) -> Result<Self> {
+        WhereSelf.call(condition, input, other)
     }
 }

@@ -1,6 +1,7 @@
 //! Makes one element of those under a window that moves over images.
 
 declarations! {
+    /// # Pooling
     pooling {
         adaptive_avg_pool {
             /// Averages of as many parts of lines.

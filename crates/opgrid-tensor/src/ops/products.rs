@@ -1,6 +1,7 @@
 //! Multiplies matrices.
 
 declarations! {
+    /// # Products of matrices
     products {
         addbmm {
             /// `beta * self + alpha * (batch1 @ batch2)`, summed over all pairs of matrices.

@@ -1,6 +1,7 @@
 //! Asks what a tensor is like.
 
 declarations! {
+    /// # Properties
     questions {
         assertions {
             /// Makes sure that a tensor is as it was when a program was exported.

@@ -1,10 +1,10 @@
 //! Draws random numbers.
 
+use opgrid_core::conversions::{IntList, Integer};
 use opgrid_core::{DType, Device, Result};
 
-use crate::tensor::Tensor;
-
 declarations! {
+    /// # Random numbers
     random {
         bernoulli {
             /// Ones with the probabilities that the elements are, and zeros.
@@ -39,7 +39,7 @@ declarations! {
         }
 
         multinomial {
-            pub Multinomial = "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", out;
+            pub Multinomial = "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", out, method, arguments(num_samples);
         }
 
         normal {
@@ -61,7 +61,7 @@ declarations! {
         }
 
         rand_like {
-            pub RandLike = "aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub RandLike = "aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out, method;
             pub RandLikeGenerator = "aten::rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
         }
 
@@ -87,7 +87,7 @@ declarations! {
         }
 
         randn_like {
-            pub RandnLike = "aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+            pub RandnLike = "aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out, method;
             pub RandnLikeGenerator = "aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
         }
 
@@ -108,24 +108,57 @@ declarations! {
     }
 }
 
+/// # New tensors of random numbers
 impl Tensor {
     /// A new row-major tensor of random numbers, evenly distributed from 0 to before 1.
     ///
     /// # Errors
     ///
     /// Those of [`Rand`].
-    pub fn rand(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
-        Rand.call(size, Some(dtype), None, Some(device), None)
+    pub fn rand(size: impl IntList, dtype: DType, device: impl Into<Device>) -> Result<Self> {
+        Rand.call(size.into_list().as_ref(), Some(dtype), None, Some(device.into()), None)
     }
-}
 
-impl Tensor {
     /// A new row-major tensor of random numbers, normally distributed with mean 0 and deviation 1.
     ///
     /// # Errors
     ///
     /// Those of [`Randn`].
-    pub fn randn(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
-        Randn.call(size, Some(dtype), None, Some(device), None)
+    pub fn randn(size: impl IntList, dtype: DType, device: impl Into<Device>) -> Result<Self> {
+        Randn.call(size.into_list().as_ref(), Some(dtype), None, Some(device.into()), None)
+    }
+
+    /// A new row-major tensor of random integers, evenly distributed from 0 to before `high`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Randint`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid::prelude::*;
+    ///
+    /// let dice = Tensor::randint(6, 10, DType::I64, Device::CPU)?;
+    /// assert!(dice.to_vec::<i64>()?.iter().all(|it| (0..6).contains(it)));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn randint(
+        high: impl Integer,
+        size: impl IntList,
+        dtype: DType,
+        device: impl Into<Device>,
+    ) -> Result<Self> {
+        let size = size.into_list();
+        Randint.call(high.to_i64(), size.as_ref(), Some(dtype), None, Some(device.into()), None)
+    }
+
+    /// In training, elements are zero with probability `p`, and the others are divided by `1 - p`; otherwise the tensor itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Dropout`].
+    pub fn dropout(&self, p: f64, train: bool) -> Result<Self> {
+        Dropout.call(self, p, train)
     }
 }

@@ -1,6 +1,7 @@
 //! Goes through sequences step by step.
 
 declarations! {
+    /// # Recurrent networks
     recurrent {
         gru {
             pub GruInput = "aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)";

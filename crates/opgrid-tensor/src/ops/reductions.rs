@@ -1,10 +1,10 @@
 //! Makes one element of many.
 
+use opgrid_core::conversions::IntList;
 use opgrid_core::{Result, Scalar};
 
-use crate::tensor::Tensor;
-
 declarations! {
+    /// # Reductions
     reductions {
         all {
             /// Whether every element is other than zero.
@@ -39,12 +39,12 @@ declarations! {
 
         argmax {
             /// Where the largest element is, of all or over a dimension.
-            pub Argmax = "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", out, method;
+            pub Argmax = "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", out, method, arguments(dim);
         }
 
         argmin {
             /// Where the smallest element is, of all or over a dimension.
-            pub Argmin = "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", out, method;
+            pub Argmin = "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", out, method, arguments(dim);
         }
 
         count_nonzero {
@@ -77,8 +77,8 @@ declarations! {
         }
 
         mean {
-            pub Mean = "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", out("dtype_out");
-            pub MeanDim = "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("out");
+            pub Mean = "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", out("dtype_out"), method;
+            pub MeanDim = "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("out"), method(mean_dim);
         }
 
         min {
@@ -97,15 +97,15 @@ declarations! {
         }
 
         norm {
-            pub NormScalar = "aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", out;
+            pub NormScalar = "aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", out, method, arguments();
             pub NormScalarOptDim = "aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", out("out");
             pub NormScalarOptDimDtype = "aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", out("dtype_out");
             pub NormScalarOptDtype = "aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", out;
         }
 
         prod {
-            pub Prod = "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", out("out");
-            pub ProdDimInt = "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("int_out");
+            pub Prod = "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", out("out"), method;
+            pub ProdDimInt = "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("int_out"), method(prod_dim);
         }
 
         std {
@@ -121,8 +121,8 @@ declarations! {
         }
 
         sum {
-            pub Sum = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", out("out");
-            pub SumDim = "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("IntList_out");
+            pub Sum = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", out("out"), method;
+            pub SumDim = "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("IntList_out"), method(sum_dim);
         }
 
         var {
@@ -139,57 +139,7 @@ declarations! {
     }
 }
 
-impl Tensor {
-    /// The average of all elements.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Mean`].
-    pub fn mean(&self) -> Result<Self> {
-        Mean.call(self, None)
-    }
-
-    /// The average over dimensions, all if none is named.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`MeanDim`].
-    pub fn mean_dim(&self, dim: &[i64], keepdim: bool) -> Result<Self> {
-        MeanDim.call(self, Some(dim), keepdim, None)
-    }
-}
-
-impl Tensor {
-    /// The Euclidean norm of all elements.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`LinalgVectorNorm`].
-    pub fn norm(&self) -> Result<Self> {
-        NormScalar.call(self, Scalar::Int(2))
-    }
-}
-
-impl Tensor {
-    /// The product of all elements.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Prod`].
-    pub fn prod(&self) -> Result<Self> {
-        Prod.call(self, None)
-    }
-
-    /// The product over a dimension.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`ProdDimInt`].
-    pub fn prod_dim(&self, dim: i64, keepdim: bool) -> Result<Self> {
-        ProdDimInt.call(self, dim, keepdim, None)
-    }
-}
-
+/// # Variance
 impl Tensor {
     /// The standard deviation over dimensions, all if none is named: the sum of squares is divided by the number of elements less
     /// `correction`.
@@ -197,39 +147,17 @@ impl Tensor {
     /// # Errors
     ///
     /// Those of [`StdCorrection`].
-    pub fn std(&self, dim: &[i64], correction: impl Into<Scalar>, keepdim: bool) -> Result<Self> {
-        StdCorrection.call(self, Some(dim), Some(correction.into()), keepdim)
-    }
-}
-
-impl Tensor {
-    /// The sum over dimensions, all if none is named.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SumDim`].
-    pub fn sum_dim(&self, dim: &[i64], keepdim: bool) -> Result<Self> {
-        SumDim.call(self, Some(dim), keepdim, None)
+    pub fn std(&self, dim: impl IntList, correction: impl Into<Scalar>, keepdim: bool) -> Result<Self> {
+        StdCorrection.call(self, Some(dim.into_list().as_ref()), Some(correction.into()), keepdim)
     }
 
-    /// The sum of all elements.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Sum`].
-    pub fn sum(&self) -> Result<Self> {
-        Sum.call(self, None)
-    }
-}
-
-impl Tensor {
     /// The variance over dimensions, all if none is named: the sum of squares is divided by the number of elements less
     /// `correction`.
     ///
     /// # Errors
     ///
     /// Those of [`VarCorrection`].
-    pub fn var(&self, dim: &[i64], correction: impl Into<Scalar>, keepdim: bool) -> Result<Self> {
-        VarCorrection.call(self, Some(dim), Some(correction.into()), keepdim)
+    pub fn var(&self, dim: impl IntList, correction: impl Into<Scalar>, keepdim: bool) -> Result<Self> {
+        VarCorrection.call(self, Some(dim.into_list().as_ref()), Some(correction.into()), keepdim)
     }
 }

@@ -1,6 +1,7 @@
 //! Computes images of other sizes, or puts their elements elsewhere.
 
 declarations! {
+    /// # Resampling
     resampling {
         affine_grid_generator {
             /// The grid of an affine map.

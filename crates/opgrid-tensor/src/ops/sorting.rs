@@ -1,6 +1,7 @@
 //! Puts elements in order, or looks for them where they are so.
 
 declarations! {
+    /// # Sorting and searching
     sorting {
         argsort {
             /// Where the elements were that are in order along a dimension.
@@ -72,7 +73,7 @@ declarations! {
 
         topk {
             /// The largest or the smallest elements along a dimension, and where they are.
-            pub Topk = "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", out("values"), method;
+            pub Topk = "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", out("values"), method, arguments(k);
         }
 
         unique {

@@ -1,10 +1,7 @@
 //! Gives other sizes and strides to the same memory.
 
-use opgrid_core::Result;
-
-use crate::tensor::Tensor;
-
 declarations! {
+    /// # Views
     views {
         alias {
             /// A new handle on the tensor's elements.
@@ -17,7 +14,7 @@ declarations! {
         }
 
         as_strided {
-            pub AsStrided = "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)";
+            pub AsStrided = "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", method;
             pub AsStridedInplace = "aten::as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)";
         }
 
@@ -40,7 +37,7 @@ declarations! {
         }
 
         expand {
-            pub Expand = "aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)";
+            pub Expand = "aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", method;
             /// Stretched to the sizes of another tensor.
             pub ExpandAs = "aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", method;
             pub BroadcastTo = "aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", method;
@@ -90,7 +87,7 @@ declarations! {
         }
 
         reshape {
-            pub Reshape = "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)";
+            pub Reshape = "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", method;
             pub ReshapeAs = "aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)";
         }
 
@@ -131,10 +128,10 @@ declarations! {
 
         squeeze {
             /// Without dimensions of size 1.
-            pub Squeeze = "aten::squeeze(Tensor(a) self) -> Tensor(a)", method;
+            pub Squeeze = "aten::squeeze(Tensor(a) self) -> Tensor(a)", method(squeeze_all);
             /// Without one dimension, if its size is 1.
-            pub SqueezeDim = "aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", method(squeeze_dim);
-            pub SqueezeDims = "aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)";
+            pub SqueezeDim = "aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)";
+            pub SqueezeDims = "aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", method(squeeze);
             pub SqueezeInplace = "aten::squeeze_(Tensor(a!) self) -> Tensor(a!)";
             pub SqueezeInplaceDim = "aten::squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)";
             pub SqueezeInplaceDims = "aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)";
@@ -156,7 +153,7 @@ declarations! {
             /// Two dimensions exchanged.
             pub TransposeInt = "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", method;
             pub TransposeInplace = "aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)";
-            pub TMatrix = "aten::t(Tensor(a) self) -> Tensor(a)";
+            pub TMatrix = "aten::t(Tensor(a) self) -> Tensor(a)", method;
             pub TInplace = "aten::t_(Tensor(a!) self) -> Tensor(a!)";
             pub Swapaxes = "aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)";
             pub SwapaxesInplace = "aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)";
@@ -196,69 +193,5 @@ declarations! {
             /// Reinterprets the bytes as elements of another dtype.
             pub ViewDtype = "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", method(view_dtype);
         }
-    }
-}
-
-impl Tensor {
-    /// A view with any sizes and strides; without an offset it is that of this tensor.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`AsStrided`].
-    pub fn as_strided(&self, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Self> {
-        AsStrided.call(self, size, stride, storage_offset)
-    }
-}
-
-impl Tensor {
-    /// Stretched to other sizes by repeating elements; -1 keeps a size.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Expand`].
-    pub fn expand(&self, size: &[i64]) -> Result<Self> {
-        Expand.call(self, size, false)
-    }
-}
-
-impl Tensor {
-    /// Returns the elements under other sizes: a view if possible, otherwise a copy.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Reshape`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use opgrid::Tensor;
-    ///
-    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
-    /// assert_eq!(x.t()?.reshape(&[-1])?.to_vec::<i64>()?, [0, 3, 1, 4, 2, 5]);
-    /// # Ok::<(), opgrid_core::Error>(())
-    /// ```
-    pub fn reshape(&self, shape: &[i64]) -> Result<Self> {
-        Reshape.call(self, shape)
-    }
-}
-
-impl Tensor {
-    /// The transposed matrix.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`TMatrix`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use opgrid::Tensor;
-    ///
-    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
-    /// assert_eq!(x.t()?.to_vec::<i64>()?, [0, 3, 1, 4, 2, 5]);
-    /// # Ok::<(), opgrid_core::Error>(())
-    /// ```
-    pub fn t(&self) -> Result<Self> {
-        TMatrix.call(self)
     }
 }

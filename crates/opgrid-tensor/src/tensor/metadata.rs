@@ -44,6 +44,7 @@ impl Attachments {
 /// A value that is replaced. It may own another tensor with such a value.
 struct Slot<M: 'static>(Mutex<Option<Flat<Arc<M>>>>);
 
+/// # Values kept with a tensor
 impl Tensor {
     /// What somebody keeps with this tensor under that type; handles of one tensor share it, views do not.
     ///

@@ -36,6 +36,7 @@ impl Array {
     }
 }
 
+/// # ndarray
 impl Tensor {
     /// A new CPU tensor with the elements of `array`.
     ///

@@ -7,22 +7,35 @@ use opgrid_core::{DType, Result};
 use super::handle::Tensor;
 use crate::with_dtype;
 
+/// # Nested arrays and vectors
 impl Tensor {
-    /// A new CPU tensor of nested arrays, whose element type decides the dtype.
+    /// The rows of a matrix.
     ///
     /// # Errors
     ///
-    /// As [`Array::from_nested`].
+    /// As [`to_vec`](Self::to_vec); a tensor that has not two dimensions.
     ///
     /// # Examples
     ///
     /// ```
-    /// let x = opgrid::Tensor::from_nested(&[[1.0f64, 2.0], [3.0, 4.0]])?;
-    /// assert_eq!(x.to_string(), "tensor([[1., 2.],\n        [3., 4.]], dtype=torch.float64)");
+    /// let x = opgrid::tensor![[1.0, 2.0], [3.0, 4.0]]?;
+    /// assert_eq!(x.to_vec2::<f32>()?, [[1.0, 2.0], [3.0, 4.0]]);
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
-    pub fn from_nested<N: Nested>(nested: &N) -> Result<Self> {
-        Self::from_array(Array::from_nested(nested)?)
+    pub fn to_vec2<T: Element>(&self) -> Result<Vec<Vec<T>>> {
+        let (rows, columns) = self.dims2()?;
+        Ok(in_rows(self.to_vec()?, rows, columns))
+    }
+
+    /// The matrices of a tensor of three dimensions, as rows.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_vec`](Self::to_vec); a tensor that has not three dimensions.
+    pub fn to_vec3<T: Element>(&self) -> Result<Vec<Vec<Vec<T>>>> {
+        let (matrices, rows, columns) = self.dims3()?;
+        let all_rows = in_rows(self.to_vec()?, matrices * rows, columns);
+        Ok(in_rows(all_rows, matrices, rows))
     }
 
     /// The elements as nested arrays of the same sizes.
@@ -33,6 +46,12 @@ impl Tensor {
     pub fn to_nested<N: Nested>(&self) -> Result<N> {
         self.array()?.to_nested()
     }
+}
+
+/// Divides elements into `rows` lists of equal lengths.
+fn in_rows<T>(elements: Vec<T>, rows: i64, columns: i64) -> Vec<Vec<T>> {
+    let mut elements = elements.into_iter();
+    (0..rows).map(|_| elements.by_ref().take(columns as usize).collect()).collect()
 }
 
 /// What [`tensor!`](crate::tensor!) makes of its literals.
@@ -58,7 +77,7 @@ pub fn of_literals<N: Nested>(nested: &N, dtype: Option<DType>) -> Result<Tensor
 ///
 /// `tensor![[1, 2], [3, 4]]` expands to a function call with `&[[1, 2], [3, 4]]`; the result is a `Result<Tensor>`.
 /// Literals with a suffix keep their type, except `i32` and `f64`, which those without one have, too:
-/// [`Tensor::from_nested`](crate::Tensor::from_nested) keeps every type.
+/// [`Tensor::new`](crate::Tensor::new) keeps every type.
 ///
 /// # Examples
 ///

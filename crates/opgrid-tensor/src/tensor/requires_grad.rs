@@ -73,6 +73,7 @@ pub(super) struct Lineage {
     seen: AtomicU64,
 }
 
+/// # Whether gradients are wanted
 impl Tensor {
     /// Whether gradients lead to this tensor: somebody asked for them ([`requires_grad_`](Self::requires_grad_)), or
     /// it was computed of one that they lead to.

@@ -19,7 +19,8 @@ use crate::error::argument;
 ///
 /// ```
 /// use opgrid_core::{DType, Device, DispatchKey};
-/// use opgrid::{Tensor, TensorSpec, tensor::Wrapper};
+/// use opgrid::array::TensorSpec;
+/// use opgrid::{Tensor, tensor::Wrapper};
 ///
 /// struct Twice(Tensor);
 ///
@@ -63,6 +64,7 @@ pub trait Wrapper: Any + Send + Sync {
     }
 }
 
+/// # Tensors that layers implement
 impl Tensor {
     /// A tensor that is implemented by a layer. It brings these keys into calls and no others: whoever wants it seen by
     /// autograd or by a backend adds their keys, usually those of the tensor inside.

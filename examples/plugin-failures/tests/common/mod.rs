@@ -31,6 +31,6 @@ pub fn file(name: &str) -> PathBuf {
 /// They cannot be registered.
 pub fn subject() -> (Dispatcher, Registration) {
     let dispatcher = Dispatcher::new();
-    let operators = opgrid::register(&dispatcher).unwrap();
+    let operators = opgrid::ops::register(&dispatcher).unwrap();
     (dispatcher, operators)
 }

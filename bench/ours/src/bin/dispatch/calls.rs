@@ -5,8 +5,9 @@
 
 use std::hint::black_box;
 
+use opgrid::Registration;
+use opgrid::dispatch::{ExcludeGuard, IncludeGuard, Returns, TensorType, ValueRef};
 use opgrid::prelude::*;
-use opgrid::{ExcludeGuard, IncludeGuard, Registration, Returns, TensorType, ValueRef};
 
 use opgrid_bench::clock::{self, Effort};
 use opgrid_bench::{Case, Measured, find, times};

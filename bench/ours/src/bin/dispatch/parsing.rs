@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use opgrid::schema::FunctionSchema;
+use opgrid::dispatch::schema::FunctionSchema;
 use opgrid::{Error, ErrorKind, Result};
 
 use opgrid_bench::clock::{self, Effort};

@@ -3,9 +3,10 @@
 //! The dispatcher has the fallbacks that torch has, because they decide how much of a table is to be filled, and the
 //! operators of the tensor library.
 
+use opgrid::Registration;
+use opgrid::dispatch::schema::FunctionSchema;
+use opgrid::dispatch::{AnyTensor, quiesce};
 use opgrid::prelude::*;
-use opgrid::schema::FunctionSchema;
-use opgrid::{AnyTensor, Registration, quiesce};
 
 use opgrid_bench::Measured;
 use opgrid_bench::clock::{self, Effort};
@@ -25,7 +26,7 @@ fn kernel(a: &AnyTensor, _: &AnyTensor, _: Scalar) -> Result<AnyTensor> {
 /// Those of the registrations.
 pub fn measure(effort: Effort) -> Result<Vec<Measured>> {
     let dispatcher = Dispatcher::with_reference_fallbacks();
-    let _operators = opgrid::register(&dispatcher)?;
+    let _operators = opgrid::ops::register(&dispatcher)?;
     let mut best = Costs::UNKNOWN;
     for round in 0..effort.registrations {
         best.take(&Costs::measure(&dispatcher, &format!("bench{round}"), effort.operators)?);

@@ -17,7 +17,7 @@ fn to(input: &Tensor, dtype: DType) -> Result<Tensor> {
 fn chain(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     let mut result = x.clone();
     for _ in 0..5 {
-        result = result.add(y, 1)?.mul(y)?;
+        result = result.add(y)?.mul(y)?;
     }
     Ok(result)
 }
@@ -25,27 +25,27 @@ fn chain(x: &Tensor, y: &Tensor) -> Result<Tensor> {
 /// Figures on one thread.
 pub const ONE_THREAD: &[Case<Subject>] = &[
     ("empty3", |_, n| times(n, || Tensor::empty(&[3], DType::F32, Device::CPU))),
-    ("add3", |s, n| times(n, || s.three[0].add(&s.three[1], 1))),
-    ("add_scalar3", |s, n| times(n, || s.three[0].add_scalar(1, 1))),
+    ("add3", |s, n| times(n, || s.three[0].add(&s.three[1]))),
+    ("add_scalar3", |s, n| times(n, || s.three[0].add(1))),
     ("chain64", |s, n| times(n, || chain(&s.rows_of[0].x, &s.rows_of[0].y))),
-    ("add3_grad", |s, n| times(n, || s.three_marked[0].add(&s.three_marked[1], 1))),
-    ("add3_no_grad", |s, n| no_grad(|| times(n, || s.three_marked[0].add(&s.three_marked[1], 1)))),
+    ("add3_grad", |s, n| times(n, || s.three_marked[0].add(&s.three_marked[1]))),
+    ("add3_no_grad", |s, n| no_grad(|| times(n, || s.three_marked[0].add(&s.three_marked[1])))),
     ("mlp_step", |s, n| times(n, || s.mlp.step())),
-    ("add", |s, n| times(n, || s.a.add(&s.b, 1))),
-    ("add_in_place", |s, n| times(n, || s.out.add_(&s.b, 1))),
-    ("add_number", |s, n| times(n, || s.a.add_scalar(1, 1))),
-    ("add_row", |s, n| times(n, || s.matrix.add(&s.row, 1))),
-    ("add_column", |s, n| times(n, || s.matrix.add(&s.column, 1))),
-    ("add_sliced", |s, n| times(n, || s.a.add(&s.sliced, 1))),
+    ("add", |s, n| times(n, || s.a.add(&s.b))),
+    ("add_in_place", |s, n| times(n, || s.out.add_(&s.b))),
+    ("add_number", |s, n| times(n, || s.a.add(1))),
+    ("add_row", |s, n| times(n, || s.matrix.add(&s.row))),
+    ("add_column", |s, n| times(n, || s.matrix.add(&s.column))),
+    ("add_sliced", |s, n| times(n, || s.a.add(&s.sliced))),
     ("add_transposed", |s, n| {
         let transposed = s.square[1].t()?;
-        times(n, || s.square[0].add(&transposed, 1))
+        times(n, || s.square[0].add(&transposed))
     }),
-    ("add_mixed", |s, n| times(n, || s.a.add(&s.f64[1], 1))),
-    ("add_f64", |s, n| times(n, || s.f64[0].add(&s.f64[1], 1))),
-    ("add_bf16", |s, n| times(n, || s.bf16[0].add(&s.bf16[1], 1))),
-    ("add_i64", |s, n| times(n, || s.i64[0].add(&s.i64[1], 1))),
-    ("sub", |s, n| times(n, || s.a.sub(&s.b, 1))),
+    ("add_mixed", |s, n| times(n, || s.a.add(&s.f64[1]))),
+    ("add_f64", |s, n| times(n, || s.f64[0].add(&s.f64[1]))),
+    ("add_bf16", |s, n| times(n, || s.bf16[0].add(&s.bf16[1]))),
+    ("add_i64", |s, n| times(n, || s.i64[0].add(&s.i64[1]))),
+    ("sub", |s, n| times(n, || s.a.sub(&s.b))),
     ("rsub", |s, n| times(n, || RsubScalar.call(&s.a, Scalar::Int(1), Scalar::Int(1)))),
     ("mul", |s, n| times(n, || s.a.mul(&s.b))),
     ("mul_bf16", |s, n| times(n, || s.bf16[0].mul(&s.bf16[1]))),
@@ -59,12 +59,12 @@ pub const ONE_THREAD: &[Case<Subject>] = &[
     ("abs", |s, n| times(n, || s.signed.abs())),
     ("abs_i64", |s, n| times(n, || s.i64[0].abs())),
     ("reciprocal", |s, n| times(n, || s.a.reciprocal())),
-    ("pow_2", |s, n| times(n, || s.a.pow_scalar(2))),
-    ("pow_3", |s, n| times(n, || s.a.pow_scalar(3))),
-    ("pow_half", |s, n| times(n, || s.a.pow_scalar(0.5))),
-    ("pow_number", |s, n| times(n, || s.a.pow_scalar(2.7))),
+    ("pow_2", |s, n| times(n, || s.a.pow(2))),
+    ("pow_3", |s, n| times(n, || s.a.pow(3))),
+    ("pow_half", |s, n| times(n, || s.a.pow(0.5))),
+    ("pow_number", |s, n| times(n, || s.a.pow(2.7))),
     ("pow", |s, n| times(n, || s.a.pow(&s.b))),
-    ("pow_i64", |s, n| times(n, || s.i64[0].pow_scalar(3))),
+    ("pow_i64", |s, n| times(n, || s.i64[0].pow(3))),
     ("sqrt", |s, n| times(n, || s.a.sqrt())),
     ("exp", |s, n| times(n, || s.a.exp())),
     ("exp_f64", |s, n| times(n, || s.f64[0].exp())),
@@ -75,7 +75,7 @@ pub const ONE_THREAD: &[Case<Subject>] = &[
     ("tanh_f64", |s, n| times(n, || s.f64[0].tanh())),
     ("sigmoid", |s, n| times(n, || s.signed.sigmoid())),
     ("sigmoid_bf16", |s, n| times(n, || s.bf16[0].sigmoid())),
-    ("gelu", |s, n| times(n, || s.signed.gelu("none"))),
+    ("gelu", |s, n| times(n, || s.signed.gelu())),
     ("erf", |s, n| times(n, || s.signed.erf())),
     ("sin", |s, n| times(n, || s.signed.sin())),
     ("relu", |s, n| times(n, || s.signed.relu())),
@@ -84,10 +84,10 @@ pub const ONE_THREAD: &[Case<Subject>] = &[
     ("eq", |s, n| times(n, || s.a.eq(&s.b))),
     ("eq_i64", |s, n| times(n, || s.i64[0].eq(&s.i64[1]))),
     ("lt", |s, n| times(n, || s.a.lt(&s.b))),
-    ("lt_number", |s, n| times(n, || s.a.lt_scalar(0.5))),
+    ("lt_number", |s, n| times(n, || s.a.lt(0.5))),
     ("logical_and", |s, n| times(n, || s.bools[0].logical_and(&s.bools[1]))),
     ("logical_not", |s, n| times(n, || s.bools[0].logical_not())),
-    ("where", |s, n| times(n, || s.a.where_self(&s.bools[0], &s.b))),
+    ("where", |s, n| times(n, || Tensor::where_(&s.bools[0], &s.a, &s.b))),
     ("isnan", |s, n| times(n, || s.a.isnan())),
     ("isfinite", |s, n| times(n, || s.a.isfinite())),
     ("masked_fill", |s, n| times(n, || s.a.masked_fill(&s.bools[0], 0))),
@@ -130,13 +130,13 @@ pub const ONE_THREAD: &[Case<Subject>] = &[
     ("mean", |s, n| times(n, || s.a.mean())),
     ("mean_inner", |s, n| times(n, || s.matrix.mean_dim(&[1], false))),
     ("mean_outer", |s, n| times(n, || s.matrix.mean_dim(&[0], false))),
-    ("amax", |s, n| times(n, || s.a.amax(&[], false))),
-    ("amax_i64", |s, n| times(n, || s.i64[0].amax(&[], false))),
+    ("amax", |s, n| times(n, || s.a.amax((), false))),
+    ("amax_i64", |s, n| times(n, || s.i64[0].amax((), false))),
     ("amax_inner", |s, n| times(n, || s.matrix.amax(&[1], false))),
     ("amax_outer", |s, n| times(n, || s.matrix.amax(&[0], false))),
-    ("argmax", |s, n| times(n, || s.a.argmax(None, false))),
-    ("argmax_inner", |s, n| times(n, || s.matrix.argmax(1, false))),
-    ("argmax_outer", |s, n| times(n, || s.matrix.argmax(0, false))),
+    ("argmax", |s, n| times(n, || s.a.argmax(None))),
+    ("argmax_inner", |s, n| times(n, || s.matrix.argmax(1))),
+    ("argmax_outer", |s, n| times(n, || s.matrix.argmax(0))),
     ("any", |s, n| times(n, || s.all_false.any())),
     ("all", |s, n| times(n, || s.all_true.all())),
     ("equal", |s, n| times(n, || s.a.equal(&s.copy))),
@@ -147,7 +147,7 @@ pub const ONE_THREAD: &[Case<Subject>] = &[
     ("layer_norm", |s, n| times(n, || layer_norm(&s.matrix))),
     ("cumsum", |s, n| times(n, || cumsum(&s.matrix))),
     ("sort", |s, n| times(n, || s.matrix.sort(-1, false))),
-    ("topk", |s, n| times(n, || s.matrix.topk(10, -1, true, true))),
+    ("topk", |s, n| times(n, || s.matrix.topk(10))),
     ("embedding", |s, n| times(n, || Embedding.call(&s.matrix, &s.rows, -1, false, false))),
     ("cat", |s, n| times(n, || Tensor::cat(&s.quarters, 0))),
     ("cat_inner", |s, n| times(n, || Tensor::cat(&s.halves, 1))),
@@ -167,7 +167,7 @@ pub const ONE_THREAD: &[Case<Subject>] = &[
     ("matmul_2048", |s, n| times(n, || s.factors[3][0].mm(&s.factors[3][1]))),
     ("matmul_vector", |s, n| times(n, || s.square[0].matmul(&s.vector))),
     ("bmm", |s, n| times(n, || s.batches[0].bmm(&s.batches[1]))),
-    ("addmm", |s, n| times(n, || s.factors[1][0].addmm(&s.factors[1][0], &s.factors[1][1], 1, 1))),
+    ("addmm", |s, n| times(n, || s.factors[1][0].addmm(&s.factors[1][0], &s.factors[1][1]))),
     ("mm_f64", |s, n| times(n, || s.factors_f64[0].mm(&s.factors_f64[1]))),
     ("mm_bf16", |s, n| times(n, || s.factors_bf16[0].mm(&s.factors_bf16[1]))),
     ("mm_i64", |s, n| times(n, || s.factors_i64[0].mm(&s.factors_i64[1]))),
@@ -177,13 +177,13 @@ pub const ONE_THREAD: &[Case<Subject>] = &[
 
 /// Figures on as many threads as the library takes by itself.
 pub const ALL_THREADS: &[Case<Subject>] = &[
-    ("add_threads", |s, n| times(n, || s.a.add(&s.b, 1))),
+    ("add_threads", |s, n| times(n, || s.a.add(&s.b))),
     ("exp_threads", |s, n| times(n, || s.a.exp())),
     ("sum_1e5_threads", |s, n| times(n, || s.a.sum())),
     ("sum_1e7_threads", |s, n| times(n, || s.large_a.sum())),
     ("add_transposed_threads", |s, n| {
         let transposed = s.square[1].t()?;
-        times(n, || s.square[0].add(&transposed, 1))
+        times(n, || s.square[0].add(&transposed))
     }),
     ("index_threads", |s, n| times(n, || s.a.index(&s.by_places))),
     ("matmul_1024_threads", |s, n| times(n, || s.factors[2][0].mm(&s.factors[2][1]))),

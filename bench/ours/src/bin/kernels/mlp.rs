@@ -20,7 +20,7 @@ impl Mlp {
     /// Those of the operators.
     pub fn new() -> Result<Self> {
         let weight = |sizes: &[i64]| -> Result<Tensor> {
-            let weight = Tensor::rand(sizes, DType::F32, Device::CPU)?.sub_scalar(0.5, 1)?.mul_scalar(0.1)?;
+            let weight = Tensor::rand(sizes, DType::F32, Device::CPU)?.sub(0.5)?.mul(0.1)?;
             weight.requires_grad_(true)?;
             Ok(weight)
         };
@@ -45,7 +45,7 @@ impl Mlp {
         no_grad(|| {
             for parameter in &self.parameters {
                 if let Some(grad) = parameter.grad() {
-                    parameter.add_(&grad, -STEP)?;
+                    parameter.add_with_(&grad, -STEP)?;
                     parameter.set_grad(None)?;
                 }
             }

@@ -13,7 +13,7 @@ pub fn softsign(input: &Tensor) -> Result<Tensor> {
 
 /// The sum of squares of all elements.
 pub fn sum_of_squares(input: &Tensor) -> Result<Tensor> {
-    let out = Tensor::empty(&[], DType::F32, Device::CPU)?;
+    let out = Tensor::empty((), DType::F32, Device::CPU)?;
     reduce::fold(&out, input, &[], &SumOfSquares)?;
     Ok(out)
 }

@@ -54,7 +54,7 @@ macro_rules! sized {
 }
 
 sized! {
-    "add": |r| r.x.add(&r.y, 1);
+    "add": |r| r.x.add(&r.y);
     "mul": |r| r.x.mul(&r.y);
     "relu": |r| r.x.relu();
     "sqrt": |r| r.x.sqrt();
@@ -62,17 +62,17 @@ sized! {
     "log": |r| r.x.log();
     "tanh": |r| r.x.tanh();
     "sigmoid": |r| r.x.sigmoid();
-    "gelu": |r| r.x.gelu("none");
+    "gelu": |r| r.x.gelu();
     "erf": |r| r.x.erf();
     "sin": |r| r.x.sin();
     "sum": |r| r.x.sum();
     "sum_inner": |r| r.x.sum_dim(&[1], false);
-    "amax": |r| r.x.amax(&[], false);
+    "amax": |r| r.x.amax((), false);
     "softmax": |r| softmax(&r.x);
     "layer_norm": |r| layer_norm(&r.x);
     "cumsum": |r| cumsum(&r.x);
     "sort": |r| r.x.sort(-1, false);
-    "topk": |r| r.x.topk(4, -1, true, true);
+    "topk": |r| r.x.topk(4);
     "index_select": |r| r.x.index_select(0, &r.chosen);
     "embedding": |r| embedding(r);
 }
@@ -89,14 +89,14 @@ macro_rules! typed {
 
 typed! {
     typed_rows {
-        "gelu": |r| r.x.gelu("none"), "_f64" 0, "_bf16" 1, "_f16" 2;
+        "gelu": |r| r.x.gelu(), "_f64" 0, "_bf16" 1, "_f16" 2;
         "erf": |r| r.x.erf(), "_f64" 0, "_bf16" 1, "_f16" 2;
         "sin": |r| r.x.sin(), "_f64" 0, "_bf16" 1, "_f16" 2;
         "softmax": |r| softmax(&r.x), "_f64" 0, "_bf16" 1, "_f16" 2;
         "layer_norm": |r| layer_norm(&r.x), "_f64" 0, "_bf16" 1, "_f16" 2;
         "cumsum": |r| cumsum(&r.x), "_f64" 0, "_bf16" 1, "_f16" 2, "_i64" 3;
         "sort": |r| r.x.sort(-1, false), "_f64" 0, "_bf16" 1, "_f16" 2, "_i64" 3;
-        "topk": |r| r.x.topk(4, -1, true, true), "_f64" 0, "_bf16" 1, "_f16" 2, "_i64" 3;
+        "topk": |r| r.x.topk(4), "_f64" 0, "_bf16" 1, "_f16" 2, "_i64" 3;
         "index_select": |r| r.x.index_select(0, &r.chosen), "_f64" 0, "_bf16" 1, "_i64" 3;
         "embedding": |r| embedding(r), "_f64" 0, "_bf16" 1;
     }

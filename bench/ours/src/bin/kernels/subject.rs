@@ -94,7 +94,7 @@ impl Rows {
 
     fn cast(&self, dtype: DType) -> Result<Self> {
         // Not all integers are zero.
-        let cast = |numbers: &Tensor| cast(&numbers.mul_scalar(100)?, dtype);
+        let cast = |numbers: &Tensor| cast(&numbers.mul(100)?, dtype);
         Ok(Self { x: cast(&self.x)?, y: cast(&self.y)?, chosen: self.chosen.clone() })
     }
 }
@@ -109,7 +109,7 @@ fn cast(input: &Tensor, dtype: DType) -> Result<Tensor> {
 
 /// Whole numbers from 0 to below `end`.
 fn numbers(size: &[i64], end: i64) -> Result<Tensor> {
-    cast(&rand(size)?.mul_scalar(end)?, DType::I64)
+    cast(&rand(size)?.mul(end)?, DType::I64)
 }
 
 fn marked(tensor: Tensor) -> Result<Tensor> {
@@ -133,9 +133,9 @@ impl Subject {
         let (n, height, width, large) = (sized(100_000), sized(1000), 100, sized(10_000_000));
         let (a, b) = (rand(&[n])?, rand(&[n])?);
         let matrix = a.reshape(&[height, width])?;
-        let signed = a.sub_scalar(0.5, 1)?;
-        let bools = [a.lt(&b)?, signed.lt_scalar(0.0)?];
-        let i64 = [numbers(&[n], 100)?, numbers(&[n], 100)?.add_scalar(1, 1)?];
+        let signed = a.sub(0.5)?;
+        let bools = [a.lt(&b)?, signed.lt(0.0)?];
+        let i64 = [numbers(&[n], 100)?, numbers(&[n], 100)?.add(1)?];
         let (places, rows) = (numbers(&[n], n)?, numbers(&[height / 2], height)?);
         let typed = Rows::new(height, width)?;
         let batches = two(|| rand(&[16, sized(64), sized(64)]))?;
@@ -156,8 +156,8 @@ impl Subject {
             three: two(|| rand(&[3]))?,
             three_marked: two(|| marked(rand(&[3])?))?,
             mlp: Mlp::new()?,
-            copy: a.add_scalar(0, 1)?,
-            out: a.add_scalar(0, 1)?,
+            copy: a.add(0)?,
+            out: a.add(0)?,
             all_true: a.eq(&a)?,
             all_false: a.ne(&a)?,
             f64: [cast(&a, DType::F64)?, cast(&b, DType::F64)?],

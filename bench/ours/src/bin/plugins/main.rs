@@ -8,9 +8,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use opgrid::dispatch::{IncludeGuard, Returns, TensorType, ValueRef};
 use opgrid::plugin::Plugin;
 use opgrid::prelude::*;
-use opgrid::{Error, ErrorKind, IncludeGuard, Registration, Returns, TensorType, ValueRef};
+use opgrid::{Error, ErrorKind, Registration};
 use opgrid_bench::clock::{self, Effort};
 use opgrid_bench::{Case, Measured, failed, find, times};
 

@@ -35,7 +35,7 @@ fn scores(images: &Tensor, centroids: &Tensor) -> Result<Tensor> {
     ones.fill_(1)?;
     let squares = centroids.mul(centroids)?.mm(&ones)?.view(&[1, count])?;
     let transposed = centroids.as_strided(&[pixels, count], &[1, pixels], None)?;
-    images.mm(&transposed)?.add(&squares, -0.5)
+    images.mm(&transposed)?.add_with(&squares, -0.5)
 }
 
 /// The part of the digits that is right after learning from the others.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use opgrid::Returns;
+use opgrid::dispatch::Returns;
 use opgrid::prelude::*;
 use serde_json::json;
 

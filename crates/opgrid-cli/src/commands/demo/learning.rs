@@ -1,8 +1,9 @@
 //! The second part of the demo: a network that learns, and one of its calls explained.
 
+use opgrid::dispatch::Returns;
 use opgrid::nn::Module;
+use opgrid::ops;
 use opgrid::prelude::*;
-use opgrid::{Returns, ops};
 use serde_json::json;
 
 use super::classifier::{TRAINING, parts};

@@ -66,6 +66,6 @@ fn moved(images: &Tensor) -> Result<Tensor> {
 pub(super) fn accuracy(network: &Network, examples: &Examples) -> Result<f64> {
     network.eval();
     let scores = no_grad(|| network.forward(&examples.images))?;
-    let right = scores.argmax(1, false)?.eq(&examples.labels)?.sum()?.item()?.to_f64()?;
+    let right = scores.argmax(1)?.eq(&examples.labels)?.sum()?.item()?.to_f64()?;
     Ok(right / examples.count() as f64)
 }

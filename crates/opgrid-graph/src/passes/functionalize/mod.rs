@@ -44,7 +44,7 @@ use forms::{fresh, gives_views, pure_form, source};
 ///
 /// ```
 /// use opgrid_graph::{Archive, Graph, passes};
-/// # let _ = opgrid::ensure_registered();
+/// # let _ = opgrid::ops::ensure_registered();
 /// let graph: Graph = r#"graph(%x: float32[2, 3] = input) takes ((*,), {}) gives * {
 ///   %row: float32[3] = aten::select.int(%x, 0, 1)
 ///   %_: float32[3] = aten::add_.Tensor(%row, 1)

@@ -50,7 +50,7 @@ fn numbers_at_the_ends_of_the_range() {
 #[test]
 fn complex_numbers_that_are_real() {
     let (x, places) = (count(&[3]), Tensor::from_slice(&[1i64], &[1]).unwrap());
-    let number = |im: f64| Tensor::from_slice(&[Complex64::new(7.0, im)], &[]).unwrap();
+    let number = |im: f64| Tensor::from_slice(&[Complex64::new(7.0, im)], ()).unwrap();
     let filled = IndexFillIntTensor.call(&x, 0, &places, &number(0.0)).unwrap();
     assert_eq!(filled.to_vec::<i64>().unwrap(), [0, 7, 2]);
     assert!(IndexFillIntTensor.call(&x, 0, &places, &number(1.0)).is_err());
@@ -58,7 +58,7 @@ fn complex_numbers_that_are_real() {
 
 #[test]
 fn what_is_read_is_not_written() {
-    let x = floats(&[3, 1]).add_scalar(1, 1).unwrap();
+    let x = floats(&[3, 1]).add(1).unwrap();
     let weight = Tensor::from_slice(&[1.5f32], &[1]).unwrap();
     assert!(elements(&Cov.call(&x, 1, None, Some(&weight)).unwrap()).iter().all(|x| x.is_nan()));
     assert_eq!(elements(&x), [1.0, 2.0, 3.0]);
@@ -132,12 +132,11 @@ fn means_beyond_the_range() {
     let drawn = NormalFloatTensor.call(-1e300, &deviations, Some(&generator(1))).unwrap();
     assert_eq!(elements(&drawn), [f64::NEG_INFINITY; 2]);
     let [x, matrix, vector] = [&[2][..], &[2, 1], &[1]].map(|sizes| to(&floats(sizes), DType::F16));
-    let x = x.add_scalar(1, 1).unwrap();
+    let x = x.add(1).unwrap();
     let sum = Addmv.call(&x, &matrix, &vector, Scalar::Int(1 << 60), 1.into()).unwrap();
     assert_eq!(elements(&sum), [f64::INFINITY; 2]);
     // The norm of an order that far below zero is the smallest length.
-    let (rows, first) =
-        (floats(&[1, 2]).add_scalar(2, 1).unwrap(), Tensor::from_slice(&[0i64], &[1]).unwrap());
+    let (rows, first) = (floats(&[1, 2]).add(2).unwrap(), Tensor::from_slice(&[0i64], &[1]).unwrap());
     let shortened = elements(&EmbeddingRenorm.call(&rows, &first, 0.5, -1e300).unwrap());
     assert!((shortened[0] - 0.5).abs() < 1e-6, "{shortened:?}");
 }
@@ -148,7 +147,7 @@ fn an_index_list_without_indices_gives_everything() {
     for list in [vec![], vec![None], vec![None, None]] {
         assert_eq!(x.index(&list).unwrap().to_vec::<i64>().unwrap(), x.to_vec::<i64>().unwrap());
     }
-    x.index_put_(&[None], &Tensor::from_slice(&[7i64], &[]).unwrap(), true).unwrap();
+    x.index_put_(&[None], &Tensor::from_slice(&[7i64], ()).unwrap(), true).unwrap();
     assert_eq!(x.to_vec::<i64>().unwrap(), [7, 8, 9, 10, 11, 12]);
 }
 
@@ -293,7 +292,7 @@ fn convolutions_of_bfloat16_with_strides() {
 #[test]
 fn gradients_of_padded_outputs() {
     let (image, filter) = (floats(&[1, 1, 3]), floats(&[1, 1, 2]));
-    let grad = floats(&[1, 1, 2]).add_scalar(1, 1).unwrap();
+    let grad = floats(&[1, 1, 2]).add(1).unwrap();
     let each = [&[1][..], &[0]];
     let slopes = |padding: &[i64]| {
         ConvolutionBackward

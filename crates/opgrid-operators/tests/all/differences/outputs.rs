@@ -46,11 +46,11 @@ fn a_tensor_that_grows_gets_memory() {
 fn outputs_that_repeat_or_share_elements_are_refused() {
     let repeated = empty(&[1], DType::F32).expand(&[3]).unwrap();
     for refused in
-        [message(FillInplaceScalar.call(&repeated, Scalar::Int(1))), message(repeated.add_(&floats(&[3]), 1))]
+        [message(FillInplaceScalar.call(&repeated, Scalar::Int(1))), message(repeated.add_(&floats(&[3])))]
     {
         assert!(refused.contains("more than one element of the written-to tensor"), "{refused}");
     }
-    let flags = Tensor::from_slice(&[Bool::TRUE], &[]).unwrap();
+    let flags = Tensor::from_slice(&[Bool::TRUE], ()).unwrap();
     let shifted = floats(&[4]);
     let (low, high) = (shifted.slice(0, 0, 3, 1).unwrap(), shifted.slice(0, 1, 4, 1).unwrap());
     for refused in [message(AllAllOut.call(&flags, &flags)), message(ReluOut.call(&low, &high))] {
@@ -227,6 +227,6 @@ fn results_are_computed_before_they_are_written() {
     assert_eq!(elements(&bits), [1.0, 1.0, 0.0, 1.0]);
     let numbers = floats(&[4]);
     let (low, high) = (numbers.slice(0, 0, 3, 1).unwrap(), numbers.slice(0, 1, 4, 1).unwrap());
-    MseLossOut.call(&low, &floats(&[3]).mul_scalar(2).unwrap(), 0, &high).unwrap();
+    MseLossOut.call(&low, &floats(&[3]).mul(2).unwrap(), 0, &high).unwrap();
     assert_eq!(elements(&numbers), [0.0, 0.0, 1.0, 4.0]);
 }

@@ -112,7 +112,7 @@ fn what_is_refused_with_elements_is_refused_without() {
         message(empty(&[2, 0], DType::F32).mm(&empty(&[0, 2], DType::F64))).contains("convert one of them")
     );
     let (left, right) = (empty(&[2, 0], DType::I32), empty(&[0, 2], DType::I32));
-    let far = empty(&[2, 2], DType::I32).addmm(&left, &right, 1, f64::NAN);
+    let far = empty(&[2, 2], DType::I32).addmm_with(&left, &right, 1, f64::NAN);
     assert!(message(far).contains("cannot be converted to Int"));
     let sum = NansumOut.call(&empty(&[0], DType::F32), None, false, None, &empty(&[], DType::I8));
     assert!(message(sum).contains("expected a floating-point one as `self`"));
@@ -203,7 +203,7 @@ fn what_torch_does_not_check_is_refused() {
     assert!(
         message(RandintLikeTensor.call(
             &x,
-            &to(&count(&[]), DType::F32).add_scalar(2.5, 1).unwrap(),
+            &to(&count(&[]), DType::F32).add(2.5).unwrap(),
             None,
             None,
             None,

@@ -10,7 +10,7 @@
 //! use opgrid::{Tensor, layers::autocast};
 //!
 //! let dispatcher = Dispatcher::new();
-//! let _operators = opgrid::register(&dispatcher)?;
+//! let _operators = opgrid::ops::register(&dispatcher)?;
 //! let _layer = autocast::install(&dispatcher)?;
 //! let x = Tensor::ones(&[2, 2], DType::F32, Device::CPU)?;
 //! let (product, sum) = dispatcher.within(|| {

@@ -631,6 +631,7 @@ fn accumulate(sink: &Sink, grad: Tensor, create_graph: bool) -> Result<()> {
     })
 }
 
+/// # Backward passes
 impl Tensor {
     /// Adds the gradients of this tensor, which has one element, to those of all leaves that it depends on.
     ///

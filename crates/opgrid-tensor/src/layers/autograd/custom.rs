@@ -94,8 +94,8 @@ impl From<(Vec<Tensor>, Vec<Tensor>)> for Forward {
 /// let doubled = autograd::custom(
 ///     "double",
 ///     &[&x],
-///     || Ok(autograd::Forward::new(vec![x.mul_scalar_(2)?.clone()]).write([x.clone()])),
-///     |grads, _| Ok(vec![grads.for_result(0).map(|grad| grad.mul_scalar(2)).transpose()?]),
+///     || Ok(autograd::Forward::new(vec![x.mul_(2)?.clone()]).write([x.clone()])),
+///     |grads, _| Ok(vec![grads.for_result(0).map(|grad| grad.mul(2)).transpose()?]),
 /// )?;
 /// assert!(doubled[0].is_same(&x));
 /// x.sum()?.backward()?;

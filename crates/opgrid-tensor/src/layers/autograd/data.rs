@@ -8,6 +8,7 @@ use crate::error::argument;
 use crate::ops::CopyInplace;
 use crate::tensor::Tensor;
 
+/// # Data behind the graph
 impl Tensor {
     /// Returns a tensor on this memory that no gradients lead to, and whose writes the graph does not notice: a
     /// backward pass that needs the tensor uses its current elements. This is `x.data` in torch; writes to the result
@@ -27,7 +28,7 @@ impl Tensor {
     /// let weight = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
     /// weight.requires_grad_(true)?;
     /// let loss = weight.mul(&weight)?.sum()?;
-    /// weight.untracked()?.add_(&weight.untracked()?, 1)?;
+    /// weight.untracked()?.add_(&weight.untracked()?)?;
     /// loss.backward()?;
     /// assert_eq!(weight.grad().unwrap().to_vec::<f32>()?, [4.0, 8.0]);
     /// # Ok::<(), opgrid_core::Error>(())

@@ -30,11 +30,11 @@
 //! use opgrid::{Tensor, layers::autograd};
 //!
 //! let dispatcher = Dispatcher::new();
-//! let _operators = opgrid::register(&dispatcher)?;
+//! let _operators = opgrid::ops::register(&dispatcher)?;
 //! let _layer = autograd::install(&dispatcher)?;
 //! let x = Tensor::from_slice(&[2.0f64, 5.0], &[2])?;
 //! x.requires_grad_(true)?;
-//! dispatcher.within(|| x.mul(&x)?.add(&x, 3)?.sum()?.backward())?;
+//! dispatcher.within(|| x.mul(&x)?.add_with(&x, 3)?.sum()?.backward())?;
 //! assert_eq!(x.grad().unwrap().to_vec::<f64>()?, [7.0, 13.0]);
 //! # Ok::<(), opgrid_core::Error>(())
 //! ```

@@ -167,6 +167,7 @@ pub(super) fn detached(tensor: &Tensor) -> Tensor {
     }
 }
 
+/// # Gradients
 impl Tensor {
     /// Asks for gradients by this tensor, or no more: what is computed of it from here on can be differentiated by it.
     ///

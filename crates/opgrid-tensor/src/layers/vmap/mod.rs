@@ -11,7 +11,7 @@
 //! use opgrid::{Tensor, layers::vmap};
 //!
 //! let dispatcher = Dispatcher::new();
-//! let _operators = opgrid::register(&dispatcher)?;
+//! let _operators = opgrid::ops::register(&dispatcher)?;
 //! let _layer = vmap::install(&dispatcher)?;
 //! let (x, w) = (Tensor::arange(0, 6, 1)?.view(&[3, 2])?, Tensor::arange(1, 3, 1)?);
 //! let dots = dispatcher.within(|| vmap::over(&[&x], |x| x[0].mul(&w)?.sum()))?;

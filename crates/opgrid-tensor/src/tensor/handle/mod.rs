@@ -18,6 +18,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use opgrid_core::conversions::IntList;
 use opgrid_core::deferred_drop::Flat;
 use opgrid_core::{
     AnyTensor, DType, Device, DeviceType, DispatchKey, DispatchKeySet, Result, Scalar, TensorData,
@@ -48,7 +49,7 @@ tensor_type! {
     /// use opgrid::Tensor;
     ///
     /// let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
-    /// let y = x.add(&x, 1)?;
+    /// let y = x.add(&x)?;
     /// assert_eq!(y.to_string(), "tensor([2., 4., 6.])");
     /// assert_eq!(y.sum()?.to_vec::<f32>()?, [12.0]);
     /// # Ok::<(), opgrid_core::Error>(())
@@ -301,9 +302,10 @@ const CPU_INFERENCE: DispatchKeySet =
     DispatchKeySet::from_keys(&[DispatchKey::Cpu, DispatchKey::AutocastCpu]);
 const CPU: DispatchKeySet = CPU_INFERENCE.add(DispatchKey::AdInplaceOrView).add(DispatchKey::AutogradCpu);
 
+/// # Tensors of elements and numbers
 impl Tensor {
     #[inline]
-    fn new(keys: DispatchKeySet, content: Content) -> Self {
+    fn with_content(keys: DispatchKeySet, content: Content) -> Self {
         Self(AnyTensor::new(keys, Record::new(content)))
     }
 
@@ -315,7 +317,7 @@ impl Tensor {
     #[inline]
     pub fn from_array(array: Array) -> Result<Self> {
         let keys = keys_of(array.dtype(), array.device())?;
-        Ok(Self::new(keys, Content::Array(array)))
+        Ok(Self::with_content(keys, Content::Array(array)))
     }
 
     /// A new row-major CPU tensor of these elements.
@@ -323,8 +325,8 @@ impl Tensor {
     /// # Errors
     ///
     /// Sizes that ask for another number of elements; no memory.
-    pub fn from_slice<T: Element>(elements: &[T], sizes: &[i64]) -> Result<Self> {
-        Self::from_array(Array::from_slice(elements, sizes)?)
+    pub fn from_slice<T: Element>(elements: &[T], sizes: impl IntList) -> Result<Self> {
+        Self::from_array(Array::from_slice(elements, sizes.into_list().as_ref())?)
     }
 
     /// A new tensor, which reads as zero until it is written. It is made here and now, without a dispatch: kernels
@@ -382,18 +384,18 @@ impl Tensor {
     /// A number in a tensor's place: it has no dimensions, counts least in type promotion, and has no memory.
     #[inline]
     pub fn number(value: impl Into<Scalar>) -> Self {
-        Self::new(cpu_keys(), Content::Number(value.into()))
+        Self::with_content(cpu_keys(), Content::Number(value.into()))
     }
 
     /// A tensor that is not there, as autograd uses it for a gradient that is zero.
     pub fn undefined() -> Self {
         let keys = tensor_key_set(DispatchKey::Undefined);
-        Self::new(keys, Content::Undefined)
+        Self::with_content(keys, Content::Undefined)
     }
 
     /// A tensor of a layer's own.
     pub(super) fn wrapping(keys: DispatchKeySet, wrapper: Box<dyn Wrapper>) -> Self {
-        Self::new(keys, Content::Wrapper(Flat::new(wrapper)))
+        Self::with_content(keys, Content::Wrapper(Flat::new(wrapper)))
     }
 
     /// What a layer keeps behind this handle.
@@ -432,7 +434,10 @@ impl Tensor {
     pub fn binding_object(&self) -> &AtomicPtr<()> {
         &self.record().object
     }
+}
 
+/// # Memory, views and versions
+impl Tensor {
     /// How often the elements behind this tensor were written since they were there: every view of the memory counts
     /// together. Two equal answers mean that nobody has written in between; the numbers themselves mean nothing.
     pub fn version(&self) -> u64 {
@@ -492,7 +497,7 @@ impl Tensor {
     ///
     /// As [`view_as`](Self::view_as).
     pub fn bare_view(&self, geometry: Geometry) -> Result<Self> {
-        Ok(Self::new(self.unmarked_keys(), Content::Array(self.array()?.view(geometry)?)))
+        Ok(Self::with_content(self.unmarked_keys(), Content::Array(self.array()?.view(geometry)?)))
     }
 
     /// A view of the same memory with another spec, which may be of another dtype.
@@ -502,7 +507,7 @@ impl Tensor {
     /// A spec that leads beyond the storage, or whose device is another kind; a tensor without a storage.
     pub fn view_with(&self, spec: TensorSpec) -> Result<Self> {
         let array = Array::new(spec, self.array()?.storage().clone())?;
-        Ok(Self::new(self.unmarked_keys(), Content::Array(array)))
+        Ok(Self::with_content(self.unmarked_keys(), Content::Array(array)))
     }
 
     #[inline]
@@ -511,7 +516,10 @@ impl Tensor {
         // record; others come through `TensorType`, whose `accepts` asked.
         unsafe { self.0.data_unchecked() }
     }
+}
 
+/// # Sizes, dtype and device
+impl Tensor {
     /// The keys that this tensor brings into a call.
     #[inline]
     pub fn keys(&self) -> DispatchKeySet {
@@ -598,6 +606,27 @@ impl Tensor {
         self.record().spec().sizes()
     }
 
+    /// The size of each dimension as Rust counts: [`sizes`](Self::sizes) as `usize`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid::prelude::*;
+    ///
+    /// let x = Tensor::zeros((2, 3), DType::F32, Device::CPU)?;
+    /// let rows: usize = x.shape()[0];
+    /// assert_eq!(rows, 2);
+    /// # Ok::<(), opgrid::Error>(())
+    /// ```
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    pub fn shape(&self) -> &[usize] {
+        let sizes = self.sizes();
+        // SAFETY: on this target `usize` has the size and the alignment of `i64`, and both take every pattern of bits; the slice
+        // is borrowed as before.
+        unsafe { std::slice::from_raw_parts(sizes.as_ptr().cast(), sizes.len()) }
+    }
+
     /// The distance between neighbours in each dimension, in elements.
     #[inline]
     pub fn strides(&self) -> &[i64] {
@@ -608,6 +637,61 @@ impl Tensor {
     #[inline]
     pub fn dim(&self) -> usize {
         self.sizes().len()
+    }
+
+    /// The sizes of a vector; `dims2` to `dims5` are those of tensors of more dimensions.
+    ///
+    /// # Errors
+    ///
+    /// Another number of dimensions.
+    pub fn dims1(&self) -> Result<i64> {
+        self.dims().map(|[a]| a)
+    }
+
+    /// The sizes of a matrix.
+    ///
+    /// # Errors
+    ///
+    /// Another number of dimensions.
+    pub fn dims2(&self) -> Result<(i64, i64)> {
+        self.dims().map(|[a, b]| (a, b))
+    }
+
+    /// The sizes of a tensor of three dimensions.
+    ///
+    /// # Errors
+    ///
+    /// Another number of dimensions.
+    pub fn dims3(&self) -> Result<(i64, i64, i64)> {
+        self.dims().map(|[a, b, c]| (a, b, c))
+    }
+
+    /// The sizes of a tensor of four dimensions, such as a batch of images.
+    ///
+    /// # Errors
+    ///
+    /// Another number of dimensions.
+    pub fn dims4(&self) -> Result<(i64, i64, i64, i64)> {
+        self.dims().map(|[a, b, c, d]| (a, b, c, d))
+    }
+
+    /// The sizes of a tensor of five dimensions, such as a batch of volumes.
+    ///
+    /// # Errors
+    ///
+    /// Another number of dimensions.
+    pub fn dims5(&self) -> Result<(i64, i64, i64, i64, i64)> {
+        self.dims().map(|[a, b, c, d, e]| (a, b, c, d, e))
+    }
+
+    fn dims<const N: usize>(&self) -> Result<[i64; N]> {
+        let sizes = self.sizes();
+        sizes.try_into().map_err(|_| {
+            argument(format!(
+                "found a tensor of {} dimensions with sizes {sizes:?}, expected {N}",
+                sizes.len()
+            ))
+        })
     }
 
     /// The number of elements.
@@ -632,7 +716,10 @@ impl Tensor {
     pub fn is_contiguous(&self) -> bool {
         self.geometry().is_contiguous()
     }
+}
 
+/// # Elements
+impl Tensor {
     /// All elements in row-major order.
     ///
     /// # Errors

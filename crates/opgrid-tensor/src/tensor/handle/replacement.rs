@@ -60,7 +60,7 @@ impl Tensor {
     pub(crate) fn unwatched_view(&self) -> Result<Self> {
         let array = self.array()?;
         let array = Array::new(array.spec().clone(), array.storage().alias(0)?)?;
-        Ok(Self::new(self.unmarked_keys(), Content::Array(array)))
+        Ok(Self::with_content(self.unmarked_keys(), Content::Array(array)))
     }
 
     /// Replaces the tensor's elements by those of another array, whatever their dtype and sizes. The version stays; `is_last` says
