@@ -54,7 +54,9 @@ pub use promote::{can_cast, complex_of, default_dtype, inexact, part_of, promote
 pub use spec::TensorSpec;
 pub(crate) use storage::Thread;
 pub use storage::allocator;
-pub use storage::allocator::{Allocator, CountingAllocator, CpuAllocator, FailingAllocator};
+pub use storage::allocator::{
+    Allocator, CountingAllocator, CpuAllocator, FailingAllocator, LimitedAllocator,
+};
 pub use storage::{
     Allocation, Arena, DeviceMemory, Offered, OwnedReadGuard, OwnedWriteGuard, ReadGuard, SMALLEST_IN_ARENA,
     Statistics, Storage, WriteGuard, cache_statistics, set_cache_limit, trim,

@@ -40,7 +40,7 @@ use crate::typing::contradictions;
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn check(graph: &Graph) -> Result<Vec<Error>> {
-    opgrid_tensor::ensure_registered()?;
+    crate::operators::ensure_registered()?;
     let dispatcher = Dispatcher::current();
     let errors = compile(graph, &dispatcher).1;
     if errors.is_empty() { contradictions(graph, &dispatcher) } else { Ok(errors) }
@@ -65,7 +65,7 @@ pub fn check(graph: &Graph) -> Result<Vec<Error>> {
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn find_target(target: &str) -> Result<Option<OperatorHandle>> {
-    opgrid_tensor::ensure_registered()?;
+    crate::operators::ensure_registered()?;
     Ok(match resolve(&Dispatcher::current(), target)? {
         Target::Operator(operator) => Some(operator),
         Target::Number(_) | Target::Higher(_) => None,

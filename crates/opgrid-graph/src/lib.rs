@@ -68,6 +68,7 @@ mod error;
 mod graph;
 mod json;
 mod meta;
+mod operators;
 pub mod passes;
 mod program;
 mod rules;
@@ -82,7 +83,7 @@ pub use graph::expression::Expression;
 pub use graph::tree::Tree;
 pub use graph::types::{Range, Size, TensorType, ValueType};
 pub use graph::{Argument, Block, Graph, InputKind, Node, Outcome, OutputKind, Source, Variable};
-pub use program::{ExecutedNode, Program};
+pub use program::{ExecutedNode, Limits, Program};
 pub use trace::{Scope, Trace, scope};
 
 /// Unit tests call operators.

@@ -108,7 +108,7 @@ impl Checker {
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn propagate_types(mut graph: Graph) -> Result<Graph> {
-    opgrid_tensor::ensure_registered()?;
+    crate::operators::ensure_registered()?;
     let dispatcher = Dispatcher::current();
     let sets = assignments(&graph.symbols, if graph.symbols.is_empty() { 0 } else { rules::AT_ONCE });
     let metas = sets.iter().map(|set| Meta::new(&dispatcher, &graph, &BTreeMap::new(), set.clone()));

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 
 use opgrid::{DType, Device, Error, Tensor, Value};
-use opgrid_graph::{Graph, Program, check, read};
+use opgrid_graph::{Graph, Limits, Program, check, read};
 use serde_json::{Value as Json, json};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -145,9 +145,18 @@ impl Broken {
 
     /// Asserts that a sound program ends with an error.
     fn run(&mut self, name: &str, nodes: &str, parts: &[&str]) {
+        self.limited(name, nodes, Limits::default(), parts);
+    }
+
+    /// As [`run`](Self::run), with limits.
+    fn limited(&mut self, name: &str, nodes: &str, limits: Limits, parts: &[&str]) {
         let text =
             format!("graph(%x: float32[2] = input) takes ((*,), {{}}) gives * {{ {nodes} return %y }}");
         let program = Program::new(text.parse().unwrap(), BTreeMap::new()).unwrap();
+        let program = match program.with_limits(limits) {
+            Ok(program) => program,
+            Err(error) => return self.note(name, error.message(), parts),
+        };
         let x = Tensor::ones(&[2], DType::F32, Device::CPU).unwrap();
         let error: Error = program.run_values(vec![Value::from(&x)]).expect_err(name);
         self.note(name, error.message(), parts);
@@ -676,6 +685,49 @@ fn programs_that_do_not_end_well(broken: &mut Broken) {
         "[%y: any, %z: any, %w: any] = aten::split.Tensor(%x, 1)",
         &["2 elements, expected 3"],
     );
+    let mut steps = Limits::default();
+    steps.steps = 5000;
+    let endless = |condition: &str, body: &str| {
+        format!(
+            "%y: any = higher_order::while_loop(block c(%v: any) {{ {condition} }}, block b(%v: any) {{ {body} }}, [%x], [])"
+        )
+    };
+    let grows = "%w: any = aten::add.Tensor(%v, 1) return %w";
+    broken.limited(
+        "endless loop",
+        &endless("return true", grows),
+        steps,
+        &["node 0", "5000 steps", "does not end"],
+    );
+    broken.limited(
+        "endless loop without nodes",
+        &endless("return true", "return %v"),
+        steps,
+        &["5000 steps"],
+    );
+    let inner = endless("return true", grows).replace("%x", "%v");
+    broken.limited(
+        "endless loop in a loop",
+        &endless("return true", &format!("{inner} return %y")),
+        steps,
+        &["node 0 `%y`: node 0 `%y`: ", "5000 steps"],
+    );
+    broken.limited(
+        "more rows than steps",
+        &format!("%z: any = aten::expand(%x, [1152921504606846976, 2]) %y: any = higher_order::map_impl({row}, [%z], [])"),
+        steps,
+        &["5000 steps"],
+    );
+    let mut depth = Limits::default();
+    depth.depth = 1;
+    broken.limited(
+        "deeper than the limit",
+        &endless("return false", &format!("{inner} return %y")),
+        depth,
+        &["nested 2 deep", "expected at most 1"],
+    );
+    depth.depth = 33;
+    broken.limited("a limit above the interpreter's", "%y: any = aten::neg(%x)", depth, &["at most 32"]);
 }
 
 #[test]

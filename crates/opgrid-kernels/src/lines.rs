@@ -4,7 +4,7 @@
 //! than those of inputs. A closure gets whole lines as slices: those that lie so in memory where they are, others from a
 //! copy. Lines are shared out between threads.
 
-use opgrid_core::Result;
+use opgrid_core::{DType, Result};
 use smallvec::SmallVec;
 
 use crate::indexing::elements;
@@ -13,7 +13,7 @@ use opgrid_array::loops::copy;
 use opgrid_array::loops::iter::parts::produce_with;
 use opgrid_array::loops::iter::walk::Overlap;
 use opgrid_array::loops::iter::{Output, Target};
-use opgrid_array::{Array, Element, TensorSpec, WriteGuard};
+use opgrid_array::{Array, Element, ReadGuard, TensorSpec, WriteGuard};
 
 /// Writes to each line of `out` what `f` makes of that of `input`. `scratch` makes what `f` may use from line to line.
 ///
@@ -69,40 +69,76 @@ fn run<A: Element, B: Element, O: Element, P: Element, S>(
     scratch: impl Fn() -> S + Sync,
     f: impl Fn(&mut S, (&[A], &[B]), &mut [O], &mut [P]) + Sync,
 ) -> Result<()> {
-    let outs: SmallVec<[&Array; 2]> = [Some(out), beside].into_iter().flatten().collect();
-    let first = Read::new::<A>(input, dim, &outs)?;
-    let second = other.map(|other| Read::new::<B>(other, dim, &outs)).transpose()?;
-    let to = Written::new::<O>(out, dim, true)?;
-    let to_second = beside
-        .map(|beside| Written::new::<P>(beside, dim, !beside.storage().is_same(out.storage())))
-        .transpose()?;
-    {
-        let reader = first.0.storage().read()?;
-        let second_reader = second.as_ref().map(|second| second.0.storage().read()).transpose()?;
-        let a = elements::<A>(&first.0, &reader)?;
-        let b = match (&second, &second_reader) {
+    let lines = Lines::new((out, beside), (input, other), dim, [A::DTYPE, B::DTYPE, O::DTYPE, P::DTYPE])?;
+    let sizes = [lines.to.length(), lines.to_second.as_ref().map_or(1, Written::length)];
+    let (length, other_length) = (lines.first.length(), lines.second.as_ref().map_or(0, Read::length));
+    // Lines take more steps than elements are looked at.
+    let work = 2 * length.max(other_length).max(lines.to.length());
+    lines.borrowed(&mut |(reader, second_reader), (writer, second_writer)| {
+        let a = elements::<A>(&lines.first.0, reader)?;
+        let b = match (&lines.second, second_reader) {
             (Some(second), Some(reader)) => elements::<B>(&second.0, reader)?,
             _ => &[],
         };
-        let (length, other_length) = (first.length(), second.as_ref().map_or(0, Read::length));
-        let mut writer = to.rows.storage().write()?;
-        let mut second_writer =
-            to_second.as_ref().map(|written| written.rows.storage().write()).transpose()?;
-        let rows = to.output::<O>(&mut writer)?;
-        let second_rows = match (&to_second, &mut second_writer) {
+        let rows = lines.to.output::<O>(writer)?;
+        let second_rows = match (&lines.to_second, second_writer) {
             (Some(written), Some(writer)) => Some(written.output::<P>(writer)?),
             _ => None,
         };
-        let sizes = [to.length(), to_second.as_ref().map_or(1, Written::length)];
-        // Lines take more steps than elements are looked at.
-        let work = 2 * length.max(other_length).max(to.length());
-        produce_with((rows, second_rows), sizes, work, scratch, |scratch, row, o, p| {
+        produce_with((rows, second_rows), sizes, work, &scratch, |scratch, row, o, p| {
             let line = |length: usize| row * length..(row + 1) * length;
             f(scratch, (&a[line(length)], &b[line(other_length)]), o, p);
-        })?;
+        })
+    })
+}
+
+/// The lines of inputs and outputs, whatever their elements are.
+struct Lines {
+    first: Read,
+    second: Option<Read>,
+    to: Written,
+    to_second: Option<Written>,
+}
+
+/// What is done with the guards of inputs and outputs.
+type Borrowing<'b> = &'b mut dyn FnMut(
+    (&ReadGuard<'_>, Option<&ReadGuard<'_>>),
+    (&mut WriteGuard<'_>, Option<&mut WriteGuard<'_>>),
+) -> Result<()>;
+
+impl Lines {
+    /// The dtypes are those of the inputs and of the outputs, where there is one.
+    #[inline(never)]
+    fn new(
+        (out, beside): (&Array, Option<&Array>),
+        (input, other): (&Array, Option<&Array>),
+        dim: usize,
+        dtypes: [DType; 4],
+    ) -> Result<Self> {
+        let outs: SmallVec<[&Array; 2]> = [Some(out), beside].into_iter().flatten().collect();
+        let first = Read::new(input, dim, &outs, dtypes[0])?;
+        let second = other.map(|other| Read::new(other, dim, &outs, dtypes[1])).transpose()?;
+        let to = Written::new(out, dim, true, dtypes[2])?;
+        let beside = beside.map(|beside| (beside, !beside.storage().is_same(out.storage())));
+        let to_second =
+            beside.map(|(beside, direct)| Written::new(beside, dim, direct, dtypes[3])).transpose()?;
+        Ok(Self { first, second, to, to_second })
     }
-    to.finish()?;
-    to_second.map_or(Ok(()), |written| written.finish())
+
+    /// Lends guards of all lines to `body`, and copies outputs to their places in the end.
+    #[inline(never)]
+    fn borrowed(&self, body: Borrowing<'_>) -> Result<()> {
+        {
+            let reader = self.first.0.storage().read()?;
+            let second_reader = self.second.as_ref().map(|second| second.0.storage().read()).transpose()?;
+            let mut writer = self.to.rows.storage().write()?;
+            let second_writer = self.to_second.as_ref().map(|written| written.rows.storage().write());
+            let mut second_writer = second_writer.transpose()?;
+            body((&reader, second_reader.as_ref()), (&mut writer, second_writer.as_mut()))?;
+        }
+        self.to.finish()?;
+        self.to_second.as_ref().map_or(Ok(()), Written::finish)
+    }
 }
 
 /// An array with dimension `dim` behind the others; one without dimensions has one line.
@@ -122,14 +158,14 @@ impl Read {
     /// # Errors
     ///
     /// Overlap with an output, other than that both are the same.
-    fn new<T: Element>(input: &Array, dim: usize, outs: &[&Array]) -> Result<Self> {
+    fn new(input: &Array, dim: usize, outs: &[&Array], dtype: DType) -> Result<Self> {
         let is_apart = outs.iter().all(|out| !out.storage().is_same(input.storage()));
         outs.iter().try_for_each(|out| access::check(out, input, Aliasing::InPlace))?;
         let turned = turned(input, dim)?;
-        if is_apart && turned.dtype() == T::DTYPE && turned.geometry().is_contiguous() {
+        if is_apart && turned.dtype() == dtype && turned.geometry().is_contiguous() {
             return Ok(Self(turned));
         }
-        let rows = Array::empty(TensorSpec::contiguous(turned.sizes(), T::DTYPE, turned.device())?)?;
+        let rows = Array::empty(TensorSpec::contiguous(turned.sizes(), dtype, turned.device())?)?;
         copy::copy(&rows, &turned)?;
         Ok(Self(rows))
     }
@@ -148,12 +184,12 @@ struct Written {
 
 impl Written {
     /// `direct` says that the output itself can be written, if it has such lines: its storage is no other output's.
-    fn new<T: Element>(out: &Array, dim: usize, direct: bool) -> Result<Self> {
+    fn new(out: &Array, dim: usize, direct: bool, dtype: DType) -> Result<Self> {
         let turned = turned(Distinct::new(out)?.array(), dim)?;
-        if direct && turned.dtype() == T::DTYPE && turned.geometry().is_contiguous() {
+        if direct && turned.dtype() == dtype && turned.geometry().is_contiguous() {
             return Ok(Self { rows: turned, place: None });
         }
-        let rows = Array::empty(TensorSpec::contiguous(turned.sizes(), T::DTYPE, turned.device())?)?;
+        let rows = Array::empty(TensorSpec::contiguous(turned.sizes(), dtype, turned.device())?)?;
         Ok(Self { rows, place: Some(turned) })
     }
 

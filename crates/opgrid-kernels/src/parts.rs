@@ -3,16 +3,14 @@
 //! Inputs and outputs are row-major here: those that are not are copied. An input that lies in the memory of the output,
 //! apart from its elements, is copied, too.
 
-use std::borrow::Cow;
-
-use opgrid_core::Result;
+use opgrid_core::{DType, Result};
 
 use opgrid_array::loops::access::{self, Aliasing, Distinct};
 use opgrid_array::loops::copy;
 use opgrid_array::loops::elementwise;
 use opgrid_array::loops::iter::walk::Overlap;
 use opgrid_array::loops::iter::{Output, Target, parts};
-use opgrid_array::{Array, Element, TensorSpec};
+use opgrid_array::{Array, Element, ReadGuard, TensorSpec};
 
 /// Lets `body` read the elements of `input` in row-major order, converted to `T`, while `out` is written.
 ///
@@ -24,21 +22,33 @@ pub(crate) fn read<T: Element, R>(
     input: &Array,
     body: impl FnOnce(&[T]) -> Result<R>,
 ) -> Result<R> {
-    access::check(out, input, Aliasing::Never)?;
-    let as_it_is = input.dtype() == T::DTYPE
-        && input.geometry().is_contiguous()
-        && !input.storage().is_same(out.storage());
-    let rows = if as_it_is { Cow::Borrowed(input) } else { Cow::Owned(row_major::<T>(input)?) };
-    let guard = rows.storage().read()?;
-    let (start, count) = (rows.geometry().start(), rows.geometry().numel() as usize);
-    body(guard.slice::<T>()?.get(start..start + count).unwrap_or_default())
+    let (mut body, mut result) = (Some(body), None);
+    with_readable_rows(out, input, T::DTYPE, &mut |rows, guard| {
+        let (start, count) = (rows.geometry().start(), rows.geometry().numel() as usize);
+        let elements = guard.slice::<T>()?.get(start..start + count).unwrap_or_default();
+        result = body.take().map(|body| body(elements)).transpose()?;
+        Ok(())
+    })?;
+    Ok(result.expect("the body ran, or there was an error"))
 }
 
-/// A row-major copy, with elements of type `T`.
-fn row_major<T: Element>(input: &Array) -> Result<Array> {
-    let copied = Array::empty(TensorSpec::contiguous(input.sizes(), T::DTYPE, input.device())?)?;
+/// Lends the input as row-major elements of the dtype, apart from the output's: itself, or a copy.
+#[inline(never)]
+fn with_readable_rows(
+    out: &Array,
+    input: &Array,
+    dtype: DType,
+    body: &mut dyn FnMut(&Array, &ReadGuard<'_>) -> Result<()>,
+) -> Result<()> {
+    access::check(out, input, Aliasing::Never)?;
+    let as_it_is =
+        input.dtype() == dtype && input.geometry().is_contiguous() && !input.storage().is_same(out.storage());
+    if as_it_is {
+        return body(input, &input.storage().read()?);
+    }
+    let copied = Array::empty(TensorSpec::contiguous(input.sizes(), dtype, input.device())?)?;
     elementwise::copy(&copied, input)?;
-    Ok(copied)
+    body(&copied, &copied.storage().read()?)
 }
 
 /// Lets `body` write an output of elements of type `T` in row-major order.
@@ -47,14 +57,36 @@ fn row_major<T: Element>(input: &Array) -> Result<Array> {
 ///
 /// An output that repeats elements, has no data, or is used by others; that of `body`.
 pub(crate) fn write<T: Element>(out: &Array, body: impl FnOnce(Output<'_, T>) -> Result<()>) -> Result<()> {
-    let distinct = Distinct::new(out)?;
-    if out.dtype() == T::DTYPE && out.geometry().is_contiguous() {
-        let mut writer = out.storage().write()?;
-        return body(Output::from_target(Target::new(&mut writer, distinct, Overlap::Apart))?);
+    let mut body = Some(body);
+    with_rows_of(out, T::DTYPE, &mut |target| {
+        let output = Output::from_target(target)?;
+        body.take().map_or(Ok(()), |body| body(output))
+    })
+}
+
+/// Lends an output as row-major places of the dtype, whose elements are copied to it in the end where it is none.
+#[inline(never)]
+pub(crate) fn with_rows_of(
+    out: &Array,
+    dtype: DType,
+    body: &mut dyn FnMut(Target<'_>) -> Result<()>,
+) -> Result<()> {
+    let copied = rows_beside(out, dtype)?;
+    let rows = copied.as_ref().unwrap_or(out);
+    {
+        let mut writer = rows.storage().write()?;
+        body(Target::new(&mut writer, Distinct::new(rows)?, Overlap::Apart))?;
     }
-    let rows = Array::empty(TensorSpec::contiguous(out.sizes(), T::DTYPE, out.device())?)?;
-    write(&rows, body)?;
-    copy::copy(out, &rows)
+    copied.map_or(Ok(()), |rows| copy::copy(out, &rows))
+}
+
+/// Memory for the elements of an output that is not row-major or has another dtype.
+fn rows_beside(out: &Array, dtype: DType) -> Result<Option<Array>> {
+    Distinct::new(out)?;
+    if out.dtype() == dtype && out.geometry().is_contiguous() {
+        return Ok(None);
+    }
+    Array::empty(TensorSpec::contiguous(out.sizes(), dtype, out.device())?).map(Some)
 }
 
 /// Lets `f` write each part of `size` elements of `out`, which is zero before; `work` says how many steps one takes.

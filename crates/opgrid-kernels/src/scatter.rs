@@ -220,56 +220,94 @@ pub fn counts(out: &Array, places: &Places, include_self: bool) -> Result<Array>
 /// `out[place] = f(out[place], value)` for each place, in the order of the values.
 fn apply<T: Element>(out: &Array, places: &Places, values: &Array, f: impl Fn(T, T) -> T) -> Result<()> {
     check_written(out.geometry())?;
-    let sizes = places.sizes();
-    let own = as_vector(out.geometry())?;
-    let along = own.step(places.dim);
-    // Where values lie apart from the dimension, in which the index says it.
-    let mut steps: Dims = (0..own.dims()).map(|dim| own.step(dim) as i64).collect();
-    steps[places.dim] = 0;
-    let ends = (values.geometry(), &places.geometry);
     let reader = values.storage().read()?;
     let index_reader = places.list.storage().read()?;
     let mut writer = out.storage().write()?;
+    let Some(rows) = Rows::new(out, places, values)? else { return Ok(()) };
     let (out, values, indices) = (writer.slice::<T>()?, reader.slice::<T>()?, index_reader.slice::<i64>()?);
-    let Some((&row, outer)) = sizes.split_last() else { return Ok(()) };
-    let last = outer.len();
-    let rows = |steps: &[i64], start: usize| Geometry::strided(outer, &steps[..last], start as i64);
-    let list =
-        |geometry: &Geometry| -> Dims { (0..geometry.dims()).map(|dim| geometry.step(dim) as i64).collect() };
-    let (value_steps, index_steps) = (list(ends.0), list(ends.1));
-    let (outs, froms, whiches) = (
-        rows(&steps, own.start())?,
-        rows(&value_steps, ends.0.start())?,
-        rows(&index_steps, ends.1.start())?,
-    );
-    if row == 0 {
-        return Ok(());
-    }
-    let [step, value_step, index_step] =
-        [steps[last], value_steps[last], index_steps[last]].map(|step| step as usize);
-    for ((to, from), which) in positions(&outs).zip(positions(&froms)).zip(positions(&whiches)) {
-        if (index_step, value_step) == (1, 1) {
-            let row = row as usize;
-            let pairs = indices[which..which + row].iter().zip(&values[from..from + row]);
-            // From here on the row has so many elements.
-            let out = &mut out[to..];
-            if (step, along) == (0, 1) {
-                for (index, value) in pairs {
-                    let place = &mut out[*index as usize];
-                    *place = f(*place, *value);
-                }
-                continue;
+    let Rows { length, along, step, value_step, index_step, .. } = rows;
+    rows.for_each(&mut |to, from, which| {
+        if (index_step, value_step) != (1, 1) {
+            for k in 0..length {
+                let place = to + k * step + indices[which + k * index_step] as usize * along;
+                out[place] = f(out[place], values[from + k * value_step]);
             }
-            for (k, (index, value)) in pairs.enumerate() {
-                let place = &mut out[k * step + *index as usize * along];
+            return;
+        }
+        let pairs = indices[which..which + length].iter().zip(&values[from..from + length]);
+        // From here on the row has so many elements.
+        let out = &mut out[to..];
+        if (step, along) == (0, 1) {
+            for (index, value) in pairs {
+                let place = &mut out[*index as usize];
                 *place = f(*place, *value);
             }
-            continue;
+            return;
         }
-        for k in 0..row as usize {
-            let place = to + k * step + indices[which + k * index_step] as usize * along;
-            out[place] = f(out[place], values[from + k * value_step]);
+        for (k, (index, value)) in pairs.enumerate() {
+            let place = &mut out[k * step + *index as usize * along];
+            *place = f(*place, *value);
+        }
+    });
+    Ok(())
+}
+
+/// How rows of places lie: those that differ in their last index only.
+struct Rows {
+    /// How many places a row has.
+    length: usize,
+    /// From one index to the next, of the dimension that indices are for.
+    along: usize,
+    /// From one place of a row to the next: in the output, apart from what the index says, in the values and in the indices.
+    step: usize,
+    value_step: usize,
+    index_step: usize,
+    /// Where rows begin: in the output, in the values and in the indices.
+    starts: [Geometry; 3],
+}
+
+impl Rows {
+    /// Returns `None` where there are no places.
+    ///
+    /// # Errors
+    ///
+    /// Sizes that are too large for a geometry.
+    #[inline(never)]
+    fn new(out: &Array, places: &Places, values: &Array) -> Result<Option<Self>> {
+        let own = as_vector(out.geometry())?;
+        // Where values lie apart from the dimension, in which the index says it.
+        let mut steps: Dims = (0..own.dims()).map(|dim| own.step(dim) as i64).collect();
+        steps[places.dim] = 0;
+        let Some((&length, outer)) = places.sizes().split_last() else { return Ok(None) };
+        if length == 0 {
+            return Ok(None);
+        }
+        let last = outer.len();
+        let list = |geometry: &Geometry| -> Dims {
+            (0..geometry.dims()).map(|dim| geometry.step(dim) as i64).collect()
+        };
+        let rows = |steps: &[i64], start: usize| Geometry::strided(outer, &steps[..last], start as i64);
+        let (value_steps, index_steps) = (list(values.geometry()), list(&places.geometry));
+        Ok(Some(Self {
+            length: length as usize,
+            along: own.step(places.dim),
+            step: steps[last] as usize,
+            value_step: value_steps[last] as usize,
+            index_step: index_steps[last] as usize,
+            starts: [
+                rows(&steps, own.start())?,
+                rows(&value_steps, values.geometry().start())?,
+                rows(&index_steps, places.geometry.start())?,
+            ],
+        }))
+    }
+
+    /// Calls `f` with where each row begins.
+    #[inline(never)]
+    fn for_each(&self, f: &mut dyn FnMut(usize, usize, usize)) {
+        let [outs, froms, whiches] = &self.starts;
+        for ((to, from), which) in positions(outs).zip(positions(froms)).zip(positions(whiches)) {
+            f(to, from, which);
         }
     }
-    Ok(())
 }

@@ -2,12 +2,10 @@
 
 use opgrid_core::Result;
 
-use opgrid_array::loops::access::Distinct;
-use opgrid_array::loops::copy;
+use crate::parts::with_rows_of;
+use opgrid_array::loops::iter::Output;
 use opgrid_array::loops::iter::produce::Sequence;
-use opgrid_array::loops::iter::walk::Overlap;
-use opgrid_array::loops::iter::{Output, Target};
-use opgrid_array::{Array, Element, TensorSpec};
+use opgrid_array::{Array, Element};
 
 /// `out[i] = f(i)`, with elements numbered in row-major order.
 ///
@@ -41,14 +39,11 @@ pub fn numbered<T: Element>(out: &Array, f: impl Fn(i64) -> T) -> Result<()> {
 ///
 /// As [`numbered`]; that of `f`.
 pub fn produced<T: Element>(out: &Array, f: impl FnOnce(&mut Sequence<'_, T>) -> Result<()>) -> Result<()> {
-    let distinct = Distinct::new(out)?;
-    if out.geometry().is_contiguous() {
-        let mut writer = out.storage().write()?;
-        return Output::from_target(Target::new(&mut writer, distinct, Overlap::Apart))?.produce(f);
-    }
-    let row_major = Array::empty(TensorSpec::contiguous(out.sizes(), out.dtype(), out.device())?)?;
-    produced(&row_major, f)?;
-    copy::copy(out, &row_major)
+    let mut f = Some(f);
+    with_rows_of(out, out.dtype(), &mut |target| {
+        let output = Output::from_target(target)?;
+        f.take().map_or(Ok(()), |f| output.produce(f))
+    })
 }
 
 /// A number below 2^51 as a float, by steps for which every processor has vector instructions.

@@ -5,7 +5,7 @@
 //! $ cargo run --release -p run-model -- model.pt2 input.npy output.npy
 //! ```
 
-use opgrid::ops::{Linear, Relu};
+use opgrid::ops::{Linear, Relu, SoftmaxInt};
 use opgrid::prelude::*;
 use opgrid_graph::Program;
 
@@ -18,6 +18,7 @@ fn main() -> Result<()> {
     let dispatcher = Dispatcher::global();
     dispatcher.operator(Linear)?;
     dispatcher.operator(Relu)?;
+    dispatcher.operator(SoftmaxInt)?;
     let results = Program::load(model)?.run(&[&Tensor::load(input)?])?;
     results[0].save(output)
 }

@@ -80,7 +80,10 @@ const ORDERS: &[(&str, &[&str])] = &[
             "prelude",
         ],
     ),
-    ("opgrid-nn", &["error", "options", "state", "module", "init", "loss", "functional", "clip", "modules", "optim"]),
+    (
+        "opgrid-nn",
+        &["error", "options", "state", "module", "init", "loss", "functional", "clip", "modules", "optim"],
+    ),
     ("opgrid-plugin", &["search", "manifest", "image", "abi", "forking", "loader"]),
     (
         "opgrid-plugin-sdk",

@@ -156,6 +156,79 @@ impl Allocator for CountingAllocator {
     }
 }
 
+/// Memory of the process, or of another allocator, up to a limit: what would go beyond is an error, so that a program that nobody trusts
+/// cannot take all memory of the machine.
+///
+/// Memory that is used counts, and none is kept for later, as the caching allocator keeps it.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_array::{LimitedAllocator, Storage};
+///
+/// let allocator = LimitedAllocator::new(100);
+/// let storage = Storage::new(&allocator, 80)?;
+/// let error = Storage::new(&allocator, 40).unwrap_err();
+/// assert!(error.message().contains("40 bytes: 80 of the limit of 100 bytes are in use"), "{error}");
+/// drop(storage);
+/// assert!(Storage::new(&allocator, 40).is_ok());
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LimitedAllocator {
+    limit: usize,
+    used: Arc<AtomicUsize>,
+    source: Flat<Arc<dyn Allocator>>,
+}
+
+impl LimitedAllocator {
+    /// At most so many bytes of the process's memory at a time.
+    pub fn new(limit_bytes: usize) -> Self {
+        Self::over(Arc::new(CpuAllocator), limit_bytes)
+    }
+
+    /// At most so many bytes of `source` at a time.
+    pub fn over(source: Arc<dyn Allocator>, limit_bytes: usize) -> Self {
+        Self { limit: limit_bytes, used: Arc::default(), source: Flat::new(source) }
+    }
+
+    /// Bytes that are used.
+    pub fn used_bytes(&self) -> usize {
+        self.used.load(Ordering::SeqCst)
+    }
+}
+
+impl Allocator for LimitedAllocator {
+    fn name(&self) -> &str {
+        "limited"
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Allocation> {
+        let within = |used: usize| used.checked_add(bytes).filter(|sum| *sum <= self.limit);
+        // Counted first, so that threads do not get more together than each could alone.
+        self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, within).map_err(|used| {
+            let message = format!(
+                "cannot allocate {bytes} bytes: {used} of the limit of {} bytes are in use; raise the limit or work in smaller \
+                 pieces",
+                self.limit
+            );
+            Error::new(ErrorKind::Kernel, message)
+        })?;
+        let used = Arc::clone(&self.used);
+        // Of what is given, so many were counted, whatever the source says of it.
+        let release = move |_| {
+            used.fetch_sub(bytes, Ordering::SeqCst);
+        };
+        match self.source.allocate(bytes) {
+            Ok(allocation) => Ok(allocation.when_released(release)),
+            Err(error) => {
+                release(bytes);
+                Err(error)
+            }
+        }
+    }
+}
+
 /// Refuses every request: for tests of what happens when memory runs out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FailingAllocator;

@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use opgrid_core::{Error, ErrorKind, Result};
 
+use super::allocator;
 use super::cache::ALIGNMENT;
 use super::memory::Allocation;
 
 /// Tensors of at most so many bytes are not offered a place: the cache gives them memory in less time.
 pub const SMALLEST: usize = 64 << 10;
 
-/// A block of memory with places in it.
+/// A block of memory with places in it, from the allocator that was [set](crate::devices::set_allocator) for the CPU, if one was.
 ///
 /// A tensor that is made while a place of its size is [offered](Self::offer) lies there, unless a tensor that lives uses a part of that
 /// place: then its memory comes from elsewhere, as if no place had been offered. The block lives as long as the tensors in it and the
@@ -97,7 +98,10 @@ impl Arena {
             return Err(Error::new(ErrorKind::Value, message));
         }
         let bytes = places.iter().map(|place| place.end).max().unwrap_or(0);
-        let memory = Allocation::system(bytes).ok_or_else(|| super::no_memory(bytes))?;
+        let memory = match allocator::of_cpu() {
+            Some(allocator) => super::allocated_for_cpu(&*allocator, bytes)?,
+            None => Allocation::system(bytes).ok_or_else(|| super::no_memory(bytes))?,
+        };
         let share = |a: &Range<usize>, b: &Range<usize>| a.start < b.end && b.start < a.end;
         let one = |(index, bytes): (usize, &Range<usize>)| {
             let others = places.iter().enumerate();

@@ -25,7 +25,7 @@ use std::mem::size_of;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU32, AtomicU64, Ordering, fence};
 
-use opgrid_core::{DeviceType, Error, ErrorKind, Result};
+use opgrid_core::{DType, DeviceType, Error, ErrorKind, Result};
 
 use self::allocator::Allocator;
 use super::element::Element;
@@ -218,15 +218,7 @@ impl Storage {
             // One that was set may have been taken back a moment ago.
             return Self::at(bytes, BytesAt::Behind).ok_or_else(|| no_memory(bytes));
         };
-        let memory = allocated(&*allocator, bytes)?;
-        if memory.start.is_none_or(|start| !start.addr().get().is_multiple_of(ALIGNMENT)) {
-            let message = format!(
-                "allocator `{}` returned memory that CPU tensors cannot use, expected an address that \
-                 is a multiple of {ALIGNMENT}; set another allocator by `devices::set_allocator`",
-                allocator.name()
-            );
-            return Err(Error::new(ErrorKind::Internal, message));
-        }
+        let memory = allocated_for_cpu(&*allocator, bytes)?;
         Self::at(bytes, BytesAt::Elsewhere(memory)).ok_or_else(|| no_memory(bytes))
     }
 
@@ -542,6 +534,24 @@ fn allocated(allocator: &dyn Allocator, bytes: usize) -> Result<Allocation> {
     Ok(memory)
 }
 
+/// Memory of an allocator that was set for the CPU.
+///
+/// # Errors
+///
+/// Those of the allocator; memory that tensors of the CPU cannot use.
+fn allocated_for_cpu(allocator: &dyn Allocator, bytes: usize) -> Result<Allocation> {
+    let memory = allocated(allocator, bytes)?;
+    if memory.start.is_none_or(|start| !start.addr().get().is_multiple_of(ALIGNMENT)) {
+        let message = format!(
+            "allocator `{}` returned memory that CPU tensors cannot use, expected an address that is a \
+             multiple of {ALIGNMENT}; set another allocator by `devices::set_allocator`",
+            allocator.name()
+        );
+        return Err(Error::new(ErrorKind::Internal, message));
+    }
+    Ok(memory)
+}
+
 /// Says whether tensors of the CPU take their memory from the allocator that was set.
 pub(super) fn divert(elsewhere: bool) {
     cache::divert(elsewhere);
@@ -786,12 +796,15 @@ impl fmt::Debug for WriteGuard<'_> {
 fn typed<T: Element>(start: NonNull<u8>, bytes: usize) -> Result<(NonNull<T>, usize)> {
     let start = start.cast::<T>();
     if !start.is_aligned() {
-        let message = format!(
-            "memory at an address that is not a multiple of {} cannot be read as {}; copy it first",
-            align_of::<T>(),
-            T::DTYPE
-        );
-        return Err(argument(message));
+        return Err(unaligned(T::DTYPE, align_of::<T>()));
     }
     Ok((start, bytes / size_of::<T>()))
+}
+
+#[cold]
+#[inline(never)]
+fn unaligned(dtype: DType, align: usize) -> Error {
+    argument(format!(
+        "memory at an address that is not a multiple of {align} cannot be read as {dtype}; copy it first"
+    ))
 }

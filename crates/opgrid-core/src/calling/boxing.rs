@@ -3,8 +3,7 @@
 
 use std::mem;
 
-use crate::calling::call::{BoxedCall, Next, beside, is_watched};
-use crate::calling::conditions::{holds, settle_chain};
+use crate::calling::call::{Arguments, BoxedCall, Next, beside, is_watched, settle_typed};
 use crate::calling::kernel::{Entry, KernelRecord, Role, TypedSide};
 use crate::calling::slow_path::note_adapted;
 use crate::calling::table::TableRef;
@@ -50,6 +49,22 @@ pub(crate) unsafe fn enter<S: Signature>(
         // SAFETY: guaranteed by the caller, see `# Safety`: the kernel is of the table.
         None => unsafe { enter_by_address::<S>(kernel, table, keys, S::shorten(args)) },
     }
+}
+
+/// [`enter`] as a function, for what is not the way of ordinary calls.
+///
+/// # Safety
+///
+/// As [`enter`].
+#[inline(never)]
+pub(crate) unsafe fn enter_apart<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    // SAFETY: passed on.
+    unsafe { enter::<S>(kernel, table, keys, args) }
 }
 
 /// The function that a kernel is, if it takes nothing but the arguments.
@@ -209,32 +224,50 @@ fn lend<S: Signature>(
     keys: DispatchKeySet,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    S::pack(args, |values| {
-        let mut returns = Returns::new();
-        run_on_values(kernel, table, keys, values, S::Return::COUNT, &mut returns)?;
-        match S::Return::pop(&mut returns, 0) {
-            Ok(output) => Ok(output),
-            Err(error) => Err(of_kernel(error, kernel, table)),
-        }
-    })
+    let mut run = RunOnValues { kernel, table, keys, expected: S::Return::COUNT, returns: Returns::new() };
+    lend_to::<S>(args, &mut run)?;
+    match S::Return::pop(&mut run.returns, 0) {
+        Ok(output) => Ok(output),
+        Err(error) => Err(of_kernel(error, kernel, table)),
+    }
 }
 
-/// Runs a kernel's boxed side for a typed caller, who wants `expected` results.
-fn run_on_values(
-    kernel: &KernelRecord,
-    table: TableRef<'_>,
+/// What is done with arguments that are lent as values. Not a closure: there are few types of it, none of which is generic.
+pub(crate) trait WithValues {
+    /// Does it.
+    ///
+    /// # Errors
+    ///
+    /// Those of what is done.
+    fn run(&mut self, values: &[ValueRef<'_>]) -> Result<()>;
+}
+
+/// Lends the arguments as values: the only place that has the code for it.
+#[inline(never)]
+pub(crate) fn lend_to<S: Signature>(args: S::Args<'_>, body: &mut dyn WithValues) -> Result<()> {
+    S::pack(args, |values| body.run(values))
+}
+
+/// A kernel's boxed side for a typed caller, who wants `expected` results.
+struct RunOnValues<'k, 't> {
+    kernel: &'k KernelRecord,
+    table: TableRef<'t>,
     keys: DispatchKeySet,
-    values: &[ValueRef<'_>],
     expected: usize,
-    returns: &mut Returns,
-) -> Result<()> {
-    let mut call = BoxedCall::new(table, keys, values, returns);
-    // SAFETY: the record's own boxed side: the constructors in `kernel.rs` put it there with the state that it asks for.
-    unsafe { (kernel.boxed)(kernel, &mut call)? };
-    if returns.len() != expected {
-        return Err(wrong_results(kernel, table, expected, returns.len()));
+    returns: Returns,
+}
+
+impl WithValues for RunOnValues<'_, '_> {
+    fn run(&mut self, values: &[ValueRef<'_>]) -> Result<()> {
+        let Self { kernel, table, expected, .. } = *self;
+        let mut call = BoxedCall::new(table, self.keys, values, &mut self.returns);
+        // SAFETY: the record's own boxed side: the constructors in `kernel.rs` put it there with the state that it asks for.
+        unsafe { (kernel.boxed)(kernel, &mut call)? };
+        match self.returns.len() {
+            found if found == expected => Ok(()),
+            found => Err(wrong_results(kernel, table, expected, found)),
+        }
     }
-    Ok(())
 }
 
 /// Calls a kernel with values and checks what it leaves; where it fails, it leaves nothing.
@@ -247,7 +280,7 @@ pub(crate) fn enter_values(
     returns: &mut Returns,
 ) -> Result<()> {
     if !returns.is_empty() {
-        return enter_apart(kernel, table, keys, values, returns);
+        return enter_values_apart(kernel, table, keys, values, returns);
     }
     let mut call = BoxedCall::new(table, keys, values, returns);
     // SAFETY: the record's own boxed side, as in `lend`.
@@ -272,7 +305,7 @@ fn without_results(error: Error, returns: &mut Returns) -> Error {
 /// [`enter_values`] beside results of other calls, which the kernel gets no hold of.
 #[cold]
 #[inline(never)]
-fn enter_apart(
+fn enter_values_apart(
     kernel: &KernelRecord,
     table: TableRef<'_>,
     keys: DispatchKeySet,
@@ -574,11 +607,10 @@ pub(crate) unsafe fn enter_chain<S: Signature>(
     keys: DispatchKeySet,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    let carried = with_thread(|thread| thread.apply(S::keys(args)));
-    let settled = settle_chain(chain, table, keys, carried, &mut |condition| holds::<S>(condition, args))?;
+    let settled = settle_typed(chain, table, keys, &Arguments::<S>(args))?;
     // SAFETY: guaranteed by the caller, see `# Safety`. `settle_chain` gives a kernel of the chain or of the table, both of the
     // operator.
-    unsafe { enter::<S>(settled.kernel, table, settled.keys, args) }
+    unsafe { enter_apart::<S>(settled.kernel, table, settled.keys, args) }
 }
 
 /// The boxed side of a boxed kernel.

@@ -7,7 +7,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::calling::boxing::enter_values;
+use crate::calling::boxing::{WithValues, enter_values, lend_to};
 use crate::calling::call::BoxedCall;
 use crate::calling::kernel::{KernelRecord, Role};
 use crate::calling::missing::no_provider;
@@ -170,11 +170,29 @@ impl Links {
 }
 
 /// Whether a condition holds of typed arguments.
+#[inline(never)]
 pub(crate) fn holds<S: Signature>(condition: &Condition, args: S::Args<'_>) -> Result<bool> {
     let typed = condition.typed.as_ref().and_then(|typed| typed.downcast_ref::<S::Returning<bool>>());
     match typed {
         Some(function) => S::apply(*function, args),
-        None => S::pack(args, |values| (condition.values)(values)),
+        None => {
+            let mut asked = Asked { condition, answer: false };
+            lend_to::<S>(args, &mut asked)?;
+            Ok(asked.answer)
+        }
+    }
+}
+
+/// A condition that is asked of arguments as values.
+struct Asked<'c> {
+    condition: &'c Condition,
+    answer: bool,
+}
+
+impl WithValues for Asked<'_> {
+    fn run(&mut self, values: &[ValueRef<'_>]) -> Result<()> {
+        self.answer = (self.condition.values)(values)?;
+        Ok(())
     }
 }
 

@@ -248,10 +248,13 @@ impl Library {
     /// Defines an operator by a schema text or an overload known at compile time.
     #[track_caller]
     pub fn define<T: Target>(&mut self, target: T) -> OperatorBuilder<'_, T> {
-        let place = self.place_or(Place::here());
-        let operator = self.define_text(target.text(), place);
-        self.document(&operator, target.documentation().into());
-        operator.into_builder(self)
+        self.define_documented(target.text(), target.documentation(), Place::here()).into_builder(self)
+    }
+
+    fn define_documented(&mut self, text: &str, documentation: &'static str, place: Place) -> Begun {
+        let operator = self.define_text(text, self.place_or(place));
+        self.document(&operator, documentation.into());
+        operator
     }
 
     fn define_text(&mut self, text: &str, place: Place) -> Begun {
@@ -403,8 +406,9 @@ impl Library {
     }
 
     /// Adds a kernel to an operator, for its own key, else for the library's.
-    pub(super) fn add_kernel(&mut self, operator: &Begun, kernel: Kernel) {
+    pub(super) fn add_kernel(&mut self, operator: &Begun, kernel: Kernel, place: Place) {
         let Some(name) = &operator.name else { return };
+        let kernel = kernel.placed(self.place_or(place));
         let key = match (kernel.key, self.key) {
             (Some(own), Some(block)) if own != block => {
                 let message = format!(
@@ -421,7 +425,14 @@ impl Library {
         self.items.push(Item::Implement { name, key, kernel, may_replace });
     }
 
-    pub(super) fn add_column(&mut self, operator: &Begun, column: HeldColumn) {
+    /// Gives an operator a value of a column.
+    #[inline(never)]
+    pub(super) fn add_column<C: Column>(&mut self, operator: &Begun, value: C, place: Place) {
+        let column = HeldColumn::new(value, Origin::at(self.place_or(place)), None);
+        self.push_column(operator, column);
+    }
+
+    fn push_column(&mut self, operator: &Begun, column: HeldColumn) {
         if let Some(name) = operator.name.clone() {
             let may_replace = self.may_replace;
             self.items.push(Item::Column { name: Some(name), column, may_replace });

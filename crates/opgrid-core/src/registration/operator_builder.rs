@@ -7,9 +7,9 @@ use std::sync::Arc;
 use opgrid_schema::AliasAnalysis;
 
 use crate::calling::call::{BoxedCall, Next};
-use crate::calling::columns::{Column, HeldColumn};
+use crate::calling::columns::Column;
 use crate::calling::conditions::Condition;
-use crate::calling::kernel::{Kernel, Origin};
+use crate::calling::kernel::Kernel;
 use crate::error::Result;
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;
@@ -120,8 +120,7 @@ impl<'l, T> OperatorBuilder<'l, T> {
     #[allow(clippy::should_implement_trait, reason = "libraries are no numbers")]
     #[track_caller]
     pub fn add(self, kernel: impl Into<Kernel>) -> Self {
-        let place = self.library.place_or(Place::here());
-        self.library.add_kernel(&self.operator, kernel.into().placed(place));
+        self.library.add_kernel(&self.operator, kernel.into(), Place::here());
         self
     }
 
@@ -129,8 +128,7 @@ impl<'l, T> OperatorBuilder<'l, T> {
     /// get it too.
     #[track_caller]
     pub fn column<C: Column>(self, value: C) -> Self {
-        let column = HeldColumn::new(value, Origin::at(self.library.place_or(Place::here())), None);
-        self.library.add_column(&self.operator, column);
+        self.library.add_column(&self.operator, value, Place::here());
         self
     }
 

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use num_complex::Complex64;
 use opgrid_schema::Type;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::dict::Dict;
 use crate::signatures::value_type::{ValueType, foreign, wrong_length};
-use crate::values::borrowed::{ValueRef, ValueView, mismatch};
+use crate::values::borrowed::{ValueRef, ValueView, mismatch, unexpected};
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
@@ -104,12 +104,12 @@ macro_rules! by_value {
 
                 #[inline]
                 fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut ()) -> Result<$type> {
-                    if let $view = value.view()
+                    if let Ok($view) = value.direct()
                         && let Some(read) = $read
                     {
                         return Ok(read);
                     }
-                    Err(mismatch(&Type::$schema.python_name(), *value))
+                    Err(unexpected(value, <Self as Argument>::schema_type))
                 }
             }
         )*
@@ -140,11 +140,20 @@ impl Argument for i64 {
     /// A symbolic integer is fixed: the kernel needs the number now.
     #[inline]
     fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut ()) -> Result<Self> {
-        match value.view() {
-            ValueView::Int(value) => Ok(value),
-            ValueView::SymInt(node) => node.guard(),
-            _ => Err(mismatch("int", *value)),
+        match value.as_int() {
+            Some(value) => Ok(value),
+            None => fixed(value),
         }
+    }
+}
+
+/// The number that a symbolic integer is fixed to.
+#[cold]
+#[inline(never)]
+fn fixed(value: &ValueRef<'_>) -> Result<i64> {
+    match value.view() {
+        ValueView::SymInt(node) => node.guard(),
+        _ => Err(mismatch("int", *value)),
     }
 }
 
@@ -198,6 +207,12 @@ impl Argument for Complex64 {
     }
 }
 
+#[cold]
+#[inline(never)]
+fn not_a_number(value: &ValueRef<'_>) -> Error {
+    mismatch("number", *value)
+}
+
 impl sealed::Sealed for Scalar {}
 
 impl Argument for Scalar {
@@ -226,7 +241,7 @@ impl Argument for Scalar {
 
     #[inline]
     fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut Complex64) -> Result<Self> {
-        value.as_scalar().ok_or_else(|| mismatch("number", *value))
+        value.as_scalar().ok_or_else(|| not_a_number(value))
     }
 }
 
@@ -291,7 +306,7 @@ impl Argument for String {
     }
 
     fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut ()) -> Result<&'a str> {
-        value.as_str().ok_or_else(|| mismatch("str", *value))
+        value.as_str().ok_or_else(|| unexpected(value, <Self as Argument>::schema_type))
     }
 }
 
@@ -319,10 +334,9 @@ impl Argument for Generator {
     }
 
     fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut ()) -> Result<&'a Self> {
-        if let ValueView::Generator(generator) = value.view() {
-            Ok(generator)
-        } else {
-            Err(mismatch("Generator", *value))
+        match value.direct() {
+            Ok(ValueView::Generator(generator)) => Ok(generator),
+            _ => Err(unexpected(value, <Self as Argument>::schema_type)),
         }
     }
 }
@@ -355,10 +369,20 @@ impl<T: TensorType> Argument for T {
 
     #[inline]
     fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut ()) -> Result<&'a T> {
-        match value.tensor_in_place() {
-            Some(tensor) => T::from_any_ref(tensor).ok_or_else(|| foreign::<T>(tensor)),
-            None => Err(mismatch("Tensor", *value)),
+        match value.tensor_in_place().and_then(T::from_any_ref) {
+            Some(tensor) => Ok(tensor),
+            None => Err(no_tensor_of::<T>(value)),
         }
+    }
+}
+
+/// The error for another value, or a tensor of another library.
+#[cold]
+#[inline(never)]
+fn no_tensor_of<T>(value: &ValueRef<'_>) -> Error {
+    match value.as_tensor() {
+        Some(tensor) => foreign::<T>(tensor),
+        None => mismatch("Tensor", *value),
     }
 }
 

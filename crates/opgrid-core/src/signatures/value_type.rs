@@ -160,11 +160,18 @@ macro_rules! elements {
 
                     #[inline]
                     fn unpack_slice<'a>(value: ValueRef<'a>, hold: &'a mut Vec<Self>) -> Result<&'a [Self]> {
-                        if let ValueView::$variant(items) = value.view() {
-                            return Ok(items);
+                        #[inline(never)]
+                        fn others<'a>(value: ValueRef<'a>, hold: &'a mut Vec<$type>) -> Result<&'a [$type]> {
+                            if let ValueView::$variant(items) = value.view() {
+                                return Ok(items);
+                            }
+                            *hold = each(value, &<$type as ValueType>::schema_type(), ValueType::from_value)?;
+                            Ok(hold)
                         }
-                        *hold = each(value, &<Self as ValueType>::schema_type(), Self::from_value)?;
-                        Ok(hold)
+                        match value.direct() {
+                            Ok(ValueView::$variant(items)) => Ok(items),
+                            _ => others(value, hold),
+                        }
                     }
                 )?
             }
@@ -309,13 +316,12 @@ impl<T: TensorType> ValueType for T {
 
     #[inline]
     fn unpack_slice<'a>(value: ValueRef<'a>, hold: &'a mut Vec<Self>) -> Result<&'a [Self]> {
-        if let ValueView::Tensors(items) = value.view()
+        if let Ok(ValueView::Tensors(items)) = value.direct()
             && let Some(items) = T::from_any_slice(items)
         {
             return Ok(items);
         }
-        *hold = each(value, &Type::Tensor, Self::from_value)?;
-        Ok(hold)
+        tensors_of(value, hold)
     }
 
     #[inline]
@@ -334,21 +340,46 @@ impl<T: TensorType> ValueType for T {
 
     #[inline]
     fn unpack_gaps<'a>(value: ValueRef<'a>, hold: &'a mut Vec<Option<Self>>) -> Result<&'a [Option<Self>]> {
-        if let ValueView::OptionalTensors(items) = value.view()
+        if let Ok(ValueView::OptionalTensors(items)) = value.direct()
             && let Some(items) = T::from_any_optional_slice(items)
         {
             return Ok(items);
         }
-        let one =
-            |value: ValueRef<'_>| if value.is_none() { Ok(None) } else { Self::from_value(value).map(Some) };
-        *hold = each(value, &Type::Optional(Box::new(Type::Tensor)), one)?;
-        Ok(hold)
+        optional_tensors_of(value, hold)
     }
 
     #[inline]
     fn gap_keys(items: &[Option<Self>]) -> DispatchKeySet {
         items.iter().flatten().fold(DispatchKeySet::EMPTY, |keys, tensor| keys | tensor.as_any().keys())
     }
+}
+
+/// The tensors of a list that is not lent as it is.
+#[inline(never)]
+fn tensors_of<'a, T: TensorType>(value: ValueRef<'a>, hold: &'a mut Vec<T>) -> Result<&'a [T]> {
+    if let ValueView::Tensors(items) = value.view()
+        && let Some(items) = T::from_any_slice(items)
+    {
+        return Ok(items);
+    }
+    *hold = each(value, &Type::Tensor, T::from_value)?;
+    Ok(hold)
+}
+
+/// The tensors of a list with gaps that is not lent as it is.
+#[inline(never)]
+fn optional_tensors_of<'a, T: TensorType>(
+    value: ValueRef<'a>,
+    hold: &'a mut Vec<Option<T>>,
+) -> Result<&'a [Option<T>]> {
+    if let ValueView::OptionalTensors(items) = value.view()
+        && let Some(items) = T::from_any_optional_slice(items)
+    {
+        return Ok(items);
+    }
+    let one = |value: ValueRef<'_>| if value.is_none() { Ok(None) } else { T::from_value(value).map(Some) };
+    *hold = each(value, &Type::Optional(Box::new(Type::Tensor)), one)?;
+    Ok(hold)
 }
 
 /// The error for a tensor of another library.

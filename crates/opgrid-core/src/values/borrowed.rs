@@ -202,8 +202,19 @@ impl<'a> ValueRef<'a> {
     /// The value opened for matching.
     #[inline]
     pub fn view(self) -> ValueView<'a> {
+        match self.direct() {
+            Ok(view) => view,
+            Err(List::Values(element, items)) => ValueView::List(element, items),
+            Err(list) => list.borrow().view(),
+        }
+    }
+
+    /// The value opened for matching, or a list that is to be opened first: short code where a value is asked for that is
+    /// nearly always lent as it is.
+    #[inline]
+    pub(crate) fn direct(self) -> Result<ValueView<'a>, &'a List> {
         // SAFETY, for every `whole` below: the invariant of `Repr`.
-        match self.0 {
+        Ok(match self.0 {
             Repr::None => ValueView::None,
             Repr::Tensor(tensor) => ValueView::Tensor(tensor),
             Repr::Int(value) => ValueView::Int(value),
@@ -230,12 +241,11 @@ impl<'a> ValueRef<'a> {
             Repr::Tensors(len, start) => ValueView::Tensors(unsafe { whole(len, start) }),
             // SAFETY: the invariant of `Repr`.
             Repr::OptionalTensors(len, start) => ValueView::OptionalTensors(unsafe { whole(len, start) }),
-            Repr::List(List::Values(element, items)) => ValueView::List(element, items),
-            Repr::List(list) => list.borrow().view(),
+            Repr::List(list) => return Err(list),
             Repr::Tuple(items) => ValueView::Tuple(items),
             Repr::Dict(dict) => ValueView::Dict(dict),
             Repr::Object(object) => ValueView::Object(object),
-        }
+        })
     }
 
     /// Whether this is the absent optional.
@@ -277,7 +287,7 @@ impl<'a> ValueRef<'a> {
     /// The text, if this is one.
     #[inline]
     pub fn as_str(self) -> Option<&'a str> {
-        if let ValueView::Str(text) = self.view() { Some(text) } else { None }
+        if let Ok(ValueView::Str(text)) = self.direct() { Some(text) } else { None }
     }
 
     /// The number, if this is one of any kind.
@@ -427,6 +437,13 @@ impl<'a> ValueRef<'a> {
 pub(crate) fn mismatch(expected: &str, found: ValueRef<'_>) -> Error {
     let message = format!("expected {expected} but got {}", found.value_type().python_name());
     Error::new(ErrorKind::Value, message)
+}
+
+/// [`mismatch`] for readers of arguments, each of which has a copy of the call.
+#[cold]
+#[inline(never)]
+pub(crate) fn unexpected(value: &ValueRef<'_>, expected: fn() -> Type) -> Error {
+    mismatch(&expected().python_name(), *value)
 }
 
 /// Writes `items` between `open` and `close`.

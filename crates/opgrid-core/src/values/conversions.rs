@@ -1,6 +1,6 @@
 //! What methods of tensors take where a schema has an integer, a number, a list of integers or a list of tensors.
 //!
-//! The `call` of an overload takes exactly the types that [`operator!`](crate::operator) lists. The methods that `, method` adds to a
+//! The `call` of an overload takes exactly the types that [`operator!`](macro@crate::operator) lists. The methods that `, method` adds to a
 //! tensor take what people write: `x.view((2, -1))`, `Tensor::zeros(&[n, n], …)` with a `usize`, `x.add(&y)` and `x.add(2)`.
 //!
 //! | schema | parameter of a method | what fits |

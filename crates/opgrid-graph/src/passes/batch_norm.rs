@@ -34,7 +34,7 @@ const CONVOLUTIONS: [&str; 3] = ["aten::conv1d", "aten::conv2d", "aten::conv3d"]
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn fold_batch_norms(mut archive: Archive) -> Result<Archive> {
-    opgrid_tensor::ensure_registered()?;
+    crate::operators::ensure_registered()?;
     let maybe_written = maybe_written(&Dispatcher::current(), &archive.graph.block)?;
     let stored = unwritten_tensors(&archive, &maybe_written);
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();

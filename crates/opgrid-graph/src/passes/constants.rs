@@ -41,7 +41,7 @@ const MOST_GROWTH: usize = 1 << 16;
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn fold_constants(mut archive: Archive) -> Result<Archive> {
-    opgrid_tensor::ensure_registered()?;
+    crate::operators::ensure_registered()?;
     let dispatcher = Dispatcher::current();
     let mut untouchable = maybe_written(&dispatcher, &archive.graph.block)?;
     let mut known = unwritten_tensors(&archive, &untouchable);

@@ -31,7 +31,7 @@ use crate::program::effects::effects;
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn remove_dead_code(mut graph: Graph) -> Result<Graph> {
-    opgrid_tensor::ensure_registered()?;
+    crate::operators::ensure_registered()?;
     let dispatcher = Dispatcher::current();
     let mut used: BTreeSet<String> = BTreeSet::new();
     used.extend(graph.block.results.iter().flat_map(|result| result.references()).map(str::to_owned));

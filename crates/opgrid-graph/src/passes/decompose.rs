@@ -71,7 +71,7 @@ const DEEPEST: usize = 16;
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn decompose(mut archive: Archive) -> Result<Archive> {
-    opgrid_tensor::ensure_registered()?;
+    crate::operators::ensure_registered()?;
     let dispatcher = Dispatcher::current();
     let graph = &mut archive.graph;
     let more = if graph.symbols.is_empty() { 0 } else { AT_ONCE };

@@ -49,7 +49,7 @@ pub struct Group {
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn fusible_groups(graph: &Graph) -> Result<Vec<Group>> {
-    opgrid_tensor::ensure_registered()?;
+    crate::operators::ensure_registered()?;
     let dispatcher = Dispatcher::current();
     let written = maybe_written(&dispatcher, &graph.block)?;
     let nodes = &graph.block.nodes;

@@ -33,7 +33,7 @@ use crate::program::effects::maybe_written;
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn remove_identities(mut graph: Graph) -> Result<Graph> {
-    opgrid_tensor::ensure_registered()?;
+    crate::operators::ensure_registered()?;
     let maybe_written = maybe_written(&Dispatcher::current(), &graph.block)?;
     let mut kinds: BTreeMap<String, ValueType> = BTreeMap::new();
     for variable in &graph.block.parameters {

@@ -31,7 +31,7 @@ use crate::program::effects::{effects, maybe_written};
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn share_repeats(mut graph: Graph) -> Result<Graph> {
-    opgrid_tensor::ensure_registered()?;
+    crate::operators::ensure_registered()?;
     let dispatcher = Dispatcher::current();
     let maybe_written = maybe_written(&dispatcher, &graph.block)?;
     let returned: Vec<String> =

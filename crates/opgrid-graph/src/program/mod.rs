@@ -3,6 +3,7 @@
 pub(crate) mod compile;
 pub(crate) mod effects;
 mod inputs;
+mod limits;
 mod mapped;
 mod memory;
 pub(crate) mod numbers;
@@ -24,6 +25,8 @@ use crate::archive::{self, Archive};
 use crate::error;
 use crate::graph::tree::Tree;
 use crate::graph::{Argument, Graph, InputKind, OutputKind};
+pub use limits::Limits;
+use limits::StepsLeft;
 use memory::MemoryPlan;
 pub use observe::ExecutedNode;
 use observe::{Callback, NoObserver, Observer};
@@ -57,6 +60,7 @@ pub struct Program {
     memory: MemoryPlan,
     /// What the results of the plan do besides being returned.
     copy: Option<OperatorHandle>,
+    limits: Limits,
 }
 
 /// Where a parameter of the plan comes from.
@@ -84,7 +88,7 @@ impl Program {
     ///
     /// What [`check`](crate::check()) finds; a tensor that is missing, or whose dtype or sizes are not those of the graph.
     pub fn new(graph: Graph, tensors: BTreeMap<String, Tensor>) -> Result<Self> {
-        opgrid_tensor::ensure_registered()?;
+        crate::operators::ensure_registered()?;
         let dispatcher = Dispatcher::current();
         let (plan, mut errors) = compile::compile(&graph, &dispatcher);
         if !errors.is_empty() {
@@ -113,7 +117,18 @@ impl Program {
             )
         });
         let copy = writes.then(|| dispatcher.find("aten::copy_")).transpose()?;
-        Ok(Self { graph, plan, tensors, sources, memory, copy })
+        Ok(Self { graph, plan, tensors, sources, memory, copy, limits: Limits::default() })
+    }
+
+    /// Sets how far a run may go.
+    ///
+    /// # Errors
+    ///
+    /// Blocks are nested deeper than they may be, or the limit of depth is above 32.
+    pub fn with_limits(mut self, limits: Limits) -> Result<Self> {
+        limits.expect_depth(&self.plan)?;
+        self.limits = limits;
+        Ok(self)
     }
 
     /// Writes the program with the tensors that it has now to a file that `torch.export.load` and [`load`](Self::load) take. A file
@@ -228,7 +243,8 @@ impl Program {
             Source::Caller => given.next().cloned().unwrap_or_default(),
             Source::Program(value) => value.clone(),
         });
-        let results = run::run(&self.plan, values.collect(), ready.as_ref(), observer, 0)?;
+        let mut left = StepsLeft::new(self.limits);
+        let results = run::run(&self.plan, values.collect(), ready.as_ref(), observer, &mut left, 0)?;
         if let Some(ready) = ready {
             self.memory.keep(ready);
         }

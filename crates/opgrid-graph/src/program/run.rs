@@ -7,13 +7,11 @@ use opgrid_tensor::layers::{autocast, autograd};
 use smallvec::SmallVec;
 
 use super::compile::{fit, list};
+use super::limits::StepsLeft;
 use super::memory::PreparedArena;
 use super::observe::{ExecutedNode, Observer};
 use super::plan::{Action, Operand, Place, Plan, Step};
 use crate::error;
-
-/// How often the body of a loop runs at most.
-const MOST_ROUNDS: usize = 1 << 24;
 
 /// How many arguments a call has without memory of its own.
 const ARGUMENTS: usize = 10;
@@ -26,6 +24,7 @@ pub(super) fn run<O: Observer>(
     inputs: Vec<Value>,
     ready: Option<&PreparedArena>,
     observer: &mut O,
+    left: &mut StepsLeft,
     depth: usize,
 ) -> Result<Vec<Value>> {
     if inputs.len() != plan.parameters {
@@ -40,7 +39,9 @@ pub(super) fn run<O: Observer>(
     for (index, step) in plan.steps.iter().enumerate() {
         let place = At { step, index, count: plan.steps.len(), depth };
         let _offered = ready.and_then(|ready| ready.offers(index)).map(|(arena, places)| arena.offer(places));
-        perform(place, &mut slots, observer).map_err(|error| error.within(&step.subject))?;
+        left.take()
+            .and_then(|()| perform(place, &mut slots, observer, left))
+            .map_err(|error| error.within(&step.subject))?;
         for slot in &step.frees {
             slots[*slot] = Value::None;
         }
@@ -69,9 +70,18 @@ impl<'p> At<'p> {
     }
 }
 
-fn perform<O: Observer>(at: At<'_>, slots: &mut [Value], observer: &mut O) -> Result<()> {
+fn perform<O: Observer>(
+    at: At<'_>,
+    slots: &mut [Value],
+    observer: &mut O,
+    left: &mut StepsLeft,
+) -> Result<()> {
     let step = at.step;
-    let mut block = |plan: &Plan, args: Vec<Value>| run(plan, args, None, observer, at.depth + 1);
+    // Counted with its block, because one without nodes takes time, too.
+    let mut block = |plan: &Plan, args: Vec<Value>| {
+        left.take()?;
+        run(plan, args, None, observer, left, at.depth + 1)
+    };
     match &step.action {
         Action::Call { operator, binder, reuse } => {
             let reuse = reuse.as_deref().filter(|reuse| reuse.is_possible(&step.operands, slots));
@@ -102,18 +112,11 @@ fn perform<O: Observer>(at: At<'_>, slots: &mut [Value], observer: &mut O) -> Re
         }
         Action::Loop { truth, blocks, carried } => {
             let mut args = values(&step.operands, slots)?;
-            let mut rounds = 0;
             loop {
                 let condition = block(&blocks[0], args.clone())?;
                 if !is_true(truth, condition.first().unwrap_or(&Value::None))? {
                     break;
                 }
-                if rounds == MOST_ROUNDS {
-                    return Err(error::value(format!(
-                        "the loop ran {MOST_ROUNDS} times, expected its condition to become false before"
-                    )));
-                }
-                rounds += 1;
                 let next = block(&blocks[1], args.clone())?;
                 args.splice(..*carried, next);
             }

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use opgrid_core::{Dispatcher, MemoryFormat, Result};
 use opgrid_tensor::Tensor;
+use opgrid_tensor::layers::vmap;
 
 use crate::error;
 use crate::graph::tree::Tree;
@@ -180,7 +181,7 @@ impl Trace {
         inputs: &[&Tensor],
         body: &mut dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>>,
     ) -> Result<(Graph, BTreeMap<String, Tensor>)> {
-        opgrid_tensor::ensure_registered()?;
+        crate::operators::ensure_registered()?;
         let (graph, tensors) = self.once(inputs, body)?;
         if self.symbols.is_empty() {
             return Ok((graph, tensors));
@@ -215,6 +216,9 @@ impl Trace {
             let name = self.names.get(index).cloned().unwrap_or_else(|| format!("input_{index}"));
             let name = session.unique(&name);
             variables.push(Variable { name: name.clone(), kind: ValueType::from_tensor(input) });
+            // Within a batch the code is that of one example.
+            let example = vmap::first_example(input)?;
+            let input = example.as_ref().unwrap_or(input);
             let copy =
                 opgrid_tensor::ops::CloneTensor.call(&input.detach()?, Some(MemoryFormat::Preserve))?;
             let stand_in = session.wrap(name, &copy)?;

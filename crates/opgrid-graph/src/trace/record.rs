@@ -161,6 +161,7 @@ impl Session {
         for (kind, tensor) in &trace.stored {
             let name = kind.stored_name().unwrap_or_default();
             let prefix = if matches!(kind, InputKind::Parameter(_)) { "p" } else { "b" };
+            expect_no_batch(tensor)?;
             let mut recording = session.recording();
             if recording.stored.iter().any(|(_, known, _)| known.stored_name() == Some(name)) {
                 return Err(crate::error::argument(format!("two tensors are named `{name}`, expected one")));
@@ -236,6 +237,7 @@ impl Session {
         if let Some(number) = tensor.bare_number() {
             return Ok(Argument::Number(*number));
         }
+        expect_no_batch(tensor)?;
         let mut recording = self.recording();
         if let Some((variable, ..)) = recording.stored.iter().find(|(_, _, known)| known.is_same(tensor)) {
             return Ok(Argument::Value(variable.name.clone()));
@@ -580,6 +582,21 @@ impl Recording {
         self.stored.push((variable, kind, tensor.clone()));
         name
     }
+}
+
+/// Makes sure that a program can keep a tensor.
+///
+/// # Errors
+///
+/// It stands for the examples of a batch, which end with the code that they were made for.
+fn expect_no_batch(tensor: &Tensor) -> Result<()> {
+    if tensor.keys().contains(DispatchKey::FuncTorchBatched) {
+        return Err(untraceable(
+            "found a tensor that stands for the examples of a batch, expected one that a program can keep; give it as an input, or trace \
+             around `vmap`",
+        ));
+    }
+    Ok(())
 }
 
 /// The arguments of a node, by position and by name.

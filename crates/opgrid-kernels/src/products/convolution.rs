@@ -25,6 +25,7 @@ use super::padded::{Grid, Shifted};
 use super::patches::{Lines, Patches, Windows};
 use super::scheme::{Narrow, Pairs, Parts, Plain, Scheme, Widened};
 use super::tile;
+use super::winograd::{self, Layer};
 use crate::parts;
 use opgrid_array::choose::unsupported;
 use opgrid_array::error::argument;
@@ -96,23 +97,28 @@ pub fn weigh(windows: &Windows, out: &Array, places: &Array, image: &Array) -> R
     by_dtype(windows, out, Job::Weigh { places, image })
 }
 
+/// A method that computes some convolutions faster than products with patches.
+///
+/// Returns whether every place was written.
+type Fast<T> = fn(&Layer, &Output<'_, T>, &[T], Filters<'_, T>) -> bool;
+
 fn by_dtype(windows: &Windows, out: &Array, job: Job<'_>) -> Result<()> {
     match out.dtype() {
-        DType::F32 => run(Plain::<f32>::new(), windows, out, job, |sum| sum),
-        DType::F64 => run(Plain::<f64>::new(), windows, out, job, |sum| sum),
-        DType::I16 => run(Plain::<i16>::new(), windows, out, job, |sum| sum),
-        DType::I32 => run(Plain::<i32>::new(), windows, out, job, |sum| sum),
-        DType::I64 => run(Plain::<i64>::new(), windows, out, job, |sum| sum),
-        DType::Complex64 => run(Parts(PhantomData::<f32>), windows, out, job, |sum| sum),
-        DType::Complex128 => run(Parts(PhantomData::<f64>), windows, out, job, |sum| sum),
-        DType::U8 => run(Widened(PhantomData::<u8>), windows, out, job, |sum| sum as u8),
-        DType::I8 => run(Widened(PhantomData::<i8>), windows, out, job, |sum| sum as i8),
-        DType::F16 => run(Widened(PhantomData::<f16>), windows, out, job, |sum| sum),
+        DType::F32 => run(Plain::<f32>::new(), windows, out, job, Some(winograd::correlate), |sum| sum),
+        DType::F64 => run(Plain::<f64>::new(), windows, out, job, Some(winograd::correlate), |sum| sum),
+        DType::I16 => run(Plain::<i16>::new(), windows, out, job, None, |sum| sum),
+        DType::I32 => run(Plain::<i32>::new(), windows, out, job, None, |sum| sum),
+        DType::I64 => run(Plain::<i64>::new(), windows, out, job, None, |sum| sum),
+        DType::Complex64 => run(Parts(PhantomData::<f32>), windows, out, job, None, |sum| sum),
+        DType::Complex128 => run(Parts(PhantomData::<f64>), windows, out, job, None, |sum| sum),
+        DType::U8 => run(Widened(PhantomData::<u8>), windows, out, job, None, |sum| sum as u8),
+        DType::I8 => run(Widened(PhantomData::<i8>), windows, out, job, None, |sum| sum as i8),
+        DType::F16 => run(Widened(PhantomData::<f16>), windows, out, job, None, |sum| sum),
         DType::BF16 => {
             let places = windows.batch.saturating_mul(windows.places_of_image());
             match tile::pairs([windows.filters, windows.taps(), places]) {
-                Some(kernel) => run(Pairs(kernel), windows, out, job, |sum| sum),
-                None => run(Widened(PhantomData::<bf16>), windows, out, job, |sum| sum),
+                Some(kernel) => run(Pairs(kernel), windows, out, job, None, |sum| sum),
+                None => run(Widened(PhantomData::<bf16>), windows, out, job, None, |sum| sum),
             }
         }
         dtype => Err(unsupported(dtype, "a numeric dtype")),
@@ -124,6 +130,7 @@ fn run<S: Scheme>(
     windows: &Windows,
     out: &Array,
     job: Job<'_>,
+    fast: Option<Fast<S::Element>>,
     narrow: impl Fn(S::Sum) -> Math<S::Element> + Copy + Sync,
 ) -> Result<()>
 where
@@ -141,6 +148,12 @@ where
                     let filters = Filters { weight, bias: bias.as_deref() };
                     check(&windows, [image.len(), weight.len()], None)?;
                     parts::write::<S::Element>(out, |out| {
+                        let layer = fast.zip(Layer::for_correlation(&windows, size_of::<S::Element>()));
+                        if layer.is_some_and(|(fast, layer)| fast(&layer, &out, image, filters)) {
+                            // SAFETY: it says that every place was written.
+                            unsafe { out.complete() };
+                            return Ok(());
+                        }
                         let convolution = Convolution { scheme, windows: &windows, narrow };
                         let grid = Grid::new(&windows);
                         if windows.filters > FEW_FILTERS {
@@ -161,6 +174,12 @@ where
                     let filters = Filters { weight, bias: bias.as_deref() };
                     check(&windows, [out.spec().numel() as usize, weight.len()], Some(places.len()))?;
                     parts::write::<S::Element>(out, |out| {
+                        let layer = fast.zip(Layer::for_spreading(&windows, size_of::<S::Element>()));
+                        if layer.is_some_and(|(fast, layer)| fast(&layer, &out, places, filters)) {
+                            // SAFETY: it says that every place was written.
+                            unsafe { out.complete() };
+                            return Ok(());
+                        }
                         Convolution { scheme, windows: &windows, narrow }.spread(out, places, filters)
                     })
                 })
@@ -629,5 +648,75 @@ impl<T: Arithmetic> VectorLoop for AddToPatches<'_, T> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opgrid_array::TensorSpec;
+    use opgrid_array::loops::set_num_threads;
+    use opgrid_core::Device;
+
+    /// Sizes that fewer products suffice for, of two images.
+    const WINDOWS: Windows = Windows {
+        batch: 2,
+        groups: 1,
+        channels: 64,
+        filters: 64,
+        image: [1, 28, 28],
+        window: [1, 3, 3],
+        places: [1, 28, 28],
+        step: [1; 3],
+        dilation: [1; 3],
+        padding: [0, 1, 1],
+    };
+    const SIZES: [i64; 4] = [2, 64, 28, 28];
+
+    fn numbers(sizes: &[i64], changed: Option<f32>) -> Array {
+        let count = sizes.iter().product::<i64>() as usize;
+        let mut numbers: Vec<f32> = (0..count).map(|i| (i as f32 * 0.7).sin()).collect();
+        if let Some(changed) = changed {
+            numbers[count / 3] = changed;
+        }
+        Array::from_slice(&numbers, sizes).unwrap()
+    }
+
+    fn bits(fast: Option<Fast<f32>>, job: Job<'_>) -> Vec<u32> {
+        let out = Array::empty(TensorSpec::contiguous(&SIZES, DType::F32, Device::CPU).unwrap()).unwrap();
+        run(Plain::<f32>::new(), &WINDOWS, &out, job, fast, |sum| sum).unwrap();
+        out.to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect()
+    }
+
+    /// Numbers with which tiles of 2x2 places would not give what single places do.
+    #[test]
+    fn unusual_numbers_are_summed_place_by_place() {
+        let changed = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e37, 1e20, 1e6].map(Some);
+        let [image, weight] = [&SIZES[..], &[64, 64, 3, 3]];
+        let unusual = changed.map(|changed| {
+            [(changed, None), (None, changed.filter(|changed| changed.is_nan() || *changed >= 1e37))]
+        });
+        for (in_image, in_weight) in unusual.into_iter().flatten() {
+            let (image, weight) = (&numbers(image, in_image), &numbers(weight, in_weight));
+            for job in [
+                Job::Correlate { image, weight, bias: None },
+                Job::Spread { places: image, weight, bias: None },
+            ] {
+                let found = bits(Some(winograd::correlate), job);
+                let is_usual = in_image.or(in_weight).is_none();
+                assert_eq!(found == bits(None, job), !is_usual, "{in_image:?} {in_weight:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn sums_do_not_depend_on_threads() {
+        let (image, weight) = (&numbers(&SIZES, None), &numbers(&[64, 64, 3, 3], None));
+        let job = Job::Correlate { image, weight, bias: None };
+        let several = bits(Some(winograd::correlate), job);
+        set_num_threads(1);
+        let one = bits(Some(winograd::correlate), job);
+        set_num_threads(usize::MAX);
+        assert_eq!(several, one);
     }
 }

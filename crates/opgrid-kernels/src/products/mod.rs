@@ -13,6 +13,7 @@
 //! | `patches` | packs the patches of images under a moving window |
 //! | `padded` | has the patches of images where they lie, between zeros |
 //! | `convolution` | multiplies filters by patches, and computes the gradients of that |
+//! | `winograd` | convolves by windows of 3x3 with fewer products |
 //! | `few_filters` | convolves with very few filters, each place of an image a step of one line |
 //! | `direct` | the same row by row, where zeros around images would be more than the images |
 //! | `columns` | writes patches out, and adds them up |
@@ -35,6 +36,7 @@ mod patches;
 mod scheme;
 mod thin;
 mod tile;
+mod winograd;
 
 use std::marker::PhantomData;
 

@@ -7,7 +7,7 @@ use opgrid_core::{
     Signature, TensorType, ValueRef, operator,
 };
 
-use super::forms::{FormKernels, Loop, OutRule, Shape, name_in};
+use super::forms::{FormKernels, Loop, OutRule, Shape, name_in, named};
 use super::signature::{FamilySignature, InPlaceSignature, TakesNumber, TakesNumberFirst, ViewSignature};
 use super::view::{GeometriesOf, Views};
 use super::{Family, ShapeRule, ViewFamily, ViewRule, kind};
@@ -56,14 +56,8 @@ impl DefineFamily for Library {
         family: &Family<O>,
     ) -> FamilyBuilder<'_, O> {
         let family = Family { ..*family };
-        let (schemas, meta) = (Schemas::for_operator::<O>(), family.kernels(None));
-        define_linked(self, schemas, family.kind);
-        let _ = self.implement(name_in(O::SCHEMA)).column(ShapeRule::typed::<O::Signature>(meta.shape));
-        if let Some(in_place) = schemas.in_place {
-            let rule = ShapeRule::typed::<O::Signature>(meta.in_place_shape);
-            let _ = self.implement(name_in(in_place)).column(rule);
-        }
-        add_forms(self, schemas, &meta, DispatchKey::Meta);
+        let schemas = Schemas::for_operator::<O>();
+        define_meta(self, schemas, family.kind, &family.kernels(None));
         define_aliases(self, O::ALIASES, family.kind);
         FamilyBuilder { library: self, schemas, family, defined: Vec::new() }
     }
@@ -127,7 +121,7 @@ impl DefineFamily for Library {
                 }
                 None => Err(argument("the first argument is not a tensor")),
             };
-            changed().map_err(|error: Error| error.within(name_in(O::SCHEMA)))
+            changed().map_err(|error: Error| named(error, O::SCHEMA))
         });
         let rule = ViewRule::typed::<F::Signature>(geometry).absolute(family.is_absolute);
         self.define(operator)
@@ -153,7 +147,7 @@ fn view_kernel<S: ViewSignature>(
             Some(base) => take(base, S::apply(geometry, args)?),
             None => Err(argument("the first argument is not a tensor")),
         };
-        made().map_err(|error: Error| error.within(name_in(schema)))
+        made().map_err(|error: Error| named(error, schema))
     })
 }
 
@@ -261,7 +255,30 @@ fn define_aliases(library: &mut Library, aliases: &[Alias], kind: &Kind) {
     }
 }
 
+/// Defines the forms of a family, with their shape rules and the kernels for meta tensors.
+#[inline(never)]
+#[track_caller]
+fn define_meta<S: FamilySignature>(
+    library: &mut Library,
+    schemas: Schemas,
+    kind: &Kind,
+    kernels: &FormKernels<S>,
+) {
+    define_linked(library, schemas, kind);
+    carry_rule(library, schemas.functional, ShapeRule::typed::<S>(kernels.shape));
+    if let Some(in_place) = schemas.in_place {
+        carry_rule(library, in_place, ShapeRule::typed::<S>(kernels.in_place_shape));
+    }
+    add_forms(library, schemas, kernels, DispatchKey::Meta);
+}
+
+#[track_caller]
+fn carry_rule(library: &mut Library, schema: &'static str, rule: ShapeRule) {
+    let _ = library.implement(name_in(schema)).column(rule);
+}
+
 /// Adds the kernels of all forms, whose results are made where their specs say.
+#[inline(never)]
 #[track_caller]
 fn add_forms<S: FamilySignature>(
     library: &mut Library,
@@ -269,9 +286,19 @@ fn add_forms<S: FamilySignature>(
     kernels: &FormKernels<S>,
     key: DispatchKey,
 ) {
-    for (schema, kernel) in schemas.kernels(kernels, Tensor::allocate_like, Array::empty) {
-        let _ = library.implement(name_in(schema)).add(kernel.at(key));
+    let functional = kernels.functional(schemas.functional, Tensor::allocate_like);
+    add_form(library, schemas.functional, functional, key);
+    if let Some(schema) = schemas.in_place {
+        add_form(library, schema, kernels.in_place(schema), key);
     }
+    if let Some(schema) = schemas.out {
+        add_form(library, schema, kernels.into_outputs(schema, Array::empty), key);
+    }
+}
+
+#[track_caller]
+fn add_form(library: &mut Library, schema: &'static str, kernel: Kernel, key: DispatchKey) {
+    let _ = library.implement(name_in(schema)).add(kernel.at(key));
 }
 
 impl<O: Operator<Signature: FamilySignature>> Family<O> {
@@ -560,7 +587,8 @@ impl<O: Operator> DefineKind<O> for OperatorBuilder<'_, O> {
 }
 
 /// The function as a kernel, with the overload's name in front of its errors.
+#[inline(never)]
 #[track_caller]
 fn named_kernel<S: Signature>(schema: &'static str, kernel: S::Returning<S::Output>) -> Kernel {
-    Kernel::closure::<S>(move |args| S::apply(kernel, args).map_err(|error| error.within(name_in(schema))))
+    Kernel::closure::<S>(move |args| S::apply(kernel, args).map_err(|error| named(error, schema)))
 }

@@ -153,9 +153,10 @@ fn mark_written<S: FamilySignature>(outputs: OutputsOf<'_, S>, specs: &SpecsOf<S
     }
 }
 
+/// The error with the overload's name in front.
 #[cold]
 #[inline(never)]
-fn named(error: Error, schema: &'static str) -> Error {
+pub(super) fn named(error: Error, schema: &'static str) -> Error {
     error.within(name_in(schema))
 }
 

@@ -5,6 +5,9 @@
 //! run of neighbours, or neighbouring columns where the kept dimension is the fastest. Both become vector code.
 //! Elements with gaps or of another dtype are brought to a block on the stack first.
 //!
+//! What a reduction computes is compiled for each reduction and dtype ([`Steps`]): blocks, rows of columns, joins, results. The
+//! way through memory, the halving and the threads are compiled for each type of states ([`Fold`]), of which there are few.
+//!
 //! Large reductions are split between threads, at places that do not depend on how many there are.
 #![allow(unsafe_code)]
 
@@ -55,14 +58,6 @@ struct OfBlocks<'a, R: Reduction> {
     step: usize,
 }
 
-impl<R: Reduction> OfBlocks<'_, R> {
-    /// The only place that has the loop's code.
-    #[inline(never)]
-    fn reduce(self) {
-        self.vectorised();
-    }
-}
-
 impl<R: Reduction> VectorLoop for OfBlocks<'_, R> {
     type Output = ();
 
@@ -90,14 +85,6 @@ struct OfRows<'a, R: Reduction> {
     count: usize,
     index: usize,
     step: usize,
-}
-
-impl<R: Reduction> OfRows<'_, R> {
-    /// The only place that has the loop's code.
-    #[inline(never)]
-    fn reduce(self) {
-        self.vectorised();
-    }
 }
 
 impl<R: Reduction> VectorLoop for OfRows<'_, R> {
@@ -160,6 +147,7 @@ pub struct Typed<'r, R>(pub &'r R);
 // SAFETY: both functions of `Fold` visit every place.
 unsafe impl<R: Reduction> Folding for Typed<'_, R> {
     fn input(&self) -> DType {
+        const { assert!(size_of::<R::In>() <= LARGEST && align_of::<R::In>() <= LARGEST) };
         R::In::DTYPE
     }
 
@@ -168,9 +156,103 @@ unsafe impl<R: Reduction> Folding for Typed<'_, R> {
     }
 
     unsafe fn run(&self, way: &Way) {
-        let fold = Fold { reduction: self.0, way };
+        let fold = Fold::<R::State> { steps: self, way };
         // SAFETY: passed on; where nothing is reduced there is no source to read, and elsewhere every size is above 0.
         unsafe { if way.count == 0 { fold.of_none() } else { fold.run() } };
+    }
+}
+
+/// Where neighbours lie that are reduced together, and which indices they have.
+#[derive(Clone, Copy)]
+struct Neighbours {
+    first: *const u8,
+    /// Bytes from a row to the next one.
+    down: usize,
+    /// Elements of a row, or rows of columns.
+    n: usize,
+    /// The index of the first element, and from one to the next.
+    index: usize,
+    step: usize,
+}
+
+/// The loops of a reduction, for folds that know the type of its states only.
+trait Steps<S>: Sync {
+    /// The state before any element.
+    fn start(&self) -> S;
+
+    /// Combines two states.
+    fn join(&self, one: S, other: S) -> S;
+
+    /// Combines states with as many others, each with the one at its place.
+    fn join_each(&self, states: &mut [S], others: &[S]);
+
+    /// The state of one element.
+    ///
+    /// # Safety
+    ///
+    /// `at` leads to an initialised and aligned element.
+    unsafe fn single(&self, at: *const u8, index: usize) -> S;
+
+    /// The state of each row of neighbours.
+    ///
+    /// # Safety
+    ///
+    /// There is a row of initialised and aligned elements for each state.
+    unsafe fn blocks(&self, states: &mut [S], rows: Neighbours);
+
+    /// Adds rows of [`COLUMNS`] elements to the states of the columns, of which `width` are wanted.
+    ///
+    /// # Safety
+    ///
+    /// There are as many rows of initialised and aligned elements.
+    unsafe fn rows(&self, states: &mut [S; COLUMNS], width: usize, rows: Neighbours);
+
+    /// Writes the results of states, each of `count` elements.
+    ///
+    /// # Safety
+    ///
+    /// There is an aligned place of the output for each state, `stride` bytes apart from `to` on.
+    unsafe fn write(&self, to: *mut u8, stride: usize, states: &[S], count: usize);
+}
+
+impl<R: Reduction> Steps<R::State> for Typed<'_, R> {
+    fn start(&self) -> R::State {
+        self.0.start()
+    }
+
+    fn join(&self, one: R::State, other: R::State) -> R::State {
+        self.0.join(one, other)
+    }
+
+    fn join_each(&self, states: &mut [R::State], others: &[R::State]) {
+        for (state, other) in states.iter_mut().zip(others) {
+            *state = self.0.join(*state, *other);
+        }
+    }
+
+    unsafe fn single(&self, at: *const u8, index: usize) -> R::State {
+        // SAFETY: guaranteed by the caller, see `# Safety`.
+        let value = unsafe { *at.cast::<R::In>() };
+        self.0.step(self.0.start(), value.widen(), index)
+    }
+
+    unsafe fn blocks(&self, states: &mut [R::State], rows: Neighbours) {
+        let Neighbours { first, down, n, index, step } = rows;
+        OfBlocks { reduction: self.0, states, first, down, n, index, step }.vectorised();
+    }
+
+    unsafe fn rows(&self, states: &mut [R::State; COLUMNS], width: usize, rows: Neighbours) {
+        let Neighbours { first, down, n: count, index, step } = rows;
+        OfRows { reduction: self.0, states, width, first, down, count, index, step }.vectorised();
+    }
+
+    unsafe fn write(&self, mut to: *mut u8, stride: usize, states: &[R::State], count: usize) {
+        for state in states {
+            let result = R::Out::narrow(self.0.finish(*state, count));
+            // SAFETY: guaranteed by the caller, see `# Safety`.
+            unsafe { to.cast::<R::Out>().write(result) };
+            to = to.wrapping_add(stride);
+        }
     }
 }
 
@@ -178,7 +260,9 @@ unsafe impl<R: Reduction> Folding for Typed<'_, R> {
 pub struct Way {
     start: *const u8,
     target: *mut u8,
+    /// Bytes of an element of the source, and as it is reduced.
     size: usize,
+    read_size: usize,
     cast: Option<Cast>,
     reduced: SmallVec<[Reduced; 6]>,
     /// Elements of one result.
@@ -187,19 +271,35 @@ pub struct Way {
     kept: SmallVec<[Loop; 6]>,
 }
 
-/// A reduction on its way.
-struct Fold<'a, R> {
-    reduction: &'a R,
+/// A reduction with states of one type on its way.
+struct Fold<'a, S> {
+    steps: &'a dyn Steps<S>,
     way: &'a Way,
 }
 
 // SAFETY:
 // - threads get different results from `parallel_for`, whose places are those of a `Target`, so that they write
 //   different elements; the input is apart from them, as callers of `fold` promise.
-unsafe impl<R: Sync> Sync for Fold<'_, R> {}
+unsafe impl<S> Sync for Fold<'_, S> {}
 
-/// Elements of a block on the stack.
-type Buffer<R> = [MaybeUninit<<R as Reduction>::In>; BLOCK];
+/// Room for so many elements of any dtype.
+#[repr(align(16))]
+struct Buffer<const N: usize>([MaybeUninit<[u8; LARGEST]>; N]);
+
+/// Bytes of the largest element.
+const LARGEST: usize = 16;
+
+impl<const N: usize> Buffer<N> {
+    #[inline]
+    fn new() -> Self {
+        Self([const { MaybeUninit::uninit() }; N])
+    }
+
+    #[inline]
+    fn start(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}
 
 /// Reduces over `dims`, which are in ascending order; the target has them with size 1, or not at all.
 ///
@@ -233,7 +333,8 @@ pub(super) unsafe fn fold(
         (count, join(&reduced), kept)
     };
     let (start, target) = (source.first().cast_const(), target.first());
-    let way = Way { start, target, size, cast, reduced, count, kept };
+    let read_size = reduction.input().size_in_bytes();
+    let way = Way { start, target, size, read_size, cast, reduced, count, kept };
     // SAFETY: passed on; the way was made for this reduction.
     unsafe { reduction.run(&way) };
     Ok(())
@@ -287,7 +388,7 @@ fn join(loops: &[Reduced]) -> SmallVec<[Reduced; 6]> {
     joined
 }
 
-impl<R: Reduction> Fold<'_, R> {
+impl<S: Copy + Send> Fold<'_, S> {
     /// Writes results of no elements; nothing is read.
     ///
     /// # Safety
@@ -297,7 +398,7 @@ impl<R: Reduction> Fold<'_, R> {
         let mut place = Odometer::new(&self.way.kept, 0);
         for _ in 0..self.results() {
             // SAFETY: passed on; every place is visited once.
-            unsafe { self.write(place.at[0], 0, &[self.reduction.start()]) };
+            unsafe { self.write(place.at[0], 0, &[self.steps.start()]) };
             place.advance();
         }
     }
@@ -341,7 +442,7 @@ impl<R: Reduction> Fold<'_, R> {
             return parallel_for(results, grain, &|range| unsafe { self.short_rows(only, range) });
         }
         parallel_for(results, grain, &|range| {
-            let mut buffer = [const { MaybeUninit::uninit() }; BLOCK];
+            let mut buffer = Buffer::new();
             let mut place = Odometer::new(&self.way.kept, range.start);
             for _ in range {
                 // SAFETY: passed on; every place is visited once.
@@ -365,20 +466,14 @@ impl<R: Reduction> Fold<'_, R> {
         let [to_down, down, ..] = level.strides;
         let mut place = Odometer::new(outer, range.start / level.size);
         let (mut at, mut left) = (range.start % level.size, range.len());
-        let mut states = [self.reduction.start(); SHORT_ROWS];
+        let mut states = [self.steps.start(); SHORT_ROWS];
         while left > 0 {
             let rows = left.min(level.size - at).min(SHORT_ROWS);
             let [to, from, ..] = place.at;
-            OfBlocks {
-                reduction: self.reduction,
-                states: &mut states[..rows],
-                first: self.way.start.wrapping_add(from + at * down),
-                down,
-                n: only.size,
-                index: 0,
-                step: only.index,
-            }
-            .reduce();
+            let first = self.way.start.wrapping_add(from + at * down);
+            let elements = Neighbours { first, down, n: only.size, index: 0, step: only.index };
+            // SAFETY: passed on; these are the elements of so many results.
+            unsafe { self.steps.blocks(&mut states[..rows], elements) };
             // SAFETY: passed on; every place is visited once.
             unsafe { self.write(to + at * to_down, to_down, &states[..rows]) };
             (at, left) = (at + rows, left - rows);
@@ -394,14 +489,9 @@ impl<R: Reduction> Fold<'_, R> {
     /// # Safety
     ///
     /// `at` is the position of a result in bytes, and there is one for each state.
-    #[inline(never)]
-    unsafe fn write(&self, mut at: usize, stride: usize, states: &[R::State]) {
-        for state in states {
-            let result = R::Out::narrow(self.reduction.finish(*state, self.way.count));
-            // SAFETY: the caller's promise; places are aligned.
-            unsafe { self.way.target.wrapping_add(at).cast::<R::Out>().write(result) };
-            at += stride;
-        }
+    unsafe fn write(&self, at: usize, stride: usize, states: &[S]) {
+        // SAFETY: the caller's promise; places are aligned.
+        unsafe { self.steps.write(self.way.target.wrapping_add(at), stride, states, self.way.count) };
     }
 
     /// Splits the outermost loop of the only result.
@@ -414,10 +504,10 @@ impl<R: Reduction> Fold<'_, R> {
         let inner: usize = rest.iter().map(|level| level.size).product();
         let piece = GRAIN.div_ceil(inner).max(first.size.div_ceil(PIECES));
         let piece = piece.next_multiple_of(if rest.is_empty() { BLOCK } else { 1 });
-        let mut states = vec![self.reduction.start(); first.size.div_ceil(piece)];
+        let mut states = vec![self.steps.start(); first.size.div_ceil(piece)];
         let shared = Shared(states.as_mut_ptr());
         parallel_for(first.size, piece, &|range| {
-            let mut buffer = [const { MaybeUninit::uninit() }; BLOCK];
+            let mut buffer = Buffer::new();
             let mut part: SmallVec<[Reduced; 6]> = self.way.reduced.clone();
             part[0].size = range.len();
             let index = range.start * first.index;
@@ -428,9 +518,7 @@ impl<R: Reduction> Fold<'_, R> {
             }
         });
         let total =
-            pairwise(0, states.len(), 1, &|one, other| self.reduction.join(one, other), &mut |at, _| {
-                states[at]
-            });
+            pairwise(0, states.len(), 1, &|one, other| self.steps.join(one, other), &mut |at, _| states[at]);
         // SAFETY: the only result.
         unsafe { self.write(0, 0, &[total]) };
     }
@@ -440,38 +528,25 @@ impl<R: Reduction> Fold<'_, R> {
     /// # Safety
     ///
     /// As [`fold`], for elements from `at` on.
-    unsafe fn total(
-        &self,
-        loops: &[Reduced],
-        at: *const u8,
-        index: usize,
-        buffer: &mut Buffer<R>,
-    ) -> R::State {
-        let join = |one, other| self.reduction.join(one, other);
+    unsafe fn total(&self, loops: &[Reduced], at: *const u8, index: usize, buffer: &mut Buffer<BLOCK>) -> S {
+        let join = |one, other| self.steps.join(one, other);
         match loops {
             [] => {
                 // SAFETY: one element.
-                let value = unsafe { self.read(at, 0, 1, buffer) }[0];
-                self.reduction.step(self.reduction.start(), value.widen(), index)
+                unsafe { self.steps.single(self.read(at, 0, 1, buffer), index) }
             }
             [only] => pairwise(0, only.size, self.leaf(only), &join, &mut |start, n| {
                 // SAFETY: `n` elements of the loop.
-                let values = unsafe { self.read(at.add(start * only.stride), only.stride, n, buffer) };
-                let mut state = self.reduction.start();
-                OfBlocks {
-                    reduction: self.reduction,
-                    states: slice::from_mut(&mut state),
-                    first: values.as_ptr().cast(),
-                    down: 0,
-                    n,
-                    index: index + start * only.index,
-                    step: only.index,
-                }
-                .reduce();
+                let first = unsafe { self.read(at.add(start * only.stride), only.stride, n, buffer) };
+                let mut state = self.steps.start();
+                let index = index + start * only.index;
+                let elements = Neighbours { first, down: 0, n, index, step: only.index };
+                // SAFETY: these are `n` initialised neighbours.
+                unsafe { self.steps.blocks(slice::from_mut(&mut state), elements) };
                 state
             }),
             [first, rest @ ..] => pairwise(0, first.size, ROWS, &join, &mut |start, n| {
-                let mut state = self.reduction.start();
+                let mut state = self.steps.start();
                 for step in start..start + n {
                     // SAFETY: passed on.
                     let below = unsafe {
@@ -489,50 +564,36 @@ impl<R: Reduction> Fold<'_, R> {
         if self.way.cast.is_none() && only.stride == self.way.size { LEAF } else { BLOCK }
     }
 
-    /// `n` elements, where they lie or brought to the buffer.
+    /// Where `n` elements are neighbours: where they lie, or brought to the buffer.
     ///
     /// # Safety
     ///
     /// As [`fold`]; at most as many elements as the [`leaf`](Self::leaf) of their loop has.
     #[inline]
-    unsafe fn read<'b>(
-        &self,
-        at: *const u8,
-        stride: usize,
-        n: usize,
-        buffer: &'b mut [MaybeUninit<R::In>],
-    ) -> &'b [R::In] {
-        let to = buffer.as_mut_ptr().cast::<R::In>();
-        let start = match self.way.cast {
-            None if stride == self.way.size => at.cast::<R::In>(),
+    unsafe fn read(&self, at: *const u8, stride: usize, n: usize, buffer: &mut Buffer<BLOCK>) -> *const u8 {
+        match self.way.cast {
+            None if stride == self.way.size => return at,
             // SAFETY: the buffer has room for `n`, which are a block at most.
-            None => unsafe {
-                gather(to.cast(), at, stride, n, self.way.size);
-                to
-            },
+            None => unsafe { gather(buffer.start(), at, stride, n, self.way.size) },
             // SAFETY: the buffer has room for `n`, which are a block at most; the way has the cast from the dtype of its elements.
-            Some(cast) => unsafe {
-                cast(to.cast(), at, stride, n);
-                to
-            },
-        };
-        // SAFETY: `n` initialised neighbours, which nobody writes while the buffer is borrowed.
-        unsafe { slice::from_raw_parts(start, n) }
+            Some(cast) => unsafe { cast(buffer.start(), at, stride, n) },
+        }
+        buffer.start()
     }
 
-    /// Brings `width` neighbours to the buffer, which has room for a whole group.
+    /// Brings `width` neighbours to `to`, where there is room for a whole group.
     ///
     /// # Safety
     ///
     /// As [`read`](Self::read), for `width` elements.
     #[inline]
-    unsafe fn fetch(&self, at: *const u8, width: usize, buffer: &mut [MaybeUninit<R::In>]) {
-        if width < COLUMNS {
-            buffer[width..COLUMNS].fill(MaybeUninit::new(R::In::default()));
-        }
-        let to = buffer.as_mut_ptr().cast();
-        // SAFETY: passed on.
+    unsafe fn fetch(&self, at: *const u8, width: usize, to: *mut u8) {
+        // SAFETY: passed on; elements that are zeros are written for columns that nobody wants.
         unsafe {
+            if width < COLUMNS {
+                let size = self.way.read_size;
+                to.add(width * size).write_bytes(0, (COLUMNS - width) * size);
+            }
             match self.way.cast {
                 Some(cast) => cast(to, at, self.way.size, width),
                 None => gather(to, at, self.way.size, width, self.way.size),
@@ -554,7 +615,7 @@ impl<R: Reduction> Fold<'_, R> {
         }
         let begin = groups[0];
         let columns = Columns { begin, end, groups: &groups };
-        let mut buffer = [const { MaybeUninit::uninit() }; STEPS * BUFFERED];
+        let mut buffer = Buffer::new();
         // SAFETY: passed on.
         unsafe {
             let start = self.way.start.add(at[1] + begin * self.way.size);
@@ -568,11 +629,8 @@ impl<R: Reduction> Fold<'_, R> {
         }
     }
 
-    #[inline(never)]
-    fn join_columns(&self, mut one: States<R>, other: States<R>) -> States<R> {
-        for (one, other) in one.as_flattened_mut().iter_mut().zip(other.as_flattened()) {
-            *one = self.reduction.join(*one, *other);
-        }
+    fn join_columns(&self, mut one: States<S>, other: States<S>) -> States<S> {
+        self.steps.join_each(one.as_flattened_mut(), other.as_flattened());
         one
     }
 
@@ -587,10 +645,9 @@ impl<R: Reduction> Fold<'_, R> {
         at: *const u8,
         columns: &Columns<'_>,
         index: usize,
-        buffer: &mut [MaybeUninit<R::In>; STEPS * BUFFERED],
-    ) -> States<R> {
-        let reduction = self.reduction;
-        let none = [[reduction.start(); COLUMNS]; GROUPS];
+        buffer: &mut Buffer<{ STEPS * BUFFERED }>,
+    ) -> States<S> {
+        let none = [[self.steps.start(); COLUMNS]; GROUPS];
         let join = |one, other| self.join_columns(one, other);
         let Some((first, rest)) = loops.split_first() else { return none };
         pairwise(0, first.size, ROWS, &join, &mut |start, n| {
@@ -610,7 +667,10 @@ impl<R: Reduction> Fold<'_, R> {
                 for (group, states) in columns.groups.iter().zip(&mut states) {
                     let first = from.wrapping_add((group - columns.begin) * size);
                     let width = COLUMNS.min(columns.end - group);
-                    OfRows { reduction, states, width, first, down, count, index, step }.reduce();
+                    // SAFETY: the rows are those of the caller's elements, or were brought to the buffer.
+                    unsafe {
+                        self.steps.rows(states, width, Neighbours { first, down, n: count, index, step });
+                    }
                 }
             };
             let width = columns.end - columns.begin;
@@ -620,12 +680,12 @@ impl<R: Reduction> Fold<'_, R> {
             }
             for row in (0..n).step_by(STEPS) {
                 let count = STEPS.min(n - row);
-                for (i, part) in buffer.chunks_exact_mut(BUFFERED).take(count).enumerate() {
+                let (to, size) = (buffer.start(), self.way.read_size);
+                for i in 0..count {
                     // SAFETY: a row, with a part of the buffer of its own.
-                    unsafe { self.fetch(row_at(row + i), width, part) };
+                    unsafe { self.fetch(row_at(row + i), width, to.wrapping_add(i * BUFFERED * size)) };
                 }
-                let size = size_of::<R::In>();
-                all(buffer.as_ptr().cast(), (BUFFERED * size, size), count, index_at(row));
+                all(to, (BUFFERED * size, size), count, index_at(row));
             }
             states
         })
@@ -633,7 +693,7 @@ impl<R: Reduction> Fold<'_, R> {
 }
 
 /// The states of some groups of columns.
-type States<R> = [[<R as Reduction>::State; COLUMNS]; GROUPS];
+type States<S> = [[S; COLUMNS]; GROUPS];
 
 /// Elements of a row in the buffer: the last group may begin before those of its part of the row.
 const BUFFERED: usize = WIDTH + COLUMNS;

@@ -8,6 +8,7 @@
 mod cast;
 pub mod fold;
 pub mod lanes;
+mod narrow;
 pub mod parallel;
 pub mod parts;
 mod plan;

@@ -9,8 +9,8 @@ use opgrid_core::Result;
 
 use super::parallel::parallel_for;
 use super::{Output, places};
-use crate::Element;
 use crate::error::argument;
+use crate::{Element, Geometry};
 
 /// Steps of work that are worth a piece of their own.
 const PIECE: usize = 1 << 15;
@@ -39,14 +39,8 @@ impl<'a, T: Element> Parts<'a, T> {
     /// An output that is not row-major, or that the parts do not fill.
     pub(crate) fn new(out: &'a Output<'_, T>, size: usize) -> Result<Self> {
         let span = out.span();
-        let geometry = span.geometry();
-        let all = geometry.numel() as usize;
-        if !geometry.is_contiguous() || (all > 0 && all.checked_rem(size) != Some(0)) {
-            return Err(argument(format!(
-                "expected a row-major output of parts of {size}, found {geometry:?}"
-            )));
-        }
-        Ok(Self { start: span.first().cast(), size, count: all / size.max(1), elements: PhantomData })
+        let count = count_of_parts(span.geometry(), size)?;
+        Ok(Self { start: span.first().cast(), size, count, elements: PhantomData })
     }
 
     /// How many parts there are.
@@ -78,6 +72,19 @@ impl<'a, T: Element> Parts<'a, T> {
         // SAFETY: all were written by the line above.
         unsafe { std::slice::from_raw_parts_mut(start, elements) }
     }
+}
+
+/// How many parts of a size fill a row-major output.
+///
+/// # Errors
+///
+/// As `Parts::new`.
+fn count_of_parts(geometry: &Geometry, size: usize) -> Result<usize> {
+    let all = geometry.numel() as usize;
+    if !geometry.is_contiguous() || (all > 0 && all.checked_rem(size) != Some(0)) {
+        return Err(argument(format!("expected a row-major output of parts of {size}, found {geometry:?}")));
+    }
+    Ok(all / size.max(1))
 }
 
 /// Lets `f` write all parts of an output, each of which is zero before; `work` says how many steps a part takes.

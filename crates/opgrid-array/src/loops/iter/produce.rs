@@ -5,14 +5,14 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use opgrid_core::Result;
+use opgrid_core::{Error, Result};
 
 use super::parallel::parallel_for_of;
 use super::pool::Amount;
 use super::{Output, places};
-use crate::Element;
 use crate::error::argument;
 use crate::loops::simd::{self, VectorLoop, vectorised};
+use crate::{Element, Geometry};
 
 /// The elements of a row-major output, of which the first `done` are written.
 pub struct Sequence<'a, T> {
@@ -101,9 +101,21 @@ impl<T: Element> Sequence<'_, T> {
     fn finish(&self) -> Result<()> {
         match self.rest() {
             0 => Ok(()),
-            rest => Err(argument(format!("{rest} elements of the output were not written"))),
+            rest => Err(left_out(rest)),
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn left_out(rest: usize) -> Error {
+    argument(format!("{rest} elements of the output were not written"))
+}
+
+#[cold]
+#[inline(never)]
+fn not_row_major(geometry: &Geometry) -> Error {
+    argument(format!("expected a row-major output, found {geometry:?}"))
 }
 
 /// Indices that were looked at.
@@ -244,7 +256,7 @@ impl<T: Element> Output<'_, T> {
         let span = self.span();
         let geometry = span.geometry();
         if !geometry.is_contiguous() {
-            return Err(argument(format!("expected a row-major output, found {geometry:?}")));
+            return Err(not_row_major(geometry));
         }
         // SAFETY:
         // - an `Output` is made of a `Target`, whose elements nobody else uses, with the size and alignment of `T`.

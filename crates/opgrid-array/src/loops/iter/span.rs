@@ -257,8 +257,7 @@ impl<'a, T: Element> Output<'a, T> {
     pub fn of_size(target: Target<'a>) -> Result<Self> {
         let Span { first, dtype, .. } = target.span;
         if size_of::<T>() != dtype.size_in_bytes() || !first.cast::<T>().is_aligned() {
-            let message = format!("elements of dtype {dtype} cannot be moved as {}", T::DTYPE);
-            return Err(Error::new(ErrorKind::Internal, message));
+            return Err(of_other_size(dtype, T::DTYPE));
         }
         Ok(Self { target, elements: PhantomData })
     }
@@ -293,5 +292,17 @@ fn expect_dtype<T: Element>(span: Span<'_>) -> Result<()> {
     if span.dtype == T::DTYPE {
         return Ok(());
     }
-    Err(argument(format!("expected a tensor of dtype {}, found {}", T::DTYPE, span.dtype)))
+    Err(unexpected(T::DTYPE, span.dtype))
+}
+
+#[cold]
+#[inline(never)]
+fn unexpected(expected: DType, found: DType) -> Error {
+    argument(format!("expected a tensor of dtype {expected}, found {found}"))
+}
+
+#[cold]
+#[inline(never)]
+fn of_other_size(found: DType, expected: DType) -> Error {
+    Error::new(ErrorKind::Internal, format!("elements of dtype {found} cannot be moved as {expected}"))
 }

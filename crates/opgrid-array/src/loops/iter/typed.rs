@@ -7,6 +7,7 @@ use std::slice;
 
 use opgrid_core::DType;
 
+use super::narrow::{self, is_narrow, is_widened};
 use super::places;
 use super::walk::{Block, Rows};
 use crate::Element;
@@ -86,6 +87,13 @@ macro_rules! kernels {
             }
 
             unsafe fn run(&self, rows: &Rows) {
+                // Decided before there is code.
+                if const { is_narrow::<Out>() && is_widened::<Out>() $(&& is_widened::<$type>())* && (F::IS_LONG || F::IS_PARTIAL) } {
+                    let kernel = kernel::<F, (Out::Math, $($type::Math,)*)>(self.0);
+                    // SAFETY: passed on; the kernel is that for the dtypes that narrow ones are widened to.
+                    unsafe { narrow::run(&kernel, const { &[Out::DTYPE, $($type::DTYPE),*] }, rows) };
+                    return;
+                }
                 (self.0, Lines::<(Out, $($type,)*)> { rows, elements: PhantomData }).vectorised();
             }
         }

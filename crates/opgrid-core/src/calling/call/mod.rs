@@ -9,8 +9,8 @@ use std::any::TypeId;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::calling::boxing::{check_argument, enter, enter_boxed, enter_values};
-use crate::calling::conditions::{Condition, Settled, holds, holds_of_values, settle};
+use crate::calling::boxing::{check_argument, enter, enter_apart, enter_boxed, enter_values};
+use crate::calling::conditions::{Condition, Settled, holds, holds_of_values, settle, settle_chain};
 use crate::calling::kernel::KernelRecord;
 use crate::calling::kernel_info::KernelInfo;
 use crate::calling::observe::{CallKind, Refusal, Step, watched};
@@ -195,11 +195,8 @@ fn prepared<X>(
 
 /// A typed call for what is done once for all signatures.
 trait TypedCall {
-    /// The keys of the arguments.
-    fn keys(&self) -> DispatchKeySet;
-
-    /// Whether a condition holds of the arguments.
-    fn holds(&self, condition: &Condition) -> Result<bool>;
+    /// The arguments.
+    fn arguments(&self) -> &dyn TypedArguments;
 
     /// Runs a kernel and keeps what it returns.
     ///
@@ -215,15 +212,37 @@ trait TypedCall {
     ) -> Result<()>;
 }
 
+/// The arguments of a typed call for what is done once for all signatures.
+pub(crate) trait TypedArguments {
+    /// Their keys.
+    fn keys(&self) -> DispatchKeySet;
+
+    /// Whether a condition holds of them.
+    fn holds(&self, condition: &Condition) -> Result<bool>;
+}
+
+/// The arguments of a typed call.
+pub(crate) struct Arguments<'a, S: Signature>(pub(crate) S::Args<'a>);
+
+impl<S: Signature> TypedArguments for Arguments<'_, S> {
+    fn keys(&self) -> DispatchKeySet {
+        S::keys(self.0)
+    }
+
+    fn holds(&self, condition: &Condition) -> Result<bool> {
+        holds::<S>(condition, self.0)
+    }
+}
+
 /// The arguments of a typed call, and its result when it has one.
 struct Pending<'a, S: Signature> {
-    args: S::Args<'a>,
+    args: Arguments<'a, S>,
     output: Option<S::Output>,
 }
 
 impl<'a, S: Signature> Pending<'a, S> {
     fn new(args: S::Args<'a>) -> Self {
-        Self { args, output: None }
+        Self { args: Arguments(args), output: None }
     }
 
     fn output(self) -> Result<S::Output> {
@@ -232,12 +251,8 @@ impl<'a, S: Signature> Pending<'a, S> {
 }
 
 impl<S: Signature> TypedCall for Pending<'_, S> {
-    fn keys(&self) -> DispatchKeySet {
-        S::keys(self.args)
-    }
-
-    fn holds(&self, condition: &Condition) -> Result<bool> {
-        holds::<S>(condition, self.args)
+    fn arguments(&self) -> &dyn TypedArguments {
+        &self.args
     }
 
     unsafe fn enter(
@@ -249,9 +264,9 @@ impl<S: Signature> TypedCall for Pending<'_, S> {
     ) -> Result<()> {
         let output = if is_of_signature {
             // SAFETY: guaranteed by the caller, see `# Safety`.
-            unsafe { enter::<S>(kernel, table, keys, self.args)? }
+            unsafe { enter_apart::<S>(kernel, table, keys, self.args.0)? }
         } else {
-            enter_boxed::<S>(kernel, table, keys, self.args)?
+            enter_boxed::<S>(kernel, table, keys, self.args.0)?
         };
         self.output = Some(output);
         Ok(())
@@ -270,6 +285,21 @@ fn call_watched<S: Signature>(
     let mut call = Pending::<S>::new(args);
     run_typed(thread, route, TypeId::of::<S>(), given, &mut call)?;
     call.output()
+}
+
+/// Asks a chain for a typed call.
+///
+/// # Errors
+///
+/// As [`settle_chain`].
+pub(crate) fn settle_typed<'t>(
+    chain: &'t KernelRecord,
+    table: TableRef<'t>,
+    keys: DispatchKeySet,
+    args: &dyn TypedArguments,
+) -> Result<Settled<'t>> {
+    let carried = with_thread(|thread| thread.apply(args.keys()));
+    settle_chain(chain, table, keys, carried, &mut |condition| args.holds(condition))
 }
 
 /// As [`prepared`], for a typed call of that signature.
@@ -297,7 +327,7 @@ fn run_typed(
     };
     let (kind, all) = match given {
         Some(keys) => (CallKind::Redispatch, keys),
-        None => (CallKind::Call, thread.apply(call.keys())),
+        None => (CallKind::Call, thread.apply(call.arguments().keys())),
     };
     let keys = if given.is_some() { all } else { table.mask(all) };
     watch(thread, kind, table, all, keys, &mut Typed { call, table, is_of_signature })
@@ -324,11 +354,11 @@ struct Typed<'c, 't> {
 
 impl Watched for Typed<'_, '_> {
     fn holds(&self, condition: &Condition) -> Result<bool> {
-        self.call.holds(condition)
+        self.call.arguments().holds(condition)
     }
 
     fn keys(&self) -> Result<DispatchKeySet> {
-        Ok(self.call.keys())
+        Ok(self.call.arguments().keys())
     }
 
     fn enter(&mut self, kernel: &KernelRecord, keys: DispatchKeySet) -> Result<()> {

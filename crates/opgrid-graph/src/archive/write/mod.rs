@@ -36,7 +36,7 @@ pub(crate) fn write(
     version: &str,
 ) -> Result<()> {
     let within = |error: opgrid_core::Error| error.within(path.display());
-    opgrid_tensor::ensure_registered()?;
+    crate::operators::ensure_registered()?;
     // Everything that may be refused is found before the file is touched.
     let model = model::to_json(graph, tensors, version).map_err(within)?.to_string();
     let folders = tensors::Folders::new(graph, tensors).map_err(within)?;

@@ -57,7 +57,7 @@ use forms::{fresh, gives_views, pure_form, source};
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn functionalize(mut archive: Archive) -> Result<Archive> {
-    opgrid_tensor::ensure_registered()?;
+    crate::operators::ensure_registered()?;
     let dispatcher = Dispatcher::current();
     let sizes = assignments(&archive.graph.symbols, 0).swap_remove(0);
     let meta = Meta::new(&dispatcher, &archive.graph, &archive.tensors, sizes)?;

@@ -25,6 +25,7 @@ pub mod rule;
 use std::any::Any;
 use std::cell::Cell;
 
+use opgrid_core::schema::{Argument, FunctionSchema};
 use opgrid_core::{
     BoxedCall, ChangeGuard, ContextPart, DType, DispatchKey, Dispatcher, Kernel, List, LocalKeys,
     Registration, Result, TensorType, Value, ValueRef, ValueView, register_context_part,
@@ -93,6 +94,11 @@ pub fn within<X>(lower: DType, body: impl FnOnce() -> X) -> X {
 /// The layer's kernel for every operator.
 fn cast(call: &mut BoxedCall<'_>) -> Result<()> {
     let policy = call.column::<CastPolicy>().copied().unwrap_or(CastPolicy::Keep);
+    // What is written is the caller's tensor; what was written to a cast of it would be lost.
+    let is_write = |schema: &FunctionSchema| schema.arguments.iter().any(Argument::is_write);
+    if policy != CastPolicy::Keep && call.schema().is_some_and(is_write) {
+        return call.below();
+    }
     let Some(target) = target(policy, call.args())? else { return call.below() };
     let values = call.args().iter().map(|value| casted(*value, target)).collect::<Result<Vec<_>>>()?;
     call.below_with(&values.iter().map(Value::borrow).collect::<Vec<_>>())

@@ -145,6 +145,20 @@ pub fn over(batches: &[&Tensor], body: impl FnOnce(&[Tensor]) -> Result<Tensor>)
     }
 }
 
+/// The first example of the batches that a tensor stands for, where it stands for the examples of some.
+///
+/// # Errors
+///
+/// A batch has no examples.
+pub fn first_example(tensor: &Tensor) -> Result<Option<Tensor>> {
+    let mut example = None;
+    while let Some(batched) = example.as_ref().unwrap_or(tensor).wrapper::<Batched>() {
+        let first = batched.inner.select(0, 0)?;
+        example = Some(first);
+    }
+    Ok(example)
+}
+
 /// The level and the size of the innermost batch among the arguments.
 fn innermost(call: &BoxedCall<'_>) -> Option<(u32, i64)> {
     let of = |tensor: &opgrid_core::AnyTensor| {
