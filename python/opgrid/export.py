@@ -126,6 +126,10 @@ class ExportedProgram:
         """A module that runs the program: it takes arguments as the exported one did."""
         return _ProgramModule(self)
 
+    def to(self, dtype: _opgrid.dtype) -> ExportedProgram:
+        """The program in another floating-point dtype, with tensors of its own, as if the module had been converted before it was exported."""
+        return ExportedProgram(self._program.to(dtype))
+
     def run_decompositions(self) -> ExportedProgram:
         """The program with composite operators taken apart into those of torch's core. Calls that write are replaced by calls that give new
         values: what the program writes of its buffers and inputs is copied back when it has run."""

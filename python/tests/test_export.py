@@ -132,6 +132,20 @@ def test_what_torch_exported(name):
     assert len(list(ep.parameters())) == len(ep.graph_signature.parameters)
 
 
+def test_a_program_in_another_dtype():
+    net = Net().eval()
+    x = og.randn(2, 3, 8, 8)
+    ep = og.export.export(net, (x,))
+    other = ep.to(og.float64)
+    found = other.module()(x.double())
+    assert found.dtype is og.float64
+    close(found.float(), net(x))
+    assert all(p.dtype is og.float64 for p in other.parameters())
+    assert all(p.dtype is og.float32 for p in ep.parameters())
+    with pytest.raises((ValueError, RuntimeError), match="found dtype int64"):
+        ep.to(og.int64)
+
+
 def test_save_and_load(tmp_path):
     net = Net().eval()
     ep = og.export.export(net, (og.randn(2, 3, 8, 8),))
