@@ -36,7 +36,7 @@ pub(super) struct Description {
     pub(super) name: String,
     pub(super) type_text: String,
     pub(super) tag: u32,
-    /// Of a tensor, as the sizes.
+    /// The dtype of a tensor; the sizes, too, are of tensors only.
     pub(super) dtype: Option<DType>,
     pub(super) min_sizes: Vec<i64>,
     pub(super) max_sizes: Vec<i64>,
