@@ -88,7 +88,9 @@ pub fn program(seed: u64, material: &Material) -> Program {
 impl<'m> Draft<'m> {
     fn new(seed: u64, material: &'m Material) -> Self {
         let mut random = Random::new(seed);
-        let namespaces = [format!("c{seed:x}"), format!("c{seed:x}x")];
+        // torch has a library for `c10d` itself.
+        let own = if seed == 0x10d { "c10d0".to_owned() } else { format!("c{seed:x}") };
+        let namespaces = [own.clone(), format!("{own}x")];
         let operators = (0..2 + random.below(3))
             .map(|place| Operator {
                 namespace: namespaces[usize::from(random.chance(25))].clone(),
