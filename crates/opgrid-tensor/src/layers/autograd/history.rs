@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use opgrid_core::{BoxedCall, DType, Device, Dispatcher, Error, Forms, Kind, Result, Scalar, TensorType};
+use opgrid_core::{BoxedCall, DType, Dispatcher, Error, Forms, Kind, Result, Scalar, TensorType};
 use smallvec::{SmallVec, smallvec};
 
 use super::backward::{is_differentiable, run_formulas};
@@ -18,8 +18,9 @@ use super::rule::{Derivative, Gradients, Recorder, Told};
 use super::variable::{Variable, detached, edge_of};
 use crate::error::argument;
 use crate::families::{ShapeRule, kind};
+use crate::layers::levels::{Leveled, plain};
 use crate::ops::{
-    AddTensor, AsStrided, CloneTensor, CopyInplace, EmptyStrided, View, ViewAsComplex, ViewAsReal,
+    AddTensor, AsStrided, CloneTensor, CopyInplace, NewEmptyStrided, View, ViewAsComplex, ViewAsReal,
     ZeroInplace,
 };
 use crate::tensor::{Geometry, Sharing, Tensor};
@@ -184,6 +185,10 @@ pub(super) fn check_may_be_written(operator: impl Display, target: &Tensor) -> R
 /// Whether nobody but the tensor, and the one that it was taken of, sees its memory. Others would not know that it begins to
 /// require a gradient; views of a base that requires one know it.
 pub(super) fn is_alone(target: &Tensor) -> bool {
+    // What shares memory with a tensor of a level is known as its view.
+    if let Some(leveled) = target.wrapper::<Leveled>() {
+        return target.base().is_none() && is_alone(leveled.inner());
+    }
     if target.base().unwrap_or(target).sharing() == Sharing::Detached {
         return true;
     }
@@ -219,7 +224,7 @@ impl ViewInBase {
     /// Elements of the base that share memory; a view that was given other memory since; a view of complex numbers whose parts
     /// begin between those of the base.
     pub(super) fn new(view: &Tensor, base: &Tensor) -> Result<Self> {
-        if !view.array()?.storage().is_same(base.array()?.storage()) {
+        if !plain(view).array()?.storage().is_same(plain(base).array()?.storage()) {
             return Err(argument(
                 "the view or its base has other memory since (`data`, `set_`), so that they share \
                  none; clone it first",
@@ -254,10 +259,10 @@ impl ViewInBase {
         !self.base_dtype.is_complex() && self.view_dtype.is_complex()
     }
 
-    /// New memory like that of the base, with any content.
-    fn empty(&self, device: Device) -> Result<Tensor> {
+    /// New memory like that of the base, with any content; of the level of `like`, where that has one.
+    fn empty(&self, like: &Tensor) -> Result<Tensor> {
         let dtype = Some(self.base_dtype);
-        EmptyStrided.call(self.base.sizes(), self.base.strides(), dtype, None, Some(device), None)
+        NewEmptyStrided.call(like, self.base.sizes(), self.base.strides(), dtype, None, None, None)
     }
 
     /// The view of such memory.
@@ -278,7 +283,7 @@ impl ViewInBase {
 
     /// Zeros with the gradient where the view lies.
     fn spread(&self, grad: &Tensor) -> Result<Tensor> {
-        let all = self.empty(grad.device())?;
+        let all = self.empty(grad)?;
         ZeroInplace.call(&all)?;
         CopyInplace.call(&self.view_of(&all)?, grad, false)?;
         Ok(all)
@@ -343,9 +348,9 @@ fn formula_of_view(
     formula_with(formulas.clone(), move |grads, _, node| {
         let mut given: SmallVec<[Option<Tensor>; 1]> = smallvec![None; count];
         let Some(grad) = grads.for_result(0) else { return Ok(given) };
-        let all = place.empty(grad.device())?;
+        let mut all = place.empty(grad)?;
         CopyInplace.call(&all, grad, false)?;
-        let of_view = place.view_of(&all)?;
+        let mut of_view = place.view_of(&all)?;
         let inner = [Some(CloneTensor.call(&of_view, None)?)];
         let mut of_own: Option<Tensor> = None;
         // A result that was kept is what lay in the view afterwards.
@@ -362,6 +367,12 @@ fn formula_of_view(
             Ok(())
         })?;
         if has_base {
+            if let Some(own) = of_own.as_ref().filter(|own| own.wrapper::<Leveled>().is_some()) {
+                // A tensor outside of the level cannot take it.
+                all = place.empty(own)?;
+                CopyInplace.call(&all, grad, false)?;
+                of_view = place.view_of(&all)?;
+            }
             match of_own {
                 Some(grad) => CopyInplace.call(&of_view, &super::sum_to(&grad, of_view.sizes())?, false)?,
                 None => ZeroInplace.call(&of_view)?,

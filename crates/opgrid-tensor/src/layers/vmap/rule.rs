@@ -1,11 +1,12 @@
 //! The column `batching rule`: how an operator does a whole batch at once.
 
-use opgrid_core::schema::{Argument, Type};
-use opgrid_core::{BoxedCall, Column, List, Result, Returns, TensorType, Value, ValueRef, ValueView};
+use opgrid_core::schema::{Argument, FunctionSchema, Type};
+use opgrid_core::{BoxedCall, Column, OperatorHandle, Result, TensorType, Value, ValueRef, ValueView};
 
-use super::Batched;
+use super::Batch;
 use crate::error::argument;
 use crate::families::{Carries, ShapeRule};
+use crate::layers::levels::{Level, each_tensor, map_tensors};
 use crate::ops::Matmul;
 use crate::tensor::Tensor;
 
@@ -43,12 +44,32 @@ impl<B: Carries> DefineBatching for B {}
 
 /// A call with batched tensors among its arguments.
 pub struct BatchedCall<'c, 'b> {
-    pub(super) call: &'c mut BoxedCall<'b>,
-    pub(super) size: i64,
-    pub(super) level: u32,
+    call: &'c mut BoxedCall<'b>,
+    size: i64,
+    level: Level,
 }
 
-impl<'b> BatchedCall<'_, 'b> {
+impl<'c, 'b> BatchedCall<'c, 'b> {
+    pub(super) fn new(call: &'c mut BoxedCall<'b>, level: Level) -> Self {
+        let size = level.transform_as::<Batch>().map_or(0, Batch::size);
+        Self { call, size, level }
+    }
+
+    /// The operator.
+    pub fn operator(&self) -> &'c OperatorHandle {
+        self.call.operator()
+    }
+
+    /// The operator's schema, if it is defined.
+    pub fn schema(&self) -> Option<&'c FunctionSchema> {
+        self.call.schema()
+    }
+
+    /// The level of the batch.
+    pub fn level(&self) -> &Level {
+        &self.level
+    }
+
     /// The arguments as they are, in the order of the schema.
     pub fn args(&self) -> &'b [ValueRef<'b>] {
         self.call.args()
@@ -66,8 +87,8 @@ impl<'b> BatchedCall<'_, 'b> {
     }
 
     fn physical(&self, tensor: &Tensor) -> (Tensor, bool) {
-        match tensor.wrapper::<Batched>().filter(|batched| batched.level == self.level) {
-            Some(batched) => (batched.inner.clone(), true),
+        match self.level.behind(tensor) {
+            Some(leveled) => (leveled.inner().clone(), true),
             None => (tensor.clone(), false),
         }
     }
@@ -84,17 +105,39 @@ impl<'b> BatchedCall<'_, 'b> {
     ///
     /// Those of the operator.
     pub fn call_with(&mut self, args: Vec<Value>) -> Result<()> {
-        let args: Vec<_> = args.iter().map(Value::borrow).collect();
-        let mut returns = Returns::new();
-        self.call.operator().call_boxed(&args, &mut returns)?;
-        let written =
-            self.call.schema().and_then(|schema| schema.arguments.iter().position(Argument::is_write));
+        self.call_and(args, &mut |result| Ok(result.clone()))
+    }
+
+    /// As [`call_with`](Self::call_with), with something done to each tensor among the results.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator, and of `finish`.
+    pub fn call_and(
+        &mut self,
+        args: Vec<Value>,
+        finish: &mut dyn FnMut(&Tensor) -> Result<Tensor>,
+    ) -> Result<()> {
+        let results = self.operator().call_values(args)?;
+        let written = self.schema().and_then(|schema| schema.arguments.iter().position(Argument::is_write));
         match written.and_then(|at| self.args().get(at)) {
             // What was written is an argument, and stays the tensor that the caller has.
             Some(target) => self.call.push(target.to_value()),
-            None => returns.into_vec().into_iter().try_for_each(|result| self.push(result))?,
+            None => {
+                for result in results {
+                    let result = map_tensors(result.borrow(), finish)?;
+                    self.push(result)?;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// How many dimensions an example has of the first tensor among the arguments.
+    pub fn example_rank(&self) -> Option<i64> {
+        let mut rank = None;
+        each_tensor(self.args(), &mut |tensor| rank = rank.or(Some(tensor.dim() as i64)));
+        rank
     }
 
     /// Calls the operator for each example, which is counted as a slow path: for arguments that a rule has no answer to.
@@ -103,7 +146,7 @@ impl<'b> BatchedCall<'_, 'b> {
     ///
     /// Those of the operator; one that writes an argument, or has no examples.
     pub fn one_by_one(&mut self) -> Result<()> {
-        super::one_by_one(self.call, self.level, self.size)
+        super::one_by_one(self.call, &self.level)
     }
 
     /// Argument number `index` as a tensor of `rank` dimensions behind that of the batch, if it is a batched tensor; those
@@ -120,22 +163,28 @@ impl<'b> BatchedCall<'_, 'b> {
         Ok(Some(tensor))
     }
 
-    /// Leaves one more result, a tensor with the batch as its dimension 0.
+    /// Leaves one more result: a tensor with the batch as its dimension 0, or a list of such. What is no tensor is the same for all
+    /// examples.
     ///
     /// # Errors
     ///
-    /// It is none.
+    /// A tensor with another dimension 0.
     pub fn push(&mut self, result: Value) -> Result<()> {
-        let result = Tensor::try_from(result)?;
-        let found = result.sizes().first().copied();
-        if found != Some(self.size) {
-            let (size, sizes) = (self.size, result.sizes());
-            return Err(argument(format!(
-                "the batching rule returned a result of sizes {sizes:?}, expected {size} examples \
-                 along dimension 0"
-            )));
-        }
-        self.call.push(super::batched(result, self.level)?);
+        let result = map_tensors(result.borrow(), &mut |result| {
+            if !result.is_defined() {
+                return Ok(result.clone());
+            }
+            let found = result.sizes().first().copied();
+            if found != Some(self.size) {
+                let (size, sizes) = (self.size, result.sizes());
+                return Err(argument(format!(
+                    "the batching rule returned a result of sizes {sizes:?}, expected {size} examples \
+                     along dimension 0"
+                )));
+            }
+            super::batched(result.clone(), &self.level)
+        })?;
+        self.call.push(result);
         Ok(())
     }
 
@@ -145,30 +194,36 @@ impl<'b> BatchedCall<'_, 'b> {
     ///
     /// Those of stretching.
     pub fn plain(&self, value: ValueRef<'_>) -> Result<Value> {
-        if let ValueView::Tensors(list) = value.view() {
-            let one = |tensor: &opgrid_core::AnyTensor| {
-                let Some(tensor) = Tensor::from_any_ref(tensor) else { return Ok(tensor.clone()) };
-                Ok(self.stretched(tensor)?.into_any())
-            };
-            return Ok(List::Tensors(list.iter().map(one).collect::<Result<_>>()?).into());
+        match value.view() {
+            ValueView::Tensor(_) => map_tensors(value, &mut |tensor| Ok(self.physical(tensor).0)),
+            _ => self.stretched_all(value),
         }
-        Ok(match value.as_tensor().and_then(Tensor::from_any_ref) {
-            Some(tensor) => self.physical(tensor).0.into(),
-            None => value.to_value(),
-        })
+    }
+
+    /// The argument with tensors that have the dimension of the batch, stretched along it if they are the same for all examples.
+    ///
+    /// # Errors
+    ///
+    /// Those of stretching.
+    pub fn stretched_all(&self, value: ValueRef<'_>) -> Result<Value> {
+        map_tensors(value, &mut |tensor| self.stretched(tensor))
     }
 
     /// The tensor with the dimension of the batch, stretched along it if it has none.
-    fn stretched(&self, tensor: &Tensor) -> Result<Tensor> {
+    ///
+    /// # Errors
+    ///
+    /// Those of stretching.
+    pub fn stretched(&self, tensor: &Tensor) -> Result<Tensor> {
         match self.physical(tensor) {
-            (tensor, true) => Ok(tensor),
-            (tensor, false) => tensor.expand(&[&[self.size], tensor.sizes()].concat()),
+            (tensor, false) if tensor.is_defined() => tensor.expand(&[&[self.size], tensor.sizes()].concat()),
+            (tensor, _) => Ok(tensor),
         }
     }
 }
 
 /// Element-wise operators: dimensions of size 1 behind that of the batch line the shapes up.
-pub(super) fn pointwise(call: &mut BatchedCall<'_, '_>) -> Result<()> {
+pub fn pointwise(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let rank = call.rank();
     let args = call.args().iter().enumerate();
     let args = args.map(|(at, value)| match call.aligned(at, rank)? {
@@ -180,48 +235,84 @@ pub(super) fn pointwise(call: &mut BatchedCall<'_, '_>) -> Result<()> {
 }
 
 /// The arguments that name dimensions or sizes, by which a rule knows what to shift.
-const OF_DIMENSIONS: [&str; 8] = ["dim", "dim0", "dim1", "start_dim", "end_dim", "dims", "size", "shape"];
+const OF_DIMENSIONS: [&str; 9] =
+    ["dim", "dim0", "dim1", "dim2", "dimension", "start_dim", "end_dim", "size", "shape"];
 
-/// Operators along dimensions that arguments name: the batch is one more in front of them. One that names none, or whose
-/// strides are numbers, runs for each example.
-pub(super) fn along_dimensions(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    let Some(schema) = call.call.schema() else { return call.one_by_one() };
-    let Some((first, true)) = call.tensor(0) else { return call.one_by_one() };
-    let rank = first.dim() as i64 - 1;
-    let more = i64::from(call.call.operator().name().base() == "unsqueeze");
+/// Operators along dimensions that arguments name: the batch is one more in front of them. A tensor without dimensions gets one.
+/// One that names none runs for each example.
+pub fn along_dimensions(call: &mut BatchedCall<'_, '_>) -> Result<()> {
+    let Some(schema) = call.schema() else { return call.one_by_one() };
+    if !schema.arguments.iter().any(|it| it.name == "dims" || OF_DIMENSIONS.contains(&it.name.as_str())) {
+        return call.one_by_one();
+    }
+    let Some(rank) = call.example_rank() else { return call.one_by_one() };
+    let gets_dim = rank == 0 && !schema.arguments.iter().any(|it| it.name == "size" || it.name == "shape");
+    let rank = if gets_dim { 1 } else { rank };
+    let more = i64::from(call.operator().name().base() == "unsqueeze");
+    let rank = if gets_dim && more == 1 { 0 } else { rank };
     let shifted = |dim: i64| if dim < 0 { dim + rank + more + 1 } else { dim + 1 };
-    let (mut args, mut is_known) = (Vec::with_capacity(schema.arguments.len()), false);
+    let mut is_flattened = false;
+    let mut args = Vec::with_capacity(schema.arguments.len());
     for (value, declared) in call.args().iter().zip(&schema.arguments) {
         let name = declared.name.as_str();
-        is_known |= OF_DIMENSIONS.contains(&name);
+        let is_one = *declared.real_type.without_optional() == Type::Int;
         args.push(match (name, value.view()) {
-            ("dim" | "dim0" | "dim1" | "start_dim" | "end_dim", ValueView::Int(dim)) => shifted(dim).into(),
-            ("dim", ValueView::Ints(dims)) if !dims.is_empty() => {
-                dims.iter().map(|dim| shifted(*dim)).collect::<Vec<_>>().into()
+            (
+                "dim" | "dim0" | "dim1" | "dim2" | "dimension" | "start_dim" | "end_dim",
+                ValueView::Int(dim),
+            ) => {
+                // What one example refuses is refused.
+                if !(-rank - more..rank + more).contains(&dim) {
+                    return call.one_by_one();
+                }
+                shifted(dim).into()
             }
-            // All dimensions but that of the batch, unless they are flattened first.
-            ("dim", ValueView::None) if *declared.real_type.without_optional() == Type::Int => {
-                return call.one_by_one();
+            ("dim" | "dims", ValueView::Ints(dims)) if name == "dims" || !dims.is_empty() => {
+                if dims.iter().any(|dim| !(-rank..rank).contains(dim)) {
+                    return call.one_by_one();
+                }
+                let front =
+                    if name == "dims" && call.operator().name().base() == "permute" { 0..1 } else { 0..0 };
+                front.chain(dims.iter().map(|dim| shifted(*dim))).collect::<Vec<_>>().into()
             }
-            ("dim", ValueView::None | ValueView::Ints(_)) if rank > 0 => {
-                (1..=rank).collect::<Vec<_>>().into()
+            // All dimensions but that of the batch, flattened to one.
+            ("dim", ValueView::None) if is_one => {
+                is_flattened = true;
+                Value::Int(1)
             }
-            // No dimensions would mean all, that of the batch included.
-            ("dim", ValueView::None | ValueView::Ints(_)) => return call.one_by_one(),
-            ("dims", ValueView::Ints(dims)) => {
-                let dims = dims.iter().map(|dim| shifted(*dim));
-                [0].into_iter().chain(dims).collect::<Vec<_>>().into()
-            }
+            ("dim", ValueView::None | ValueView::Ints(_)) => (1..=rank).collect::<Vec<_>>().into(),
             ("size" | "shape", ValueView::Ints(sizes)) => [&[call.size], sizes].concat().into(),
-            ("stride", _) => return call.one_by_one(),
-            _ => call.plain(*value)?,
+            _ => map_tensors(*value, &mut |tensor| {
+                let tensor = call.stretched(tensor)?;
+                let lacks_dim = gets_dim && more == 0 && tensor.is_defined() && tensor.dim() == 1;
+                if lacks_dim { tensor.unsqueeze(1) } else { Ok(tensor) }
+            })?,
         });
     }
-    if is_known { call.call_with(args) } else { call.one_by_one() }
+    let keeps = |(at, value): (usize, &ValueRef<'_>)| {
+        schema.arguments[at].name == "keepdim" && value.as_bool() == Some(true)
+    };
+    let keepdim = call.args().iter().enumerate().any(keeps);
+    if is_flattened {
+        let Some(first) = args.iter_mut().find(|value| matches!(value, Value::Tensor(_))) else {
+            return call.one_by_one();
+        };
+        let input = Tensor::try_from(first.clone())?;
+        *first = input.reshape([call.size, -1])?.into();
+    }
+    if !gets_dim && !is_flattened {
+        return call.call_with(args);
+    }
+    let size = call.size;
+    call.call_and(args, &mut |result| match (is_flattened && keepdim, gets_dim && more == 0) {
+        (true, _) => result.reshape([vec![size], vec![1; if gets_dim { 0 } else { rank as usize }]].concat()),
+        (_, true) if result.dim() == 2 && result.sizes()[1] == 1 => result.squeeze(1),
+        _ => Ok(result.clone()),
+    })
 }
 
 /// Products of two stacks of matrices: `matmul` has batches.
-pub(super) fn product(call: &mut BatchedCall<'_, '_>) -> Result<()> {
+pub fn product(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let is_of_two = call.args().len() == 2;
     let (Some((a, _)), Some((b, _)), true) = (call.tensor(0), call.tensor(1), is_of_two) else {
         return call.one_by_one();

@@ -1,0 +1,155 @@
+//! On a batch, an operator gives what it gives for one example after another.
+
+use opgrid_core::schema::Argument;
+use opgrid_core::{DType, Device, List, Result, TensorType, Value};
+use opgrid_tensor::Tensor;
+use opgrid_tensor::layers::vmap::{Batch, batched, unbatched};
+use opgrid_tensor::ops::{CloneTensor, Flip};
+
+use crate::agreement;
+use crate::draws::is_random;
+use crate::fault::{Fault, Verdict};
+use crate::memory::Memory;
+use crate::subject::{Case, tensors};
+use crate::target::guarded;
+
+/// How far results may be from those of single examples, which are summed in another order, in steps of the dtype.
+const TOLERANCE: f64 = 1e-9 / f64::EPSILON;
+
+/// Up to so many tensors are batches one by one and in each combination; of more, each by itself and all together.
+const MOST_COMBINED: usize = 3;
+
+pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
+    let is_exact = matches!(case.dtype, DType::F64 | DType::I64 | DType::Bool | DType::Complex128);
+    let writes_output = case.subject.schema.arguments.iter().any(Argument::is_out);
+    let is_fit = is_exact && !writes_output && case.subject.target.device == Device::CPU;
+    if !is_fit || is_random(&case.expected) || !has_batches(case) {
+        return Vec::new();
+    }
+    match Examples::new(case) {
+        Ok(examples) => examples.subsets().into_iter().filter_map(|subset| examples.check(&subset)).collect(),
+        // Whether a sample is right is for other checks.
+        Err(_) => Vec::new(),
+    }
+}
+
+fn has_batches(case: &Case<'_>) -> bool {
+    case.subject.target.dispatcher.within(|| Batch::enter(1).is_ok())
+}
+
+/// The arguments of a sample, and other tensors that could stand in their places.
+struct Examples<'c> {
+    case: &'c Case<'c>,
+    arguments: Vec<Value>,
+    /// The tensors among the arguments in their order, those of lists one by one, and the same elements in reverse.
+    tensors: Vec<[Tensor; 2]>,
+}
+
+impl<'c> Examples<'c> {
+    fn new(case: &'c Case<'c>) -> Result<Self> {
+        let subject = case.subject;
+        let arguments = subject.arguments(&subject.target, &case.sample, Memory::Contiguous)?;
+        let mut tensors = Vec::new();
+        for argument in &arguments {
+            with_tensors(argument, &mut |tensor| {
+                let dims: Vec<i64> = (0..tensor.dim() as i64).collect();
+                let other = subject.target.dispatcher.within(|| Flip.call(&tensor, &dims))?;
+                tensors.push([tensor.clone(), other]);
+                Ok(tensor)
+            })?;
+        }
+        Ok(Self { case, arguments, tensors })
+    }
+
+    /// Which tensors are batches, in turn.
+    fn subsets(&self) -> Vec<Vec<bool>> {
+        let count = self.tensors.iter().filter(|[tensor, _]| tensor.is_defined()).count();
+        if count != self.tensors.len() || count == 0 {
+            return Vec::new();
+        }
+        let all = 1..1usize << count.min(usize::BITS as usize - 1);
+        let is_tried = |subset: &usize| {
+            count <= MOST_COMBINED || subset.count_ones() == 1 || subset.count_ones() as usize == count
+        };
+        let tried = all.filter(is_tried).map(|subset| (0..count).map(|at| subset >> at & 1 != 0).collect());
+        tried.collect()
+    }
+
+    /// The results for one example.
+    fn alone(&self, subset: &[bool], example: usize) -> Result<Vec<Tensor>> {
+        let mut tensors =
+            self.tensors.iter().zip(subset).map(|(both, is_batch)| &both[usize::from(*is_batch) * example]);
+        // What is written is written once.
+        self.call(&mut || CloneTensor.call(tensors.next().expect("one for each"), None))
+    }
+
+    /// The results for all at once.
+    fn together(&self, subset: &[bool]) -> Result<Vec<Tensor>> {
+        let entered = Batch::enter(2)?;
+        let mut tensors = self.tensors.iter().zip(subset).map(|([one, other], is_batch)| match is_batch {
+            true => batched(Tensor::stack(&[one.clone(), other.clone()], 0)?, entered.level()),
+            false => CloneTensor.call(one, None),
+        });
+        let results = self.call(&mut || tensors.next().expect("one for each"))?;
+        results.iter().map(|result| unbatched(result, entered.level())).collect()
+    }
+
+    fn call(&self, next: &mut dyn FnMut() -> Result<Tensor>) -> Result<Vec<Tensor>> {
+        let arguments = self.arguments.iter().map(|argument| with_tensors(argument, &mut |_| next()));
+        let arguments = arguments.collect::<Result<Vec<_>>>()?;
+        let results = self.case.subject.target.call(&self.case.subject.operator, &arguments)?;
+        Ok(tensors(&results).unwrap_or_default())
+    }
+
+    /// Compares a batch with its examples; nothing where one of them is refused.
+    fn check(&self, subset: &[bool]) -> Option<Verdict> {
+        let names: Vec<String> =
+            subset.iter().enumerate().filter(|(_, is)| **is).map(|(at, _)| at.to_string()).collect();
+        let about = format!("a batch of tensor {}", names.join(", "));
+        let dispatcher = self.case.subject.target.dispatcher;
+        let each = (0..2).map(|example| dispatcher.within(|| guarded(|| self.alone(subset, example))));
+        let Ok(each) = each.collect::<Result<Vec<_>>>() else { return None };
+        // An example that has other sizes than the next one is not one of a batch.
+        let sizes = |results: &[Tensor]| -> Vec<(Vec<i64>, DType)> {
+            results.iter().map(|result| (result.sizes().to_vec(), result.dtype())).collect()
+        };
+        if each[0].is_empty()
+            || sizes(&each[0]) != sizes(&each[1])
+            || each[0].iter().any(|it| !it.is_defined())
+        {
+            return None;
+        }
+        let found = match dispatcher.within(|| guarded(|| self.together(subset))) {
+            Ok(found) => found,
+            Err(error) if error.message().contains(opgrid_tensor::layers::vmap::DEPENDS_ON_DATA) => {
+                return Some(Err(Fault::skipped("the sizes of its result depend on the data")));
+            }
+            Err(error) => return Some(Err(Fault::error(error).about(about))),
+        };
+        let verdict = found.iter().enumerate().try_for_each(|(place, found)| {
+            let examples: Vec<Tensor> = each.iter().map(|results| results[place].clone()).collect();
+            let expected = dispatcher.within(|| Tensor::stack(&examples, 0)).map_err(Fault::error)?;
+            let read = |tensor: &Tensor| self.case.subject.target.read(tensor);
+            agreement::elements(&read(found)?, &read(&expected)?, TOLERANCE)
+        });
+        Some(verdict.map_err(|fault| fault.about(about)))
+    }
+}
+
+/// The argument with other tensors in place of its own, those in lists too.
+fn with_tensors(argument: &Value, body: &mut dyn FnMut(Tensor) -> Result<Tensor>) -> Result<Value> {
+    let mut one =
+        |tensor: &opgrid_core::AnyTensor| body(Tensor::try_from(tensor.clone())?).map(Tensor::into_any);
+    Ok(match argument {
+        Value::Tensor(tensor) => one(tensor)?.into(),
+        Value::List(list) => match &**list {
+            List::Tensors(list) => List::Tensors(list.iter().map(one).collect::<Result<_>>()?).into(),
+            List::OptionalTensors(list) => {
+                let each = list.iter().map(|tensor| tensor.as_ref().map(&mut one).transpose());
+                List::OptionalTensors(each.collect::<Result<_>>()?).into()
+            }
+            _ => argument.clone(),
+        },
+        _ => argument.clone(),
+    })
+}

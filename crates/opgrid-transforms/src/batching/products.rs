@@ -1,0 +1,72 @@
+//! Products of matrices and vectors, which become products of stacks.
+
+use opgrid_core::{Result, Scalar};
+use opgrid_tensor::Tensor;
+use opgrid_tensor::families::ShapeRule;
+use opgrid_tensor::layers::vmap::BatchedCall;
+use opgrid_tensor::ops::Matmul;
+
+use super::Rule;
+
+pub(super) const RULES: &[(&[&str], Rule)] = &[
+    (&["mm", "bmm"], |call| {
+        check(call)?;
+        let (a, b) = (call.tensor(0).expect("a tensor").0, call.tensor(1).expect("a tensor").0);
+        call.push(Matmul.call(&a, &b)?.into())
+    }),
+    (&["mv"], |call| {
+        check(call)?;
+        let (a, b) = (factor(call, 0)?, factor(call, 1)?);
+        call.push(Matmul.call(&a, &b.unsqueeze(-1)?)?.squeeze(-1)?.into())
+    }),
+    (&["dot"], |call| {
+        check(call)?;
+        let (a, b) = (factor(call, 0)?, factor(call, 1)?);
+        call.push(Matmul.call(&a.unsqueeze(-2)?, &b.unsqueeze(-1)?)?.reshape(call.size())?.into())
+    }),
+    (&["addmm", "baddbmm"], |call| added(call, |a, b| Matmul.call(a, b))),
+    (&["addmv"], |call| added(call, |a, b| Matmul.call(a, &b.unsqueeze(-1)?)?.squeeze(-1))),
+    (&["addr"], |call| added(call, |a, b| a.unsqueeze(-1)?.mul(&b.unsqueeze(-2)?))),
+    (&["addbmm"], |call| added(call, |a, b| Matmul.call(a, b)?.sum_dim(1, false))),
+];
+
+/// What one example refuses is refused.
+fn check(call: &BatchedCall<'_, '_>) -> Result<()> {
+    let rule = call.operator().column::<ShapeRule>()?;
+    rule.map(|rule| rule.apply(call.args())).transpose()?;
+    Ok(())
+}
+
+/// A factor of all examples.
+fn factor(call: &BatchedCall<'_, '_>, place: usize) -> Result<Tensor> {
+    let (tensor, is_batch) = call.tensor(place).expect("the schema says that it is a tensor");
+    if is_batch { Ok(tensor) } else { tensor.expand([&[call.size()], tensor.sizes()].concat()) }
+}
+
+/// `beta * self + alpha * product`, where `beta` 0 ignores what is in `self`.
+fn added(call: &mut BatchedCall<'_, '_>, product: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<()> {
+    check(call)?;
+    let (beta, alpha) = (call.args()[3].as_scalar(), call.args()[4].as_scalar());
+    let mut result = product(&factor(call, 1)?, &factor(call, 2)?)?;
+    let is = |number: Option<Scalar>, other: f64| {
+        number.is_some_and(|number| number.to_f64().is_ok_and(|it| it == other))
+    };
+    if !is(alpha, 1.0)
+        && let Some(alpha) = alpha
+    {
+        result = result.mul(alpha)?;
+    }
+    if !is(beta, 0.0) {
+        let example = result.dim() - 1;
+        let own = match call.aligned(0, example)? {
+            Some(aligned) => aligned,
+            None => call.tensor(0).expect("the schema says that it is a tensor").0,
+        };
+        let own = match beta {
+            Some(beta) if !is(Some(beta), 1.0) => own.mul(beta)?,
+            _ => own,
+        };
+        result = result.add(&own)?;
+    }
+    call.push(result.into())
+}

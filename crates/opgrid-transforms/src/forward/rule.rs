@@ -1,0 +1,228 @@
+//! The column `forward rule`: how tangents of results follow from those of arguments.
+
+use std::collections::VecDeque;
+
+use opgrid_core::{
+    BoxedCall, Column, Dispatcher, Error, ErrorKind, Forms, OperatorHandle, Registration, Result, TensorType,
+    Value, ValueRef,
+};
+use opgrid_tensor::Tensor;
+use opgrid_tensor::families::kind;
+use opgrid_tensor::layers::autograd::{self, BackwardOptions, Derivative, enable_grad, is_grad_enabled};
+use opgrid_tensor::layers::levels::{Level, map_all, map_tensors};
+use opgrid_tensor::ops::{CopyInplace, ZeroInplace, ZerosLike};
+
+use super::{Dual, tensors_of};
+use crate::reverse::{self, Reverse};
+
+/// A rule over a call.
+type ForwardFn = dyn Fn(&ForwardCall<'_, '_>) -> Result<Vec<Option<Tensor>>> + Send + Sync;
+
+/// An operator's forward rule: the tangents of its results, where its derivative does not say it better.
+pub struct ForwardRule(Box<ForwardFn>);
+
+impl ForwardRule {
+    /// A rule. It gives a tangent for each tensor among the results, those of lists one by one, and none for zeros.
+    pub fn new(
+        rule: impl Fn(&ForwardCall<'_, '_>) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Box::new(rule))
+    }
+}
+
+impl Column for ForwardRule {
+    const NAME: &'static str = "forward rule";
+}
+
+/// A call with tangents among its arguments.
+pub struct ForwardCall<'c, 'b> {
+    call: &'c BoxedCall<'b>,
+    level: &'c Level,
+    results: &'c [Value],
+}
+
+impl<'b> ForwardCall<'_, 'b> {
+    /// The operator.
+    pub fn operator(&self) -> &'b OperatorHandle {
+        self.call.operator()
+    }
+
+    /// The arguments as they are, in the order of the schema.
+    pub fn args(&self) -> &'b [ValueRef<'b>] {
+        self.call.args()
+    }
+
+    /// What a tensor among the arguments stands for, without its tangent.
+    pub fn primal(&self, tensor: &Tensor) -> Tensor {
+        self.level.inner_of(tensor)
+    }
+
+    /// The tangent of a tensor among the arguments, if it has one.
+    pub fn tangent<'t>(&self, tensor: &'t Tensor) -> Option<&'t Tensor> {
+        self.level.behind(tensor)?.more()
+    }
+
+    /// The results, without tangents.
+    pub fn results(&self) -> &[Value] {
+        self.results
+    }
+
+    /// Calls the operator with each tensor that has a tangent replaced by that: for operators that are linear in these tensors
+    /// together.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator.
+    pub fn linear(&self) -> Result<Vec<Option<Tensor>>> {
+        let args =
+            map_all(self.args(), &mut |tensor| match (self.level.behind(tensor), self.tangent(tensor)) {
+                (Some(_), Some(tangent)) => Ok(tangent.clone()),
+                _ => Ok(tensor.clone()),
+            })?;
+        Ok(tensors_of(&self.operator().call_values(args)?).into_iter().map(Some).collect())
+    }
+}
+
+/// Gives kinds their rules.
+pub(crate) fn install(dispatcher: &Dispatcher) -> Result<Registration> {
+    let mut everything = dispatcher.implementations("_", opgrid_core::DispatchKey::FuncTorchGradWrapper);
+    everything.kind_column(&kind::VIEW, ForwardRule::new(|call| call.linear()));
+    everything.finish()
+}
+
+/// Leaves the results of a call with tangents among its arguments.
+pub(super) fn run(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
+    let writes = call.schema().is_some_and(|schema| schema.arguments.iter().any(|it| it.is_write()));
+    if writes {
+        return write(call, level);
+    }
+    let (results, tangents) = with_tangents(call.operator(), call, level)?;
+    let mut tangents = VecDeque::from(tangents);
+    for result in results {
+        let result = map_tensors(result.borrow(), &mut |result| match tangents.pop_front().flatten() {
+            Some(tangent) => Dual::wrap(result, &tangent, level),
+            None => Ok(result.clone()),
+        })?;
+        call.push(result);
+    }
+    Ok(())
+}
+
+/// The results of an operator for the arguments of a call, without tangents, and the tangents of the tensors among them.
+fn with_tangents(
+    operator: &OperatorHandle,
+    call: &BoxedCall<'_>,
+    level: &Level,
+) -> Result<(Vec<Value>, Vec<Option<Tensor>>)> {
+    let is_constant = operator.column::<Derivative>()?.is_some_and(|derivative| derivative.is_constant());
+    let rule = operator.column::<ForwardRule>()?;
+    if !is_constant && rule.is_none() {
+        return by_transposing(operator, call, level);
+    }
+    let args = map_all(call.args(), &mut |tensor| Ok(level.inner_of(tensor)))?;
+    let results = operator.call_values(args)?;
+    let tangents = match rule.filter(|_| !is_constant) {
+        Some(rule) => (rule.0)(&ForwardCall { call, level, results: &results })
+            .map_err(|error| error.within(format_args!("forward rule of {}", operator.name())))?,
+        None => Vec::new(),
+    };
+    Ok((results, tangents))
+}
+
+/// Results and tangents of an operator by the derivative that it has: its gradients are linear in those of the results, and
+/// differentiated by them once more they are products with tangents.
+fn by_transposing(
+    operator: &OperatorHandle,
+    call: &BoxedCall<'_>,
+    level: &Level,
+) -> Result<(Vec<Value>, Vec<Option<Tensor>>)> {
+    let (mut inputs, mut tangents) = (Vec::new(), Vec::new());
+    let recorded = reverse::enter()?;
+    let args = map_all(call.args(), &mut |tensor| {
+        let Some(dual) = level.behind(tensor) else { return Ok(tensor.clone()) };
+        let Some(tangent) = dual.more() else { return Ok(dual.inner().clone()) };
+        let input = Reverse::variable(dual.inner(), recorded.level())?;
+        inputs.push(input.clone());
+        tangents.push(Some(tangent.clone()));
+        Ok(input)
+    })?;
+    let results = enable_grad(|| operator.call_values(args))?;
+    let inner = recorded.level().clone();
+    drop(recorded);
+
+    let tensors = tensors_of(&results);
+    let depends = |result: &Tensor| inner.behind(result).is_some() && result.requires_grad();
+    let outer = reverse::enter()?;
+    let vectors = tensors.iter().map(|result| match depends(result) {
+        true => {
+            let zeros = ZerosLike.call(&inner.inner_of(result), None, None, None, None, None)?;
+            Reverse::variable(&zeros, outer.level()).map(Some)
+        }
+        false => Ok(None),
+    });
+    let vectors = vectors.collect::<Result<Vec<_>>>()?;
+    let (of_results, given): (Vec<&Tensor>, Vec<Option<Tensor>>) = tensors
+        .iter()
+        .zip(&vectors)
+        .filter(|(_, vector)| vector.is_some())
+        .map(|(it, vector)| (it, vector.clone()))
+        .unzip();
+    let keep = BackwardOptions { retain_graph: true, create_graph: true };
+    let products = match of_results.is_empty() {
+        true => Vec::new(),
+        false => inner
+            .transparent(|| autograd::grad(&of_results, &inputs.iter().collect::<Vec<_>>(), &given, keep))?,
+    };
+    let outer_level = outer.level().clone();
+    drop(outer);
+
+    let (of_products, by): (Vec<&Tensor>, Vec<Option<Tensor>>) = products
+        .iter()
+        .zip(tangents)
+        .filter_map(|(product, tangent)| Some((product.as_ref()?, tangent)))
+        .filter(|(product, _)| outer_level.behind(product).is_some() && product.requires_grad())
+        .unzip();
+    let wanted: Vec<&Tensor> = vectors.iter().flatten().collect();
+    let mut found = match of_products.is_empty() {
+        true => vec![None; wanted.len()],
+        false => {
+            let options = BackwardOptions { retain_graph: false, create_graph: is_grad_enabled() };
+            outer_level.transparent(|| autograd::grad(&of_products, &wanted, &by, options))?
+        }
+    }
+    .into_iter();
+    let tangents =
+        vectors.iter().map(|vector| vector.as_ref().and_then(|_| found.next().flatten())).collect();
+    let results = results.iter().map(|result| map_tensors(result.borrow(), &mut |it| Ok(inner.inner_of(it))));
+    Ok((results.collect::<Result<_>>()?, tangents))
+}
+
+/// Leaves the results of a call that writes an argument: its tangent is written, too.
+fn write(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
+    let operator = call.operator();
+    let refused =
+        |message: &str| Err(Error::new(ErrorKind::NotImplemented, format!("{}: {message}", operator.name())));
+    let Some(forms) = call.column::<Forms>().filter(|forms| &forms.functional != operator.name()) else {
+        return refused(
+            "it writes an argument and has no functional form, so that there is no tangent of what it writes",
+        );
+    };
+    let Some(target) =
+        call.args().first().and_then(|value| Tensor::from_any_ref(value.as_tensor()?).cloned())
+    else {
+        return refused("it writes another argument than its first, which tangents do not follow");
+    };
+    let Some(tangent) = level.behind(&target).and_then(|dual| dual.more()).cloned() else {
+        return refused("the tensor that it writes has no tangent");
+    };
+    let functional = Dispatcher::current().find(&forms.functional.to_string())?;
+    let (_, tangents) = with_tangents(&functional, call, level)?;
+    let args = map_all(call.args(), &mut |tensor| Ok(level.inner_of(tensor)))?;
+    operator.call_values(args)?;
+    match tangents.into_iter().next().flatten() {
+        Some(changed) => CopyInplace.call(&tangent, &changed, false)?,
+        None => ZeroInplace.call(&tangent)?,
+    };
+    call.push(&target);
+    Ok(())
+}
