@@ -58,6 +58,10 @@ impl Transform for Reverse {
         // The thread excludes autograd because it has recorded the call; its results belong to what it records.
         levels::recording(|| lower(call, level))
     }
+
+    fn adopt(&self, made: Tensor, level: &Level) -> Result<Tensor> {
+        lift(&made, level)
+    }
 }
 
 /// Enters a level whose calls are recorded.

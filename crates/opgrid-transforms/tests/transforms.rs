@@ -217,3 +217,26 @@ fn batches_lie_along_any_dimension() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn tensors_that_are_made_inside_can_be_written() -> Result<()> {
+    install();
+    let x = numbers(&[3], 0);
+    let written = |x: &Tensor| {
+        let sum = Tensor::zeros(3, DType::F64, Device::CPU)?;
+        sum.copy_(x)?.mul_(x)?;
+        sum.narrow(0, 0, 2)?.mul_(2)?;
+        sum.sum()
+    };
+    let factors = Tensor::from_slice(&[4.0f64, 4.0, 2.0], 3)?;
+    let expected = x.mul(&factors)?;
+    close(&grad(&x, written)?, &expected);
+    close(&jvp(&[&x], &[&x.ones_like()?], |x| Ok(vec![written(&x[0])?]))?.1[0], &expected.sum()?);
+    close(
+        &jacfwd(&x, |x| grad(x, written))?,
+        &Tensor::from_slice(&[4.0f64, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 2.0], [3, 3])?,
+    );
+    // Outside, they are plain again.
+    assert!(Tensor::zeros(3, DType::F64, Device::CPU)?.array().is_ok());
+    Ok(())
+}

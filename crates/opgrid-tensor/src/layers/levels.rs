@@ -18,7 +18,7 @@
 //! transform was entered.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -28,7 +28,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use opgrid_core::schema::Argument;
 use opgrid_core::{
     AnyTensor, BoxedCall, ContextPart, DispatchKey, DispatchKeySet, Dispatcher, ForceGuard, Kernel, List,
-    LocalKeys, Reason, Registration, Result, TensorType, Value, ValueRef, ValueView, register_context_part,
+    LocalKeys, Reason, Registration, Result, TensorType, Value, ValueRef, ValueView, nested_calls,
+    register_context_part, set_included,
 };
 
 use crate::error::argument;
@@ -50,8 +51,18 @@ pub fn install(dispatcher: &Dispatcher) -> Result<Registration> {
     front.fallback(Kernel::engine(route).named("levels"));
     let mut back = dispatcher.implementations("_", BACK);
     back.fallback(Kernel::engine(come_back).named("levels below autograd"));
+    let mut inside = dispatcher.implementations("_", INSIDE);
+    inside.fallback(Kernel::fallthrough());
+    let mut factories = dispatcher.implementations("aten", INSIDE);
+    for name in FACTORIES {
+        factories
+            .implement(format!("aten::{name}").as_str())
+            .add(Kernel::boxed(adopt).named("levels").at(INSIDE));
+    }
     let mut registration = front.finish()?;
     registration.join(back.finish()?);
+    registration.join(inside.finish()?);
+    registration.join(factories.finish()?);
     Ok(registration)
 }
 
@@ -75,6 +86,15 @@ pub trait Transform: Any + Send + Sync {
     fn lower(&self, call: &mut BoxedCall<'_>, _level: &Level) -> Result<()> {
         call.below()
     }
+
+    /// A tensor that was made inside of `level`, without any of its tensors, so that others of the level can be written to it.
+    ///
+    /// # Errors
+    ///
+    /// They are those of the call that made it.
+    fn adopt(&self, made: Tensor, _level: &Level) -> Result<Tensor> {
+        Ok(made)
+    }
 }
 
 /// One entering of a transform on a thread. Clones are the same level.
@@ -88,6 +108,8 @@ struct State {
     entered_at: &'static Location<'static>,
     /// What of autograd the thread excluded when it entered.
     excluded: DispatchKeySet,
+    /// How many calls were running on the thread then.
+    nested: u32,
     /// Whether wrappers are as good as what is behind them: how many want so.
     transparent: AtomicU32,
 }
@@ -95,7 +117,35 @@ struct State {
 thread_local! {
     /// The levels that this thread is inside of, the innermost last.
     static LEVELS: RefCell<Vec<Level>> = const { RefCell::new(Vec::new()) };
+    /// How many of them what runs now is inside of: transforms run calls at the levels around their own.
+    static ACTIVE: Cell<usize> = const { Cell::new(0) };
 }
+
+/// The key of a thread that is inside of levels, at which only operators have kernels that make tensors of nothing.
+const INSIDE: DispatchKey = DispatchKey::VmapMode;
+
+/// Those operators.
+const FACTORIES: [&str; 19] = [
+    "arange",
+    "arange.start",
+    "arange.start_step",
+    "empty.memory_format",
+    "empty_permuted",
+    "empty_strided",
+    "eye",
+    "eye.m",
+    "full",
+    "linspace",
+    "logspace",
+    "ones",
+    "rand",
+    "randint",
+    "randint.low",
+    "randn",
+    "randperm",
+    "scalar_tensor",
+    "zeros",
+];
 
 /// Looks at the thread's levels. A thread that ends has none.
 fn with_levels<X: Default>(body: impl FnOnce(&mut Vec<Level>) -> X) -> X {
@@ -144,11 +194,14 @@ impl Level {
                 depth: levels.len(),
                 entered_at,
                 excluded,
+                nested: nested_calls(),
                 transparent: AtomicU32::new(0),
             }));
             levels.push(level.clone());
+            ACTIVE.set(levels.len());
             Some(level)
         });
+        set_included(INSIDE, true);
         level.ok_or_else(|| argument("a thread that ends cannot enter a transform"))
     }
 
@@ -157,8 +210,15 @@ impl Level {
         // Levels are dropped when the list is no longer borrowed.
         let _ended = with_levels(|levels| {
             let is_here = levels.get(self.0.depth).is_some_and(|level| level.is_same(self));
-            if is_here { levels.split_off(self.0.depth) } else { Vec::new() }
+            let ended = if is_here { levels.split_off(self.0.depth) } else { Vec::new() };
+            if is_here {
+                ACTIVE.set(levels.len());
+            }
+            ended
         });
+        if innermost().is_none() {
+            set_included(INSIDE, false);
+        }
     }
 
     /// The transform.
@@ -226,6 +286,12 @@ impl Level {
         let LocalKeys { included, excluded } = LocalKeys::current();
         let excluded = (excluded - autograd_layers()?) | self.0.excluded;
         let _keys = ForceGuard::new(LocalKeys { included, excluded });
+        self.outside(body)
+    }
+
+    /// Runs `body` as of the levels around: what it makes of nothing is not of this one.
+    pub fn outside<X>(&self, body: impl FnOnce() -> X) -> X {
+        let _active = Active(ACTIVE.replace(self.0.depth));
         body()
     }
 
@@ -353,9 +419,33 @@ pub fn recording<X>(body: impl FnOnce() -> Result<X>) -> Result<X> {
     body()
 }
 
-/// The innermost level of a thread, if it is inside of any.
+/// Puts back how many levels what runs is inside of.
+struct Active(usize);
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        ACTIVE.set(self.0);
+    }
+}
+
+/// The innermost level that what runs on this thread is inside of.
 pub fn innermost() -> Option<Level> {
-    with_levels(|levels| levels.last().cloned())
+    with_levels(|levels| ACTIVE.get().checked_sub(1).and_then(|at| levels.get(at).cloned()))
+}
+
+/// The kernel of operators that make tensors of nothing, on threads inside of levels.
+fn adopt(call: &mut BoxedCall<'_>) -> Result<()> {
+    call.below()?;
+    // What a kernel makes for itself is not of the level.
+    let Some(level) = innermost().filter(|level| nested_calls() == level.0.nested + 1) else { return Ok(()) };
+    let made: Vec<Value> = call.returns().iter().cloned().collect();
+    let adopted = made
+        .iter()
+        .map(|value| map_tensors(value.borrow(), &mut |made| level.transform().adopt(made.clone(), &level)));
+    let adopted = adopted.collect::<Result<Vec<_>>>()?;
+    call.returns().clear();
+    adopted.into_iter().for_each(|value| call.push(value));
+    Ok(())
 }
 
 /// The layer's kernel for every operator.
@@ -499,6 +589,8 @@ impl ContextPart for Carried {
 
     fn within(&self, state: &(dyn Any + Send + Sync), body: &mut dyn FnMut()) {
         let levels = state.downcast_ref::<Vec<Level>>().cloned().unwrap_or_default();
+        // Calls are counted by the thread that entered the levels.
+        let _active = Active(ACTIVE.replace(0));
         let _before = Before(with_levels(|own| std::mem::replace(own, levels)));
         body();
     }

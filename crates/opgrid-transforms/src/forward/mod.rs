@@ -50,7 +50,16 @@ impl Transform for Dual {
 
     fn run(&self, call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
         levels::check_writes(call, level)?;
-        rule::run(call, level)
+        level.outside(|| rule::run(call, level))
+    }
+
+    fn adopt(&self, made: Tensor, level: &Level) -> Result<Tensor> {
+        let has_tangent = made.dtype().is_floating_point() || made.dtype().is_complex();
+        if !has_tangent {
+            return Ok(made);
+        }
+        let zeros = level.outside(|| ZerosLike.call(&made, None, None, None, None, None))?;
+        Self::wrap(&made, &zeros, level)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use opgrid_core::{
-    BoxedCall, Column, Dispatcher, Error, ErrorKind, Forms, OperatorHandle, Registration, Result, TensorType,
-    Value, ValueRef,
+    BoxedCall, Column, Dispatcher, Error, ErrorKind, Forms, Kind, OperatorHandle, Registration, Result,
+    TensorType, Value, ValueRef,
 };
 use opgrid_tensor::Tensor;
 use opgrid_tensor::families::kind;
@@ -98,9 +98,12 @@ pub(super) fn run(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     }
     let (results, tangents) = with_tangents(call.operator(), call, level)?;
     let mut tangents = VecDeque::from(tangents);
+    // Others of the level may be written to it.
+    let is_made = call.column::<Kind>().is_some_and(|own| *own == kind::FACTORY);
     for result in results {
         let result = map_tensors(result.borrow(), &mut |result| match tangents.pop_front().flatten() {
             Some(tangent) => Dual::wrap(result, &tangent, level),
+            None if is_made => level.transform().adopt(result.clone(), level),
             None => Ok(result.clone()),
         })?;
         call.push(result);
@@ -202,11 +205,13 @@ fn write(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     let operator = call.operator();
     let refused =
         |message: &str| Err(Error::new(ErrorKind::NotImplemented, format!("{}: {message}", operator.name())));
-    let Some(forms) = call.column::<Forms>().filter(|forms| &forms.functional != operator.name()) else {
+    let forms = call.column::<Forms>().filter(|forms| &forms.functional != operator.name());
+    let is_copy = call.column::<Kind>().is_some_and(|own| *own == kind::COPY);
+    if forms.is_none() && !is_copy {
         return refused(
             "it writes an argument and has no functional form, so that there is no tangent of what it writes",
         );
-    };
+    }
     let Some(target) =
         call.args().first().and_then(|value| Tensor::from_any_ref(value.as_tensor()?).cloned())
     else {
@@ -215,11 +220,20 @@ fn write(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     let Some(tangent) = level.behind(&target).and_then(|dual| dual.more()).cloned() else {
         return refused("the tensor that it writes has no tangent");
     };
-    let functional = Dispatcher::current().find(&forms.functional.to_string())?;
-    let (_, tangents) = with_tangents(&functional, call, level)?;
+    let changed = match forms {
+        Some(forms) => {
+            let functional = Dispatcher::current().find(&forms.functional.to_string())?;
+            with_tangents(&functional, call, level)?.1.into_iter().next().flatten()
+        }
+        // What is copied there brings its tangent.
+        None => {
+            let source = call.args().get(1).and_then(|value| Tensor::from_any_ref(value.as_tensor()?));
+            source.and_then(|source| level.behind(source)?.more().cloned())
+        }
+    };
     let args = map_all(call.args(), &mut |tensor| Ok(level.inner_of(tensor)))?;
     operator.call_values(args)?;
-    match tangents.into_iter().next().flatten() {
+    match changed {
         Some(changed) => CopyInplace.call(&tangent, &changed, false)?,
         None => ZeroInplace.call(&tangent)?,
     };

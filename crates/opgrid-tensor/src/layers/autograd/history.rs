@@ -185,10 +185,6 @@ pub(super) fn check_may_be_written(operator: impl Display, target: &Tensor) -> R
 /// Whether nobody but the tensor, and the one that it was taken of, sees its memory. Others would not know that it begins to
 /// require a gradient; views of a base that requires one know it.
 pub(super) fn is_alone(target: &Tensor) -> bool {
-    // What shares memory with a tensor of a level is known as its view.
-    if let Some(leveled) = target.wrapper::<Leveled>() {
-        return target.base().is_none() && is_alone(leveled.inner());
-    }
     if target.base().unwrap_or(target).sharing() == Sharing::Detached {
         return true;
     }
@@ -197,7 +193,7 @@ pub(super) fn is_alone(target: &Tensor) -> bool {
         Some(base) if base.requires_grad() => return true,
         Some(_) => 2,
     };
-    target.array().is_ok_and(|array| array.storage().owners() <= own)
+    plain(target).array().is_ok_and(|array| array.storage().owners() <= own)
 }
 
 #[cold]

@@ -113,9 +113,10 @@ impl Transform for Batch {
         "vmap"
     }
 
-    fn run(&self, call: &mut BoxedCall<'_>, _level: &Level) -> Result<()> {
+    fn run(&self, call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
         // A kernel that an operator has for batches comes before the rules.
-        call.redispatch(DispatchKeySet::from_parts(KEY.key_set().layers(), call.keys().backends()))
+        let keys = DispatchKeySet::from_parts(KEY.key_set().layers(), call.keys().backends());
+        level.outside(|| call.redispatch(keys))
     }
 }
 
