@@ -22,8 +22,8 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use opgrid_core::schema::Argument;
 use opgrid_core::{
@@ -253,6 +253,7 @@ impl Level {
     ) -> Tensor {
         let own = DispatchKeySet::from_keys(&[FRONT, BACK]) | keys;
         let autograd = both(inner.keys(), DispatchKeySet::MATH);
+        let more = more.map_or_else(OnceLock::new, OnceLock::from);
         Tensor::wrap(autograd | own, Leveled { level: self.clone(), inner, more, spec })
     }
 
@@ -363,7 +364,7 @@ impl Drop for Entered {
 pub struct Leveled {
     level: Level,
     inner: Tensor,
-    more: Option<Tensor>,
+    more: OnceLock<Tensor>,
     spec: TensorSpec,
 }
 
@@ -386,7 +387,12 @@ impl Leveled {
 
     /// A second tensor that goes with it, such as its tangent.
     pub fn more(&self) -> Option<&Tensor> {
-        self.more.as_ref()
+        self.more.get()
+    }
+
+    /// Gives a tensor that has none a second one that goes with it.
+    pub fn set_more(&self, more: Tensor) {
+        let _ = self.more.set(more);
     }
 }
 
@@ -437,11 +443,16 @@ pub fn innermost() -> Option<Level> {
 fn adopt(call: &mut BoxedCall<'_>) -> Result<()> {
     call.below()?;
     // What a kernel makes for itself is not of the level.
-    let Some(level) = innermost().filter(|level| nested_calls() == level.0.nested + 1) else { return Ok(()) };
+    if innermost().is_none_or(|level| nested_calls() != level.0.nested + 1) {
+        return Ok(());
+    }
+    let around = with_levels(|levels| levels[..ACTIVE.get().min(levels.len())].to_vec());
     let made: Vec<Value> = call.returns().iter().cloned().collect();
-    let adopted = made
-        .iter()
-        .map(|value| map_tensors(value.borrow(), &mut |made| level.transform().adopt(made.clone(), &level)));
+    let adopted = made.iter().map(|value| {
+        map_tensors(value.borrow(), &mut |made| {
+            around.iter().try_fold(made.clone(), |made, level| level.transform().adopt(made, level))
+        })
+    });
     let adopted = adopted.collect::<Result<Vec<_>>>()?;
     call.returns().clear();
     adopted.into_iter().for_each(|value| call.push(value));

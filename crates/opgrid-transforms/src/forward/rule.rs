@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 
 use opgrid_core::{
-    BoxedCall, Column, Dispatcher, Error, ErrorKind, Forms, Kind, OperatorHandle, Registration, Result,
-    TensorType, Value, ValueRef,
+    BoxedCall, Column, Dispatcher, Error, ErrorKind, Forms, Kind, MemoryFormat, OperatorHandle, Registration,
+    Result, TensorType, Value, ValueRef,
 };
 use opgrid_tensor::Tensor;
 use opgrid_tensor::families::kind;
 use opgrid_tensor::layers::autograd::{self, BackwardOptions, Derivative, enable_grad, is_grad_enabled};
 use opgrid_tensor::layers::levels::{Level, map_all, map_tensors};
-use opgrid_tensor::ops::{CopyInplace, ZeroInplace, ZerosLike};
+use opgrid_tensor::ops::{CloneTensor, CopyInplace, ZeroInplace, ZerosLike};
 
 use super::{Dual, tensors_of};
 use crate::reverse::{self, Reverse};
@@ -74,11 +74,13 @@ impl<'b> ForwardCall<'_, 'b> {
     ///
     /// Those of the operator.
     pub fn linear(&self) -> Result<Vec<Option<Tensor>>> {
-        let args =
-            map_all(self.args(), &mut |tensor| match (self.level.behind(tensor), self.tangent(tensor)) {
-                (Some(_), Some(tangent)) => Ok(tangent.clone()),
-                _ => Ok(tensor.clone()),
-            })?;
+        let args = map_all(self.args(), &mut |tensor| {
+            let Some(dual) = self.level.behind(tensor) else { return Ok(tensor.clone()) };
+            if dual.more().is_none() {
+                dual.set_more(ZerosLike.call(dual.inner(), None, None, None, None, None)?);
+            }
+            Ok(dual.more().unwrap_or(dual.inner()).clone())
+        })?;
         Ok(tensors_of(&self.operator().call_values(args)?).into_iter().map(Some).collect())
     }
 }
@@ -217,8 +219,8 @@ fn write(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     else {
         return refused("it writes another argument than its first, which tangents do not follow");
     };
-    let Some(tangent) = level.behind(&target).and_then(|dual| dual.more()).cloned() else {
-        return refused("the tensor that it writes has no tangent");
+    let Some(dual) = level.behind(&target) else {
+        return refused("the tensor that it writes is not of the function");
     };
     let changed = match forms {
         Some(forms) => {
@@ -233,10 +235,15 @@ fn write(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     };
     let args = map_all(call.args(), &mut |tensor| Ok(level.inner_of(tensor)))?;
     operator.call_values(args)?;
-    match changed {
-        Some(changed) => CopyInplace.call(&tangent, &changed, false)?,
-        None => ZeroInplace.call(&tangent)?,
-    };
+    match (dual.more(), changed) {
+        (Some(tangent), Some(changed)) => drop(CopyInplace.call(tangent, &changed, false)?),
+        (Some(tangent), None) => drop(ZeroInplace.call(tangent)?),
+        (None, Some(changed)) => {
+            let changed = changed.to(target.dtype())?.expand(target.sizes())?;
+            dual.set_more(CloneTensor.call(&changed, Some(MemoryFormat::Contiguous))?);
+        }
+        (None, None) => {}
+    }
     call.push(&target);
     Ok(())
 }
