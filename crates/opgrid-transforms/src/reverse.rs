@@ -111,7 +111,7 @@ fn wrapped(result: &Tensor, call: &BoxedCall<'_>, level: &Level) -> Result<Tenso
 }
 
 /// Whether two tensors share memory, behind all levels.
-fn have_one_memory(one: &Tensor, other: &Tensor) -> bool {
+pub(crate) fn have_one_memory(one: &Tensor, other: &Tensor) -> bool {
     let (one, other) = (levels::plain(one), levels::plain(other));
     match (one.array(), other.array()) {
         (Ok(one), Ok(other)) => one.storage().is_same(other.storage()),

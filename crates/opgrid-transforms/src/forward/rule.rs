@@ -9,11 +9,11 @@ use opgrid_core::{
 use opgrid_tensor::Tensor;
 use opgrid_tensor::families::kind;
 use opgrid_tensor::layers::autograd::{self, BackwardOptions, Derivative, enable_grad, is_grad_enabled};
-use opgrid_tensor::layers::levels::{Level, map_all, map_tensors};
+use opgrid_tensor::layers::levels::{Level, each_tensor, map_all, map_tensors, plain};
 use opgrid_tensor::ops::{CloneTensor, CopyInplace, ZeroInplace, ZerosLike};
 
 use super::{Dual, tensors_of};
-use crate::reverse::{self, Reverse};
+use crate::reverse::{self, Reverse, have_one_memory};
 
 /// A rule over a call.
 type ForwardFn = dyn Fn(&ForwardCall<'_, '_>) -> Result<Vec<Option<Tensor>>> + Send + Sync;
@@ -98,19 +98,53 @@ pub(super) fn run(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     if writes {
         return write(call, level);
     }
-    let (results, tangents) = with_tangents(call.operator(), call, level)?;
-    let mut tangents = VecDeque::from(tangents);
-    // Others of the level may be written to it.
     let is_made = call.column::<Kind>().is_some_and(|own| *own == kind::FACTORY);
+    let (results, tangents) = match is_made {
+        true => made(call, level)?,
+        false => with_tangents(call.operator(), call, level)?,
+    };
+    let shares = call.column::<Kind>().is_some_and(|own| *own == kind::VIEW);
+    let mut tangents = VecDeque::from(tangents);
     for result in results {
         let result = map_tensors(result.borrow(), &mut |result| match tangents.pop_front().flatten() {
-            Some(tangent) => Dual::wrap(result, &tangent, level),
+            Some(tangent) if shares => Dual::wrap(result, &tangent, level),
+            Some(tangent) => Dual::wrap(result, &own_memory(call, level, tangent)?, level),
             None if is_made => level.transform().adopt(result.clone(), level),
             None => Ok(result.clone()),
         })?;
         call.push(result);
     }
     Ok(())
+}
+
+/// The results of an operator that makes tensors like another one, with tangents of zeros like those of that: others of the level may be
+/// written to it.
+fn made(call: &BoxedCall<'_>, level: &Level) -> Result<(Vec<Value>, Vec<Option<Tensor>>)> {
+    let results =
+        call.operator().call_values(map_all(call.args(), &mut |tensor| Ok(level.inner_of(tensor)))?)?;
+    let mut has_tangent = false;
+    let args = map_all(call.args(), &mut |tensor| {
+        let tangent = level.behind(tensor).and_then(|dual| dual.more());
+        has_tangent |= tangent.is_some();
+        Ok(tangent.cloned().unwrap_or_else(|| level.inner_of(tensor)))
+    })?;
+    let is_smooth = |tensor: &Tensor| tensor.dtype().is_floating_point() || tensor.dtype().is_complex();
+    if !has_tangent || !tensors_of(&results).iter().all(is_smooth) {
+        return Ok((results, Vec::new()));
+    }
+    let likes = tensors_of(&call.operator().call_values(args)?);
+    let zeros = likes.iter().map(|like| ZerosLike.call(like, None, None, None, None, None).map(Some));
+    Ok((results, zeros.collect::<Result<_>>()?))
+}
+
+/// A tangent that may be written: one with memory of its own, as the result has. Gradients may be arguments themselves, or repeat elements.
+fn own_memory(call: &BoxedCall<'_>, level: &Level, tangent: Tensor) -> Result<Tensor> {
+    let mut is_shared = !plain(&tangent).array().is_ok_and(|array| array.geometry().is_dense());
+    each_tensor(call.args(), &mut |tensor| {
+        let other = level.behind(tensor).and_then(|dual| dual.more()).unwrap_or(tensor);
+        is_shared |= have_one_memory(other, &tangent);
+    });
+    if is_shared { CloneTensor.call(&tangent, Some(MemoryFormat::Contiguous)) } else { Ok(tangent) }
 }
 
 /// The results of an operator for the arguments of a call, without tangents, and the tangents of the tensors among them.
