@@ -170,7 +170,7 @@ _LAZY = {
     name: module
     for module, names in {
         "_files": "load save",
-        "_inspect": "Explanation Stats Table dump explain keys registered_fallbacks registered_kernels schema stats table",
+        "_inspect": "Explanation Stats Table call_explained dump explain keys registered_fallbacks registered_kernels schema stats table",
         "_modes": "DispatchMode current_mode",
         "_providers": "prefer provider",
         "_strict": "strict",

@@ -55,7 +55,9 @@ class CustomOpDef:
         self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /
     ) -> Any:
         """Gives the operator a kernel for device types; also a decorator."""
-        from .library import keys_of
+        from .library import check_device_types, keys_of
+
+        check_device_types(device_types, self._qualname)
 
         def register(fn: Callable[..., Any]) -> Callable[..., Any]:
             for key in keys_of(device_types):
@@ -122,6 +124,9 @@ def custom_op(
     writes. Results must be memory of their own: clone an argument that is returned. With a ``kind``, such as
     ``"pointwise unary"``, layers know what the operator is.
     """
+    from .library import check_device_types
+
+    check_device_types(device_types, name)
 
     def make(fn: Callable[..., Any]) -> CustomOpDef:
         namespace, colons, base = name.partition("::")

@@ -161,10 +161,28 @@ def explain(op: Any, *args: Any, **kwargs: Any) -> Explanation:
     ``op`` is what is called: ``og.ops.aten.add``, an overload of it, ``og.add``, ``og.Tensor.add`` or ``x.add``; or a
     name, as in ``"aten::add"``. Of several overloads, the one that the call would choose is explained.
     """
+    return _explained(False, op, args, kwargs)[1]
+
+
+def call_explained(op: Any, *args: Any, **kwargs: Any) -> tuple[Any, Explanation]:
+    """Makes a call, and returns its result and which kernels ran, those of calls that kernels made included.
+
+    ``op`` is given as to `explain`. An exception of the call has the explanation as a note.
+    """
+    return _explained(True, op, args, kwargs)
+
+
+def _explained(made: bool, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Explanation]:
     meant = _meant(op)
     if isinstance(meant, _Function):
-        return Explanation(*_opgrid._explain_function(meant.name, meant.is_method, *meant.bound, *args, **kwargs))
-    return Explanation(*meant._explain(*args, **kwargs))
+        called = getattr(_opgrid.Tensor, meant.name) if meant.is_method else op
+        args = meant.bound + args
+        text, described, result = _opgrid._explain_function(
+            called if made else None, meant.name, meant.is_method, *args, **kwargs
+        )
+    else:
+        text, described, result = meant._explain(meant if made else None, *args, **kwargs)
+    return result, Explanation(text, described)
 
 
 def schema(op: Any) -> _opgrid.FunctionSchema:

@@ -126,6 +126,10 @@ class ExportedProgram:
         """A module that runs the program: it takes arguments as the exported one did."""
         return _ProgramModule(self)
 
+    def to(self, dtype: _opgrid.dtype) -> ExportedProgram:
+        """The program in another floating-point dtype, with tensors of its own, as if the module had been converted before it was exported."""
+        return ExportedProgram(self._program.to(dtype))
+
     def run_decompositions(self) -> ExportedProgram:
         """The program with composite operators taken apart into those of torch's core. Calls that write are replaced by calls that give new
         values: what the program writes of its buffers and inputs is copied back when it has run."""
@@ -201,7 +205,9 @@ def export(
     does something else for another size, that is an error.
 
     A value that is read from a tensor (``item``, ``if`` on a tensor) is an error, unless `guard_reads`: the program then checks that it
-    reads the same. With `below_autograd` composite operators are taken apart and steps of a backward pass are part of the program.
+    reads the same. Sizes that depend on elements, as that of ``x[x > 0]``, vary; code that computes with one what no program computes is an
+    error, or with `guard_reads` a check that the size is the same. With `below_autograd` composite operators are taken apart and steps of a
+    backward pass are part of the program.
     """
     if not isinstance(args, (tuple, list)):
         raise TypeError(f"export(): found {type(args).__name__} for args, expected a tuple of the arguments; write (x,) for one")

@@ -286,6 +286,21 @@ def keys_of(types: str | Sequence[str] | None) -> list[str]:
     return [known.get(name) or _KEYS.get(name) or lower.get(name.lower()) or name for name in names]
 
 
+def check_device_types(types: str | Sequence[str] | None, of: str) -> None:
+    """Refuses dispatch keys in the place of device types, for kernels that run below autograd whatever their key is."""
+    names = [types] if isinstance(types, str) else list(types or ())
+    for name in names:
+        try:
+            known = name == "default" or _opgrid.device(name.lower()).type == name.lower()
+        except (RuntimeError, ValueError, TypeError):
+            known = False
+        if not known:
+            raise ValueError(
+                f"{of}: found the device type {name!r}, expected one such as 'cpu', or None for all devices; a kernel for a dispatch "
+                "key, such as a composite whose calls are recorded for gradients, is registered by `Library.impl`"
+            )
+
+
 def _decorator(func: Callable[..., Any] | None, register: Callable[[Callable[..., Any]], None]) -> Any:
     if func is not None:
         register(func)

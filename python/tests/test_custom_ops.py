@@ -311,6 +311,16 @@ def test_kernels_of_custom_operators_by_the_free_function():
         halved(og.ones(2))
 
 
+@pytest.mark.parametrize("wrong", ["CompositeImplicitAutograd", "AutogradCPU", "Autograd", ["cpu", "gpu"]])
+def test_device_types_are_no_dispatch_keys(wrong):
+    with pytest.raises(ValueError, match=r"custom_keys::f: found the device type .*Library\.impl"):
+        custom_op("custom_keys::f", mutates_args=(), device_types=wrong)
+    op = custom_op("custom_keys::f", lambda x: x.clone(), mutates_args=(), schema="(Tensor x) -> Tensor")
+    with pytest.raises(ValueError, match="custom_keys::f: found the device type"):
+        op.register_kernel(wrong, lambda x: x)
+    assert library.register_kernel(op, "CPU", lambda x: x + 1)(1) == 2 and op(og.ones(1)).item() == 2
+
+
 def test_derivatives_of_lists_of_tensors():
     seen = []
 

@@ -73,6 +73,9 @@ def test_read_only_memory_is_copied():
     assert array.tolist() == [0.0, 1.0, 2.0]
     with pytest.raises(BufferError):
         og.from_dlpack(array, copy=False)
+    with pytest.raises(ValueError, match="read-only"):
+        og.asarray(array, copy=False)
+    assert og.asarray(array).add_(1).tolist() == [1.0, 2.0, 3.0] and array.tolist() == [0.0, 1.0, 2.0]
 
 
 def test_memory_lives_as_long_as_somebody_looks_at_it():

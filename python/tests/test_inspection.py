@@ -56,6 +56,35 @@ def test_keywords_and_outputs():
     assert explained["operator"].startswith("aten::zeros")
 
 
+@pytest.mark.parametrize("form", MEANT)
+def test_explained_calls_are_made(form):
+    op, arguments = MEANT[form]
+    result, explained = og.call_explained(op, *arguments, alpha=3)
+    assert result.tolist() == [4.0, 4.0]
+    hops = [(hop["operator"], hop["key"]) for hop in explained.as_dict()["hops"]]
+    assert ("aten::add.Tensor", "CPU") in hops and "add.rs" in str(explained)
+
+
+def test_calls_within_kernels_are_explained_too():
+    with og.library.Library("pytest_explained", "DEF") as lib:
+        lib.define("thrice(Tensor x, bool fail=False) -> Tensor")
+
+        def thrice(x, fail=False):
+            if fail:
+                raise ValueError("no")
+            return x * 3
+
+        lib.impl("thrice", thrice, "CPU")
+        result, explained = og.call_explained(og.ops.pytest_explained.thrice, X)
+        assert result.tolist() == [3.0, 3.0]
+        hops = [(hop["operator"], hop["depth"]) for hop in explained.as_dict()["hops"]]
+        assert hops[0] == ("pytest_explained::thrice", 0)
+        assert any(name.startswith("aten::mul") and depth > 0 for name, depth in hops)
+        with pytest.raises(ValueError, match="no") as raised:
+            og.call_explained("pytest_explained::thrice", X, fail=True)
+        assert raised.value.__notes__[0].startswith("pytest_explained::thrice(")
+
+
 def test_calls_that_do_not_fit_are_refused_as_calls_are():
     for op in [og.add, og.ops.aten.add, og.ops.aten.add.Tensor, og.Tensor.add]:
         with pytest.raises((TypeError, RuntimeError)) as explained:
@@ -66,7 +95,7 @@ def test_calls_that_do_not_fit_are_refused_as_calls_are():
 
 
 @pytest.mark.parametrize("what", [len, 3, None, og.nn.Linear, og.tensor])
-@pytest.mark.parametrize("ask", [og.explain, og.table, og.schema, og.dump, og.registered_kernels])
+@pytest.mark.parametrize("ask", [og.explain, og.call_explained, og.table, og.schema, og.dump, og.registered_kernels])
 def test_what_is_no_operator_is_refused(ask, what):
     with pytest.raises(TypeError, match=r"expected an operator such as og\.ops\.aten\.add"):
         ask(what)

@@ -35,6 +35,7 @@ name: str = lib.define("twice(Tensor x) -> Tensor")
 lib.impl("twice", lambda x: x + x, "CPU")
 keys: og.DispatchKeySet = og.DispatchKeySet("CPU") | og.DispatchKey("Meta")
 explanation: og.Explanation = og.explain("aten::add.Tensor", x, x)
+explanation = og.call_explained(og.add, x, x)[1]
 schema: str = library.infer_schema(norm, mutates_args=())
 y += 1
 '''

@@ -22,7 +22,10 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
 #[derive(Debug, PartialEq)]
 struct Options {
     targets: Vec<&'static str>,
+    /// How long each runs; 0 for as long as it takes.
     seconds: u64,
+    /// How many inputs each tries at most.
+    runs: Option<u64>,
 }
 
 /// Runs the targets named in `arguments`, or all of them, one after the other.
@@ -40,28 +43,27 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     build.args(["--target", &host]).arg("--target-dir").arg(&folder).env("RUSTFLAGS", FLAGS);
     passes(&mut build)?;
     let mut failed = Vec::new();
-    for target in options.targets {
-        println!("\n==> {target}, for {} s", options.seconds);
+    for target in &options.targets {
+        println!("\n==> {target}, for {}", options.length());
         let mut program = Command::new(folder.join(&host).join("release").join(target));
         let words = workspace.root().join("fuzz").join(format!("{target}.dict"));
         if words.is_file() {
             program.arg(format!("-dict={}", words.display()));
         }
         // The others run all the same: a finding in one says nothing about them.
-        failed.extend(
-            fuzz(&mut program, &folder, target, options.seconds).err().map(|failure| failure.to_string()),
-        );
+        failed.extend(fuzz(&mut program, &folder, target, &options).err().map(|failure| failure.to_string()));
     }
     if failed.is_empty() { Ok(()) } else { Err(Failure::new(failed.join("\n"))) }
 }
 
-fn fuzz(program: &mut Command, folder: &Path, target: &str, seconds: u64) -> Result<(), Failure> {
+fn fuzz(program: &mut Command, folder: &Path, target: &str, options: &Options) -> Result<(), Failure> {
     let (corpus, artifacts) = (folder.join("corpus").join(target), folder.join("artifacts").join(target));
     for folder in [&corpus, &artifacts] {
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
     }
-    program.arg(format!("-max_total_time={seconds}"));
+    program.arg(format!("-max_total_time={}", options.seconds));
+    program.args(options.runs.map(|runs| format!("-runs={runs}")));
     // Inputs grow soon: short programs do little.
     program.args(["-print_final_stats=1", "-timeout=20", "-max_len=1024", "-len_control=5"]);
     // The prefix is put before a name, so it ends like a folder.
@@ -74,29 +76,40 @@ fn fuzz(program: &mut Command, folder: &Path, target: &str, seconds: u64) -> Res
 
 impl Options {
     fn parse(arguments: &[String]) -> Result<Self, Failure> {
-        let mut options = Self { targets: Vec::new(), seconds: 600 };
+        let (mut targets, mut seconds, mut runs) = (Vec::new(), None, None);
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
-            if argument == "--seconds" {
-                let given =
-                    arguments.next().and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
-                options.seconds = given.ok_or_else(|| {
-                    Failure::usage("`--seconds` needs a number above 0, as in `--seconds 60`")
+            if argument == "--seconds" || argument == "--runs" {
+                let given = arguments.next().and_then(|text| text.parse::<u64>().ok());
+                let given = given.filter(|number| *number > 0).ok_or_else(|| {
+                    Failure::usage(format!("`{argument}` needs a number above 0, as in `{argument} 60`"))
                 })?;
+                *(if argument == "--runs" { &mut runs } else { &mut seconds }) = Some(given);
                 continue;
             }
             let target = TARGETS.iter().find(|target| *target == argument).ok_or_else(|| {
                 let known = TARGETS.join(", ");
                 Failure::usage(format!(
-                    "unknown target `{argument}`; targets are: {known}; the option is `--seconds N`"
+                    "unknown target `{argument}`; targets are: {known}; the options are `--seconds N` and `--runs N`"
                 ))
             })?;
-            options.targets.push(target);
+            targets.push(*target);
         }
-        if options.targets.is_empty() {
-            options.targets = TARGETS.to_vec();
+        if targets.is_empty() {
+            targets = TARGETS.to_vec();
         }
-        Ok(options)
+        // A number of runs alone takes the time that it takes.
+        let seconds = seconds.unwrap_or(if runs.is_some() { 0 } else { 600 });
+        Ok(Self { targets, seconds, runs })
+    }
+
+    /// How far each target goes, for people.
+    fn length(&self) -> String {
+        match (self.runs, self.seconds) {
+            (None, seconds) => format!("{seconds} s"),
+            (Some(runs), 0) => format!("{runs} runs"),
+            (Some(runs), seconds) => format!("{runs} runs or {seconds} s"),
+        }
     }
 }
 
@@ -110,13 +123,17 @@ mod tests {
 
     #[test]
     fn without_names_every_target_runs() {
-        assert_eq!(parse("--seconds 5").unwrap(), Options { targets: TARGETS.to_vec(), seconds: 5 });
-        assert_eq!(parse("boxed_stacks").unwrap(), Options { targets: vec!["boxed_stacks"], seconds: 600 });
+        let all = |seconds, runs| Options { targets: TARGETS.to_vec(), seconds, runs };
+        assert_eq!(parse("--seconds 5").unwrap(), all(5, None));
+        assert_eq!(parse("--runs 7").unwrap(), all(0, Some(7)));
+        assert_eq!(parse("--runs 7 --seconds 5").unwrap().length(), "7 runs or 5 s");
+        let one = Options { targets: vec!["boxed_stacks"], seconds: 600, runs: None };
+        assert_eq!(parse("boxed_stacks").unwrap(), one);
     }
 
     #[test]
     fn unknown_targets_and_missing_numbers_are_usage_errors() {
-        for line in ["schema", "--seconds", "--seconds 0", "--runs 3"] {
+        for line in ["schema", "--seconds", "--seconds 0", "--runs", "--runs -3", "--times 3"] {
             assert!(parse(line).unwrap_err().is_usage(), "{line}");
         }
     }

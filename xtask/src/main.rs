@@ -107,8 +107,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "fuzz",
-        arguments: "[--seconds N] [TARGET…]",
-        about: "random schema texts, boxed calls and programs of registrations, for N seconds each (600)",
+        arguments: "[--seconds N] [--runs N] [TARGET…]",
+        about: "random schema texts, boxed calls and programs of registrations, for N seconds each (600) or N inputs",
         run: fuzz::run,
     },
     Command {

@@ -8,6 +8,9 @@
 //! running anything; `opgrid_plugin_init`, an [`OpgridInitFn`], registers what the plugin has. `python/opgrid/include/opgrid.h` says the
 //! same in C; `cargo xtask header` writes it from this crate.
 //!
+//! A program that is no plugin gets the table from the library of the crate `opgrid-c`, whose one function is declared in the header,
+//! too.
+//!
 //! Who owns what:
 //!
 //! - A tensor handle is counted. Arguments and views of values lend theirs; results of `call` and everything that a function
@@ -17,6 +20,7 @@
 //! - Values in arguments are lent. Values that `call` writes belong to the receiver: `value_view` looks into one,
 //!   `value_release` gives it back.
 //! - Strings that functions take end in a zero byte, and are copied.
+//! - Programs belong to the host, as errors do: `program_release` gives one back, and functions that get one that was given back fail.
 //!
 //! No exception and no panic may leave a kernel: C++ and Rust code catches them and leaves an error. `opgrid.hpp` and
 //! `opgrid-plugin-sdk` do so.
@@ -47,10 +51,11 @@ pub use values::{
     OPGRID_DTYPE_INT8, OPGRID_DTYPE_INT16, OPGRID_DTYPE_INT32, OPGRID_DTYPE_INT64, OPGRID_DTYPE_QINT8,
     OPGRID_DTYPE_QINT32, OPGRID_DTYPE_QUINT8, OPGRID_DTYPE_UINT8, OPGRID_DTYPE_UINT16, OPGRID_DTYPE_UINT32,
     OPGRID_DTYPE_UINT64, OPGRID_FLOAT, OPGRID_FLOATS, OPGRID_INT, OPGRID_INTS, OPGRID_LAYOUT,
-    OPGRID_MEMORY_FORMAT, OPGRID_NONE, OPGRID_OPTIONAL_TENSORS, OPGRID_OTHER, OPGRID_OWNED, OPGRID_READ,
-    OPGRID_STR, OPGRID_TENSOR, OPGRID_TENSORS, OPGRID_WRITE, OpgridBlock, OpgridDevice, OpgridError,
-    OpgridGuard, OpgridKeys, OpgridLibrary, OpgridOperator, OpgridOther, OpgridPayload, OpgridResults,
-    OpgridTensor, OpgridTensorInfo, OpgridText, OpgridValue,
+    OPGRID_MEMORY_FORMAT, OPGRID_NONE, OPGRID_OPTIONAL_TENSORS, OPGRID_OTHER, OPGRID_OWNED,
+    OPGRID_PROGRAM_MAP, OPGRID_READ, OPGRID_STR, OPGRID_TENSOR, OPGRID_TENSORS, OPGRID_WRITE, OpgridBlock,
+    OpgridDevice, OpgridError, OpgridGuard, OpgridKeys, OpgridLibrary, OpgridOperator, OpgridOther,
+    OpgridPayload, OpgridProgram, OpgridProgramValue, OpgridResults, OpgridTensor, OpgridTensorInfo,
+    OpgridText, OpgridValue,
 };
 
 /// The symbol of a plugin's manifest.

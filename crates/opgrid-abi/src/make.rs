@@ -1,8 +1,8 @@
 //! How Rust code makes values; the header has nothing of it.
 
 use crate::values::{
-    OPGRID_FLOAT, OPGRID_NONE, OPGRID_TENSOR, OpgridDevice, OpgridKeys, OpgridPayload, OpgridTensor,
-    OpgridTensorInfo, OpgridValue,
+    OPGRID_FLOAT, OPGRID_NONE, OPGRID_TENSOR, OpgridDevice, OpgridKeys, OpgridPayload, OpgridProgramValue,
+    OpgridTensor, OpgridTensorInfo, OpgridText, OpgridValue,
 };
 
 impl OpgridValue {
@@ -45,6 +45,23 @@ impl Default for OpgridTensorInfo {
             reserved: 0,
             storage_bytes: 0,
             keys: OpgridKeys::default(),
+        }
+    }
+}
+
+impl Default for OpgridProgramValue {
+    /// Nothing yet, with the size set.
+    fn default() -> Self {
+        let nothing = OpgridText { data: std::ptr::null(), size: 0 };
+        Self {
+            struct_size: size_of::<Self>(),
+            name: nothing,
+            type_text: nothing,
+            tag: OPGRID_NONE,
+            dtype: -1,
+            dims: 0,
+            min_sizes: std::ptr::null(),
+            max_sizes: std::ptr::null(),
         }
     }
 }

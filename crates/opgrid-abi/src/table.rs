@@ -6,13 +6,14 @@ use std::ffi::{c_char, c_void};
 use crate::descriptions::{OpgridDefinition, OpgridDeviceMemory, OpgridKernel, OpgridLayer};
 use crate::values::{
     OpgridBlock, OpgridDevice, OpgridError, OpgridGuard, OpgridKeys, OpgridLibrary, OpgridOperator,
-    OpgridResults, OpgridTensor, OpgridTensorInfo, OpgridText, OpgridValue,
+    OpgridProgram, OpgridProgramValue, OpgridResults, OpgridTensor, OpgridTensorInfo, OpgridText,
+    OpgridValue,
 };
 
 /// Differs between versions that do not understand each other.
 pub const OPGRID_ABI_MAJOR: u32 = 1;
 /// Grows with every function that is added at the end of the table, and every field at the end of a structure.
-pub const OPGRID_ABI_MINOR: u32 = 1;
+pub const OPGRID_ABI_MINOR: u32 = 2;
 
 /// The status of what succeeded. Every other one is the kind of an error.
 pub const OPGRID_OK: i32 = 0;
@@ -408,4 +409,45 @@ pub struct OpgridApi {
     ) -> i32,
     /// Gives a guard back.
     pub guard_release: unsafe extern "C" fn(guard: *mut OpgridGuard),
+
+    /// Reads a program from a file that `torch.export.save` wrote, for the operators of the library's dispatcher. `flags` is 0 or
+    /// `OPGRID_PROGRAM_MAP`. `program_release` gives it back. Since version 1.2, as what follows.
+    pub program_load: unsafe extern "C" fn(
+        library: *mut OpgridLibrary,
+        path: *const c_char,
+        flags: u32,
+        out: *mut *mut OpgridProgram,
+        error: *mut *mut OpgridError,
+    ) -> i32,
+    /// Gives a program back. Runs that have begun go on.
+    pub program_release: unsafe extern "C" fn(program: *mut OpgridProgram),
+    /// How many values the program takes; 0 for one that is not there.
+    pub program_input_count: unsafe extern "C" fn(program: *const OpgridProgram) -> usize,
+    /// How many values a run gives; 0 for a program that is not there.
+    pub program_result_count: unsafe extern "C" fn(program: *const OpgridProgram) -> usize,
+    /// What an input is like. Set `struct_size` of `out` before.
+    pub program_input: unsafe extern "C" fn(
+        program: *const OpgridProgram,
+        index: usize,
+        out: *mut OpgridProgramValue,
+        error: *mut *mut OpgridError,
+    ) -> i32,
+    /// What a result is like. Set `struct_size` of `out` before.
+    pub program_result: unsafe extern "C" fn(
+        program: *const OpgridProgram,
+        index: usize,
+        out: *mut OpgridProgramValue,
+        error: *mut *mut OpgridError,
+    ) -> i32,
+    /// Runs a program on its inputs in their order, on any number of threads at a time. It writes the results, at most `capacity`,
+    /// which belong to the caller, and their number. Where there are more it fails before it runs.
+    pub program_run: unsafe extern "C" fn(
+        program: *const OpgridProgram,
+        inputs: *const OpgridValue,
+        count: usize,
+        results: *mut OpgridValue,
+        capacity: usize,
+        result_count: *mut usize,
+        error: *mut *mut OpgridError,
+    ) -> i32,
 }

@@ -86,6 +86,10 @@ pub const OPGRID_READ: u32 = 1;
 /// For `tensor_data`: memory is written, and may be read.
 pub const OPGRID_WRITE: u32 = 2;
 
+/// For `program_load`: the weights are not copied but are the memory of the file, which nobody may change or shorten from then on. To
+/// replace it by another file is fine.
+pub const OPGRID_PROGRAM_MAP: u32 = 1;
+
 /// A tensor. A pointer to one is a counted handle.
 pub struct OpgridTensor {
     _opaque: [u8; 0],
@@ -119,6 +123,11 @@ pub struct OpgridResults {
 
 /// What keeps others away from a tensor's memory. It is given back once.
 pub struct OpgridGuard {
+    _opaque: [u8; 0],
+}
+
+/// A program. A handle that was given back stays known as such: functions that take it fail.
+pub struct OpgridProgram {
     _opaque: [u8; 0],
 }
 
@@ -227,4 +236,26 @@ pub struct OpgridTensorInfo {
     pub storage_bytes: usize,
     /// The keys that the tensor brings into calls.
     pub keys: OpgridKeys,
+}
+
+/// What an input or a result of a program is. The pointers are good as long as the program is held.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct OpgridProgramValue {
+    /// The bytes of this structure that the caller knows; set it before asking.
+    pub struct_size: usize,
+    /// The name; empty for a result that is a constant.
+    pub name: OpgridText,
+    /// The type as people read it, as in `float32[batch, 8]`.
+    pub type_text: OpgridText,
+    /// `OPGRID_TENSOR`, `OPGRID_INT`, `OPGRID_FLOAT` or `OPGRID_BOOL`; `OPGRID_OTHER` where the program does not say.
+    pub tag: u32,
+    /// The dtype of a tensor, `OPGRID_DTYPE_…`; −1 for other values.
+    pub dtype: i32,
+    /// The number of dimensions of a tensor.
+    pub dims: usize,
+    /// The smallest size of each dimension.
+    pub min_sizes: *const i64,
+    /// The largest size of each dimension: the smallest one where it does not vary, `INT64_MAX` where there is none.
+    pub max_sizes: *const i64,
 }

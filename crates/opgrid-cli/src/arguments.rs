@@ -39,9 +39,31 @@ pub(crate) fn tolerance(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("found `{text}`, expected a number that is not negative, such as 1e-5"))
 }
 
+/// Reads a number of bytes: digits, and K, M or G for 1024, 1024² or 1024³ of them.
+pub(crate) fn bytes(text: &str) -> Result<usize, String> {
+    let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
+        Some(digits) if text.ends_with('K') => (digits, 1 << 10),
+        Some(digits) if text.ends_with('M') => (digits, 1 << 20),
+        Some(digits) => (digits, 1 << 30),
+        None => (text, 1),
+    };
+    let number = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(unit));
+    number.ok_or_else(|| format!("found `{text}`, expected a number of bytes, such as 500M or 2G"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_bytes_have_units() {
+        let read = |text| bytes(text).ok();
+        assert_eq!([read("7"), read("3K"), read("500M")], [Some(7), Some(3072), Some(500 << 20)]);
+        assert_eq!(read("2G"), Some(2 << 30));
+        for wrong in ["", "K", "-1", "1.5G", "2 G", "2GB", "99999999999999999999", "17179869184G"] {
+            assert!(bytes(wrong).is_err_and(|error| error.contains("such as 500M")), "{wrong}");
+        }
+    }
 
     #[test]
     fn numbers_are_marked_and_options_are_not() {

@@ -64,6 +64,7 @@
 
 mod archive;
 mod check;
+mod convert;
 mod error;
 mod graph;
 mod json;

@@ -179,6 +179,7 @@ fn weights_that_were_shared_are_shared() {
 fn sizes_and_numbers_are_computed() {
     check("sizes", 1e-6);
     check("counted", 0.0);
+    check("elements", 1e-6);
 }
 
 #[test]
@@ -198,6 +199,95 @@ fn other_sizes_within_the_ranges_run() {
     for (index, value) in found.iter().enumerate() {
         assert!((value - expected[index % 12]).abs() < 1e-6);
     }
+}
+
+/// The tensor in another floating-point dtype; integers stay what they are.
+fn converted(tensor: &Tensor, dtype: DType) -> Tensor {
+    let is_float = tensor.dtype().is_floating_point();
+    if is_float { ToDtype.call(tensor, dtype, false, false, None).unwrap() } else { tensor.clone() }
+}
+
+#[test]
+fn programs_run_in_other_dtypes() {
+    for name in ["mlp", "convolutions", "transformer", "transformer_core", "recurrent"] {
+        let program = Program::load(folder().join(format!("{name}.pt2"))).unwrap();
+        let inputs = arrays(name, "in");
+        let run = |program: &Program, dtype: DType| {
+            let inputs: Vec<Tensor> = inputs.iter().map(|input| converted(input, dtype)).collect();
+            program.run(&inputs.iter().collect::<Vec<_>>()).unwrap()
+        };
+        let expected: Vec<Tensor> = run(&program, DType::F32);
+        for (dtype, tolerance) in [(DType::F64, 3e-6), (DType::BF16, 4e-2), (DType::F16, 5e-3)] {
+            let other = program.to(dtype).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(opgrid_graph::check(other.graph()).unwrap().len(), 0, "{name} in {dtype}");
+            let results: Vec<Tensor> = run(&other, dtype);
+            for (result, expected) in results.iter().zip(&expected) {
+                assert_eq!(result.dtype(), dtype, "{name}");
+                let (found, wanted) = (wide(result).unwrap(), wide(expected).unwrap());
+                let scale = wanted.iter().fold(1e-30, |scale: f64, value| scale.max(value.abs()));
+                let off = found.iter().zip(&wanted).fold(0f64, |off, (a, b)| off.max((a - b).abs() / scale));
+                assert!(off <= tolerance, "{name} in {dtype}: {off}");
+                let is_zero = wanted.iter().all(|value| *value == 0.0);
+                assert!(
+                    is_zero || dtype == DType::F64 || off > 1e-5,
+                    "{name} in {dtype}: {off}, as if nothing were converted"
+                );
+            }
+        }
+        // What was converted is the program's own.
+        let (weights, others) = (program.parameters(), program.to(DType::F32).unwrap().parameters());
+        others[0].1.fill_(7.0).unwrap();
+        assert!(wide(&weights[0].1).unwrap().iter().all(|weight| *weight != 7.0), "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_of_the_old_dtype_is_converted_or_refused() {
+    let graph = r#"graph(%w: float32[3] = parameter "w", %n: int64[3] = input, %d: float64[3] = constant "d")
+        takes ((*,), {}) gives (*, *, *) {
+        %half: float32[3] = aten::div.Tensor(%n, 2)
+        %x: float32[3] = aten::mul.Tensor(%half, %w)
+        %masked: float32[3] = aten::clamp_min(%x, -3.0e38)
+        %ones: float32[3] = aten::ones([3], dtype=torch.float32)
+        %y: float32[3] = aten::add.Tensor(%masked, %ones)
+        %z: float64[3] = aten::mul.Tensor(%d, %d)
+        return %x, %y, %z
+    }"#;
+    let tensor = |elements: &[f32]| Tensor::from_slice(elements, &[3]).unwrap();
+    let weight = tensor(&[1.0, 2.0, 3.0]);
+    let tensors = [("w", weight.clone()), ("d", converted(&weight, DType::F64))];
+    let tensors: BTreeMap<String, Tensor> =
+        tensors.into_iter().map(|(name, it)| (name.to_owned(), it)).collect();
+    let program = Program::new(graph.parse().unwrap(), tensors).unwrap();
+    let other = program.to(DType::F16).unwrap();
+    let numbers = Tensor::from_slice(&[3i64, 4, 5], &[3]).unwrap();
+    let results = other.run(&[&numbers]).unwrap();
+    assert_eq!(wide(&results[0]).unwrap(), [1.5, 4.0, 7.5]);
+    assert_eq!(wide(&results[1]).unwrap(), [2.5, 5.0, 8.5]);
+    assert_eq!(results.iter().map(Tensor::dtype).collect::<Vec<_>>(), [DType::F16, DType::F16, DType::F64]);
+    let text = other.graph().to_string();
+    assert!(text.contains("aten::to.dtype(%half_before_0, torch.float16)"), "{text}");
+    assert!(text.contains("-65504.0") && text.contains("dtype=torch.float16"), "{text}");
+    let error = program.to(DType::I64).unwrap_err();
+    assert!(error.message().contains("found dtype int64, expected one of `float16`"), "{error}");
+    // There are no complex numbers of such parts.
+    let graph = "graph(%x: float32[4] = input) takes ((*,), {}) gives * {
+        %y: complex64[4] = aten::complex(%x, %x)
+        %z: float32[4] = aten::real(%y)
+        return %z
+    }";
+    let program = Program::new(graph.parse().unwrap(), BTreeMap::new()).unwrap();
+    let error = program.to(DType::BF16).unwrap_err();
+    assert!(error.message().contains("does not run in bfloat16"), "{error}");
+}
+
+#[test]
+fn weights_that_are_one_tensor_stay_so() {
+    let program = Program::load(folder().join("writes.pt2")).unwrap().to(DType::F64).unwrap();
+    let parameters = program.parameters();
+    let named = |name: &str| parameters.iter().find(|(known, _)| known == name).unwrap().1.clone();
+    named("weight").fill_(0.5).unwrap();
+    assert_eq!(wide(&named("same")).unwrap(), [0.5; 9]);
 }
 
 #[test]

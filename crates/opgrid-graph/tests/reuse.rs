@@ -283,3 +283,30 @@ fn tensors_without_elements_are_no_exception() {
     let x = Tensor::from_slice::<f32>(&[], &[0, 3]).unwrap();
     assert_eq!(program.run(&[&x]).unwrap()[0].sizes(), [0, 3]);
 }
+
+#[test]
+fn indices_that_nobody_needs_are_not_computed() {
+    let run = |results: &str| {
+        let graph = format!(
+            "graph(%x: float32[1, 2, 4, 4] = input) {{
+                %a: float32[1, 2, 4, 4] = aten::exp(%x)
+                %y: float32[1, 2, 2, 2], %i: int64[1, 2, 2, 2] = aten::max_pool2d_with_indices(%a, [2, 2])
+                return {results}
+            }}"
+        );
+        let program = Program::new(graph.parse().unwrap(), BTreeMap::new()).unwrap();
+        let elements: Vec<f32> = (0..32).map(|index| ((index * 7 % 13) as f32 - 6.0) / 4.0).collect();
+        let mut names = Vec::new();
+        let x = Tensor::from_slice(&elements, &[1, 2, 4, 4]).unwrap();
+        let results = program.observe(vec![Value::from(&x)], |ran| {
+            names.extend(ran.operator().map(|operator| operator.name().to_string()));
+            Ok(())
+        });
+        (names, Tensor::try_from(results.unwrap().remove(0)).unwrap().to_vec::<f32>().unwrap())
+    };
+    let (names, alone) = run("%y");
+    assert_eq!(names, ["aten::exp", "aten::max_pool2d"]);
+    let (names, with_indices) = run("%y, %i");
+    assert_eq!(names, ["aten::exp", "aten::max_pool2d_with_indices"]);
+    assert_eq!(alone, with_indices);
+}

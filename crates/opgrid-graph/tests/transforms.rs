@@ -253,7 +253,7 @@ fn traces_under_autocast_have_its_casts() {
     let body = |inputs: &[Tensor]| Ok(vec![inputs[0].mm(&weight)?, inputs[0].exp()?]);
     for trace in [Trace::new(), Trace::new().below_autograd()] {
         let program = autocast::within(DType::BF16, || trace.run(&[&x], body)).unwrap();
-        let expected = autocast::within(DType::BF16, || body(&[x.clone()])).unwrap();
+        let expected = autocast::within(DType::BF16, || body(std::slice::from_ref(&x))).unwrap();
         for (found, expected) in program.run(&[&x]).unwrap().iter().zip(&expected) {
             same(found, expected);
         }
@@ -275,11 +275,11 @@ fn programs_run_under_autocast() {
     for trace in [trace.clone(), trace.below_autograd()] {
         let program = trace.run(&[&x], code).unwrap();
         for lower in [DType::BF16, DType::F16] {
-            let expected = autocast::within(lower, || code(&[x.clone()])).unwrap();
+            let expected = autocast::within(lower, || code(std::slice::from_ref(&x))).unwrap();
             let found = autocast::within(lower, || program.run(&[&x])).unwrap();
             found.iter().zip(&expected).for_each(|(found, expected)| same(found, expected));
         }
-        same(&program.run(&[&x]).unwrap()[0], &code(&[x.clone()]).unwrap()[0]);
+        same(&program.run(&[&x]).unwrap()[0], &code(std::slice::from_ref(&x)).unwrap()[0]);
     }
 }
 
@@ -315,7 +315,9 @@ fn batches_and_lower_precision_go_together() {
     for program in programs {
         let under = |batch: &Tensor| autocast::within(DType::BF16, || Ok(program.run(&[batch])?.remove(0)));
         let found = vmap::over(&[&batches], |x| under(&x[0])).unwrap();
-        let code = |batch: &Tensor| autocast::within(DType::BF16, || Ok(body(&[batch.clone()])?.remove(0)));
+        let code = |batch: &Tensor| {
+            autocast::within(DType::BF16, || Ok(body(std::slice::from_ref(batch))?.remove(0)))
+        };
         same(&found, &vmap::over(&[&batches], |x| code(&x[0])).unwrap());
     }
 }

@@ -213,6 +213,28 @@ pub fn largest<T: Element<Math: Bounded>>(
     })
 }
 
+/// As [`largest`], without the numbers: those of one plane are kept at a time, which takes less memory than those of all.
+///
+/// # Errors
+///
+/// As [`average`].
+pub fn largest_elements<T: Element<Math: Bounded>>(
+    out: &Array,
+    input: &Array,
+    windows: &Windows,
+) -> Result<()> {
+    let (plane, places) = (windows.plane(), windows.places());
+    let chunks = chunks(&windows.reaches[2], plane);
+    parts::read::<T, _>(out, input, |input| {
+        check_planes(input.len(), plane, out, places)?;
+        parts::produce::<T>(out, places, windows.work().saturating_mul(2), |part, out| {
+            let input = &input[part * plane..][..plane];
+            let mut indices = vec![0; places];
+            LargestOfPlane { windows, chunks: &chunks, input, out, indices: &mut indices }.vectorised();
+        })
+    })
+}
+
 /// Elements of a plane whose sums need no memory of their own.
 const FEW: usize = 256;
 /// Places beside each other whose extremes are kept in registers or near them.

@@ -30,6 +30,7 @@ pub mod foreign {
     //! For front ends of other languages, whose extensions are plugins.
 
     pub use crate::abi::{kind_of, take_error};
+    pub use crate::loader::open_table;
 }
 
 #[doc(hidden)]

@@ -11,7 +11,9 @@ use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use libloading::os::unix::{Library as Code, RTLD_LOCAL, RTLD_NOW};
-use opgrid_abi::{CORE_MARKER_SYMBOL, INIT_SYMBOL, OPGRID_OK, OpgridInitFn};
+use opgrid_abi::{
+    CORE_MARKER_SYMBOL, INIT_SYMBOL, OPGRID_OK, OpgridApi, OpgridError, OpgridInitFn, OpgridLibrary,
+};
 use opgrid_core::{Dispatcher, Error, ErrorKind, Registration, Result, quiesce};
 
 use crate::abi::{self, LibraryId};
@@ -86,6 +88,24 @@ fn open(dispatcher: &Dispatcher, path: &Path) -> Result<Plugin> {
     }
     let registration = said.register()?;
     Ok(Plugin { manifest, path: path.to_owned(), registration, library, code })
+}
+
+/// Gives a program that is no plugin the table, and a library of a dispatcher by which its functions find operators. Nothing can be
+/// registered by it. The table is written in any case, so that the error can be read.
+///
+/// # Safety
+///
+/// Each address is null, or can be written.
+pub unsafe fn open_table(
+    dispatcher: impl FnOnce() -> Result<Dispatcher>,
+    name: &str,
+    table: *mut *const OpgridApi,
+    library: *mut *mut OpgridLibrary,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    crate::forking::LOCKS.prepare();
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    unsafe { abi::open(dispatcher, name, table, library, error) }
 }
 
 /// A symbol of a library.

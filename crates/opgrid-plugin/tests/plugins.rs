@@ -7,6 +7,7 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use common::{build, subject};
+use opgrid_abi::{OPGRID_ABI_MAJOR, OPGRID_ABI_MINOR};
 use opgrid_core::{
     DispatchKey, Dispatcher, ErrorKind, ExcludeGuard, IncludeGuard, LocalKeys, Result, SlowPath, TensorType,
     Value, including, is_excluded, is_included, strict,
@@ -32,7 +33,7 @@ fn message(result: Result<String>) -> String {
 fn a_plugin_in_one_file_of_c_defines_an_operator_and_a_hook() {
     let path = build("examples/plugin-c/plugin.c", "plugin_c", &[]);
     let manifest = Manifest::read(&path).unwrap();
-    assert_eq!((manifest.name.as_str(), manifest.abi), ("plugin_c", (1, 1)));
+    assert_eq!((manifest.name.as_str(), manifest.abi), ("plugin_c", (1, 2)));
     assert_eq!(manifest.namespaces, ["demo_c"]);
     assert_eq!(manifest.keys, ["CPU", "TESTING_ONLY_GenericMode"]);
 
@@ -238,18 +239,38 @@ fn a_failing_entry_leaves_nothing() {
 }
 
 #[test]
+fn plugins_of_earlier_versions_are_loaded() {
+    let path = build("examples/plugin-c/plugin.c", "earlier", &[]);
+    let whole = std::fs::read(&path).unwrap();
+    let written = format!("abi {OPGRID_ABI_MAJOR}.{OPGRID_ABI_MINOR}");
+    let at = whole.windows(written.len()).position(|bytes| bytes == written.as_bytes()).unwrap();
+    for minor in 0..OPGRID_ABI_MINOR {
+        let mut bytes = whole.clone();
+        bytes[at..at + written.len()].copy_from_slice(format!("abi {OPGRID_ABI_MAJOR}.{minor}").as_bytes());
+        let path = path.with_file_name(format!("libearlier_{minor}.so"));
+        std::fs::write(&path, bytes).unwrap();
+        let (dispatcher, _operators) = subject();
+        let plugin = dispatcher.load(&path).unwrap();
+        assert_eq!(plugin.manifest().abi, (OPGRID_ABI_MAJOR, minor));
+        let (x, y) = (floats(&[1.0, 2.0]), floats(&[10.0, 20.0]));
+        let sum = call(&dispatcher, "demo_c::scale_add", &[(&x).into(), (&y).into(), 2.0.into()]);
+        assert_eq!(sum.unwrap(), "tensor([21., 42.])");
+    }
+}
+
+#[test]
 fn a_file_that_is_no_plugin_of_ours_is_refused_before_it_runs() {
     for (case, option, expected) in [
         ("no_manifest", "-DMANIFEST=0", "does not define `opgrid_plugin_manifest`"),
         (
             "old",
             "-DMANIFEST=2",
-            "was built for version 0.9 of the plugin interface, found 1.1 here; build the plugin",
+            "was built for version 0.9 of the plugin interface, found 1.2 here; build the plugin",
         ),
         (
             "new",
             "-DMANIFEST=3",
-            "was built for version 1.99 of the plugin interface, found 1.1 here; install a newer",
+            "was built for version 1.99 of the plugin interface, found 1.2 here; install a newer",
         ),
         ("no_entry", "-DMANIFEST=1 -DNO_ENTRY", "does not define `opgrid_plugin_init`"),
         ("second_core", "-DMANIFEST=1 -DSECOND_CORE", "contains a dispatcher of its own"),

@@ -7,13 +7,13 @@ use opgrid_operators as _;
 mod common;
 
 use std::cell::Cell;
-use std::ffi::c_void;
+use std::ffi::{CString, c_void};
 use std::ptr;
 
 use opgrid_abi::{OpgridDevice, OpgridError, OpgridTensor};
 use opgrid_core::{AnyTensor, DType, Device, ErrorKind, TensorType};
 use opgrid_plugin::Load;
-use opgrid_plugin::foreign::take_error;
+use opgrid_plugin::foreign::{open_table, take_error};
 use opgrid_plugin::fuzzing::api;
 use opgrid_tensor::Tensor;
 
@@ -367,4 +367,36 @@ fn the_header_names_every_dtype() {
         assert!(header.contains(&line), "add to opgrid-abi, then `cargo xtask header`: {line}");
     }
     assert_eq!(header.matches("#define OPGRID_DTYPE_").count(), DType::ALL.len());
+}
+
+#[test]
+fn programs_are_loaded_where_the_host_has_them() {
+    let (dispatcher, _operators) = common::subject();
+    let (mut table, mut library) = (ptr::null(), ptr::null_mut());
+    let (mut program, mut error) = (ptr::null_mut(), ptr::null_mut());
+    let opened = || Ok(dispatcher.clone());
+    // SAFETY: every address is that of a variable above.
+    let status = unsafe { open_table(opened, "a test", &raw mut table, &raw mut library, &raw mut error) };
+    assert_eq!(status, 0);
+    assert!(ptr::eq(table, api()));
+
+    let path = common::root().join("crates/opgrid-graph/tests/models/mlp.pt2");
+    let path = CString::new(path.into_os_string().into_encoded_bytes()).unwrap();
+    // SAFETY: the path is a string, and every other address is that of a variable above.
+    let status = unsafe { (api().program_load)(library, path.as_ptr(), 0, &raw mut program, &raw mut error) };
+    if cfg!(feature = "programs") {
+        assert_eq!(status, 0);
+        // SAFETY: functions of programs take any handle.
+        let counts = unsafe { [(api().program_input_count)(program), (api().program_result_count)(program)] };
+        assert_eq!(counts, [1, 1]);
+        // SAFETY: functions of programs take any handle.
+        unsafe { (api().program_release)(program) };
+    } else {
+        assert!(status != 0 && program.is_null());
+        let error = take_error(error.addr()).expect("an error");
+        assert_eq!(error.kind(), ErrorKind::NotImplemented);
+        assert!(error.message().contains("mlp.pt2: the host was built without programs"), "{error}");
+    }
+    // SAFETY: functions of programs take any handle.
+    assert_eq!(unsafe { (api().program_input_count)(program) }, 0);
 }

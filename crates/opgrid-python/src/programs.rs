@@ -107,6 +107,11 @@ impl ProgramObject {
         all.map(|(name, tensor)| Ok((name, tensor_object(py, tensor)?))).collect()
     }
 
+    /// The program in another floating-point dtype.
+    fn to(&self, py: Python<'_>, dtype: &Bound<'_, DTypeObject>) -> PyResult<Self> {
+        self.0.to(dtype.get().0).or_raise(py).map(Self)
+    }
+
     /// The program with composite operators taken apart, and without writes before its end.
     fn decomposed(&self, py: Python<'_>) -> PyResult<Self> {
         let all = self.0.parameters().into_iter().chain(self.0.buffers()).chain(self.0.constants());

@@ -11,6 +11,7 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `all-operators` | yes | links every operator; without it a program holds those that it names, see below |
+//! | `plugin-programs` | no | plugins load and run exported programs by the C interface |
 //! | `ndarray` | no | conversions from and to arrays of the crate `ndarray` |
 //! | `samples` | no | arguments for tests of every operator |
 //!

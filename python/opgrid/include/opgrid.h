@@ -1,4 +1,4 @@
-/* The plugin interface of opgrid, version 1.
+/* The C interface of opgrid, version 1: for plugins, and for programs that embed opgrid (`opgrid_open`).
  *
  * A plugin is a shared library with a manifest (OPGRID_PLUGIN) and an entry:
  *
@@ -7,7 +7,7 @@
  * Everything is reached through the table that the entry gets; a plugin links nothing of opgrid. The documentation of the
  * crate opgrid-abi says who owns what. No exception may leave a kernel.
  *
- * Written by `cargo xtask header`; do not edit. Fingerprint of the sources: e33e319f8d0d4092 */
+ * Written by `cargo xtask header`; do not edit. Fingerprint of the sources: 88a7b5bdc65c3fb4 */
 
 #ifndef OPGRID_H
 #define OPGRID_H
@@ -139,6 +139,10 @@
 // For `tensor_data`: memory is written, and may be read.
 #define OPGRID_WRITE 2
 
+// For `program_load`: the weights are not copied but are the memory of the file, which nobody may change or shorten from then on. To
+// replace it by another file is fine.
+#define OPGRID_PROGRAM_MAP 1
+
 // A block that owns its namespace.
 #define OPGRID_BLOCK_LIBRARY 0
 
@@ -158,7 +162,7 @@
 #define OPGRID_ABI_MAJOR 1
 
 // Grows with every function that is added at the end of the table, and every field at the end of a structure.
-#define OPGRID_ABI_MINOR 1
+#define OPGRID_ABI_MINOR 2
 
 // The status of what succeeded. Every other one is the kind of an error.
 #define OPGRID_OK 0
@@ -232,6 +236,9 @@ typedef struct OpgridOperator OpgridOperator;
 
 // A value that only the host knows the inside of.
 typedef struct OpgridOther OpgridOther;
+
+// A program. A handle that was given back stays known as such: functions that take it fail.
+typedef struct OpgridProgram OpgridProgram;
 
 // The place of a call's results, and of the call. It lives until the kernel returns.
 typedef struct OpgridResults OpgridResults;
@@ -438,6 +445,26 @@ typedef struct OpgridDeviceMemory {
 // Works on the numbers from `start` on that are below `end`, or null. It may run on several threads at a time. No exception may
 // leave it.
 typedef int32_t (*OpgridRangeFn)(void *context, size_t start, size_t end, struct OpgridError **error);
+
+// What an input or a result of a program is. The pointers are good as long as the program is held.
+typedef struct OpgridProgramValue {
+    // The bytes of this structure that the caller knows; set it before asking.
+    size_t struct_size;
+    // The name; empty for a result that is a constant.
+    struct OpgridText name;
+    // The type as people read it, as in `float32[batch, 8]`.
+    struct OpgridText type_text;
+    // `OPGRID_TENSOR`, `OPGRID_INT`, `OPGRID_FLOAT` or `OPGRID_BOOL`; `OPGRID_OTHER` where the program does not say.
+    uint32_t tag;
+    // The dtype of a tensor, `OPGRID_DTYPE_…`; −1 for other values.
+    int32_t dtype;
+    // The number of dimensions of a tensor.
+    size_t dims;
+    // The smallest size of each dimension.
+    const int64_t *min_sizes;
+    // The largest size of each dimension: the smallest one where it does not vary, `INT64_MAX` where there is none.
+    const int64_t *max_sizes;
+} OpgridProgramValue;
 
 // The functions of the host. A plugin looks at `struct_size` before it calls one that came after version 1.0.
 //
@@ -671,6 +698,38 @@ typedef struct OpgridApi {
                             struct OpgridError **error);
     // Gives a guard back.
     void (*guard_release)(struct OpgridGuard *guard);
+    // Reads a program from a file that `torch.export.save` wrote, for the operators of the library's dispatcher. `flags` is 0 or
+    // `OPGRID_PROGRAM_MAP`. `program_release` gives it back. Since version 1.2, as what follows.
+    int32_t (*program_load)(struct OpgridLibrary *library,
+                            const char *path,
+                            uint32_t flags,
+                            struct OpgridProgram **out,
+                            struct OpgridError **error);
+    // Gives a program back. Runs that have begun go on.
+    void (*program_release)(struct OpgridProgram *program);
+    // How many values the program takes; 0 for one that is not there.
+    size_t (*program_input_count)(const struct OpgridProgram *program);
+    // How many values a run gives; 0 for a program that is not there.
+    size_t (*program_result_count)(const struct OpgridProgram *program);
+    // What an input is like. Set `struct_size` of `out` before.
+    int32_t (*program_input)(const struct OpgridProgram *program,
+                             size_t index,
+                             struct OpgridProgramValue *out,
+                             struct OpgridError **error);
+    // What a result is like. Set `struct_size` of `out` before.
+    int32_t (*program_result)(const struct OpgridProgram *program,
+                              size_t index,
+                              struct OpgridProgramValue *out,
+                              struct OpgridError **error);
+    // Runs a program on its inputs in their order, on any number of threads at a time. It writes the results, at most `capacity`,
+    // which belong to the caller, and their number. Where there are more it fails before it runs.
+    int32_t (*program_run)(const struct OpgridProgram *program,
+                           const struct OpgridValue *inputs,
+                           size_t count,
+                           struct OpgridValue *results,
+                           size_t capacity,
+                           size_t *result_count,
+                           struct OpgridError **error);
 } OpgridApi;
 
 // The entry of a plugin, `opgrid_plugin_init`. It keeps both pointers, says what there is to register, and returns
@@ -706,6 +765,10 @@ extern "C" {
 
 /* The entry of a plugin, which the plugin defines. */
 OPGRID_EXPORT int32_t opgrid_plugin_init(const OpgridApi *api, OpgridLibrary *library);
+
+/* What a program that is no plugin begins with: the table, and a library by which its functions find the operators of the
+ * process. It is the one function of libopgrid_c, which plugins do not link. The table is written even where it fails. */
+int32_t opgrid_open(const OpgridApi **api, OpgridLibrary **library, OpgridError **error);
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,7 @@ use std::{env, fs};
 const SOURCES: [&str; 3] = ["values.rs", "descriptions.rs", "table.rs"];
 
 const HEAD: &str = "\
-/* The plugin interface of opgrid, version 1.
+/* The C interface of opgrid, version 1: for plugins, and for programs that embed opgrid (`opgrid_open`).
  *
  * A plugin is a shared library with a manifest (OPGRID_PLUGIN) and an entry:
  *
@@ -50,6 +50,10 @@ extern "C" {
 
 /* The entry of a plugin, which the plugin defines. */
 OPGRID_EXPORT int32_t opgrid_plugin_init(const OpgridApi *api, OpgridLibrary *library);
+
+/* What a program that is no plugin begins with: the table, and a library by which its functions find the operators of the
+ * process. It is the one function of libopgrid_c, which plugins do not link. The table is written even where it fails. */
+int32_t opgrid_open(const OpgridApi **api, OpgridLibrary **library, OpgridError **error);
 
 #ifdef __cplusplus
 }

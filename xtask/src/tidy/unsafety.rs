@@ -50,6 +50,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("opgrid-plugin", &["abi", "loader"]),
+    ("opgrid-c", &["lib"]),
     ("opgrid-torch", &["abi", "encoding", "exported", "import", "on_load", "pool", "tensors"]),
     ("opgrid-gpu", &["launch"]),
     ("opgrid-graph", &["archive/mapped", "program/mapped"]),

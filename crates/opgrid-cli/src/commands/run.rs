@@ -2,14 +2,17 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::HumanBytes;
+use opgrid::devices;
 use opgrid::dispatch::Explanation;
 use opgrid::dispatch::schema::FunctionSchema;
 use opgrid::profile::{Profile, Timeline};
-use opgrid::{DType, Error, ErrorKind, Result, Tensor, Value, files, set_num_threads};
-use opgrid_graph::{ExecutedNode, Program, ValueType, Variable};
+use opgrid::tensor::LimitedAllocator;
+use opgrid::{DType, Device, Error, ErrorKind, Result, Tensor, Value, files, set_num_threads};
+use opgrid_graph::{ExecutedNode, Limits, Program, ValueType, Variable};
 use serde_json::json;
 
 use super::call::{Target, expect_distinct_files, split_keyword, tensors};
@@ -50,6 +53,15 @@ pub(crate) struct Run {
     /// Use at most so many threads; as many as there are processors unless this is given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
+    /// End with an error where a run has executed so many nodes, those in loops each time.
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    limit_steps: Option<u64>,
+    /// Refuse a program whose blocks, such as bodies of loops, are nested deeper; 32 is the most.
+    #[arg(long, value_name = "N", help_heading = "Limits", value_parser = clap::value_parser!(u16).range(..=32))]
+    limit_depth: Option<u16>,
+    /// End with an error where tensors would take more bytes at a time, as in 500M or 2G; weights that are read from MODEL when they are used do not count.
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = arguments::bytes)]
+    limit_memory: Option<usize>,
     /// Show below the results which kernels each node ran, and why.
     #[arg(long)]
     explain: bool,
@@ -104,8 +116,11 @@ impl Run {
         if let Some(threads) = self.threads {
             set_num_threads(usize::from(threads));
         }
+        if let Some(bytes) = self.limit_memory {
+            devices::set_allocator(Device::CPU, Some(Arc::new(LimitedAllocator::new(bytes))))?;
+        }
         let waiting = Waiting::start(self.model.display());
-        let program = graph::program(&self.model)?;
+        let program = self.limited(graph::program(&self.model)?)?;
         let inputs = self.given(&program)?;
         let (results, mut report) =
             self.perform(&program, &inputs, &waiting).map_err(|error| error.within(self.model.display()))?;
@@ -139,6 +154,14 @@ impl Run {
         }
         text += &report.to_string();
         Ok(Answer { text, found })
+    }
+
+    /// The program with the limits that were given.
+    fn limited(&self, program: Program) -> Result<Program> {
+        let mut limits = Limits::default();
+        limits.steps = self.limit_steps.unwrap_or(limits.steps);
+        limits.depth = self.limit_depth.map_or(limits.depth, usize::from);
+        program.with_limits(limits).map_err(|error| error.within(self.model.display()))
     }
 
     /// Runs the program, once or several times.

@@ -60,6 +60,12 @@ pub struct Explanation {
 }
 
 impl Explanation {
+    /// The explanation of the same call as it was made: with the steps that were recorded, in place of the hops that were predicted.
+    pub fn with_steps(mut self, steps: Vec<Step>) -> Self {
+        self.hops = steps.into_iter().map(hop_of_step).collect();
+        self
+    }
+
     /// The explanation as JSON.
     pub fn to_json(&self) -> Json {
         let names = |keys: DispatchKeySet| keys.iter().map(|key| key.to_string()).collect::<Vec<_>>();
@@ -314,8 +320,8 @@ impl OperatorHandle {
         returns: &mut Returns,
     ) -> Result<(Result<()>, Explanation)> {
         let (arguments, local) = (self.contributions(args)?, LocalKeys::current());
+        let explanation = Explanation { operator: self.title(), arguments, local, hops: Vec::new() };
         let (result, steps) = record_calls(|| self.call_boxed(args, returns));
-        let hops = steps.into_iter().map(hop_of_step).collect();
-        Ok((result, Explanation { operator: self.title(), arguments, local, hops }))
+        Ok((result, explanation.with_steps(steps)))
     }
 }

@@ -240,6 +240,22 @@ impl Graph {
         pairs.filter(|(_, kind)| **kind == InputKind::User).map(|(variable, _)| variable)
     }
 
+    /// The results that the caller gets, in their order; `None` for one that is a constant.
+    pub fn user_results(&self) -> impl Iterator<Item = Option<&Variable>> {
+        let known: BTreeMap<&str, &Variable> = self
+            .block
+            .parameters
+            .iter()
+            .chain(self.block.nodes.iter().flat_map(Node::variables))
+            .map(|variable| (variable.name.as_str(), variable))
+            .collect();
+        let pairs = self.block.results.iter().zip(&self.outputs);
+        pairs.filter(|(_, kind)| kind.is_returned()).map(move |(result, _)| match result {
+            Argument::Value(name) => known.get(name.as_str()).copied(),
+            _ => None,
+        })
+    }
+
     /// Whether the program gives its tensor of that name a new value.
     pub(crate) fn writes(&self, name: &str) -> bool {
         self.outputs.iter().any(|output| output.stored_name() == Some(name))

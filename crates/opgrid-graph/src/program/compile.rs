@@ -43,11 +43,19 @@ struct Compiler<'d> {
     errors: Vec<Error>,
 }
 
+/// Operators that find the largest elements and where they are, and those that do not say where.
+const WITH_INDICES: [(&str, &str); 2] = [
+    ("aten::max_pool2d_with_indices", "aten::max_pool2d"),
+    ("aten::max_pool3d_with_indices", "aten::max_pool3d"),
+];
+
 /// The values that a block has so far.
 struct Scope<'g> {
     slots: HashMap<&'g str, (usize, &'g ValueType)>,
     /// All names of the block, those that come later too.
     later: HashSet<&'g str>,
+    /// The names that something refers to.
+    used: HashSet<&'g str>,
 }
 
 impl<'g> Scope<'g> {
@@ -64,6 +72,15 @@ impl<'g> Scope<'g> {
         Ok(slot)
     }
 
+    /// The operator that gives the first result of a node alone, where nobody needs the other one.
+    fn without_indices(&self, node: &Node) -> Option<&'static str> {
+        let (_, alone) = WITH_INDICES.iter().find(|(target, _)| *target == node.target)?;
+        let [_, indices] = node.results.as_slice() else { return None };
+        let is_unused =
+            indices.variables().iter().all(|variable| !self.used.contains(variable.name.as_str()));
+        is_unused.then_some(alone)
+    }
+
     fn find(&self, name: &str) -> Result<(usize, &'g ValueType)> {
         self.slots.get(name).copied().ok_or_else(|| {
             error::value(if self.later.contains(name) {
@@ -78,7 +95,9 @@ impl<'g> Scope<'g> {
 impl Compiler<'_> {
     fn block(&mut self, block: &Block, depth: usize) -> Plan {
         let later = block.nodes.iter().flat_map(Node::variables).map(|variable| variable.name.as_str());
-        let mut scope = Scope { slots: HashMap::new(), later: later.collect() };
+        let arguments = block.nodes.iter().flat_map(Node::arguments).chain(&block.results);
+        let used = arguments.flat_map(Argument::references).collect();
+        let mut scope = Scope { slots: HashMap::new(), later: later.collect(), used };
         for parameter in &block.parameters {
             if let Err(error) = scope.define(parameter) {
                 self.errors.push(error.within("parameter"));
@@ -114,17 +133,27 @@ impl Compiler<'_> {
     }
 
     fn step<'g>(&mut self, node: &'g Node, scope: &mut Scope<'g>, depth: usize) -> Result<Step> {
-        let (action, operands) = match target::resolve(self.dispatcher, &node.target)? {
-            Target::Operator(operator) => call(self.dispatcher, operator, node, scope)?,
-            Target::Number(function) => {
-                let operands = node.arguments().map(|argument| operand(argument, None, scope, 0));
-                (Action::Number(function), operands.collect::<Result<_>>()?)
-            }
-            Target::Higher(_) if depth >= DEEPEST => {
-                return Err(error::value(format!("blocks are nested deeper than {DEEPEST}, expected fewer")));
-            }
-            Target::Higher(higher) => self.higher(higher, node, scope, depth + 1)?,
-        };
+        // A program may have been linked without it.
+        let without_indices =
+            scope.without_indices(node).filter(|target| self.dispatcher.find(target).is_ok());
+        let (action, operands) =
+            match target::resolve(self.dispatcher, without_indices.unwrap_or(&node.target))? {
+                Target::Operator(operator) => {
+                    let wanted =
+                        if without_indices.is_some() { &node.results[..1] } else { &node.results[..] };
+                    call(self.dispatcher, operator, node, wanted, scope)?
+                }
+                Target::Number(function) => {
+                    let operands = node.arguments().map(|argument| operand(argument, None, scope, 0));
+                    (Action::Number(function), operands.collect::<Result<_>>()?)
+                }
+                Target::Higher(_) if depth >= DEEPEST => {
+                    return Err(error::value(format!(
+                        "blocks are nested deeper than {DEEPEST}, expected fewer"
+                    )));
+                }
+                Target::Higher(higher) => self.higher(higher, node, scope, depth + 1)?,
+            };
         let mut results = Vec::with_capacity(node.results.len());
         for outcome in &node.results {
             results.push(match outcome {
@@ -134,6 +163,9 @@ impl Compiler<'_> {
                     variables.iter().map(|variable| scope.define(variable)).collect::<Result<_>>()?,
                 ),
             });
+        }
+        if without_indices.is_some() {
+            results.truncate(1);
         }
         // Blocks give their results one by one, also where they stand in a list.
         if !matches!(action, Action::Call { .. } | Action::Number(_)) {
@@ -308,11 +340,12 @@ impl Compiler<'_> {
     }
 }
 
-/// A call of an operator: its arguments in the order of the schema.
+/// A call of an operator: its arguments in the order of the schema. Of its results those that are wanted are named.
 fn call(
     dispatcher: &Dispatcher,
     operator: OperatorHandle,
     node: &Node,
+    wanted: &[Outcome],
     scope: &Scope<'_>,
 ) -> Result<(Action, Vec<Operand>)> {
     let binder = operator.binder()?;
@@ -335,13 +368,13 @@ fn call(
             },
         });
     }
-    expect_outcomes(node, &binder)?;
+    expect_outcomes(node, wanted, &binder)?;
     let kind = |source: &Option<&Argument>| match source {
         Some(Argument::Value(name)) => scope.find(name).ok().map(|(_, kind)| kind),
         _ => None,
     };
     let kinds: Vec<_> = sources.iter().map(kind).collect();
-    let result = match node.results.as_slice() {
+    let result = match wanted {
         [Outcome::One(variable)] => Some(&variable.kind),
         _ => None,
     };
@@ -350,18 +383,18 @@ fn call(
 }
 
 /// The results that get names are those that the schema has.
-fn expect_outcomes(node: &Node, binder: &Binder) -> Result<()> {
+fn expect_outcomes(node: &Node, wanted: &[Outcome], binder: &Binder) -> Result<()> {
     let returns = &binder.schema().returns;
-    if node.results.len() > returns.len() {
+    if wanted.len() > returns.len() {
         return Err(error::value(format!(
             "{}: {} results are named, expected {}; the schema is {}",
             node.target,
-            node.results.len(),
+            wanted.len(),
             returns.len(),
             binder.schema()
         )));
     }
-    for (index, (outcome, given)) in node.results.iter().zip(returns).enumerate() {
+    for (index, (outcome, given)) in wanted.iter().zip(returns).enumerate() {
         let is_list = matches!(given.real_type, Type::List(_));
         let is_wrong = match outcome {
             Outcome::Unused => false,

@@ -366,6 +366,11 @@ impl Program {
         &self.graph
     }
 
+    /// Parameters, buffers and constants by name.
+    pub(crate) fn tensors(&self) -> &BTreeMap<String, Tensor> {
+        &self.tensors
+    }
+
     /// The names of the inputs that the caller gives, in their order.
     pub fn input_names(&self) -> Vec<&str> {
         self.graph.user_inputs().map(|input| input.name.as_str()).collect()

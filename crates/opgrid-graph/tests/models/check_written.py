@@ -2,10 +2,10 @@
 
     python check_written.py OPGRID [--import MODULE]... [MODEL.pt2 ...]
 
-OPGRID is the command-line program; modules such as transformers.modeling_outputs register the types of results with torch. Each model, those beside this file without others, is written again by
-`opgrid graph convert`, from the archive and by way of the text form. Both programs run in torch on the inputs in the model's .npz, or
-on the sample inputs that it holds. Outputs, written inputs and the state dict have to be equal to the last bit. The status is 1 if
-something differs.
+OPGRID is the command-line program; modules such as transformers.modeling_outputs register the types of results with torch. Each model,
+those beside this file without others, is written again by `opgrid graph convert`, from the archive and by way of the text form. Both
+programs run in torch on the inputs in the model's .npz, or on the sample inputs that it holds. Outputs, written inputs and the state dict
+have to be equal to the last bit. The status is 1 if something differs.
 """
 
 import importlib
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+import torchvision  # noqa: F401
 from torch.utils import _pytree as pytree
 
 warnings.filterwarnings("ignore")

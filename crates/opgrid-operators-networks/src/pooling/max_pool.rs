@@ -9,15 +9,17 @@
 //! - Dtypes: integers and floats; gradients and `max_pool1d` of floats.
 //! - Strides: a channels-last batch gives channels-last results.
 //! - Aliasing: `max_pool2d_with_indices.out` and its like write `out` and `indices`.
-//! - Dispatch: what gives no indices, and what is for lines, is a composite of `max_pool2d_with_indices` or its like.
+//! - Dispatch: what gives no indices, and what is for lines, is a composite of `max_pool2d_with_indices` or its like; of images on the CPU
+//!   whose gradient nobody records, `max_pool2d` and `max_pool3d` compute without indices.
 //! - Errors: sizes of 0 but that of the batch; more padding than half of the window; a window larger than the padded image;
 //!   in gradients, indices beyond the plane.
 //! - Source: torch.nn.functional.max_pool2d, PyTorch 2.15.
 
 use crate::kinds::pooling::{self, Movement, Plan};
 use crate::prelude::*;
-use opgrid_kernels::pooling::{largest, largest_backward};
+use opgrid_kernels::pooling::{largest, largest_backward, largest_elements};
 use opgrid_kinds::images::{check_float, in_format_of};
+use opgrid_tensor::layers::autograd;
 use opgrid_tensor::ops::{SqueezeDim, Unsqueeze};
 use opgrid_tensor::tensor::choose::{REAL, unsupported};
 
@@ -83,10 +85,16 @@ pub(super) fn register(library: &mut Library) {
             d.by(x, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
         });
     library.define(MaxPool2d).kind(&kind::POOLING).implicit(|x, kernel, stride, padding, dilation, ceil| {
-        Ok(MaxPool2dWithIndices.call(x, kernel, stride, padding, dilation, ceil)?.0)
+        match without_indices(x, Movement { dims: 2, kernel, stride, padding, dilation, ceil })? {
+            Some(out) => Ok(out),
+            None => Ok(MaxPool2dWithIndices.call(x, kernel, stride, padding, dilation, ceil)?.0),
+        }
     });
     library.define(MaxPool3d).kind(&kind::POOLING).implicit(|x, kernel, stride, padding, dilation, ceil| {
-        Ok(MaxPool3dWithIndices.call(x, kernel, stride, padding, dilation, ceil)?.0)
+        match without_indices(x, Movement { dims: 3, kernel, stride, padding, dilation, ceil })? {
+            Some(out) => Ok(out),
+            None => Ok(MaxPool3dWithIndices.call(x, kernel, stride, padding, dilation, ceil)?.0),
+        }
     });
     library.define(MaxPool1d).kind(&kind::POOLING).implicit(|x, kernel, stride, padding, dilation, ceil| {
         check_float(x.spec()?.dtype())?;
@@ -150,6 +158,23 @@ fn cpu(input: &Tensor, movement: Movement<'_>, out: &Tensor, indices: &Tensor) -
     let windows = Plan::new(input.sizes(), movement)?.windows();
     let (out, indices, input) = (out.array()?, indices.array()?, input.array()?);
     with_dtype!(input.dtype(), T: Real => largest::<T>(out, indices, input, &windows))
+}
+
+/// The largest elements alone, where nobody needs to know where they are: indices take twice the memory. Gradients do, and layers whose
+/// tensors are not arrays see the operator with indices.
+fn without_indices(input: &Tensor, movement: Movement<'_>) -> Result<Option<Tensor>> {
+    let is_recorded = input.requires_grad() && autograd::is_grad_enabled();
+    if is_recorded || input.array().is_err() || input.device() != Device::CPU {
+        return Ok(None);
+    }
+    let (spec, _) = shape(input, movement)?;
+    let out = Tensor::allocate(spec)?;
+    if out.numel() > 0 {
+        let windows = Plan::new(input.sizes(), movement)?.windows();
+        let (out, input) = (out.array()?, input.array()?);
+        with_dtype!(input.dtype(), T: Real => largest_elements::<T>(out, input, &windows))?;
+    }
+    Ok(Some(out))
 }
 
 fn lines(

@@ -10,8 +10,13 @@ mod dlpack;
 mod errors;
 mod kernels;
 mod libraries;
+#[cfg(feature = "programs")]
+mod loaded_program;
 mod messages;
+#[cfg(not(feature = "programs"))]
+mod no_program;
 mod owned;
+mod programs;
 mod registration;
 mod tensors;
 mod threads;
@@ -23,8 +28,8 @@ use std::path::Path;
 use std::ptr;
 
 use opgrid_abi::{
-    OPGRID_ABI_MAJOR, OPGRID_ABI_MINOR, OpgridApi, OpgridDefinition, OpgridDeviceMemory, OpgridKernel,
-    OpgridKeys, OpgridLayer, OpgridLibrary, OpgridTensorInfo, OpgridText,
+    OPGRID_ABI_MAJOR, OPGRID_ABI_MINOR, OpgridApi, OpgridDefinition, OpgridDeviceMemory, OpgridError,
+    OpgridKernel, OpgridKeys, OpgridLayer, OpgridLibrary, OpgridProgramValue, OpgridTensorInfo, OpgridText,
 };
 use opgrid_core::{DispatchKeySet, Dispatcher, Error, ErrorKind, Registration, Result};
 
@@ -33,6 +38,7 @@ pub(crate) fn hold_at_fork(held: &mut opgrid_core::fork::Held) {
     errors::hold_at_fork(held);
     libraries::hold_at_fork(held);
     messages::hold_at_fork(held);
+    programs::hold_at_fork(held);
 }
 
 pub use errors::{kind_of, take_error};
@@ -96,11 +102,44 @@ static API: OpgridApi = OpgridApi {
     log: messages::log,
     tensor_guard: tensors::tensor_guard,
     guard_release: tensors::guard_release,
+    program_load: programs::program_load,
+    program_release: programs::program_release,
+    program_input_count: programs::program_input_count,
+    program_result_count: programs::program_result_count,
+    program_input: programs::program_input,
+    program_result: programs::program_result,
+    program_run: programs::program_run,
 };
 
 /// The table that plugins get.
 pub fn api() -> &'static OpgridApi {
     &API
+}
+
+/// Writes the table, and then a library of a dispatcher by which nothing can be registered.
+///
+/// # Safety
+///
+/// Each address is null, or can be written.
+pub unsafe fn open(
+    dispatcher: impl FnOnce() -> Result<Dispatcher>,
+    name: &str,
+    table: *mut *const OpgridApi,
+    library: *mut *mut OpgridLibrary,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    let body = || {
+        // SAFETY: guaranteed by the caller, see `# Safety`.
+        unsafe { write(table, ptr::from_ref(&API)) }?;
+        let opened = LibraryId::open(&dispatcher()?, name, Path::new(name));
+        drop(opened.close());
+        // SAFETY: guaranteed by the caller, see `# Safety`.
+        unsafe { write(library, opened.as_pointer()) }?;
+        opened.keep();
+        Ok(())
+    };
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    unsafe { errors::answer(error, body) }
 }
 
 /// Runs `body` as the entry of a plugin would be run that is no file, and registers what it says if it returns 0.
@@ -239,11 +278,11 @@ unsafe fn slice<'a, T>(items: *const T, count: usize, what: &str) -> Result<&'a 
 ///
 /// It is `Copy`, begins with its number of bytes as a `usize`, and zero bytes are a value of each of its other fields.
 unsafe trait Described: Copy {
-    /// How many bytes it had in version 1.0.
+    /// How many bytes it had in the first version that has it.
     const FIRST: usize;
 }
 
-/// States which field was the last one in version 1.0.
+/// States which field was the last one in the first version that has the structure.
 macro_rules! described {
     ($($type:ident: $last:ident, $size:literal;)*) => {$(
         // SAFETY: behind `struct_size` there are pointers, numbers, and functions that may be null.
@@ -261,6 +300,7 @@ described! {
     OpgridLayer: excludes_below, 64;
     OpgridDeviceMemory: release, 48;
     OpgridTensorInfo: keys, 96;
+    OpgridProgramValue: max_sizes, 72;
 }
 
 /// The most bytes that any version of a structure has.

@@ -52,6 +52,27 @@ impl Lent {
         }
     }
 
+    /// # Errors
+    ///
+    /// Memory that has to be copied, if `copy` forbids that.
+    pub(super) fn check_copy(&self, copy: Option<bool>) -> PyResult<()> {
+        if copy != Some(false) {
+            return Ok(());
+        }
+        if self.is_read_only() {
+            return Err(PyBufferError::new_err(
+                "the memory is read-only, so that it has to be copied; omit copy=False",
+            ));
+        }
+        if self.is_misaligned() {
+            return Err(PyBufferError::new_err(
+                "the memory is at an address that is no multiple of the size of its elements, so that it \
+                 has to be copied; omit copy=False",
+            ));
+        }
+        Ok(())
+    }
+
     fn dtype(&self) -> opgrid::Result<opgrid::DType> {
         match self {
             Self::Unversioned(loan) => loan.dtype(),
@@ -188,17 +209,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<
         return Err(PyBufferError::new_err(message));
     }
     let lent = ask(object)?;
-    if lent.is_read_only() && copy == Some(false) {
-        return Err(PyBufferError::new_err(
-            "the memory is read-only, so that it has to be copied; omit copy=False",
-        ));
-    }
-    if lent.is_misaligned() && copy == Some(false) {
-        return Err(PyBufferError::new_err(
-            "the memory is at an address that is no multiple of the size of its elements, so that it \
-             has to be copied; omit copy=False",
-        ));
-    }
+    lent.check_copy(copy)?;
     let is_copied = lent.is_read_only() || lent.is_misaligned();
     let _base = numpy::base_of(object, &lent)?;
     let tensor = lent.into_checked_tensor(py)?;

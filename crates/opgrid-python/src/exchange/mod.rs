@@ -16,11 +16,11 @@ use pyo3::prelude::*;
 ///
 /// # Errors
 ///
-/// Memory that tensors cannot share.
-pub(crate) fn shared(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
-    if let Some(tensor) = numpy::array_of(object)? {
+/// Memory that tensors cannot share; a copy if `copy` forbids one.
+pub(crate) fn shared(object: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Option<Tensor>> {
+    if let Some(tensor) = numpy::array_of(object, copy)? {
         return Ok(Some(tensor));
     }
     let exports = object.hasattr("__dlpack__")?;
-    if exports { dlpack::import(object, None).map(Some) } else { Ok(None) }
+    if exports { dlpack::import(object, copy.filter(|copy| !copy)).map(Some) } else { Ok(None) }
 }

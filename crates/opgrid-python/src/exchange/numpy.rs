@@ -16,18 +16,19 @@ use crate::tensor::object::{TensorBase, expect_tensor, tensor_object};
 ///
 /// # Errors
 ///
-/// As [`lend`].
-pub(crate) fn array_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+/// As [`lend`]; a copy if `copy` forbids one.
+pub(crate) fn array_of(object: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Option<Tensor>> {
     let py = object.py();
     if is_array(object)? {
         let lent = lend(object)?;
+        lent.check_copy(copy)?;
         let _base = base_of(object, &lent)?;
         return lent.into_checked_tensor(py).map(Some);
     }
     if !object.hasattr(intern!(py, "__array_interface__"))? || !object.hasattr(intern!(py, "__dlpack__"))? {
         return Ok(None);
     }
-    dlpack::import(object, None).map(Some)
+    dlpack::import(object, copy.filter(|copy| !copy)).map(Some)
 }
 
 /// The memory of an array.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use opgrid::dispatch::ValueRef;
+use opgrid::dispatch::{Explanation, ValueRef};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
@@ -148,7 +148,7 @@ fn with_lent<X>(
     }
 }
 
-/// Why a call of the first overload that takes the arguments would run the kernels that it runs, as text and as JSON.
+/// Why a call of the first overload that takes the arguments would run the kernels that it runs.
 ///
 /// # Errors
 ///
@@ -159,11 +159,13 @@ pub(super) fn explain(
     candidates: &Candidates,
     style: Style,
     arguments: &Arguments<'_, '_>,
-) -> PyResult<(String, String)> {
-    chosen(py, name, candidates, style, arguments, &|overload, lent| {
-        lend!(lent, values => {
-            let explanation = overload.handle.explain(values).or_raise(py)?;
-            Ok((explanation.to_string(), explanation.to_json().to_string()))
-        })
-    })
+) -> PyResult<Explanation> {
+    chosen(
+        py,
+        name,
+        candidates,
+        style,
+        arguments,
+        &|overload, lent| lend!(lent, values => overload.handle.explain(values).or_raise(py)),
+    )
 }

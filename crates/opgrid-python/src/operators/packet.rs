@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use opgrid::OperatorHandle;
-use opgrid::dispatch::ValueRef;
 use opgrid::dispatch::schema::{FunctionSchema, OperatorName};
+use opgrid::dispatch::{Explanation, ValueRef, record_calls};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -93,22 +93,51 @@ pub(crate) fn function_overloads(py: Python<'_>, name: &str, method: bool) -> Py
     overloads.iter().map(|overload| objects::overload(py, &overload.handle).or_raise(py)).collect()
 }
 
-/// Why a call of a function or method would run the kernels that it runs, as text and as JSON.
+/// Why a call of a function or method runs the kernels that it runs: see [`Explained`].
 #[pyfunction]
-#[pyo3(signature = (_name, _is_method, /, *args, **kwargs))]
+#[pyo3(signature = (_called, _name, _is_method, /, *args, **kwargs))]
 pub(crate) fn _explain_function(
     py: Python<'_>,
+    _called: Option<&Bound<'_, PyAny>>,
     _name: &str,
     _is_method: bool,
     args: &Bound<'_, PyTuple>,
     kwargs: Option<&Bound<'_, PyDict>>,
-) -> PyResult<(String, String)> {
+) -> PyResult<Explained> {
     let style = if _is_method { Style::Method } else { Style::Function };
     let caller = functions::caller(_name, style);
     let arguments = Arguments::from_args(None, args, kwargs)?;
-    guarded(py, || {
+    let explanation = guarded(py, || {
         choose::explain(py, caller.name(), caller.candidates(py)?.get(), style, &arguments.borrow())
-    })
+    })?;
+    explained(py, explanation, _called, args, kwargs)
+}
+
+/// An explanation as text and as JSON, and the result of the call if it was made.
+type Explained = (String, String, Option<Py<PyAny>>);
+
+/// Writes an explanation. If `called` is given, it is called with the arguments, and the kernels are those that ran; an
+/// exception of the call has the explanation as a note.
+fn explained(
+    py: Python<'_>,
+    explanation: Explanation,
+    called: Option<&Bound<'_, PyAny>>,
+    args: &Bound<'_, PyTuple>,
+    kwargs: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Explained> {
+    let Some(called) = called else {
+        return Ok((explanation.to_string(), explanation.to_json().to_string(), None));
+    };
+    let (result, steps) = record_calls(|| called.call(args, kwargs));
+    let explanation = explanation.with_steps(steps);
+    let text = explanation.to_string();
+    match result {
+        Ok(result) => Ok((text, explanation.to_json().to_string(), Some(result.unbind()))),
+        Err(raised) => {
+            raised.value(py).call_method1("add_note", (text,))?;
+            Err(raised)
+        }
+    }
 }
 
 /// The names of operators, of one namespace or of all, with their overloads.
@@ -171,19 +200,21 @@ impl Packet {
         }
     }
 
-    /// Why a call runs the kernels that it runs, as text and as JSON, without the call being made.
-    #[pyo3(signature = (*args, **kwargs))]
+    /// Why a call runs the kernels that it runs: see [`Explained`].
+    #[pyo3(signature = (_called, /, *args, **kwargs))]
     fn _explain(
         &self,
         py: Python<'_>,
+        _called: Option<&Bound<'_, PyAny>>,
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<(String, String)> {
+    ) -> PyResult<Explained> {
         let arguments = Arguments::from_args(None, args, kwargs)?;
-        guarded(py, || {
+        let explanation = guarded(py, || {
             let candidates = self.candidates(py)?;
             choose::explain(py, self.0.full_name(), candidates.get(), Style::Packet, &arguments.borrow())
-        })
+        })?;
+        explained(py, explanation, _called, args, kwargs)
     }
 
     /// The names of the overloads.
@@ -377,18 +408,18 @@ impl OpOverload {
         })
     }
 
-    /// Why a call runs the kernels that it runs, as text and as JSON, without the call being made.
-    #[pyo3(signature = (*args, **kwargs))]
+    /// Why a call runs the kernels that it runs: see [`Explained`].
+    #[pyo3(signature = (_called, /, *args, **kwargs))]
     fn _explain(
         &self,
         py: Python<'_>,
+        _called: Option<&Bound<'_, PyAny>>,
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<(String, String)> {
-        self.with_bound(py, args, kwargs, |handle, values| {
-            let explanation = handle.explain(values).or_raise(py)?;
-            Ok((explanation.to_string(), explanation.to_json().to_string()))
-        })
+    ) -> PyResult<Explained> {
+        let explanation =
+            self.with_bound(py, args, kwargs, |handle, values| handle.explain(values).or_raise(py))?;
+        explained(py, explanation, _called, args, kwargs)
     }
 
     /// The keys that a call with these arguments goes by, on this thread.

@@ -135,7 +135,7 @@ pub(crate) fn tensor(
     let (dtype, device) = options(dtype, device)?;
     let made = match tensor_of(data) {
         Some(tensor) => copied(py, tensor, dtype.or(Some(tensor.dtype())), device)?,
-        None => match super::super::exchange::shared(data)? {
+        None => match super::super::exchange::shared(data, None)? {
             Some(tensor) => copied(py, &tensor, dtype.or(Some(tensor.dtype())), device)?,
             None => moved(py, nested::tensor(data, dtype)?, device)?,
         },
@@ -168,10 +168,12 @@ pub(crate) fn asarray(
     let (wanted, place) = options(dtype, device)?;
     let shared = match tensor_of(data) {
         Some(tensor) => Some(tensor.clone()),
-        None => match super::super::exchange::shared(data)? {
-            None => buffer::tensor_of(data, wanted, copy != Some(false))?,
-            shared => shared,
-        },
+        None => {
+            match super::super::exchange::shared(data, copy).map_err(|raised| forbidden(py, copy, raised))? {
+                None => buffer::tensor_of(data, wanted, copy != Some(false))?,
+                shared => shared,
+            }
+        }
     };
     let Some(tensor) = shared else {
         if copy == Some(false) {
@@ -190,6 +192,14 @@ pub(crate) fn asarray(
             Err(pyo3::exceptions::PyValueError::new_err(message))
         }
     }
+}
+
+/// A copy that `copy=False` forbids is a `ValueError` of every kind of data.
+fn forbidden(py: Python<'_>, copy: Option<bool>, raised: PyErr) -> PyErr {
+    if copy == Some(false) && raised.is_instance_of::<pyo3::exceptions::PyBufferError>(py) {
+        return pyo3::exceptions::PyValueError::new_err(format!("asarray(): {}", raised.value(py)));
+    }
+    raised
 }
 
 fn options(

@@ -59,7 +59,7 @@ fn part(item: &Bound<'_, PyAny>) -> PyResult<Part> {
         return of_tensor(item.py(), tensor.clone());
     }
     if item.is_instance_of::<PyList>() || item.hasattr("__array_interface__")? {
-        let tensor = match super::super::exchange::numpy::array_of(item)? {
+        let tensor = match super::super::exchange::numpy::array_of(item, None)? {
             Some(tensor) => tensor,
             None => nested::tensor(item, None)?,
         };

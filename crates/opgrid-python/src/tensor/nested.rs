@@ -178,7 +178,7 @@ fn number(object: &Bound<'_, PyAny>) -> PyResult<(Scalar, DType)> {
     }
     // A tensor of another library without dimensions.
     if library_of(object).is_some()
-        && let Some(tensor) = shared(object)?.filter(|tensor| tensor.dim() == 0)
+        && let Some(tensor) = shared(object, None)?.filter(|tensor| tensor.dim() == 0)
     {
         return Ok((tensor.item().or_raise(py)?, tensor.dtype()));
     }

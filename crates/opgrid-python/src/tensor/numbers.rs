@@ -88,7 +88,7 @@ fn beside_asked(special: &Special, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAn
 #[cold]
 fn equal_array(array: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
     let py = array.py();
-    match array_of(array) {
+    match array_of(array, None) {
         Ok(tensor) => tensor.map(|tensor| super::object::tensor_object(py, tensor)).transpose(),
         Err(raised) if raised.is_instance_of::<PyTypeError>(py) => Ok(None),
         Err(raised) => Err(raised),

@@ -22,8 +22,8 @@ use std::process::{Command, Stdio};
 /// How many families are added for the figures that say how builds grow, and what those figures end in.
 const MORE: usize = 300;
 
-/// The example that links the operators it names.
-const SMALL: &str = "few-operators";
+/// Examples that link the operators they name, with their figures.
+const EXAMPLES: [(&str, &str); 2] = [("small_binary", "few-operators"), ("model_binary", "run-model")];
 
 /// An edit, and what is built after it.
 struct Step {
@@ -80,9 +80,9 @@ pub fn measure(
     if wants("binary") {
         session.weigh("binary", "opgrid")?;
     }
-    if wants("small_binary") {
-        session.cargo(&["build", "--release", "--package", SMALL])?;
-        session.weigh("small_binary", SMALL)?;
+    for (figure, example) in EXAMPLES.into_iter().filter(|(figure, _)| wants(figure)) {
+        session.cargo(&["build", "--release", "--package", example])?;
+        session.weigh(figure, example)?;
     }
     for (families, ending) in [(0, String::new()), (MORE, format!("_{MORE}"))] {
         let is_wanted = |step: &&Step| {
@@ -229,7 +229,8 @@ mod tests {
         let mut measured: BTreeSet<String> = timed.iter().map(|name| cpu(name)).collect();
         measured.extend(timed);
         measured.extend(STEPS.iter().map(|Step { name, .. }| format!("{name}_growth")));
-        measured.extend(["llvm_lines", "llvm_lines_core", "binary", "small_binary"].map(String::from));
+        measured.extend(["llvm_lines", "llvm_lines_core", "binary"].map(String::from));
+        measured.extend(EXAMPLES.map(|(figure, _)| figure.to_owned()));
         assert_eq!(defined, measured);
     }
 }

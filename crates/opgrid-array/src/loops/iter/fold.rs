@@ -5,8 +5,8 @@
 //! run of neighbours, or neighbouring columns where the kept dimension is the fastest. Both become vector code.
 //! Elements with gaps or of another dtype are brought to a block on the stack first.
 //!
-//! What a reduction computes is compiled for each reduction and dtype ([`Steps`]): blocks, rows of columns, joins, results. The
-//! way through memory, the halving and the threads are compiled for each type of states ([`Fold`]), of which there are few.
+//! What a reduction computes is compiled for each reduction and dtype (`Steps`): blocks, rows of columns, joins, results. The
+//! way through memory, the halving and the threads are compiled for each type of states (`Fold`), of which there are few.
 //!
 //! Large reductions are split between threads, at places that do not depend on how many there are.
 #![allow(unsafe_code)]

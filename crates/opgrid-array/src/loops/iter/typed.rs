@@ -12,10 +12,7 @@ use super::places;
 use super::walk::{Block, Rows};
 use crate::Element;
 use crate::loops::function::Function;
-use crate::loops::simd::{VectorLoop, narrow_row, widened};
-
-/// Elements that are widened, computed and narrowed in a loop each, where that are three types.
-const PART: usize = 64;
+use crate::loops::simd::VectorLoop;
 
 /// Elements that are computed again where one of them is not covered.
 const PIECE: usize = 512;
@@ -87,8 +84,10 @@ macro_rules! kernels {
             }
 
             unsafe fn run(&self, rows: &Rows) {
-                // Decided before there is code.
-                if const { is_narrow::<Out>() && is_widened::<Out>() $(&& is_widened::<$type>())* && (F::IS_LONG || F::IS_PARTIAL) } {
+                // Decided before there is code. What is short is faster in one loop.
+                if const {
+                    is_narrow::<Out>() && (F::IS_LONG || F::IS_PARTIAL) $(&& is_widened::<$type>())*
+                } {
                     let kernel = kernel::<F, (Out::Math, $($type::Math,)*)>(self.0);
                     // SAFETY: passed on; the kernel is that for the dtypes that narrow ones are widened to.
                     unsafe { narrow::run(&kernel, const { &[Out::DTYPE, $($type::DTYPE),*] }, rows) };
@@ -174,33 +173,7 @@ macro_rules! kernels {
                 // Of one length, so that nothing is checked in the loops.
                 $(assert!($input.len() == n);)*
                 let mut whole = 0;
-                // Decided before there is code, so that only types whose results are narrowed have these loops. What is
-                // short is faster in one loop.
-                if const { size_of::<Out>() != size_of::<Out::Math>() && (F::IS_LONG || F::IS_PARTIAL) } {
-                    let (parts, _) = out.as_chunks_mut::<PART>();
-                    $(let ($input, _) = $input.as_chunks::<PART>();)*
-                    for (part, out) in parts.iter_mut().enumerate() {
-                        $(let narrow = &$input[part];
-                        let mut room = [const { MaybeUninit::uninit() }; PART];
-                        let $input = widened(&mut room, narrow);)*
-                        let mut results = [<Out::Math>::default(); PART];
-                        let mut distance = 0;
-                        for i in 0..PART {
-                            if const { F::IS_PARTIAL } {
-                                distance = larger(distance, f.distance(($($input[i],)*)));
-                            }
-                            results[i] = call::<F, _, FUSED>(f, ($($input[i],)*));
-                        }
-                        if const { F::IS_PARTIAL } && distance > F::REACH {
-                            for i in 0..PART {
-                                results[i] = call_any::<F, _, FUSED>(f, ($($input[i],)*));
-                            }
-                        }
-                        narrow_row(out, &results);
-                    }
-                    whole = n - n % PART;
-                }
-                // Decided before there is code, as above.
+                // Decided before there is code.
                 if const { F::IS_PARTIAL } {
                     while whole < n {
                         let end = n.min(whole + PIECE);
