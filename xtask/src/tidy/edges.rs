@@ -41,7 +41,6 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-testing", &["opgrid-operators", "opgrid-transforms"]),
     ("opgrid-inspect", &["opgrid-core"]),
     ("opgrid", &["opgrid-operators", "opgrid-nn", "opgrid-transforms", "opgrid-plugin"]),
-    ("opgrid", &["opgrid-operators", "opgrid-nn", "opgrid-plugin"]),
     ("opgrid-vision", &["opgrid"]),
     ("opgrid-torch", &["opgrid"]),
     ("opgrid-c", &["opgrid"]),
