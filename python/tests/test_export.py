@@ -9,6 +9,7 @@ import opgrid as og
 from opgrid import nn
 
 MODELS = pathlib.Path(__file__).parents[2] / "crates/opgrid-graph/tests/models"
+DETECTOR = pathlib.Path(__file__).parents[2] / "crates/opgrid-vision/tests/models"
 
 
 class Net(nn.Module):
@@ -134,8 +135,8 @@ def test_what_torch_exported(name):
 
 
 def test_a_detector_that_torch_exported():
-    arrays = np.load(MODELS / "detector.npz")
-    found = og.export.load(MODELS / "detector.pt2").module()(og.from_numpy(arrays["in0"]))
+    arrays = np.load(DETECTOR / "detector.npz")
+    found = og.export.load(DETECTOR / "detector.pt2").module()(og.from_numpy(arrays["in0"]))
     assert len(found) == 3
     for place, result in enumerate(found):
         close(result, og.from_numpy(arrays[f"out{place}"]))

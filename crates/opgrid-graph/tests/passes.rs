@@ -91,11 +91,12 @@ fn forgotten_types_are_found_again() {
             let operator = !before.target.starts_with("higher_order::");
             for (before_variable, variable) in before.variables().zip(after.variables()).filter(|_| operator)
             {
-                all += 1;
+                // Sizes that depend on elements follow from no type.
+                all += usize::from(name != "elements");
                 if variable.kind == ValueType::Unknown {
                     continue;
                 }
-                found += 1;
+                found += usize::from(name != "elements");
                 // Expressions may be written in another way.
                 let is_same = |a: &ValueType, b: &ValueType| match (a, b) {
                     (ValueType::Tensor(a), ValueType::Tensor(b)) => {

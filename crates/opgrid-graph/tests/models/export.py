@@ -23,6 +23,7 @@ from torch.utils import _pytree as pytree
 
 warnings.filterwarnings("ignore")
 FOLDER = Path(__file__).parent
+VISION = FOLDER.parents[2] / "opgrid-vision" / "tests" / "models"
 Dim = torch.export.Dim
 
 
@@ -288,20 +289,22 @@ def main():
         if is_eval:
             model.eval()
         core = options.pop("core", False)
+        # Programs with operators of torchvision are tested where these are.
+        folder = VISION if name == "detector" else FOLDER
         program = torch.export.export(model, args, **options)
         if core:
             program = program.run_decompositions()
         buffer = io.BytesIO()
         torch.export.save(program, buffer)
-        (FOLDER / f"{name}.pt2").write_bytes(without_samples(buffer.getvalue()))
+        (folder / f"{name}.pt2").write_bytes(without_samples(buffer.getvalue()))
         copies = pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, args)
         leaves = [leaf for leaf in pytree.tree_leaves(args) if isinstance(leaf, (torch.Tensor, int)) and not isinstance(leaf, float)]
         arrays = {f"in{index}": array(leaf) for index, leaf in enumerate(leaves)}
         with torch.no_grad():
             results = pytree.tree_leaves(torch.export.load(io.BytesIO(buffer.getvalue())).module()(*copies))
         arrays |= {f"out{index}": array(leaf) for index, leaf in enumerate(results)}
-        np.savez(FOLDER / f"{name}.npz", **arrays)
-        print(name, len(program.graph.nodes), "nodes,", (FOLDER / f"{name}.pt2").stat().st_size, "bytes", flush=True)
+        np.savez(folder / f"{name}.npz", **arrays)
+        print(name, len(program.graph.nodes), "nodes,", (folder / f"{name}.pt2").stat().st_size, "bytes", flush=True)
 
 
 if __name__ == "__main__":
