@@ -27,8 +27,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use opgrid_core::schema::Argument;
 use opgrid_core::{
-    AnyTensor, BoxedCall, ContextPart, DispatchKey, DispatchKeySet, Dispatcher, ForceGuard, Kernel, List,
-    LocalKeys, Reason, Registration, Result, TensorType, Value, ValueRef, ValueView, register_context_part,
+    AnyTensor, BoxedCall, ContextPart, DispatchKey, DispatchKeySet, Dispatcher, ForceGuard, Kernel,
+    KeyChange, List, LocalKeys, Reason, Registration, Result, TensorType, Value, ValueRef, ValueView, register_context_part,
 };
 
 use crate::error::argument;
@@ -60,6 +60,11 @@ pub trait Transform: Any + Send + Sync {
     /// The name, for errors and printing.
     fn name(&self) -> &'static str;
 
+    /// Keys that calls have on a thread inside of the level, so that operators without arguments of the level are seen, too.
+    fn keys(&self) -> DispatchKeySet {
+        DispatchKeySet::EMPTY
+    }
+
     /// Leaves the results of a call that has tensors of `level` among its arguments, and none of a level inside of it.
     ///
     /// # Errors
@@ -88,6 +93,8 @@ struct State {
     entered_at: &'static Location<'static>,
     /// What of autograd the thread excluded when it entered.
     excluded: DispatchKeySet,
+    /// Keys that the thread includes because it entered.
+    included: KeyChange,
     /// Whether wrappers are as good as what is behind them: how many want so.
     transparent: AtomicU32,
 }
@@ -137,13 +144,16 @@ impl Level {
                 transform.name()
             )));
         }
-        let excluded = both(LocalKeys::current().excluded, autograd_layers()?);
+        let local = LocalKeys::current();
+        let excluded = both(local.excluded, autograd_layers()?);
         let level = with_levels(|levels| {
+            let included = KeyChange::apply(LocalKeys { included: local.included | transform.keys(), ..local });
             let level = Self(Arc::new(State {
                 transform: Box::new(transform),
                 depth: levels.len(),
                 entered_at,
                 excluded,
+                included,
                 transparent: AtomicU32::new(0),
             }));
             levels.push(level.clone());
@@ -155,10 +165,30 @@ impl Level {
     /// Leaves the level, and all that were entered inside of it, where this thread is inside of it.
     pub fn leave(&self) {
         // Levels are dropped when the list is no longer borrowed.
-        let _ended = with_levels(|levels| {
+        let ended = self.take();
+        ended.iter().rev().for_each(|level| level.0.included.undo());
+    }
+
+    /// Takes the level and those inside of it from the thread's, where it is inside of it.
+    fn take(&self) -> Vec<Self> {
+        with_levels(|levels| {
             let is_here = levels.get(self.0.depth).is_some_and(|level| level.is_same(self));
             if is_here { levels.split_off(self.0.depth) } else { Vec::new() }
-        });
+        })
+    }
+
+    /// Runs `body` as if the thread had entered neither the level nor those inside of it.
+    pub fn outside<X>(&self, body: impl FnOnce() -> X) -> X {
+        struct Returns(Vec<Level>);
+        impl Drop for Returns {
+            fn drop(&mut self) {
+                with_levels(|levels| levels.append(&mut self.0));
+            }
+        }
+        let _keys = ForceGuard::preserve();
+        let inside = Returns(self.take());
+        inside.0.iter().rev().for_each(|level| level.0.included.undo());
+        body()
     }
 
     /// The transform.
@@ -356,6 +386,11 @@ pub fn recording<X>(body: impl FnOnce() -> Result<X>) -> Result<X> {
 /// The innermost level of a thread, if it is inside of any.
 pub fn innermost() -> Option<Level> {
     with_levels(|levels| levels.last().cloned())
+}
+
+/// The innermost level of a thread that is of a transform.
+pub fn innermost_of<T: Transform>() -> Option<Level> {
+    with_levels(|levels| levels.iter().rev().find(|level| level.transform_as::<T>().is_some()).cloned())
 }
 
 /// The layer's kernel for every operator.

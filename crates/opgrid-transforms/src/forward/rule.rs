@@ -3,13 +3,11 @@
 use std::collections::VecDeque;
 
 use opgrid_core::{
-    BoxedCall, Column, Dispatcher, Error, ErrorKind, Forms, OperatorHandle, Registration, Result, TensorType,
-    Value, ValueRef,
+    BoxedCall, Column, Dispatcher, Error, ErrorKind, Forms, OperatorHandle, Result, TensorType, Value, ValueRef,
 };
 use opgrid_tensor::Tensor;
-use opgrid_tensor::families::kind;
 use opgrid_tensor::layers::autograd::{self, BackwardOptions, Derivative, enable_grad, is_grad_enabled};
-use opgrid_tensor::layers::levels::{Level, map_all, map_tensors};
+use opgrid_tensor::layers::levels::{Level, Leveled, map_all, map_tensors};
 use opgrid_tensor::ops::{CopyInplace, ZeroInplace, ZerosLike};
 
 use super::{Dual, tensors_of};
@@ -67,8 +65,8 @@ impl<'b> ForwardCall<'_, 'b> {
         self.results
     }
 
-    /// Calls the operator with each tensor that has a tangent replaced by that: for operators that are linear in these tensors
-    /// together.
+    /// Calls the operator with tangents in place of tensors, and zeros where there is none: for operators that are linear in their
+    /// tensors together. Tensors of integers, such as indices, stay as they are.
     ///
     /// # Errors
     ///
@@ -77,17 +75,19 @@ impl<'b> ForwardCall<'_, 'b> {
         let args =
             map_all(self.args(), &mut |tensor| match (self.level.behind(tensor), self.tangent(tensor)) {
                 (Some(_), Some(tangent)) => Ok(tangent.clone()),
+                (dual, None) if is_smooth(tensor) => {
+                    let primal = dual.map_or(tensor, Leveled::inner);
+                    ZerosLike.call(primal, None, None, None, None, None)
+                }
                 _ => Ok(tensor.clone()),
             })?;
         Ok(tensors_of(&self.operator().call_values(args)?).into_iter().map(Some).collect())
     }
 }
 
-/// Gives kinds their rules.
-pub(crate) fn install(dispatcher: &Dispatcher) -> Result<Registration> {
-    let mut everything = dispatcher.implementations("_", opgrid_core::DispatchKey::FuncTorchGradWrapper);
-    everything.kind_column(&kind::VIEW, ForwardRule::new(|call| call.linear()));
-    everything.finish()
+/// Whether a tensor could have a tangent.
+fn is_smooth(tensor: &Tensor) -> bool {
+    tensor.is_defined() && (tensor.dtype().is_floating_point() || tensor.dtype().is_complex())
 }
 
 /// Leaves the results of a call with tangents among its arguments.
