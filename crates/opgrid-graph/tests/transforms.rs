@@ -14,7 +14,7 @@ fn install() {
     static LAYERS: OnceLock<()> = OnceLock::new();
     LAYERS.get_or_init(|| {
         opgrid::dispatcher().unwrap();
-        vmap::install(Dispatcher::global()).unwrap().keep();
+        opgrid_transforms::install(Dispatcher::global()).unwrap().keep();
         autocast::install(Dispatcher::global()).unwrap().keep();
     });
 }

@@ -2,7 +2,7 @@
 
 use opgrid_core::{Error, ErrorKind, Result};
 use opgrid_tensor::Tensor;
-use opgrid_tensor::layers::vmap::{Batch, batched, unbatched};
+use opgrid_tensor::layers::vmap::{Batch, Randomness, batched, unbatched};
 use opgrid_tensor::ops::MovedimInt;
 
 /// Runs a function of one example on a batch along dimension 0; results have their examples along dimension 0.
@@ -36,6 +36,8 @@ pub struct VmapOptions {
     pub in_dims: Vec<Option<i64>>,
     /// The dimension of each result along which its examples are put. Without any, dimension 0.
     pub out_dims: Vec<i64>,
+    /// What operators that draw random numbers do.
+    pub randomness: Randomness,
 }
 
 /// As [`vmap`], with several inputs and results, and batches along any dimension.
@@ -53,7 +55,7 @@ pub struct VmapOptions {
 ///
 /// let _transforms = opgrid_transforms::install(opgrid::dispatcher()?)?;
 /// let (matrix, columns) = (tensor![[1.0, 2.0], [3.0, 4.0]]?, tensor![[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]?);
-/// let options = VmapOptions { in_dims: vec![None, Some(1)], out_dims: vec![1] };
+/// let options = VmapOptions { in_dims: vec![None, Some(1)], out_dims: vec![1], ..Default::default() };
 /// let product = vmap_with(&[&matrix, &columns], &options, |x| Ok(vec![x[0].mv(&x[1])?]))?;
 /// assert_eq!(product[0].to_vec::<f32>()?, matrix.mm(&columns)?.to_vec::<f32>()?);
 /// # Ok::<(), opgrid_core::Error>(())
@@ -64,7 +66,7 @@ pub fn vmap_with(
     options: &VmapOptions,
     function: impl FnOnce(&[Tensor]) -> Result<Vec<Tensor>>,
 ) -> Result<Vec<Tensor>> {
-    let VmapOptions { in_dims, out_dims } = options;
+    let VmapOptions { in_dims, out_dims, randomness } = options;
     check_count("inputs", inputs.len(), "in_dims", in_dims.len())?;
     let dim = |place: usize| in_dims.get(place).copied().unwrap_or(Some(0));
     let mut moved = Vec::with_capacity(inputs.len());
@@ -83,7 +85,7 @@ pub fn vmap_with(
         let found: Vec<_> = sizes().map(|(_, batch)| batch.sizes().first().copied().unwrap_or(1)).collect();
         return Err(refused(format!("vmap: found batches of {found:?} examples, expected one size for all")));
     }
-    let entered = Batch::enter(size)?;
+    let entered = Batch::enter_with(size, *randomness)?;
     let level = entered.level().clone();
     for (place, input) in moved.iter_mut().enumerate().filter(|(place, _)| dim(*place).is_some()) {
         let _ = place;

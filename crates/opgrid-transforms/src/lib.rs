@@ -40,6 +40,7 @@ use opgrid_core::{Dispatcher, Registration, Result};
 use opgrid_tensor::layers::vmap as batches;
 
 pub use batch::{VmapOptions, vmap, vmap_with};
+pub use batches::Randomness;
 pub use forward::{Dual, ForwardCall, ForwardRule, jvp};
 pub use jacobians::{hessian, jacfwd, jacrev};
 pub use reverse::{Reverse, Vjp, grad, grad_and_value, vjp};

@@ -6,7 +6,7 @@ use opgrid::layers::autograd;
 use opgrid::{Device, Tensor, ops};
 use opgrid_core::{DType, Result};
 use opgrid_transforms::{
-    VmapOptions, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap, vmap_with,
+    Randomness, VmapOptions, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap, vmap_with,
 };
 
 fn install() {
@@ -202,15 +202,24 @@ fn tensors_that_escape_say_where_their_transform_was() -> Result<()> {
 fn batches_lie_along_any_dimension() -> Result<()> {
     install();
     let (a, b) = (numbers(&[2, 3, 5], 0), numbers(&[3, 4], 1));
-    let options = VmapOptions { in_dims: vec![Some(-1), None], out_dims: vec![1] };
+    let options = VmapOptions { in_dims: vec![Some(-1), None], out_dims: vec![1], ..Default::default() };
     let found = vmap_with(&[&a, &b], &options, |x| Ok(vec![x[0].mm(&x[1])?]))?.remove(0);
     let each = (0..5).map(|at| a.select(-1, at)?.mm(&b)).collect::<Result<Vec<_>>>()?;
     close(&found, &Tensor::stack(&each, 1)?);
     for (options, message) in [
-        (VmapOptions { in_dims: vec![None, None], out_dims: vec![] }, "at least one input"),
-        (VmapOptions { in_dims: vec![Some(0)], out_dims: vec![] }, "1 in_dims for 2 inputs"),
-        (VmapOptions { in_dims: vec![Some(0), Some(0)], out_dims: vec![] }, "[2, 3] examples"),
-        (VmapOptions { in_dims: vec![Some(7), None], out_dims: vec![] }, "vmap"),
+        (
+            VmapOptions { in_dims: vec![None, None], out_dims: vec![], ..Default::default() },
+            "at least one input",
+        ),
+        (
+            VmapOptions { in_dims: vec![Some(0)], out_dims: vec![], ..Default::default() },
+            "1 in_dims for 2 inputs",
+        ),
+        (
+            VmapOptions { in_dims: vec![Some(0), Some(0)], out_dims: vec![], ..Default::default() },
+            "[2, 3] examples",
+        ),
+        (VmapOptions { in_dims: vec![Some(7), None], out_dims: vec![], ..Default::default() }, "vmap"),
     ] {
         let error = vmap_with(&[&a, &b], &options, |x| Ok(vec![x[0].clone()])).unwrap_err();
         assert!(error.to_string().contains(message), "{error}");
@@ -238,5 +247,58 @@ fn tensors_that_are_made_inside_can_be_written() -> Result<()> {
     );
     // Outside, they are plain again.
     assert!(Tensor::zeros(3, DType::F64, Device::CPU)?.array().is_ok());
+    Ok(())
+}
+
+#[test]
+fn random_numbers_are_refused_or_the_same_or_others_for_each_example() -> Result<()> {
+    install();
+    let batch = numbers(&[3, 4], 0);
+    type Draw = fn(&Tensor) -> Result<Tensor>;
+    let rand = |_: &Tensor| ops::Rand.call(&[4], Some(DType::F64), None, None, None);
+    let draws: [(&str, Draw); 5] = [
+        ("a factory", rand),
+        ("like an example", |x| ops::RandLike.call(x, None, None, None, None, None)),
+        ("in place", |x| {
+            let own = x.mul(1)?;
+            ops::UniformInplace.call(&own, 0.0, 1.0, None)?;
+            Ok(own)
+        }),
+        ("made of others", |x| ops::Dropout.call(&x.ones_like()?, 0.5, true)),
+        ("a permutation", |_| ops::Randperm.call(40, Some(DType::F64), None, None, None)),
+    ];
+    for (name, draw) in draws {
+        let with = |randomness: Randomness| {
+            let options = VmapOptions { randomness, ..Default::default() };
+            Ok::<_, opgrid_core::Error>(vmap_with(&[&batch], &options, |x| Ok(vec![draw(&x[0])?]))?.remove(0))
+        };
+        let error = with(Randomness::Refused).unwrap_err();
+        assert!(error.message().contains("Randomness::Different"), "{name}: {error}");
+        let differs =
+            |drawn: &Tensor| Ok::<_, opgrid_core::Error>(!drawn.i(0)?.allclose(&drawn.i(1)?, 0.0, 0.0)?);
+        let each = with(Randomness::Different)?;
+        assert_eq!(each.sizes()[0], 3, "{name}");
+        // Of a few numbers two examples might draw the same.
+        let others =
+            (0..20).try_fold(differs(&each)?, |is, _| Ok(is || differs(&with(Randomness::Different)?)?));
+        assert!(others.map_err(|error: opgrid_core::Error| error)?, "{name}");
+        match name {
+            // What is dropped is chosen for elements of the batch.
+            "made of others" => assert!(with(Randomness::Same).is_err(), "{name}"),
+            _ => assert!(!differs(&with(Randomness::Same)?)?, "{name}"),
+        }
+    }
+    // Each batch decides for itself.
+    let options = |randomness| VmapOptions { randomness, ..Default::default() };
+    let inner = options(Randomness::Same);
+    let nested = vmap_with(&[&batch], &options(Randomness::Different), |x| {
+        vmap_with(&[&x[0]], &inner, |y| Ok(vec![rand(&y[0])?]))
+    })?
+    .remove(0);
+    assert_eq!(nested.sizes(), [3, 4, 4]);
+    assert!(nested.i(0)?.i(0)?.allclose(&nested.i(0)?.i(1)?, 0.0, 0.0)?);
+    assert!(!nested.i(0)?.allclose(&nested.i(1)?, 0.0, 0.0)?);
+    // Outside of them, numbers are drawn as ever.
+    assert_eq!(rand(&batch)?.sizes(), [4]);
     Ok(())
 }

@@ -27,9 +27,9 @@ use std::sync::{Arc, OnceLock};
 
 use opgrid_core::schema::Argument;
 use opgrid_core::{
-    AnyTensor, BoxedCall, ContextPart, DispatchKey, DispatchKeySet, Dispatcher, ForceGuard, Kernel, List,
-    LocalKeys, Reason, Registration, Result, TensorType, Value, ValueRef, ValueView, nested_calls,
-    register_context_part, set_included,
+    AnyTensor, BoxedCall, ContextPart, DispatchKey, DispatchKeySet, Dispatcher, ForceGuard, Kernel,
+    KeyChange, List, LocalKeys, Reason, Registration, Result, TensorType, Value, ValueRef, ValueView,
+    nested_calls, register_context_part,
 };
 
 use crate::error::argument;
@@ -71,6 +71,11 @@ pub trait Transform: Any + Send + Sync {
     /// The name, for errors and printing.
     fn name(&self) -> &'static str;
 
+    /// Keys that calls have on a thread inside of the level, so that operators without arguments of the level are seen, too.
+    fn keys(&self) -> DispatchKeySet {
+        DispatchKeySet::EMPTY
+    }
+
     /// Leaves the results of a call that has tensors of `level` among its arguments, and none of a level inside of it.
     ///
     /// # Errors
@@ -108,6 +113,8 @@ struct State {
     entered_at: &'static Location<'static>,
     /// What of autograd the thread excluded when it entered.
     excluded: DispatchKeySet,
+    /// Keys that the thread includes because it entered.
+    included: KeyChange,
     /// How many calls were running on the thread then.
     nested: u32,
     /// Whether wrappers are as good as what is behind them: how many want so.
@@ -187,13 +194,19 @@ impl Level {
                 transform.name()
             )));
         }
-        let excluded = both(LocalKeys::current().excluded, autograd_layers()?);
+        let local = LocalKeys::current();
+        let excluded = both(local.excluded, autograd_layers()?);
         let level = with_levels(|levels| {
+            let included = KeyChange::apply(LocalKeys {
+                included: local.included | INSIDE.key_set() | transform.keys(),
+                ..local
+            });
             let level = Self(Arc::new(State {
                 transform: Box::new(transform),
                 depth: levels.len(),
                 entered_at,
                 excluded,
+                included,
                 nested: nested_calls(),
                 transparent: AtomicU32::new(0),
             }));
@@ -201,24 +214,26 @@ impl Level {
             ACTIVE.set(levels.len());
             Some(level)
         });
-        set_included(INSIDE, true);
         level.ok_or_else(|| argument("a thread that ends cannot enter a transform"))
     }
 
     /// Leaves the level, and all that were entered inside of it, where this thread is inside of it.
     pub fn leave(&self) {
         // Levels are dropped when the list is no longer borrowed.
-        let _ended = with_levels(|levels| {
+        let ended = self.take();
+        ended.iter().rev().for_each(|level| level.0.included.undo());
+    }
+
+    /// Takes the level and those inside of it from the thread's, where it is inside of it.
+    fn take(&self) -> Vec<Self> {
+        with_levels(|levels| {
             let is_here = levels.get(self.0.depth).is_some_and(|level| level.is_same(self));
             let ended = if is_here { levels.split_off(self.0.depth) } else { Vec::new() };
             if is_here {
                 ACTIVE.set(levels.len());
             }
             ended
-        });
-        if innermost().is_none() {
-            set_included(INSIDE, false);
-        }
+        })
     }
 
     /// The transform.
@@ -450,6 +465,10 @@ fn adopt(call: &mut BoxedCall<'_>) -> Result<()> {
     let made: Vec<Value> = call.returns().iter().cloned().collect();
     let adopted = made.iter().map(|value| {
         map_tensors(value.borrow(), &mut |made| {
+            // What differs from example to example is of a level already.
+            if made.wrapper::<Leveled>().is_some() {
+                return Ok(made.clone());
+            }
             around.iter().try_fold(made.clone(), |made, level| level.transform().adopt(made, level))
         })
     });
@@ -457,6 +476,14 @@ fn adopt(call: &mut BoxedCall<'_>) -> Result<()> {
     call.returns().clear();
     adopted.into_iter().for_each(|value| call.push(value));
     Ok(())
+}
+
+/// The innermost level of a thread that is of a transform.
+pub fn innermost_of<T: Transform>() -> Option<Level> {
+    with_levels(|levels| {
+        let active = &levels[..ACTIVE.get().min(levels.len())];
+        active.iter().rev().find(|level| level.transform_as::<T>().is_some()).cloned()
+    })
 }
 
 /// The layer's kernel for every operator.

@@ -1,9 +1,9 @@
 //! On a batch, an operator gives what it gives for one example after another.
 
-use opgrid_core::schema::Argument;
-use opgrid_core::{DType, Device, List, Result, TensorType, Value};
+use opgrid_core::schema::{Argument, FunctionSchema};
+use opgrid_core::{DType, Device, List, OperatorHandle, Result, TensorType, Value};
 use opgrid_tensor::Tensor;
-use opgrid_tensor::layers::vmap::{Batch, batched, unbatched};
+use opgrid_tensor::layers::vmap::{Batch, DEPENDS_ON_DATA, batched, unbatched};
 use opgrid_tensor::ops::{CloneTensor, Flip};
 
 use crate::agreement;
@@ -12,6 +12,9 @@ use crate::fault::{Fault, Verdict};
 use crate::memory::Memory;
 use crate::subject::{Case, tensors};
 use crate::target::guarded;
+
+/// What the error of an operator says that would give a tensor other sizes.
+const KEEPS_SIZES: &str = "cannot get other";
 
 /// How far results may be from those of single examples, which are summed in another order, in steps of the dtype.
 const TOLERANCE: f64 = 1e-9 / f64::EPSILON;
@@ -26,15 +29,30 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
     if !is_fit || is_random(&case.expected) || !has_batches(case) {
         return Vec::new();
     }
-    match Examples::new(case) {
-        Ok(examples) => examples.subsets().into_iter().filter_map(|subset| examples.check(&subset)).collect(),
-        // Whether a sample is right is for other checks.
-        Err(_) => Vec::new(),
+    // Whether a sample is right is for other checks.
+    let Ok(examples) = Examples::new(case) else { return Vec::new() };
+    let own = Form { operator: &case.subject.operator, schema: &case.subject.schema, is_target: false };
+    let in_place = case.subject.variants.in_place.as_ref();
+    let in_place =
+        in_place.map(|form| Form { operator: &form.operator, schema: &form.schema, is_target: true });
+    let mut verdicts = Vec::new();
+    for form in [Some(own), in_place].into_iter().flatten() {
+        for subset in examples.subsets() {
+            verdicts.extend(examples.check(&form, &subset));
+        }
     }
+    verdicts
 }
 
 fn has_batches(case: &Case<'_>) -> bool {
     case.subject.target.dispatcher.within(|| Batch::enter(1).is_ok())
+}
+
+/// An overload that is called, and whether what it writes is compared.
+struct Form<'c> {
+    operator: &'c OperatorHandle,
+    schema: &'c FunctionSchema,
+    is_target: bool,
 }
 
 /// The arguments of a sample, and other tensors that could stand in their places.
@@ -43,22 +61,25 @@ struct Examples<'c> {
     arguments: Vec<Value>,
     /// The tensors among the arguments in their order, those of lists one by one, and the same elements in reverse.
     tensors: Vec<[Tensor; 2]>,
+    /// The number of the argument that each belongs to.
+    places: Vec<usize>,
 }
 
 impl<'c> Examples<'c> {
     fn new(case: &'c Case<'c>) -> Result<Self> {
         let subject = case.subject;
         let arguments = subject.arguments(&subject.target, &case.sample, Memory::Contiguous)?;
-        let mut tensors = Vec::new();
-        for argument in &arguments {
+        let (mut tensors, mut places) = (Vec::new(), Vec::new());
+        for (place, argument) in arguments.iter().enumerate() {
             with_tensors(argument, &mut |tensor| {
                 let dims: Vec<i64> = (0..tensor.dim() as i64).collect();
                 let other = subject.target.dispatcher.within(|| Flip.call(&tensor, &dims))?;
                 tensors.push([tensor.clone(), other]);
+                places.push(place);
                 Ok(tensor)
             })?;
         }
-        Ok(Self { case, arguments, tensors })
+        Ok(Self { case, arguments, tensors, places })
     }
 
     /// Which tensors are batches, in turn.
@@ -76,38 +97,50 @@ impl<'c> Examples<'c> {
     }
 
     /// The results for one example.
-    fn alone(&self, subset: &[bool], example: usize) -> Result<Vec<Tensor>> {
+    fn alone(&self, form: &Form<'_>, subset: &[bool], example: usize) -> Result<Vec<Tensor>> {
         let mut tensors =
             self.tensors.iter().zip(subset).map(|(both, is_batch)| &both[usize::from(*is_batch) * example]);
         // What is written is written once.
-        self.call(&mut || CloneTensor.call(tensors.next().expect("one for each"), None))
+        self.call(form, &mut || CloneTensor.call(tensors.next().expect("one for each"), None))
     }
 
-    /// The results for all at once.
-    fn together(&self, subset: &[bool]) -> Result<Vec<Tensor>> {
-        let entered = Batch::enter(2)?;
+    /// The results for all at once: for two examples, or none.
+    fn together(&self, form: &Form<'_>, subset: &[bool], count: i64) -> Result<Vec<Tensor>> {
+        let entered = Batch::enter(count)?;
         let mut tensors = self.tensors.iter().zip(subset).map(|([one, other], is_batch)| match is_batch {
-            true => batched(Tensor::stack(&[one.clone(), other.clone()], 0)?, entered.level()),
+            true => {
+                let both = Tensor::stack(&[one.clone(), other.clone()], 0)?;
+                batched(CloneTensor.call(&both.narrow(0, 0, count)?, None)?, entered.level())
+            }
             false => CloneTensor.call(one, None),
         });
-        let results = self.call(&mut || tensors.next().expect("one for each"))?;
+        let results = self.call(form, &mut || tensors.next().expect("one for each"))?;
         results.iter().map(|result| unbatched(result, entered.level())).collect()
     }
 
-    fn call(&self, next: &mut dyn FnMut() -> Result<Tensor>) -> Result<Vec<Tensor>> {
+    fn call(&self, form: &Form<'_>, next: &mut dyn FnMut() -> Result<Tensor>) -> Result<Vec<Tensor>> {
         let arguments = self.arguments.iter().map(|argument| with_tensors(argument, &mut |_| next()));
         let arguments = arguments.collect::<Result<Vec<_>>>()?;
-        let results = self.case.subject.target.call(&self.case.subject.operator, &arguments)?;
-        Ok(tensors(&results).unwrap_or_default())
+        let results = self.case.subject.target.call(form.operator, &arguments)?;
+        match arguments.into_iter().next() {
+            Some(Value::Tensor(target)) if form.is_target => Ok(vec![Tensor::try_from(target)?]),
+            _ => Ok(tensors(&results).unwrap_or_default()),
+        }
+    }
+
+    /// Whether a tensor would be written that is the same for all examples.
+    fn writes_outside(&self, form: &Form<'_>, subset: &[bool]) -> bool {
+        let mut each = self.places.iter().zip(subset);
+        each.any(|(place, is_batch)| !is_batch && form.schema.arguments[*place].is_write())
     }
 
     /// Compares a batch with its examples; nothing where one of them is refused.
-    fn check(&self, subset: &[bool]) -> Option<Verdict> {
+    fn check(&self, form: &Form<'_>, subset: &[bool]) -> Option<Verdict> {
         let names: Vec<String> =
             subset.iter().enumerate().filter(|(_, is)| **is).map(|(at, _)| at.to_string()).collect();
-        let about = format!("a batch of tensor {}", names.join(", "));
+        let about = format!("{} on a batch of tensor {}", form.operator.name(), names.join(", "));
         let dispatcher = self.case.subject.target.dispatcher;
-        let each = (0..2).map(|example| dispatcher.within(|| guarded(|| self.alone(subset, example))));
+        let each = (0..2).map(|example| dispatcher.within(|| guarded(|| self.alone(form, subset, example))));
         let Ok(each) = each.collect::<Result<Vec<_>>>() else { return None };
         // An example that has other sizes than the next one is not one of a batch.
         let sizes = |results: &[Tensor]| -> Vec<(Vec<i64>, DType)> {
@@ -119,18 +152,61 @@ impl<'c> Examples<'c> {
         {
             return None;
         }
-        let found = match dispatcher.within(|| guarded(|| self.together(subset))) {
-            Ok(found) => found,
-            Err(error) if error.message().contains(opgrid_tensor::layers::vmap::DEPENDS_ON_DATA) => {
-                return Some(Err(Fault::skipped("the sizes of its result depend on the data")));
+        let ran = |count: i64| dispatcher.within(|| guarded(|| self.together(form, subset, count)));
+        let is_said = |message: &str| match () {
+            () if message.contains(DEPENDS_ON_DATA) => Some("the result depends on the data"),
+            () if message.contains(KEEPS_SIZES) => {
+                Some("what stands for the examples of a batch keeps its sizes")
             }
-            Err(error) => return Some(Err(Fault::error(error).about(about))),
+            () => None,
+        };
+        let found = match ran(2) {
+            Err(error) if self.writes_outside(form, subset) => {
+                return match error
+                    .message()
+                    .contains("comes from outside the function that `vmap` transforms")
+                {
+                    true => Some(Ok(())),
+                    false => Some(Err(Fault::error(error).about(about))),
+                };
+            }
+            Ok(_) if self.writes_outside(form, subset) => {
+                let found = "a result".to_owned();
+                return Some(Err(Fault::wrong(found, "an error: what is outside is written").about(about)));
+            }
+            Ok(found) => found,
+            Err(error) => {
+                let fault = is_said(error.message()).map_or_else(|| Fault::error(error), Fault::skipped);
+                return Some(Err(fault.about(about)));
+            }
         };
         let verdict = found.iter().enumerate().try_for_each(|(place, found)| {
             let examples: Vec<Tensor> = each.iter().map(|results| results[place].clone()).collect();
             let expected = dispatcher.within(|| Tensor::stack(&examples, 0)).map_err(Fault::error)?;
             let read = |tensor: &Tensor| self.case.subject.target.read(tensor);
+            if found.sizes() != expected.sizes() {
+                return Err(Fault::wrong(
+                    format!("sizes {:?}", found.sizes()),
+                    format!("{:?}", expected.sizes()),
+                ));
+            }
             agreement::elements(&read(found)?, &read(&expected)?, TOLERANCE)
+        });
+        let verdict = verdict.and_then(|()| {
+            let none = match ran(0) {
+                Ok(none) => none,
+                Err(error) if is_said(error.message()).is_some() => return Ok(()),
+                Err(error) => return Err(Fault::error(error).about("without examples")),
+            };
+            let found = sizes(&none);
+            let mut expected = sizes(&each[0]);
+            expected.iter_mut().for_each(|(sizes, _)| sizes.insert(0, 0));
+            match found == expected {
+                true => Ok(()),
+                false => {
+                    Err(Fault::wrong(format!("{found:?}"), format!("{expected:?}")).about("without examples"))
+                }
+            }
         });
         Some(verdict.map_err(|fault| fault.about(about)))
     }

@@ -5,11 +5,14 @@ use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::levels::map_tensors;
 use opgrid_tensor::layers::vmap::BatchedCall;
 
-use super::Rule;
+use super::arguments::{full, given};
+use super::{Rule, as_it_is};
 
 pub(super) const RULES: &[(&[&str], Rule)] = &[
     (&["grid_sampler_2d", "grid_sampler_3d", "channel_shuffle", "affine_grid_generator"], folded),
-    (&["_scaled_dot_product_flash_attention_for_cpu"], folded),
+    (&["constant_pad_nd", "pixel_shuffle", "pixel_unshuffle"], as_it_is),
+    (&["col2im"], |call| if call.example_rank() == Some(3) { folded(call) } else { beside(call) }),
+    (&["_scaled_dot_product_flash_attention_for_cpu"], attention),
 ];
 
 /// An operator on images with channels, alone or several of them: an example of one image is one of the images, the images of an example
@@ -20,14 +23,16 @@ pub(super) fn images(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     // Those without a number in the name are of two dimensions.
     let spatial = spatial.unwrap_or(2);
     match call.example_rank() {
-        Some(rank) if rank == spatial + 1 => {
-            let args =
-                (0..call.args().len()).map(|place| with_size(call, place, false)).collect::<Result<_>>()?;
-            call.call_with(args)
-        }
+        Some(rank) if rank == spatial + 1 => beside(call),
         Some(rank) if rank == spatial + 2 => folded(call),
         _ => call.one_by_one(),
     }
+}
+
+/// An operator whose tensors are one image each.
+fn beside(call: &mut BatchedCall<'_, '_>) -> Result<()> {
+    let args = (0..call.args().len()).map(|place| with_size(call, place, false)).collect::<Result<_>>()?;
+    call.call_with(args)
 }
 
 /// An operator whose tensors have images along their dimension 0: those of all examples are put in a row.
@@ -66,4 +71,23 @@ pub(super) fn fold(tensor: &Tensor) -> Result<Tensor> {
 pub(super) fn unfold(tensor: &Tensor, size: i64) -> Result<Tensor> {
     let sizes = tensor.sizes();
     tensor.reshape([&[size, sizes[0] / size.max(1)], &sizes[1..]].concat())
+}
+
+/// A mask is stretched to the queries of all examples.
+fn attention(call: &mut BatchedCall<'_, '_>) -> Result<()> {
+    let mut args: Vec<Value> =
+        (0..call.args().len()).map(|place| with_size(call, place, true)).collect::<Result<_>>()?;
+    const MASK: usize = 5;
+    let query = full(call, 0)?;
+    if let Some(given) = given(call, MASK) {
+        let mask = call.stretched(given)?;
+        let mask = match given.dim() {
+            2 => mask.unsqueeze(1)?.unsqueeze(1)?,
+            _ => mask,
+        };
+        let sizes = [&query.sizes()[..2], &mask.sizes()[2..]].concat();
+        args[MASK] = fold(&mask.expand(sizes)?)?.into();
+    }
+    let size = call.size();
+    call.call_and(args, &mut |result| unfold(result, size))
 }

@@ -2,27 +2,28 @@
 
 use opgrid_core::{Result, Scalar};
 use opgrid_tensor::Tensor;
-use opgrid_tensor::families::ShapeRule;
 use opgrid_tensor::layers::vmap::BatchedCall;
-use opgrid_tensor::ops::Matmul;
+use opgrid_tensor::ops::{Conj, Matmul};
 
 use super::Rule;
+use super::arguments::full;
 
 pub(super) const RULES: &[(&[&str], Rule)] = &[
     (&["mm", "bmm"], |call| {
-        check(call)?;
         let (a, b) = (call.tensor(0).expect("a tensor").0, call.tensor(1).expect("a tensor").0);
         call.push(Matmul.call(&a, &b)?.into())
     }),
     (&["mv"], |call| {
-        check(call)?;
-        let (a, b) = (factor(call, 0)?, factor(call, 1)?);
+        let (a, b) = (full(call, 0)?, full(call, 1)?);
         call.push(Matmul.call(&a, &b.unsqueeze(-1)?)?.squeeze(-1)?.into())
     }),
     (&["dot"], |call| {
-        check(call)?;
-        let (a, b) = (factor(call, 0)?, factor(call, 1)?);
-        call.push(Matmul.call(&a.unsqueeze(-2)?, &b.unsqueeze(-1)?)?.reshape(call.size())?.into())
+        let products = dots(&full(call, 0)?, &full(call, 1)?)?;
+        call.push(products.into())
+    }),
+    (&["vdot"], |call| {
+        let products = dots(&Conj.call(&full(call, 0)?)?, &full(call, 1)?)?;
+        call.push(products.into())
     }),
     (&["addmm", "baddbmm"], |call| added(call, |a, b| Matmul.call(a, b))),
     (&["addmv"], |call| added(call, |a, b| Matmul.call(a, &b.unsqueeze(-1)?)?.squeeze(-1))),
@@ -30,24 +31,16 @@ pub(super) const RULES: &[(&[&str], Rule)] = &[
     (&["addbmm"], |call| added(call, |a, b| Matmul.call(a, b)?.sum_dim(1, false))),
 ];
 
-/// What one example refuses is refused.
-fn check(call: &BatchedCall<'_, '_>) -> Result<()> {
-    let rule = call.operator().column::<ShapeRule>()?;
-    rule.map(|rule| rule.apply(call.args())).transpose()?;
-    Ok(())
-}
-
-/// A factor of all examples.
-fn factor(call: &BatchedCall<'_, '_>, place: usize) -> Result<Tensor> {
-    let (tensor, is_batch) = call.tensor(place).expect("the schema says that it is a tensor");
-    if is_batch { Ok(tensor) } else { tensor.expand([&[call.size()], tensor.sizes()].concat()) }
+/// The products of pairs of vectors.
+fn dots(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    Matmul.call(&a.unsqueeze(-2)?, &b.unsqueeze(-1)?)?.reshape(a.sizes()[0])
 }
 
 /// `beta * self + alpha * product`, where `beta` 0 ignores what is in `self`.
 fn added(call: &mut BatchedCall<'_, '_>, product: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<()> {
-    check(call)?;
     let (beta, alpha) = (call.args()[3].as_scalar(), call.args()[4].as_scalar());
-    let mut result = product(&factor(call, 1)?, &factor(call, 2)?)?;
+    let mut result = product(&full(call, 1)?, &full(call, 2)?)?;
+    let dtype = result.dtype();
     let is = |number: Option<Scalar>, other: f64| {
         number.is_some_and(|number| number.to_f64().is_ok_and(|it| it == other))
     };
@@ -68,5 +61,5 @@ fn added(call: &mut BatchedCall<'_, '_>, product: fn(&Tensor, &Tensor) -> Result
         };
         result = result.add(&own)?;
     }
-    call.push(result.into())
+    call.push(result.to_dtype(dtype)?.into())
 }

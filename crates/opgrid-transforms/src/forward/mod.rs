@@ -5,6 +5,7 @@
 //! linear in the vector, and the transposed of that product is the product of the Jacobian with a tangent.
 
 mod rule;
+mod rules;
 
 use opgrid_core::{BoxedCall, DispatchKeySet, Error, ErrorKind, Result, Value};
 use opgrid_tensor::Tensor;
@@ -13,7 +14,7 @@ use opgrid_tensor::ops::ZerosLike;
 
 pub use rule::{ForwardCall, ForwardRule};
 
-pub(crate) use rule::install;
+pub(crate) use rules::install;
 
 /// The transform of a function whose inputs have tangents.
 pub struct Dual;

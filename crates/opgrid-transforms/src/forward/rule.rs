@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use opgrid_core::{
-    BoxedCall, Column, Dispatcher, Error, ErrorKind, Forms, Kind, MemoryFormat, OperatorHandle, Registration,
-    Result, TensorType, Value, ValueRef,
+    BoxedCall, Column, Dispatcher, Error, ErrorKind, Forms, Kind, MemoryFormat, OperatorHandle, Result,
+    TensorType, Value, ValueRef,
 };
 use opgrid_tensor::Tensor;
 use opgrid_tensor::families::kind;
@@ -67,17 +67,21 @@ impl<'b> ForwardCall<'_, 'b> {
         self.results
     }
 
-    /// Calls the operator with each tensor that has a tangent replaced by that: for operators that are linear in these tensors
-    /// together.
+    /// Calls the operator with tangents in place of tensors, and zeros where there is none: for operators that are linear in their
+    /// tensors together. Tensors of integers, such as indices, stay as they are.
     ///
     /// # Errors
     ///
     /// Those of the operator.
     pub fn linear(&self) -> Result<Vec<Option<Tensor>>> {
         let args = map_all(self.args(), &mut |tensor| {
-            let Some(dual) = self.level.behind(tensor) else { return Ok(tensor.clone()) };
-            if dual.more().is_none() {
-                dual.set_more(ZerosLike.call(dual.inner(), None, None, None, None, None)?);
+            let dual = self.level.behind(tensor);
+            let Some(dual) = dual else {
+                return if is_smooth(tensor) { zeros_like(tensor) } else { Ok(tensor.clone()) };
+            };
+            if dual.more().is_none() && is_smooth(tensor) {
+                // A view of the tangent has to be one of what is written later.
+                dual.set_more(zeros_like(dual.inner())?);
             }
             Ok(dual.more().unwrap_or(dual.inner()).clone())
         })?;
@@ -85,11 +89,14 @@ impl<'b> ForwardCall<'_, 'b> {
     }
 }
 
-/// Gives kinds their rules.
-pub(crate) fn install(dispatcher: &Dispatcher) -> Result<Registration> {
-    let mut everything = dispatcher.implementations("_", opgrid_core::DispatchKey::FuncTorchGradWrapper);
-    everything.kind_column(&kind::VIEW, ForwardRule::new(|call| call.linear()));
-    everything.finish()
+/// Zeros like the tensor.
+fn zeros_like(tensor: &Tensor) -> Result<Tensor> {
+    ZerosLike.call(tensor, None, None, None, None, None)
+}
+
+/// Whether a tensor could have a tangent.
+fn is_smooth(tensor: &Tensor) -> bool {
+    tensor.is_defined() && (tensor.dtype().is_floating_point() || tensor.dtype().is_complex())
 }
 
 /// Leaves the results of a call with tangents among its arguments.
@@ -128,12 +135,11 @@ fn made(call: &BoxedCall<'_>, level: &Level) -> Result<(Vec<Value>, Vec<Option<T
         has_tangent |= tangent.is_some();
         Ok(tangent.cloned().unwrap_or_else(|| level.inner_of(tensor)))
     })?;
-    let is_smooth = |tensor: &Tensor| tensor.dtype().is_floating_point() || tensor.dtype().is_complex();
     if !has_tangent || !tensors_of(&results).iter().all(is_smooth) {
         return Ok((results, Vec::new()));
     }
     let likes = tensors_of(&call.operator().call_values(args)?);
-    let zeros = likes.iter().map(|like| ZerosLike.call(like, None, None, None, None, None).map(Some));
+    let zeros = likes.iter().map(|like| zeros_like(like).map(Some));
     Ok((results, zeros.collect::<Result<_>>()?))
 }
 
@@ -194,7 +200,7 @@ fn by_transposing(
     let outer = reverse::enter()?;
     let vectors = tensors.iter().map(|result| match depends(result) {
         true => {
-            let zeros = ZerosLike.call(&inner.inner_of(result), None, None, None, None, None)?;
+            let zeros = zeros_like(&inner.inner_of(result))?;
             Reverse::variable(&zeros, outer.level()).map(Some)
         }
         false => Ok(None),

@@ -1,8 +1,9 @@
 //! Batches: a function of one example runs on a whole batch, one call for each operator in it.
 //!
-//! A batched tensor is a wrapper whose dimension 0 nobody sees but the layer. Kinds give the batching rules of
-//! element-wise operators, reductions, views and products; an operator states its own where it is special. One without a
-//! rule runs once for each example, which is counted as a slow path and refused in strict mode.
+//! A batched tensor is a wrapper; behind it, all examples lie along dimension 0. Operators carry a [`BatchingRule`], which says how they
+//! do all examples at once, or have that of their kind; `opgrid-transforms` has those of the operators of this library. One that is made of
+//! others needs none: these are called. One without a rule runs once for each example, which is counted as a slow path and
+//! refused in strict mode.
 //!
 //! # Examples
 //!
@@ -21,7 +22,6 @@
 
 pub mod rule;
 
-use opgrid_core::schema::OperatorName;
 use opgrid_core::{
     BoxedCall, DispatchKey, DispatchKeySet, Dispatcher, Kernel, Reason, Registration, Result, SlowPath, Value,
 };
@@ -29,7 +29,7 @@ use opgrid_core::{
 pub use rule::{BatchedCall, BatchingRule, DefineBatching};
 
 use crate::error::argument;
-use crate::families::kind;
+use crate::families::ShapeRule;
 use crate::layers::levels::{self, Entered, Level, Leveled, Transform};
 use crate::ops::Stack;
 use crate::tensor::{Geometry, Tensor, TensorSpec};
@@ -38,16 +38,16 @@ use crate::tensor::{Geometry, Tensor, TensorSpec};
 ///
 /// # Errors
 ///
-/// The dispatcher has a fallback for batched tensors or levels already, or rules for kinds.
+/// The dispatcher has a fallback for batched tensors or levels already.
 pub fn install(dispatcher: &Dispatcher) -> Result<Registration> {
     let mut registration = levels::install(dispatcher)?;
     let mut everything = dispatcher.implementations("_", KEY);
     everything.fallback(Kernel::engine(batch).named("vmap"));
-    everything.kind_column(&kind::POINTWISE, BatchingRule::new(rule::pointwise));
-    everything.kind_column(&kind::REDUCTION, BatchingRule::new(rule::along_dimensions));
-    everything.kind_column(&kind::VIEW, BatchingRule::new(rule::along_dimensions));
-    everything.kind_column(&kind::PRODUCT, BatchingRule::new(rule::product));
     registration.join(everything.finish()?);
+    // Operators that draw random numbers have kernels there.
+    let mut inside = dispatcher.implementations("_", INSIDE);
+    inside.fallback(Kernel::fallthrough());
+    registration.join(inside.finish()?);
     Ok(registration)
 }
 
@@ -56,6 +56,9 @@ pub const DEPENDS_ON_DATA: &str = "depends on the data of each example";
 
 /// Where rules for batches stand.
 const KEY: DispatchKey = DispatchKey::FuncTorchBatched;
+
+/// What calls carry on a thread inside of a batch, whatever their arguments are.
+pub const INSIDE: DispatchKey = DispatchKey::FuncTorchVmapMode;
 
 /// A batch that a thread is inside of. Tensors of the level stand for one example each; what is behind them has all along its
 /// dimension 0.
@@ -94,7 +97,17 @@ impl Batch {
     /// The thread's dispatcher does not have the layer.
     #[track_caller]
     pub fn enter(size: i64) -> Result<Entered> {
-        Level::enter(Self { size, randomness: Randomness::Refused })
+        Self::enter_with(size, Randomness::Refused)
+    }
+
+    /// As [`enter`](Self::enter), and says what operators do that draw random numbers.
+    ///
+    /// # Errors
+    ///
+    /// As [`enter`](Self::enter).
+    #[track_caller]
+    pub fn enter_with(size: i64, randomness: Randomness) -> Result<Entered> {
+        Level::enter(Self { size, randomness })
     }
 
     /// Enters a batch on this thread until [`Level::leave`], for bindings whose guards do not belong to a thread.
@@ -111,6 +124,10 @@ impl Batch {
 impl Transform for Batch {
     fn name(&self) -> &'static str {
         "vmap"
+    }
+
+    fn keys(&self) -> DispatchKeySet {
+        INSIDE.key_set()
     }
 
     fn run(&self, call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
@@ -209,36 +226,37 @@ fn level_of(call: &BoxedCall<'_>) -> Option<Level> {
 fn batch(call: &mut BoxedCall<'_>) -> Result<()> {
     // The key was included by hand: there is no batch.
     let Some(level) = level_of(call) else { return call.below() };
-    levels::check_writes(call, &level)?;
-    match call.column::<BatchingRule>() {
-        Some(rule) => {
-            let name = call.operator().name().clone();
-            let mut call = BatchedCall::new(call, level);
-            rule.apply(&mut call).map_err(|error| error.within(format_args!("{name} on a batch")))
-        }
-        None => one_by_one(call, &level),
-    }
-}
-
-/// Calls an operator that has no rule: one that is made of others goes to these, others run for each example.
-fn one_by_one(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     let backend = call.keys().highest_backend_type();
+    // Rules are those of the operators that it is made of.
     if call.operator().slot(backend)?.reason == Reason::Alias(DispatchKey::CompositeImplicitAutograd) {
         return call.redispatch(backend.key_set());
     }
+    levels::check_writes(call, &level)?;
+    let name = call.operator().name().clone();
+    let rule = call.column::<BatchingRule>();
+    let mut call = BatchedCall::new(call, level);
+    let done = match rule {
+        _ if call.is_of_no_elements() => call.all_as_one(),
+        _ if call.writes_outputs() => call.through_functional(),
+        Some(rule) => rule.apply(&mut call),
+        None if call.writes() => call.through_functional(),
+        None => call.one_by_one(),
+    };
+    done.map_err(|error| error.within(format_args!("{name} on a batch")))
+}
+
+/// Calls an operator for each example.
+fn one_by_one(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     let size = level.transform_as::<Batch>().map_or(0, Batch::size);
     call.note_slow_path(SlowPath::BATCH_LOOP)?;
-    let name = call.operator().name();
     if call.schema().is_none_or(|schema| schema.arguments.iter().any(|argument| argument.is_write())) {
-        return Err(argument(format!(
-            "{name}: it has no batching rule and writes an argument, which cannot be done for one \
-             example at a time; use the functional form, or give it a rule"
-        )));
+        return Err(argument(
+            "it has no batching rule and writes an argument, which cannot be done for one example at a time; \
+             use the functional form, or give it a rule",
+        ));
     }
     if size == 0 {
-        return Err(argument(format!(
-            "{name}: a batch without examples needs a batching rule; give the operator one"
-        )));
+        return without_examples(call, level);
     }
     let mut results: Vec<Vec<Value>> = Vec::new();
     for at in 0..size {
@@ -250,13 +268,27 @@ fn one_by_one(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     }
     for place in 0..results[0].len() {
         let each: Vec<&Value> = results.iter().map(|results| &results[place]).collect();
-        call.push(stacked(name, &each, level)?);
+        call.push(stacked(&each, level)?);
+    }
+    Ok(())
+}
+
+/// Leaves results that say what examples would have, if there were any.
+fn without_examples(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
+    let Some(rule) = call.column::<ShapeRule>() else {
+        return Err(argument(format!(
+            "the result {DEPENDS_ON_DATA}, and a batch without examples has no data"
+        )));
+    };
+    for spec in rule.apply(call.args())? {
+        let sizes = [&[0], spec.sizes()].concat();
+        call.push(batched(Tensor::empty(sizes, spec.dtype(), spec.device())?, level)?);
     }
     Ok(())
 }
 
 /// The results of all examples as one: tensors of the level, or what is the same for all.
-fn stacked(name: &OperatorName, each: &[&Value], level: &Level) -> Result<Value> {
+fn stacked(each: &[&Value], level: &Level) -> Result<Value> {
     let lists: Vec<Vec<Tensor>> = each.iter().map(|value| tensors_of(value)).collect();
     if lists[0].is_empty() && each.iter().all(|value| value == &each[0]) {
         return Ok(each[0].clone());
@@ -264,7 +296,7 @@ fn stacked(name: &OperatorName, each: &[&Value], level: &Level) -> Result<Value>
     let sizes = |list: &[Tensor]| -> Vec<Vec<i64>> { list.iter().map(|it| it.sizes().to_vec()).collect() };
     if lists[0].is_empty() || lists.iter().any(|list| sizes(list) != sizes(&lists[0])) {
         return Err(argument(format!(
-            "{name}: the result {DEPENDS_ON_DATA} in a batch, so that there is none for all of them; compute it \
+            "the result {DEPENDS_ON_DATA} in a batch, so that there is none for all of them; compute it \
              outside of `vmap`"
         )));
     }

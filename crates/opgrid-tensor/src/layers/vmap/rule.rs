@@ -1,13 +1,16 @@
 //! The column `batching rule`: how an operator does a whole batch at once.
 
-use opgrid_core::schema::{Argument, FunctionSchema, Type};
-use opgrid_core::{BoxedCall, Column, OperatorHandle, Result, TensorType, Value, ValueRef, ValueView};
+use opgrid_core::schema::{Argument, FunctionSchema};
+use opgrid_core::{
+    BoxedCall, Column, Dispatcher, Forms, MemoryFormat, OperatorHandle, Result, TensorType, Value, ValueRef,
+    ValueView,
+};
 
 use super::Batch;
 use crate::error::argument;
-use crate::families::{Carries, ShapeRule};
-use crate::layers::levels::{Level, each_tensor, map_tensors};
-use crate::ops::Matmul;
+use crate::families::Carries;
+use crate::layers::levels::{Level, each_tensor, map_all, map_tensors};
+use crate::ops::{CloneTensor, CopyInplace};
 use crate::tensor::Tensor;
 
 /// A rule over a call.
@@ -50,7 +53,8 @@ pub struct BatchedCall<'c, 'b> {
 }
 
 impl<'c, 'b> BatchedCall<'c, 'b> {
-    pub(super) fn new(call: &'c mut BoxedCall<'b>, level: Level) -> Self {
+    /// The call as one at a level that is a batch.
+    pub fn new(call: &'c mut BoxedCall<'b>, level: Level) -> Self {
         let size = level.transform_as::<Batch>().map_or(0, Batch::size);
         Self { call, size, level }
     }
@@ -68,6 +72,11 @@ impl<'c, 'b> BatchedCall<'c, 'b> {
     /// The level of the batch.
     pub fn level(&self) -> &Level {
         &self.level
+    }
+
+    /// What the operator carries of a property.
+    pub fn column<C: Column>(&self) -> Option<&'c C> {
+        self.call.column()
     }
 
     /// The arguments as they are, in the order of the schema.
@@ -140,6 +149,95 @@ impl<'c, 'b> BatchedCall<'c, 'b> {
         rank
     }
 
+    /// Whether the operator writes an argument.
+    pub fn writes(&self) -> bool {
+        self.schema().is_some_and(|schema| schema.arguments.iter().any(Argument::is_write))
+    }
+
+    /// Whether the operator writes arguments that are there for its results.
+    pub fn writes_outputs(&self) -> bool {
+        self.schema().is_some_and(|schema| schema.arguments.iter().any(Argument::is_out))
+    }
+
+    /// Has the form of the operator that gives new results compute, and writes these results where they belong.
+    ///
+    /// # Errors
+    ///
+    /// Those of the other form; an operator without one, or a target that has other sizes than the result.
+    pub fn through_functional(&mut self) -> Result<()> {
+        let forms = self.call.column::<Forms>().filter(|forms| &forms.functional != self.operator().name());
+        let (Some(forms), Some(schema)) = (forms, self.schema()) else { return self.one_by_one() };
+        let functional = Dispatcher::current().find(&forms.functional.to_string())?;
+        let declared = functional.schema()?;
+        let value = |(at, declared): (usize, &Argument)| {
+            let own = schema.argument_index(&declared.name).unwrap_or(at);
+            self.args().get(own).map_or(Value::None, |value| value.to_value())
+        };
+        let args = declared.arguments.iter().enumerate().map(value).collect();
+        let (mut results, mut targets) = (Vec::new(), Vec::new());
+        let computed = functional.call_values(args)?;
+        each_tensor(&computed.iter().map(Value::borrow).collect::<Vec<_>>(), &mut |it| {
+            results.push(it.clone())
+        });
+        let is_target =
+            |declared: &Argument| if self.writes_outputs() { declared.is_out() } else { declared.is_write() };
+        let written = schema.arguments.iter().zip(self.args()).filter(|(declared, _)| is_target(declared));
+        let written: Vec<_> = written.map(|(_, value)| *value).collect();
+        each_tensor(&written, &mut |target| targets.push(target.clone()));
+        for (target, result) in targets.iter().zip(&results) {
+            if target.sizes() != result.sizes() {
+                return Err(argument(format!(
+                    "the result has sizes {:?}, and a tensor that stands for the examples of a batch, of sizes {:?}, \
+                     cannot get others; use `{}`",
+                    result.sizes(),
+                    target.sizes(),
+                    forms.functional
+                )));
+            }
+            CopyInplace.call(target, result, false)?;
+        }
+        written.iter().for_each(|value| self.call.push(value.to_value()));
+        Ok(())
+    }
+
+    /// Whether there are examples, and none has an element.
+    pub(super) fn is_of_no_elements(&self) -> bool {
+        let (mut is_any, mut has_any) = (false, false);
+        each_tensor(self.args(), &mut |tensor| {
+            is_any |= self.level.behind(tensor).is_some();
+            has_any |= self
+                .level
+                .behind(tensor)
+                .is_some_and(|leveled| leveled.inner().sizes()[1..].iter().all(|size| *size != 0));
+        });
+        is_any && !has_any && self.size != 0 && !self.writes()
+    }
+
+    /// Calls the operator for the first example, which the others are like.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator.
+    pub(super) fn all_as_one(&mut self) -> Result<()> {
+        let args = map_all(self.args(), &mut |tensor| match self.level.behind(tensor) {
+            Some(leveled) => leveled.inner().select(0, 0),
+            None => Ok(tensor.clone()),
+        })?;
+        for result in self.operator().call_values(args)? {
+            // Each has its own, which may be written.
+            let of_all = map_tensors(result.borrow(), &mut |result| {
+                let of_all = self.stretched(result)?;
+                if of_all.is_defined() {
+                    CloneTensor.call(&of_all, Some(MemoryFormat::Contiguous))
+                } else {
+                    Ok(of_all)
+                }
+            })?;
+            self.push(of_all)?;
+        }
+        Ok(())
+    }
+
     /// Calls the operator for each example, which is counted as a slow path: for arguments that a rule has no answer to.
     ///
     /// # Errors
@@ -147,6 +245,15 @@ impl<'c, 'b> BatchedCall<'c, 'b> {
     /// Those of the operator; one that writes an argument, or has no examples.
     pub fn one_by_one(&mut self) -> Result<()> {
         super::one_by_one(self.call, &self.level)
+    }
+
+    /// Leaves results that say what examples would have, where there are none.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator; one without a shape rule.
+    pub fn without_examples(&mut self) -> Result<()> {
+        super::without_examples(self.call, &self.level)
     }
 
     /// Argument number `index` as a tensor of `rank` dimensions behind that of the batch, if it is a batched tensor; those
@@ -188,6 +295,16 @@ impl<'c, 'b> BatchedCall<'c, 'b> {
         Ok(())
     }
 
+    /// Leaves one more result that is the same for all examples.
+    pub fn push_same(&mut self, result: Value) {
+        self.call.push(result);
+    }
+
+    /// The same call at another level that is a batch.
+    pub fn at(&mut self, level: Level) -> BatchedCall<'_, 'b> {
+        BatchedCall::new(self.call, level)
+    }
+
     /// The argument with tensors in place of batched ones; of lists too, whose other tensors are stretched to the batch.
     ///
     /// # Errors
@@ -220,110 +337,4 @@ impl<'c, 'b> BatchedCall<'c, 'b> {
             (tensor, _) => Ok(tensor),
         }
     }
-}
-
-/// Element-wise operators: dimensions of size 1 behind that of the batch line the shapes up.
-pub fn pointwise(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    let rank = call.rank();
-    let args = call.args().iter().enumerate();
-    let args = args.map(|(at, value)| match call.aligned(at, rank)? {
-        Some(aligned) => Ok(aligned.into()),
-        None => call.plain(*value),
-    });
-    let args = args.collect::<Result<_>>()?;
-    call.call_with(args)
-}
-
-/// The arguments that name dimensions or sizes, by which a rule knows what to shift.
-const OF_DIMENSIONS: [&str; 9] =
-    ["dim", "dim0", "dim1", "dim2", "dimension", "start_dim", "end_dim", "size", "shape"];
-
-/// Operators along dimensions that arguments name: the batch is one more in front of them. A tensor without dimensions gets one.
-/// One that names none runs for each example.
-pub fn along_dimensions(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    let Some(schema) = call.schema() else { return call.one_by_one() };
-    if !schema.arguments.iter().any(|it| it.name == "dims" || OF_DIMENSIONS.contains(&it.name.as_str())) {
-        return call.one_by_one();
-    }
-    let Some(rank) = call.example_rank() else { return call.one_by_one() };
-    let gets_dim = rank == 0 && !schema.arguments.iter().any(|it| it.name == "size" || it.name == "shape");
-    let rank = if gets_dim { 1 } else { rank };
-    let more = i64::from(call.operator().name().base() == "unsqueeze");
-    let rank = if gets_dim && more == 1 { 0 } else { rank };
-    let shifted = |dim: i64| if dim < 0 { dim + rank + more + 1 } else { dim + 1 };
-    let mut is_flattened = false;
-    let mut args = Vec::with_capacity(schema.arguments.len());
-    for (value, declared) in call.args().iter().zip(&schema.arguments) {
-        let name = declared.name.as_str();
-        let is_one = *declared.real_type.without_optional() == Type::Int;
-        args.push(match (name, value.view()) {
-            (
-                "dim" | "dim0" | "dim1" | "dim2" | "dimension" | "start_dim" | "end_dim",
-                ValueView::Int(dim),
-            ) => {
-                // What one example refuses is refused.
-                if !(-rank - more..rank + more).contains(&dim) {
-                    return call.one_by_one();
-                }
-                shifted(dim).into()
-            }
-            ("dim" | "dims", ValueView::Ints(dims)) if name == "dims" || !dims.is_empty() => {
-                if dims.iter().any(|dim| !(-rank..rank).contains(dim)) {
-                    return call.one_by_one();
-                }
-                let front =
-                    if name == "dims" && call.operator().name().base() == "permute" { 0..1 } else { 0..0 };
-                front.chain(dims.iter().map(|dim| shifted(*dim))).collect::<Vec<_>>().into()
-            }
-            // All dimensions but that of the batch, flattened to one.
-            ("dim", ValueView::None) if is_one => {
-                is_flattened = true;
-                Value::Int(1)
-            }
-            ("dim", ValueView::None | ValueView::Ints(_)) => (1..=rank).collect::<Vec<_>>().into(),
-            ("size" | "shape", ValueView::Ints(sizes)) => [&[call.size], sizes].concat().into(),
-            _ => map_tensors(*value, &mut |tensor| {
-                let tensor = call.stretched(tensor)?;
-                let lacks_dim = gets_dim && more == 0 && tensor.is_defined() && tensor.dim() == 1;
-                if lacks_dim { tensor.unsqueeze(1) } else { Ok(tensor) }
-            })?,
-        });
-    }
-    let keeps = |(at, value): (usize, &ValueRef<'_>)| {
-        schema.arguments[at].name == "keepdim" && value.as_bool() == Some(true)
-    };
-    let keepdim = call.args().iter().enumerate().any(keeps);
-    if is_flattened {
-        let Some(first) = args.iter_mut().find(|value| matches!(value, Value::Tensor(_))) else {
-            return call.one_by_one();
-        };
-        let input = Tensor::try_from(first.clone())?;
-        *first = input.reshape([call.size, -1])?.into();
-    }
-    if !gets_dim && !is_flattened {
-        return call.call_with(args);
-    }
-    let size = call.size;
-    call.call_and(args, &mut |result| match (is_flattened && keepdim, gets_dim && more == 0) {
-        (true, _) => result.reshape([vec![size], vec![1; if gets_dim { 0 } else { rank as usize }]].concat()),
-        (_, true) if result.dim() == 2 && result.sizes()[1] == 1 => result.squeeze(1),
-        _ => Ok(result.clone()),
-    })
-}
-
-/// Products of two stacks of matrices: `matmul` has batches.
-pub fn product(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    let is_of_two = call.args().len() == 2;
-    let (Some((a, _)), Some((b, _)), true) = (call.tensor(0), call.tensor(1), is_of_two) else {
-        return call.one_by_one();
-    };
-    let examples = call.args().iter().filter_map(|value| Tensor::from_any_ref(value.as_tensor()?));
-    if examples.clone().any(|example| example.dim() < 2) {
-        return call.one_by_one();
-    }
-    // What one example refuses is refused.
-    let rule = call.call.column::<ShapeRule>();
-    rule.map(|rule| rule.apply(call.args())).transpose()?;
-    let product = Matmul.call(&a, &b)?;
-    call.push(product.into())
 }
