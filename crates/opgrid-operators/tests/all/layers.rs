@@ -340,7 +340,7 @@ fn without_layers_nothing_of_them_is_seen() -> Result<()> {
     dispatcher.within(|| {
         assert!(!x.exp()?.requires_grad());
         let error = vmap::over(&[&x], |x| x[0].exp()).unwrap_err();
-        assert!(error.message().contains("`vmap`"), "{error}");
+        assert!(error.message().starts_with("vmap: found a dispatcher without"), "{error}");
         Ok::<_, opgrid_core::Error>(())
     })?;
     let add = dispatcher.find("aten::add.Tensor")?;

@@ -21,6 +21,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -117,14 +118,17 @@ struct State {
     included: KeyChange,
     /// How many calls were running on the thread then.
     nested: u32,
+    /// The number of the level that what entered it was inside of, which is one less than that of the next; 0 outside of all.
+    inside_of: usize,
     /// Whether wrappers are as good as what is behind them: how many want so.
     transparent: AtomicU32,
 }
 
 thread_local! {
-    /// The levels that this thread is inside of, the innermost last.
-    static LEVELS: RefCell<Vec<Level>> = const { RefCell::new(Vec::new()) };
-    /// How many of them what runs now is inside of: transforms run calls at the levels around their own.
+    /// The levels that this thread is inside of, the innermost last. Never dropped, so that destructors of thread-locals may use
+    /// transforms; it has no memory while there are none.
+    static LEVELS: ManuallyDrop<RefCell<Vec<Level>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
+    /// The number of the one that what runs now is inside of, which counts from 1: transforms run calls at the levels around their own.
     static ACTIVE: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -154,9 +158,9 @@ const FACTORIES: [&str; 19] = [
     "zeros",
 ];
 
-/// Looks at the thread's levels. A thread that ends has none.
-fn with_levels<X: Default>(body: impl FnOnce(&mut Vec<Level>) -> X) -> X {
-    LEVELS.try_with(|levels| body(&mut levels.borrow_mut())).unwrap_or_default()
+/// Looks at the thread's levels.
+fn with_levels<X>(body: impl FnOnce(&mut Vec<Level>) -> X) -> X {
+    LEVELS.with(|levels| body(&mut levels.borrow_mut()))
 }
 
 /// The layers of autograd, and the mark of tensors that it concerns.
@@ -208,13 +212,14 @@ impl Level {
                 excluded,
                 included,
                 nested: nested_calls(),
+                inside_of: ACTIVE.get(),
                 transparent: AtomicU32::new(0),
             }));
             levels.push(level.clone());
             ACTIVE.set(levels.len());
-            Some(level)
+            level
         });
-        level.ok_or_else(|| argument("a thread that ends cannot enter a transform"))
+        Ok(level)
     }
 
     /// Leaves the level, and all that were entered inside of it, where this thread is inside of it.
@@ -230,7 +235,10 @@ impl Level {
             let is_here = levels.get(self.0.depth).is_some_and(|level| level.is_same(self));
             let ended = if is_here { levels.split_off(self.0.depth) } else { Vec::new() };
             if is_here {
-                ACTIVE.set(levels.len());
+                ACTIVE.set(self.0.inside_of);
+            }
+            if levels.is_empty() {
+                *levels = Vec::new();
             }
             ended
         })
@@ -307,7 +315,7 @@ impl Level {
 
     /// Runs `body` as of the levels around: what it makes of nothing is not of this one.
     pub fn outside<X>(&self, body: impl FnOnce() -> X) -> X {
-        let _active = Active(ACTIVE.replace(self.0.depth));
+        let _active = Active(ACTIVE.replace(self.0.inside_of));
         body()
     }
 
@@ -449,9 +457,17 @@ impl Drop for Active {
     }
 }
 
+/// The levels that what runs on this thread is inside of, the innermost first.
+fn around() -> Vec<Level> {
+    with_levels(|levels| {
+        let at = |number: usize| levels.get(number.checked_sub(1)?);
+        std::iter::successors(at(ACTIVE.get()), |level| at(level.0.inside_of)).cloned().collect()
+    })
+}
+
 /// The innermost level that what runs on this thread is inside of.
 pub fn innermost() -> Option<Level> {
-    with_levels(|levels| ACTIVE.get().checked_sub(1).and_then(|at| levels.get(at).cloned()))
+    with_levels(|levels| levels.get(ACTIVE.get().checked_sub(1)?).cloned())
 }
 
 /// The kernel of operators that make tensors of nothing, on threads inside of levels.
@@ -461,7 +477,7 @@ fn adopt(call: &mut BoxedCall<'_>) -> Result<()> {
     if innermost().is_none_or(|level| nested_calls() != level.0.nested + 1) {
         return Ok(());
     }
-    let around = with_levels(|levels| levels[..ACTIVE.get().min(levels.len())].to_vec());
+    let around = around();
     let made: Vec<Value> = call.returns().iter().cloned().collect();
     let adopted = made.iter().map(|value| {
         map_tensors(value.borrow(), &mut |made| {
@@ -469,7 +485,7 @@ fn adopt(call: &mut BoxedCall<'_>) -> Result<()> {
             if made.wrapper::<Leveled>().is_some() {
                 return Ok(made.clone());
             }
-            around.iter().try_fold(made.clone(), |made, level| level.transform().adopt(made, level))
+            around.iter().rev().try_fold(made.clone(), |made, level| level.transform().adopt(made, level))
         })
     });
     let adopted = adopted.collect::<Result<Vec<_>>>()?;
@@ -480,10 +496,7 @@ fn adopt(call: &mut BoxedCall<'_>) -> Result<()> {
 
 /// The innermost level of a thread that is of a transform.
 pub fn innermost_of<T: Transform>() -> Option<Level> {
-    with_levels(|levels| {
-        let active = &levels[..ACTIVE.get().min(levels.len())];
-        active.iter().rev().find(|level| level.transform_as::<T>().is_some()).cloned()
-    })
+    around().into_iter().find(|level| level.transform_as::<T>().is_some())
 }
 
 /// The layer's kernel for every operator.

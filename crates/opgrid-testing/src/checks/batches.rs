@@ -154,6 +154,7 @@ impl<'c> Examples<'c> {
         }
         let ran = |count: i64| dispatcher.within(|| guarded(|| self.together(form, subset, count)));
         let is_said = |message: &str| match () {
+            () if message.contains("it draws random numbers") => Some("it may draw random numbers"),
             () if message.contains(DEPENDS_ON_DATA) => Some("the result depends on the data"),
             () if message.contains(KEEPS_SIZES) => {
                 Some("what stands for the examples of a batch keeps its sizes")

@@ -63,7 +63,7 @@ fn embedding(call: &mut BatchedCall<'_, '_>) -> Result<()> {
 fn embedding_dense_backward(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     check_scale(flag(call, 4))?;
     let (grad, indices, count, padding) = (full(call, 0)?, full(call, 1)?, int(call, 2)?, int(call, 3)?);
-    let columns = grad.sizes()[grad.dim() - 1];
+    let (columns, dtype) = (grad.sizes()[grad.dim() - 1], grad.dtype());
     let indices = rows(&indices)?;
     let grad = grad.reshape([indices.sizes(), &[columns]].concat())?;
     let is_padding = EqScalar.call(&indices, padding.into())?.unsqueeze(2)?;
@@ -71,7 +71,8 @@ fn embedding_dense_backward(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     // Padding may be no row at all.
     let indices = WhereScalarSelf.call(&is_padding.squeeze(2)?, 0.into(), &indices)?;
     let table = NewZeros.call(&grad, &[call.size(), count, columns], None, None, None, None)?;
-    call.push(ScatterAdd.call(&table, 1, &for_columns(&indices, columns)?, &grad)?.into())
+    let sum = ScatterAdd.call(&table, 1, &for_columns(&indices, columns)?, &grad)?;
+    call.push(sum.to_dtype(dtype)?.into())
 }
 
 /// Rows that are used are no longer than that.

@@ -23,6 +23,12 @@ pub(super) fn loss(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let Some(place) = reduction else { return call.one_by_one() };
     let reduction = int(call, place)?;
     let mut args = aligned(call)?;
+    // Some losses broadcast neither of these.
+    if let (Some(input), Some(target)) = (given(call, 0), given(call, 1))
+        && input.sizes() == target.sizes()
+    {
+        (args[0], args[1]) = (full(call, 0)?.into(), full(call, 1)?.into());
+    }
     args[place] = NONE.into();
     call.call_and(args, &mut |losses| match reduction {
         NONE => Ok(losses.clone()),

@@ -3,7 +3,7 @@
 use opgrid_core::{DType, Result, Value};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::vmap::BatchedCall;
-use opgrid_tensor::ops::{CloneTensor, LinalgCross, WhereSelf};
+use opgrid_tensor::ops::{CloneTensor, CopyInplace, LinalgCross, WhereSelf};
 
 use super::arguments::{differs, full, given, int, with_dims};
 use super::{Rule, as_it_is};
@@ -14,7 +14,15 @@ pub(super) const RULES: &[(&[&str], Rule)] = &[
     (&["fill.Tensor"], |call| like_the_first(call, 1)),
     (&["copy"], |call| like_the_first(call, 1)),
     (&["copy_", "_prelu_kernel"], pointwise),
-    (&["fill_.Tensor"], |call| call.through_functional()),
+    (&["fill_.Tensor"], |call| {
+        // Whoever fills a tensor with one for each example copies that.
+        let value = call.stretched(given(call, 1).expect("the schema says that it is a tensor"))?;
+        let mut sizes = vec![1; call.rank() + 1];
+        sizes[0] = call.size();
+        let target = call.tensor(0).expect("the schema says that it is a tensor").0;
+        CopyInplace.call(&target, &value.reshape(sizes)?, false)?;
+        call.give_back()
+    }),
     (&["linalg_cross"], linalg_cross),
     (&["_conj"], as_it_is),
 ];
@@ -62,7 +70,8 @@ fn common_dtype(call: &BatchedCall<'_, '_>, rank: usize) -> Option<DType> {
     }
     let dtypes = values().filter(|tensor| rank == 0 || tensor.dim() > 0).map(Tensor::dtype);
     dtypes.reduce(|one, other| {
-        let is_wider = may_widen(one, other) && (!may_widen(other, one) || one.size_in_bytes() < other.size_in_bytes());
+        let is_wider =
+            may_widen(one, other) && (!may_widen(other, one) || one.size_in_bytes() < other.size_in_bytes());
         if is_wider { other } else { one }
     })
 }

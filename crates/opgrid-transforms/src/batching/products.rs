@@ -1,9 +1,10 @@
 //! Products of matrices and vectors, which become products of stacks.
 
 use opgrid_core::{Result, Scalar};
-use opgrid_tensor::Tensor;
+use opgrid_tensor::families::ShapeRule;
 use opgrid_tensor::layers::vmap::BatchedCall;
 use opgrid_tensor::ops::{Conj, Matmul};
+use opgrid_tensor::{Tensor, TensorSpec};
 
 use super::Rule;
 use super::arguments::full;
@@ -40,7 +41,10 @@ fn dots(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 fn added(call: &mut BatchedCall<'_, '_>, product: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<()> {
     let (beta, alpha) = (call.args()[3].as_scalar(), call.args()[4].as_scalar());
     let mut result = product(&full(call, 1)?, &full(call, 2)?)?;
-    let dtype = result.dtype();
+    let dtype = match call.operator().column::<ShapeRule>()? {
+        Some(rule) => rule.apply(call.args())?.first().map_or(result.dtype(), TensorSpec::dtype),
+        None => result.dtype(),
+    };
     let is = |number: Option<Scalar>, other: f64| {
         number.is_some_and(|number| number.to_f64().is_ok_and(|it| it == other))
     };

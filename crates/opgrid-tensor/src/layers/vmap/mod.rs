@@ -236,6 +236,7 @@ fn batch(call: &mut BoxedCall<'_>) -> Result<()> {
     let rule = call.column::<BatchingRule>();
     let mut call = BatchedCall::new(call, level);
     let done = match rule {
+        _ if call.size() == 0 && call.has_shape_rule() => call.without_examples(),
         _ if call.is_of_no_elements() => call.all_as_one(),
         _ if call.writes_outputs() => call.through_functional(),
         Some(rule) => rule.apply(&mut call),

@@ -8,7 +8,7 @@ use opgrid_core::{
 
 use super::Batch;
 use crate::error::argument;
-use crate::families::Carries;
+use crate::families::{Carries, ShapeRule};
 use crate::layers::levels::{Level, each_tensor, map_all, map_tensors};
 use crate::ops::{CloneTensor, CopyInplace};
 use crate::tensor::Tensor;
@@ -198,6 +198,25 @@ impl<'c, 'b> BatchedCall<'c, 'b> {
         }
         written.iter().for_each(|value| self.call.push(value.to_value()));
         Ok(())
+    }
+
+    /// Leaves the argument that the call writes as its result.
+    ///
+    /// # Errors
+    ///
+    /// It writes none.
+    pub fn give_back(&mut self) -> Result<()> {
+        let written = self.schema().and_then(|schema| schema.arguments.iter().position(Argument::is_write));
+        let Some(target) = written.and_then(|at| self.args().get(at)) else {
+            return Err(argument("it writes no argument that it could return"));
+        };
+        self.call.push(target.to_value());
+        Ok(())
+    }
+
+    /// Whether the results of an example are known without computing them.
+    pub(super) fn has_shape_rule(&self) -> bool {
+        !self.writes() && self.call.column::<ShapeRule>().is_some()
     }
 
     /// Whether there are examples, and none has an element.
