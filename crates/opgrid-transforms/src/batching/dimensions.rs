@@ -29,6 +29,10 @@ pub(crate) fn along_dimensions(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     // A new dimension may stand behind all others.
     let more = i64::from(base == "unsqueeze");
     let gets_dim = rank == 0 && more == 0 && !has_sizes;
+    // A window of the one element, or of none.
+    if gets_dim && base == "unfold" {
+        return call.one_by_one();
+    }
     let shifted = |dim: i64| if dim < 0 { dim + rank + more + 1 + i64::from(gets_dim) } else { dim + 1 };
     let mut is_flattened = false;
     let mut args = Vec::with_capacity(schema.arguments.len());
