@@ -194,7 +194,7 @@ impl Level {
         let entered_at = Location::caller();
         if Dispatcher::current().default_slot(FRONT)?.reason != Reason::Fallback {
             return Err(argument(format!(
-                "{}: found a dispatcher without the layer of transforms; call `opgrid_transforms::install` first",
+                "{}: found a dispatcher without the layer of transforms; install that first",
                 transform.name()
             )));
         }
