@@ -66,6 +66,8 @@ const TESTS_ABOVE: &[(&str, &str, &str)] = &[
         "the examples and tests of programs run them, so that they need implementations",
     ),
     ("opgrid-graph", "opgrid-operators", "samples of all operators are traced and run again"),
+    ("opgrid-graph", "opgrid-transforms", "transforms are traced, and run around programs"),
+    ("opgrid-operators", "opgrid-transforms", "layers are tested with operators, batches among them"),
     ("opgrid", "opgrid-graph", "the examples of README and of the documentation run exported programs"),
     (
         "opgrid-plugin",

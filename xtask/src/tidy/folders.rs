@@ -159,6 +159,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "guards",
             "inspection",
             "modes",
+            "transforms",
             "settings",
             "torch",
         ],

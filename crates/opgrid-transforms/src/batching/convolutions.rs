@@ -38,7 +38,7 @@ struct Movement {
 
 impl Movement {
     /// From the arguments from that place on.
-    fn of(call: &BatchedCall<'_, '_>, from: usize) -> Result<Self> {
+    fn from_call(call: &BatchedCall<'_, '_>, from: usize) -> Result<Self> {
         Ok(Self {
             stride: ints(call, from)?,
             padding: ints(call, from + 1)?,
@@ -66,7 +66,7 @@ impl Movement {
 }
 
 fn convolution(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    let movement = Movement::of(call, 3)?;
+    let movement = Movement::from_call(call, 3)?;
     let weight = given(call, 1).expect("the schema says that it is a tensor");
     // One image may have no dimension for images.
     let is_alone = given(call, 0).is_some_and(|input| input.dim() + 1 == weight.dim());
@@ -101,7 +101,7 @@ fn convolution(call: &mut BatchedCall<'_, '_>) -> Result<()> {
 }
 
 fn convolution_backward(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    let movement = Movement::of(call, 4)?;
+    let movement = Movement::from_call(call, 4)?;
     let mask = super::arguments::flags(call, 10)?;
     let size = call.size();
     if size == 0 {

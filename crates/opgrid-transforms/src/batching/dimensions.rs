@@ -19,7 +19,9 @@ const NONE_IS_NONE: [&str; 6] = ["all", "any", "squeeze", "_fft_c2c", "_fft_c2r"
 pub(crate) fn along_dimensions(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let (Some(schema), Some(rank)) = (call.schema(), call.example_rank()) else { return call.one_by_one() };
     let has = |names: &[&str]| schema.arguments.iter().any(|it| names.contains(&it.name.as_str()));
-    let has_sizes = has(&["size", "shape"]);
+    let has_sizes = schema.arguments.iter().zip(call.args()).any(|(declared, value)| {
+        matches!(declared.name.as_str(), "size" | "shape") && matches!(value.view(), ValueView::Ints(_))
+    });
     if !has_sizes && !has(&DIMENSIONS) && !has(&["dims"]) {
         return call.one_by_one();
     }

@@ -4,8 +4,8 @@ use opgrid_core::{DType, Result, Value};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::vmap::BatchedCall;
 use opgrid_tensor::ops::{
-    Detach, EqScalar, Gather, GtScalar, LinalgVectorNorm, LogicalAnd, NewZeros, ScatterAdd, ScatterValue,
-    WhereScalarOther, WhereScalarSelf, WhereSelf,
+    Detach, EqScalar, Gather, GeScalar, GtScalar, LinalgVectorNorm, LogicalAnd, LogicalOr, LtScalar,
+    NewZeros, ScatterAdd, ScatterValue, WhereScalarOther, WhereScalarSelf, WhereSelf,
 };
 
 use super::arguments::{differs, flag, full, int, optional, refused, rows};
@@ -66,7 +66,10 @@ fn embedding_dense_backward(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let (columns, dtype) = (grad.sizes()[grad.dim() - 1], grad.dtype());
     let indices = rows(&indices)?;
     let grad = grad.reshape([indices.sizes(), &[columns]].concat())?;
-    let is_padding = EqScalar.call(&indices, padding.into())?.unsqueeze(2)?;
+    // Rows that the table does not have get nothing, as those of padding.
+    let is_beyond =
+        LogicalOr.call(&LtScalar.call(&indices, 0.into())?, &GeScalar.call(&indices, count.into())?)?;
+    let is_padding = LogicalOr.call(&EqScalar.call(&indices, padding.into())?, &is_beyond)?.unsqueeze(2)?;
     let grad = WhereScalarSelf.call(&is_padding, 0.into(), &grad)?;
     // Padding may be no row at all.
     let indices = WhereScalarSelf.call(&is_padding.squeeze(2)?, 0.into(), &indices)?;

@@ -78,8 +78,8 @@ struct Along {
 }
 
 impl Along {
-    /// Of the arguments 0, 1 and 2. Negative indices count from the end where that is so for the operator.
-    fn of(call: &BatchedCall<'_, '_>, may_be_negative: bool) -> Result<Self> {
+    /// Reads the arguments 0, 1 and 2. Negative indices count from the end where that is so for the operator.
+    fn from_call(call: &BatchedCall<'_, '_>, may_be_negative: bool) -> Result<Self> {
         let is_number = given(call, 0).is_some_and(|tensor| tensor.dim() == 0);
         let input = with_dims(&full(call, 0)?, 2)?;
         let dim = behind(int(call, 1)?, input.dim() as i64 - 1);
@@ -111,7 +111,7 @@ fn index_select(call: &mut BatchedCall<'_, '_>) -> Result<()> {
         let (dim, (index, _)) = (int(call, 1)?, call.tensor(2).expect("the schema says that it is a tensor"));
         return call.push(IndexSelect.call(&input, behind(dim, input.dim() as i64 - 1), &index)?.into());
     }
-    let along = Along::of(call, false)?;
+    let along = Along::from_call(call, false)?;
     let chosen = Gather.call(&along.input, along.dim, &along.index, false)?;
     call.push(if along.is_number { chosen.reshape(call.size())? } else { chosen }.into())
 }
@@ -119,7 +119,7 @@ fn index_select(call: &mut BatchedCall<'_, '_>) -> Result<()> {
 /// Operators that write along a dimension.
 fn index_write(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let base = call.operator().name().base();
-    let along = Along::of(call, base == "index_fill")?;
+    let along = Along::from_call(call, base == "index_fill")?;
     let Along { input, dim, index, .. } = &along;
     let source = |place: usize| -> Result<Tensor> {
         with_dims(&full(call, place)?, input.dim())?.expand(index.sizes())
@@ -222,7 +222,7 @@ struct Indexed {
 
 impl Indexed {
     /// None where a mask chooses.
-    fn of(call: &BatchedCall<'_, '_>) -> Result<Option<Self>> {
+    fn from_call(call: &BatchedCall<'_, '_>) -> Result<Option<Self>> {
         let ValueView::OptionalTensors(list) = call.args()[1].view() else { return Ok(None) };
         let of_example = |tensor: &AnyTensor| Tensor::from_any_ref(tensor).cloned();
         let given_ones: Vec<Option<Tensor>> =
@@ -273,7 +273,7 @@ fn optional_list(list: Vec<Option<Tensor>>) -> Value {
 
 fn index(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     // How many elements a mask chooses depends on the data.
-    let Some(indexed) = Indexed::of(call)? else { return call.one_by_one() };
+    let Some(indexed) = Indexed::from_call(call)? else { return call.one_by_one() };
     let input = Permute.call(&full(call, 0)?, &indexed.order)?;
     if indexed.indices.is_empty() {
         return call.push(CloneTensor.call(&input, Some(MemoryFormat::Contiguous))?.into());
@@ -285,7 +285,7 @@ fn index(call: &mut BatchedCall<'_, '_>) -> Result<()> {
 }
 
 fn index_put(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    let Some(indexed) = Indexed::of(call)? else { return masked_put(call) };
+    let Some(indexed) = Indexed::from_call(call)? else { return masked_put(call) };
     let input = full(call, 0)?;
     let moved = Permute.call(&input, &indexed.order)?;
     let dims = 1 + indexed.rank + moved.dim() - 1 - indexed.indices.len();

@@ -23,11 +23,14 @@ pub(super) fn loss(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let Some(place) = reduction else { return call.one_by_one() };
     let reduction = int(call, place)?;
     let mut args = aligned(call)?;
-    // Some losses broadcast neither of these.
+    // The losses are those of the input, and some broadcast no target.
     if let (Some(input), Some(target)) = (given(call, 0), given(call, 1))
-        && input.sizes() == target.sizes()
+        && input.dim() >= target.dim()
     {
-        (args[0], args[1]) = (full(call, 0)?.into(), full(call, 1)?.into());
+        args[0] = full(call, 0)?.into();
+        if input.sizes() == target.sizes() {
+            args[1] = full(call, 1)?.into();
+        }
     }
     args[place] = NONE.into();
     call.call_and(args, &mut |losses| match reduction {
@@ -70,6 +73,9 @@ fn nll_loss(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     // The dimension of the classes.
     let is_single = given(call, 0).is_some_and(|input| input.dim() == 1);
     let dim = if is_single { 1 } else { 2 };
+    if input.sizes()[dim as usize] == 0 {
+        return call.one_by_one();
+    }
     let target = if is_single { target.reshape(call.size())? } else { target };
     let counts = NeScalar.call(&target, ignored.into())?;
     let classes = WhereScalarOther.call(&counts, &target.to_dtype(opgrid_core::DType::I64)?, 0.into())?;

@@ -22,6 +22,7 @@
 
 pub mod rule;
 
+use opgrid_core::schema::Type;
 use opgrid_core::{
     BoxedCall, DispatchKey, DispatchKeySet, Dispatcher, Kernel, Reason, Registration, Result, SlowPath, Value,
 };
@@ -236,7 +237,7 @@ fn batch(call: &mut BoxedCall<'_>) -> Result<()> {
     let rule = call.column::<BatchingRule>();
     let mut call = BatchedCall::new(call, level);
     let done = match rule {
-        _ if call.size() == 0 && call.has_shape_rule() => call.without_examples(),
+        _ if call.size() == 0 && !call.writes() && call.without_examples().is_ok() => Ok(()),
         _ if call.is_of_no_elements() => call.all_as_one(),
         _ if call.writes_outputs() => call.through_functional(),
         Some(rule) => rule.apply(&mut call),
@@ -274,16 +275,35 @@ fn one_by_one(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     Ok(())
 }
 
-/// Leaves results that say what examples would have, if there were any.
+/// Leaves results that say what examples would have, if there were any: from the shape rule, or from an example of zeros.
 fn without_examples(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
-    let Some(rule) = call.column::<ShapeRule>() else {
+    let none = |like: &Tensor, sizes: &[i64]| -> Result<Tensor> {
+        batched(Tensor::empty([&[0], sizes].concat(), like.dtype(), like.device())?, level)
+    };
+    let is_list = call.schema().is_some_and(|schema| match schema.returns.first() {
+        Some(result) => matches!(result.real_type, Type::List(..)),
+        None => false,
+    });
+    if let Some(rule) = call.column::<ShapeRule>().filter(|_| !is_list) {
+        for spec in rule.apply(call.args())? {
+            let sizes = [&[0], spec.sizes()].concat();
+            call.push(batched(Tensor::empty(sizes, spec.dtype(), spec.device())?, level)?);
+        }
+        return Ok(());
+    }
+    let args = levels::map_all(call.args(), &mut |tensor| match level.behind(tensor) {
+        Some(_) => Tensor::zeros(tensor.sizes(), tensor.dtype(), tensor.device()),
+        None => Ok(tensor.clone()),
+    })?;
+    let results = call.operator().call_values(args)?;
+    if results.iter().any(|result| tensors_of(result).is_empty() && !is_list) {
         return Err(argument(format!(
             "the result {DEPENDS_ON_DATA}, and a batch without examples has no data"
         )));
-    };
-    for spec in rule.apply(call.args())? {
-        let sizes = [&[0], spec.sizes()].concat();
-        call.push(batched(Tensor::empty(sizes, spec.dtype(), spec.device())?, level)?);
+    }
+    for result in results {
+        let result = levels::map_tensors(result.borrow(), &mut |result| none(result, result.sizes()))?;
+        call.push(result);
     }
     Ok(())
 }

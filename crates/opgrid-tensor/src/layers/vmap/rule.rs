@@ -8,7 +8,7 @@ use opgrid_core::{
 
 use super::Batch;
 use crate::error::argument;
-use crate::families::{Carries, ShapeRule};
+use crate::families::Carries;
 use crate::layers::levels::{Level, each_tensor, map_all, map_tensors};
 use crate::ops::{CloneTensor, CopyInplace};
 use crate::tensor::Tensor;
@@ -214,11 +214,6 @@ impl<'c, 'b> BatchedCall<'c, 'b> {
         Ok(())
     }
 
-    /// Whether the results of an example are known without computing them.
-    pub(super) fn has_shape_rule(&self) -> bool {
-        !self.writes() && self.call.column::<ShapeRule>().is_some()
-    }
-
     /// Whether there are examples, and none has an element.
     pub(super) fn is_of_no_elements(&self) -> bool {
         let (mut is_any, mut has_any) = (false, false);
@@ -319,7 +314,7 @@ impl<'c, 'b> BatchedCall<'c, 'b> {
         self.call.push(result);
     }
 
-    /// The same call at another level that is a batch.
+    /// Returns the call as one of another level that is a batch.
     pub fn at(&mut self, level: Level) -> BatchedCall<'_, 'b> {
         BatchedCall::new(self.call, level)
     }
