@@ -47,9 +47,10 @@ fn with_size(call: &BatchedCall<'_, '_>, place: usize, is_folded: bool) -> Resul
     let value = call.args()[place];
     let name = call.schema().map(|schema| schema.arguments[place].name.as_str());
     match (name, value.view()) {
-        (Some("input_size" | "size"), ValueView::Ints(sizes)) if !sizes.is_empty() => Ok(match is_folded {
-            true => [&[sizes[0] * call.size()], &sizes[1..]].concat().into(),
-            false => [&[call.size()], sizes].concat().into(),
+        (Some("input_size" | "size"), ValueView::Ints(sizes)) if !sizes.is_empty() => Ok(if is_folded {
+            [&[sizes[0] * call.size()], &sizes[1..]].concat().into()
+        } else {
+            [&[call.size()], sizes].concat().into()
         }),
         _ => map_tensors(value, &mut |tensor| {
             let tensor = call.stretched(tensor)?;

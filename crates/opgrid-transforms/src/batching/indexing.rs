@@ -161,9 +161,10 @@ fn put(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let (whole, index, source) = (full(call, 0)?, rows(&full(call, 1)?)?, rows(&full(call, 2)?)?);
     let input = rows(&whole)?;
     let places = from_the_end(&index, input.sizes()[1])?;
-    let written = match flag(call, 3) {
-        true => ScatterAdd.call(&input, 1, &places, &source)?,
-        false => ScatterSrc.call(&input, 1, &places, &source)?,
+    let written = if flag(call, 3) {
+        ScatterAdd.call(&input, 1, &places, &source)?
+    } else {
+        ScatterSrc.call(&input, 1, &places, &source)?
     };
     call.push(written.reshape(whole.sizes())?.into())
 }
@@ -310,30 +311,18 @@ fn masked_put(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let rest = &input.sizes()[1 + own..];
     // One value for all places, or values for each of them.
     let is_one = values.dim() <= 1 + rest.len() || values.sizes()[1] == 1;
-    let added = match is_one {
-        true => {
-            let values = match values.dim() > 1 + rest.len() {
-                true => values.squeeze(1)?,
-                false => values,
-            };
-            let values = with_dims(&values, input.dim())?.expand(input.sizes())?;
-            let before = if flag(call, 3) {
-                ZerosLike.call(&input, None, None, None, None, None)?
-            } else {
-                input.clone()
-            };
-            WhereSelf.call(&mask, &values, &before)?
-        }
-        false => {
-            let sizes = [&values.sizes()[..2], rest].concat();
-            let values = rows(&values.expand(sizes)?.contiguous()?)?;
-            let before = if flag(call, 3) {
-                ZerosLike.call(&input, None, None, None, None, None)?
-            } else {
-                input.clone()
-            };
-            chosen_of(&before, &mask, &values)?
-        }
+    let added = if is_one {
+        let values = if values.dim() > 1 + rest.len() { values.squeeze(1)? } else { values };
+        let values = with_dims(&values, input.dim())?.expand(input.sizes())?;
+        let before =
+            if flag(call, 3) { ZerosLike.call(&input, None, None, None, None, None)? } else { input.clone() };
+        WhereSelf.call(&mask, &values, &before)?
+    } else {
+        let sizes = [&values.sizes()[..2], rest].concat();
+        let values = rows(&values.expand(sizes)?.contiguous()?)?;
+        let before =
+            if flag(call, 3) { ZerosLike.call(&input, None, None, None, None, None)? } else { input.clone() };
+        chosen_of(&before, &mask, &values)?
     };
     call.push(if flag(call, 3) { input.add(&added)? } else { added }.into())
 }

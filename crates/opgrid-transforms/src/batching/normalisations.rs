@@ -37,10 +37,7 @@ fn number(call: &BatchedCall<'_, '_>, place: usize) -> f64 {
 
 /// A factor that differs from example to example, to be multiplied afterwards, or the same one for all.
 fn parted<'b>(call: &BatchedCall<'_, 'b>, place: usize) -> Result<(Option<Tensor>, Option<&'b Tensor>)> {
-    match differs(call, place) {
-        true => Ok((optional(call, place)?, None)),
-        false => Ok((None, given(call, place))),
-    }
+    if differs(call, place) { Ok((optional(call, place)?, None)) } else { Ok((None, given(call, place))) }
 }
 
 fn push_all(call: &mut BatchedCall<'_, '_>, results: impl IntoIterator<Item = Tensor>) -> Result<()> {
@@ -73,10 +70,8 @@ fn layer_norm_backward(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let (grad, input, shape) = (full(call, 0)?, full(call, 1)?, ints(call, 2)?);
     let (mean, rstd, weight, mask) = (full(call, 3)?, full(call, 4)?, optional(call, 5)?, flags(call, 7)?);
     let end = input.dim() - shape.len();
-    let by_weight = match mask[1] {
-        true => summed(&grad.mul(&input.sub(&mean)?.mul(&rstd)?)?, end)?,
-        false => Tensor::undefined(),
-    };
+    let by_weight =
+        if mask[1] { summed(&grad.mul(&input.sub(&mean)?.mul(&rstd)?)?, end)? } else { Tensor::undefined() };
     let by_bias = if mask[2] { summed(&grad, end)? } else { Tensor::undefined() };
     let scaled = match weight {
         Some(weight) => grad.mul(&with_dims(&weight, grad.dim())?)?,
@@ -141,37 +136,35 @@ fn group_norm_backward(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let over_images = |numbers: &Tensor| {
         SumDim.call(&numbers.reshape([size, images, channels, pixels])?, Some(&[1, 3]), false, None)
     };
-    let by_weight = match mask[1] {
-        true => {
-            let parts = [size, images, groups, channels / groups.max(1) * pixels];
-            let of_groups = |numbers: &Tensor| numbers.reshape([size, images, groups, 1]);
-            let normal = input.reshape(parts)?.sub(&of_groups(&mean)?)?.mul(&of_groups(&rstd)?)?;
-            over_images(&grad.reshape(parts)?.mul(&normal)?)?
-        }
-        false => Tensor::undefined(),
+    let by_weight = if mask[1] {
+        let parts = [size, images, groups, channels / groups.max(1) * pixels];
+        let of_groups = |numbers: &Tensor| numbers.reshape([size, images, groups, 1]);
+        let normal = input.reshape(parts)?.sub(&of_groups(&mean)?)?.mul(&of_groups(&rstd)?)?;
+        over_images(&grad.reshape(parts)?.mul(&normal)?)?
+    } else {
+        Tensor::undefined()
     };
     let by_bias = if mask[2] { over_images(&grad)? } else { Tensor::undefined() };
     let scaled = match weight {
         Some(weight) => grad.mul(&of_channels(&weight, grad.dim())?)?,
         None => grad,
     };
-    let by_input = match mask[0] {
-        true => {
-            let (by_input, ..) = NativeGroupNormBackward.call(
-                &fold(&scaled)?,
-                &fold(&input)?,
-                &fold(&mean)?,
-                &fold(&rstd)?,
-                None,
-                images * size,
-                channels,
-                pixels,
-                groups,
-                &[true, false, false],
-            )?;
-            unfold(&by_input, size)?
-        }
-        false => Tensor::undefined(),
+    let by_input = if mask[0] {
+        let (by_input, ..) = NativeGroupNormBackward.call(
+            &fold(&scaled)?,
+            &fold(&input)?,
+            &fold(&mean)?,
+            &fold(&rstd)?,
+            None,
+            images * size,
+            channels,
+            pixels,
+            groups,
+            &[true, false, false],
+        )?;
+        unfold(&by_input, size)?
+    } else {
+        Tensor::undefined()
     };
     push_all(call, [by_input, by_weight, by_bias])
 }

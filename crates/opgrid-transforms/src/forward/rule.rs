@@ -106,10 +106,8 @@ pub(super) fn run(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
         return write(call, level);
     }
     let is_made = call.column::<Kind>().is_some_and(|own| *own == kind::FACTORY);
-    let (results, tangents) = match is_made {
-        true => made(call, level)?,
-        false => with_tangents(call.operator(), call, level)?,
-    };
+    let (results, tangents) =
+        if is_made { made(call, level)? } else { with_tangents(call.operator(), call, level)? };
     let shares = call.column::<Kind>().is_some_and(|own| *own == kind::VIEW);
     let mut tangents = VecDeque::from(tangents);
     for result in results {
@@ -198,12 +196,13 @@ fn by_transposing(
     let tensors = tensors_of(&results);
     let depends = |result: &Tensor| inner.behind(result).is_some() && result.requires_grad();
     let outer = reverse::enter()?;
-    let vectors = tensors.iter().map(|result| match depends(result) {
-        true => {
+    let vectors = tensors.iter().map(|result| {
+        if depends(result) {
             let zeros = zeros_like(&inner.inner_of(result))?;
             Reverse::variable(&zeros, outer.level()).map(Some)
+        } else {
+            Ok(None)
         }
-        false => Ok(None),
     });
     let vectors = vectors.collect::<Result<Vec<_>>>()?;
     let (of_results, given): (Vec<&Tensor>, Vec<Option<Tensor>>) = tensors
@@ -213,10 +212,10 @@ fn by_transposing(
         .map(|(it, vector)| (it, vector.clone()))
         .unzip();
     let keep = BackwardOptions { retain_graph: true, create_graph: true };
-    let products = match of_results.is_empty() {
-        true => Vec::new(),
-        false => inner
-            .transparent(|| autograd::grad(&of_results, &inputs.iter().collect::<Vec<_>>(), &given, keep))?,
+    let products = if of_results.is_empty() {
+        Vec::new()
+    } else {
+        inner.transparent(|| autograd::grad(&of_results, &inputs.iter().collect::<Vec<_>>(), &given, keep))?
     };
     let outer_level = outer.level().clone();
     drop(outer);
@@ -228,12 +227,11 @@ fn by_transposing(
         .filter(|(product, _)| outer_level.behind(product).is_some() && product.requires_grad())
         .unzip();
     let wanted: Vec<&Tensor> = vectors.iter().flatten().collect();
-    let mut found = match of_products.is_empty() {
-        true => vec![None; wanted.len()],
-        false => {
-            let options = BackwardOptions { retain_graph: false, create_graph: is_grad_enabled() };
-            outer_level.transparent(|| autograd::grad(&of_products, &wanted, &by, options))?
-        }
+    let mut found = if of_products.is_empty() {
+        vec![None; wanted.len()]
+    } else {
+        let options = BackwardOptions { retain_graph: false, create_graph: is_grad_enabled() };
+        outer_level.transparent(|| autograd::grad(&of_products, &wanted, &by, options))?
     }
     .into_iter();
     let tangents =

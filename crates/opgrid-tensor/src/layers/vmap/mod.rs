@@ -275,35 +275,25 @@ fn one_by_one(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     Ok(())
 }
 
-/// Leaves results that say what examples would have, if there were any: from the shape rule, or from an example of zeros.
+/// Leaves results that say what examples would have, if there were any.
 fn without_examples(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
-    let none = |like: &Tensor, sizes: &[i64]| -> Result<Tensor> {
-        batched(Tensor::empty([&[0], sizes].concat(), like.dtype(), like.device())?, level)
-    };
-    let is_list = call.schema().is_some_and(|schema| match schema.returns.first() {
-        Some(result) => matches!(result.real_type, Type::List(..)),
-        None => false,
-    });
-    if let Some(rule) = call.column::<ShapeRule>().filter(|_| !is_list) {
-        for spec in rule.apply(call.args())? {
-            let sizes = [&[0], spec.sizes()].concat();
-            call.push(batched(Tensor::empty(sizes, spec.dtype(), spec.device())?, level)?);
-        }
-        return Ok(());
-    }
-    let args = levels::map_all(call.args(), &mut |tensor| match level.behind(tensor) {
-        Some(_) => Tensor::zeros(tensor.sizes(), tensor.dtype(), tensor.device()),
-        None => Ok(tensor.clone()),
-    })?;
-    let results = call.operator().call_values(args)?;
-    if results.iter().any(|result| tensors_of(result).is_empty() && !is_list) {
+    let is_list = call
+        .schema()
+        .and_then(|schema| schema.returns.first())
+        .is_some_and(|result| matches!(result.real_type, Type::List(..)));
+    let Some(rule) = call.column::<ShapeRule>() else {
         return Err(argument(format!(
             "the result {DEPENDS_ON_DATA}, and a batch without examples has no data"
         )));
-    }
-    for result in results {
-        let result = levels::map_tensors(result.borrow(), &mut |result| none(result, result.sizes()))?;
-        call.push(result);
+    };
+    let none = |spec: &TensorSpec| {
+        batched(Tensor::empty([&[0], spec.sizes()].concat(), spec.dtype(), spec.device())?, level)
+    };
+    let results = rule.apply(call.args())?.iter().map(none).collect::<Result<Vec<_>>>()?;
+    if is_list {
+        call.push(results);
+    } else {
+        results.into_iter().for_each(|result| call.push(result));
     }
     Ok(())
 }
