@@ -106,6 +106,9 @@ fn embedding_renorm(call: &mut BatchedCall<'_, '_>) -> Result<()> {
 fn embedding_bag(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     check_scale(flag(call, 3))?;
     let size = call.size();
+    if size == 0 {
+        return call.without_examples();
+    }
     let (table, indices, offsets) = (full(call, 0)?, full(call, 1)?, full(call, 2)?);
     let (count, columns) = (table.sizes()[1], table.sizes()[2]);
     let (per_example, bags) = (indices.sizes()[1], offsets.sizes()[1]);
