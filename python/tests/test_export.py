@@ -2,6 +2,7 @@
 
 import pathlib
 
+import numpy as np
 import pytest
 
 import opgrid as og
@@ -130,6 +131,15 @@ def test_what_torch_exported(name):
     ep = og.export.load(MODELS / f"{name}.pt2")
     assert ep.graph
     assert len(list(ep.parameters())) == len(ep.graph_signature.parameters)
+
+
+def test_a_detector_that_torch_exported():
+    folder = MODELS.parents[2] / "opgrid-vision/tests"
+    arrays = np.load(folder / "detector.npz")
+    found = og.export.load(folder / "detector.pt2").module()(og.from_numpy(arrays["in0"]))
+    assert len(found) == 3
+    for place, result in enumerate(found):
+        close(result, og.from_numpy(arrays[f"out{place}"]))
 
 
 def test_a_program_in_another_dtype():

@@ -30,6 +30,7 @@ mod _opgrid {
     use pyo3::prelude::*;
 
     use crate::errors::OrRaise;
+    use crate::operators::candidates::dispatcher;
 
     #[pymodule_export]
     use crate::autograd::{
@@ -109,6 +110,8 @@ mod _opgrid {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
         crate::registration::overrides::warn_in_python().or_raise(py)?;
+        // What exported detection networks call.
+        opgrid_vision::register(dispatcher().or_raise(py)?).or_raise(py)?.keep();
         crate::registration::messages::tell_python();
         crate::autograd::say_places();
         crate::exchange::c_api::give_table(py)?;

@@ -40,13 +40,14 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-testing", &["opgrid-operators"]),
     ("opgrid-inspect", &["opgrid-core"]),
     ("opgrid", &["opgrid-operators", "opgrid-nn", "opgrid-plugin"]),
+    ("opgrid-vision", &["opgrid"]),
     ("opgrid-torch", &["opgrid"]),
-    ("opgrid-cli", &["opgrid", "opgrid-graph", "opgrid-inspect"]),
-    ("opgrid-python", &["opgrid", "opgrid-graph", "opgrid-torch"]),
+    ("opgrid-cli", &["opgrid", "opgrid-graph", "opgrid-inspect", "opgrid-vision"]),
+    ("opgrid-python", &["opgrid", "opgrid-graph", "opgrid-torch", "opgrid-vision"]),
 ];
 
 /// The conformance suite, and the crates whose tests run it.
-const TESTING: (&str, &[&str]) = ("opgrid-testing", &["opgrid-gpu"]);
+const TESTING: (&str, &[&str]) = ("opgrid-testing", &["opgrid-gpu", "opgrid-vision"]);
 
 /// Crates whose examples and tests import one that stands above or beside them, each with the reason.
 const TESTS_ABOVE: &[(&str, &str, &str)] = &[

@@ -2,10 +2,10 @@
 
     python check_written.py OPGRID [--import MODULE]... [MODEL.pt2 ...]
 
-OPGRID is the command-line program; modules such as transformers.modeling_outputs register the types of results with torch. Each model, those beside this file without others, is written again by
-`opgrid graph convert`, from the archive and by way of the text form. Both programs run in torch on the inputs in the model's .npz, or
-on the sample inputs that it holds. Outputs, written inputs and the state dict have to be equal to the last bit. The status is 1 if
-something differs.
+OPGRID is the command-line program; modules such as transformers.modeling_outputs register the types of results with torch. Each model,
+those of the tests without others, is written again by `opgrid graph convert`, from the archive and by way of the text form. Both
+programs run in torch on the inputs in the model's .npz, or on the sample inputs that it holds. Outputs, written inputs and the state dict
+have to be equal to the last bit. The status is 1 if something differs.
 """
 
 import importlib
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+import torchvision  # noqa: F401
 from torch.utils import _pytree as pytree
 
 warnings.filterwarnings("ignore")
@@ -113,13 +114,19 @@ def run_like(program, original, path):
     return run(program, path)
 
 
+def all_models():
+    """The models beside this file, and those of torchvision's operators."""
+    folder = Path(__file__).parent
+    return sorted(folder.glob("*.pt2")) + sorted((folder.parents[2] / "opgrid-vision/tests").glob("*.pt2"))
+
+
 def main():
     opgrid, *paths = sys.argv[1:]
     while "--import" in paths:
         index = paths.index("--import")
         importlib.import_module(paths[index + 1])
         del paths[index : index + 2]
-    paths = [Path(path) for path in paths] or sorted(Path(__file__).parent.glob("*.pt2"))
+    paths = [Path(path) for path in paths] or all_models()
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for path in paths:

@@ -1,6 +1,6 @@
 """Writes the exported programs of the tests, with their inputs and what torch gives for them.
 
-    python export.py            writes NAME.pt2 and NAME.npz beside this file
+    python export.py [NAME]...  writes NAME.pt2 and NAME.npz beside this file, or where the operators are; needs torchvision
 
 Each model is seeded and small. An .npz holds the inputs in0, in1, … and the results out0, out1, … of the exported program; those of
 16 bits are widened, since numpy has no bfloat16. Archives are written again without the sample inputs, which nobody reads.
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+import torchvision
 from torch import nn
 from torch._higher_order_ops.map import map as map_rows
 from torch._higher_order_ops.scan import scan
@@ -149,6 +150,32 @@ class Counted(nn.Module):
         return found, torch.arange(count), y[y > 0]
 
 
+class Detector(nn.Module):
+    """Boxes for each place of an image, the best that do not overlap, and what is in them."""
+
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1), nn.ReLU())
+        self.offset = nn.Conv2d(8, 18, 3, padding=1)
+        self.deformed = torchvision.ops.DeformConv2d(8, 8, 3, padding=1)
+        self.boxes = nn.Conv2d(8, 5, 1)
+        self.head = nn.Linear(8 * 4, 5)
+
+    def forward(self, image):
+        features = self.features(image)
+        features = self.deformed(features, self.offset(features)).relu()
+        height, width = features.shape[-2:]
+        rows, columns = torch.meshgrid(torch.arange(height) * 2.0 + 1, torch.arange(width) * 2.0 + 1, indexing="ij")
+        found = self.boxes(features)[0].sigmoid()
+        sides = found[1:] * 6 + 1
+        boxes = torch.stack([columns - sides[0], rows - sides[1], columns + sides[2], rows + sides[3]], -1).flatten(0, 1)
+        scores = found[0].flatten()
+        kept = torchvision.ops.nms(boxes, scores, 0.3)
+        boxes = boxes[kept]
+        cut = torchvision.ops.roi_align(features, [boxes], 2, 0.5, 2, True)
+        return boxes, scores[kept], self.head(cut.flatten(1)).softmax(-1)
+
+
 class Dtypes(nn.Module):
     def __init__(self):
         super().__init__()
@@ -204,9 +231,15 @@ def cases():
     shapes = {"x": {0: Dim.AUTO}, "y": {0: Dim.AUTO}, "n": Dim.DYNAMIC, "scale": None}
     yield "sizes", Sizes, (randn(6, 4), randn(6), 3, 2.5), {"dynamic_shapes": shapes}, True
     yield "counted", Counted, (torch.tensor([0.0, 1.0, -1.0, 2.0]),), {}, True
+    yield "detector", Detector, (randn(1, 3, 16, 16),), {}, True
     yield "dtypes", Dtypes, (torch.ones((), dtype=torch.float64),), {}, True
     yield "recurrent", Recurrent, (randn(2, 3, 4),), {}, True
     yield "training", training, (randn(3, 2, 9),), {}, False
+
+
+def folder_of(name):
+    """Programs that call torchvision's operators lie with the crate that has them."""
+    return FOLDER.parents[2] / "opgrid-vision/tests" if name == "detector" else FOLDER
 
 
 def array(value):
@@ -244,15 +277,15 @@ def main():
             program = program.run_decompositions()
         buffer = io.BytesIO()
         torch.export.save(program, buffer)
-        (FOLDER / f"{name}.pt2").write_bytes(without_samples(buffer.getvalue()))
+        (folder_of(name) / f"{name}.pt2").write_bytes(without_samples(buffer.getvalue()))
         copies = pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, args)
         leaves = [leaf for leaf in pytree.tree_leaves(args) if isinstance(leaf, (torch.Tensor, int)) and not isinstance(leaf, float)]
         arrays = {f"in{index}": array(leaf) for index, leaf in enumerate(leaves)}
         with torch.no_grad():
             results = pytree.tree_leaves(torch.export.load(io.BytesIO(buffer.getvalue())).module()(*copies))
         arrays |= {f"out{index}": array(leaf) for index, leaf in enumerate(results)}
-        np.savez(FOLDER / f"{name}.npz", **arrays)
-        print(name, len(program.graph.nodes), "nodes,", (FOLDER / f"{name}.pt2").stat().st_size, "bytes", flush=True)
+        np.savez(folder_of(name) / f"{name}.npz", **arrays)
+        print(name, len(program.graph.nodes), "nodes,", (folder_of(name) / f"{name}.pt2").stat().st_size, "bytes", flush=True)
 
 
 if __name__ == "__main__":
