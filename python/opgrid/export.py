@@ -205,7 +205,9 @@ def export(
     does something else for another size, that is an error.
 
     A value that is read from a tensor (``item``, ``if`` on a tensor) is an error, unless `guard_reads`: the program then checks that it
-    reads the same. With `below_autograd` composite operators are taken apart and steps of a backward pass are part of the program.
+    reads the same. Sizes that depend on elements, as that of ``x[x > 0]``, vary; code that computes with one what no program computes is an
+    error, or with `guard_reads` a check that the size is the same. With `below_autograd` composite operators are taken apart and steps of a
+    backward pass are part of the program.
     """
     if not isinstance(args, (tuple, list)):
         raise TypeError(f"export(): found {type(args).__name__} for args, expected a tuple of the arguments; write (x,) for one")

@@ -142,6 +142,24 @@ def test_a_detector_that_torch_exported():
         close(result, og.from_numpy(arrays[f"out{place}"]))
 
 
+def test_sizes_that_depend_on_elements(tmp_path):
+    def chosen(boxes, scores):
+        likely = scores > 0.2
+        boxes, scores = boxes[likely], scores[likely]
+        kept = og.ops.torchvision.nms(boxes, scores, 0.5)
+        return boxes[kept], scores[kept]
+
+    boxes = og.tensor([[0.0, 0.0, 4.0, 4.0], [0.0, 0.0, 4.0, 3.5], [5.0, 5.0, 9.0, 9.0], [2.0, 6.0, 4.0, 8.0]])
+    ep = og.export.export(chosen, (boxes, og.tensor([0.5, 0.9, 0.8, 0.1])))
+    og.export.save(ep, tmp_path / "chosen.pt2")
+    again = og.export.load(tmp_path / "chosen.pt2").module()
+    for scores, count in (([0.5, 0.9, 0.8, 0.1], 2), ([0.3, 0.1, 0.4, 0.9], 3), ([0.0, 0.1, 0.2, 0.1], 0)):
+        found, expected = again(boxes, og.tensor(scores)), chosen(boxes, og.tensor(scores))
+        assert len(expected[0]) == count
+        for a, b in zip(found, expected, strict=True):
+            close(a, b)
+
+
 def test_a_program_in_another_dtype():
     net = Net().eval()
     x = og.randn(2, 3, 8, 8)

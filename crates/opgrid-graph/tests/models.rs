@@ -179,6 +179,7 @@ fn weights_that_were_shared_are_shared() {
 fn sizes_and_numbers_are_computed() {
     check("sizes", 1e-6);
     check("counted", 0.0);
+    check("elements", 1e-6);
 }
 
 #[test]

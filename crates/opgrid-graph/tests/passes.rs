@@ -87,15 +87,17 @@ fn forgotten_types_are_found_again() {
         let mut forgotten = graph.clone();
         forget(&mut forgotten.block);
         let again = passes::propagate_types(forgotten).unwrap_or_else(|error| panic!("{name}: {error}"));
+        // What is computed of sizes that depend on elements is not known without them.
+        let counted = usize::from(name != "elements");
         for (before, after) in graph.block.nodes.iter().zip(&again.block.nodes) {
             let operator = !before.target.starts_with("higher_order::");
             for (before_variable, variable) in before.variables().zip(after.variables()).filter(|_| operator)
             {
-                all += 1;
+                all += counted;
                 if variable.kind == ValueType::Unknown {
                     continue;
                 }
-                found += 1;
+                found += counted;
                 // Expressions may be written in another way.
                 let is_same = |a: &ValueType, b: &ValueType| match (a, b) {
                     (ValueType::Tensor(a), ValueType::Tensor(b)) => {

@@ -237,14 +237,75 @@ fn inputs_are_not_written_by_tracing() {
 }
 
 #[test]
-fn sizes_that_depend_on_elements_are_errors_or_guards() {
+fn sizes_that_depend_on_elements_are_symbols() {
+    let x = Tensor::from_slice(&[1.0f32, -2.0, 3.0, 5.0], &[4]).unwrap();
+    let others = [&[-1.0f32, 4.0, -6.0, -7.0], &[1.0, 2.0, 3.0, 4.0], &[-1.0, -2.0, -3.0, -4.0]];
+    let others = others.map(|other| Tensor::from_slice(other, &[4]).unwrap());
+    let positive = |inputs: &[Tensor]| ops::GtScalar.call(&inputs[0], 0.into());
+    // One mask, three times: what it leaves has one size.
+    let chosen = |inputs: &[Tensor]| {
+        let mask = positive(inputs)?;
+        let places = ops::Nonzero.call(&mask)?;
+        let values = ops::IndexTensor.call(&inputs[0], &[Some(mask.clone())])?;
+        let count = values.sizes()[0];
+        let rows = values.reshape(&[count, 1])?.mul(&ops::MaskedSelect.call(&inputs[0], &mask)?)?;
+        let padded = Tensor::zeros(&[2 * count + 1], DType::F32, Device::CPU)?;
+        Ok(vec![places.to(DType::F32)?, rows.reshape(&[count * count])?, padded])
+    };
+    for other in &others {
+        let program = agree(&Trace::new(), &[&x], &[other], chosen);
+        let text = program.graph().to_string();
+        assert!(
+            text.contains("float32[2*u0 + 1]") && text.contains("u0*u0") && !text.contains("u1"),
+            "{text}"
+        );
+    }
+    // Masks that are computed twice leave as many, which the program checks.
+    let twice = |inputs: &[Tensor]| {
+        let select = |mask: &Tensor| ops::MaskedSelect.call(&inputs[0], mask);
+        Ok(vec![select(&positive(inputs)?)?.add(&select(&ops::GtScalar.call(&inputs[1], 0.into())?)?)?])
+    };
+    for other in &others {
+        agree(&Trace::new(), &[&x, &x], &[other, other], twice);
+    }
+    let program = Trace::new().run(&[&x, &x], twice).unwrap();
+    let error = program.run(&[&others[0], &others[1]]).unwrap_err();
+    assert!(error.message().contains("expected to be equal"), "{error}");
+}
+
+#[test]
+fn sizes_that_depend_on_elements_vary_with_others() {
+    let body = |inputs: &[Tensor]| {
+        let (values, inverse, counts) = ops::Unique2.call(&inputs[0], true, true, true)?;
+        let table = Tensor::zeros(&[values.sizes()[0], inputs[0].sizes()[0]], DType::F32, Device::CPU)?;
+        let kept = ops::IndexTensor.call(&inputs[1], &[Some(inputs[2].clone())])?;
+        Ok(vec![values, inverse.to(DType::F32)?, counts.to(DType::F32)?, table, kept.sum()?])
+    };
+    let numbers = |elements: &[f32]| Tensor::from_slice(elements, &[elements.len() as i64]).unwrap();
+    let mask = |elements: &[bool]| {
+        let elements: Vec<opgrid::array::Bool> = elements.iter().map(|it| (*it).into()).collect();
+        Tensor::from_slice(&elements, &[2, elements.len() as i64 / 2]).unwrap()
+    };
+    let trace = Trace::new().vary(0, 0, "n", 2..=64);
+    let images = self::numbers(12, &[2, 2, 3]);
+    let (x, y) = (numbers(&[1.0, 3.0, 1.0]), numbers(&[2.0, 2.0, 2.0, 7.0, 1.0, 7.0]));
+    let (some, none) = (mask(&[true, false, true, true]), mask(&[false; 4]));
+    let program = agree(&trace, &[&x, &images, &some], &[&y, &images, &none], body);
+    let text = program.graph().to_string();
+    assert!(text.contains("float32[u0, n]") && text.contains("float32[u1, 3]"), "{text}");
+    // An example without elements is as good as another.
+    agree(&trace, &[&x, &images, &none], &[&y, &images, &some], body);
+}
+
+#[test]
+fn a_size_that_the_code_computes_with_is_an_error_or_a_guard() {
     let x = Tensor::from_slice(&[1.0f32, -2.0, 3.0], &[3]).unwrap();
     let mean_of_positive = |inputs: &[Tensor]| {
         let positive = ops::MaskedSelect.call(&inputs[0], &ops::GtScalar.call(&inputs[0], 0.into())?)?;
         Ok(vec![positive.sum()?.mul(1.0 / positive.numel() as f64)?])
     };
     let error = Trace::new().run(&[&x], mean_of_positive).unwrap_err();
-    assert!(error.message().contains("sizes depend on elements"), "{error}");
+    assert!(error.message().contains("depends on a size that varies"), "{error}");
     let program = Trace::new().guard_reads().run(&[&x], mean_of_positive).unwrap();
     let other = Tensor::from_slice(&[-1.0f32, 4.0, 6.0], &[3]).unwrap();
     assert_eq!(elements(&program.run(&[&other]).unwrap()[0]), [5.0]);

@@ -3,6 +3,7 @@
 use opgrid_core::{DType, Device, Result};
 use opgrid_tensor::Tensor;
 
+use super::record::Way;
 use super::vary::{self, Failure, Run};
 use super::{Symbol, Trace, untraceable};
 use crate::graph::Graph;
@@ -40,9 +41,13 @@ pub(crate) fn trace_call(
     for (index, inputs) in inputs.iter().enumerate().take(count) {
         let tensors = examples[index].tensors.len();
         let borrowed: Vec<&Tensor> = inputs.iter().collect();
-        let (graph, tensors) = trace.once(&borrowed, &mut |stand_ins| call(index, &stand_ins[..tensors]))?;
+        let run =
+            trace.once(&borrowed, &mut |stand_ins| call(index, &stand_ins[..tensors]), &Way::default())?;
+        if !run.elements.is_empty() {
+            return Err(untraceable("sizes of a result depend on elements, expected ones that are known"));
+        }
         let sizes = symbols.iter().map(|symbol| size(inputs, symbol.places[0])).collect();
-        runs.push(Run { graph, tensors, sizes });
+        runs.push(Run { graph: run.graph, tensors: run.tensors, sizes });
     }
     let Some(first) = runs.first() else { return Err(untraceable("found no example, expected one")) };
     // A tensor that the operator makes without a call would be a constant, and these have no memory.
@@ -54,7 +59,8 @@ pub(crate) fn trace_call(
     if symbols.is_empty() {
         return Ok(first.graph.clone());
     }
-    vary::unify(&runs, &symbols).map_err(|failure| match failure {
+    let sources = vary::sources(&first.graph, &symbols);
+    vary::unify(&runs, &symbols, &sources, &[]).map_err(|failure| match failure {
         Failure::NoRule(error) | Failure::Error(error) => error,
     })
 }

@@ -9,6 +9,7 @@
 //! several sizes and comparing the graphs ([`Trace::vary`]).
 
 mod call;
+mod elements;
 mod grad_mode;
 mod record;
 mod vary;
@@ -25,7 +26,8 @@ use crate::graph::tree::Tree;
 use crate::graph::types::{Range, ValueType};
 use crate::graph::{Argument, Block, Graph, InputKind, OutputKind, Source, Variable};
 use crate::program::Program;
-use record::Session;
+use elements::ElementSize;
+use record::{Session, Way};
 use vary::{Failure, Run};
 
 pub(crate) use call::{Example, symbol, trace_call};
@@ -58,6 +60,17 @@ pub struct Trace {
     is_below_autograd: bool,
     guards_reads: bool,
     source: Option<Arc<SourceFn>>,
+}
+
+/// The code that is traced.
+type Code<'c> = dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>> + 'c;
+
+/// What one run of the code gives.
+struct Once {
+    graph: Graph,
+    tensors: BTreeMap<String, Tensor>,
+    /// The sizes that depend on elements.
+    elements: Vec<ElementSize>,
 }
 
 /// Says where the code stands.
@@ -143,8 +156,8 @@ impl Trace {
         self
     }
 
-    /// Lets the code depend on elements: read them, as by `item`, or make tensors of as many as there are of some, as by `nonzero`. The
-    /// program then checks that values and sizes are the same.
+    /// Lets the code depend on elements: read them, as by `item`, or compute with sizes that depend on them, as those of `nonzero` do, what
+    /// no program computes. The program then checks that values and such sizes are the same.
     #[must_use]
     pub fn guard_reads(mut self) -> Self {
         self.guards_reads = true;
@@ -164,8 +177,8 @@ impl Trace {
     /// # Errors
     ///
     /// Those of the code; a value that it reads from a tensor, unless reads are guarded; a generator or an object among the
-    /// arguments of a call; sizes changed in place; with sizes that vary, code that does something else for other sizes. Code that goes
-    /// on after such an error gives no program.
+    /// arguments of a call; sizes changed in place; with sizes that vary or depend on elements, code that does something else for other
+    /// sizes. Code that goes on after such an error gives no program.
     pub fn run(
         &self,
         inputs: &[&Tensor],
@@ -176,26 +189,84 @@ impl Trace {
         Program::new(graph, tensors)
     }
 
-    fn graph(
+    fn graph(&self, inputs: &[&Tensor], body: &mut Code<'_>) -> Result<(Graph, BTreeMap<String, Tensor>)> {
+        crate::operators::ensure_registered()?;
+        let first = self.once(inputs, body, &Way::default())?;
+        let elements = &first.elements;
+        if self.symbols.is_empty() && elements.is_empty() {
+            return Ok((first.graph, first.tensors));
+        }
+        let apart: Vec<usize> = (0..elements.len()).collect();
+        // Sizes that are equal in the example may have to be.
+        let together: Vec<usize> = elements
+            .iter()
+            .map(|size| elements.iter().position(|other| other.size == size.size).unwrap_or_default())
+            .collect();
+        let mut result = self.several(inputs, body, &first, &apart);
+        if result.is_err() && together != apart {
+            result = self.several(inputs, body, &first, &together).or(result);
+        }
+        if result.is_err() && self.guards_reads && !elements.is_empty() {
+            let way = Way { keeps_sizes: true, ..Way::default() };
+            let first = self.once(inputs, body, &way)?;
+            if self.symbols.is_empty() {
+                return Ok((first.graph, first.tensors));
+            }
+            result = self.several(inputs, body, &first, &[]);
+        }
+        result
+    }
+
+    /// More runs of the code, with other sizes; `equal` has for each size that depends on elements the first one that is the same.
+    fn several(
         &self,
         inputs: &[&Tensor],
-        body: &mut dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>>,
+        body: &mut Code<'_>,
+        first: &Once,
+        equal: &[usize],
     ) -> Result<(Graph, BTreeMap<String, Tensor>)> {
-        crate::operators::ensure_registered()?;
-        let (graph, tensors) = self.once(inputs, body)?;
-        if self.symbols.is_empty() {
-            return Ok((graph, tensors));
-        }
-        let example = vary::sizes_of_example(&self.symbols, inputs)?;
-        let mut runs = vec![Run { graph, tensors, sizes: example.clone() }];
+        let symbols = self.all_symbols(equal);
+        let own = self.symbols.len();
+        // Where among the symbols the size is that depends on elements.
+        let place = |number: usize| {
+            own + equal
+                .iter()
+                .enumerate()
+                .take(equal[number])
+                .filter(|(place, first)| place == *first)
+                .count()
+        };
+        let mut example = vary::sizes_of_example(&self.symbols, inputs)?;
+        let firsts = (0..equal.len()).filter(|number| equal[*number] == *number);
+        example.extend(firsts.clone().map(|number| first.elements[number].size));
+        let mut sources = vary::sources(&first.graph, &self.symbols);
+        sources.extend(firsts.map(|number| first.elements[number].source()));
+        let ties = (0..equal.len()).filter(|number| equal[*number] != *number);
+        let ties: Vec<_> = ties.map(|number| (first.elements[number].source(), place(number))).collect();
+        let keeps_sizes = equal.is_empty() && self.guards_reads;
+        let mut runs =
+            vec![Run { graph: first.graph.clone(), tensors: first.tensors.clone(), sizes: example.clone() }];
         let mut more = false;
         loop {
-            for sizes in vary::other_sizes(&self.symbols, &example, more)?.split_off(runs.len() - 1) {
+            for sizes in vary::other_sizes(&symbols, &example, more)?.split_off(runs.len() - 1) {
                 let examples = vary::examples(&self.symbols, inputs, &sizes)?;
-                let (graph, tensors) = self.once(&examples.iter().collect::<Vec<_>>(), body)?;
-                runs.push(Run { graph, tensors, sizes });
+                let planned = (0..equal.len()).map(|number| sizes[place(number)]).collect();
+                let way = Way { planned, keeps_sizes };
+                let run = self.once(&examples.iter().collect::<Vec<_>>(), body, &way);
+                // The code runs for the example: what it refuses are sizes that depend on elements, and that it does not expect.
+                let run = run.map_err(|error| {
+                    if equal.is_empty() { error } else { vary::refused(&symbols, &sizes, &error) }
+                })?;
+                if run.elements.len() != equal.len() {
+                    return Err(vary::refused(
+                        &symbols,
+                        &sizes,
+                        &untraceable("other sizes depend on elements"),
+                    ));
+                }
+                runs.push(Run { graph: run.graph, tensors: run.tensors, sizes });
             }
-            match vary::unify(&runs, &self.symbols) {
+            match vary::unify(&runs, &symbols, &sources, &ties) {
                 Ok(graph) => return Ok((graph, runs.swap_remove(0).tensors)),
                 Err(Failure::NoRule(_)) if !more => more = true,
                 Err(Failure::NoRule(error) | Failure::Error(error)) => return Err(error),
@@ -203,13 +274,23 @@ impl Trace {
         }
     }
 
+    /// The sizes that vary, and behind them those that depend on elements, named `u0`, `u1` and so on as torch does.
+    fn all_symbols(&self, equal: &[usize]) -> Vec<Symbol> {
+        let mut symbols = self.symbols.clone();
+        let mut number = 0;
+        for _ in equal.iter().enumerate().filter(|(place, first)| place == *first) {
+            while symbols.iter().any(|symbol| symbol.name == format!("u{number}")) {
+                number += 1;
+            }
+            let range = Range { min: Some(0), max: None };
+            symbols.push(Symbol { name: format!("u{number}"), range, places: Vec::new() });
+        }
+        symbols
+    }
+
     /// One run of the code.
-    fn once(
-        &self,
-        inputs: &[&Tensor],
-        body: &mut dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>>,
-    ) -> Result<(Graph, BTreeMap<String, Tensor>)> {
-        let session = Session::new(self, &Dispatcher::current())?;
+    fn once(&self, inputs: &[&Tensor], body: &mut Code<'_>, way: &Way) -> Result<Once> {
+        let session = Session::new(self, &Dispatcher::current(), way)?;
         let mut variables = Vec::with_capacity(inputs.len());
         let mut stand_ins = Vec::with_capacity(inputs.len());
         for (index, input) in inputs.iter().enumerate() {
@@ -256,7 +337,7 @@ impl Trace {
         graph.outputs = vec![OutputKind::User; results.len()];
         let parameters = std::mem::take(&mut graph.block.parameters).into_iter().chain(variables).collect();
         graph.block = Block { parameters, nodes: recorded.nodes, results };
-        Ok((graph, tensors))
+        Ok(Once { graph, tensors, elements: recorded.element_sizes.found })
     }
 }
 

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opgrid_core::schema::{FunctionSchema, Type};
 use opgrid_core::{
-    AnyTensor, BoxedCall, DType, DispatchKey, Dispatcher, Error, ErrorKind, IncludeGuard, Kernel, List,
-    Reason, Result, Returns, Scalar, TensorType, Value, ValueView,
+    AnyTensor, BoxedCall, DispatchKey, Dispatcher, Error, ErrorKind, IncludeGuard, Kernel, List, Reason,
+    Result, Returns, Scalar, TensorType, Value, ValueView,
 };
 use opgrid_tensor::layers::{autograd, modes};
 use opgrid_tensor::tensor::Wrapper;
 use opgrid_tensor::{Tensor, TensorSpec};
 
+use super::elements::{self, Dependence, ElementSizes};
 use super::{SourceFn, Trace, untraceable};
 use crate::graph::types::{Size, ValueType};
 use crate::graph::{Argument, InputKind, Node, Outcome, Source, Variable};
@@ -20,26 +21,6 @@ use crate::graph::{Argument, InputKind, Node, Outcome, Source, Variable};
 /// Operators whose results are elements of tensors as numbers.
 const READS: [&str; 5] =
     ["aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal", "aten::allclose"];
-
-/// Operators whose results have sizes that depend on elements.
-const SIZES_FROM_ELEMENTS: [&str; 16] = [
-    "aten::_unique",
-    "aten::_unique2",
-    "aten::argwhere",
-    "aten::bincount",
-    "aten::index.Tensor",
-    "aten::masked_select",
-    "aten::nonzero",
-    "aten::nonzero_numpy",
-    "aten::one_hot",
-    "aten::repeat_interleave.Tensor",
-    "aten::repeat_interleave.self_Tensor",
-    "aten::tensor_split.tensor_indices_or_sections",
-    "aten::unique_consecutive",
-    "aten::unique_dim",
-    "aten::unique_dim_consecutive",
-    "aten::where",
-];
 
 /// One run of code that is traced.
 #[derive(Clone)]
@@ -50,6 +31,8 @@ struct State {
     dispatcher: Dispatcher,
     key: DispatchKey,
     guards_reads: bool,
+    /// Whether sizes that depend on elements stay what they are in the example, which the program then checks.
+    keeps_sizes: bool,
     source: Option<Arc<SourceFn>>,
 }
 
@@ -60,6 +43,7 @@ pub(super) struct Recording {
     /// The tensors that the code has: those that have names first, then others in the order of their first use.
     pub(super) stored: Vec<(Variable, InputKind, Tensor)>,
     names: BTreeSet<String>,
+    pub(super) element_sizes: ElementSizes,
     /// Whether gradients are recorded.
     grad_enabled: bool,
     /// The first error of the trace. Code may have caught it.
@@ -86,6 +70,15 @@ impl Wrapper for TracedTensor {
     fn version(&self) -> u64 {
         self.inner.version()
     }
+}
+
+/// What differs between the runs of one trace.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Way {
+    /// The sizes that depend on elements, from the first on.
+    pub(super) planned: Vec<i64>,
+    /// Whether they are those of the example, which the program checks.
+    pub(super) keeps_sizes: bool,
 }
 
 thread_local! {
@@ -136,7 +129,7 @@ impl Session {
     /// # Errors
     ///
     /// The dispatcher has another layer at the tracer's place; a name is given twice.
-    pub(super) fn new(trace: &Trace, dispatcher: &Dispatcher) -> Result<Self> {
+    pub(super) fn new(trace: &Trace, dispatcher: &Dispatcher, way: &Way) -> Result<Self> {
         let key = if trace.is_below_autograd { modes::KEY } else { DispatchKey::Tracer };
         if trace.is_below_autograd {
             if dispatcher.default_slot(key)?.reason != Reason::Fallback {
@@ -150,11 +143,13 @@ impl Session {
         let state = State {
             recording: Mutex::new(Recording {
                 grad_enabled: autograd::is_grad_enabled(),
+                element_sizes: ElementSizes { planned: way.planned.clone(), found: Vec::new() },
                 ..Recording::default()
             }),
             dispatcher: dispatcher.clone(),
             key,
             guards_reads: trace.guards_reads,
+            keeps_sizes: way.keeps_sizes,
             source: trace.source.clone(),
         };
         let session = Self(Arc::new(state));
@@ -370,7 +365,7 @@ impl Session {
         *is_refused = false;
         call.operator().call_boxed(&borrowed, &mut returns)?;
         *is_refused = true;
-        let results = returns.into_vec();
+        let mut results = returns.into_vec();
         let Some(mut node) = node else {
             results.into_iter().for_each(|result| call.push(result));
             return Ok(());
@@ -381,6 +376,17 @@ impl Session {
             return Ok(());
         }
         self.expect_sizes_kept(call).map_err(subject)?;
+        let dependence = elements::dependence(&node, call, &results);
+        let mut new_size = None;
+        match &dependence {
+            Dependence::Size { places, counted } if !self.0.keeps_sizes => {
+                let planned = self.recording().element_sizes.planned(counted.as_deref());
+                new_size = Some(elements::resize(&mut results, places, planned).map_err(subject)?);
+            }
+            Dependence::None => {}
+            _ if self.0.guards_reads => {}
+            _ => return Err(self.read_error(&name, "gives a result whose sizes depend on elements")),
+        }
         for (index, result) in results.into_iter().enumerate() {
             // What was written is an argument, and stays the tensor that the caller has.
             let written = schema.returns.get(index).and_then(|given| written_argument(schema, given));
@@ -396,14 +402,21 @@ impl Session {
         while node.results.last() == Some(&Outcome::Unused) {
             node.results.pop();
         }
-        if has_sizes_from_elements(&node, call) {
-            if !self.0.guards_reads {
-                return Err(self.read_error(&name, "gives a result whose sizes depend on elements"));
+        match (dependence, new_size) {
+            (Dependence::Size { places, counted }, Some(size)) => {
+                if let Some((place, dimension)) = places.first()
+                    && let Some(variable) = node.variables().nth(*place)
+                {
+                    let value = variable.name.clone();
+                    self.recording().element_sizes.add(value, *dimension, size, counted);
+                }
+                self.record(node);
             }
-            self.record(node.clone());
-            self.guard_sizes(&node);
-        } else {
-            self.record(node);
+            (Dependence::None, _) => self.record(node),
+            _ => {
+                self.record(node.clone());
+                self.guard_sizes(&node);
+            }
         }
         Ok(())
     }
@@ -652,36 +665,6 @@ fn is_traced(value: ValueView<'_>) -> bool {
         ValueView::Tensors(tensors) => tensors.iter().any(one),
         ValueView::OptionalTensors(tensors) => tensors.iter().flatten().any(one),
         _ => false,
-    }
-}
-
-/// Whether the sizes of the results depend on elements of the arguments.
-fn has_sizes_from_elements(node: &Node, call: &BoxedCall<'_>) -> bool {
-    if !SIZES_FROM_ELEMENTS.contains(&node.target.as_str()) {
-        return false;
-    }
-    let is_mask = |tensor: &AnyTensor| {
-        let tensor = Tensor::from_any_ref(tensor);
-        tensor.is_some_and(|tensor| matches!(tensor.dtype(), DType::Bool | DType::U8))
-    };
-    let given = call.args();
-    match node.target.as_str() {
-        "aten::index.Tensor" => match given.get(1).map(|value| value.view()) {
-            Some(ValueView::OptionalTensors(indices)) => indices.iter().flatten().any(is_mask),
-            Some(ValueView::Tensors(indices)) => indices.iter().any(is_mask),
-            _ => false,
-        },
-        // Told how many there are.
-        "aten::one_hot" => !matches!(given.get(1).map(|value| value.view()), Some(ValueView::Int(0..))),
-        "aten::repeat_interleave.Tensor" | "aten::repeat_interleave.self_Tensor" => {
-            let last = call.schema().and_then(|schema| {
-                schema.arguments.iter().position(|argument| argument.name == "output_size")
-            });
-            !last
-                .and_then(|place| given.get(place))
-                .is_some_and(|value| matches!(value.view(), ValueView::Int(_)))
-        }
-        _ => true,
     }
 }
 

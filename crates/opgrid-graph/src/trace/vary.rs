@@ -113,6 +113,27 @@ pub(super) fn examples(symbols: &[Symbol], inputs: &[&Tensor], sizes: &[i64]) ->
     Ok(examples)
 }
 
+/// The input and dimension that each symbol is read from.
+pub(super) fn sources(graph: &Graph, symbols: &[Symbol]) -> Vec<(String, usize)> {
+    let one = |symbol: &Symbol| {
+        let (input, dimension) = symbol.places.first().copied()?;
+        Some((graph.user_inputs().nth(input)?.name.clone(), dimension))
+    };
+    symbols.iter().map(|symbol| one(symbol).unwrap_or_default()).collect()
+}
+
+/// The error of code that does not run with other sizes in place of those that depend on elements.
+#[cold]
+pub(super) fn refused(symbols: &[Symbol], sizes: &[i64], error: &opgrid_core::Error) -> opgrid_core::Error {
+    depends_error(format_args!("for {} it fails: {}", describe(symbols, sizes), error.message()))
+}
+
+/// Sizes as in `n = 3, u0 = 5`.
+fn describe(symbols: &[Symbol], sizes: &[i64]) -> String {
+    let each = symbols.iter().zip(sizes).map(|(symbol, size)| format!("{} = {size}", symbol.name));
+    each.collect::<Vec<_>>().join(", ")
+}
+
 /// The trace for one set of sizes.
 pub(super) struct Run {
     pub(super) graph: Graph,
@@ -136,19 +157,23 @@ impl From<opgrid_core::Error> for Failure {
 type Unified<T> = std::result::Result<T, Failure>;
 
 /// The program that all runs are instances of; the first of them is that of the example.
-pub(super) fn unify(runs: &[Run], symbols: &[Symbol]) -> Unified<Graph> {
-    let sources = symbols.iter().map(|symbol| {
-        let (input, dimension) = symbol.places[0];
-        let names = runs[0].graph.user_inputs().nth(input).map(|variable| variable.name.clone());
-        (names.unwrap_or_default(), dimension)
-    });
+///
+/// `sources` has for each symbol a value and a dimension of that size, and `ties` values and dimensions that have the size of a symbol, too: the
+/// program checks that.
+pub(super) fn unify(
+    runs: &[Run],
+    symbols: &[Symbol],
+    sources: &[(String, usize)],
+    ties: &[((String, usize), usize)],
+) -> Unified<Graph> {
     let mut unifier = Unifier {
         runs,
         symbols,
-        sources: sources.collect(),
+        sources,
+        ties,
         nodes: Vec::new(),
         known: BTreeMap::new(),
-        free: 0,
+        free: Vec::new(),
         names: names(&runs[0].graph),
     };
     unifier.graph()
@@ -158,12 +183,13 @@ struct Unifier<'r> {
     runs: &'r [Run],
     symbols: &'r [Symbol],
     /// From which input and dimension each symbol is read.
-    sources: Vec<(String, usize)>,
+    sources: &'r [(String, usize)],
+    ties: &'r [((String, usize), usize)],
     nodes: Vec<Node>,
     /// The values that hold an expression, by its text.
     known: BTreeMap<String, String>,
     /// Symbols for sizes of results that have no expression.
-    free: usize,
+    free: Vec<String>,
     names: std::collections::BTreeSet<String>,
 }
 
@@ -178,7 +204,7 @@ impl Unifier<'_> {
                 "it makes {} calls for the example and {} for sizes {}",
                 first.block.nodes.len(),
                 other.graph.block.nodes.len(),
-                self.describe(&other.sizes)
+                describe(self.symbols, &other.sizes)
             )));
         }
         self.expect_same_tensors()?;
@@ -197,7 +223,16 @@ impl Unifier<'_> {
         for (index, node) in first.block.nodes.iter().enumerate() {
             let all: Vec<&Node> = self.runs.iter().map(|run| &run.graph.block.nodes[index]).collect();
             let node = self.node(node, &all)?;
+            let tied = self
+                .ties
+                .iter()
+                .filter(|((name, _), _)| node.variables().any(|variable| variable.name == *name));
+            let tied: Vec<_> = tied.cloned().collect();
+            let source = node.source.clone();
             self.nodes.push(node);
+            for (place, symbol) in tied {
+                self.expect_equal(place, symbol, &source)?;
+            }
         }
         for (index, result) in graph.block.results.iter_mut().enumerate() {
             let all: Vec<_> = self.runs.iter().map(|run| &run.graph.block.results[index]).collect();
@@ -205,11 +240,8 @@ impl Unifier<'_> {
         }
         graph.block.nodes = std::mem::take(&mut self.nodes);
         graph.symbols = self.symbols.iter().map(|symbol| (symbol.name.clone(), symbol.range)).collect();
-        for number in 0..self.free {
-            graph
-                .symbols
-                .insert(format!("u{number}"), crate::graph::types::Range { min: Some(0), max: None });
-        }
+        let any = crate::graph::types::Range { min: Some(0), max: None };
+        graph.symbols.extend(self.free.drain(..).map(|name| (name, any)));
         Ok(graph)
     }
 
@@ -226,11 +258,6 @@ impl Unifier<'_> {
                 tensor.sizes[*dimension] = Size::Varying(Expression::Symbol(symbol.name.clone()));
             }
         }
-    }
-
-    fn describe(&self, sizes: &[i64]) -> String {
-        let each = self.symbols.iter().zip(sizes).map(|(symbol, size)| format!("{} = {size}", symbol.name));
-        each.collect::<Vec<_>>().join(", ")
     }
 
     /// Tensors that the code makes without a call of an operator are constants, whatever the sizes are.
@@ -357,13 +384,59 @@ impl Unifier<'_> {
             sizes.push(match self.find(&values) {
                 _ if values.iter().all(|value| *value == values[0]) => Size::Known(values[0]),
                 Some(expression) => Size::from(expression),
-                None => {
-                    self.free += 1;
-                    Size::Varying(Expression::Symbol(format!("u{}", self.free - 1)))
-                }
+                None => Size::Varying(Expression::Symbol(self.free_symbol())),
             });
         }
         Ok(ValueType::Tensor(TensorType { dtype: first.dtype, sizes }))
+    }
+
+    /// A symbol for a size that has no expression.
+    fn free_symbol(&mut self) -> String {
+        let is_taken = |name: &String| {
+            self.symbols.iter().any(|symbol| symbol.name == *name) || self.free.contains(name)
+        };
+        let name = (0..).map(|number| format!("u{number}")).find(|name| !is_taken(name)).unwrap_or_default();
+        self.free.push(name.clone());
+        name
+    }
+
+    /// Computes that a dimension of a value has the size of a symbol, which the program expects.
+    fn expect_equal(
+        &mut self,
+        (name, dimension): (String, usize),
+        symbol: usize,
+        source: &Source,
+    ) -> Unified<()> {
+        let expected = Expression::Symbol(self.symbols[symbol].name.clone());
+        let expected_name = self.compute(&expected, source)?;
+        let message = format!(
+            "size {dimension} of `{name}` and size {} of `{}` depend on elements and are expected to be equal, as when the program was traced",
+            self.sources[symbol].1, self.sources[symbol].0
+        );
+        let (size, is_equal) = (self.unique("size"), self.unique("is_equal"));
+        let node = |target: &str, positional: Vec<Argument>, result: Option<(String, ValueType)>| Node {
+            target: target.to_owned(),
+            positional,
+            named: Vec::new(),
+            results: result.into_iter().map(|(name, kind)| Outcome::One(Variable { name, kind })).collect(),
+            source: source.clone(),
+        };
+        self.nodes.push(node(
+            "aten::sym_size.int",
+            vec![Argument::Value(name), (dimension as i64).into()],
+            Some((size.clone(), ValueType::Int(None))),
+        ));
+        self.nodes.push(node(
+            "_operator.eq",
+            vec![Argument::Value(size), Argument::Value(expected_name)],
+            Some((is_equal.clone(), ValueType::Bool)),
+        ));
+        self.nodes.push(node(
+            "aten::_assert_scalar",
+            vec![Argument::Value(is_equal), Argument::Str(message)],
+            None,
+        ));
+        Ok(())
     }
 
     /// An expression that has these values, one for each run.
@@ -440,7 +513,8 @@ fn names(graph: &Graph) -> std::collections::BTreeSet<String> {
 #[cold]
 fn depends_error(what: impl std::fmt::Display) -> opgrid_core::Error {
     super::untraceable(format_args!(
-        "the code depends on a size that varies: {what}; compute with tensors, or let the size not vary"
+        "the code depends on a size that varies: {what}; compute with tensors, or let the size not vary (one that depends on elements \
+         stays the same with guarded reads)"
     ))
 }
 

@@ -150,6 +150,26 @@ class Counted(nn.Module):
         return found, torch.arange(count), y[y > 0]
 
 
+class Elements(nn.Module):
+    """Sizes that depend on data, and what is computed with them."""
+
+    def forward(self, x, n):
+        chosen = x > 0
+        rows, columns = chosen.nonzero().unbind(1)
+        count = n.item()
+        torch._check_is_size(count)
+        torch._check(count <= x.shape[0])
+        values, inverse, counts = torch.unique(n.repeat(3), return_inverse=True, return_counts=True)
+        first = x[:count]
+        return {
+            "rows": x[rows, columns] * columns,
+            "chosen": x[chosen].reshape(-1, 1).expand(-1, 2) + torch.zeros(rows.shape[0], 2),
+            "first": first.sum(0) / count,
+            "more": (torch.full((count * 2 + 1,), count), first.shape[0] + 1),
+            "unique": (values, inverse, counts),
+        }
+
+
 class Detector(nn.Module):
     """Boxes for each place of an image, the best that do not overlap, and what is in them."""
 
@@ -231,6 +251,7 @@ def cases():
     shapes = {"x": {0: Dim.AUTO}, "y": {0: Dim.AUTO}, "n": Dim.DYNAMIC, "scale": None}
     yield "sizes", Sizes, (randn(6, 4), randn(6), 3, 2.5), {"dynamic_shapes": shapes}, True
     yield "counted", Counted, (torch.tensor([0.0, 1.0, -1.0, 2.0]),), {}, True
+    yield "elements", Elements, (torch.tensor([[0.5, 1.0, -1.0], [2.0, -3.0, 0.0], [1.5, 0.0, 4.0], [-1.0, 2.5, -2.0]]), torch.tensor(3)), {}, True
     yield "detector", Detector, (randn(1, 3, 16, 16),), {}, True
     yield "dtypes", Dtypes, (torch.ones((), dtype=torch.float64),), {}, True
     yield "recurrent", Recurrent, (randn(2, 3, 4),), {}, True
