@@ -53,10 +53,10 @@ class Outcome:
     """The largest difference of an output, relative to its largest expected magnitude."""
 
     of_double: float | None = None
+    """How many times as far from float64 as torch an output is that differs by more than the tolerance."""
+
     traced: float | None = None
     """How far what is traced from the run of the program is from it, where that is asked for."""
-
-    """How many times as far from float64 as torch an output is that differs by more than the tolerance."""
 
     varies: float = 0.0
     """How much outputs differ between inputs, relative to the largest."""

@@ -40,6 +40,15 @@ SEGMENTERS = ["fcn_resnet50", "deeplabv3_mobilenet_v3_large", "deeplabv3_resnet5
 VIDEOS = {"r3d_18": (4, 32), "mc3_18": (4, 32), "r2plus1d_18": (4, 32), "s3d": (16, 224)}
 """With frames and size."""
 
+ONE_STAGE = {"score_thresh": 0.02, "detections_per_img": 20, "topk_candidates": 60}
+
+WHOLE_DETECTORS = {
+    "ssdlite320_mobilenet_v3_large": ONE_STAGE,
+    "fcos_resnet50_fpn": ONE_STAGE | {"min_size": 64, "max_size": 96},
+    "fasterrcnn_mobilenet_v3_large_fpn": {"min_size": 64, "max_size": 96, "rpn_pre_nms_top_n_test": 80, "rpn_post_nms_top_n_test": 40, "box_detections_per_img": 20},
+}
+"""Those that are exported with the choice of boxes, with their settings."""
+
 QUICK = {"resnet18", "mobilenet_v3_small", "swin_v2_t", "lraspp_mobilenet_v3_large", "r3d_18"}
 
 
@@ -54,6 +63,9 @@ def networks() -> list[Network]:
     found.append(Network("torchvision.raft_small", raft, pair_of_images, batch=1))
     found.append(Network("torchvision.fpn_resnet18", pyramid, image(64)))
     found += [detector(name) for name in ("ssdlite320_mobilenet_v3_large", "retinanet_resnet50_fpn", "fcos_resnet50_fpn")]
+    found.append(Network("torchvision.deformable", deformable, image(24)))
+    found.append(Network("torchvision.chosen_boxes", chosen_boxes, image(32), batch=1, dynamic=False))
+    found += [whole_detector(name, settings) for name, settings in WHOLE_DETECTORS.items()]
     found += [detector("fasterrcnn_mobilenet_v3_large_320_fpn"), detector("maskrcnn_resnet50_fpn"), detector("keypointrcnn_resnet50_fpn")]
     return found
 
@@ -146,6 +158,60 @@ def pyramid() -> Any:
     return resnet_fpn_backbone(backbone_name="resnet18", weights=None, trainable_layers=5)
 
 
+def deformable() -> Any:
+    """Two deformable convolutions, one with a mask and groups, whose offsets are computed."""
+    from torch import nn
+    from torchvision.ops import DeformConv2d
+
+    class Deformable(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.offset = nn.Conv2d(3, 18, 3, padding=1)
+            self.first = DeformConv2d(3, 8, 3, padding=1)
+            self.more = nn.Conv2d(8, 2 * 3 * 9, 3, 2, 1)
+            self.second = DeformConv2d(8, 12, 3, 2, 1, groups=2)
+            self.head = nn.Linear(12, CLASSES)
+
+        def forward(self, x: Any) -> Any:
+            x = self.first(x, self.offset(x)).relu()
+            offset, mask = self.more(x).split([36, 18], 1)
+            x = self.second(x, offset, mask.sigmoid()).relu()
+            return self.head(x.mean((2, 3)))
+
+    return Deformable()
+
+
+def chosen_boxes() -> Any:
+    """What a detector with two stages does: boxes for each place, the best that do not overlap, and a class for what they cut out."""
+    import torch
+    from torch import nn
+    from torchvision import ops
+
+    class Detector(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.features = nn.Sequential(nn.Conv2d(3, 16, 3, 2, 1), nn.ReLU(), nn.Conv2d(16, 16, 3, 2, 1), nn.ReLU())
+            self.scores = nn.Conv2d(16, 1, 1)
+            self.boxes = nn.Conv2d(16, 4, 1)
+            self.head = nn.Sequential(nn.Flatten(), nn.Linear(16 * 9, 32), nn.ReLU(), nn.Linear(32, CLASSES))
+
+        def forward(self, images: Any) -> Any:
+            features = self.features(images)
+            height, width = features.shape[-2:]
+            rows, columns = torch.meshgrid(torch.arange(height) * 4.0 + 2, torch.arange(width) * 4.0 + 2, indexing="ij")
+            sides = self.boxes(features)[0].sigmoid() * 10 + 1
+            boxes = torch.stack([columns - sides[0], rows - sides[1], columns + sides[2], rows + sides[3]], -1).flatten(0, 1)
+            boxes = ops.clip_boxes_to_image(boxes, images.shape[-2:])
+            scores, order = self.scores(features)[0].flatten().sort(descending=True)
+            boxes = boxes[order]
+            kept = ops.nms(boxes, scores, 0.3)
+            boxes = boxes[kept]
+            cut = ops.roi_align(features, [boxes], 3, 0.25, 2, True)
+            return boxes, scores[kept].sigmoid(), self.head(cut).softmax(-1)
+
+    return Detector()
+
+
 def detector(name: str) -> Network:
     """What a detector gives before boxes are chosen: the features of its backbone and what its heads say of them."""
 
@@ -168,3 +234,41 @@ def detector(name: str) -> Network:
         return Heads()
 
     return Network(f"torchvision.{name}", make, image(64))
+
+
+def whole_detector(name: str, settings: dict[str, Any]) -> Network:
+    """A detector from the image to the boxes that it chooses."""
+
+    def make() -> Any:
+        from torch import nn
+        from torchvision.models import detection
+
+        let_torch_export()
+
+        class Detector(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.whole = getattr(detection, name)(weights=None, weights_backbone=None, num_classes=5, **settings)
+
+            def forward(self, images: Any) -> Any:
+                return self.whole(list(images.unbind()))
+
+        return Detector()
+
+    return Network(f"torchvision.{name}_whole", make, image(64), batch=1, dynamic=False)
+
+
+def let_torch_export() -> None:
+    """Takes out of torchvision what asks for a number of boxes as a number, which torch 2.15 does not export: a faster way for few boxes, a
+    test for none, and `len` of tensors."""
+    import torch
+    from torchvision.models.detection import roi_heads, rpn
+    from torchvision.ops import boxes, poolers
+
+    def batched_nms(found: Any, scores: Any, groups: Any, threshold: float) -> Any:
+        shifts = groups.to(found) * (found.max() + 1)
+        return boxes.nms(found + shifts[:, None], scores, threshold)
+
+    boxes.batched_nms = batched_nms
+    for module in (boxes, poolers, roi_heads, rpn):
+        module.len = lambda items: items.shape[0] if isinstance(items, torch.Tensor) else len(items)

@@ -15,9 +15,9 @@ use std::time::Instant;
 
 use opgrid_array::files::safetensors;
 use opgrid_conformance::options::{self, Options};
-use opgrid_core::{DType, Error, ErrorKind, Result, Value};
+use opgrid_core::{DType, Dispatcher, Error, ErrorKind, Result, Value};
 use opgrid_graph::{OutputKind, Program, Trace, check, find_target, read};
-use opgrid_tensor::{Tensor, ops};
+use opgrid_tensor::{Tensor, ensure_registered, ops};
 use serde_json::{Value as Json, json};
 
 // Links the operators that programs call.
@@ -47,7 +47,8 @@ impl Arguments {
 fn main() -> ExitCode {
     options::main(USAGE, Arguments::from_options, |arguments| {
         let mut told = json!({});
-        if let Err(error) = run(arguments, &mut told) {
+        let vision = ensure_registered().and_then(|()| opgrid_vision::register(Dispatcher::global()));
+        if let Err(error) = vision.and_then(|_vision| run(arguments, &mut told)) {
             told["error"] = json!(error.to_string());
         }
         println!("{told}");
@@ -119,11 +120,17 @@ fn traced(arguments: &Arguments, inputs: &[Value]) -> Result<f64> {
         trace = trace.buffer(name, &tensor);
     }
     let example = given()?;
-    let run = |inputs: &[Tensor]| original.run(&inputs.iter().collect::<Vec<_>>());
+    let run = |inputs: &[Tensor]| tensors_given(&original, inputs);
     let again = trace.run(&example.iter().collect::<Vec<_>>(), run)?;
     let (first, second) = (given()?, given()?);
-    let expected = Program::load(&arguments.model)?.run(&first.iter().collect::<Vec<_>>())?;
-    let found = again.run(&second.iter().collect::<Vec<_>>())?;
+    let expected = tensors_given(&Program::load(&arguments.model)?, &first)?;
+    let found = tensors_given(&again, &second)?;
+    let kinds = |tensors: &[Tensor]| -> Vec<(DType, Vec<i64>)> {
+        tensors.iter().map(|tensor| (tensor.dtype(), tensor.sizes().to_vec())).collect()
+    };
+    if kinds(&found) != kinds(&expected) {
+        return Ok(f64::INFINITY);
+    }
     let mut largest = 0.0_f64;
     for (found, expected) in found.iter().zip(&expected) {
         if !expected.dtype().is_floating_point() {
@@ -144,6 +151,16 @@ fn traced(arguments: &Arguments, inputs: &[Value]) -> Result<f64> {
         }
     }
     Ok(largest)
+}
+
+/// The tensors among the results: what is traced gives no numbers.
+fn tensors_given(program: &Program, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+    let results = program.run_values(inputs.iter().map(Value::from).collect())?;
+    let tensors = results.into_iter().filter_map(|result| match result {
+        Value::Tensor(tensor) => Some(Tensor::try_from(tensor)),
+        _ => None,
+    });
+    tensors.collect()
 }
 
 /// What the caller gives, under the numbers of the places.
