@@ -6,6 +6,5 @@
 
 pub mod autocast;
 pub mod autograd;
-pub mod levels;
 pub mod modes;
 pub mod vmap;
