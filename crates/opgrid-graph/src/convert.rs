@@ -51,7 +51,10 @@ impl Program {
     pub fn to(&self, dtype: DType) -> Result<Self> {
         if !FLOATS.contains(&dtype) {
             let expected = error::quoted(FLOATS.map(DType::name));
-            return Err(error::argument(format!("found dtype {}, expected one of {expected}", dtype.name())));
+            return Err(error::argument(format!(
+                "a program cannot be converted to {}, expected one of {expected}",
+                dtype.name()
+            )));
         }
         let mut graph = self.graph().clone();
         let conversion = Conversion { from: dtypes(&graph), to: dtype, largest: finfo(dtype)?.max };

@@ -23,27 +23,13 @@ pub(crate) fn define(library: &mut Library) {
     library
         .define(DeformConv2d)
         .kernel(DispatchKey::Cpu, |x, w, o, m, b, sh, sw, ph, pw, dh, dw, groups, offset_groups, use_mask| {
-            let settings = Settings {
-                stride: [sh, sw],
-                padding: [ph, pw],
-                dilation: [dh, dw],
-                groups,
-                offset_groups,
-                use_mask,
-            };
+            let settings = Settings::new([sh, sw], [ph, pw], [dh, dw], [groups, offset_groups], use_mask);
             convolve(Operands { input: x, weight: w, offset: o, mask: m, bias: b }, settings).map_err(forward)
         })
         .kernel(
             DispatchKey::Meta,
             |x, w, o, m, b, sh, sw, ph, pw, dh, dw, groups, offset_groups, use_mask| {
-                let settings = Settings {
-                    stride: [sh, sw],
-                    padding: [ph, pw],
-                    dilation: [dh, dw],
-                    groups,
-                    offset_groups,
-                    use_mask,
-                };
+                let settings = Settings::new([sh, sw], [ph, pw], [dh, dw], [groups, offset_groups], use_mask);
                 let operands = Operands { input: x, weight: w, offset: o, mask: m, bias: b };
                 let plan = Plan::new(operands, settings).map_err(forward)?;
                 Tensor::empty(&plan.out_sizes(), x.dtype(), x.device())
@@ -85,14 +71,7 @@ pub(crate) fn define(library: &mut Library) {
         .kernel(
             DispatchKey::Cpu,
             |grad, x, w, o, m, b, sh, sw, ph, pw, dh, dw, groups, offset_groups, use_mask| {
-                let settings = Settings {
-                    stride: [sh, sw],
-                    padding: [ph, pw],
-                    dilation: [dh, dw],
-                    groups,
-                    offset_groups,
-                    use_mask,
-                };
+                let settings = Settings::new([sh, sw], [ph, pw], [dh, dw], [groups, offset_groups], use_mask);
                 let operands = Operands { input: x, weight: w, offset: o, mask: m, bias: b };
                 gradients(grad, operands, settings).map_err(backward)
             },
@@ -100,14 +79,7 @@ pub(crate) fn define(library: &mut Library) {
         .kernel(
             DispatchKey::Meta,
             |grad, x, w, o, m, b, sh, sw, ph, pw, dh, dw, groups, offset_groups, use_mask| {
-                let settings = Settings {
-                    stride: [sh, sw],
-                    padding: [ph, pw],
-                    dilation: [dh, dw],
-                    groups,
-                    offset_groups,
-                    use_mask,
-                };
+                let settings = Settings::new([sh, sw], [ph, pw], [dh, dw], [groups, offset_groups], use_mask);
                 let operands = Operands { input: x, weight: w, offset: o, mask: m, bias: b };
                 Plan::new(operands, settings)
                     .and_then(|plan| plan.check_gradient(grad, x))
@@ -145,6 +117,18 @@ struct Settings {
     groups: i64,
     offset_groups: i64,
     use_mask: bool,
+}
+
+impl Settings {
+    fn new(
+        stride: [i64; 2],
+        padding: [i64; 2],
+        dilation: [i64; 2],
+        [groups, offset_groups]: [i64; 2],
+        use_mask: bool,
+    ) -> Self {
+        Self { stride, padding, dilation, groups, offset_groups, use_mask }
+    }
 }
 
 /// The sizes of a call, which fit each other.

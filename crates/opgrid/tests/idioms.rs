@@ -117,7 +117,7 @@ fn networks() -> Result<()> {
 
 /// What the other libraries write and this one does not take, each beside the form that it takes.
 #[test]
-fn written_otherwise() -> Result<()> {
+fn idioms_that_have_another_form_here() -> Result<()> {
     let x = matrix();
     // candle's `x.sum(1)`: `sum` is torch's sum of all elements, as `mean` and `mean_dim` are two methods.
     assert_eq!(x.sum_dim(1, false)?.sizes(), [2]);

@@ -70,7 +70,7 @@ fn tensors_of_indices_and_masks() -> Result<()> {
 }
 
 #[test]
-fn mistakes() {
+fn indices_that_do_not_fit_are_errors() {
     let x = cube();
     let message = |index: Result<Tensor>| index.unwrap_err().to_string();
     assert!(message(x.i((0, 0, 0, 0))).contains("found an index for 4 dimensions, expected at most 3"));

@@ -215,7 +215,7 @@ impl Allocator for LimitedAllocator {
             Error::new(ErrorKind::Kernel, message)
         })?;
         let used = Arc::clone(&self.used);
-        // Of what is given, so many were counted, whatever the source says of it.
+        // What was asked for is counted, whatever the source says of what it gave.
         let release = move |_| {
             used.fetch_sub(bytes, Ordering::SeqCst);
         };

@@ -150,7 +150,8 @@ where
                     parts::write::<S::Element>(out, |out| {
                         let layer = fast.zip(Layer::for_correlation(&windows, size_of::<S::Element>()));
                         if layer.is_some_and(|(fast, layer)| fast(&layer, &out, image, filters)) {
-                            // SAFETY: it says that every place was written.
+                            // SAFETY: `Fast` is `winograd::correlate` alone, whose blocks of tiles cover all places: it returns true where
+                            // each of them was written.
                             unsafe { out.complete() };
                             return Ok(());
                         }
@@ -176,7 +177,8 @@ where
                     parts::write::<S::Element>(out, |out| {
                         let layer = fast.zip(Layer::for_spreading(&windows, size_of::<S::Element>()));
                         if layer.is_some_and(|(fast, layer)| fast(&layer, &out, places, filters)) {
-                            // SAFETY: it says that every place was written.
+                            // SAFETY: `Fast` is `winograd::correlate` alone, whose blocks of tiles cover all places: it returns true where
+                            // each of them was written.
                             unsafe { out.complete() };
                             return Ok(());
                         }
@@ -690,7 +692,7 @@ mod tests {
 
     /// Numbers with which tiles of 2x2 places would not give what single places do.
     #[test]
-    fn unusual_numbers_are_summed_place_by_place() {
+    fn numbers_that_tiles_would_spread_take_another_method() {
         let changed = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e37, 1e20, 1e6].map(Some);
         let [image, weight] = [&SIZES[..], &[64, 64, 3, 3]];
         let unusual = changed.map(|changed| {

@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn other_windows_are_not_taken() {
+    fn only_windows_of_3x3_that_move_by_one_are_taken() {
         let windows = windows([1, 64, 64, 1, 56, 56], [1, 1]);
         assert!(Layer::for_correlation(&windows, 4).is_some());
         for other in [
