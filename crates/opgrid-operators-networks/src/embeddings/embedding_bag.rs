@@ -306,8 +306,7 @@ fn derivative(d: &Recorder<'_>, args: ArgsOf<'_, EmbeddingBagTraining>) -> Resul
             _ => grad.clone(),
         };
         // Indices behind the last bag belong to none.
-        let is_none =
-            bags.ge(grad.sizes()[0])?.logical_or(&indices.eq(padding_idx)?)?.unsqueeze(1)?;
+        let is_none = bags.ge(grad.sizes()[0])?.logical_or(&indices.eq(padding_idx)?)?.unsqueeze(1)?;
         let of_places = match grad.sizes()[0] {
             0 => derivatives::zeros_of(&[indices.numel(), sizes[1]], &grad)?,
             bags_count => {

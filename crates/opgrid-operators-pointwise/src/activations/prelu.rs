@@ -18,9 +18,7 @@ pub const PRELU_KERNEL: Family<PreluKernel> = Family::new(PreluKernel, &kind::PO
 
 pub(super) fn register(library: &mut Library) {
     library.family(&PRELU_KERNEL).cpu(cpu).derivative(|d, (input, weight)| {
-        d.by(input, [input, weight], |grad, [x, weight]| {
-            WhereSelf.call(&x.gt(0)?, grad, &(grad * weight)?)
-        })?;
+        d.by(input, [input, weight], |grad, [x, weight]| WhereSelf.call(&x.gt(0)?, grad, &(grad * weight)?))?;
         d.by(weight, [input], |grad, [x]| derivatives::where_false(&x.ge(0)?, &(grad * x)?))
     });
     library.define(Prelu).kind(&kind::GATE).implicit(prelu);
