@@ -186,14 +186,10 @@ fn write(tree: &Tree) -> Json {
             node(kind, &context, given.iter().map(|entry| write(&entry.1)).collect())
         }
         Tree::Named(kind, entries) => {
-            // Types without keys have numbers for them.
+            // Types without keys have numbers for them; the keys of dicts may be such numbers, too.
             let is_numbered = entries.iter().enumerate().all(|(index, (name, _))| *name == index.to_string());
-            let has_no_keys = entries.is_empty() && !kind.ends_with("Dict");
-            let keys = if is_numbered && (has_no_keys || !entries.is_empty()) {
-                "null".to_owned()
-            } else {
-                json!(names(entries)).to_string()
-            };
+            let has_keys = !is_numbered || kind.ends_with("Dict");
+            let keys = if has_keys { json!(names(entries)).to_string() } else { "null".to_owned() };
             node(kind, &keys, values(entries))
         }
     }
@@ -282,6 +278,10 @@ mod tests {
         (
             r#"{"type": "collections.OrderedDict", "context": "[\"a\"]", "children_spec": [LEAF]}"#,
             r#"named "collections.OrderedDict" {"a": *}"#,
+        ),
+        (
+            r#"{"type": "collections.OrderedDict", "context": "[\"0\", \"1\"]", "children_spec": [LEAF, LEAF]}"#,
+            r#"named "collections.OrderedDict" {"0": *, "1": *}"#,
         ),
         (
             r#"{"type": "collections.deque", "context": "null", "children_spec": [LEAF]}"#,
