@@ -267,6 +267,10 @@ def ran(program: Any, inputs: Inputs, began: float, setting: Setting, result: Ou
 
 def expect_equal(program: Any, written: Any, inputs: Inputs) -> None:
     """Compares what torch computes of a program and of what was written of it here, to the last bit."""
+    # All parameters are written as trained, and torch sums products of those in another order than of frozen ones.
+    frozen = {name for name, parameter in program.named_parameters() if not parameter.requires_grad}
+    for name, parameter in written.named_parameters():
+        parameter.requires_grad_(parameter.requires_grad and name not in frozen)
     results = [computed_by_torch(each, inputs) for each in (program, written)]
     for place, (before, after) in enumerate(zip(*results, strict=True)):
         if not isinstance(before, torch.Tensor):
