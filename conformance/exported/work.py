@@ -218,10 +218,12 @@ def leaves(module: torch.nn.Module, inputs: Inputs) -> list[Any]:
 
 
 def variation(one: list[Any], other: list[Any]) -> float:
-    """The largest difference of outputs for two inputs, relative to the largest output; integers count as floats."""
+    """The largest difference of outputs for two inputs, relative to the largest output; integers count as floats, and other sizes as 1."""
     found = 0.0
     for a, b in zip(one, other):
-        if isinstance(a, torch.Tensor) and a.shape == b.shape and a.numel():
+        if isinstance(a, torch.Tensor) and a.shape != b.shape:
+            found = max(found, 1.0)
+        elif isinstance(a, torch.Tensor) and a.numel():
             a, b = (torch.nan_to_num(x.double(), posinf=0, neginf=0) for x in (a, b))
             found = max(found, ((a - b).abs().max() / a.abs().max().clamp_min(1e-30)).item())
     return found

@@ -165,7 +165,7 @@ e = 2.718281828459045
 newaxis = None
 
 _OWN = frozenset(_opgrid.function_names())
-_MODULES = frozenset(["autograd", "export", "library", "nn", "optim", "return_types", "torch", "utils"])
+_MODULES = frozenset(["autograd", "export", "func", "library", "nn", "optim", "return_types", "torch", "utils"])
 _LAZY = {
     name: module
     for module, names in {
@@ -174,6 +174,7 @@ _LAZY = {
         "_modes": "DispatchMode current_mode",
         "_providers": "prefer provider",
         "_strict": "strict",
+        "func": "vmap",
         "autograd": "enable_grad inference_mode is_grad_enabled no_grad set_grad_enabled",
     }.items()
     for name in names.split()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, overload
 
 from . import autograd as autograd
 from . import export as export
+from . import func as func
 from . import errors as errors
 from . import library as library
 from . import nn as nn
@@ -87,6 +88,7 @@ from ._ops import _Ops
 from ._providers import prefer as prefer
 from ._providers import provider as provider
 from ._size import Size as Size
+from .func import vmap as vmap
 from .autograd import (
     enable_grad as enable_grad,
     inference_mode as inference_mode,

@@ -75,7 +75,8 @@ pub use library::{Library, Registration, Target};
 pub use listener::{Listener, Override};
 pub use local::{
     ChangeGuard, ExcludeGuard, ForceGuard, IncludeGuard, KeyChange, LocalKeys, excluding, including,
-    inference_mode, is_excluded, is_included, is_inference_mode, set_depth_limit, set_excluded, set_included,
+    inference_mode, is_excluded, is_included, is_inference_mode, nested_calls, set_depth_limit, set_excluded,
+    set_included,
 };
 pub use named_sets::{NAMED_SETS, autocast_key, autocast_related, autograd_key, autograd_related};
 pub use num_complex::Complex64;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use opgrid::dispatch::excluding;
+use opgrid::dispatch::{excluding, operator};
 use opgrid::layers::{autocast, vmap};
 use opgrid::{DType, DispatchKey, Dispatcher, Result, Tensor, ops};
 use opgrid_graph::{Program, Trace};
@@ -14,7 +14,7 @@ fn install() {
     static LAYERS: OnceLock<()> = OnceLock::new();
     LAYERS.get_or_init(|| {
         opgrid::dispatcher().unwrap();
-        vmap::install(Dispatcher::global()).unwrap().keep();
+        opgrid_transforms::install(Dispatcher::global()).unwrap().keep();
         autocast::install(Dispatcher::global()).unwrap().keep();
     });
 }
@@ -91,6 +91,10 @@ fn batches_in_batches_are_traced() {
     agree(&Trace::new(), &given(0.0), &given(5.0), &outer);
 }
 
+operator! {
+    pub WithoutRule = "without_rule::exp(Tensor self) -> Tensor";
+}
+
 #[test]
 fn the_size_of_a_batch_may_vary() {
     install();
@@ -103,10 +107,11 @@ fn the_size_of_a_batch_may_vary() {
     for program in programs {
         assert_eq!(program.run(&[&numbers(&[9, 2, 4], 1.0)]).unwrap()[0].sizes(), [9]);
     }
+    let mut library = Dispatcher::global().library("without_rule");
+    library.define(WithoutRule).kernel(DispatchKey::Cpu, |x| x.exp());
+    let _registration = library.finish().unwrap();
     // An operator without a rule runs for each example, which is another program for each size.
-    let loops = |inputs: &[Tensor]| {
-        Ok(vec![vmap::over(&[&inputs[0]], |x| ops::AsStrided.call(&x[0], &[4, 2], &[1, 4], None))?])
-    };
+    let loops = |inputs: &[Tensor]| Ok(vec![vmap::over(&[&inputs[0]], |x| WithoutRule.call(&x[0]))?]);
     let error = trace.run(&[&numbers(&[3, 2, 4], 0.0)], loops).unwrap_err();
     assert!(error.message().contains("depends on a size that varies"), "{error}");
 }

@@ -9,7 +9,8 @@ use opgrid_array::with_dtype;
 use opgrid_kernels::products::{Addend, multiply, multiply_add};
 use opgrid_kernels::{arithmetic, elementwise};
 use opgrid_tensor::families::result::check_result;
-use opgrid_tensor::ops::{Matmul, MulScalar, TransposeInt};
+use opgrid_tensor::layers::levels::Leveled;
+use opgrid_tensor::ops::{AddInplaceTensor, AddTensor, Matmul, MulScalar, TransposeInt};
 use opgrid_tensor::tensor::{Array, Math, Tensor, TensorSpec};
 
 /// Checks that the factors of a product have one dtype and device.
@@ -30,6 +31,20 @@ pub fn check_factors(factors: &[(&str, &TensorSpec)]) -> Result<()> {
         return Err(argument(message));
     }
     pointwise::check_numbers(a.dtype())
+}
+
+/// A product that nobody else has, with a bias added: in place where the bias is no more than the product is.
+///
+/// # Errors
+///
+/// Those of the addition.
+pub fn with_bias(product: Tensor, bias: &Tensor) -> Result<Tensor> {
+    // Each example of a batch may have another bias.
+    if bias.wrapper::<Leveled>().is_some() {
+        return AddTensor.call(&product, bias, 1.into());
+    }
+    AddInplaceTensor.call(&product, bias, 1.into())?;
+    Ok(product)
 }
 
 /// The sizes of the products of as many pairs of matrices.

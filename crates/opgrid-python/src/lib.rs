@@ -21,6 +21,7 @@ mod rust_names;
 mod settings;
 mod tensor;
 mod torch;
+mod transforms;
 mod values;
 
 use pyo3::prelude::*;
@@ -94,6 +95,8 @@ mod _opgrid {
     use crate::tensor::storage::{_replace_elements, StorageObject};
     #[pymodule_export]
     use crate::torch::{_export_to_torch, _import_from_torch};
+    #[pymodule_export]
+    use crate::transforms::{_enter_batch, _enter_forward, _enter_reverse, LevelObject, VjpObject};
     #[pymodule_export]
     use crate::values::dtypes::{
         FloatLimitsObject, IntegerLimitsObject, can_cast, get_default_dtype, promote_types, result_type,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use opgrid_core::{Dispatcher, Kind, OperatorHandle, Registration};
+use opgrid_core::{Dispatcher, Kind, OperatorHandle, Registration, SlowPath};
 use opgrid_samples::Samples;
 use opgrid_tensor::families::kind;
 use opgrid_tensor::layers::autograd;
@@ -15,6 +15,7 @@ fn operators() -> (Dispatcher, Registration) {
     let dispatcher = Dispatcher::new();
     let mut registration = opgrid_tensor::register(&dispatcher).unwrap();
     registration.join(autograd::install(&dispatcher).unwrap());
+    registration.join(opgrid_transforms::install(&dispatcher).unwrap());
     (dispatcher, registration)
 }
 
@@ -70,6 +71,33 @@ fn gradients_of_every_operator_are_those_of_differences() {
     let suite =
         Suite::new(wanted_samples()).dtypes(&dtypes).checks(&[Check::Gradients, Check::SecondGradients]);
     let report = suite.run(&dispatcher);
+    println!("{report}");
+    assert!(report.passed(), "{report}");
+}
+
+/// The operators that no rule runs on a batch at once.
+fn loops() -> BTreeSet<String> {
+    let (dispatcher, _operators) = operators();
+    let before = opgrid_core::stats();
+    let report = Suite::new(wanted_samples()).checks(&[Check::Batches]).run(&dispatcher);
+    println!("{report}");
+    assert!(report.passed(), "{report}");
+    drop(before);
+    let counted = opgrid_core::stats().slow_paths;
+    counted.iter().filter(|it| it.path == SlowPath::BATCH_LOOP).map(|it| it.operator.to_string()).collect()
+}
+
+#[test]
+fn batches_of_every_operator_are_those_of_a_loop() {
+    let loops = loops();
+    println!("{} operators without a rule: {loops:#?}", loops.len());
+}
+
+#[test]
+fn tangents_of_every_operator_are_those_of_differences() {
+    let (dispatcher, _operators) = operators();
+    let dtypes = [opgrid_core::DType::F64, opgrid_core::DType::Complex128];
+    let report = Suite::new(wanted_samples()).dtypes(&dtypes).checks(&[Check::Tangents]).run(&dispatcher);
     println!("{report}");
     assert!(report.passed(), "{report}");
 }

@@ -95,6 +95,9 @@ pub use opgrid_nn as nn;
 /// Optimizers and learning rates.
 pub use opgrid_nn::optim;
 
+/// Transforms of functions: batches, derivatives, Jacobians.
+pub use opgrid_transforms as func;
+
 /// The examples of README.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
@@ -119,6 +122,8 @@ mod documentation {
     mod models {}
     #[doc = include_str!("../../../docs/how-to/training.md")]
     mod training {}
+    #[doc = include_str!("../../../docs/how-to/transforms.md")]
+    mod transforms {}
     #[doc = include_str!("../../../docs/how-to/write-it-once.md")]
     mod write_it_once {}
     #[doc = include_str!("../../../docs/reference/modules.md")]

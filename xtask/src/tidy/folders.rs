@@ -84,6 +84,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         "opgrid-nn",
         &["error", "options", "state", "module", "init", "loss", "functional", "clip", "modules", "optim"],
     ),
+    ("opgrid-transforms", &["reverse", "forward", "batch", "batching", "jacobians"]),
     ("opgrid-plugin", &["search", "manifest", "image", "abi", "forking", "loader"]),
     (
         "opgrid-plugin-sdk",
@@ -158,6 +159,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "guards",
             "inspection",
             "modes",
+            "transforms",
             "settings",
             "torch",
         ],

@@ -299,6 +299,11 @@ pub fn set_depth_limit(limit: u32) -> u32 {
     })
 }
 
+/// How many calls are running on this thread, one in the kernel of another; what goes on with the keys below counts, too.
+pub fn nested_calls() -> u32 {
+    with_thread(|thread| thread.mark.depth())
+}
+
 /// The keys that a thread adds to every call and takes away from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalKeys {

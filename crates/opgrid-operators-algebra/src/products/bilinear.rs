@@ -9,7 +9,7 @@
 //! - Source: torch.nn.functional.bilinear, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::{AddInplaceTensor, Bmm, Mm, Permute, Reshape};
+use opgrid_tensor::ops::{Bmm, Mm, Permute, Reshape};
 
 pub use opgrid_tensor::ops::products::bilinear::*;
 
@@ -55,10 +55,10 @@ fn bilinear(input1: &Tensor, input2: &Tensor, weight: &Tensor, bias: Option<&Ten
     let right = Reshape.call(input2, &[rows, *j, 1])?;
     let product = Bmm.call(&Reshape.call(&left, &[rows, o, *j])?, &right)?;
     let result = Reshape.call(&product, &[before, &[o]].concat())?;
-    if let Some(bias) = bias {
-        AddInplaceTensor.call(&result, bias, 1.into())?;
+    match bias {
+        Some(bias) => products::with_bias(result, bias),
+        None => Ok(result),
     }
-    Ok(result)
 }
 
 #[cfg(feature = "samples")]

@@ -10,7 +10,7 @@
 //! - Source: torch.nn.functional.linear, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::{AddInplaceTensor, Addmm, Matmul, Reshape, TMatrix};
+use opgrid_tensor::ops::{Addmm, Matmul, Reshape, TMatrix};
 
 pub use opgrid_tensor::ops::products::linear::*;
 
@@ -38,9 +38,7 @@ fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tens
             Reshape.call(&product, &[before, &[n]].concat())
         }
         _ => {
-            let product = Matmul.call(input, &transposed)?;
-            AddInplaceTensor.call(&product, bias, 1.into())?;
-            Ok(product)
+            products::with_bias(Matmul.call(input, &transposed)?, bias)
         }
     }
 }

@@ -9,7 +9,7 @@
 //! - Source: torch.diag, torch.diag_embed, torch.diagflat, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::{CopyInplace, Diagonal, Reshape, Zeros};
+use opgrid_tensor::ops::{CopyInplace, Diagonal, Reshape, NewZeros};
 use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::indexing::diag::*;
@@ -47,7 +47,7 @@ fn diag_embed(input: &Tensor, offset: i64, dim1: i64, dim2: i64) -> Result<Tenso
     for dim in [one.min(other), one.max(other)] {
         sizes.insert(dim, side);
     }
-    let result = Zeros.call(&sizes, Some(spec.dtype()), None, Some(spec.device()), None)?;
+    let result = NewZeros.call(input, &sizes, None, None, None, None)?;
     CopyInplace.call(&Diagonal.call(&result, offset, dim1, dim2)?, input, false)?;
     Ok(result)
 }

@@ -9,7 +9,7 @@
 //! - Source: torch.nn.functional.one_hot, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::{Amax, Amin, Item, ScatterInplaceValue, Unsqueeze, Zeros};
+use opgrid_tensor::ops::{Amax, Amin, Item, ScatterInplaceValue, Unsqueeze, NewZeros};
 
 pub use opgrid_tensor::ops::indexing::one_hot::*;
 
@@ -23,7 +23,7 @@ fn one_hot(input: &Tensor, num_classes: i64) -> Result<Tensor> {
         return Err(argument(format!("argument `self` has dtype {}, expected int64", spec.dtype())));
     }
     let zeros = |classes: i64| {
-        Zeros.call(&[spec.sizes(), &[classes]].concat(), Some(DType::I64), None, Some(spec.device()), None)
+        NewZeros.call(input, &[spec.sizes(), &[classes]].concat(), None, None, None, None)
     };
     if spec.numel() == 0 {
         return if num_classes > 0 {

@@ -9,7 +9,7 @@
 
 use crate::prelude::*;
 use opgrid_tensor::layers::autograd::Recorder;
-use opgrid_tensor::ops::{AsStridedScatter, SliceTensor, SumDim};
+use opgrid_tensor::ops::{AsStridedScatter, NewZeros, SliceTensor, SumDim};
 
 pub use opgrid_tensor::ops::views::as_strided::*;
 
@@ -56,7 +56,7 @@ fn slope(grad: &Tensor, base: &Geometry, viewed: &Geometry) -> Result<Tensor> {
 /// No operator that adds at indices is needed, which a program without another use for it would have to carry for this.
 pub(crate) fn placed(numbers: &Tensor, geometry: &Geometry, count: i64) -> Result<Tensor> {
     let (sizes, strides, offset) = (geometry.sizes(), geometry.strides(), geometry.offset());
-    let memory = Tensor::zeros(&[count], numbers.dtype(), numbers.device())?;
+    let memory = NewZeros.call(numbers, &[count], None, None, None, None)?;
     if geometry.numel() == 0 {
         return Ok(memory);
     }

@@ -27,7 +27,7 @@ fn dispatcher() -> (Dispatcher, Vec<Registration>) {
     let registrations = vec![
         opgrid_tensor::register(&dispatcher).unwrap(),
         autograd::install(&dispatcher).unwrap(),
-        vmap::install(&dispatcher).unwrap(),
+        opgrid_transforms::install(&dispatcher).unwrap(),
         modes::install(&dispatcher).unwrap(),
     ];
     (dispatcher, registrations)

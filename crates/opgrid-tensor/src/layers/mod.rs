@@ -6,5 +6,6 @@
 
 pub mod autocast;
 pub mod autograd;
+pub mod levels;
 pub mod modes;
 pub mod vmap;

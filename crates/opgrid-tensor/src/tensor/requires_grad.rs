@@ -90,7 +90,7 @@ impl Tensor {
 
     /// The keys of another tensor on the same memory, which no gradients lead to yet.
     #[inline]
-    pub(super) fn unmarked_keys(&self) -> DispatchKeySet {
+    pub(crate) fn unmarked_keys(&self) -> DispatchKeySet {
         KEY.get().map_or(self.keys(), |key| self.keys().remove(*key))
     }
 

@@ -18,7 +18,7 @@ use crate::subject::{Case, tensors};
 use crate::target::guarded;
 
 /// The ranges that elements are taken from, one for each sample in turn: some functions are defined only within them.
-const RANGES: [(f64, f64); 3] = [(0.15, 0.95), (-1.6, 1.6), (1.1, 2.4)];
+pub(super) const RANGES: [(f64, f64); 3] = [(0.15, 0.95), (-1.6, 1.6), (1.1, 2.4)];
 
 pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
     on_case_up_to(case, 60, false)
@@ -143,7 +143,7 @@ pub(super) fn call_with(case: &Case<'_>, arguments: &[Value], inputs: &[Tensor])
 }
 
 /// Whether small differences can be told: numbers with all their digits.
-fn is_fit(tensor: &Tensor) -> bool {
+pub(super) fn is_fit(tensor: &Tensor) -> bool {
     if !matches!(tensor.dtype(), DType::F64 | DType::Complex128) {
         return false;
     }

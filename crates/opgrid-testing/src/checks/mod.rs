@@ -1,5 +1,6 @@
 //! The checks, one file each. A check judges an operator as a whole, or each of its samples.
 
+mod batches;
 mod dtypes;
 mod edges;
 mod gradients;
@@ -11,6 +12,7 @@ mod random;
 mod reference;
 mod refusals;
 mod strides;
+mod tangents;
 mod typed;
 mod views;
 
@@ -57,6 +59,10 @@ pub enum Check {
     OwnGradients,
     /// Arguments of other shapes are refused by the call, or have gradients; they are not refused in the backward pass.
     Misfits,
+    /// On a batch, the operator gives what it gives for each example, whichever arguments are batches.
+    Batches,
+    /// Tangents in forward mode are small differences.
+    Tangents,
 }
 
 impl Check {
@@ -77,6 +83,8 @@ impl Check {
         Self::SecondGradients,
         Self::OwnGradients,
         Self::Misfits,
+        Self::Batches,
+        Self::Tangents,
     ];
 
     /// The check's name, as reports print it.
@@ -97,6 +105,8 @@ impl Check {
             Self::SecondGradients => "second gradients",
             Self::OwnGradients => "own gradients",
             Self::Misfits => "misfits",
+            Self::Batches => "batches",
+            Self::Tangents => "tangents",
         }
     }
 
@@ -126,6 +136,8 @@ impl Check {
             Self::SecondGradients => gradients::second_on_case(case),
             Self::OwnGradients => leaves::on_case(case),
             Self::Misfits => leaves::misfits_on_case(case),
+            Self::Batches => batches::on_case(case),
+            Self::Tangents => tangents::on_case(case),
             Self::Refusals | Self::Dtypes => Vec::new(),
         }
     }

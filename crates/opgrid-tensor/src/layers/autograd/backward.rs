@@ -18,7 +18,7 @@ use super::node::{Call, Edge, Formulas, Kept, Node, NodeKind, Sink, Subject, Tar
 use super::rule::Gradients;
 use super::variable::{detached, edge_of, sink_of};
 use crate::error::argument;
-use crate::ops::{AddInplaceTensor, AddTensor, CloneTensor, IsSameSize, Isnan, OnesLike, Real, SumDim, View};
+use crate::ops::{AddInplaceTensor, AddTensor, CloneTensor, Isnan, OnesLike, Real, SumDim, View};
 use crate::tensor::Tensor;
 
 /// What a backward pass keeps.
@@ -108,7 +108,7 @@ fn roots(
         let given = gradients.get(place).and_then(Option::as_ref);
         let _mode = GradMode::new(options.create_graph);
         let grad = match given {
-            Some(grad) if IsSameSize.call(output, grad)? => grad.clone(),
+            Some(grad) if output.sizes() == grad.sizes() => grad.clone(),
             Some(grad) => {
                 return Err(argument(format!(
                     "gradient {place} has sizes {:?}, expected {:?}, those of its output",

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use opgrid_core::{BoxedCall, DType, Device, Dispatcher, Error, Forms, Kind, Result, Scalar, TensorType};
+use opgrid_core::{BoxedCall, DType, Dispatcher, Error, Forms, Kind, Result, Scalar, TensorType};
 use smallvec::{SmallVec, smallvec};
 
 use super::backward::{is_differentiable, run_formulas};
@@ -18,8 +18,9 @@ use super::rule::{Derivative, Gradients, Recorder, Told};
 use super::variable::{Variable, detached, edge_of};
 use crate::error::argument;
 use crate::families::{ShapeRule, kind};
+use crate::layers::levels::{Leveled, plain};
 use crate::ops::{
-    AddTensor, AsStrided, CloneTensor, CopyInplace, EmptyStrided, View, ViewAsComplex, ViewAsReal,
+    AddTensor, AsStrided, CloneTensor, CopyInplace, NewEmptyStrided, View, ViewAsComplex, ViewAsReal,
     ZeroInplace,
 };
 use crate::tensor::{Geometry, Sharing, Tensor};
@@ -192,7 +193,7 @@ pub(super) fn is_alone(target: &Tensor) -> bool {
         Some(base) if base.requires_grad() => return true,
         Some(_) => 2,
     };
-    target.array().is_ok_and(|array| array.storage().owners() <= own)
+    plain(target).array().is_ok_and(|array| array.storage().owners() <= own)
 }
 
 #[cold]
@@ -219,7 +220,7 @@ impl ViewInBase {
     /// Elements of the base that share memory; a view that was given other memory since; a view of complex numbers whose parts
     /// begin between those of the base.
     pub(super) fn new(view: &Tensor, base: &Tensor) -> Result<Self> {
-        if !view.array()?.storage().is_same(base.array()?.storage()) {
+        if !plain(view).array()?.storage().is_same(plain(base).array()?.storage()) {
             return Err(argument(
                 "the view or its base has other memory since (`data`, `set_`), so that they share \
                  none; clone it first",
@@ -254,10 +255,10 @@ impl ViewInBase {
         !self.base_dtype.is_complex() && self.view_dtype.is_complex()
     }
 
-    /// New memory like that of the base, with any content.
-    fn empty(&self, device: Device) -> Result<Tensor> {
+    /// New memory like that of the base, with any content; of the level of `like`, where that has one.
+    fn empty(&self, like: &Tensor) -> Result<Tensor> {
         let dtype = Some(self.base_dtype);
-        EmptyStrided.call(self.base.sizes(), self.base.strides(), dtype, None, Some(device), None)
+        NewEmptyStrided.call(like, self.base.sizes(), self.base.strides(), dtype, None, None, None)
     }
 
     /// The view of such memory.
@@ -278,7 +279,7 @@ impl ViewInBase {
 
     /// Zeros with the gradient where the view lies.
     fn spread(&self, grad: &Tensor) -> Result<Tensor> {
-        let all = self.empty(grad.device())?;
+        let all = self.empty(grad)?;
         ZeroInplace.call(&all)?;
         CopyInplace.call(&self.view_of(&all)?, grad, false)?;
         Ok(all)
@@ -343,9 +344,9 @@ fn formula_of_view(
     formula_with(formulas.clone(), move |grads, _, node| {
         let mut given: SmallVec<[Option<Tensor>; 1]> = smallvec![None; count];
         let Some(grad) = grads.for_result(0) else { return Ok(given) };
-        let all = place.empty(grad.device())?;
+        let mut all = place.empty(grad)?;
         CopyInplace.call(&all, grad, false)?;
-        let of_view = place.view_of(&all)?;
+        let mut of_view = place.view_of(&all)?;
         let inner = [Some(CloneTensor.call(&of_view, None)?)];
         let mut of_own: Option<Tensor> = None;
         // A result that was kept is what lay in the view afterwards.
@@ -362,6 +363,12 @@ fn formula_of_view(
             Ok(())
         })?;
         if has_base {
+            if let Some(own) = of_own.as_ref().filter(|own| own.wrapper::<Leveled>().is_some()) {
+                // A tensor outside of the level cannot take it.
+                all = place.empty(own)?;
+                CopyInplace.call(&all, grad, false)?;
+                of_view = place.view_of(&all)?;
+            }
             match of_own {
                 Some(grad) => CopyInplace.call(&of_view, &super::sum_to(&grad, of_view.sizes())?, false)?,
                 None => ZeroInplace.call(&of_view)?,

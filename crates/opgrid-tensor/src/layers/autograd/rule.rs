@@ -18,7 +18,8 @@ use super::saved::Saved;
 use super::variable::edge_of;
 use crate::error::argument as refused;
 use crate::families::{Carries, ViewRule};
-use crate::ops::CopyInplace;
+use crate::layers::levels::each_tensor;
+use crate::ops::{CopyInplace, NewZeros};
 use crate::tensor::Tensor;
 
 /// A rule over values.
@@ -390,18 +391,42 @@ pub(super) fn of_view(recorder: &Recorder<'_>, args: &[ValueRef<'_>]) -> Result<
         ));
     };
     rule.check_base(base)?;
-    let (sizes, dtype, device) = (base.sizes().to_vec(), base.dtype(), base.device());
+    let (sizes, dtype, operator) = (base.sizes().to_vec(), base.dtype(), recorder.operator.clone());
     let args: Vec<Value> = args.iter().map(|value| value.to_value()).enumerate().map(without_base).collect();
     recorder.by_all(base, [], move |grads, []| {
-        let zeros = Tensor::zeros(&sizes, dtype, device)?;
-        let args: Vec<_> = args.iter().map(Value::borrow).collect();
+        let Some(like) = grads.all().iter().flatten().next() else { return Ok(None) };
+        let zeros = NewZeros.call(like, &sizes, Some(dtype), None, None, None)?;
         for (index, grad) in grads.all().iter().enumerate() {
             if let Some(grad) = grad {
-                CopyInplace.call(&rule.replay(&zeros, &args, index)?, grad, false)?;
+                CopyInplace.call(&view_again(&rule, &operator, &zeros, &args, index)?, grad, false)?;
             }
         }
         Ok(Some(zeros))
     })
+}
+
+/// The view of another base, or the one at `index` of a list.
+fn view_again(
+    rule: &ViewRule,
+    operator: &OperatorHandle,
+    base: &Tensor,
+    args: &[Value],
+    index: usize,
+) -> Result<Tensor> {
+    if base.any_wrapper().is_none() {
+        return rule.replay(base, &args.iter().map(Value::borrow).collect::<Vec<_>>(), index);
+    }
+    // Only the layer knows how to view its tensor.
+    let mut args = args.to_vec();
+    args[0] = base.into();
+    let mut views = Vec::new();
+    let given = operator.call_values(args)?;
+    let given: Vec<_> = given.iter().map(Value::borrow).collect();
+    each_tensor(&given, &mut |view| views.push(view.clone()));
+    views
+        .into_iter()
+        .nth(index)
+        .ok_or_else(|| refused(format!("{} returned no view {index}", operator.name())))
 }
 
 /// The arguments without the first, which leads to the graph.

@@ -11,6 +11,7 @@ use super::hooks::{Hook, List, TensorHook};
 use super::node::{Edge, Node, NodeKind, Sink};
 use super::reach::{Foreign, Visitor};
 use crate::error::argument;
+use crate::layers::levels::Leveled;
 use crate::tensor::{Sharing, Tensor};
 
 /// What the layer keeps with a tensor that gradients lead to.
@@ -160,6 +161,9 @@ pub(super) fn edge_of(tensor: &Tensor) -> Result<Option<Edge>> {
 
 /// Returns a tensor on this memory outside of the graph.
 pub(super) fn detached(tensor: &Tensor) -> Tensor {
+    if let Some(leveled) = tensor.wrapper::<Leveled>() {
+        return leveled.again(tensor.unmarked_keys());
+    }
     match tensor.spec().and_then(|spec| tensor.bare_view(spec.geometry().clone())) {
         Ok(detached) => detached,
         // A number, an undefined tensor or a layer's, which leads nowhere itself.

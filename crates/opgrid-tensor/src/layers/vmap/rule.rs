@@ -1,12 +1,16 @@
 //! The column `batching rule`: how an operator does a whole batch at once.
 
-use opgrid_core::schema::{Argument, Type};
-use opgrid_core::{BoxedCall, Column, List, Result, Returns, TensorType, Value, ValueRef, ValueView};
+use opgrid_core::schema::{Argument, FunctionSchema};
+use opgrid_core::{
+    BoxedCall, Column, Dispatcher, Forms, MemoryFormat, OperatorHandle, Result, TensorType, Value, ValueRef,
+    ValueView,
+};
 
-use super::Batched;
+use super::Batch;
 use crate::error::argument;
-use crate::families::{Carries, ShapeRule};
-use crate::ops::Matmul;
+use crate::families::Carries;
+use crate::layers::levels::{Level, each_tensor, map_all, map_tensors};
+use crate::ops::{CloneTensor, CopyInplace};
 use crate::tensor::Tensor;
 
 /// A rule over a call.
@@ -43,12 +47,38 @@ impl<B: Carries> DefineBatching for B {}
 
 /// A call with batched tensors among its arguments.
 pub struct BatchedCall<'c, 'b> {
-    pub(super) call: &'c mut BoxedCall<'b>,
-    pub(super) size: i64,
-    pub(super) level: u32,
+    call: &'c mut BoxedCall<'b>,
+    size: i64,
+    level: Level,
 }
 
-impl<'b> BatchedCall<'_, 'b> {
+impl<'c, 'b> BatchedCall<'c, 'b> {
+    /// The call as one at a level that is a batch.
+    pub fn new(call: &'c mut BoxedCall<'b>, level: Level) -> Self {
+        let size = level.transform_as::<Batch>().map_or(0, Batch::size);
+        Self { call, size, level }
+    }
+
+    /// The operator.
+    pub fn operator(&self) -> &'c OperatorHandle {
+        self.call.operator()
+    }
+
+    /// The operator's schema, if it is defined.
+    pub fn schema(&self) -> Option<&'c FunctionSchema> {
+        self.call.schema()
+    }
+
+    /// The level of the batch.
+    pub fn level(&self) -> &Level {
+        &self.level
+    }
+
+    /// What the operator carries of a property.
+    pub fn column<C: Column>(&self) -> Option<&'c C> {
+        self.call.column()
+    }
+
     /// The arguments as they are, in the order of the schema.
     pub fn args(&self) -> &'b [ValueRef<'b>] {
         self.call.args()
@@ -66,8 +96,8 @@ impl<'b> BatchedCall<'_, 'b> {
     }
 
     fn physical(&self, tensor: &Tensor) -> (Tensor, bool) {
-        match tensor.wrapper::<Batched>().filter(|batched| batched.level == self.level) {
-            Some(batched) => (batched.inner.clone(), true),
+        match self.level.behind(tensor) {
+            Some(leveled) => (leveled.inner().clone(), true),
             None => (tensor.clone(), false),
         }
     }
@@ -84,15 +114,140 @@ impl<'b> BatchedCall<'_, 'b> {
     ///
     /// Those of the operator.
     pub fn call_with(&mut self, args: Vec<Value>) -> Result<()> {
-        let args: Vec<_> = args.iter().map(Value::borrow).collect();
-        let mut returns = Returns::new();
-        self.call.operator().call_boxed(&args, &mut returns)?;
-        let written =
-            self.call.schema().and_then(|schema| schema.arguments.iter().position(Argument::is_write));
+        self.call_and(args, &mut |result| Ok(result.clone()))
+    }
+
+    /// As [`call_with`](Self::call_with), with something done to each tensor among the results.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator, and of `finish`.
+    pub fn call_and(
+        &mut self,
+        args: Vec<Value>,
+        finish: &mut dyn FnMut(&Tensor) -> Result<Tensor>,
+    ) -> Result<()> {
+        let results = self.operator().call_values(args)?;
+        let written = self.schema().and_then(|schema| schema.arguments.iter().position(Argument::is_write));
         match written.and_then(|at| self.args().get(at)) {
             // What was written is an argument, and stays the tensor that the caller has.
             Some(target) => self.call.push(target.to_value()),
-            None => returns.into_vec().into_iter().try_for_each(|result| self.push(result))?,
+            None => {
+                for result in results {
+                    let result = map_tensors(result.borrow(), finish)?;
+                    self.push(result)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many dimensions an example has of the first tensor among the arguments.
+    pub fn example_rank(&self) -> Option<i64> {
+        let mut rank = None;
+        each_tensor(self.args(), &mut |tensor| rank = rank.or(Some(tensor.dim() as i64)));
+        rank
+    }
+
+    /// Whether the operator writes an argument.
+    pub fn writes(&self) -> bool {
+        self.schema().is_some_and(|schema| schema.arguments.iter().any(Argument::is_write))
+    }
+
+    /// Whether the operator writes arguments that are there for its results.
+    pub fn writes_outputs(&self) -> bool {
+        self.schema().is_some_and(|schema| schema.arguments.iter().any(Argument::is_out))
+    }
+
+    /// Has the form of the operator that gives new results compute, and writes these results where they belong.
+    ///
+    /// # Errors
+    ///
+    /// Those of the other form; an operator without one, or a target that has other sizes than the result.
+    pub fn through_functional(&mut self) -> Result<()> {
+        let forms = self.call.column::<Forms>().filter(|forms| &forms.functional != self.operator().name());
+        let (Some(forms), Some(schema)) = (forms, self.schema()) else { return self.one_by_one() };
+        let functional = Dispatcher::current().find(&forms.functional.to_string())?;
+        let declared = functional.schema()?;
+        let value = |(at, declared): (usize, &Argument)| {
+            let own = schema.argument_index(&declared.name).unwrap_or(at);
+            self.args().get(own).map_or(Value::None, |value| value.to_value())
+        };
+        let args = declared.arguments.iter().enumerate().map(value).collect();
+        let (mut results, mut targets) = (Vec::new(), Vec::new());
+        let computed = functional.call_values(args)?;
+        each_tensor(&computed.iter().map(Value::borrow).collect::<Vec<_>>(), &mut |it| {
+            results.push(it.clone())
+        });
+        let is_target =
+            |declared: &Argument| if self.writes_outputs() { declared.is_out() } else { declared.is_write() };
+        let written = schema.arguments.iter().zip(self.args()).filter(|(declared, _)| is_target(declared));
+        let written: Vec<_> = written.map(|(_, value)| *value).collect();
+        each_tensor(&written, &mut |target| targets.push(target.clone()));
+        for (target, result) in targets.iter().zip(&results) {
+            if target.sizes() != result.sizes() {
+                return Err(argument(format!(
+                    "the result has sizes {:?}, and a tensor that stands for the examples of a batch, of sizes {:?}, \
+                     cannot get others; use `{}`",
+                    result.sizes(),
+                    target.sizes(),
+                    forms.functional
+                )));
+            }
+            CopyInplace.call(target, result, false)?;
+        }
+        written.iter().for_each(|value| self.call.push(value.to_value()));
+        Ok(())
+    }
+
+    /// Leaves the argument that the call writes as its result.
+    ///
+    /// # Errors
+    ///
+    /// It writes none.
+    pub fn give_back(&mut self) -> Result<()> {
+        let written = self.schema().and_then(|schema| schema.arguments.iter().position(Argument::is_write));
+        let Some(target) = written.and_then(|at| self.args().get(at)) else {
+            return Err(argument("it writes no argument that it could return"));
+        };
+        self.call.push(target.to_value());
+        Ok(())
+    }
+
+    /// Whether there are examples, and none has an element.
+    pub(super) fn is_of_no_elements(&self) -> bool {
+        let (mut is_any, mut has_any) = (false, false);
+        each_tensor(self.args(), &mut |tensor| {
+            is_any |= self.level.behind(tensor).is_some();
+            has_any |= self
+                .level
+                .behind(tensor)
+                .is_some_and(|leveled| leveled.inner().sizes()[1..].iter().all(|size| *size != 0));
+        });
+        is_any && !has_any && self.size != 0 && !self.writes()
+    }
+
+    /// Calls the operator for the first example, which the others are like.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator.
+    pub(super) fn all_as_one(&mut self) -> Result<()> {
+        let args = map_all(self.args(), &mut |tensor| match self.level.behind(tensor) {
+            Some(leveled) => leveled.inner().select(0, 0),
+            None => Ok(tensor.clone()),
+        })?;
+        for result in self.operator().call_values(args)? {
+            // Each has its own, which may be written.
+            let of_all = map_tensors(result.borrow(), &mut |result| {
+                let of_all = self.stretched(result)?;
+                if of_all.is_defined() {
+                    CloneTensor.call(&of_all, Some(MemoryFormat::Contiguous))
+                } else {
+                    Ok(of_all)
+                }
+            })?;
+            self.push(of_all)?;
         }
         Ok(())
     }
@@ -103,7 +258,16 @@ impl<'b> BatchedCall<'_, 'b> {
     ///
     /// Those of the operator; one that writes an argument, or has no examples.
     pub fn one_by_one(&mut self) -> Result<()> {
-        super::one_by_one(self.call, self.level, self.size)
+        super::one_by_one(self.call, &self.level)
+    }
+
+    /// Leaves results that say what examples would have, where there are none.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator; one without a shape rule.
+    pub fn without_examples(&mut self) -> Result<()> {
+        super::without_examples(self.call, &self.level)
     }
 
     /// Argument number `index` as a tensor of `rank` dimensions behind that of the batch, if it is a batched tensor; those
@@ -120,23 +284,39 @@ impl<'b> BatchedCall<'_, 'b> {
         Ok(Some(tensor))
     }
 
-    /// Leaves one more result, a tensor with the batch as its dimension 0.
+    /// Leaves one more result: a tensor with the batch as its dimension 0, or a list of such. What is no tensor is the same for all
+    /// examples.
     ///
     /// # Errors
     ///
-    /// It is none.
+    /// A tensor with another dimension 0.
     pub fn push(&mut self, result: Value) -> Result<()> {
-        let result = Tensor::try_from(result)?;
-        let found = result.sizes().first().copied();
-        if found != Some(self.size) {
-            let (size, sizes) = (self.size, result.sizes());
-            return Err(argument(format!(
-                "the batching rule returned a result of sizes {sizes:?}, expected {size} examples \
-                 along dimension 0"
-            )));
-        }
-        self.call.push(super::batched(result, self.level)?);
+        let result = map_tensors(result.borrow(), &mut |result| {
+            if !result.is_defined() {
+                return Ok(result.clone());
+            }
+            let found = result.sizes().first().copied();
+            if found != Some(self.size) {
+                let (size, sizes) = (self.size, result.sizes());
+                return Err(argument(format!(
+                    "the batching rule returned a result of sizes {sizes:?}, expected {size} examples \
+                     along dimension 0"
+                )));
+            }
+            super::batched(result.clone(), &self.level)
+        })?;
+        self.call.push(result);
         Ok(())
+    }
+
+    /// Leaves one more result that is the same for all examples.
+    pub fn push_same(&mut self, result: Value) {
+        self.call.push(result);
+    }
+
+    /// Returns the call as one of another level that is a batch.
+    pub fn at(&mut self, level: Level) -> BatchedCall<'_, 'b> {
+        BatchedCall::new(self.call, level)
     }
 
     /// The argument with tensors in place of batched ones; of lists too, whose other tensors are stretched to the batch.
@@ -145,94 +325,30 @@ impl<'b> BatchedCall<'_, 'b> {
     ///
     /// Those of stretching.
     pub fn plain(&self, value: ValueRef<'_>) -> Result<Value> {
-        if let ValueView::Tensors(list) = value.view() {
-            let one = |tensor: &opgrid_core::AnyTensor| {
-                let Some(tensor) = Tensor::from_any_ref(tensor) else { return Ok(tensor.clone()) };
-                Ok(self.stretched(tensor)?.into_any())
-            };
-            return Ok(List::Tensors(list.iter().map(one).collect::<Result<_>>()?).into());
+        match value.view() {
+            ValueView::Tensor(_) => map_tensors(value, &mut |tensor| Ok(self.physical(tensor).0)),
+            _ => self.stretched_all(value),
         }
-        Ok(match value.as_tensor().and_then(Tensor::from_any_ref) {
-            Some(tensor) => self.physical(tensor).0.into(),
-            None => value.to_value(),
-        })
+    }
+
+    /// The argument with tensors that have the dimension of the batch, stretched along it if they are the same for all examples.
+    ///
+    /// # Errors
+    ///
+    /// Those of stretching.
+    pub fn stretched_all(&self, value: ValueRef<'_>) -> Result<Value> {
+        map_tensors(value, &mut |tensor| self.stretched(tensor))
     }
 
     /// The tensor with the dimension of the batch, stretched along it if it has none.
-    fn stretched(&self, tensor: &Tensor) -> Result<Tensor> {
+    ///
+    /// # Errors
+    ///
+    /// Those of stretching.
+    pub fn stretched(&self, tensor: &Tensor) -> Result<Tensor> {
         match self.physical(tensor) {
-            (tensor, true) => Ok(tensor),
-            (tensor, false) => tensor.expand(&[&[self.size], tensor.sizes()].concat()),
+            (tensor, false) if tensor.is_defined() => tensor.expand(&[&[self.size], tensor.sizes()].concat()),
+            (tensor, _) => Ok(tensor),
         }
     }
-}
-
-/// Element-wise operators: dimensions of size 1 behind that of the batch line the shapes up.
-pub(super) fn pointwise(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    let rank = call.rank();
-    let args = call.args().iter().enumerate();
-    let args = args.map(|(at, value)| match call.aligned(at, rank)? {
-        Some(aligned) => Ok(aligned.into()),
-        None => call.plain(*value),
-    });
-    let args = args.collect::<Result<_>>()?;
-    call.call_with(args)
-}
-
-/// The arguments that name dimensions or sizes, by which a rule knows what to shift.
-const OF_DIMENSIONS: [&str; 8] = ["dim", "dim0", "dim1", "start_dim", "end_dim", "dims", "size", "shape"];
-
-/// Operators along dimensions that arguments name: the batch is one more in front of them. One that names none, or whose
-/// strides are numbers, runs for each example.
-pub(super) fn along_dimensions(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    let Some(schema) = call.call.schema() else { return call.one_by_one() };
-    let Some((first, true)) = call.tensor(0) else { return call.one_by_one() };
-    let rank = first.dim() as i64 - 1;
-    let more = i64::from(call.call.operator().name().base() == "unsqueeze");
-    let shifted = |dim: i64| if dim < 0 { dim + rank + more + 1 } else { dim + 1 };
-    let (mut args, mut is_known) = (Vec::with_capacity(schema.arguments.len()), false);
-    for (value, declared) in call.args().iter().zip(&schema.arguments) {
-        let name = declared.name.as_str();
-        is_known |= OF_DIMENSIONS.contains(&name);
-        args.push(match (name, value.view()) {
-            ("dim" | "dim0" | "dim1" | "start_dim" | "end_dim", ValueView::Int(dim)) => shifted(dim).into(),
-            ("dim", ValueView::Ints(dims)) if !dims.is_empty() => {
-                dims.iter().map(|dim| shifted(*dim)).collect::<Vec<_>>().into()
-            }
-            // All dimensions but that of the batch, unless they are flattened first.
-            ("dim", ValueView::None) if *declared.real_type.without_optional() == Type::Int => {
-                return call.one_by_one();
-            }
-            ("dim", ValueView::None | ValueView::Ints(_)) if rank > 0 => {
-                (1..=rank).collect::<Vec<_>>().into()
-            }
-            // No dimensions would mean all, that of the batch included.
-            ("dim", ValueView::None | ValueView::Ints(_)) => return call.one_by_one(),
-            ("dims", ValueView::Ints(dims)) => {
-                let dims = dims.iter().map(|dim| shifted(*dim));
-                [0].into_iter().chain(dims).collect::<Vec<_>>().into()
-            }
-            ("size" | "shape", ValueView::Ints(sizes)) => [&[call.size], sizes].concat().into(),
-            ("stride", _) => return call.one_by_one(),
-            _ => call.plain(*value)?,
-        });
-    }
-    if is_known { call.call_with(args) } else { call.one_by_one() }
-}
-
-/// Products of two stacks of matrices: `matmul` has batches.
-pub(super) fn product(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    let is_of_two = call.args().len() == 2;
-    let (Some((a, _)), Some((b, _)), true) = (call.tensor(0), call.tensor(1), is_of_two) else {
-        return call.one_by_one();
-    };
-    let examples = call.args().iter().filter_map(|value| Tensor::from_any_ref(value.as_tensor()?));
-    if examples.clone().any(|example| example.dim() < 2) {
-        return call.one_by_one();
-    }
-    // What one example refuses is refused.
-    let rule = call.call.column::<ShapeRule>();
-    rule.map(|rule| rule.apply(call.args())).transpose()?;
-    let product = Matmul.call(&a, &b)?;
-    call.push(product.into())
 }

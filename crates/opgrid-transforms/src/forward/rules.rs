@@ -1,0 +1,97 @@
+//! Forward rules of operators that are linear, and of those whose derivative is no formula to differentiate once more.
+
+use opgrid_core::{DispatchKey, Dispatcher, Kind, Registration, Result, TensorType};
+use opgrid_tensor::Tensor;
+use opgrid_tensor::families::kind;
+use opgrid_tensor::ops::{Amax, Cumsum, Exp, MulTensor, Real, SubTensor};
+
+use super::{ForwardCall, ForwardRule};
+
+/// Kinds of operators that are linear in their tensors together.
+const LINEAR_KINDS: [&Kind; 2] = [&kind::VIEW, &kind::FOURIER];
+
+/// Operators that are so.
+const LINEAR: &[&str] = &[
+    "affine_grid_generator",
+    "as_strided_scatter",
+    "cat",
+    "channel_shuffle",
+    "clone",
+    "col2im",
+    "cumsum",
+    "diag_embed",
+    "diagonal_scatter",
+    "flip",
+    "gather",
+    "im2col",
+    "index.Tensor",
+    "index_add",
+    "index_select",
+    "mean",
+    "mean.dim",
+    "neg",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "reflection_pad1d",
+    "reflection_pad2d",
+    "reflection_pad3d",
+    "repeat",
+    "replication_pad1d",
+    "replication_pad2d",
+    "replication_pad3d",
+    "roll",
+    "rot90",
+    "scatter_add",
+    "select_scatter",
+    "slice_scatter",
+    "stack",
+    "sum",
+    "sum.dim_IntList",
+    "take",
+    "trace",
+    "tril",
+    "triu",
+    "upsample_bicubic2d",
+    "upsample_bilinear2d",
+    "upsample_linear1d",
+    "upsample_nearest1d",
+    "upsample_nearest2d",
+    "upsample_nearest3d",
+    "upsample_trilinear3d",
+];
+
+/// Gives kinds and operators their rules.
+pub(crate) fn install(dispatcher: &Dispatcher) -> Result<Registration> {
+    let mut by_kind = dispatcher.implementations("_", DispatchKey::FuncTorchGradWrapper);
+    for kind in LINEAR_KINDS {
+        by_kind.kind_column(kind, ForwardRule::new(|call| call.linear()));
+    }
+    let mut registration = by_kind.finish()?;
+    let mut by_operator = dispatcher.implementations("aten", DispatchKey::FuncTorchGradWrapper);
+    for name in LINEAR {
+        by_operator
+            .implement(format!("aten::{name}").as_str())
+            .column(ForwardRule::new(|call| call.linear()));
+    }
+    by_operator.implement("aten::logcumsumexp").column(ForwardRule::new(logcumsumexp));
+    registration.join(by_operator.finish()?);
+    Ok(registration)
+}
+
+/// Averages of the tangents by the exponentials so far. Its gradient is computed by logarithms, which zeros do not have.
+fn logcumsumexp(call: &ForwardCall<'_, '_>) -> Result<Vec<Option<Tensor>>> {
+    let input = call.args()[0].as_tensor().and_then(Tensor::from_any_ref);
+    let (Some(input), Some(dim)) = (input, call.args()[1].as_int()) else { return Ok(vec![None]) };
+    let (Some(tangent), Some(result)) = (call.tangent(input), super::tensors_of(call.results()).pop()) else {
+        return Ok(vec![None]);
+    };
+    let input = call.primal(input);
+    if input.dim() == 0 || input.numel() == 0 {
+        return Ok(vec![Some(tangent.clone())]);
+    }
+    let real = if input.dtype().is_complex() { Real.call(&input)? } else { input.clone() };
+    let most = Amax.call(&real, &[dim], true)?;
+    let relative = |tensor: &Tensor| Exp.call(&SubTensor.call(tensor, &most, 1.into())?);
+    let sums = Cumsum.call(&MulTensor.call(&relative(&input)?, tangent)?, dim, None)?;
+    Ok(vec![Some(sums.div(&relative(&result)?)?)])
+}
