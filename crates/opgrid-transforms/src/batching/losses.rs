@@ -40,6 +40,32 @@ pub(super) fn loss(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     })
 }
 
+/// The losses where there are no classes, and nothing counts. Whether that is so is seen when a target is looked up among them.
+fn without_classes(
+    call: &mut BatchedCall<'_, '_>,
+    dtype: opgrid_core::DType,
+    counts: &Tensor,
+    reduction: i64,
+) -> Result<()> {
+    let row = NewZeros.call(counts, &[1], Some(dtype), None, None, None)?;
+    let losses = Gather.call(
+        &row,
+        0,
+        &rows(counts)?.to_dtype(opgrid_core::DType::I64)?.reshape(counts.numel())?,
+        false,
+    )?;
+    let losses = losses.reshape(counts.sizes())?;
+    let total = SumDim.call(&rows(counts)?, Some(&[1]), false, None)?.to_dtype(dtype)?;
+    let sum = SumDim.call(&rows(&losses)?, Some(&[1]), false, None)?;
+    let result = match reduction {
+        NONE => losses,
+        MEAN => DivTensor.call(&sum, &total)?,
+        _ => sum,
+    };
+    call.push(Value::from(result))?;
+    call.push(total.into())
+}
+
 /// The losses of classes that numbers name.
 fn nll_loss(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let (input, target, weight) = (full(call, 0)?, full(call, 1)?, optional(call, 2)?);
@@ -53,6 +79,9 @@ fn nll_loss(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let target = if is_single { target.reshape(call.size())? } else { target };
     let counts = NeScalar.call(&target, ignored.into())?;
     let classes = WhereScalarOther.call(&counts, &target.to_dtype(opgrid_core::DType::I64)?, 0.into())?;
+    if input.sizes()[dim as usize] == 0 {
+        return without_classes(call, input.dtype(), &counts, reduction);
+    }
     let chosen = Gather.call(&input, dim, &classes.unsqueeze(dim)?, false)?.squeeze(dim)?.neg()?;
     let weights = match &weight {
         Some(weight) => {

@@ -79,7 +79,9 @@ fn common_dtype(call: &BatchedCall<'_, '_>, rank: usize) -> Option<DType> {
 /// Whether an argument takes part in the dtype of the result.
 fn is_value(call: &BatchedCall<'_, '_>, at: usize) -> bool {
     let declared = call.schema().and_then(|schema| schema.arguments.get(at));
-    declared.is_none_or(|it| it.name != "condition" && it.name != "mask")
+    // Numbers of the language give way to all tensors.
+    let is_bare = given(call, at).is_some_and(Tensor::is_number);
+    !is_bare && declared.is_none_or(|it| it.name != "condition" && it.name != "mask")
 }
 
 /// Whether numbers of one dtype are of a category that the other one holds.
