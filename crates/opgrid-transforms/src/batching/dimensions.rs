@@ -70,6 +70,9 @@ pub(crate) fn along_dimensions(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     call.call_and(args, &mut |result| {
         if is_flattened && keepdim {
             result.reshape([vec![size], vec![1; rank as usize]].concat())
+        } else if gets_dim && result.dim() > 2 {
+            // A window of the one element, or of none.
+            result.select(1, 0)
         } else if gets_dim && result.dim() > 1 && result.sizes()[1] == 1 {
             result.squeeze(1)
         } else {
