@@ -4,8 +4,8 @@ use opgrid_core::{DType, Result};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::vmap::BatchedCall;
 use opgrid_tensor::ops::{
-    Detach, EqScalar, Gather, GeScalar, GtScalar, LinalgVectorNorm, LogicalAnd, LogicalOr, LtScalar,
-    NewZeros, ScatterAdd, ScatterValue, WhereScalarOther, WhereScalarSelf, WhereSelf,
+    ClampMin, Detach, EqScalar, Gather, GeScalar, GtScalar, LinalgVectorNorm, LogicalAnd, LogicalNot,
+    LogicalOr, LtScalar, NewZeros, ScatterAdd, ScatterValue, WhereScalarOther, WhereScalarSelf, WhereSelf,
 };
 
 use super::arguments::{differs, flag, full, int, refused, rows};
@@ -60,7 +60,6 @@ fn embedding(call: &mut BatchedCall<'_, '_>) -> Result<()> {
 }
 
 fn embedding_dense_backward(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    check_scale(flag(call, 4))?;
     let (grad, indices, count, padding) = (full(call, 0)?, full(call, 1)?, int(call, 2)?, int(call, 3)?);
     let (columns, dtype) = (grad.sizes()[grad.dim() - 1], grad.dtype());
     let indices = rows(&indices)?;
@@ -72,6 +71,17 @@ fn embedding_dense_backward(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let grad = WhereScalarSelf.call(&is_padding, 0.into(), &grad)?;
     // Padding may be no row at all.
     let indices = WhereScalarSelf.call(&is_padding.squeeze(2)?, 0.into(), &indices)?;
+    // Each index shares its gradient with those that are the same in its example.
+    let grad = if flag(call, 4) {
+        let ones = LogicalNot.call(&is_padding.squeeze(2)?)?.to_dtype(dtype)?;
+        let indices = indices.to_dtype(DType::I64)?;
+        let none = NewZeros.call(&ones, &[call.size(), count], None, None, None, None)?;
+        let counts = Gather.call(&ScatterAdd.call(&none, 1, &indices, &ones)?, 1, &indices, false)?;
+        // Padding counts nowhere.
+        grad.div(&ClampMin.call(&counts, 1.into())?.unsqueeze(2)?)?
+    } else {
+        grad
+    };
     let table = NewZeros.call(&grad, &[call.size(), count, columns], None, None, None, None)?;
     let sum = ScatterAdd.call(&table, 1, &for_columns(&indices, columns)?, &grad)?;
     call.push(sum.to_dtype(dtype)?.into())
