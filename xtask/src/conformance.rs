@@ -26,6 +26,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "python", prepare: python },
     Suite { name: "operators", prepare: operators },
     Suite { name: "autograd", prepare: autograd },
+    Suite { name: "transforms", prepare: transforms },
     Suite { name: "models", prepare: models },
     Suite { name: "training", prepare: training },
     Suite { name: "exported", prepare: exported },
@@ -185,6 +186,12 @@ fn operators(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
 fn autograd(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     torch.require(&DATABASE_NEEDS)?;
     beside_torch(workspace, torch, "conformance/autograd/run.py")
+}
+
+/// Transforms of the same operators, beside those of torch.func.
+fn transforms(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    torch.require(&DATABASE_NEEDS)?;
+    beside_torch(workspace, torch, "conformance/transforms/run.py")
 }
 
 /// Whole networks, whose weights go from one side to the other by a file.

@@ -1,0 +1,117 @@
+"""The gradients that are not torch's, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Departure:
+    """Calls whose gradients are not torch's, and why."""
+
+    overloads: frozenset[str]
+    holds: Callable[[Any, str], bool]
+    """Of the arguments and the text of the difference."""
+    reason: str
+
+
+def has_no_elements(arguments: Any, text: str) -> bool:
+    return text.startswith("second") and any(0 in tensor.size for tensor in arguments.tensors())
+
+
+def has_a_zero_or_one(arguments: Any, text: str) -> bool:
+    import convert
+
+    tensor = convert.for_torch(arguments).tensors[0]
+    return "gradient" in text and bool(((tensor == 0) | (tensor == 1)).any())
+
+
+def has_nan(arguments: Any, text: str) -> bool:
+    import convert
+
+    return "gradient" in text and any((tensor != tensor).any() for tensor in convert.for_torch(arguments).tensors)
+
+
+def is_at_the_end_of_the_range(arguments: Any, text: str) -> bool:
+    import convert
+
+    return "gradient" in text and any((tensor.abs() > 1e300).any() for tensor in convert.for_torch(arguments).tensors)
+
+
+def has_ties(arguments: Any, text: str) -> bool:
+    import convert
+
+    tensors = [tensor for tensor in convert.for_torch(arguments).tensors if tensor.is_floating_point()]
+    return "gradient" in text and any(tensor.unique().numel() < tensor.numel() for tensor in tensors)
+
+
+def is_of_one(arguments: Any, text: str) -> bool:
+    tensor = next(arguments.tensors(), None)
+    return text.startswith("second") and tensor is not None and 1 in (*tensor.size, *([] if tensor.size else [1]))
+
+
+def has_a_zero(arguments: Any, text: str) -> bool:
+    import convert
+
+    return text.startswith("second") and any((tensor == 0).any() for tensor in convert.for_torch(arguments).tensors)
+
+
+def scales(arguments: Any, text: str) -> bool:
+    return text.startswith("second") and (arguments.kwargs.get("scale_grad_by_freq") is True or True in arguments.args)
+
+
+SPREADS = ("var", "std", "var_mean", "std_mean")
+DEPARTURES = (
+    Departure(
+        frozenset(name + form for name in SPREADS for form in ("", ".dim", ".correction")),
+        has_no_elements,
+        "the second gradient of the spread of nothing is NaN, as the spread is",
+    ),
+    Departure(
+        frozenset({"amax", "amin"}),
+        has_nan,
+        "of elements with a NaN the gradient goes to the NaN, which is the result; torch's is NaN everywhere",
+    ),
+    Departure(
+        frozenset({"prod.dim_int", "prod"}),
+        has_nan,
+        "of elements with one NaN the gradient of that one is the product of the others; torch's is NaN everywhere",
+    ),
+    Departure(
+        frozenset({"sort", "sort.stable", "msort", "argsort", "topk", "kthvalue", "median", "median.dim", "mode"}),
+        has_ties,
+        "which one of equal elements has the gradient is not defined; torch takes one that depends on how it sorts",
+    ),
+    Departure(
+        frozenset(name + form for name in ("std", "std_mean") for form in ("", ".dim", ".correction")),
+        is_of_one,
+        "the deviation of one element is constant, so that its second gradient is zero; torch's is NaN",
+    ),
+    Departure(
+        frozenset({"cross_entropy_loss"}),
+        has_no_elements,
+        "the second gradient of a mean of no losses is NaN, as the mean is",
+    ),
+    Departure(
+        frozenset({"binary_cross_entropy"}),
+        has_a_zero_or_one,
+        "the gradient by the target keeps logarithms above -100, as the loss does; torch's is infinite where the loss is not",
+    ),
+    Departure(
+        frozenset({"prelu", "_prelu_kernel"}),
+        has_a_zero,
+        "at zero the first gradient is that of negative numbers, and so are its own gradients; torch's are those of positive ones",
+    ),
+    Departure(
+        frozenset({"embedding"}),
+        scales,
+        "second gradients are scaled by how often an index occurs, as the first ones are; torch leaves the scale out",
+    ),
+    Departure(
+        frozenset({"hypot"}),
+        is_at_the_end_of_the_range,
+        "a gradient is multiplied by leg over length; torch multiplies by the leg first, which may leave the range",
+    ),
+)
