@@ -1,6 +1,6 @@
 //! Rows of tables: of one for all examples, or of another one for each.
 
-use opgrid_core::{DType, Result};
+use opgrid_core::{DType, Result, Value};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::vmap::BatchedCall;
 use opgrid_tensor::ops::{
@@ -8,13 +8,14 @@ use opgrid_tensor::ops::{
     LogicalOr, LtScalar, NewZeros, ScatterAdd, ScatterValue, WhereScalarOther, WhereScalarSelf, WhereSelf,
 };
 
-use super::arguments::{differs, flag, full, int, refused, rows};
+use super::arguments::{differs, flag, full, int, optional, refused, rows};
 use super::{Rule, as_it_is};
 
 pub(super) const RULES: &[(&[&str], Rule)] = &[
     (&["embedding"], embedding),
     (&["embedding_dense_backward"], embedding_dense_backward),
     (&["embedding_renorm"], embedding_renorm),
+    (&["_embedding_bag", "_embedding_bag_forward_only"], embedding_bag),
 ];
 
 /// # Errors
@@ -99,4 +100,67 @@ fn embedding_renorm(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let scale = lengths.add(1e-7)?.reciprocal()?.mul(most)?;
     let scale = WhereScalarOther.call(&is_long, &scale, 1.into())?;
     call.push(table.mul(&scale.unsqueeze(2)?)?.into())
+}
+
+/// The bags of all examples one after another, from one table in which the rows of all are.
+fn embedding_bag(call: &mut BatchedCall<'_, '_>) -> Result<()> {
+    check_scale(flag(call, 3))?;
+    let size = call.size();
+    if size == 0 {
+        return call.without_examples();
+    }
+    let (table, indices, offsets) = (full(call, 0)?, full(call, 1)?, full(call, 2)?);
+    let (count, columns) = (table.sizes()[1], table.sizes()[2]);
+    let (per_example, bags) = (indices.sizes()[1], offsets.sizes()[1]);
+    let (has_last, padding) = (flag(call, 7), int(call, 8)?);
+    // Indices are those of rows of the own table.
+    let first_column = table.narrow(2, 0, columns.min(1))?.squeeze(2);
+    if columns > 0 {
+        Gather.call(&first_column?, 1, &indices.to_dtype(DType::I64)?, false)?;
+    }
+    let examples = Tensor::arange(0, size, 1)?.to_dtype(indices.dtype())?.unsqueeze(1)?;
+    let own = indices.add(&examples.mul(count)?)?;
+    let own = match padding {
+        ..0 => own,
+        // All examples have the padding of the first one, which counts nowhere.
+        _ => WhereScalarSelf.call(&EqScalar.call(&indices, padding.into())?, padding.into(), &own)?,
+    };
+    // The last offset begins one more bag, which is left out.
+    let begins = offsets.add(&examples.mul(per_example)?.to_dtype(offsets.dtype())?)?;
+    let weights = optional(call, 6)?.map(|weights| weights.reshape(weights.numel())).transpose()?;
+    let mut args: Vec<Value> = call.args().iter().map(|value| value.to_value()).collect();
+    args[0] = table.reshape([size * count, columns])?.into();
+    args[1] = own.reshape(size * per_example)?.into();
+    args[2] = begins.reshape(size * bags)?.into();
+    args[6] = weights.map_or(Value::None, Value::from);
+    args[7] = false.into();
+    let results = call.operator().call_values(args)?;
+    let results: Vec<Tensor> = results.into_iter().map(Tensor::try_from).collect::<Result<_>>()?;
+    for (place, result) in results.into_iter().enumerate() {
+        let sizes = result.sizes().to_vec();
+        let parted = match sizes.as_slice() {
+            [] => result,
+            // Nothing is said of bags.
+            [0, rest @ ..] => result.reshape([&[size, 0], rest].concat())?,
+            [all, rest @ ..] => result.reshape([&[size, all / size.max(1)], rest].concat())?,
+        };
+        let begins = |each: i64, dims: usize| -> Result<Tensor> {
+            examples.mul(each)?.to_dtype(parted.dtype())?.reshape([vec![size], vec![1; dims - 1]].concat())
+        };
+        let is_max = int(call, 4)? == 2;
+        let parted = match place {
+            1 if parted.numel() > 0 => parted.sub(&begins(bags, parted.dim())?)?,
+            3 if is_max && parted.numel() > 0 => {
+                let own = parted.sub(&begins(count, parted.dim())?)?;
+                WhereScalarSelf.call(&own.lt(0)?, 0.into(), &own)?
+            }
+            _ => parted,
+        };
+        // Sums without gradients say nothing of each offset.
+        let is_said = place == 0 || int(call, 4)? != 0 || call.operator().name().base() == "_embedding_bag";
+        let is_of_bags = place != 1 && is_said && parted.dim() > 1 && parted.sizes()[1] == bags;
+        let parted = if has_last && is_of_bags { parted.narrow(1, 0, bags - 1)? } else { parted };
+        call.push(parted.into())?;
+    }
+    Ok(())
 }
