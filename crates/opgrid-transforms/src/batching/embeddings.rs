@@ -74,12 +74,12 @@ fn embedding_dense_backward(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let indices = WhereScalarSelf.call(&is_padding.squeeze(2)?, 0.into(), &indices)?;
     // Each index shares its gradient with those that are the same in its example.
     let grad = if flag(call, 4) {
-        let ones = LogicalNot.call(&is_padding.squeeze(2)?)?.to_dtype(dtype)?;
+        let ones = LogicalNot.call(&is_padding.squeeze(2)?)?.to_dtype(DType::F64)?;
         let indices = indices.to_dtype(DType::I64)?;
         let none = NewZeros.call(&ones, &[call.size(), count], None, None, None, None)?;
         let counts = Gather.call(&ScatterAdd.call(&none, 1, &indices, &ones)?, 1, &indices, false)?;
         // Padding counts nowhere.
-        grad.div(&ClampMin.call(&counts, 1.into())?.unsqueeze(2)?)?
+        grad.div(&ClampMin.call(&counts, 1.into())?.to_dtype(dtype)?.unsqueeze(2)?)?
     } else {
         grad
     };

@@ -111,12 +111,17 @@ pub(super) fn run(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     let shares = call.column::<Kind>().is_some_and(|own| *own == kind::VIEW);
     let mut tangents = VecDeque::from(tangents);
     for result in results {
-        let result = map_tensors(result.borrow(), &mut |result| match tangents.pop_front().flatten() {
-            Some(tangent) if shares => Dual::wrap(result, &tangent, level),
-            Some(tangent) => Dual::wrap(result, &own_memory(call, level, tangent)?, level),
-            None if is_made => level.transform().adopt(result.clone(), level),
-            None => Ok(result.clone()),
-        })?;
+        // Integers and bools do not move.
+        let tangent_of = |result: &Tensor, tangent: Option<Option<Tensor>>| {
+            tangent.flatten().filter(|_| is_smooth(result))
+        };
+        let result =
+            map_tensors(result.borrow(), &mut |result| match tangent_of(result, tangents.pop_front()) {
+                Some(tangent) if shares => Dual::wrap(result, &tangent, level),
+                Some(tangent) => Dual::wrap(result, &own_memory(call, level, tangent)?, level),
+                None if is_made => level.transform().adopt(result.clone(), level),
+                None => Ok(result.clone()),
+            })?;
         call.push(result);
     }
     Ok(())
