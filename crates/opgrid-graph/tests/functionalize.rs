@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use opgrid::dispatch::{List, TensorType};
+use opgrid::layers::functional::inverse::order;
 use opgrid::ops::CloneTensor as CloneOp;
 use opgrid::samples::Plain;
+use opgrid::tensor::Geometry;
 use opgrid::{DType, Device, Dispatcher, MemoryFormat, Result, Tensor, Value};
 use opgrid_graph::{Archive, Graph, OutputKind, Program, Trace, find_target, passes, read};
 
@@ -492,4 +494,13 @@ fn exported_programs_that_write_are_equal() {
         // Its weights share memory, and the buffers that it writes do not.
         equal(&archive.graph, &archive.tensors, &inputs);
     }
+}
+
+#[test]
+fn the_order_of_dimensions_of_a_view_is_found() {
+    let whole = Geometry::contiguous(&[2, 3, 1, 4]).unwrap();
+    let view = Geometry::strided(&[1, 4, 2, 3], &[9, 1, 12, 4], 0).unwrap();
+    assert_eq!(order(&whole, &view), Some(vec![2, 3, 0, 1]));
+    assert_eq!(order(&whole, &Geometry::contiguous(&[4, 3, 1, 2]).unwrap()), None);
+    assert_eq!(order(&whole, &Geometry::contiguous(&[2, 3, 4]).unwrap()), None);
 }

@@ -99,6 +99,8 @@ opgrid_kinds::operators! {
 
     /// Updates parameters by their gradients.
     optimizers {
+        amp_non_finite_check_and_unscale,
+        amp_update_scale,
         foreach,
         fused_adam,
         fused_sgd,

@@ -8,6 +8,7 @@
 //! | [`jvp`] | results, and the product of the Jacobian with a vector |
 //! | [`jacrev`], [`jacfwd`] | the Jacobian, row by row or column by column, in one batch |
 //! | [`hessian`] | the second derivative of a function with one number as its result |
+//! | [`functionalize`] | a function whose writes are results of operators that give new tensors |
 //!
 //! A function may use tensors from outside, which are constants of its transform, and call transforms itself. How calls find the
 //! transform that they belong to is described in [`levels`](opgrid_tensor::layers::levels).
@@ -33,6 +34,7 @@
 mod batch;
 mod batching;
 mod forward;
+mod functional;
 mod jacobians;
 mod reverse;
 
@@ -42,7 +44,9 @@ use opgrid_tensor::layers::vmap as batches;
 pub use batch::{VmapOptions, vmap, vmap_with};
 pub use batches::Randomness;
 pub use forward::{Dual, ForwardCall, ForwardRule, jvp};
+pub use functional::{functionalize, wrap_inputs};
 pub use jacobians::{hessian, jacfwd, jacrev};
+pub use opgrid_tensor::layers::functional::Kept;
 pub use reverse::{Reverse, Vjp, grad, grad_and_value, vjp};
 
 /// Puts the layers of all transforms under every operator of a dispatcher; dropping the registration takes them out.

@@ -8,6 +8,7 @@
 use opgrid_core::{BoxedCall, DispatchKeySet, Error, ErrorKind, Result, Value};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::autograd::{self, BackwardOptions, GradMode, is_grad_enabled};
+use opgrid_tensor::layers::functional::share_memory;
 use opgrid_tensor::layers::levels::{self, Entered, Level, Transform, each_tensor, map_all, map_tensors};
 use opgrid_tensor::ops::ZerosLike;
 
@@ -112,6 +113,9 @@ fn wrapped(result: &Tensor, call: &BoxedCall<'_>, level: &Level) -> Result<Tenso
 
 /// Whether two tensors share memory, behind all levels.
 pub(crate) fn have_one_memory(one: &Tensor, other: &Tensor) -> bool {
+    if let Some(shares) = share_memory(one, other) {
+        return shares;
+    }
     let (one, other) = (levels::plain(one), levels::plain(other));
     match (one.array(), other.array()) {
         (Ok(one), Ok(other)) => one.storage().is_same(other.storage()),

@@ -118,6 +118,8 @@ mod documentation {
     mod embed_the_core {}
     #[doc = include_str!("../../../docs/how-to/lint-and-explain.md")]
     mod lint_and_explain {}
+    #[doc = include_str!("../../../docs/how-to/mixed-precision.md")]
+    mod mixed_precision {}
     #[doc = include_str!("../../../docs/how-to/models.md")]
     mod models {}
     #[doc = include_str!("../../../docs/how-to/training.md")]

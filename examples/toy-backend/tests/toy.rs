@@ -254,3 +254,29 @@ fn typed_calls_without_a_dispatcher_reach_the_backend_too() -> Result<()> {
     assert_eq!(x.add_with_(&x.neg()?, 2)?.to_string(), "tensor([-1., -2.], device='toy:0')");
     Ok(())
 }
+
+#[test]
+fn autocast_has_a_region_and_the_list_of_accelerators() {
+    use opgrid::layers::autocast::{self, Region};
+    let subject = Subject::new();
+    let toy = device().unwrap().kind();
+    let _layer = autocast::install_for(&subject.dispatcher, toy).unwrap();
+    let x = subject.toy(&[1.0, 2.0], &[2]);
+    subject
+        .dispatcher
+        .within(|| {
+            let half = x.to_dtype(DType::F16)?;
+            let on_cpu = subject.to(&half, Device::CPU);
+            let on = Region::new(toy).enter()?;
+            assert_eq!(autocast::dtype(toy)?, DType::F16);
+            assert_eq!(half.exp()?.dtype(), DType::F32);
+            assert_eq!(ops::Dot.call(&half, &x)?.dtype(), DType::F32, "the widest");
+            assert_eq!(on_cpu.exp()?.dtype(), DType::F16, "it is on for the device alone");
+            let other = "privateuseone".parse::<DeviceType>()?;
+            assert!(!autocast::is_enabled(other)?, "which has the same layer");
+            drop(on);
+            assert_eq!(half.exp()?.dtype(), DType::F16);
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+}

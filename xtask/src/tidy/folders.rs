@@ -84,7 +84,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         "opgrid-nn",
         &["error", "options", "state", "module", "init", "loss", "functional", "clip", "modules", "optim"],
     ),
-    ("opgrid-transforms", &["reverse", "forward", "batch", "batching", "jacobians"]),
+    ("opgrid-transforms", &["reverse", "functional", "forward", "batch", "batching", "jacobians"]),
     ("opgrid-plugin", &["search", "manifest", "image", "abi", "forking", "loader"]),
     (
         "opgrid-plugin-sdk",
@@ -160,6 +160,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "inspection",
             "modes",
             "transforms",
+            "autocast",
             "settings",
             "torch",
         ],

@@ -37,9 +37,7 @@ fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tens
             let product = Addmm.call(bias, &rows, &transposed, 1.into(), 1.into())?;
             Reshape.call(&product, &[before, &[n]].concat())
         }
-        _ => {
-            products::with_bias(Matmul.call(input, &transposed)?, bias)
-        }
+        _ => products::with_bias(Matmul.call(input, &transposed)?, bias),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the steps of optimizers have in common: lists of tensors, one of each for each parameter.
 
-use opgrid_core::{Result, Scalar};
+use opgrid_core::{DType, Result, Scalar};
 
 use opgrid_array::error::argument;
 use opgrid_array::with_dtype;
@@ -57,6 +57,20 @@ pub(crate) fn check(parameters: &[Tensor], lists: &[(&str, &[Tensor])]) -> Resul
 /// A tensor that is no single number.
 pub(crate) fn is_left_out(found_inf: Option<&Tensor>) -> Result<bool> {
     found_inf.map_or(Ok(false), |found| Ok(found.item()?.to_f64()? != 0.0))
+}
+
+/// # Errors
+///
+/// The tensor is not one number of float32.
+pub(crate) fn check_number(name: &str, tensor: &Tensor) -> Result<()> {
+    if tensor.numel() == 1 && tensor.dtype() == DType::F32 {
+        return Ok(());
+    }
+    Err(argument(format!(
+        "argument `{name}` has sizes {:?} and dtype {}, expected one number of float32",
+        tensor.sizes(),
+        tensor.dtype()
+    )))
 }
 
 /// Divides gradients by the scale of the loss that they come from.

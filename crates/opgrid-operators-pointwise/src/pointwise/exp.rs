@@ -9,7 +9,6 @@
 //! - Source: torch.exp, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::layers::autocast::{CastPolicy, DefineCastPolicy};
 
 pub use opgrid_tensor::ops::pointwise::exp::*;
 
@@ -20,7 +19,6 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&EXP)
         .cpu(cpu)
-        .cast_policy(CastPolicy::Full)
         .derivative(|d, (input,)| d.by(input, [d.result(0)], |grad, [out]| grad.mul(&out.conj()?)));
 }
 

@@ -9,7 +9,7 @@
 //! - Source: torch.diag, torch.diag_embed, torch.diagflat, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::{CopyInplace, Diagonal, Reshape, NewZeros};
+use opgrid_tensor::ops::{CopyInplace, Diagonal, NewZeros, Reshape};
 use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::indexing::diag::*;

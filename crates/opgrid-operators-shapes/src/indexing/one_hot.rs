@@ -9,7 +9,7 @@
 //! - Source: torch.nn.functional.one_hot, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::{Amax, Amin, Item, ScatterInplaceValue, Unsqueeze, NewZeros};
+use opgrid_tensor::ops::{Amax, Amin, Item, NewZeros, ScatterInplaceValue, Unsqueeze};
 
 pub use opgrid_tensor::ops::indexing::one_hot::*;
 
@@ -22,9 +22,8 @@ fn one_hot(input: &Tensor, num_classes: i64) -> Result<Tensor> {
     if spec.dtype() != DType::I64 {
         return Err(argument(format!("argument `self` has dtype {}, expected int64", spec.dtype())));
     }
-    let zeros = |classes: i64| {
-        NewZeros.call(input, &[spec.sizes(), &[classes]].concat(), None, None, None, None)
-    };
+    let zeros =
+        |classes: i64| NewZeros.call(input, &[spec.sizes(), &[classes]].concat(), None, None, None, None);
     if spec.numel() == 0 {
         return if num_classes > 0 {
             zeros(num_classes)

@@ -1,11 +1,9 @@
-//! The small layers: gradients against differences, batches against loops, precisions; rules by kind and of operators.
+//! The small layers: gradients against differences, batches against loops; rules by kind and of operators.
 
-use opgrid_core::{
-    DType, Device, Dispatcher, ErrorKind, Registration, Result, SlowPath, operator, stats, strict,
-};
+use opgrid_core::{DType, Dispatcher, ErrorKind, Registration, Result, SlowPath, operator, stats, strict};
 use opgrid_kernels::elementwise;
 use opgrid_tensor::families::{DefineFamily, DefineKind, Family, ShapeRule, ViewRule, kind, result_specs};
-use opgrid_tensor::layers::{autocast, autograd, vmap};
+use opgrid_tensor::layers::{autograd, vmap};
 use opgrid_tensor::{Tensor, with_dtype};
 
 /// A dispatcher with the operators and the layers.
@@ -20,7 +18,6 @@ fn subject() -> Subject {
         opgrid_tensor::register(&dispatcher).unwrap(),
         autograd::install(&dispatcher).unwrap(),
         opgrid_transforms::install(&dispatcher).unwrap(),
-        autocast::install(&dispatcher).unwrap(),
     ];
     Subject { dispatcher, _registrations: registrations }
 }
@@ -218,29 +215,6 @@ fn batches_that_cannot_be_are_refused() -> Result<()> {
         // Without examples there is still a result.
         let none = vmap::over(&[&numbers(&[0, 3])], |x| x[0].exp()?.sum())?;
         assert_eq!(none.sizes(), [0]);
-        Ok(())
-    })
-}
-
-#[test]
-fn autocast_takes_the_policy_of_the_operator_or_its_kind() -> Result<()> {
-    let subject = subject();
-    let x = Tensor::ones(&[2, 2], DType::F32, Device::CPU)?;
-    let half = x.to_dtype(DType::BF16)?;
-    subject.dispatcher.within(|| {
-        assert_eq!(x.mm(&x)?.dtype(), DType::F32, "it is off");
-        autocast::within(DType::F16, || -> Result<()> {
-            assert_eq!(x.mm(&x)?.dtype(), DType::F16, "products by kind");
-            assert!(x.mm(&x.to_dtype(DType::F64)?).is_err(), "float64 is left alone");
-            assert_eq!(half.sum()?.dtype(), DType::F32, "reductions by kind");
-            assert_eq!(half.exp()?.dtype(), DType::F32, "exp by itself");
-            assert_eq!(half.mul(&half)?.dtype(), DType::BF16, "others as they are");
-            assert_eq!(Tensor::cat(&[half.clone(), x.clone()], 0)?.dtype(), DType::F32, "joined by kind");
-            let inner = autocast::within(DType::BF16, || x.mm(&x))?;
-            assert_eq!((inner.dtype(), x.mm(&x)?.dtype()), (DType::BF16, DType::F16));
-            Ok(())
-        })?;
-        assert_eq!(x.mm(&x)?.dtype(), DType::F32);
         Ok(())
     })
 }

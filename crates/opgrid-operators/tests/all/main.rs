@@ -5,6 +5,7 @@
 
 use opgrid_operators as _;
 
+mod autocast;
 mod autograd;
 mod casts;
 mod device_memory;
@@ -25,6 +26,7 @@ mod modes;
 mod networks;
 mod optimizers;
 mod ownership;
+mod packing;
 mod products;
 mod safetensors;
 mod shared_memory;

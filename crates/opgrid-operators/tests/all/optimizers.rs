@@ -5,8 +5,9 @@ use std::slice;
 use opgrid_core::{DType, Device, Result, Scalar};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::ops::{
-    ForeachAddInplaceList, ForeachAddInplaceScalar, ForeachMulInplaceTensor, ForeachNormScalar,
-    ForeachZeroInplace, FusedAdamInplace, FusedAdamwInplace, FusedSgdInplace,
+    AmpForeachNonFiniteCheckAndUnscaleInplace, AmpUpdateScaleInplace, ForeachAddInplaceList,
+    ForeachAddInplaceScalar, ForeachMulInplaceTensor, ForeachNormScalar, ForeachZeroInplace,
+    FusedAdamInplace, FusedAdamwInplace, FusedSgdInplace,
 };
 
 fn tensor(elements: &[f64]) -> Tensor {
@@ -171,4 +172,40 @@ fn steps_of_lists_are_recorded_as_those_of_single_tensors() {
     ForeachAddInplaceList.call(slice::from_ref(&y), slice::from_ref(&x), Scalar::Int(3)).unwrap();
     y.sum().unwrap().backward().unwrap();
     assert_eq!(values(&x.grad().unwrap()), [5.0, 7.0]);
+}
+
+#[test]
+fn gradients_of_a_scaled_loss_are_unscaled_and_looked_at() {
+    let number = |value: f64| tensor(&[value]).to_dtype(DType::F32).unwrap();
+    for (element, expected) in [(8.0, 0.0), (f64::INFINITY, 1.0), (f64::NAN, 1.0)] {
+        let half = tensor(&[16.0]).to_dtype(DType::F16).unwrap();
+        let (grads, found) = ([tensor(&[4.0, element]), half, tensor(&[])], number(0.0));
+        AmpForeachNonFiniteCheckAndUnscaleInplace.call(&grads, &found, &number(0.25)).unwrap();
+        assert_eq!(values(&grads[0])[0], 1.0);
+        assert_eq!(grads[1].item().unwrap().to_f64().unwrap(), 4.0);
+        assert_eq!(found.item().unwrap().to_f64().unwrap(), expected, "{element}");
+    }
+    let found = number(1.0);
+    AmpForeachNonFiniteCheckAndUnscaleInplace.call(&[tensor(&[1.0])], &found, &number(1.0)).unwrap();
+    assert_eq!(found.item().unwrap().to_f64().unwrap(), 1.0, "what was found before stays");
+    let error = AmpForeachNonFiniteCheckAndUnscaleInplace
+        .call(&[tensor(&[1.0])], &tensor(&[0.0]), &number(1.0))
+        .unwrap_err();
+    assert!(error.to_string().contains("`found_inf` has sizes [1] and dtype float64"), "{error}");
+}
+
+#[test]
+fn the_scale_of_a_loss_grows_and_backs_off() {
+    let number = |value: f64| tensor(&[value]).to_dtype(DType::F32).unwrap();
+    let scale = number(8.0);
+    let tracker = Tensor::from_slice(&[0i32], &[1]).unwrap();
+    let mut seen = Vec::new();
+    for found in [0.0, 0.0, 0.0, 1.0, 0.0] {
+        AmpUpdateScaleInplace.call(&scale, &tracker, &number(found), 2.0, 0.5, 2).unwrap();
+        seen.push((scale.item().unwrap().to_f64().unwrap(), tracker.item().unwrap().to_i64().unwrap()));
+    }
+    assert_eq!(seen, [(8.0, 1), (16.0, 0), (16.0, 1), (8.0, 0), (8.0, 1)]);
+    let large = number(3e38);
+    AmpUpdateScaleInplace.call(&large, &tracker, &number(0.0), 2.0, 0.5, 2).unwrap();
+    assert_eq!((values(&large.to_dtype(DType::F64).unwrap())[0] / 3e38).round(), 1.0, "it stays finite");
 }

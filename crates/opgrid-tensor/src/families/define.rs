@@ -397,6 +397,10 @@ pub trait Carries: Sized {
     /// Gives the operator a value of a column.
     #[track_caller]
     fn carry<C: Column>(self, value: C) -> Self;
+
+    /// Gives the operator a kernel for a layer, at the key that the kernel names.
+    #[track_caller]
+    fn carry_kernel(self, kernel: Kernel) -> Self;
 }
 
 impl<O: Operator> Carries for OperatorBuilder<'_, O> {
@@ -406,6 +410,11 @@ impl<O: Operator> Carries for OperatorBuilder<'_, O> {
     fn carry<C: Column>(self, value: C) -> Self {
         self.column(value)
     }
+
+    #[track_caller]
+    fn carry_kernel(self, kernel: Kernel) -> Self {
+        self.add(kernel)
+    }
 }
 
 impl<O: Operator<Signature: FamilySignature>> Carries for FamilyBuilder<'_, O> {
@@ -414,6 +423,12 @@ impl<O: Operator<Signature: FamilySignature>> Carries for FamilyBuilder<'_, O> {
     #[track_caller]
     fn carry<C: Column>(self, value: C) -> Self {
         self.column(value)
+    }
+
+    #[track_caller]
+    fn carry_kernel(self, kernel: Kernel) -> Self {
+        let _ = self.library.implement(name_in(self.schemas.functional)).add(kernel);
+        self
     }
 }
 

@@ -7,9 +7,9 @@
 //! there first, and comes back to [`Transform::lower`] below it.
 //!
 //! ```text
-//! FuncTorchDynamicLayerFrontMode   the innermost level among the arguments: `Transform::run`
+//! FuncTorchDynamicLayerFrontMode   autocast, if it is on; then the innermost level among the arguments: `Transform::run`
 //!         │ a transform that records
-//! Autocast, Autograd
+//! Autograd
 //!         │
 //! FuncTorchDynamicLayerBackMode    the same level: `Transform::lower`, with the thread's recording as it was around the level
 //! ```
@@ -116,8 +116,8 @@ struct State {
     excluded: DispatchKeySet,
     /// Keys that the thread includes because it entered.
     included: KeyChange,
-    /// How many calls were running on the thread then.
-    nested: u32,
+    /// How many calls were running on the thread then, or are where an operator runs that is made of others.
+    nested: AtomicU32,
     /// The number of the level that what entered it was inside of, which is one less than that of the next; 0 outside of all.
     inside_of: usize,
     /// Whether wrappers are as good as what is behind them: how many want so.
@@ -211,7 +211,7 @@ impl Level {
                 entered_at,
                 excluded,
                 included,
-                nested: nested_calls(),
+                nested: AtomicU32::new(nested_calls()),
                 inside_of: ACTIVE.get(),
                 transparent: AtomicU32::new(0),
             }));
@@ -265,8 +265,8 @@ impl Level {
         self.0.depth < other.0.depth
     }
 
-    /// A tensor that stands for `inner` at this level: it looks as `spec` says. It has the keys of the inner one's backend and of
-    /// autograd, those of the layer, and `keys`.
+    /// A tensor that stands for `inner` at this level: it looks as `spec` says. It has the keys of the inner one's backend,
+    /// of autograd and of autocast, those of the layer, and `keys`.
     pub fn wrap(
         &self,
         inner: Tensor,
@@ -275,9 +275,9 @@ impl Level {
         keys: DispatchKeySet,
     ) -> Tensor {
         let own = DispatchKeySet::from_keys(&[FRONT, BACK]) | keys;
-        let autograd = both(inner.keys(), DispatchKeySet::MATH);
+        let backend = both(inner.keys(), DispatchKeySet::MATH | DispatchKeySet::AUTOCAST);
         let more = more.map_or_else(OnceLock::new, OnceLock::from);
-        Tensor::wrap(autograd | own, Leveled { level: self.clone(), inner, more, spec })
+        Tensor::wrap(backend | own, Leveled { level: self.clone(), inner, more, kept: OnceLock::new(), spec })
     }
 
     /// What stands behind a tensor of this level.
@@ -297,7 +297,7 @@ impl Level {
     /// Those of the call.
     pub fn record(&self, call: &mut BoxedCall<'_>, args: &[ValueRef<'_>]) -> Result<()> {
         // Layers between, such as tracers, see the calls that the level makes of this one.
-        let seen = DispatchKeySet::AUTOCAST | autograd_layers()? | DispatchKeySet::from_keys(&[BACK]);
+        let seen = autograd_layers()? | DispatchKeySet::from_keys(&[BACK]);
         call.redispatch_with(both(call.keys(), seen), args)
     }
 
@@ -311,6 +311,24 @@ impl Level {
         let excluded = (excluded - autograd_layers()?) | self.0.excluded;
         let _keys = ForceGuard::new(LocalKeys { included, excluded });
         self.outside(body)
+    }
+
+    /// Goes on with a call of an operator that is made of others: what these make is of the level, as if the function had called them.
+    ///
+    /// # Errors
+    ///
+    /// Those of the call.
+    pub fn redispatch_parts(&self, call: &mut BoxedCall<'_>, keys: DispatchKeySet) -> Result<()> {
+        struct Ends<'l>(&'l AtomicU32, u32);
+        impl Drop for Ends<'_> {
+            fn drop(&mut self) {
+                self.0.store(self.1, Ordering::Relaxed);
+            }
+        }
+        // The call of the kernel counts, too.
+        let nested = &self.0.nested;
+        let _ends = Ends(nested, nested.swap(nested_calls() + 1, Ordering::Relaxed));
+        call.redispatch(keys)
     }
 
     /// Runs `body` as of the levels around: what it makes of nothing is not of this one.
@@ -388,6 +406,7 @@ pub struct Leveled {
     level: Level,
     inner: Tensor,
     more: OnceLock<Tensor>,
+    kept: OnceLock<Arc<dyn Any + Send + Sync>>,
     spec: TensorSpec,
 }
 
@@ -405,7 +424,18 @@ impl Leveled {
     /// Another handle of the same: without a history, where the first one has one.
     pub(crate) fn again(&self, keys: DispatchKeySet) -> Tensor {
         let (level, inner) = (self.level.clone(), self.inner.clone());
-        Tensor::wrap(keys, Self { level, inner, more: self.more.clone(), spec: self.spec.clone() })
+        let (more, kept) = (self.more.clone(), self.kept.clone());
+        Tensor::wrap(keys, Self { level, inner, more, kept, spec: self.spec.clone() })
+    }
+
+    /// What the transform keeps with the tensor, if it is of that type.
+    pub fn kept<T: Any>(&self) -> Option<&T> {
+        self.kept.get()?.downcast_ref()
+    }
+
+    /// Keeps something with a tensor that has nothing yet.
+    pub fn keep(&self, kept: Arc<dyn Any + Send + Sync>) {
+        let _ = self.kept.set(kept);
     }
 
     /// A second tensor that goes with it, such as its tangent.
@@ -474,7 +504,8 @@ pub fn innermost() -> Option<Level> {
 fn adopt(call: &mut BoxedCall<'_>) -> Result<()> {
     call.below()?;
     // What a kernel makes for itself is not of the level.
-    if innermost().is_none_or(|level| nested_calls() != level.0.nested + 1) {
+    let is_own = |level: &Level| nested_calls() == level.0.nested.load(Ordering::Relaxed) + 1;
+    if !innermost().as_ref().is_some_and(is_own) {
         return Ok(());
     }
     let around = around();
@@ -510,7 +541,7 @@ fn route(call: &mut BoxedCall<'_>) -> Result<()> {
         return call.call_with(&args.iter().map(Value::borrow).collect::<Vec<_>>());
     }
     match deepest(call)? {
-        Some(level) => level.0.transform.run(call, &level),
+        Some(level) => super::autocast::before_levels(call, |call| level.0.transform.run(call, &level)),
         // The key was included by hand: there is no level.
         None => call.below(),
     }

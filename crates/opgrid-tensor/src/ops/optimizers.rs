@@ -3,6 +3,16 @@
 declarations! {
     /// # Optimizers
     optimizers {
+        amp_non_finite_check_and_unscale {
+            /// Multiplies gradients by the inverse of their loss's scale, and notes whether one is not finite.
+            pub AmpForeachNonFiniteCheckAndUnscaleInplace = "aten::_amp_foreach_non_finite_check_and_unscale_(Tensor(a!)[] self, Tensor(b!) found_inf, Tensor inv_scale) -> ()";
+        }
+
+        amp_update_scale {
+            /// Changes the scale of a loss by whether its gradients were finite.
+            pub AmpUpdateScaleInplace = "aten::_amp_update_scale_(Tensor(a!) self, Tensor(b!) growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval) -> Tensor(a!)";
+        }
+
         foreach {
             /// Adds a number to each tensor.
             pub ForeachAddInplaceScalar = "aten::_foreach_add_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()";

@@ -1,12 +1,13 @@
 //! On a batch, an operator gives what it gives for one example after another.
 
 use opgrid_core::schema::{Argument, FunctionSchema};
-use opgrid_core::{DType, Device, List, OperatorHandle, Result, TensorType, Value};
+use opgrid_core::{DType, Device, OperatorHandle, Result, Value};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::families::ShapeRule;
 use opgrid_tensor::layers::vmap::{Batch, DEPENDS_ON_DATA, batched, unbatched};
 use opgrid_tensor::ops::{CloneTensor, Flip};
 
+use super::with_tensors;
 use crate::agreement;
 use crate::draws::is_random;
 use crate::fault::{Fault, Verdict};
@@ -222,22 +223,4 @@ impl<'c> Examples<'c> {
         });
         Some(verdict.map_err(|fault| fault.about(about)))
     }
-}
-
-/// The argument with other tensors in place of its own, those in lists too.
-fn with_tensors(argument: &Value, body: &mut dyn FnMut(Tensor) -> Result<Tensor>) -> Result<Value> {
-    let mut one =
-        |tensor: &opgrid_core::AnyTensor| body(Tensor::try_from(tensor.clone())?).map(Tensor::into_any);
-    Ok(match argument {
-        Value::Tensor(tensor) => one(tensor)?.into(),
-        Value::List(list) => match &**list {
-            List::Tensors(list) => List::Tensors(list.iter().map(one).collect::<Result<_>>()?).into(),
-            List::OptionalTensors(list) => {
-                let each = list.iter().map(|tensor| tensor.as_ref().map(&mut one).transpose());
-                List::OptionalTensors(each.collect::<Result<_>>()?).into()
-            }
-            _ => argument.clone(),
-        },
-        _ => argument.clone(),
-    })
 }

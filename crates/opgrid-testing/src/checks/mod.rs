@@ -3,6 +3,7 @@
 mod batches;
 mod dtypes;
 mod edges;
+mod functional;
 mod gradients;
 mod in_place;
 mod leaves;
@@ -18,7 +19,8 @@ mod views;
 
 use std::fmt;
 
-use opgrid_core::DType;
+use opgrid_core::{AnyTensor, DType, List, Result, TensorType, Value};
+use opgrid_tensor::Tensor;
 
 use crate::fault::Verdict;
 use crate::subject::{Case, Subject};
@@ -63,6 +65,8 @@ pub enum Check {
     Batches,
     /// Tangents in forward mode are small differences.
     Tangents,
+    /// Where writes become results, results and written tensors are those of the operator in place, also through views.
+    Functional,
 }
 
 impl Check {
@@ -85,6 +89,7 @@ impl Check {
         Self::Misfits,
         Self::Batches,
         Self::Tangents,
+        Self::Functional,
     ];
 
     /// The check's name, as reports print it.
@@ -107,6 +112,7 @@ impl Check {
             Self::Misfits => "misfits",
             Self::Batches => "batches",
             Self::Tangents => "tangents",
+            Self::Functional => "functional",
         }
     }
 
@@ -138,6 +144,7 @@ impl Check {
             Self::Misfits => leaves::misfits_on_case(case),
             Self::Batches => batches::on_case(case),
             Self::Tangents => tangents::on_case(case),
+            Self::Functional => functional::on_case(case),
             Self::Refusals | Self::Dtypes => Vec::new(),
         }
     }
@@ -147,4 +154,21 @@ impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// The argument with other tensors in place of its own, those in lists too.
+fn with_tensors(argument: &Value, body: &mut dyn FnMut(Tensor) -> Result<Tensor>) -> Result<Value> {
+    let mut one = |tensor: &AnyTensor| body(Tensor::try_from(tensor.clone())?).map(Tensor::into_any);
+    Ok(match argument {
+        Value::Tensor(tensor) => one(tensor)?.into(),
+        Value::List(list) => match &**list {
+            List::Tensors(list) => List::Tensors(list.iter().map(one).collect::<Result<_>>()?).into(),
+            List::OptionalTensors(list) => {
+                let each = list.iter().map(|tensor| tensor.as_ref().map(&mut one).transpose());
+                List::OptionalTensors(each.collect::<Result<_>>()?).into()
+            }
+            _ => argument.clone(),
+        },
+        _ => argument.clone(),
+    })
 }

@@ -1,7 +1,7 @@
 //! Views and writes as pure operators, with a copy back at the end.
 //!
 //! Every value that may share memory knows what it is a view of, and how it was taken. A call that writes becomes the call that computes
-//! the same without ([`forms`]); its result is put back into what the written value is a view of, up to the tensor that owns the memory
+//! the same without ([`forms`](opgrid_tensor::layers::functional::forms)); its result is put back into what the written value is a view of, up to the tensor that owns the memory
 //! ([`views`]). Other views of that memory are taken again where somebody reads them. Which results are views is not looked up by names:
 //! the program runs on tensors without memory, and those that share a storage are views.
 //!
@@ -9,7 +9,6 @@
 //! strides or another dtype, `aten::copy` gives those of the value that is written.
 
 mod blocks;
-mod forms;
 mod views;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +17,7 @@ use opgrid_array::Geometry;
 use opgrid_core::schema::{FunctionSchema, Type};
 use opgrid_core::{DType, Dispatcher, OperatorHandle, Result, Scalar, TensorType as _, Value};
 use opgrid_tensor::Tensor;
+use opgrid_tensor::layers::functional::forms::{fresh, gives_views, pure_form, source};
 
 use super::remove_dead_code;
 use crate::archive::Archive;
@@ -26,7 +26,6 @@ use crate::graph::types::{TensorType, ValueType};
 use crate::graph::{Argument, Block, InputKind, Node, Outcome, OutputKind, Source, Variable};
 use crate::meta::{Meta, assignments, shares_memory};
 use crate::program::target::{Target, resolve};
-use forms::{fresh, gives_views, pure_form, source};
 
 /// Turns writes into pure operators. What the program writes of its own tensors and of its inputs becomes results that are copied back
 /// when it has run, as in the graphs of torch.export.

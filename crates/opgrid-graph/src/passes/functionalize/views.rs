@@ -11,6 +11,7 @@
 use opgrid_array::{Geometry, TensorSpec};
 use opgrid_core::{DType, Device, Result, Value};
 use opgrid_tensor::Tensor;
+use opgrid_tensor::layers::functional::inverse::{order, scatter_of};
 
 use super::{Functionalizer, Place, Step};
 use crate::error;
@@ -107,21 +108,12 @@ impl Functionalizer {
 
     /// The call of the operator that is named after the view and puts it back.
     fn scatter(&self, step: &Step, whole: &str, value: &str) -> Option<Node> {
-        let base = step.node.target.split('.').next()?;
-        let scatter = self.dispatcher.find(&format!("{base}_scatter")).ok()?;
-        let (scatter, view) =
-            (scatter.schema().ok()?, self.dispatcher.find(&step.node.target).ok()?.schema().ok()?);
         let is_first = step.place.index == 0 && step.place.name.is_none() && step.place.item.is_none();
-        let names = |arguments: &[opgrid_core::schema::Argument]| {
-            arguments.iter().map(|argument| argument.name.clone()).collect::<Vec<_>>()
-        };
-        // The viewed tensor, what the view becomes, and what the view was taken by.
-        if !is_first || names(scatter.arguments.get(2..)?) != names(view.arguments.get(1..)?) {
-            return None;
-        }
+        let view = self.dispatcher.find(&step.node.target).ok()?.schema().ok()?;
+        let scatter = scatter_of(&self.dispatcher, &view).filter(|_| is_first)?;
         let mut positional = vec![Argument::Value(whole.to_owned()), Argument::Value(value.to_owned())];
         positional.extend(step.node.positional.iter().skip(1).cloned());
-        let target = scatter.name.to_string();
+        let target = scatter.name().to_string();
         Some(Node { target, positional, named: step.node.named.clone(), ..Node::default() })
     }
 
@@ -270,40 +262,5 @@ impl Step {
             (None, _) => {}
         }
         node
-    }
-}
-
-/// The order of the dimensions of a view that brings them back to that of the whole; `None` where it does something else.
-fn order(whole: &Geometry, view: &Geometry) -> Option<Vec<i64>> {
-    if whole.dims() != view.dims() || view.offset() != 0 {
-        return None;
-    }
-    let mut is_taken = vec![false; view.dims()];
-    let mut order = Vec::with_capacity(view.dims());
-    for dim in 0..whole.dims() {
-        let is_it = |other: &usize| {
-            let size = whole.sizes()[dim];
-            !is_taken[*other]
-                && view.sizes()[*other] == size
-                && (size == 1 || view.strides()[*other] == whole.strides()[dim])
-        };
-        let found = (0..view.dims()).find(is_it)?;
-        is_taken[found] = true;
-        order.push(found as i64);
-    }
-    Some(order)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_order_of_dimensions_is_found() {
-        let whole = Geometry::contiguous(&[2, 3, 1, 4]).unwrap();
-        let view = Geometry::strided(&[1, 4, 2, 3], &[9, 1, 12, 4], 0).unwrap();
-        assert_eq!(order(&whole, &view), Some(vec![2, 3, 0, 1]));
-        assert_eq!(order(&whole, &Geometry::contiguous(&[4, 3, 1, 2]).unwrap()), None);
-        assert_eq!(order(&whole, &Geometry::contiguous(&[2, 3, 4]).unwrap()), None);
     }
 }

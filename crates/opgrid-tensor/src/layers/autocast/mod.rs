@@ -1,7 +1,12 @@
-//! Autocast: products in lower precision, sums and exponentials in float32, while it is on.
+//! Autocast: while it is on, operators compute in the dtype that torch's list for the device says.
 //!
-//! Kinds give the policy: products are cast to the lower precision, reductions to float32, joined tensors to the widest
-//! of them. Other operators compute in what they get. An operator states its exception in its file.
+//! Products and convolutions are cast to the lower precision, losses and norms to float32, joined tensors to the widest of them.
+//! Which operator has which policy says a list ([`CPU`], [`ACCELERATORS`]), by name: installing the layer gives each a kernel at
+//! the device's autocast key. Calls of all others step over that key at no cost. Operators of users state a policy in their file
+//! ([`DefineCastPolicy`]).
+//!
+//! [`within`] and [`Region`] turn it on for code on a thread. Tensors that are cast are those of floating-point dtypes other than
+//! float64 on the device; what an operator calls while it has a policy is left alone.
 //!
 //! # Examples
 //!
@@ -13,141 +18,134 @@
 //! let _operators = opgrid::ops::register(&dispatcher)?;
 //! let _layer = autocast::install(&dispatcher)?;
 //! let x = Tensor::ones(&[2, 2], DType::F32, Device::CPU)?;
-//! let (product, sum) = dispatcher.within(|| {
-//!     autocast::within(DType::BF16, || -> opgrid_core::Result<_> { Ok((x.mm(&x)?, x.mm(&x)?.sum()?)) })
+//! let (product, loss) = dispatcher.within(|| {
+//!     autocast::within(DType::BF16, || -> opgrid_core::Result<_> {
+//!         let product = x.mm(&x)?;
+//!         Ok((product.clone(), opgrid::ops::MseLoss.call(&product, &x, 1)?))
+//!     })
 //! })?;
-//! assert_eq!((product.dtype(), sum.dtype()), (DType::BF16, DType::F32));
+//! assert_eq!((product.dtype(), loss.dtype()), (DType::BF16, DType::F32));
 //! # Ok::<(), opgrid_core::Error>(())
 //! ```
 
-pub mod rule;
+mod cast;
+mod lists;
+mod region;
+mod rule;
+mod weights;
 
-use std::any::Any;
-use std::cell::Cell;
-
-use opgrid_core::schema::{Argument, FunctionSchema};
 use opgrid_core::{
-    BoxedCall, ChangeGuard, ContextPart, DType, DispatchKey, Dispatcher, Kernel, List, LocalKeys,
-    Registration, Result, TensorType, Value, ValueRef, ValueView, register_context_part,
+    BoxedCall, DeviceType, DispatchKey, DispatchKeySet, Dispatcher, Kernel, Reason, Registration, Result,
+    autocast_key, device_key, excluding, register_context_part,
 };
 
+pub use lists::{ACCELERATORS, CPU};
+pub use region::{
+    Entered, Region, RegionId, decrement_nesting, dtype, increment_nesting, is_cache_enabled, is_enabled,
+    set_cache_enabled, set_dtype, set_enabled, within,
+};
 pub use rule::{CastPolicy, DefineCastPolicy};
+pub use weights::clear as clear_cache;
 
-use crate::families::kind;
-use crate::ops::ToCopy;
-use crate::tensor::{Tensor, promote_types};
+use crate::error::argument;
 
-/// Puts the layer under every operator of a dispatcher; dropping the registration takes it out.
+/// Puts the layer for tensors on the CPU under the operators of a dispatcher; dropping the registration takes it out.
 ///
 /// # Errors
 ///
-/// The dispatcher has a fallback for autocast on the CPU already, or policies for kinds.
+/// The dispatcher has it already.
 pub fn install(dispatcher: &Dispatcher) -> Result<Registration> {
-    register_context_part(&Precision);
-    let mut everything = dispatcher.implementations("_", DispatchKey::AutocastCpu);
-    everything.fallback(Kernel::engine(cast));
-    everything.kind_column(&kind::PRODUCT, CastPolicy::Lower);
-    everything.kind_column(&kind::CONVOLUTION, CastPolicy::Lower);
-    everything.kind_column(&kind::REDUCTION, CastPolicy::Full);
-    everything.kind_column(&kind::JOINING, CastPolicy::Widest);
-    everything.finish()
+    install_for(dispatcher, DeviceType::Cpu)
 }
 
-/// The lower precision goes along where work goes to other threads.
-struct Precision;
-
-impl ContextPart for Precision {
-    fn capture(&self) -> Option<Box<dyn Any + Send + Sync>> {
-        Some(Box::new(LOWER.get()))
-    }
-
-    fn within(&self, state: &(dyn Any + Send + Sync), body: &mut dyn FnMut()) {
-        let _before = Before(LOWER.replace(state.downcast_ref().copied().unwrap_or(LOWER.get())));
-        body();
-    }
-}
-
-/// Puts back the precision of the scope around.
-struct Before(DType);
-
-impl Drop for Before {
-    fn drop(&mut self) {
-        LOWER.set(self.0);
-    }
-}
-
-thread_local! {
-    static LOWER: Cell<DType> = const { Cell::new(DType::BF16) };
-}
-
-/// Runs `body` with autocast on, with this dtype as the lower precision.
-pub fn within<X>(lower: DType, body: impl FnOnce() -> X) -> X {
-    let _before = Before(LOWER.replace(lower));
-    let keys = LocalKeys::current();
-    let _guard = ChangeGuard::new(LocalKeys {
-        included: keys.included,
-        excluded: keys.excluded.remove(DispatchKey::AutocastCpu),
-    });
-    body()
-}
-
-/// The layer's kernel for every operator.
-fn cast(call: &mut BoxedCall<'_>) -> Result<()> {
-    let policy = call.column::<CastPolicy>().copied().unwrap_or(CastPolicy::Keep);
-    // What is written is the caller's tensor; what was written to a cast of it would be lost.
-    let is_write = |schema: &FunctionSchema| schema.arguments.iter().any(Argument::is_write);
-    if policy != CastPolicy::Keep && call.schema().is_some_and(is_write) {
-        return call.below();
-    }
-    let Some(target) = target(policy, call.args())? else { return call.below() };
-    let values = call.args().iter().map(|value| casted(*value, target)).collect::<Result<Vec<_>>>()?;
-    call.below_with(&values.iter().map(Value::borrow).collect::<Vec<_>>())
-}
-
-/// The dtype that floating-point arguments are cast to, if any.
-fn target(policy: CastPolicy, args: &[ValueRef<'_>]) -> Result<Option<DType>> {
-    Ok(match policy {
-        CastPolicy::Keep => None,
-        CastPolicy::Lower => Some(LOWER.get()),
-        CastPolicy::Full => Some(DType::F32),
-        CastPolicy::Widest => {
-            let dtypes = tensors(args).map(Tensor::dtype).filter(is_castable);
-            dtypes.map(Ok).reduce(|a, b| promote_types(a?, b?)).transpose()?
+/// Puts the layer for tensors on a kind of device under the operators of a dispatcher: with [`CPU`] on the CPU, with
+/// [`ACCELERATORS`] elsewhere.
+///
+/// # Errors
+///
+/// As [`install`]; a device without an autocast key.
+pub fn install_for(dispatcher: &Dispatcher, device: DeviceType) -> Result<Registration> {
+    register_context_part(&region::Carried);
+    let key = key_of(device)?;
+    let mut others = dispatcher.implementations("_", key);
+    others.fallback(Kernel::fallthrough().describe("autocast leaves it as it is"));
+    let mut listed = dispatcher.implementations("aten", key);
+    for (policy, names) in if device == DeviceType::Cpu { CPU } else { ACCELERATORS } {
+        for name in *names {
+            listed.implement(format!("aten::{name}").as_str()).add(policy.kernel());
         }
+    }
+    let mut registration = others.finish()?;
+    registration.join(listed.finish()?);
+    Ok(registration)
+}
+
+/// Installs the layer for a kind of device and keeps it, where the dispatcher does not have it.
+///
+/// # Errors
+///
+/// As [`install_for`].
+pub fn ensure_installed(dispatcher: &Dispatcher, device: DeviceType) -> Result<()> {
+    if !is_installed(dispatcher, key_of(device)?)? {
+        match install_for(dispatcher, device) {
+            Ok(layer) => layer.keep(),
+            // Another thread has done it meanwhile.
+            Err(error) if error.kind() == opgrid_core::ErrorKind::Duplicate => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn is_installed(dispatcher: &Dispatcher, key: DispatchKey) -> Result<bool> {
+    Ok(dispatcher.default_slot(key)?.reason == Reason::Fallback)
+}
+
+/// The autocast key of tensors on a kind of device.
+///
+/// # Errors
+///
+/// Autocast knows no such device.
+pub fn key_of(device: DeviceType) -> Result<DispatchKey> {
+    device_key(device)?.backend().and_then(autocast_key).ok_or_else(|| {
+        argument(format!(
+            "autocast: found the device type `{device}`, expected one that has autocast, such as `cpu`"
+        ))
     })
 }
 
-/// Whether autocast changes such tensors: floats of at most 32 bits.
-fn is_castable(dtype: &DType) -> bool {
-    matches!(dtype, DType::F16 | DType::BF16 | DType::F32)
+/// The keys of a set by which autocast sees a call.
+fn autocast_keys(keys: DispatchKeySet) -> DispatchKeySet {
+    DispatchKeySet::from_parts(keys.layers() & DispatchKeySet::AUTOCAST.layers(), keys.backends())
 }
 
-fn tensors<'a>(args: &'a [ValueRef<'a>]) -> impl Iterator<Item = &'a Tensor> {
-    args.iter().flat_map(|value| match value.view() {
-        ValueView::Tensors(list) => list.iter().filter_map(Tensor::from_any_ref).collect(),
-        _ => value.as_tensor().and_then(Tensor::from_any_ref).into_iter().collect::<Vec<_>>(),
-    })
-}
-
-/// The value with its tensors cast.
-fn casted(value: ValueRef<'_>, target: DType) -> Result<Value> {
-    if let ValueView::Tensors(list) = value.view() {
-        let one = |tensor: &opgrid_core::AnyTensor| match Tensor::from_any_ref(tensor) {
-            Some(tensor) => Ok(of_dtype(tensor, target)?.into_any()),
-            None => Ok(tensor.clone()),
-        };
-        return Ok(List::Tensors(list.iter().map(one).collect::<Result<_>>()?).into());
+/// What autocast does to a call with tensors of a transform before the transform runs it: it decides by the operator that was
+/// called, not by those that the transform makes of it.
+///
+/// # Errors
+///
+/// Those of the call.
+pub(super) fn before_levels(
+    call: &mut BoxedCall<'_>,
+    run: impl FnOnce(&mut BoxedCall<'_>) -> Result<()>,
+) -> Result<()> {
+    let on = autocast_keys(call.keys());
+    if on.layers() == 0 {
+        return run(call);
     }
-    match value.as_tensor().and_then(Tensor::from_any_ref) {
-        Some(tensor) => Ok(of_dtype(tensor, target)?.into()),
-        None => Ok(value.to_value()),
+    let mut with_policy = DispatchKeySet::EMPTY;
+    for key in on.iter().filter(|key| DispatchKeySet::AUTOCAST.layers() & key.key_set().layers() != 0) {
+        if call.operator().slot(key)?.reason == Reason::Direct {
+            with_policy = with_policy.add(key);
+        }
     }
-}
-
-/// The tensor in that dtype; one that autocast leaves alone is itself.
-fn of_dtype(tensor: &Tensor, target: DType) -> Result<Tensor> {
-    if !is_castable(&tensor.dtype()) || tensor.dtype() == target || tensor.is_number() {
-        return Ok(tensor.clone());
+    if with_policy.layers() != 0 {
+        // The call comes back when its arguments are cast, with autocast off.
+        return call.redispatch(with_policy);
     }
-    ToCopy.call(tensor, Some(target), None, None, None, false, None)
+    let backend = call.keys().highest_backend_type();
+    if call.operator().slot(backend)?.reason == Reason::Alias(DispatchKey::CompositeImplicitAutograd) {
+        return run(call);
+    }
+    excluding(DispatchKeySet::from_parts(on.layers(), 0), || run(call))
 }

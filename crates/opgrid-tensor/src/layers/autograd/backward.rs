@@ -311,6 +311,12 @@ impl Walk {
             });
             Ok(())
         });
+        // What keeps nothing is not freed: another backward pass may go through it.
+        if let Taken::Owned(formulas) = taken
+            && formulas.owns_nothing()
+        {
+            *call.lock() = Kept::Owned(formulas);
+        }
         ran.and_then(|()| check_numbers(of_targets)).map_err(|error| of_node(error, node))
     }
 }

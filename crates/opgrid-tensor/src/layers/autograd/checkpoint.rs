@@ -390,6 +390,11 @@ pub(super) fn is_active() -> bool {
     ACTIVE.get()
 }
 
+/// How many functions with a checkpoint run on this thread, one inside of the other.
+pub(super) fn depth() -> usize {
+    if is_active() { ROLES.with(|roles| roles.borrow().len()) } else { 0 }
+}
+
 /// How a saved tensor is kept.
 pub(super) enum How {
     Kept(Tensor),

@@ -171,7 +171,7 @@ fn record<F: Into<Forward>>(
         }
     }
     let kept = kept.iter().map(|tensor| match results.iter().position(|result| result.is_same(tensor)) {
-        Some(output) => Ok(Some(Saved::result(tensor, output))),
+        Some(output) => Saved::result(tensor, output).map(Some),
         None => Saved::argument(tensor, usize::MAX - 1).map(Some),
     });
     let kept: SmallVec<[Option<Saved>; 2]> = kept.collect::<Result<_>>()?;

@@ -18,6 +18,7 @@ use super::rule::{Derivative, Gradients, Recorder, Told};
 use super::variable::{Variable, detached, edge_of};
 use crate::error::argument;
 use crate::families::{ShapeRule, kind};
+use crate::layers::functional;
 use crate::layers::levels::{Leveled, plain};
 use crate::ops::{
     AddTensor, AsStrided, CloneTensor, CopyInplace, NewEmptyStrided, View, ViewAsComplex, ViewAsReal,
@@ -68,7 +69,7 @@ pub(super) fn record_in_place(call: &mut BoxedCall<'_>) -> Result<()> {
     };
     call.below()?;
     for saved in formulas.kept.iter_mut().flatten() {
-        saved.is_written_now();
+        saved.is_written_now()?;
     }
     let subject = Subject::Operator(operator.clone());
     let kept = if derivative.is_some() { Kept::Owned(formulas) } else { Kept::Missing };
@@ -193,6 +194,9 @@ pub(super) fn is_alone(target: &Tensor) -> bool {
         Some(base) if base.requires_grad() => return true,
         Some(_) => 2,
     };
+    if let Some(owners) = functional::sharing(target) {
+        return owners <= own;
+    }
     plain(target).array().is_ok_and(|array| array.storage().owners() <= own)
 }
 
@@ -220,7 +224,11 @@ impl ViewInBase {
     /// Elements of the base that share memory; a view that was given other memory since; a view of complex numbers whose parts
     /// begin between those of the base.
     pub(super) fn new(view: &Tensor, base: &Tensor) -> Result<Self> {
-        if !plain(view).array()?.storage().is_same(plain(base).array()?.storage()) {
+        let shares = match functional::share_memory(view, base) {
+            Some(shares) => shares,
+            None => plain(view).array()?.storage().is_same(plain(base).array()?.storage()),
+        };
+        if !shares {
             return Err(argument(
                 "the view or its base has other memory since (`data`, `set_`), so that they share \
                  none; clone it first",

@@ -16,6 +16,7 @@
 //! | `backward` | the backward pass |
 //! | `reach` | what a tensor alone keeps alive, for the collectors of language bindings |
 //! | `mode` | whether a thread records |
+//! | `packing` | in what form the graph keeps tensors, where users want another one |
 //! | `checkpoint` | functions whose graph keeps nothing, and that run again in the backward pass |
 //! | `graph` | the graph as a value, as text and as a picture |
 //! | `custom` | calls whose derivative is stated where they are made |
@@ -50,6 +51,7 @@ mod history;
 mod hooks;
 mod mode;
 mod node;
+mod packing;
 mod reach;
 mod record;
 pub mod rule;
@@ -71,6 +73,7 @@ pub use mode::{
     set_grad_enabled,
 };
 pub use node::Node;
+pub use packing::{PackSavedTensors, Packed};
 pub use reach::{Foreign, KeptByBinding, OwnershipMap, held_by_node, held_by_tensor};
 pub use rule::{DefineDerivative, Derivative, Gradients, Recorder};
 

@@ -176,6 +176,11 @@ pub(super) struct Formulas {
 }
 
 impl Formulas {
+    /// Whether they keep no tensors, and own nothing else.
+    pub(super) fn owns_nothing(&self) -> bool {
+        self.kept.iter().all(Option::is_none) && !self.parts.iter().any(|part| part.formula.owns_values())
+    }
+
     /// One formula for all targets, and what it needs.
     pub(super) fn one(formula: Formula, targets: &Targets, kept: SmallVec<[Option<Saved>; 2]>) -> Self {
         let (targets, count) = (targets.len() as u16, kept.len() as u32);

@@ -308,7 +308,10 @@ impl<'r> Recorder<'r> {
 
     fn save(&self, tensor: &Tensor) -> Result<Saved> {
         if let Some(output) = self.results.iter().position(|result| result.is_same(tensor)) {
-            return Ok(Saved::result(tensor, output));
+            return match self.written {
+                Some(_) => Saved::unwritten_result(tensor, output),
+                None => Saved::result(tensor, output),
+            };
         }
         if self.written.is_some_and(|written| written.is_same(tensor)) {
             Saved::copied(tensor)

@@ -1,15 +1,16 @@
 //! Tensors that a graph keeps for the backward pass, as they were.
 
-use opgrid_core::{Error, MemoryFormat, Result};
+use opgrid_core::{DType, Error, MemoryFormat, Result};
 
 use super::checkpoint::{self, How, Slot};
 use super::mode::no_grad;
 use super::node::{Edge, Edges, Node};
+use super::packing::{self, PackedTensor};
 use super::reach::Visitor;
 use super::variable::{Variable, detached, edge_of};
 use crate::error::argument;
 use crate::ops::CloneTensor;
-use crate::tensor::Tensor;
+use crate::tensor::{Dims, Tensor};
 
 /// A tensor that a formula needs.
 ///
@@ -29,19 +30,57 @@ enum Content {
     },
     /// They are computed again when they are needed.
     Recomputed(Box<Slot>),
+    /// Users packed them.
+    Packed(Box<PackedTensor>),
 }
 
 impl Content {
-    fn from_tensor(tensor: &Tensor) -> Self {
+    /// # Errors
+    ///
+    /// Those of a function of users that packs it.
+    fn from_tensor(tensor: &Tensor) -> Result<Self> {
+        if packing::is_active()
+            && let Some(packed) = PackedTensor::new(tensor)?
+        {
+            return Ok(Self::Packed(Box::new(packed)));
+        }
         let (tensor, version) = if checkpoint::is_active() {
             match checkpoint::save(tensor) {
                 How::Kept(handle) => (handle, tensor.version()),
-                How::Recomputed(slot) => return Self::Recomputed(Box::new(slot)),
+                How::Recomputed(slot) => return Ok(Self::Recomputed(Box::new(slot))),
             }
         } else {
             (detached(tensor), tensor.version())
         };
-        Self::Kept { tensor, version }
+        Ok(Self::Kept { tensor, version })
+    }
+
+    /// As [`from_tensor`](Self::from_tensor), of a tensor that the operator has yet to write: it is packed after that.
+    ///
+    /// # Errors
+    ///
+    /// None that is known.
+    fn from_unwritten(tensor: &Tensor) -> Result<Self> {
+        if packing::is_active() {
+            return Ok(Self::Kept { tensor: detached(tensor), version: tensor.version() });
+        }
+        Self::from_tensor(tensor)
+    }
+
+    /// The tensor, and the version that it had when it was saved.
+    ///
+    /// # Errors
+    ///
+    /// Those of functions that compute it again or unpack it.
+    fn tensor(&self) -> Result<(Tensor, u64)> {
+        match self {
+            Self::Kept { tensor, version } => Ok((tensor.clone(), *version)),
+            Self::Recomputed(slot) => slot.compute(),
+            Self::Packed(packed) => packed.unpack().map(|tensor| {
+                let version = tensor.version();
+                (tensor, version)
+            }),
+        }
     }
 }
 
@@ -63,10 +102,10 @@ impl Origin {
 impl Saved {
     /// # Errors
     ///
-    /// Those of [`edge_of`].
+    /// Those of [`edge_of`]; those of a function of users that packs it.
     pub(super) fn argument(tensor: &Tensor, argument: usize) -> Result<Self> {
         Ok(Self {
-            content: Content::from_tensor(tensor),
+            content: Content::from_tensor(tensor)?,
             origin: Origin::from_tensor(tensor)?,
             argument: argument as u32,
         })
@@ -76,49 +115,69 @@ impl Saved {
     ///
     /// # Errors
     ///
-    /// No memory.
+    /// No memory; those of a function of users that packs it.
     pub(super) fn copied(tensor: &Tensor) -> Result<Self> {
         let copy = no_grad(|| CloneTensor.call(tensor, Some(MemoryFormat::Preserve)))?;
-        Ok(Self { content: Content::from_tensor(&copy), origin: Origin::from_tensor(tensor)?, argument: 0 })
+        Ok(Self { content: Content::from_tensor(&copy)?, origin: Origin::from_tensor(tensor)?, argument: 0 })
     }
 
-    pub(super) fn result(tensor: &Tensor, output: usize) -> Self {
-        Self {
-            content: Content::from_tensor(tensor),
-            origin: Origin::Result(output as u32),
-            argument: u32::MAX,
-        }
+    /// # Errors
+    ///
+    /// Those of a function of users that packs it.
+    pub(super) fn result(tensor: &Tensor, output: usize) -> Result<Self> {
+        Ok(Self::of_result(Content::from_tensor(tensor)?, output))
+    }
+
+    /// A result that the operator has yet to write; [`is_written_now`](Self::is_written_now) follows.
+    ///
+    /// # Errors
+    ///
+    /// None that is known.
+    pub(super) fn unwritten_result(tensor: &Tensor, output: usize) -> Result<Self> {
+        Ok(Self::of_result(Content::from_unwritten(tensor)?, output))
+    }
+
+    fn of_result(content: Content, output: usize) -> Self {
+        Self { content, origin: Origin::Result(output as u32), argument: u32::MAX }
     }
 
     /// Takes note that the operator has run: what it wrote by then is as it should be.
-    pub(super) fn is_written_now(&mut self) {
+    ///
+    /// # Errors
+    ///
+    /// Those of a function of users that packs it.
+    pub(super) fn is_written_now(&mut self) -> Result<()> {
         if !matches!(self.origin, Origin::Result(_)) {
-            return;
+            return Ok(());
         }
         match &mut self.content {
+            Content::Kept { tensor, .. } if packing::is_active() => {
+                if let Some(packed) = PackedTensor::new(tensor)? {
+                    self.content = Content::Packed(Box::new(packed));
+                }
+            }
             Content::Kept { tensor, version } => {
                 *version = tensor.version();
                 checkpoint::is_written_now(tensor);
             }
             Content::Recomputed(slot) => slot.is_written_now(),
+            Content::Packed(_) => {}
         }
+        Ok(())
     }
 
     /// The tensor; with `differentiable` one that leads on into the graph, of a result by the edge that `result` gives.
     ///
     /// # Errors
     ///
-    /// It was written since; those of a function that computes it again.
+    /// It was written since; those of a function that computes it again or unpacks it.
     pub(super) fn get(
         &self,
         node: &Node,
         differentiable: bool,
         result: &dyn Fn(usize) -> Result<Edge>,
     ) -> Result<Tensor> {
-        let (tensor, expected) = match &self.content {
-            Content::Kept { tensor, version } => (tensor.clone(), *version),
-            Content::Recomputed(slot) => slot.compute()?,
-        };
+        let (tensor, expected) = self.content.tensor()?;
         if expected != tensor.version() {
             return Err(self.written(node, &tensor, expected));
         }
@@ -140,10 +199,7 @@ impl Saved {
     ///
     /// It was written since; those of an outer function that computes it again.
     pub(super) fn input(&self) -> Result<Tensor> {
-        let (tensor, expected) = match &self.content {
-            Content::Kept { tensor, version } => (tensor.clone(), *version),
-            Content::Recomputed(slot) => slot.compute()?,
-        };
+        let (tensor, expected) = self.content.tensor()?;
         if expected != tensor.version() {
             return Err(argument(format!(
                 "input {} of shape {:?} was written in place after it was given to the function, by \
@@ -161,19 +217,28 @@ impl Saved {
         Ok(tensor)
     }
 
-    /// The tensor that is kept; none for one that is computed again.
+    /// The tensor that is kept; none for one that is computed again or packed.
     pub(super) fn kept(&self) -> Option<&Tensor> {
         match &self.content {
             Content::Kept { tensor, .. } => Some(tensor),
-            Content::Recomputed(_) => None,
+            Content::Recomputed(_) | Content::Packed(_) => None,
+        }
+    }
+
+    /// Sizes and dtype of the tensor.
+    pub(super) fn described(&self) -> (Dims, DType) {
+        match &self.content {
+            Content::Kept { tensor, .. } => (Dims::from_slice(tensor.sizes()), tensor.dtype()),
+            Content::Recomputed(slot) => slot.described(),
+            Content::Packed(packed) => packed.described(),
         }
     }
 
     /// Where a tensor that is computed again comes from.
     pub(super) fn slot(&self) -> Option<&Slot> {
         match &self.content {
-            Content::Kept { .. } => None,
             Content::Recomputed(slot) => Some(slot),
+            Content::Kept { .. } | Content::Packed(_) => None,
         }
     }
 
@@ -212,6 +277,7 @@ impl Saved {
         match &self.content {
             Content::Kept { tensor, .. } => visitor.tensor(tensor),
             Content::Recomputed(slot) => visitor.segment(slot.segment()),
+            Content::Packed(packed) => packed.reach(visitor),
         }
         if let Origin::Edge(edge) = &self.origin {
             visitor.node(&edge.node);

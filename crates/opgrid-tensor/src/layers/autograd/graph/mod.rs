@@ -333,16 +333,9 @@ fn saved_tensor(node: &Node, saved: &Saved) -> SavedTensor {
         (None, Some(name)) => name,
         (None, None) => "tensor".to_owned(),
     };
-    let (sizes, dtype) = match (saved.kept(), saved.slot()) {
-        (Some(tensor), _) => (tensor.sizes().to_vec(), tensor.dtype()),
-        (None, Some(slot)) => {
-            let (sizes, dtype) = slot.described();
-            (sizes.to_vec(), dtype)
-        }
-        (None, None) => (Vec::new(), DType::F32),
-    };
+    let (sizes, dtype) = saved.described();
     let bytes = sizes.iter().map(|size| *size as usize).product::<usize>() * dtype.size_in_bytes();
-    SavedTensor { name, sizes, dtype, bytes, is_recomputed: saved.slot().is_some() }
+    SavedTensor { name, sizes: sizes.to_vec(), dtype, bytes, is_recomputed: saved.slot().is_some() }
 }
 
 /// The bytes that all nodes keep, each counted once.

@@ -3,13 +3,16 @@
 use opgrid_core::schema::{Argument as Declared, FunctionSchema};
 use opgrid_core::{Dispatcher, Forms, OperatorHandle, Result};
 
-use crate::error;
+use crate::error::argument;
 
 /// The overload without writes that belongs to one with: it takes the same arguments but for outputs, and gives the results that are new
 /// first, then what would be written.
-pub(super) struct PureForm {
-    pub(super) target: String,
-    pub(super) schema: std::sync::Arc<FunctionSchema>,
+#[derive(Clone, Debug)]
+pub struct PureForm {
+    /// The name of the overload.
+    pub target: String,
+    /// Its schema.
+    pub schema: std::sync::Arc<FunctionSchema>,
 }
 
 /// Finds the pure form of an overload that writes: among the overloads of its name without the mark of those in place, with `_functional`
@@ -18,7 +21,7 @@ pub(super) struct PureForm {
 /// # Errors
 ///
 /// There is none.
-pub(super) fn pure_form(dispatcher: &Dispatcher, operator: &OperatorHandle) -> Result<PureForm> {
+pub fn pure_form(dispatcher: &Dispatcher, operator: &OperatorHandle) -> Result<PureForm> {
     let schema = operator.schema()?;
     let linked = operator.column::<Forms>()?.map(|forms| forms.functional.to_string());
     let name = schema.name.name.as_str();
@@ -44,7 +47,7 @@ pub(super) fn pure_form(dispatcher: &Dispatcher, operator: &OperatorHandle) -> R
         }
     }
     best.map(|(_, form)| form).ok_or_else(|| {
-        error::unsupported(format!(
+        argument(format!(
             "{}: it writes, and no overload computes the same without; expected one of `{bare}` with the same arguments",
             schema.name
         ))
@@ -71,18 +74,18 @@ fn distance(writing: &FunctionSchema, pure: &FunctionSchema) -> Option<usize> {
 }
 
 /// The place of the argument of the writing overload that the pure one has under the same name; the tensors that come first may have two.
-pub(super) fn source(writing: &FunctionSchema, pure: &FunctionSchema, argument: &Declared) -> Option<usize> {
+pub fn source(writing: &FunctionSchema, pure: &FunctionSchema, argument: &Declared) -> Option<usize> {
     let is_first = pure.arguments.first().is_some_and(|first| first.name == argument.name);
     let first = writing.arguments.first().filter(|first| is_first && first.is_write() && !first.kwarg_only);
     writing.argument_index(&argument.name).or(first.map(|_| 0))
 }
 
 /// The places of the results that are not written arguments.
-pub(super) fn fresh(schema: &FunctionSchema) -> impl Iterator<Item = usize> + '_ {
+pub fn fresh(schema: &FunctionSchema) -> impl Iterator<Item = usize> + '_ {
     schema.returns.iter().enumerate().filter(|(_, given)| !given.is_write()).map(|(index, _)| index)
 }
 
 /// Whether an overload gives views.
-pub(super) fn gives_views(schema: &FunctionSchema) -> bool {
+pub fn gives_views(schema: &FunctionSchema) -> bool {
     schema.returns.iter().any(|given| given.alias.is_some() && !given.is_write())
 }
