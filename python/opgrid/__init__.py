@@ -23,11 +23,14 @@ from ._opgrid import (
     Tensor,
     TensorBase,
     asarray,
+    autocast_decrement_nesting,
+    autocast_increment_nesting,
     backend,
     below_adinplace_or_view,
     below_autograd,
     can_cast,
     check_invariants,
+    clear_autocast_cache,
     dangling_implementations,
     device,
     dtype,
@@ -37,6 +40,7 @@ from ._opgrid import (
     from_dlpack,
     from_numpy,
     frombuffer,
+    get_autocast_dtype,
     get_default_dtype,
     get_num_threads,
     get_printoptions,
@@ -44,6 +48,8 @@ from ._opgrid import (
     iinfo,
     include,
     initial_seed,
+    is_autocast_cache_enabled,
+    is_autocast_enabled,
     layer,
     layout,
     local_keys,
@@ -55,6 +61,9 @@ from ._opgrid import (
     reset_stats,
     result_type,
     seed,
+    set_autocast_cache_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
     set_default_dtype,
     set_num_threads,
     set_printoptions,
@@ -165,7 +174,7 @@ e = 2.718281828459045
 newaxis = None
 
 _OWN = frozenset(_opgrid.function_names())
-_MODULES = frozenset(["autograd", "export", "func", "library", "nn", "optim", "return_types", "torch", "utils"])
+_MODULES = frozenset(["amp", "autograd", "export", "func", "library", "nn", "optim", "return_types", "torch", "utils"])
 _LAZY = {
     name: module
     for module, names in {
@@ -174,6 +183,7 @@ _LAZY = {
         "_modes": "DispatchMode current_mode",
         "_providers": "prefer provider",
         "_strict": "strict",
+        "amp": "autocast",
         "func": "vmap",
         "autograd": "enable_grad inference_mode is_grad_enabled no_grad set_grad_enabled",
     }.items()

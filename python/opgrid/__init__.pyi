@@ -26,19 +26,22 @@ from ._opgrid import (
     Number as Number,
     OpOverload as OpOverload,
     OpOverloadPacket as OpOverloadPacket,
-    Profile as Profile,
     Plugin as Plugin,
+    Profile as Profile,
     Registration as Registration,
     Storage as Storage,
     StreamState as StreamState,
     Tensor as Tensor,
     TensorBase as TensorBase,
     asarray as asarray,
+    autocast_decrement_nesting as autocast_decrement_nesting,
+    autocast_increment_nesting as autocast_increment_nesting,
     backend as backend,
     below_adinplace_or_view as below_adinplace_or_view,
     below_autograd as below_autograd,
     can_cast as can_cast,
     check_invariants as check_invariants,
+    clear_autocast_cache as clear_autocast_cache,
     dangling_implementations as dangling_implementations,
     device as device,
     dtype as dtype,
@@ -48,6 +51,7 @@ from ._opgrid import (
     from_dlpack as from_dlpack,
     from_numpy as from_numpy,
     frombuffer as frombuffer,
+    get_autocast_dtype as get_autocast_dtype,
     get_default_dtype as get_default_dtype,
     get_num_threads as get_num_threads,
     get_printoptions as get_printoptions,
@@ -55,6 +59,8 @@ from ._opgrid import (
     iinfo as iinfo,
     include as include,
     initial_seed as initial_seed,
+    is_autocast_cache_enabled as is_autocast_cache_enabled,
+    is_autocast_enabled as is_autocast_enabled,
     layer as layer,
     layout as layout,
     local_keys as local_keys,
@@ -66,6 +72,9 @@ from ._opgrid import (
     reset_stats as reset_stats,
     result_type as result_type,
     seed as seed,
+    set_autocast_cache_enabled as set_autocast_cache_enabled,
+    set_autocast_dtype as set_autocast_dtype,
+    set_autocast_enabled as set_autocast_enabled,
     set_default_dtype as set_default_dtype,
     set_num_threads as set_num_threads,
     set_printoptions as set_printoptions,
@@ -88,6 +97,7 @@ from ._ops import _Ops
 from ._providers import prefer as prefer
 from ._providers import provider as provider
 from ._size import Size as Size
+from .amp import autocast as autocast
 from .func import vmap as vmap
 from .autograd import (
     enable_grad as enable_grad,
@@ -208,6 +218,8 @@ def _adaptive_avg_pool3d(input: Tensor, output_size: Sequence[_int] | _int, *, o
 def _adaptive_avg_pool3d_backward(grad_output: Tensor, input: Tensor) -> Tensor: ...
 @overload
 def _adaptive_avg_pool3d_backward(grad_output: Tensor, input: Tensor, *, out: Tensor) -> Tensor: ...
+def _amp_foreach_non_finite_check_and_unscale_(input: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None: ...
+def _amp_update_scale_(input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float, scale_backoff_factor: _float, growth_interval: _int) -> Tensor: ...
 @overload
 def _assert_async(input: Tensor) -> None: ...
 @overload

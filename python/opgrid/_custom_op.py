@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import _opgrid, _place
+from ._opgrid import dtype
 from ._ops import ops
 from ._schema_of import infer_schema
 from .errors import NotSupportedError
@@ -81,6 +82,18 @@ class CustomOpDef:
         self._lib._registrations.remove(self._meta)
         self._meta.drop()
         self._meta = self._lib._implement(self._qualname, self._on_meta, "Meta", place)
+
+    def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
+        """Gives the operator a batching rule; also a decorator. See `opgrid.library.register_vmap`."""
+        from .library import register_vmap
+
+        return register_vmap(self._qualname, func, lib=self._lib)
+
+    def register_autocast(self, device_type: str, cast_inputs: dtype) -> None:
+        """Has the operator compute in a dtype under autocast: see `opgrid.library.register_autocast`."""
+        from .library import register_autocast
+
+        register_autocast(self._qualname, device_type, cast_inputs, lib=self._lib)
 
     def register_autograd(
         self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None

@@ -21,6 +21,7 @@ from ._tree import Tree, broadcast, flatten
 
 __all__ = [
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",
@@ -352,6 +353,42 @@ def _unit_vectors(tensors: Sequence[TensorBase]) -> list[Any]:
         vectors.append(block.reshape((total, *tensor.shape)))
         before += count
     return vectors
+
+
+def functionalize(func: _Function, *, remove: str = "mutations") -> _Function:
+    """A function in which no operator writes: writes become results of operators that give new tensors.
+
+    Arguments that the function writes get their values at the end. With ``remove="mutations_and_views"``, views become copies, too.
+
+    >>> import opgrid as og
+    >>> def double_first(x):
+    ...     x[0].mul_(2)
+    ...     return x.sum()
+    >>> x = og.ones(3)
+    >>> og.func.functionalize(double_first)(x), x
+    (tensor(4.), tensor([2., 1., 1.]))
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise ValueError(f"functionalize(): found {remove!r} for remove, expected 'mutations' or 'mutations_and_views'")
+
+    def functionalized(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = flatten((args, kwargs))
+        inputs = [leaf for leaf in leaves if isinstance(leaf, TensorBase)]
+        with _level(_opgrid._enter_functional(remove == "mutations")) as level:
+            wrapped = level.functional(inputs)
+            given = iter(wrapped)
+            nested_args, nested_kwargs = tree.nest(iter([next(given) if isinstance(leaf, TensorBase) else leaf for leaf in leaves]))
+            results, results_tree = flatten(func(*nested_args, **nested_kwargs))
+            # An argument that is returned is that argument.
+            own = {id(tensor): input for tensor, input in zip(wrapped, inputs)}
+            found = [own.get(id(result), level.value(result)[0]) if isinstance(result, TensorBase) else result for result in results]
+            written = [level.value(tensor) for tensor in wrapped]
+        for input, (value, is_written) in zip(inputs, written):
+            if is_written:
+                input.copy_(value)
+        return results_tree.nest(iter(found))
+
+    return _named(functionalized, func)
 
 
 def functional_call(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _opgrid, _place, errors
 from ._custom_op import CustomOpDef, custom_op
@@ -31,6 +31,7 @@ __all__ = [
     "register_fake",
     "register_kernel",
     "register_torch_dispatch",
+    "VmapInfo",
     "register_vmap",
     "register_autograd",
     "get_ctx",
@@ -404,6 +405,97 @@ def register_autograd(
     _fragment(namespace, lib)._registrations.append(made)
 
 
+class VmapInfo(NamedTuple):
+    """What a batching rule is told of the batch."""
+
+    batch_size: int
+    randomness: str
+
+
+def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
+    """Gives an operator that is defined a batching rule, by which it does all examples of :func:`opgrid.vmap` at once; also a decorator.
+
+    It is called as ``func(info, in_dims, *args)``: ``in_dims`` has the dimension of the examples of each argument, or ``None`` of one that
+    is the same for all, and ``info`` the size of the batch. It returns ``(result, out_dims)``, of several results two tuples.
+
+    >>> import opgrid as og
+    >>> @og.library.custom_op("library_doc::cube", mutates_args=())
+    ... def cube(x: og.Tensor) -> og.Tensor:
+    ...     return x * x * x
+    >>> @og.library.register_vmap(cube)
+    ... def _(info, in_dims, x):
+    ...     return cube(x), in_dims[0]
+    >>> og.vmap(cube)(og.tensor([1.0, 2.0]))
+    tensor([1., 8.])
+    """
+    name = full_name(op)
+    overload = _opgrid.overload_named(name)
+    namespace, _ = _split(name)
+    place = _place.of_caller()
+    keywords = [argument.name for argument in overload._schema.arguments if argument.kwarg_only]
+    count = len(overload._schema.returns)
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        def rule(size: int, randomness: str, in_dims: tuple[Any, ...], args: tuple[Any, ...]) -> list[tuple[Any, bool]]:
+            positional = len(args) - len(keywords)
+            named = dict(zip(keywords, args[positional:]))
+            found = function(VmapInfo(size, randomness), in_dims[:positional], *args[:positional], **named)
+            if not isinstance(found, tuple) or len(found) != 2:
+                raise RuntimeError(f"register_vmap(): the rule of {name} returned {type(found).__name__}, expected (result, out_dims)")
+            results, dims = found
+            if count == 1:
+                results, dims = (results,), (dims,)
+            elif not isinstance(dims, (tuple, list)):
+                dims = (dims,) * count
+            if len(results) != count or len(dims) != count:
+                raise RuntimeError(f"register_vmap(): the rule of {name} returned {len(results)} results, expected {count} and their dims")
+            return [_examples_first(result, dim, size) for result, dim in zip(results, dims)]
+
+        made = _again(("vmap", name), place, lambda: _opgrid._register_batching(name, rule, place))
+        _fragment(namespace, lib)._registrations.append(made)
+        return function
+
+    return register if func is None else register(func)
+
+
+def _examples_first(result: Any, dim: Any, size: int) -> tuple[Any, bool]:
+    """A result with the examples along dimension 0, and whether it has examples."""
+    if not isinstance(result, (tuple, list)):
+        return (result, False) if dim is None else (result.movedim(dim, 0), True)
+    dims = dim if isinstance(dim, (tuple, list)) else [dim] * len(result)
+    if all(one is None for one in dims):
+        return list(result), False
+    moved = [item.expand(size, *item.shape) if one is None else item.movedim(one, 0) for item, one in zip(result, dims)]
+    return moved, True
+
+
+def register_autocast(
+    op: Any,
+    device_type: str,
+    cast_inputs: _opgrid.dtype,
+    /,
+    *,
+    lib: Library | None = None,
+) -> None:
+    """Has an operator compute in `cast_inputs` where autocast is on for the device: its floating-point tensors there are cast to that
+    dtype, those of float64 excepted, and autocast is off in its kernels.
+
+    The last registration counts, also over torch's lists. An operator that writes arguments runs on these as they are.
+    """
+    name = full_name(op)
+    _opgrid.overload_named(name)
+    if not _opgrid._is_autocast_available(device_type):
+        raise ValueError(
+            f"register_autocast(): the device type {device_type!r} does not support autocast; expected one such as 'cpu'"
+        )
+    namespace, _ = _split(name)
+    place = _place.of_caller()
+    made = _again(("autocast", name, device_type), place, lambda: _opgrid._register_cast(name, device_type, cast_inputs, place))
+    if lib is None and isinstance(op, CustomOpDef):
+        lib = op._lib
+    _fragment(namespace, lib)._registrations.append(made)
+
+
 def register_torch_dispatch(
     op: Any,
     torch_dispatch_class: type,
@@ -448,8 +540,6 @@ def _to_come(name: str, with_what: str) -> Callable[..., Any]:
 
 
 impl_abstract = register_fake
-register_vmap = _to_come("register_vmap", "batching rules written in Python")
-register_autocast = _to_come("register_autocast", "cast policies written in Python")
 triton_op = _to_come("triton_op", "kernels of Triton")
 wrap_triton = _to_come("wrap_triton", "kernels of Triton")
 get_ctx = _to_come("get_ctx", "sizes that are not known")

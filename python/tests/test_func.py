@@ -140,3 +140,54 @@ def test_modules_with_other_parameters():
         functional_call(models[0], {"7.weight": x}, x)
     with pytest.raises(RuntimeError, match="missing"):
         functional_call(models[0], {}, x, strict=True)
+
+
+def test_functions_without_writes():
+    from opgrid._modes import DispatchMode
+
+    class NoWrites(DispatchMode):
+        def __opgrid_dispatch__(self, func, types, args=(), kwargs=None):
+            assert not any(argument.is_write for argument in func._schema.arguments), func.name()
+            seen.append(func.name())
+            return func(*args, **(kwargs or {}))
+
+    def program(x, weights):
+        y = x.transpose(0, 1)
+        y[0].add_(weights["bias"])
+        z = og.zeros(3)
+        z[1:].copy_(x[1, 1:])
+        x.diagonal().mul_(2)
+        return {"y": y, "z": z, "x": x}
+
+    seen = []
+    x, weights = og.arange(9.0).reshape(3, 3), {"bias": og.ones(3)}
+    expected_x = x.clone()
+    expected = program(expected_x, weights)
+    with NoWrites():
+        inner = og.vmap(og.func.functionalize(lambda x: program(x * 1, weights)["z"]))(og.stack([x, x]))
+    assert inner[1].tolist() == expected["z"].tolist() and "aten::slice_scatter" in seen
+    for remove in ("mutations", "mutations_and_views"):
+        given = x.clone()
+        found = og.func.functionalize(program, remove=remove)(given, weights)
+        assert found["x"] is given and given.tolist() == expected_x.tolist()
+        for name in ("y", "z"):
+            assert found[name].tolist() == expected[name].tolist()
+    with pytest.raises(ValueError, match="mutations_and_views"):
+        og.func.functionalize(program, remove="views")
+    with pytest.raises(RuntimeError, match="other sizes or strides"):
+        og.func.functionalize(lambda x: x.t_())(x)
+
+
+def test_derivatives_of_functions_without_writes():
+    def cube(x):
+        y = x.clone()
+        y.mul_(x)
+        y[0].mul_(x[0])
+        return y.sum()
+
+    x = og.tensor([2.0, 3.0])
+    assert og.func.grad(og.func.functionalize(cube))(x).tolist() == [12.0, 6.0]
+    assert og.func.functionalize(og.func.grad(cube))(x).tolist() == [12.0, 6.0]
+    assert og.func.jacfwd(og.func.functionalize(cube))(x).tolist() == [12.0, 6.0]
+    captured = og.ones(2)
+    assert og.func.functionalize(lambda x: x + captured.clone() + captured.flip(0))(x).tolist() == [4.0, 5.0]

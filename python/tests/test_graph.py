@@ -25,7 +25,7 @@ def network() -> nn.Module:
 def test_a_graph_is_text_and_figures() -> None:
     w = leaf(2, 3)
     y = (w * w).sum()
-    g = autograd.graph(y, names={"w": w})
+    g = autograd.get_graph(y, names={"w": w})
     assert (g.calls, g.leaves, g.saved_bytes, g.hidden) == (2, 1, 48, 0)
     assert repr(g) == "<Graph calls=2 leaves=1 saved_bytes=48>"
     assert str(g).splitlines()[-2] == "    [2] leaf `w` float64 [2, 3]"
@@ -34,17 +34,17 @@ def test_a_graph_is_text_and_figures() -> None:
     assert second["saved"] == [{"name": "self", "shape": (2, 3), "dtype": og.float64, "bytes": 48, "is_recomputed": False}]
     assert third["is_leaf"] and third["results"] == [{"name": "w", "shape": (2, 3), "dtype": og.float64}]
     y.backward()
-    assert g.saved_bytes == 48 and autograd.graph(y).saved_bytes == 0
-    assert autograd.graph([y, y.detach().requires_grad_()], limit=1).hidden == 3
+    assert g.saved_bytes == 48 and autograd.get_graph(y).saved_bytes == 0
+    assert autograd.get_graph([y, y.detach().requires_grad_()], limit=1).hidden == 3
     with pytest.raises(RuntimeError, match="result 0 requires no gradient"):
-        autograd.graph(og.ones(1))
+        autograd.get_graph(og.ones(1))
 
 
 def test_places_of_calls_are_shown() -> None:
     with autograd.detect_anomaly():
         y = leaf(2).exp()
-    (first, _) = autograd.graph(y).nodes
-    assert "test_graph.py" in first["place"] and "test_graph.py" in autograd.graph(y).svg()
+    (first, _) = autograd.get_graph(y).nodes
+    assert "test_graph.py" in first["place"] and "test_graph.py" in autograd.get_graph(y).svg()
 
 
 class Balanced(HTMLParser):
@@ -78,7 +78,7 @@ def test_pictures_are_well_formed(limit: int) -> None:
     top, places = hidden.reshape(-1).topk(2)
     y = top.sum() + hidden.sum()
     names = {**dict(model.named_parameters()), "<b>&\"'\x00": side, "x": x}
-    g = autograd.graph(y, names=names, limit=limit)
+    g = autograd.get_graph(y, names=names, limit=limit)
     svg = ElementTree.fromstring(g.svg())
     space = "{http://www.w3.org/2000/svg}"
     boxes = svg.findall(f".//{space}g/{space}rect")
@@ -121,8 +121,8 @@ def test_checkpoints_train_alike() -> None:
 
 def test_a_checkpoint_keeps_its_inputs_only() -> None:
     model, x = network(), og.randn(8, 4)
-    assert autograd.graph(checkpoint(model, x).sum()).saved_bytes == 8 * 4 * 4
-    assert autograd.graph(model(x).sum()).saved_bytes > 4000
+    assert autograd.get_graph(checkpoint(model, x).sum()).saved_bytes == 8 * 4 * 4
+    assert autograd.get_graph(model(x).sum()).saved_bytes > 4000
     calls: list[og.Tensor] = []
 
     def function(a: og.Tensor, n: int, *, b: og.Tensor) -> dict[str, Any]:

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use opgrid::dispatch::{TensorType, ValueRef, ValueView};
 use opgrid::layers::autograd::{
     self, BackwardOptions, CheckpointOptions, Derivative, DetectAnomaly, Forward, Gradients, Hook, Node,
+    PackSavedTensors, Packed,
 };
 use opgrid::{Result, Tensor};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -394,6 +395,37 @@ pub(crate) fn _checkpoint(
     autograd::checkpoint_with(held, run, &inputs, CheckpointOptions { preserve_random }).or_raise(py)?;
     let given = first.lock().unwrap_or_else(PoisonError::into_inner).take();
     Ok(given)
+}
+
+/// Has graphs on this thread keep `pack(tensor)`, from which `unpack` restores the tensor; gives how many such scopes are around it.
+#[pyfunction]
+pub(crate) fn _push_packing(pack: Py<PyAny>, unpack: Py<PyAny>) -> usize {
+    PackSavedTensors::push(move |tensor| {
+        collector::attached(|py| {
+            let packed = tensor_object(py, tensor.clone()).and_then(|tensor| pack.bind(py).call1((tensor,)));
+            // One object for both: what the graph holds alone is shown to the collector.
+            let both = packed.and_then(|packed| PyTuple::new(py, [unpack.bind(py), &packed]));
+            let held = both.and_then(|both| Holder::new(py, both.into_any().unbind())).map_err(carry)?;
+            let both = held.clone();
+            Ok(Packed::with_held(held, move || unpacked(&both)))
+        })
+    })
+}
+
+/// Ends the scopes of this thread inside of as many as `_push_packing` gave.
+#[pyfunction]
+pub(crate) fn _pop_packing(depth: usize) {
+    PackSavedTensors::pop(depth);
+}
+
+/// Asks Python for the tensor that a graph keeps packed.
+fn unpacked(both: &Holder) -> Result<Tensor> {
+    collector::attached(|py| {
+        let both = both.get(py).ok_or_else(collected).map_err(carry)?;
+        let module = py.import("opgrid.autograd.graph").map_err(carry)?;
+        let tensor = module.call_method1("_unpacked", (both,)).map_err(carry)?;
+        Ok(expect_tensor(&tensor).map_err(carry)?.clone())
+    })
 }
 
 /// Asks a formula in Python for gradients.

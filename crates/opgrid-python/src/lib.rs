@@ -4,6 +4,7 @@
 //! here knows an operator but by the registry; the number protocol names those that Python's signs stand for.
 #![deny(unsafe_code)]
 
+mod autocast;
 mod autograd;
 mod collector;
 mod errors;
@@ -34,9 +35,16 @@ mod _opgrid {
     use crate::operators::candidates::dispatcher;
 
     #[pymodule_export]
+    use crate::autocast::{
+        _enter_autocast, _is_autocast_available, _leave_autocast, _register_cast, autocast_decrement_nesting,
+        autocast_increment_nesting, clear_autocast_cache, get_autocast_dtype, is_autocast_cache_enabled,
+        is_autocast_enabled, set_autocast_cache_enabled, set_autocast_dtype, set_autocast_enabled,
+    };
+    #[pymodule_export]
     use crate::autograd::{
-        _backward, _checkpoint, _custom, _grad, _nodes_alive, _register_derivative, _requires_grad_key,
-        _set_anomaly_enabled, _set_grad_enabled, HookObject, NodeObject, is_grad_enabled,
+        _backward, _checkpoint, _custom, _grad, _nodes_alive, _pop_packing, _push_packing,
+        _register_derivative, _requires_grad_key, _set_anomaly_enabled, _set_grad_enabled, HookObject,
+        NodeObject, is_grad_enabled,
     };
     #[pymodule_export]
     use crate::exchange::buffer::frombuffer;
@@ -96,7 +104,10 @@ mod _opgrid {
     #[pymodule_export]
     use crate::torch::{_export_to_torch, _import_from_torch};
     #[pymodule_export]
-    use crate::transforms::{_enter_batch, _enter_forward, _enter_reverse, LevelObject, VjpObject};
+    use crate::transforms::{
+        _enter_batch, _enter_forward, _enter_functional, _enter_reverse, _register_batching, LevelObject,
+        VjpObject,
+    };
     #[pymodule_export]
     use crate::values::dtypes::{
         FloatLimitsObject, IntegerLimitsObject, can_cast, get_default_dtype, promote_types, result_type,

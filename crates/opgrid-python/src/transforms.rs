@@ -2,17 +2,22 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use opgrid::layers::levels::Level;
-use opgrid::layers::vmap::{Batch, Randomness, batched, unbatched};
+use opgrid::dispatch::{List, TensorType, Value, ValueView};
+use opgrid::layers::functional::{self, Functional, Kept};
+use opgrid::layers::levels::{Level, each_tensor, map_tensors};
+use opgrid::layers::vmap::{Batch, BatchedCall, BatchingRule, Randomness, batched, unbatched};
 use opgrid::{Result, Tensor, ops};
-use opgrid_transforms::{Dual, Reverse, Vjp, install};
+use opgrid_transforms::{Dual, Reverse, Vjp, install, wrap_inputs};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::errors::OrRaise;
+use crate::collector;
+use crate::errors::{OrRaise, carry};
 use crate::operators::candidates::dispatcher;
+use crate::registration::registrations::{At, RegistrationObject, place};
 use crate::tensor::object::{expect_tensor, tensor_object};
+use crate::values::write;
 
 /// A transform that a thread has entered.
 #[pyclass(name = "Level", module = "opgrid", frozen)]
@@ -76,6 +81,19 @@ impl LevelObject {
         tangent.map(|tangent| tensor_object(py, tangent.clone())).transpose()
     }
 
+    /// The tensors as ones of a level without writes.
+    fn functional(&self, py: Python<'_>, inputs: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Py<PyAny>>> {
+        let inputs = inputs.iter().map(|input| expect_tensor(input)).collect::<PyResult<Vec<_>>>()?;
+        let wrapped = wrap_inputs(&inputs, &self.0).or_raise(py)?;
+        wrapped.into_iter().map(|tensor| tensor_object(py, tensor)).collect()
+    }
+
+    /// The value of a tensor of a level without writes, and whether its memory was written.
+    fn value(&self, py: Python<'_>, tensor: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, bool)> {
+        let (value, is_written) = functional::value(expect_tensor(tensor)?, &self.0).or_raise(py)?;
+        Ok((tensor_object(py, value)?, is_written))
+    }
+
     /// What multiplies vectors with the Jacobian of results by variables.
     fn vjp(&self, inputs: Vec<Bound<'_, PyAny>>, results: Vec<Bound<'_, PyAny>>) -> PyResult<VjpObject> {
         let tensors = |all: &[Bound<'_, PyAny>]| -> PyResult<Vec<Tensor>> {
@@ -98,6 +116,71 @@ impl VjpObject {
         let found = found.into_iter().map(|grad| tensor_object(py, grad)).collect::<PyResult<Vec<_>>>()?;
         Ok(PyTuple::new(py, found)?.unbind())
     }
+}
+
+/// Has a function in Python do all examples of a batch at once: `rule(size, randomness, in_dims, args)` gives `(result, is_batched)` of
+/// each result, with the examples along dimension 0.
+#[pyfunction]
+pub(crate) fn _register_batching(
+    py: Python<'_>,
+    name: &str,
+    rule: Py<PyAny>,
+    at: At,
+) -> PyResult<RegistrationObject> {
+    let namespace = name.split_once("::").map_or("", |(namespace, _)| namespace);
+    let mut library = dispatcher().or_raise(py)?.fragment(namespace);
+    library.stands_at(place(&at));
+    let rule = BatchingRule::new(move |call| {
+        let results = collector::attached(|py| batch_in_python(py, &rule, call)).map_err(carry)?;
+        results.into_iter().try_for_each(|(result, is_batched)| {
+            if is_batched {
+                return call.push(result);
+            }
+            call.push_same(result);
+            Ok(())
+        })
+    });
+    let _ = library.implement(name).column(rule);
+    RegistrationObject::from_library(py, library)
+}
+
+/// The results of a rule in Python, and whether each has the examples along its dimension 0.
+fn batch_in_python(
+    py: Python<'_>,
+    rule: &Py<PyAny>,
+    call: &BatchedCall<'_, '_>,
+) -> PyResult<Vec<(Value, bool)>> {
+    let level = call.level();
+    let randomness = match level.transform_as::<Batch>().map(Batch::randomness) {
+        Some(Randomness::Same) => "same",
+        Some(Randomness::Different) => "different",
+        _ => "error",
+    };
+    let (mut args, mut in_dims) = (Vec::new(), Vec::new());
+    for value in call.args() {
+        let mut dims = Vec::new();
+        each_tensor(&[*value], &mut |tensor| dims.push(level.behind(tensor).map(|_| 0)));
+        let plain = map_tensors(*value, &mut |tensor| Ok(level.inner_of(tensor))).or_raise(py)?;
+        args.push(write::lent(py, plain.borrow())?);
+        in_dims.push(match value.view() {
+            ValueView::Tensor(_) => dims.first().copied().flatten().into_pyobject(py)?.into_any(),
+            ValueView::Tensors(_) => dims.into_pyobject(py)?,
+            _ => py.None().into_bound(py),
+        });
+    }
+    let (args, in_dims) = (PyTuple::new(py, args)?, PyTuple::new(py, in_dims)?);
+    let results = rule.bind(py).call1((call.size(), randomness, in_dims, args))?;
+    results
+        .try_iter()?
+        .map(|result| {
+            let (result, is_batched): (Bound<'_, PyAny>, bool) = result?.extract()?;
+            if let Ok(tensor) = expect_tensor(&result) {
+                return Ok((tensor.clone().into(), is_batched));
+            }
+            let list = result.try_iter()?.map(|item| Ok(expect_tensor(&item?)?.clone().into_any()));
+            Ok((List::Tensors(list.collect::<PyResult<_>>()?).into(), is_batched))
+        })
+        .collect()
 }
 
 /// Registers the layers, once.
@@ -134,6 +217,13 @@ pub(crate) fn _enter_batch(py: Python<'_>, size: i64, randomness: &str) -> PyRes
 #[pyfunction]
 pub(crate) fn _enter_reverse(py: Python<'_>) -> PyResult<LevelObject> {
     ensure_installed().and_then(|()| Level::push(Reverse)).map(LevelObject).or_raise(py)
+}
+
+/// Enters a level on this thread whose writes become results.
+#[pyfunction]
+pub(crate) fn _enter_functional(py: Python<'_>, keeps_views: bool) -> PyResult<LevelObject> {
+    let kept = if keeps_views { Kept::Views } else { Kept::Nothing };
+    ensure_installed().and_then(|()| Functional::push(kept)).map(LevelObject).or_raise(py)
 }
 
 /// Enters a level on this thread whose tensors have tangents.

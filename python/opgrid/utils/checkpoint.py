@@ -30,7 +30,7 @@ def checkpoint(
     >>> layer = og.nn.Sequential(og.nn.Linear(4, 100), og.nn.ReLU(), og.nn.Linear(100, 1))
     >>> x = og.ones(8, 4)
     >>> loss = checkpoint(layer, x, use_reentrant=False).sum()
-    >>> og.autograd.graph(loss).saved_bytes
+    >>> og.autograd.get_graph(loss).saved_bytes
     128
     >>> loss.backward()
     """

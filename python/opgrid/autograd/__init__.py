@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from . import _opgrid
-from ._opgrid import Graph, Node, RemovableHandle, Tensor, is_grad_enabled
+from .. import _opgrid
+from .._opgrid import Graph, Node, RemovableHandle, Tensor, is_grad_enabled
+from . import forward_ad, functional, graph
+from .functional import hessian, hvp, jacobian, jvp, vhp, vjp
 
 if TYPE_CHECKING:
     from random import Random
@@ -24,17 +26,22 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
+    "functional",
+    "get_graph",
     "grad",
     "gradcheck",
     "gradgradcheck",
     "graph",
     "hessian",
+    "hvp",
     "inference_mode",
     "is_grad_enabled",
     "jacobian",
     "jvp",
     "no_grad",
     "set_grad_enabled",
+    "vhp",
     "vjp",
 ]
 
@@ -194,15 +201,20 @@ def grad(
     create_graph: bool = False,
     allow_unused: bool | None = None,
     materialize_grads: bool = False,
+    is_grads_batched: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of the sum of ``outputs`` by each of ``inputs``.
 
     An input that no output depends on is an error, unless ``allow_unused`` has it give ``None``, or ``materialize_grads`` zeros.
+    With ``is_grads_batched``, dimension 0 of ``grad_outputs`` counts gradients that go back in one batch, and that of the results
+    what each of them gives.
     """
     if allow_unused is False and materialize_grads:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     grads = [] if grad_outputs is None else _listed(grad_outputs)
     wanted = _listed(inputs)
+    if is_grads_batched:
+        return _grad_of_batch(_listed(outputs), wanted, grads, retain_graph, create_graph, allow_unused, materialize_grads)
     found = _opgrid._grad(_listed(outputs), wanted, grads, retain_graph, create_graph)
     if materialize_grads:
         zeros = _opgrid.function("zeros_like")
@@ -215,7 +227,35 @@ def grad(
     return tuple(found)
 
 
-def graph(
+def _grad_of_batch(
+    outputs: list[Any],
+    inputs: list[Any],
+    grads: list[Any],
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool | None,
+    materialize_grads: bool,
+) -> tuple[Tensor | None, ...]:
+    from ..func import vmap
+
+    if not grads:
+        raise RuntimeError("grad(): found no grad_outputs, expected those of a batch; is_grads_batched says that they have one")
+    present = [place for place, g in enumerate(grads) if g is not None]
+    absent: list[bool] = []
+
+    def back(*batch: Any) -> tuple[Any, ...]:
+        given = list(grads)
+        for place, g in zip(present, batch, strict=True):
+            given[place] = g
+        found = grad(outputs, inputs, given, retain_graph, create_graph, allow_unused, materialize_grads)
+        absent[:] = [g is None for g in found]
+        return tuple(g for g in found if g is not None)
+
+    found = iter(vmap(back)(*(grads[place] for place in present)))
+    return tuple(None if is_absent else next(found) for is_absent in absent)
+
+
+def get_graph(
     outputs: Tensor | Sequence[Tensor],
     names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] | None = None,
     limit: int = 200,
@@ -228,7 +268,7 @@ def graph(
 
     >>> import opgrid as og
     >>> w = og.ones(2, requires_grad=True)
-    >>> g = og.autograd.graph((w * w).sum(), names={"w": w})
+    >>> g = og.autograd.get_graph((w * w).sum(), names={"w": w})
     >>> g.calls, g.leaves, g.saved_bytes
     (2, 1, 8)
     >>> print(g)
@@ -241,83 +281,6 @@ def graph(
     """
     pairs = names.items() if isinstance(names, Mapping) else () if names is None else names
     return _opgrid._graph(_listed(outputs), list(pairs), limit)
-
-
-def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False) -> tuple[Any, Any]:
-    """The results of a function, and the gradients of its inputs by gradients ``v`` of the results."""
-    given, is_single = _leaves(inputs, create_graph)
-    with enable_grad():
-        found = func(*given)
-        outputs = _listed(found)
-        grads = [] if v is None else _listed(v)
-        back = grad(outputs, given, grads, create_graph=create_graph, materialize_grads=True)
-    return found if create_graph else _detached(found), back[0] if is_single else back
-
-
-def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False) -> tuple[Any, Any]:
-    """The results of a function, and how they change when the inputs change by ``v``: the gradient of a gradient."""
-    given, _ = _leaves(inputs, create_graph)
-    moves = _listed(v) if v is not None else [_opgrid.function("ones_like")(x) for x in given]
-    with enable_grad():
-        found = func(*given)
-        outputs = _listed(found)
-        zeros = _opgrid.function("zeros_like")
-        factors = [zeros(y).requires_grad_() for y in outputs]
-        back = grad(outputs, given, factors, create_graph=True, materialize_grads=True)
-        firsts = [g for g in back if g is not None]
-        moved = grad(firsts, factors, moves, create_graph=create_graph, materialize_grads=True)
-    result = moved[0] if isinstance(found, _opgrid.TensorBase) else moved
-    return found if create_graph else _detached(found), result
-
-
-def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False) -> Any:
-    """The derivatives of every element of the result by every element of the inputs: sizes of the result, then of the input.
-
-    For several inputs a tuple, for several results a tuple of these.
-    """
-    given, is_single = _leaves(inputs, create_graph)
-    with enable_grad():
-        found = func(*given)
-        rows = [_rows(y, given, create_graph) for y in _listed(found)]
-    every = [row[0] if is_single else tuple(row) for row in rows]
-    return every[0] if isinstance(found, _opgrid.TensorBase) else tuple(every)
-
-
-def _rows(y: Any, given: list[Any], create_graph: bool) -> list[Any]:
-    stack, zeros = _opgrid.function("stack"), _opgrid.function("zeros_like")
-    flat = y.reshape(-1)
-    columns: list[list[Any]] = [[] for _ in given]
-    for place in range(flat.numel()):
-        back = grad(flat[place], given, retain_graph=True, create_graph=create_graph, allow_unused=True)
-        for column, x, g in zip(columns, given, back, strict=True):
-            column.append(zeros(x) if g is None else g)
-    sizes = [(*y.shape, *x.shape) for x in given]
-    return [stack(column).reshape(size) if column else zeros(x).expand(size) for column, x, size in zip(columns, given, sizes, strict=True)]
-
-
-def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False) -> Any:
-    """The second derivatives of a function with a result of one element."""
-    given, is_single = _leaves(inputs, True)
-
-    def first(*every: Any) -> Any:
-        found = func(*every)
-        if found.numel() != 1:
-            raise RuntimeError(f"hessian: the function returned a result of sizes {tuple(found.shape)}, expected one element; sum it")
-        return grad(found.reshape(()), list(every), create_graph=True, materialize_grads=True)
-
-    found = jacobian(first, tuple(given), create_graph)
-    return found[0][0] if is_single else found
-
-
-def _leaves(inputs: Any, keeps: bool) -> tuple[list[Any], bool]:
-    is_single = isinstance(inputs, _opgrid.TensorBase)
-    every = _listed(inputs)
-    # What is differentiated further leads on to the tensors that were given.
-    return [x.view_as(x) if keeps and x.requires_grad else x.detach().requires_grad_() for x in every], is_single
-
-
-def _detached(found: Any) -> Any:
-    return found.detach() if isinstance(found, _opgrid.TensorBase) else tuple(y.detach() for y in found)
 
 
 class FunctionCtx:
