@@ -1,6 +1,6 @@
-"""Measures operators for ``cargo xtask bench operators``: ``operators.py MODULE measure [BEGINNING]``.
+"""Measures operators for ``cargo xtask bench operators``: ``operators.py MODULE measure [BEGINNING]``, and transforms of functions.
 
-MODULE is ``opgrid`` or ``torch``. Both evaluate the same texts of ``bench/operators.json``: ``given`` makes the arguments,
+MODULE is ``opgrid`` or ``torch``. Both evaluate the same texts of ``bench/SUITE.json``: ``given`` makes the arguments,
 ``call`` is measured. In them ``m`` is the module and ``aten`` its operators. A line ``NAME NANOSECONDS`` for each figure.
 
 Both run on one thread: how many there are, and what else the machine does, is another question.
@@ -41,7 +41,7 @@ def prepared(module: Any, figure: dict[str, Any]) -> Callable[[], Any]:
     return eval(f"lambda: {figure['call']}", names)  # noqa: S307
 
 
-def main() -> None:
+def main(suite_name: str = "operators") -> None:
     name, command, *beginning = sys.argv[1:]
     if command != "measure":
         sys.exit(f"expected `measure`, found `{command}`")
@@ -49,7 +49,7 @@ def main() -> None:
     module = importlib.import_module(name)
     if name == "torch":
         module.set_grad_enabled(False)
-    suite = json.loads((Path(__file__).parents[1] / "operators.json").read_text())
+    suite = json.loads((Path(__file__).parents[1] / f"{suite_name}.json").read_text())
     for figure in suite["figures"]:
         if figure["name"].startswith(beginning[0] if beginning else ""):
             print(figure["name"], lowest(prepared(module, figure)))

@@ -18,7 +18,7 @@ class Departure:
 
 
 def has_no_elements(arguments: Any, text: str) -> bool:
-    return text.startswith("second") and any(0 in tensor.size for tensor in arguments.tensors())
+    return (text.startswith("second") or "jvp" in text) and any(0 in tensor.size for tensor in arguments.tensors())
 
 
 def has_a_zero_or_one(arguments: Any, text: str) -> bool:
@@ -60,6 +60,19 @@ def has_a_zero(arguments: Any, text: str) -> bool:
 
 def scales(arguments: Any, text: str) -> bool:
     return text.startswith("second") and (arguments.kwargs.get("scale_grad_by_freq") is True or True in arguments.args)
+
+
+def moves(arguments: Any, text: str) -> bool:
+    return "jvp" in text
+
+
+def writes_statistics(arguments: Any, text: str) -> bool:
+    return "vmap" in text and "`running_" in text
+
+
+def moves_a_padding(arguments: Any, text: str) -> bool:
+    padding = arguments.kwargs.get("padding_idx", arguments.args[2] if len(arguments.args) > 2 else -1)
+    return "jvp" in text and padding != -1
 
 
 SPREADS = ("var", "std", "var_mean", "std_mean")
@@ -113,5 +126,31 @@ DEPARTURES = (
         frozenset({"hypot"}),
         is_at_the_end_of_the_range,
         "a gradient is multiplied by leg over length; torch multiplies by the leg first, which may leave the range",
+    ),
+    Departure(
+        frozenset({"embedding"}),
+        moves_a_padding,
+        "rows of padding get no gradient, and so their tangents go nowhere; torch's tangents pass by the padding",
+    ),
+    Departure(
+        frozenset({"logcumsumexp"}),
+        moves,
+        "torch's tangents of complex sums are NaN",
+    ),
+    Departure(
+        frozenset({"native_layer_norm_backward"}),
+        moves,
+        "mean and reciprocal deviation are arguments as others; torch's derivative takes them as results of the input",
+    ),
+    Departure(
+        frozenset({"scatter_reduce.two"}),
+        moves,
+        "torch's tangents of products are zero",
+    ),
+    Departure(
+        frozenset({"batch_norm", "native_batch_norm", "instance_norm"}),
+        writes_statistics,
+        "running statistics that are the same for all examples are not written in a batch, whatever is a batch; torch writes those of an "
+        "input that is the same for all",
     ),
 )

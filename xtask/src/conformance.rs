@@ -29,6 +29,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "transforms", prepare: transforms },
     Suite { name: "models", prepare: models },
     Suite { name: "training", prepare: training },
+    Suite { name: "autocast", prepare: autocast },
     Suite { name: "exported", prepare: exported },
     Suite { name: "torch-operators", prepare: torch_operators },
     Suite { name: "torch-cost", prepare: torch_cost },
@@ -203,6 +204,11 @@ fn models(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
 /// The losses of the first steps of training.
 fn training(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     beside_torch(workspace, torch, "conformance/training/run.py")
+}
+
+/// Result dtypes of the operators in torch's lists for autocast.
+fn autocast(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    beside_torch(workspace, torch, "conformance/autocast/run.py")
 }
 
 /// Networks of torch's model libraries, exported by torch and run by a program of ours.

@@ -65,7 +65,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        arguments: "dispatch|kernels|operators|plugins|python|train|build [--against torch] [--all] [--cold] [--json FILE] [--rounds N] [--only BEGINNING]",
+        arguments: "dispatch|kernels|operators|plugins|python|train|transforms|build [--against torch] [--all] [--cold] [--json FILE] [--rounds N] [--only BEGINNING]",
         about: "times, memory and instructions, beside those of PyTorch measured in the same run; what builds take",
         run: bench::run,
     },
