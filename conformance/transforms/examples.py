@@ -66,7 +66,7 @@ def neural_tangent_kernel(m: Any) -> Any:
         return m.func.functional_call(net, parameters, (x.unsqueeze(0),)).squeeze(0)
 
     rows = [m.func.vmap(m.func.jacrev(one), in_dims=(None, 0))(parameters, batch) for batch in (x, y)]
-    return sum(m.einsum("naf,mbf->nmab", a.flatten(2), b.flatten(2)) for a, b in zip(*(row.values() for row in rows)))
+    return sum(m.einsum("naf,mbf->nmab", [a.flatten(2), b.flatten(2)]) for a, b in zip(*(row.values() for row in rows)))
 
 
 def ensemble(m: Any) -> Any:
