@@ -62,15 +62,23 @@ def scales(arguments: Any, text: str) -> bool:
     return text.startswith("second") and (arguments.kwargs.get("scale_grad_by_freq") is True or True in arguments.args)
 
 
-def moves(arguments: Any, text: str) -> bool:
+def is_forward(arguments: Any, text: str) -> bool:
     return "jvp" in text
 
 
-def writes_statistics(arguments: Any, text: str) -> bool:
+def is_forward_of_complex(arguments: Any, text: str) -> bool:
+    return "jvp" in text and any(tensor.dtype.is_complex for tensor in arguments.tensors())
+
+
+def is_forward_of_a_product(arguments: Any, text: str) -> bool:
+    return "jvp" in text and "prod" in (*arguments.args, *arguments.kwargs.values())
+
+
+def writes_shared_statistics(arguments: Any, text: str) -> bool:
     return "vmap" in text and "`running_" in text
 
 
-def moves_a_padding(arguments: Any, text: str) -> bool:
+def is_forward_of_padding(arguments: Any, text: str) -> bool:
     padding = arguments.kwargs.get("padding_idx", arguments.args[2] if len(arguments.args) > 2 else -1)
     return "jvp" in text and padding != -1
 
@@ -129,27 +137,27 @@ DEPARTURES = (
     ),
     Departure(
         frozenset({"embedding"}),
-        moves_a_padding,
+        is_forward_of_padding,
         "rows of padding get no gradient, and so their tangents go nowhere; torch's tangents pass by the padding",
     ),
     Departure(
         frozenset({"logcumsumexp"}),
-        moves,
+        is_forward_of_complex,
         "torch's tangents of complex sums are NaN",
     ),
     Departure(
         frozenset({"native_layer_norm_backward"}),
-        moves,
+        is_forward,
         "mean and reciprocal deviation are arguments as others; torch's derivative takes them as results of the input",
     ),
     Departure(
         frozenset({"scatter_reduce.two"}),
-        moves,
+        is_forward_of_a_product,
         "torch's tangents of products are zero",
     ),
     Departure(
         frozenset({"batch_norm", "native_batch_norm", "instance_norm"}),
-        writes_statistics,
+        writes_shared_statistics,
         "running statistics that are the same for all examples are not written in a batch, whatever is a batch; torch writes those of an "
         "input that is the same for all",
     ),

@@ -129,6 +129,8 @@ def test_blocks_can_be_refused_and_used_again():
     for _ in range(2):
         with block, block:
             og.ones(2, requires_grad=True).exp().sum().backward()
+    with pytest.raises(RuntimeError, match="not entered"):
+        block.__exit__(None, None, None)
 
 
 def test_tensors_on_the_cpu():

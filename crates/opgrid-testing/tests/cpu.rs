@@ -81,7 +81,7 @@ const DEPENDS_ON_DATA: &str = "the sizes of the result depend on the data";
 const DEPENDS_ON_MASKS: &str = "the sizes of the result depend on the data where masks choose";
 
 /// The operators that run once for each example of a batch, and why.
-const LOOPS: [(&str, &str); 14] = [
+const LOOPS: [(&str, &str); 13] = [
     ("aten::_unique", DEPENDS_ON_DATA),
     ("aten::_unique2", DEPENDS_ON_DATA),
     ("aten::argwhere", DEPENDS_ON_DATA),
@@ -91,7 +91,6 @@ const LOOPS: [(&str, &str); 14] = [
     ("aten::nonzero", DEPENDS_ON_DATA),
     ("aten::nonzero_numpy", DEPENDS_ON_DATA),
     ("aten::repeat_interleave.Tensor", DEPENDS_ON_DATA),
-    ("aten::unfold", "an example without dimensions gets one"),
     ("aten::unique_consecutive", DEPENDS_ON_DATA),
     ("aten::unique_dim", DEPENDS_ON_DATA),
     ("aten::unique_dim_consecutive", DEPENDS_ON_DATA),

@@ -178,10 +178,52 @@ fn writes_without_another_form_are_refused() {
     let outside = Tensor::zeros(&[3, 4], x.dtype(), x.device()).unwrap();
     let found = message(functionalize(&[&x], Kept::Views, |x| Ok(vec![outside.copy_(&x[0])?.clone()])));
     assert!(found.contains("comes from outside the function that `functionalize` transforms"), "{found}");
+    for kept in [Kept::Views, Kept::Nothing] {
+        for program in [|x: &Tensor| x.expand([2, 3, 4]), |x: &Tensor| x.expand([2, 3, 4])?.select(0, 0)] {
+            let found = message(functionalize(&[&x], kept, |x| Ok(vec![program(&x[0])?.add_(1.0)?.clone()])));
+            assert!(found.contains("more than one element of the written-to tensor"), "{found}");
+        }
+    }
     // The same tensor twice is one tensor.
     let twice = functionalize(&[&x, &x], Kept::Views, |x| {
         x[0].add_(1.0)?;
         Ok(vec![x[1].clone()])
     });
     assert!(twice.unwrap()[0].is_same(&x));
+}
+
+#[test]
+fn a_panic_ends_the_level_and_writes_nothing() {
+    install();
+    let x = inputs().remove(0);
+    let before = x.add(0.0).unwrap();
+    let kept = std::cell::RefCell::new(None);
+    let run = || {
+        functionalize(&[&x], Kept::Views, |inputs| {
+            inputs[0].add_(1.0)?;
+            *kept.borrow_mut() = Some(inputs[0].clone());
+            panic!("in the middle")
+        })
+    };
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+    same(&x, &before, "the input");
+    let message = kept.take().unwrap().sin().unwrap_err().to_string();
+    assert!(message.contains("functionalize") && message.contains("has ended"), "{message}");
+}
+
+#[test]
+fn what_is_outside_computes_as_ever() {
+    install();
+    let (x, outside) = (inputs().remove(0), inputs().remove(0));
+    let found = functionalize(&[&x], Kept::Views, |inputs| {
+        let copy = outside.add(1.0)?;
+        copy.select(0, 0)?.mul_(2.0)?;
+        inputs[0].add_(&copy)?;
+        Ok(vec![copy, inputs[0].conj()?])
+    });
+    let copy = outside.add(1.0).unwrap();
+    copy.select(0, 0).unwrap().mul_(2.0).unwrap();
+    let found = found.unwrap();
+    same(&found[0], &copy, "a tensor of no level");
+    same(&found[1], &outside.add(&copy).unwrap(), "the sum");
 }

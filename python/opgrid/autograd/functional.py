@@ -151,8 +151,8 @@ def hessian(
         if outer_jacobian_strategy == "forward-mode":
             from ..func import grad
 
-            return grad(lambda *args: _only(func(*args)), tuple(range(len(every))))(*every)
-        return _grad([_only(func(*every))], list(every), [], create_graph=True, strict=strict, what="hessian()")
+            return grad(lambda *args: _single(func(*args), "hessian()"), tuple(range(len(every))))(*every)
+        return _grad([_single(func(*every), "hessian()")], list(every), [], create_graph=True, strict=strict, what="hessian()")
 
     found = jacobian(first, tuple(given), create_graph, strict, vectorize, outer_jacobian_strategy)
     return found[0][0] if is_single else found
@@ -164,7 +164,7 @@ def vhp(func: _Function, inputs: Any, v: Any = None, create_graph: bool = False,
     moves = _listed(v) if v is not None else [_opgrid.function("ones_like")(x) for x in given]
     with _enable_grad():
         found = func(*given)
-        first = _grad([_only(found)], given, [], create_graph=True, strict=strict, what="vhp()")
+        first = _grad([_single(found, "vhp()")], given, [], create_graph=True, strict=strict, what="vhp()")
         both = [(g, move) for g, move in zip(first, moves, strict=True) if g.requires_grad]
         if both:
             second = _grad([g for g, _ in both], given, [move for _, move in both], create_graph=create_graph, strict=strict, what="vhp()")
@@ -185,10 +185,10 @@ def _listed(tensors: Any) -> list[Any]:
     return [tensors] if isinstance(tensors, _opgrid.TensorBase) or tensors is None else list(tensors)
 
 
-def _only(found: Any) -> Any:
+def _single(found: Any, what: str) -> Any:
     if not isinstance(found, _opgrid.TensorBase) or found.numel() != 1:
         kind = f"a result of sizes {tuple(found.shape)}" if isinstance(found, _opgrid.TensorBase) else type(found).__name__
-        raise RuntimeError(f"hessian: the function returned {kind}, expected one element; sum it")
+        raise RuntimeError(f"{what}: the function returned {kind}, expected one element; sum it")
     return found.reshape(())
 
 

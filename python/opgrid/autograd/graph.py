@@ -53,6 +53,8 @@ class saved_tensors_hooks:
         self._depths.append(_opgrid._push_packing(self.pack_hook, self.unpack_hook))
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None) -> None:
+        if not self._depths:
+            raise RuntimeError("saved_tensors_hooks(): found a block that has ended already, or was not entered; use it by `with`")
         _opgrid._pop_packing(self._depths.pop())
 
 

@@ -55,7 +55,7 @@ fn threads_that_take_over_the_state_pack_too() {
 }
 
 #[test]
-fn each_checkpoint_belongs_to_who_is_nearer() {
+fn the_innermost_scope_or_checkpoint_decides() {
     for nested in [false, true] {
         let (x, count) = (leaf(&[0.5]), Arc::new(AtomicUsize::new(0)));
         let inner_count = count.clone();

@@ -41,10 +41,7 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     let in_place = case.subject.variants.in_place.as_ref().map(|variant| &variant.operator);
     let is_writing = case.subject.schema.arguments.iter().any(Argument::is_write);
-    // Conjugates are declared as views and computed.
-    let is_computed = case.subject.operator.name().base() == "_conj";
-    let returns = &case.subject.schema.returns;
-    let gives_views = !is_writing && !is_computed && returns.iter().any(|it| it.alias.is_some());
+    let gives_views = !is_writing && case.subject.schema.returns.iter().any(|it| it.alias.is_some());
     let own = (is_writing || gives_views).then_some(&case.subject.operator);
     for operator in in_place.into_iter().chain(own) {
         for kept in [Kept::Views, Kept::Nothing] {

@@ -29,9 +29,15 @@ pub(crate) fn along_dimensions(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     // A new dimension may stand behind all others.
     let more = i64::from(base == "unsqueeze");
     let gets_dim = rank == 0 && more == 0 && !has_sizes;
-    // A window of the one element, or of none.
+    // One window of the one element, or of none; what is refused says so for an example.
     if gets_dim && base == "unfold" {
-        return call.one_by_one();
+        let number = |at: usize| call.args().get(at).and_then(|value| value.as_int());
+        return match (call.tensor(0), number(1), number(2), number(3)) {
+            (Some((elements, true)), Some(-1 | 0), Some(size @ (0 | 1)), Some(1..)) => {
+                call.push(elements.unsqueeze(1)?.narrow(1, 0, size)?.into())
+            }
+            _ => call.one_by_one(),
+        };
     }
     let shifted = |dim: i64| if dim < 0 { dim + rank + more + 1 + i64::from(gets_dim) } else { dim + 1 };
     let mut is_flattened = false;

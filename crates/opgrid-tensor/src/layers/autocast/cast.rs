@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::rule::CastPolicy;
 use super::{region, weights};
 use crate::error::argument;
+use crate::layers::levels::each_tensor;
 use crate::ops::ToCopy;
 use crate::tensor::Tensor;
 
@@ -126,26 +127,20 @@ fn full_by_dtype(call: &BoxedCall<'_>, key: DispatchKey) -> Option<(usize, Value
 ///
 /// # Errors
 ///
-/// A dtype that is neither.
+/// A dtype that is neither, before a tensor of float32.
 fn widest(args: &[ValueRef<'_>], key: DispatchKey) -> Result<DType> {
     let lower = region::lower(key);
-    let mut widest = lower;
-    let mut other = None;
-    crate::layers::levels::each_tensor(args, &mut |tensor| {
-        if !is_castable(tensor, key) {
-            return;
+    let mut widest = Ok(lower);
+    each_tensor(args, &mut |tensor| match (&widest, tensor.dtype()) {
+        (Ok(before), dtype) if is_castable(tensor, key) && *before != DType::F32 && dtype != lower => {
+            widest = if dtype == DType::F32 { Ok(DType::F32) } else { Err(dtype) };
         }
-        match tensor.dtype() {
-            DType::F32 => widest = DType::F32,
-            dtype if dtype != lower => other = Some(dtype),
-            _ => {}
-        }
+        _ => {}
     });
-    match other {
-        None => Ok(widest),
-        Some(other) => Err(argument(format!(
+    widest.map_err(|other| {
+        argument(format!(
             "autocast to {lower} found a tensor of {other}, expected {lower}, float32 or float64; cast it first, or call \
              the operator where autocast is off"
-        ))),
-    }
+        ))
+    })
 }

@@ -33,9 +33,13 @@ use opgrid_core::{
     Result, TensorType, Value, ValueRef,
 };
 
+use opgrid_array::loops::access::check_written;
+
 use crate::error::argument;
 use crate::families::kind;
-use crate::layers::levels::{self, Entered, Level, Leveled, Transform, each_tensor, map_all, map_tensors};
+use crate::layers::levels::{
+    self, Entered, Level, Leveled, Transform, each_tensor, map_all, map_tensors, plain,
+};
 use crate::ops::{CloneTensor, Copy, Put, ViewAsComplex, ViewAsReal, ViewDtype};
 use crate::tensor::{Tensor, TensorSpec};
 
@@ -174,6 +178,14 @@ fn memory_of(mut tensor: &Tensor) -> Option<&Arc<Mutex<Memory>>> {
     }
 }
 
+/// Whether a tensor shows the memory of another one, as far as they have any.
+fn is_view_of(view: &Tensor, whole: &Tensor) -> bool {
+    share_memory(view, whole).unwrap_or_else(|| match (plain(view).array(), plain(whole).array()) {
+        (Ok(view), Ok(whole)) => view.storage().is_same(whole.storage()),
+        _ => true,
+    })
+}
+
 fn view_of<'t>(tensor: &'t Tensor, level: &Level) -> Option<&'t View> {
     level.behind(tensor)?.kept::<View>()
 }
@@ -246,7 +258,10 @@ impl Functional {
         level: &Level,
     ) -> Result<Tensor> {
         let of = of.as_tensor().and_then(Tensor::from_any_ref).and_then(|of| view_of(of, level));
-        let Some(of) = of else { return wrap(value.clone(), level) };
+        // Some are declared as views and computed, such as conjugates.
+        let Some(of) = of.filter(|of| is_view_of(value, &lock(&of.value).1)) else {
+            return wrap(value.clone(), level);
+        };
         let step = Step { operator: call.operator().clone(), args: args.to_vec(), result, kept: self.kept };
         let value = step.kept.of_view(value.clone())?;
         let version = lock(&of.memory).version;
@@ -344,7 +359,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// A value of other sizes; a view that has no inverse; memory that others have.
+    /// A value of other sizes; a view that has no inverse, or repeats elements; memory that others have.
     fn set(&self, value: &Tensor) -> Result<()> {
         let (whole, shared) = {
             let memory = lock(&self.memory);
@@ -355,16 +370,19 @@ impl View {
                 "it writes an input whose memory another input shares; give the function tensors with memory of their own",
             ));
         }
+        check_written(whole.geometry())?;
         let mut wholes = vec![whole];
         for step in &self.steps {
-            let next = step.taken_of(&wholes[wholes.len() - 1])?;
-            wholes.push(next);
+            let view = step.view_of(&wholes[wholes.len() - 1])?;
+            // What a repeated element becomes would depend on the order.
+            check_written(view.geometry())?;
+            wholes.push(step.kept.of_view(view)?);
         }
-        let value = in_place_of(&wholes[wholes.len() - 1], value)?;
+        let value = with_layout_of(&wholes[wholes.len() - 1], value)?;
         let mut changed = value.clone();
         for (step, both) in self.steps.iter().zip(wholes.windows(2)).rev() {
             let put = step.put_back(&both[0], &both[1], &changed)?;
-            changed = in_place_of(&both[0], &put)?;
+            changed = with_layout_of(&both[0], &put)?;
         }
         let version = {
             let mut memory = lock(&self.memory);
@@ -377,12 +395,12 @@ impl View {
     }
 }
 
-/// The value as it takes the place of another one: with its sizes, dtype and strides.
+/// The value with the sizes, dtype and strides of another one, whose place it takes.
 ///
 /// # Errors
 ///
 /// Sizes that cannot be stretched to those.
-fn in_place_of(before: &Tensor, value: &Tensor) -> Result<Tensor> {
+fn with_layout_of(before: &Tensor, value: &Tensor) -> Result<Tensor> {
     let is_alike = before.dtype() == value.dtype()
         && before.sizes() == value.sizes()
         && before.geometry().strides() == value.geometry().strides()
