@@ -10,7 +10,7 @@ use opgrid_core::{DType, Device, DeviceType, Result, Scalar};
 use super::element::{Bool, Element};
 use super::geometry::Geometry;
 use super::spec::TensorSpec;
-use super::storage::{ReadGuard, Storage};
+use super::storage::{ReadGuard, Storage, fake};
 use crate::error::argument;
 
 /// Sizes, strides, dtype, device and memory. Clones and views share the memory.
@@ -249,6 +249,7 @@ pub fn new_storage(spec: &TensorSpec) -> Result<Storage> {
     let bytes = spec.bytes()?;
     match spec.device().kind() {
         DeviceType::Cpu => Storage::cpu(bytes),
+        DeviceType::Meta if spec.device().is_fake() => fake::storage(spec.device(), bytes),
         DeviceType::Meta => Storage::meta(bytes),
         other => Err(argument(format!("device {other} has no memory here, expected cpu or meta"))),
     }

@@ -8,7 +8,7 @@ pub use crate::derivatives;
 pub use crate::extremum;
 pub use crate::pointwise;
 pub use crate::products;
-pub use opgrid_array::error::argument;
+pub use opgrid_array::error::{argument, without_data};
 pub use opgrid_array::with_dtype;
 pub use opgrid_kernels::InPlace;
 pub use opgrid_kernels::arithmetic::{self, Arithmetic};

@@ -9,6 +9,7 @@ mod autograd;
 mod collector;
 mod errors;
 mod exchange;
+mod fake;
 mod graph;
 mod guards;
 mod inspection;
@@ -58,6 +59,8 @@ mod _opgrid {
     use crate::exchange::numpy::from_numpy;
     #[pymodule_export]
     use crate::exchange::pickle::{_bytes, _rebuild};
+    #[pymodule_export]
+    use crate::fake::{_is_fake, _memory_in_use, FakeMemoryObject};
     #[pymodule_export]
     use crate::graph::{_graph, GraphObject};
     #[pymodule_export]

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 /// What errors of the crates below say, and what Python calls it. What begins like another one comes first.
-const NAMES: [(&str, &str); 11] = [
+const NAMES: [(&str, &str); 12] = [
     ("`Dispatcher::implementations(\"_\", None)`", "`og.library.Library(\"_\", \"IMPL\")`"),
     ("`Dispatcher::implementations`", "`og.library.Library(namespace, \"IMPL\")`"),
     ("`Dispatcher::operators`", "`og.registrations_for()`"),
@@ -16,6 +16,7 @@ const NAMES: [(&str, &str); 11] = [
     ("register one by `devices::register`", "load a plugin that has one with `og.ops.load_library`"),
     ("call `modes::install` first", "use the dispatcher of the process"),
     ("call `autocast::install_for` first", "use the dispatcher of the process"),
+    ("call `fake::install` first", "use the dispatcher of the process"),
     ("`Event::synchronize`", "`synchronize`"),
     ("make both by `Event::timed`", "make both with times"),
 ];

@@ -8,14 +8,15 @@ use std::collections::BTreeSet;
 use opgrid_core::{DispatchKey, Dispatcher, Forms, Kind, OperatorHandle, Reason, Registration, SlowPath};
 use opgrid_samples::Samples;
 use opgrid_tensor::families::kind;
-use opgrid_tensor::layers::autograd;
 use opgrid_tensor::layers::vmap::BatchingRule;
+use opgrid_tensor::layers::{autograd, fake};
 use opgrid_testing::{Check, Suite};
 
 fn operators() -> (Dispatcher, Registration) {
     let dispatcher = Dispatcher::new();
     let mut registration = opgrid_tensor::register(&dispatcher).unwrap();
     registration.join(autograd::install(&dispatcher).unwrap());
+    registration.join(fake::install(&dispatcher).unwrap());
     registration.join(opgrid_transforms::install(&dispatcher).unwrap());
     (dispatcher, registration)
 }

@@ -23,8 +23,10 @@ pub(crate) fn define(library: &mut Library) {
         })
         .kernel(DispatchKey::Meta, |boxes, scores, _| {
             check(boxes, scores).map_err(within)?;
-            let message = "argument `dets` is a meta tensor, but the size of the result depends on its elements; create it on a device \
-                           with data";
+            let found = opgrid::array::error::without_data(boxes.device());
+            let message = format!(
+                "argument `dets` is {found}, but the size of the result depends on its elements; create it on a device with data"
+            );
             Err(within(refused(message)))
         })
         .non_differentiable();

@@ -116,6 +116,8 @@ mod documentation {
     mod checkpoints {}
     #[doc = include_str!("../../../docs/how-to/embed-the-core.md")]
     mod embed_the_core {}
+    #[doc = include_str!("../../../docs/how-to/fake-tensors.md")]
+    mod fake_tensors {}
     #[doc = include_str!("../../../docs/how-to/lint-and-explain.md")]
     mod lint_and_explain {}
     #[doc = include_str!("../../../docs/how-to/mixed-precision.md")]

@@ -31,7 +31,8 @@ def _tensors(value: Any) -> list[Any]:
 
 
 def _is_inexact(tensor: Any) -> bool:
-    return bool(tensor.dtype.is_floating_point or tensor.dtype.is_complex) and tensor.device.type != "meta"
+    has_data = tensor.device.type != "meta" and not _opgrid._is_fake(tensor)
+    return has_data and bool(tensor.dtype.is_floating_point or tensor.dtype.is_complex)
 
 
 def _caller() -> str:

@@ -161,6 +161,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "modes",
             "transforms",
             "autocast",
+            "fake",
             "settings",
             "torch",
         ],

@@ -83,11 +83,14 @@ pub fn resolve(device: Device) -> Result<Device> {
     }
 }
 
-/// Whether both are the same device, where one without an index is the current one of its type.
-pub fn are_same(one: Device, other: Device) -> bool {
-    one == other
-        || one.kind() == other.kind()
-            && resolve(one).is_ok_and(|one| resolve(other).is_ok_and(|other| one == other))
+/// Whether a tensor on `device` is where it is `asked` for: one without an index is the current one of its type, and a fake tensor is on
+/// the device that it passes for.
+pub fn is_on(device: Device, asked: Device) -> bool {
+    let asked = if device.is_fake() { asked.fake() } else { asked };
+    device == asked
+        || device.kind() == asked.kind()
+            && !device.is_fake()
+            && resolve(device).is_ok_and(|device| resolve(asked).is_ok_and(|asked| device == asked))
 }
 
 /// Waits for all work on a device, on every stream. A device that was not started has none.

@@ -84,7 +84,8 @@ pub fn tensor(spec: &TensorSpec, element: &dyn Fn(&[i64]) -> Number, suffixes: &
             ),
         },
     };
-    with_notes(format!("{PREFIX}{body}"), &notes, options.linewidth)
+    let prefix = if device.is_fake() { "FakeTensor(" } else { PREFIX };
+    with_notes(format!("{prefix}{body}"), &notes, options.linewidth)
 }
 
 /// Sizes as Python prints a tuple.

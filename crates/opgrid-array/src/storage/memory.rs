@@ -212,6 +212,12 @@ impl Allocation {
         Self { start: None, bytes, owner: Owner::Device(Box::new(memory)), released: None, pinned_for: None }
     }
 
+    /// A size without memory; `release` runs where it is given back.
+    pub(crate) fn nowhere(bytes: usize, release: impl FnOnce() + Send + Sync + 'static) -> Self {
+        let owner = Owner::Foreign(Release::new(release));
+        Self { start: None, bytes, owner, released: None, pinned_for: None }
+    }
+
     /// The memory, if the CPU cannot address it.
     pub(super) fn device_memory(&self) -> Option<&dyn DeviceMemory> {
         if let Owner::Device(memory) = &self.owner { Some(memory.as_ref()) } else { None }

@@ -35,6 +35,7 @@ pub mod allocator;
 mod arena;
 mod borrows;
 mod cache;
+pub mod fake;
 pub(crate) mod known;
 mod maker;
 mod memory;
@@ -517,7 +518,7 @@ impl Storage {
                 "cannot {what} the data of a tensor whose memory the CPU cannot address; copy the tensor to the cpu, or add a kernel for its backend"
             ))),
             None => Err(argument(format!(
-                "cannot {what} the data of a tensor on device meta, it has only sizes and a dtype; create the tensor on a device with data"
+                "cannot {what} the data of a tensor on device meta, or of a fake tensor, which has only sizes and a dtype; create it on a device with data"
             ))),
         }
     }

@@ -126,6 +126,8 @@ impl FromStr for DeviceType {
 
 /// A device: its kind and, optionally, which one of that kind.
 ///
+/// A [fake](Self::fake) device is the meta device that passes for another one: it prints as that, and its tensors have no data.
+///
 /// # Examples
 ///
 /// ```
@@ -142,6 +144,8 @@ pub struct Device {
     kind: DeviceType,
     /// −1 stands for "the current one".
     index: i8,
+    /// The kind that it prints as: another one than `kind` for fake devices, whose kind is meta.
+    shown: DeviceType,
 }
 
 impl Device {
@@ -152,7 +156,7 @@ impl Device {
 
     /// The current device of that kind.
     pub const fn from_type(kind: DeviceType) -> Self {
-        Self { kind, index: -1 }
+        Self { kind, index: -1, shown: kind }
     }
 
     /// Device number `index` of that kind.
@@ -167,13 +171,52 @@ impl Device {
                 format!("device index {index} of `{kind}` is too large, at most 127"),
             )
         })?;
-        Ok(Self { kind, index })
+        Ok(Self { kind, index, shown: kind })
     }
 
-    /// The kind of device.
+    /// The kind of device; meta for fake ones.
     #[inline]
     pub const fn kind(self) -> DeviceType {
         self.kind
+    }
+
+    /// The device without data that passes for this one, to find out what a program would do on it. Kinds of which there may be
+    /// several devices get number 0 where the device names none; the meta device is its own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{Device, DeviceType};
+    ///
+    /// let cuda: Device = "cuda:0".parse()?;
+    /// let fake = Device::from_type(DeviceType::Cuda).fake();
+    /// assert_eq!((fake.to_string(), fake.kind()), ("cuda:0".to_owned(), DeviceType::Meta));
+    /// assert!(fake.is_fake() && fake != cuda && fake.real() == cuda);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn fake(self) -> Self {
+        let has_no_number = self.index < 0 && !matches!(self.shown, DeviceType::Cpu | DeviceType::Meta);
+        let index = if has_no_number { 0 } else { self.index };
+        Self { kind: DeviceType::Meta, index, shown: self.shown }
+    }
+
+    /// The device that a fake one passes for; any other is itself.
+    #[must_use]
+    pub const fn real(self) -> Self {
+        Self { kind: self.shown, ..self }
+    }
+
+    /// Whether tensors there have no data: on the meta device, fake or not.
+    #[inline]
+    pub const fn is_meta(self) -> bool {
+        self.kind.0 == DeviceType::Meta.0
+    }
+
+    /// Whether it is the meta device that passes for another one.
+    #[inline]
+    pub const fn is_fake(self) -> bool {
+        self.kind.0 != self.shown.0
     }
 
     /// Which one of that kind, if the device says so.
@@ -192,15 +235,16 @@ impl Default for Device {
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.index() {
-            None => f.write_str(self.kind.name()),
-            Some(index) => write!(f, "{}:{index}", self.kind),
+            None => f.write_str(self.shown.name()),
+            Some(index) => write!(f, "{}:{index}", self.shown),
         }
     }
 }
 
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
+        let fake = if self.is_fake() { "fake " } else { "" };
+        write!(f, "{fake}{self}")
     }
 }
 

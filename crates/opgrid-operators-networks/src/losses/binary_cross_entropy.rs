@@ -81,7 +81,7 @@ pub(super) fn weighted(grad: Tensor, weight: Option<&Tensor>) -> Result<Tensor> 
 ///
 /// An element outside of 0 to 1, or NaN. Meta tensors have none.
 fn check_probabilities(name: &str, tensor: &Tensor, remedy: &str) -> Result<()> {
-    if tensor.device() == Device::META {
+    if tensor.device().is_meta() {
         return Ok(());
     }
     let (zero, one) = (Scalar::Int(0), Scalar::Int(1));

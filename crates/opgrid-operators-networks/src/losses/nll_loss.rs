@@ -148,7 +148,7 @@ fn classes_of(target: &Tensor, dim: i64, ignore_index: i64) -> Result<(Tensor, T
 ///
 /// A target that names a class where there are none. Meta tensors name none.
 fn check_nothing_counts(counts: &Tensor) -> Result<()> {
-    if counts.device() != Device::META && LocalScalarDense.call(&Any.call(counts)?)?.to_bool() {
+    if !counts.device().is_meta() && LocalScalarDense.call(&Any.call(counts)?)?.to_bool() {
         return Err(argument(
             "argument `target` has a class index, but `self` has no classes, expected `ignore_index` alone",
         ));

@@ -80,7 +80,7 @@ fn cov(
 }
 
 fn is_meta(tensor: &Tensor) -> bool {
-    tensor.device() == Device::META
+    tensor.device().is_meta()
 }
 
 /// # Errors

@@ -51,7 +51,8 @@ fn shape(input: &Tensor, src: &Tensor, _non_blocking: bool) -> Result<TensorSpec
         return Err(argument(message));
     }
     if from.device().kind() == DeviceType::Meta && to.device().kind() != DeviceType::Meta {
-        return Err(argument("argument `src` is a meta tensor, which has no data to copy"));
+        let found = without_data(from.device());
+        return Err(argument(format!("argument `src` is {found}, which has no data to copy")));
     }
     Ok(to.clone())
 }

@@ -72,9 +72,10 @@ fn fill_tensor(input: &Tensor, value: &Tensor) -> Result<()> {
     check_value(value)?;
     let spec = input.spec()?;
     check_written(spec.geometry())?;
-    match spec.device() {
-        Device::META => Ok(()),
-        _ => FillInplaceScalar.call(input, LocalScalarDense.call(value)?),
+    if spec.device().is_meta() {
+        Ok(())
+    } else {
+        FillInplaceScalar.call(input, LocalScalarDense.call(value)?)
     }
 }
 

@@ -21,10 +21,11 @@ pub(super) fn register(library: &mut Library) {
 
 fn local_scalar_dense(input: &Tensor) -> Result<Scalar> {
     check(input)?;
-    if input.device() == Device::META {
-        return Err(argument(
-            "argument `self` is a meta tensor, which has no data; create it on a device with data",
-        ));
+    if input.device().is_meta() {
+        let found = without_data(input.device());
+        return Err(argument(format!(
+            "argument `self` is {found}, which has no data; create it on a device with data"
+        )));
     }
     if let Some(value) = input.bare_number() {
         return Ok(*value);

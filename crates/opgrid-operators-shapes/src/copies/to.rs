@@ -58,7 +58,7 @@ impl Wanted {
         let format = self.format.unwrap_or(MemoryFormat::Preserve);
         let is_such = self.dtype.is_none_or(|dtype| dtype == spec.dtype())
             && self.layout.is_none_or(|layout| layout == Layout::Strided)
-            && self.device.is_none_or(|device| devices::are_same(device, spec.device()))
+            && self.device.is_none_or(|device| devices::is_on(spec.device(), device))
             && (format == MemoryFormat::Preserve || spec.geometry().is_in_format(format));
         if is_such && !copy {
             Ok(input.clone())

@@ -105,16 +105,20 @@ fn linspace_out(start: Scalar, end: Scalar, steps: i64, out: &Tensor) -> Result<
 ///
 /// A tensor that is not defined.
 pub(super) fn device_beside(bounds: &[&Tensor], device: Option<Device>) -> Result<Option<Device>> {
-    let mut specs = bounds.iter().map(|bound| bound.spec());
-    let is_known = specs.try_fold(true, |is_known, spec| Ok(is_known && spec?.device() != Device::META))?;
-    Ok(if is_known { device } else { Some(Device::META) })
+    for bound in bounds {
+        let beside = bound.spec()?.device();
+        if beside.is_meta() {
+            return Ok(device.filter(|device| device.is_meta()).or(Some(beside)));
+        }
+    }
+    Ok(device)
 }
 
 /// The number in a tensor without dimensions, for a result on a device: on meta any of its kind will do.
 pub(super) fn bound(tensor: &Tensor, device: Option<Device>) -> Result<Scalar> {
     let spec = tensor.spec()?;
     match spec.sizes() {
-        [] if spec.device() == Device::META && device == Some(Device::META) => {
+        [] if spec.device().is_meta() && device.is_some_and(Device::is_meta) => {
             Ok(if spec.dtype().is_complex() { Scalar::Complex(Complex64::ZERO) } else { Scalar::Int(0) })
         }
         [] => Item.call(tensor),

@@ -52,7 +52,7 @@ pub(super) fn register(library: &mut Library) {
 fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool) -> Result<()> {
     let (spec, given) = (input.spec()?, values.spec()?);
     check_written(spec.geometry())?;
-    let on_meta = spec.device() == Device::META;
+    let on_meta = spec.device().is_meta();
     if !accumulate
         && given.numel() == 1
         && (on_meta || given.device() == Device::CPU)

@@ -36,12 +36,13 @@ fn indices(repeats: &Tensor, output_size: Option<i64>) -> Result<Tensor> {
     }
     with_dtype!(spec.dtype(), _T: Integer => Ok(()))?;
     let vector = |length| TensorSpec::contiguous(&[length], spec.dtype(), spec.device());
-    if spec.device() == Device::META {
+    if spec.device().is_meta() {
         return match output_size {
             Some(length) => Tensor::allocate(vector(length)?),
-            None => Err(argument(
-                "argument `repeats` is a meta tensor, whose sum is not known; give `output_size`",
-            )),
+            None => Err(argument(format!(
+                "argument `repeats` is {}, whose sum is not known; give `output_size`",
+                without_data(spec.device())
+            ))),
         };
     }
     let counts = with_dtype!(spec.dtype(), T: Integer => {

@@ -14,6 +14,7 @@ mod dlpack;
 mod drawing;
 mod ends_of_ranges;
 mod engine;
+mod fake;
 mod files;
 mod graph;
 mod handles;

@@ -28,12 +28,23 @@ pub(super) fn raw(tensor: &AnyTensor) -> *mut OpgridTensor {
     tensor.as_raw().as_ptr().cast()
 }
 
+/// By how much indices of fake devices are above those of others, for each number of a kind.
+const FAKE: i32 = 256;
+
 pub(super) fn device_to(device: Device) -> OpgridDevice {
-    let index = device.index().map_or(-1, |index| index as i32);
+    let mut index = device.index().map_or(-1, |index| index as i32);
+    if device.is_fake() {
+        // Plugins see the meta device; the index, which they hand back, says what it passes for.
+        index += FAKE * (1 + i32::from(device.real().kind().number()));
+    }
     OpgridDevice { kind: u32::from(device.kind().number()), index }
 }
 
 pub(super) fn device_from(device: OpgridDevice) -> Result<Device> {
+    if device.index >= FAKE - 1 {
+        let (number, index) = ((device.index + 1) / FAKE - 1, (device.index + 1) % FAKE - 1);
+        return Ok(device_from(OpgridDevice { kind: number as u32, index })?.fake());
+    }
     let kind = u8::try_from(device.kind).ok().and_then(DeviceType::from_number);
     let kind = kind.ok_or_else(|| {
         refused(format!(

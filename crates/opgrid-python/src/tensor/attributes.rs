@@ -110,17 +110,17 @@ impl TensorBase {
 
     #[getter]
     fn is_meta(slf: &Bound<'_, Self>) -> PyResult<bool> {
-        Ok(own(slf)?.device().kind() == opgrid::dispatch::DeviceType::Meta)
+        Ok(own(slf)?.device().real().kind() == opgrid::dispatch::DeviceType::Meta)
     }
 
     #[getter]
     fn is_cpu(slf: &Bound<'_, Self>) -> PyResult<bool> {
-        Ok(own(slf)?.device().kind() == opgrid::dispatch::DeviceType::Cpu)
+        Ok(own(slf)?.device().real().kind() == opgrid::dispatch::DeviceType::Cpu)
     }
 
     #[getter]
     fn is_cuda(slf: &Bound<'_, Self>) -> PyResult<bool> {
-        Ok(own(slf)?.device().kind().name() == "cuda")
+        Ok(own(slf)?.device().real().kind().name() == "cuda")
     }
 
     /// Tensors keep all of their elements here.

@@ -241,7 +241,7 @@ pub(super) fn converted(
     copy: bool,
     non_blocking: bool,
 ) -> Result<Tensor, Error> {
-    let is_there = |device| opgrid::devices::are_same(device, tensor.device());
+    let is_there = |device| opgrid::devices::is_on(tensor.device(), device);
     if dtype.is_none_or(|dtype| dtype == tensor.dtype()) && device.is_none_or(is_there) && !copy {
         return Ok(tensor.clone());
     }

@@ -1,5 +1,7 @@
 //! Python's objects of dtypes, layouts, memory formats and devices.
 
+use std::hash::{Hash, Hasher};
+
 use opgrid::dispatch::Layout;
 use opgrid::{DType, Device, MemoryFormat};
 use pyo3::prelude::*;
@@ -87,9 +89,25 @@ impl DTypeObject {
 }
 
 /// Where a tensor's elements are: `device("cpu")`, `device("cuda", 1)`, `device("cuda:1")`.
+///
+/// That of a fake tensor equals the one that it passes for; given back to opgrid, it stays fake.
 #[pyclass(name = "device", module = "opgrid", frozen, eq, hash)]
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 pub(crate) struct DeviceObject(pub(crate) Device);
+
+impl PartialEq for DeviceObject {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.real() == other.0.real()
+    }
+}
+
+impl Eq for DeviceObject {}
+
+impl Hash for DeviceObject {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.real().hash(state);
+    }
+}
 
 #[pymethods]
 impl DeviceObject {
@@ -108,7 +126,7 @@ impl DeviceObject {
     /// The kind of device, such as `"cpu"`.
     #[getter(r#type)]
     fn kind(&self) -> &'static str {
-        self.0.kind().name()
+        self.0.real().kind().name()
     }
 
     /// Which one of its kind; `None` for the current one.

@@ -7,6 +7,7 @@
 
 pub mod autocast;
 pub mod autograd;
+pub mod fake;
 pub mod functional;
 pub mod levels;
 pub mod modes;

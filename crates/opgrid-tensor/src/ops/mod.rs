@@ -213,7 +213,7 @@ pub(crate) fn ensure_group_registered(group: &'static OnDemand) -> Result<()> {
     Dispatcher::global().demand(group)
 }
 
-/// Gives the global dispatcher the namespace and the layer that records gradients, without operators.
+/// Gives the global dispatcher the namespace and the layers of gradients and of fake tensors, without operators.
 ///
 /// # Errors
 ///
@@ -227,6 +227,7 @@ pub(crate) fn layers() -> Result<()> {
             return Ok(());
         }
         let mut registration = crate::layers::autograd::install(global)?;
+        registration.join(crate::layers::fake::install(global)?);
         let mut library = global.library("aten");
         if !cfg!(feature = "all-operators") {
             library.hint(

@@ -1,7 +1,8 @@
-//! The same call on meta tensors gives sizes, strides and dtype of the result.
+//! The same call on meta tensors, and on fake ones, gives sizes, strides and dtype of the result.
 
-use opgrid_core::{Device, Value};
+use opgrid_core::{Device, Reason, Value};
 use opgrid_tensor::Tensor;
+use opgrid_tensor::layers::fake;
 
 use crate::fault::{Fault, Verdict};
 use crate::memory::Memory;
@@ -14,34 +15,55 @@ pub(super) fn on_case(case: &Case<'_>) -> Verdict {
     if !has_tensors && subject.schema.argument_index("device").is_none() {
         return Err(Fault::skipped("no argument says where the result is"));
     }
-    let meta = Target { device: Device::META, ..subject.target };
+    let without_data: Vec<Target<'_>> =
+        devices(&subject.target).into_iter().map(|device| Target { device, ..subject.target }).collect();
     if !subject.samples.is_on_meta() {
-        return match subject.call(&meta, &case.sample, Memory::Contiguous) {
-            Err(error) if !is_panic(&error) => Ok(()),
-            Err(error) => Err(Fault::error(error)),
-            Ok(values) => {
-                Err(Fault::wrong(format!("{values:?}"), "an error, for there is no answer on meta tensors"))
+        return without_data.iter().try_for_each(|target| {
+            match subject.call(target, &case.sample, Memory::Contiguous) {
+                Err(error) if !is_panic(&error) => Ok(()),
+                Err(error) => Err(Fault::error(error)),
+                Ok(values) => Err(Fault::wrong(
+                    format!("{values:?}"),
+                    "an error, for there is no answer on meta tensors",
+                )),
             }
-        };
+        });
     }
     let all = [Memory::Contiguous, Memory::Transposed, Memory::ChannelsLast];
     let layouts = if subject.samples.takes_strides() { &all[..] } else { &all[..1] };
     for &memory in layouts {
-        compare(case, &meta, memory).map_err(|fault| fault.about(format!("{memory:?}")))?;
+        compare(case, &without_data, memory).map_err(|fault| fault.about(format!("{memory:?}")))?;
     }
     Ok(())
 }
 
-fn compare(case: &Case<'_>, meta: &Target<'_>, memory: Memory) -> Verdict {
+/// The devices without data: also that which passes for the subject's, if the dispatcher has the layer of such tensors.
+fn devices(target: &Target<'_>) -> Vec<Device> {
+    let slot = target.dispatcher.default_slot(fake::KEY);
+    let has_fakes = slot.is_ok_and(|slot| slot.reason == Reason::Fallback);
+    [Device::META].into_iter().chain(has_fakes.then(|| target.device.fake())).collect()
+}
+
+fn compare(case: &Case<'_>, without_data: &[Target<'_>], memory: Memory) -> Verdict {
     let subject = case.subject;
     let there = subject.call(&subject.target, &case.sample, memory).map_err(Fault::error)?;
-    let here = subject.call(meta, &case.sample, memory).map_err(Fault::error)?;
-    let (Some(expected), Some(found)) = (tensors(&there), tensors(&here)) else {
+    without_data.iter().try_for_each(|target| {
+        let here = subject.call(target, &case.sample, memory).map_err(Fault::error)?;
+        is_like(&here, &there, target.device)
+    })
+}
+
+/// What was given on a device without data, beside what is expected.
+fn is_like(here: &[Value], there: &[Value], device: Device) -> Verdict {
+    let (Some(expected), Some(found)) = (tensors(there), tensors(here)) else {
         // Answers that are no tensors are the same.
-        return if here == there { Ok(()) } else { Err(Fault::wrong(texts(&here), texts(&there))) };
+        return if here == there { Ok(()) } else { Err(Fault::wrong(texts(here), texts(there))) };
     };
-    if let Some(elsewhere) = found.iter().find(|tensor| tensor.device() != Device::META) {
-        return Err(Fault::wrong(format!("a result on {}", elsewhere.device()), "one on meta"));
+    if let Some(elsewhere) = found.iter().find(|tensor| tensor.device() != device) {
+        return Err(Fault::wrong(
+            format!("a result on {:?}", elsewhere.device()),
+            format!("one on {device:?}"),
+        ));
     }
     if describe(&found) == describe(&expected) {
         Ok(())

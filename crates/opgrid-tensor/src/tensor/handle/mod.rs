@@ -289,7 +289,16 @@ fn keys_of(dtype: DType, device: Device) -> Result<DispatchKeySet> {
         return Ok(cpu_keys());
     }
     let key = compute_dispatch_key(Some(dtype), None, Some(device))?;
-    Ok(if is_inference_mode() { inference_tensor_key_set(key) } else { tensor_key_set(key) })
+    let keys = if is_inference_mode() { inference_tensor_key_set(key) } else { tensor_key_set(key) };
+    Ok(if device.is_fake() { keys | keys_of_fakes(device.real()) } else { keys })
+}
+
+/// What a tensor without data carries beside its own keys: the layer of fake tensors, and autocast of the device that it passes for.
+#[cold]
+fn keys_of_fakes(device: Device) -> DispatchKeySet {
+    let keys = compute_dispatch_key(None, None, Some(device)).map_or(DispatchKeySet::EMPTY, tensor_key_set);
+    let autocast = keys.layers() & DispatchKeySet::AUTOCAST.layers();
+    DispatchKeySet::from_parts(autocast, 0).add(DispatchKey::Fake)
 }
 
 /// Returns the dispatch keys of an ordinary CPU tensor.
