@@ -14,6 +14,15 @@ pub const OPGRID_BLOCK_FRAGMENT: u32 = 1;
 /// A block that adds kernels to a namespace, or fallbacks in the namespace `_`.
 pub const OPGRID_BLOCK_IMPLEMENTATIONS: u32 = 2;
 
+/// Autocast casts floating-point arguments to the lower precision.
+pub const OPGRID_CAST_LOWER: u32 = 0;
+/// Autocast casts floating-point arguments to float32.
+pub const OPGRID_CAST_FULL: u32 = 1;
+/// Autocast casts floating-point arguments to the widest dtype among them.
+pub const OPGRID_CAST_WIDEST: u32 = 2;
+/// Autocast casts floating-point arguments to a dtype, whatever the lower precision is.
+pub const OPGRID_CAST_TO: u32 = 3;
+
 /// A flag of a kernel: there is no function, calls step over the key.
 pub const OPGRID_KERNEL_FALLTHROUGH: u32 = 1;
 /// A flag of a fallback: it serves every operator on purpose, and is not counted as a slow path.

@@ -2,7 +2,7 @@
 //!
 //! The host gives a plugin one table of functions, [`OpgridApi`], and everything is reached through it: the process has
 //! one dispatcher, and a plugin links none. The table begins with its size and version and only grows at the end, so that
-//! a plugin that was built for version 1.2 runs in every host of version 1.2 and later.
+//! a plugin that was built for version 1.3 runs in every host of version 1.3 and later.
 //!
 //! A plugin is a shared library with two symbols. `opgrid_plugin_manifest` is a text that hosts read from the file without
 //! running anything; `opgrid_plugin_init`, an [`OpgridInitFn`], registers what the plugin has. `python/opgrid/include/opgrid.h` says the
@@ -33,8 +33,9 @@ mod table;
 mod values;
 
 pub use descriptions::{
-    OPGRID_BLOCK_FRAGMENT, OPGRID_BLOCK_IMPLEMENTATIONS, OPGRID_BLOCK_LIBRARY, OPGRID_KERNEL_ENGINE,
-    OPGRID_KERNEL_FALLTHROUGH, OpgridDefinition, OpgridDeviceMemory, OpgridKernel, OpgridLayer,
+    OPGRID_BLOCK_FRAGMENT, OPGRID_BLOCK_IMPLEMENTATIONS, OPGRID_BLOCK_LIBRARY, OPGRID_CAST_FULL,
+    OPGRID_CAST_LOWER, OPGRID_CAST_TO, OPGRID_CAST_WIDEST, OPGRID_KERNEL_ENGINE, OPGRID_KERNEL_FALLTHROUGH,
+    OpgridDefinition, OpgridDeviceMemory, OpgridKernel, OpgridLayer,
 };
 pub use table::{
     OPGRID_ABI_MAJOR, OPGRID_ABI_MINOR, OPGRID_ERROR_ARGUMENT, OPGRID_ERROR_DEPTH, OPGRID_ERROR_DUPLICATE,

@@ -13,7 +13,7 @@ use crate::values::{
 /// Differs between versions that do not understand each other.
 pub const OPGRID_ABI_MAJOR: u32 = 1;
 /// Grows with every function that is added at the end of the table, and every field at the end of a structure.
-pub const OPGRID_ABI_MINOR: u32 = 2;
+pub const OPGRID_ABI_MINOR: u32 = 3;
 
 /// The status of what succeeded. Every other one is the kind of an error.
 pub const OPGRID_OK: i32 = 0;
@@ -448,6 +448,25 @@ pub struct OpgridApi {
         results: *mut OpgridValue,
         capacity: usize,
         result_count: *mut usize,
+        error: *mut *mut OpgridError,
+    ) -> i32,
+
+    /// Says what autocast does with an operator's floating-point arguments on a type of device, such as `cpu`: `OPGRID_CAST_…`, and the
+    /// dtype of `OPGRID_CAST_TO`, which others leave 0.
+    pub cast_policy: unsafe extern "C" fn(
+        block: *mut OpgridBlock,
+        name: *const c_char,
+        device: *const c_char,
+        policy: u32,
+        dtype: i32,
+        error: *mut *mut OpgridError,
+    ) -> i32,
+    /// Says which operator runs batches of another one under vmap. It takes the same arguments, in which batched tensors have the examples
+    /// along dimension 0, and an `int[]` behind them, with 0 for each batched tensor and -1 for each other one; its results are those of the batch.
+    pub batched_by: unsafe extern "C" fn(
+        block: *mut OpgridBlock,
+        name: *const c_char,
+        batched: *const c_char,
         error: *mut *mut OpgridError,
     ) -> i32,
 }

@@ -197,7 +197,7 @@ fn panicked(panic: &(dyn Any + Send)) -> Error {
 }
 
 // What `plugin!` says in the manifest.
-const _: () = assert!(OPGRID_ABI_MAJOR == 1 && OPGRID_ABI_MINOR == 2);
+const _: () = assert!(OPGRID_ABI_MAJOR == 1 && OPGRID_ABI_MINOR == 3);
 
 /// States the manifest and the entry of a plugin; once in a library.
 ///
@@ -216,7 +216,7 @@ macro_rules! plugin {
         #[allow(unsafe_code, non_upper_case_globals, missing_docs)]
         const _: () = {
             const TEXT: &str = ::core::concat!(
-                "opgrid plugin\nabi 1.2\nname ",
+                "opgrid plugin\nabi 1.3\nname ",
                 $name,
                 "\nversion ",
                 $version,

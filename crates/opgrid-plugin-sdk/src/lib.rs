@@ -96,7 +96,7 @@ pub use keys::{
     BackendComponent, DispatchKey, DispatchKeySet, ExcludeGuard, IncludeGuard, NewLayer, excluding,
     including, set_included,
 };
-pub use library::{Dispatcher, Library, OperatorBuilder, Registration, Target};
+pub use library::{CastPolicy, Dispatcher, Library, OperatorBuilder, Registration, Target};
 pub use memory::DeviceMemory;
 pub use num_complex::Complex64;
 pub use operator::{Alias, Operator, OperatorCell, OperatorHandle, OperatorName, TypedHandle};

@@ -7,8 +7,8 @@ use std::panic::Location;
 use std::ptr;
 
 use opgrid_abi::{
-    OPGRID_BLOCK_FRAGMENT, OPGRID_BLOCK_IMPLEMENTATIONS, OPGRID_BLOCK_LIBRARY, OpgridBlock, OpgridDefinition,
-    OpgridLibrary,
+    OPGRID_BLOCK_FRAGMENT, OPGRID_BLOCK_IMPLEMENTATIONS, OPGRID_BLOCK_LIBRARY, OPGRID_CAST_FULL,
+    OPGRID_CAST_LOWER, OPGRID_CAST_TO, OPGRID_CAST_WIDEST, OpgridBlock, OpgridDefinition, OpgridLibrary,
 };
 
 use crate::call::{BoxedCall, Next};
@@ -19,6 +19,7 @@ use crate::keys::{BackendComponent, DispatchKey};
 use crate::operator::{
     ArgsOf, KernelOf, KernelWithKeysOf, Operator, OperatorHandle, OutputOf, ReturningOf, call_on, name_in,
 };
+use crate::plain::DType;
 use crate::signature::Signature;
 use crate::value::ValueRef;
 
@@ -99,6 +100,33 @@ enum Item {
     Implement(String, Kernel),
     Fallback(Kernel),
     Order { name: String, key: Option<DispatchKey>, providers: Vec<String> },
+    Cast { name: String, device: String, policy: CastPolicy },
+    BatchedBy { name: String, batched: String },
+}
+
+/// What autocast does with floating-point arguments of an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CastPolicy {
+    /// Casts them to the lower precision.
+    Lower,
+    /// Casts them to float32.
+    Full,
+    /// Casts them to the widest dtype among them.
+    Widest,
+    /// Casts them to a dtype, whatever the lower precision is.
+    To(DType),
+}
+
+impl CastPolicy {
+    /// The policy as the host knows it.
+    fn to_host(self) -> (u32, i32) {
+        match self {
+            Self::Lower => (OPGRID_CAST_LOWER, 0),
+            Self::Full => (OPGRID_CAST_FULL, 0),
+            Self::Widest => (OPGRID_CAST_WIDEST, 0),
+            Self::To(dtype) => (OPGRID_CAST_TO, dtype.number() as i32),
+        }
+    }
 }
 
 struct Definition {
@@ -292,6 +320,21 @@ impl Item {
                 };
                 check(status, error)
             }
+            Self::Cast { name, device, policy } => {
+                let ((policy, dtype), name, device) = (policy.to_host(), c_text(&name)?, c_text(&device)?);
+                // SAFETY: every pointer is of something here.
+                let status = unsafe {
+                    (api.cast_policy)(block, name.as_ptr(), device.as_ptr(), policy, dtype, &raw mut error)
+                };
+                check(status, error)
+            }
+            Self::BatchedBy { name, batched } => {
+                let (name, batched) = (c_text(&name)?, c_text(&batched)?);
+                // SAFETY: every pointer is of something here.
+                let status =
+                    unsafe { (api.batched_by)(block, name.as_ptr(), batched.as_ptr(), &raw mut error) };
+                check(status, error)
+            }
         }
     }
 }
@@ -397,6 +440,22 @@ impl<T> OperatorBuilder<'_, T> {
     pub fn order(self, key: impl Into<Option<DispatchKey>>, names: &[&str]) -> Self {
         let providers = names.iter().map(|name| (*name).to_owned()).collect();
         self.library.items.push(Item::Order { name: self.name.clone(), key: key.into(), providers });
+        self
+    }
+
+    /// Says what autocast does with the operator's floating-point arguments on a type of device, such as `cpu`. An operator that writes
+    /// arguments runs on these as they are.
+    pub fn cast_policy(self, device: &str, policy: CastPolicy) -> Self {
+        let (name, device) = (self.name.clone(), device.to_owned());
+        self.library.items.push(Item::Cast { name, device, policy });
+        self
+    }
+
+    /// Has another operator run batches of this one under vmap. It takes the same arguments, in which batched tensors have the examples along
+    /// dimension 0, and an `int[]` behind them, with 0 for each batched tensor and -1 for each other one; its results are those of the batch.
+    pub fn batched_by(self, batched: &str) -> Self {
+        let (name, batched) = (self.name.clone(), batched.to_owned());
+        self.library.items.push(Item::BatchedBy { name, batched });
         self
     }
 

@@ -168,7 +168,7 @@ mod tests {
         {
             let manifest = Manifest::parse(&WHOLE.replace("1.0", abi)).unwrap();
             let error = manifest.check_version().unwrap_err().to_string();
-            assert!(error.contains(remedy) && error.contains("found 1.2 here"), "{error}");
+            assert!(error.contains(remedy) && error.contains("found 1.3 here"), "{error}");
         }
     }
 }

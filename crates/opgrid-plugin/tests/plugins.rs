@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex};
 use common::{build, subject};
 use opgrid_abi::{OPGRID_ABI_MAJOR, OPGRID_ABI_MINOR};
 use opgrid_core::{
-    DispatchKey, Dispatcher, ErrorKind, ExcludeGuard, IncludeGuard, LocalKeys, Result, SlowPath, TensorType,
-    Value, including, is_excluded, is_included, strict,
+    DType, DispatchKey, Dispatcher, ErrorKind, ExcludeGuard, IncludeGuard, LocalKeys, Result, SlowPath,
+    TensorType, Value, including, is_excluded, is_included, strict,
 };
 use opgrid_plugin::{Level, Load, Manifest, Plugin, on_message};
 use opgrid_tensor::Tensor;
+use opgrid_tensor::layers::{autocast, vmap};
 
 fn floats(elements: &[f32]) -> Tensor {
     Tensor::from_slice(elements, &[elements.len() as i64]).unwrap()
@@ -30,10 +31,38 @@ fn message(result: Result<String>) -> String {
 }
 
 #[test]
+fn layers_take_what_a_plugin_says_of_its_operators() {
+    let (dispatcher, _plugin) = cpp("cases_layers");
+    let _layers = [autocast::install(&dispatcher).unwrap(), vmap::install(&dispatcher).unwrap()];
+    dispatcher.within(|| {
+        let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap();
+        let product = dispatcher.find("cases::product").unwrap();
+        let run = |a: &Tensor, b: &Tensor| -> Result<Tensor> {
+            let results = product.call_values(vec![a.into(), b.into()])?;
+            Tensor::try_from(results[0].borrow().as_tensor().cloned().unwrap())
+        };
+        assert_eq!(run(&x, &x).unwrap().dtype(), DType::F32);
+        autocast::within(DType::BF16, || {
+            assert_eq!(run(&x, &x)?.dtype(), DType::BF16);
+            let square = call(&dispatcher, "cases::square_in_full", &[Value::from(&x)])?;
+            assert!(square.contains("float64"), "{square}");
+            Ok::<(), opgrid_core::Error>(())
+        })
+        .unwrap();
+        // The whole batch is one call, not one for each example.
+        let batch = Tensor::from_slice(&[1.0f32, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0], &[2, 2, 2]).unwrap();
+        let products = vmap::over(&[&batch], |examples| run(&examples[0], &x)).unwrap();
+        assert_eq!(products.to_vec::<f32>().unwrap(), [1.0, 2.0, 3.0, 4.0, 3.0, 4.0, 1.0, 2.0]);
+        let is_loop = |it: &opgrid_core::SlowPathCount| it.operator == "cases::product";
+        assert!(!opgrid_core::stats().slow_paths.iter().any(is_loop));
+    });
+}
+
+#[test]
 fn a_plugin_in_one_file_of_c_defines_an_operator_and_a_hook() {
     let path = build("examples/plugin-c/plugin.c", "plugin_c", &[]);
     let manifest = Manifest::read(&path).unwrap();
-    assert_eq!((manifest.name.as_str(), manifest.abi), ("plugin_c", (1, 2)));
+    assert_eq!((manifest.name.as_str(), manifest.abi), ("plugin_c", (1, 3)));
     assert_eq!(manifest.namespaces, ["demo_c"]);
     assert_eq!(manifest.keys, ["CPU", "TESTING_ONLY_GenericMode"]);
 
@@ -265,12 +294,12 @@ fn a_file_that_is_no_plugin_of_ours_is_refused_before_it_runs() {
         (
             "old",
             "-DMANIFEST=2",
-            "was built for version 0.9 of the plugin interface, found 1.2 here; build the plugin",
+            "was built for version 0.9 of the plugin interface, found 1.3 here; build the plugin",
         ),
         (
             "new",
             "-DMANIFEST=3",
-            "was built for version 1.99 of the plugin interface, found 1.2 here; install a newer",
+            "was built for version 1.99 of the plugin interface, found 1.3 here; install a newer",
         ),
         ("no_entry", "-DMANIFEST=1 -DNO_ENTRY", "does not define `opgrid_plugin_init`"),
         ("second_core", "-DMANIFEST=1 -DSECOND_CORE", "contains a dispatcher of its own"),

@@ -7,7 +7,7 @@
  * Everything is reached through the table that the entry gets; a plugin links nothing of opgrid. The documentation of the
  * crate opgrid-abi says who owns what. No exception may leave a kernel.
  *
- * Written by `cargo xtask header`; do not edit. Fingerprint of the sources: 88a7b5bdc65c3fb4 */
+ * Written by `cargo xtask header`; do not edit. Fingerprint of the sources: 97f49ed04bd094c0 */
 
 #ifndef OPGRID_H
 #define OPGRID_H
@@ -152,6 +152,18 @@
 // A block that adds kernels to a namespace, or fallbacks in the namespace `_`.
 #define OPGRID_BLOCK_IMPLEMENTATIONS 2
 
+// Autocast casts floating-point arguments to the lower precision.
+#define OPGRID_CAST_LOWER 0
+
+// Autocast casts floating-point arguments to float32.
+#define OPGRID_CAST_FULL 1
+
+// Autocast casts floating-point arguments to the widest dtype among them.
+#define OPGRID_CAST_WIDEST 2
+
+// Autocast casts floating-point arguments to a dtype, whatever the lower precision is.
+#define OPGRID_CAST_TO 3
+
 // A flag of a kernel: there is no function, calls step over the key.
 #define OPGRID_KERNEL_FALLTHROUGH 1
 
@@ -162,7 +174,7 @@
 #define OPGRID_ABI_MAJOR 1
 
 // Grows with every function that is added at the end of the table, and every field at the end of a structure.
-#define OPGRID_ABI_MINOR 2
+#define OPGRID_ABI_MINOR 3
 
 // The status of what succeeded. Every other one is the kind of an error.
 #define OPGRID_OK 0
@@ -730,6 +742,20 @@ typedef struct OpgridApi {
                            size_t capacity,
                            size_t *result_count,
                            struct OpgridError **error);
+    // Says what autocast does with an operator's floating-point arguments on a type of device, such as `cpu`: `OPGRID_CAST_…`, and the
+    // dtype of `OPGRID_CAST_TO`, which others leave 0.
+    int32_t (*cast_policy)(struct OpgridBlock *block,
+                           const char *name,
+                           const char *device,
+                           uint32_t policy,
+                           int32_t dtype,
+                           struct OpgridError **error);
+    // Says which operator runs batches of another one under vmap. It takes the same arguments, in which batched tensors have the examples
+    // along dimension 0, and an `int[]` behind them, with 0 for each batched tensor and -1 for each other one; its results are those of the batch.
+    int32_t (*batched_by)(struct OpgridBlock *block,
+                          const char *name,
+                          const char *batched,
+                          struct OpgridError **error);
 } OpgridApi;
 
 // The entry of a plugin, `opgrid_plugin_init`. It keeps both pointers, says what there is to register, and returns

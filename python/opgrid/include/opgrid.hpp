@@ -797,6 +797,18 @@ public:
         def(text.c_str(), {}, nullptr, documentation);
         return impl(text.substr(0, text.find('(')).c_str(), nullptr, std::forward<F>(function));
     }
+    // Says what autocast does with an operator's floating-point arguments on a type of device, such as "cpu": OPGRID_CAST_…; with
+    // OPGRID_CAST_TO, to a dtype.
+    Library& cast_policy(const char* name, const char* device, uint32_t policy, int32_t dtype = 0) {
+        invoke(api().cast_policy, block_, name, device, policy, dtype);
+        return *this;
+    }
+    // Has another operator run batches of one under vmap. It takes the same arguments, in which batched tensors have the examples along
+    // dimension 0, and an `int[]` behind them, with 0 for each batched tensor and -1 for each other one; its results are those of the batch.
+    Library& batched_by(const char* name, const char* batched) {
+        invoke(api().batched_by, block_, name, batched);
+        return *this;
+    }
     // Gives an operator a kernel for a key, or for the block's.
     template <typename F>
     Library& impl(const char* name, const char* key, F&& function) {

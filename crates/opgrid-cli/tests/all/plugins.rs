@@ -50,10 +50,10 @@ fn a_plugin_says_what_it_is_without_running() {
     let text = prints(&["plugin", "info", &file]);
     assert_eq!(
         text,
-        "name        plugin_c\nversion     0.1.0\nabi         1.2\nnamespaces  demo_c\nkeys        CPU, TESTING_ONLY_GenericMode\n"
+        "name        plugin_c\nversion     0.1.0\nabi         1.3\nnamespaces  demo_c\nkeys        CPU, TESTING_ONLY_GenericMode\n"
     );
     let described = json(&["plugin", "info", &file]);
-    assert_eq!((&described["name"], &described["abi"]), (&"plugin_c".into(), &"1.2".into()));
+    assert_eq!((&described["name"], &described["abi"]), (&"plugin_c".into(), &"1.3".into()));
     fails(&["plugin", "info", "Cargo.toml"], &["Cargo.toml", "expected a shared library"]);
     fails(&["plugin", "info", "no_such_plugin"], &["plugin `no_such_plugin`", "there is no such file"]);
     fails(&["--plugin", "no_such_plugin", "list"], &["no_such_plugin"]);

@@ -109,6 +109,8 @@ static API: OpgridApi = OpgridApi {
     program_input: programs::program_input,
     program_result: programs::program_result,
     program_run: programs::program_run,
+    cast_policy: registration::cast_policy,
+    batched_by: registration::batched_by,
 };
 
 /// The table that plugins get.

@@ -4,18 +4,23 @@
 use std::ffi::c_char;
 
 use opgrid_abi::{
-    OPGRID_BLOCK_FRAGMENT, OPGRID_BLOCK_IMPLEMENTATIONS, OPGRID_BLOCK_LIBRARY, OPGRID_KERNEL_ENGINE,
-    OPGRID_KERNEL_FALLTHROUGH, OpgridBlock, OpgridDefinition, OpgridDevice, OpgridError, OpgridKernel,
-    OpgridKeys, OpgridLayer, OpgridLibrary,
+    OPGRID_BLOCK_FRAGMENT, OPGRID_BLOCK_IMPLEMENTATIONS, OPGRID_BLOCK_LIBRARY, OPGRID_CAST_FULL,
+    OPGRID_CAST_LOWER, OPGRID_CAST_TO, OPGRID_CAST_WIDEST, OPGRID_KERNEL_ENGINE, OPGRID_KERNEL_FALLTHROUGH,
+    OpgridBlock, OpgridDefinition, OpgridDevice, OpgridError, OpgridKernel, OpgridKeys, OpgridLayer,
+    OpgridLibrary,
 };
 use opgrid_core::{
     BackendComponent, Device, DeviceType, DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind, Kernel,
     Kind, Library, Place, Result, compute_dispatch_key,
 };
 
+use opgrid_tensor::layers::autocast::{self, CastPolicy};
+use opgrid_tensor::layers::vmap::BatchingRule;
+
 use super::errors::{answer, quietly, take};
 use super::kernels::Function;
 use super::libraries::{State, library_of, with_block};
+use super::values::dtype_from;
 use super::{described, keys_from, keys_to, optional_text, refused, text, texts, write};
 
 pub(super) unsafe extern "C" fn library_fail(library: *mut OpgridLibrary, error: *mut OpgridError) {
@@ -289,6 +294,58 @@ pub(super) unsafe extern "C" fn order(
         };
         with_block(block, |_, library| {
             library.implement(name).order(key, &names);
+            Ok(())
+        })
+    };
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
+    unsafe { answer(error, body) }
+}
+
+pub(super) unsafe extern "C" fn cast_policy(
+    block: *mut OpgridBlock,
+    name: *const c_char,
+    device: *const c_char,
+    policy: u32,
+    dtype: i32,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    let body = || {
+        // SAFETY: the plugin guarantees that its pointers are null or what their types say.
+        let (name, device) =
+            unsafe { (text(name, "the name of an operator")?, text(device, "the type of a device")?) };
+        let policy = match policy {
+            OPGRID_CAST_LOWER => CastPolicy::Lower,
+            OPGRID_CAST_FULL => CastPolicy::Full,
+            OPGRID_CAST_WIDEST => CastPolicy::Widest,
+            OPGRID_CAST_TO => CastPolicy::To(dtype_from(dtype.into())?),
+            unknown => {
+                return Err(refused(format!(
+                    "`{name}`: cast policy {unknown} is unknown, expected OPGRID_CAST_…"
+                )));
+            }
+        };
+        let key = autocast::key_of(device.parse()?)?;
+        with_block(block, |_, library| {
+            library.implement(name).add(policy.kernel().at(key));
+            Ok(())
+        })
+    };
+    // SAFETY: the plugin guarantees that the address of its error is null or can be written.
+    unsafe { answer(error, body) }
+}
+
+pub(super) unsafe extern "C" fn batched_by(
+    block: *mut OpgridBlock,
+    name: *const c_char,
+    batched: *const c_char,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    let body = || {
+        // SAFETY: the plugin guarantees that its pointers are null or what their types say.
+        let (name, batched) =
+            unsafe { (text(name, "the name of an operator")?, text(batched, "the name of an operator")?) };
+        with_block(block, |_, library| {
+            library.implement(name).column(BatchingRule::by_operator(batched));
             Ok(())
         })
     };

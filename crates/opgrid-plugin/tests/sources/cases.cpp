@@ -42,6 +42,25 @@ OPGRID_LIBRARY(cases, m) {
         static const opgrid::Operator add("aten::add.Tensor");
         return add.call<Tensor>(x, x, int64_t{1});
     });
+    m.def("product(Tensor a, Tensor b) -> Tensor");
+    m.impl("product", "CPU", [](const Tensor& a, const Tensor& b) {
+        static const opgrid::Operator mm("aten::mm");
+        return mm.call<Tensor>(a, b);
+    });
+    m.cast_policy("product", "cpu", OPGRID_CAST_LOWER);
+    m.def("product_of_batches(Tensor a, Tensor b, int[] dims) -> Tensor");
+    m.impl("product_of_batches", "CPU", [](const Tensor& a, const Tensor& b, const std::vector<int64_t>& dims) {
+        static const opgrid::Operator matmul("aten::matmul");
+        if (dims.size() != 2 || std::max(dims[0], dims[1]) != 0) throw opgrid::Error("expected a batch");
+        return matmul.call<Tensor>(a, b);
+    });
+    m.batched_by("product", "cases::product_of_batches");
+    m.def("square_in_full(Tensor self) -> Tensor");
+    m.impl("square_in_full", "CPU", [](const Tensor& x) {
+        static const opgrid::Operator mul("aten::mul.Tensor");
+        return mul.call<Tensor>(x, x);
+    });
+    m.cast_policy("square_in_full", "cpu", OPGRID_CAST_TO, OPGRID_DTYPE_FLOAT64);
     m.def("identity(Tensor self) -> Tensor");
     m.impl("identity", "CPU", [](const Tensor& x) { return x; });
     m.impl("identity", "AutogradCPU", opgrid::fallthrough);

@@ -2,8 +2,8 @@
 
 use opgrid_core::schema::{Argument, FunctionSchema};
 use opgrid_core::{
-    BoxedCall, Column, Dispatcher, Forms, MemoryFormat, OperatorHandle, Result, TensorType, Value, ValueRef,
-    ValueView,
+    BoxedCall, Column, Dispatcher, Forms, List, MemoryFormat, OperatorHandle, Result, TensorType, Value,
+    ValueRef, ValueView,
 };
 
 use super::Batch;
@@ -23,6 +23,22 @@ impl BatchingRule {
     /// A rule.
     pub fn new(rule: impl Fn(&mut BatchedCall<'_, '_>) -> Result<()> + Send + Sync + 'static) -> Self {
         Self(Box::new(rule))
+    }
+
+    /// The rule that another operator runs batches. It takes the same arguments, in which batched tensors have the examples along dimension 0,
+    /// and an `int[]` behind them, with 0 for each batched tensor and -1 for each other one; its results are those of the batch.
+    pub fn by_operator(name: &str) -> Self {
+        let name = name.to_owned();
+        Self::new(move |call| {
+            let operator = Dispatcher::current().find(&name)?;
+            let (level, mut dims) = (call.level().clone(), Vec::new());
+            let mut args = map_all(call.args(), &mut |tensor| {
+                dims.push(if level.behind(tensor).is_some() { 0 } else { -1 });
+                Ok(level.inner_of(tensor))
+            })?;
+            args.push(List::Ints(dims).into());
+            operator.call_values(args)?.into_iter().try_for_each(|result| call.push(result))
+        })
     }
 
     pub(super) fn apply(&self, call: &mut BatchedCall<'_, '_>) -> Result<()> {
