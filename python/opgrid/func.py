@@ -17,7 +17,7 @@ from typing import Any
 
 from . import _opgrid, autograd
 from ._opgrid import TensorBase
-from ._tree import Tree, broadcast, flatten
+from ._opgrid import Tree, _batches, _broadcast, _flatten, _run_batch
 
 __all__ = [
     "functional_call",
@@ -37,12 +37,7 @@ __all__ = [
 _Function = Callable[..., Any]
 
 
-@contextlib.contextmanager
-def _level(level: Any) -> Iterator[Any]:
-    try:
-        yield level
-    finally:
-        level.leave()
+_ones_like, _zeros_like = _opgrid.function("ones_like"), _opgrid.function("zeros_like")
 
 
 def vmap(
@@ -65,78 +60,24 @@ def vmap(
         raise ValueError(f"vmap(): found the chunk_size {chunk_size}, expected at least 1")
 
     def batched(*args: Any, **kwargs: Any) -> Any:
-        leaves, tree = flatten((args, kwargs))
-        dims = _in_dims(args, kwargs, in_dims)
-        sizes = {leaf.shape[_dim(leaf, dim)] for leaf, dim in zip(leaves, dims) if dim is not None}
-        if not sizes:
-            raise ValueError("vmap(): found no argument with a dimension of examples; give a tensor, or another in_dims")
-        if len(sizes) > 1:
-            raise ValueError(f"vmap(): found batches of {sorted(sizes)} examples, expected one size for all")
-        size = sizes.pop()
+        leaves, dims, tree, size = _batches(args, kwargs, in_dims)
         if chunk_size is None or chunk_size >= size:
-            return _run(func, leaves, tree, dims, out_dims, randomness, size)
+            return _run_batch(func, leaves, dims, tree, size, out_dims, randomness)
         chunks = []
         for start in range(0, size, chunk_size):
             length = min(chunk_size, size - start)
             part = [leaf if dim is None else leaf.narrow(dim, start, length) for leaf, dim in zip(leaves, dims)]
-            chunks.append(_run(func, part, tree, dims, out_dims, randomness, length))
-        flat = [flatten(chunk) for chunk in chunks]
-        out = broadcast(out_dims, flat[0][1], "vmap(): out_dims")
+            chunks.append(_run_batch(func, part, dims, tree, length, out_dims, randomness))
+        flat = [_flatten(chunk) for chunk in chunks]
+        out = _broadcast(out_dims, flat[0][1], "vmap(): out_dims")
         joined = [_opgrid.function("cat")([leaves[at] for leaves, _ in flat], 0 if dim is None else dim) for at, dim in enumerate(out)]
-        return flat[0][1].nest(iter(joined))
+        return flat[0][1].nest(joined)
 
     return _named(batched, func)
 
 
-def _in_dims(args: tuple[Any, ...], kwargs: dict[str, Any], in_dims: Any) -> list[int | None]:
-    """The dimension of each leaf; those of keyword arguments are 0, as in torch."""
-    if not isinstance(in_dims, int) and in_dims is not None and len(in_dims) != len(args):
-        raise ValueError(f"vmap(): found {len(in_dims)} in_dims for {len(args)} arguments, expected one for each")
-    leaves, tree = flatten(args)
-    dims = broadcast(tuple(in_dims) if isinstance(in_dims, list) else in_dims, tree, "vmap(): in_dims")
-    named, _ = flatten(kwargs)
-    checked: list[int | None] = []
-    for leaf, dim in zip([*leaves, *named], [*dims, *([0] * len(named))]):
-        if dim is not None and not isinstance(leaf, TensorBase):
-            if isinstance(in_dims, int):
-                raise ValueError(f"vmap(): found {type(leaf).__name__} where in_dims says {dim}, expected a tensor; say None for it")
-            raise ValueError(f"vmap(): found {type(leaf).__name__} where in_dims says {dim}, expected a tensor")
-        if dim is not None:
-            _dim(leaf, dim)
-        checked.append(dim)
-    return checked
-
-
-def _dim(leaf: TensorBase, dim: int) -> int:
-    if not isinstance(dim, int):
-        raise ValueError(f"vmap(): found {dim!r} in in_dims, expected a dimension or None")
-    if not -leaf.dim() <= dim < leaf.dim():
-        raise ValueError(f"vmap(): found the dimension {dim} in in_dims for a tensor of shape {tuple(leaf.shape)}")
-    return dim
-
-
-def _run(
-    func: _Function,
-    leaves: list[Any],
-    tree: Tree,
-    dims: list[int | None],
-    out_dims: Any,
-    randomness: str,
-    size: int,
-) -> Any:
-    with _level(_opgrid._enter_batch(size, randomness)) as level:
-        given = [leaf if dim is None else level.batched(leaf, dim) for leaf, dim in zip(leaves, dims)]
-        args, kwargs = tree.nest(iter(given))
-        results, results_tree = flatten(func(*args, **kwargs))
-    out = broadcast(out_dims, results_tree, "vmap(): out_dims")
-    for result in results:
-        if not isinstance(result, TensorBase):
-            raise ValueError(f"vmap(): the function returned {type(result).__name__}, expected tensors")
-    return results_tree.nest(iter([level.unbatched(result, dim) for result, dim in zip(results, out)]))
-
-
 def _tensors(value: Any, what: str) -> tuple[list[TensorBase], Tree]:
-    leaves, tree = flatten(value)
+    leaves, tree = _flatten(value)
     for leaf in leaves:
         if not isinstance(leaf, TensorBase):
             raise ValueError(f"{what}: found {type(leaf).__name__}, expected tensors")
@@ -146,24 +87,24 @@ def _tensors(value: Any, what: str) -> tuple[list[TensorBase], Tree]:
 def _record(func: Callable[[Any], Any], primals: Any, has_aux: bool, what: str) -> tuple[Any, Any, Any, Tree, Any]:
     """Runs the function at a level of its own: its results, and what products with its Jacobian are made of."""
     leaves, tree = _tensors(primals, what)
-    with _level(_opgrid._enter_reverse()) as level:
+    with _opgrid._enter_reverse() as level:
         variables = [level.variable(leaf) for leaf in leaves]
         with autograd.enable_grad():
-            output = func(tree.nest(iter(variables)))
+            output = func(tree.nest(variables))
         aux = None
         if has_aux:
             if not isinstance(output, tuple) or len(output) != 2:
                 raise ValueError(f"{what}: with has_aux, the function has to return a tuple (output, aux)")
             output, aux = output
         results, results_tree = _tensors(output, f"{what}: the function returned another value")
-        aux = _inner(level, aux)
+        aux = _inner(level, aux) if has_aux else None
     vjp = level.vjp(variables, results)
     return [level.inner(result) for result in results], results_tree, vjp, tree, aux
 
 
 def _inner(level: Any, value: Any) -> Any:
-    leaves, tree = flatten(value)
-    return tree.nest(iter([level.inner(leaf) if isinstance(leaf, TensorBase) else leaf for leaf in leaves]))
+    leaves, tree = _flatten(value)
+    return tree.nest([level.inner(leaf) if isinstance(leaf, TensorBase) else leaf for leaf in leaves])
 
 
 def vjp(func: _Function, *primals: Any, has_aux: bool = False) -> Any:
@@ -183,9 +124,9 @@ def vjp(func: _Function, *primals: Any, has_aux: bool = False) -> Any:
         leaves, given_tree = _tensors(given, "vjp()")
         if len(leaves) != len(results):
             raise RuntimeError(f"vjp(): found {len(leaves)} cotangents for {len(results)} results, expected one for each")
-        return tree.nest(iter(product(leaves)))
+        return tree.nest(product(leaves))
 
-    output = results_tree.nest(iter(results))
+    output = results_tree.nest(results)
     return (output, multiply, aux) if has_aux else (output, multiply)
 
 
@@ -202,22 +143,21 @@ def jvp(func: _Function, primals: Any, tangents: Any, *, strict: bool = False, h
     moved, _ = _tensors(tangents, "jvp()")
     if len(leaves) != len(moved):
         raise ValueError(f"jvp(): found {len(moved)} tangents for {len(leaves)} primals, expected one for each")
-    with _level(_opgrid._enter_forward()) as level:
-        output = func(*tree.nest(iter([level.dual(leaf, tangent) for leaf, tangent in zip(leaves, moved)])))
+    with _opgrid._enter_forward() as level:
+        output = func(*tree.nest([level.dual(leaf, tangent) for leaf, tangent in zip(leaves, moved)]))
         aux = None
         if has_aux:
             if not isinstance(output, tuple) or len(output) != 2:
                 raise ValueError("jvp(): with has_aux, the function has to return a tuple (output, aux)")
             output, aux = output
         results, results_tree = _tensors(output, "jvp(): the function returned another value")
-        aux = _inner(level, aux)
+        aux = _inner(level, aux) if has_aux else None
     changes = [level.tangent(result) for result in results]
     if strict and any(change is None for change in changes):
         raise RuntimeError("jvp(): a result does not depend on the primals, which is an error with strict=True")
     given = [level.inner(result) for result in results]
-    zeros = _opgrid.function("zeros_like")
-    filled = [zeros(result) if change is None else change for result, change in zip(given, changes)]
-    both = results_tree.nest(iter(given)), results_tree.nest(iter(filled))
+    filled = [_zeros_like(result) if change is None else change for result, change in zip(given, changes)]
+    both = results_tree.nest(given), results_tree.nest(filled)
     return (*both, aux) if has_aux else both
 
 
@@ -251,7 +191,7 @@ def grad_and_value(func: _Function, argnums: int | tuple[int, ...] = 0, has_aux:
         if results_tree.kind != "leaf" or results[0].numel() != 1:
             found = f"a tensor of shape {tuple(results[0].shape)}" if results_tree.kind == "leaf" else f"a {results_tree.kind}"
             raise RuntimeError(f"grad(): the function returned {found}, expected a tensor with one element; sum it, or use jacrev()")
-        grads = tree.nest(iter(product([_opgrid.function("ones_like")(results[0])])))
+        grads = tree.nest(product([_ones_like(results[0])]))
         return grads, ((results[0], aux) if has_aux else results[0])
 
     return _named(both, func)
@@ -287,15 +227,15 @@ def jacrev(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen, put = _chosen(args, argnums, "jacrev()")
         results, results_tree, product, tree, aux = _record(lambda given: func(*put(given), **kwargs), chosen, has_aux, "jacrev()")
-        inputs, _ = flatten(chosen)
+        inputs, _ = _flatten(chosen)
         rows = vmap(lambda *basis: tuple(product(list(basis))), chunk_size=chunk_size)(*_unit_vectors(results))
         sizes = [result.numel() for result in results]
         split = [row.split(sizes, 0) for row in rows]
         blocks = [
-            tree.nest(iter([part[at].reshape((*result.shape, *input.shape)) for part, input in zip(split, inputs)]))
+            tree.nest([part[at].reshape((*result.shape, *input.shape)) for part, input in zip(split, inputs)])
             for at, result in enumerate(results)
         ]
-        nested = results_tree.nest(iter(blocks))
+        nested = results_tree.nest(blocks)
         return (nested, aux) if has_aux else nested
 
     return _named(jacobian, func)
@@ -311,25 +251,25 @@ def jacfwd(func: _Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = 
 
         def column(*basis: Any) -> Any:
             found = jvp(
-                lambda *given: func(*put(tree.nest(iter(given))), **kwargs), tuple(inputs), tuple(basis), has_aux=has_aux
+                lambda *given: func(*put(tree.nest(given)), **kwargs), tuple(inputs), tuple(basis), has_aux=has_aux
             )
-            tangents, results_tree = flatten(found[1])
+            tangents, results_tree = _flatten(found[1])
             kept.append(results_tree)
             return (tuple(tangents), found[2]) if has_aux else tuple(tangents)
 
         basis = _unit_vectors(inputs)
         if has_aux:
             columns, aux = vmap(column, randomness=randomness, out_dims=(-1, 0))(*basis)
-            aux_leaves, aux_tree = flatten(aux)
-            aux = aux_tree.nest(iter([leaf[0] for leaf in aux_leaves]))
+            aux_leaves, aux_tree = _flatten(aux)
+            aux = aux_tree.nest([leaf[0] for leaf in aux_leaves])
         else:
             columns = vmap(column, randomness=randomness, out_dims=-1)(*basis)
         sizes = [input.numel() for input in inputs]
         blocks = []
         for part in columns:
             pieces = part.split(sizes, -1)
-            blocks.append(tree.nest(iter([piece.reshape((*part.shape[:-1], *input.shape)) for piece, input in zip(pieces, inputs)])))
-        nested = kept[0].nest(iter(blocks))
+            blocks.append(tree.nest([piece.reshape((*part.shape[:-1], *input.shape)) for piece, input in zip(pieces, inputs)]))
+        nested = kept[0].nest(blocks)
         return (nested, aux) if has_aux else nested
 
     return _named(jacobian, func)
@@ -372,13 +312,13 @@ def functionalize(func: _Function, *, remove: str = "mutations") -> _Function:
         raise ValueError(f"functionalize(): found {remove!r} for remove, expected 'mutations' or 'mutations_and_views'")
 
     def functionalized(*args: Any, **kwargs: Any) -> Any:
-        leaves, tree = flatten((args, kwargs))
+        leaves, tree = _flatten((args, kwargs))
         inputs = [leaf for leaf in leaves if isinstance(leaf, TensorBase)]
-        with _level(_opgrid._enter_functional(remove == "mutations")) as level:
+        with _opgrid._enter_functional(remove == "mutations") as level:
             wrapped = level.functional(inputs)
             given = iter(wrapped)
-            nested_args, nested_kwargs = tree.nest(iter([next(given) if isinstance(leaf, TensorBase) else leaf for leaf in leaves]))
-            results, results_tree = flatten(func(*nested_args, **nested_kwargs))
+            nested_args, nested_kwargs = tree.nest([next(given) if isinstance(leaf, TensorBase) else leaf for leaf in leaves])
+            results, results_tree = _flatten(func(*nested_args, **nested_kwargs))
             # An argument that is returned is that argument.
             own = {id(tensor): input for tensor, input in zip(wrapped, inputs)}
             found = [own.get(id(result), level.value(result)[0]) if isinstance(result, TensorBase) else result for result in results]
@@ -386,7 +326,7 @@ def functionalize(func: _Function, *, remove: str = "mutations") -> _Function:
         for input, (value, is_written) in zip(inputs, written):
             if is_written:
                 input.copy_(value)
-        return results_tree.nest(iter(found))
+        return results_tree.nest(found)
 
     return _named(functionalized, func)
 

@@ -48,6 +48,23 @@ def test_gradients_of_each_example():
     close(chunked, found)
 
 
+def test_values_that_are_nested_in_themselves_are_refused():
+    loop = [og.ones(2)]
+    loop.append(loop)
+    for transform in [vmap, grad]:
+        with pytest.raises(RecursionError, match="nested deeper than 1000 times, or in itself"):
+            transform(lambda x: x)(loop)
+
+
+def test_dimensions_are_nested_as_arguments_are():
+    x = {"a": og.ones(2, 3), "b": og.ones(3, 2)}
+    total = vmap(lambda x: x["a"].sum() + x["b"].sum(), in_dims=({"b": 1, "a": 0},))(x)
+    assert total.tolist() == [6.0, 6.0]
+    for in_dims, message in [(({"a": 0},), "found 1 items for a dict of 2"), (((0, 0),), "found a tuple for a dict"), (({"a": 0, "c": 1},), "no item for the key b")]:
+        with pytest.raises(ValueError, match=message):
+            vmap(lambda x: x["a"], in_dims=in_dims)(x)
+
+
 def test_arguments_and_results_may_be_nested():
     x = {"a": numbers(2, 3), "b": (numbers(2), [numbers(2, 4)])}
     found = vmap(lambda x: {"sum": x["a"].sum() + x["b"][0], "twice": [2 * x["b"][1][0]]})(x)
@@ -72,7 +89,7 @@ def test_dimensions_of_batches():
     ("call", "message"),
     [
         (lambda x: vmap(og.sin, in_dims=None)(x), "no argument with a dimension of examples"),
-        (lambda x: vmap(og.add)(x, og.ones(7)), "batches of [2, 7] examples"),
+        (lambda x: vmap(og.add)(x, og.ones(7)), "batches of 2 and 7 examples"),
         (lambda x: vmap(og.sin, in_dims=5)(x), "the dimension 5 in in_dims for a tensor of shape (2, 3)"),
         (lambda x: vmap(og.sin, in_dims=(0, 0))(x), "2 in_dims for 1 arguments"),
         (lambda x: vmap(lambda x: x.sum().item())(x), "aten::"),

@@ -25,6 +25,7 @@ mod tensor;
 mod torch;
 mod transforms;
 mod values;
+mod vmap;
 
 use pyo3::prelude::*;
 
@@ -108,8 +109,7 @@ mod _opgrid {
     use crate::torch::{_export_to_torch, _import_from_torch};
     #[pymodule_export]
     use crate::transforms::{
-        _enter_batch, _enter_forward, _enter_functional, _enter_reverse, _register_batching, LevelObject,
-        VjpObject,
+        _enter_forward, _enter_functional, _enter_reverse, _register_batching, LevelObject, VjpObject,
     };
     #[pymodule_export]
     use crate::values::dtypes::{
@@ -122,6 +122,10 @@ mod _opgrid {
     };
     #[pymodule_export]
     use crate::values::names::{DTypeObject, DeviceObject, LayoutObject, MemoryFormatObject};
+    #[pymodule_export]
+    use crate::values::tree::{_broadcast, _flatten, Tree};
+    #[pymodule_export]
+    use crate::vmap::{_batches, _run_batch};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use opgrid::dispatch::{List, TensorType, Value, ValueView};
 use opgrid::layers::functional::{self, Functional, Kept};
 use opgrid::layers::levels::{Level, each_tensor, map_tensors};
-use opgrid::layers::vmap::{Batch, BatchedCall, BatchingRule, Randomness, batched, unbatched};
-use opgrid::{Result, Tensor, ops};
+use opgrid::layers::vmap::{Batch, BatchedCall, BatchingRule, Randomness};
+use opgrid::{Result, Tensor};
 use opgrid_transforms::{Dual, Reverse, Vjp, install, wrap_inputs};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -30,28 +29,13 @@ impl LevelObject {
         self.0.leave();
     }
 
-    /// The tensor as one of the examples along its dimension `dim`.
-    fn batched(&self, py: Python<'_>, tensor: &Bound<'_, PyAny>, dim: i64) -> PyResult<Py<PyAny>> {
-        let tensor = expect_tensor(tensor)?;
-        let moved = if dim == 0 { Ok(tensor.clone()) } else { ops::MovedimInt.call(tensor, dim, 0) };
-        tensor_object(py, moved.and_then(|moved| batched(moved, &self.0)).or_raise(py)?)
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
     }
 
-    /// All examples of a tensor, along dimension `dim`; of one that is the same for all only itself without a dimension.
-    fn unbatched(&self, py: Python<'_>, tensor: &Bound<'_, PyAny>, dim: Option<i64>) -> PyResult<Py<PyAny>> {
-        let tensor = expect_tensor(tensor)?;
-        let Some(dim) = dim else {
-            if self.0.behind(tensor).is_some() {
-                return Err(PyValueError::new_err(
-                    "vmap(): found None in out_dims for a result that differs from example to example; give its \
-                     dimension",
-                ));
-            }
-            return tensor_object(py, tensor.clone());
-        };
-        let whole = unbatched(tensor, &self.0);
-        let moved = |whole: Tensor| if dim == 0 { Ok(whole) } else { ops::MovedimInt.call(&whole, 0, dim) };
-        tensor_object(py, whole.and_then(moved).or_raise(py)?)
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) {
+        self.leave();
     }
 
     /// The tensor as a variable of the level.
@@ -184,7 +168,7 @@ fn batch_in_python(
 }
 
 /// Registers the layers, once.
-fn ensure_installed() -> Result<()> {
+pub(crate) fn ensure_installed() -> Result<()> {
     static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
     // No lock: who hears of registrations may be in Python, and other threads would wait for it with the interpreter's lock.
     if IS_INSTALLED.swap(true, Ordering::AcqRel) {
@@ -200,17 +184,6 @@ fn ensure_installed() -> Result<()> {
             Err(error)
         }
     }
-}
-
-/// Enters a batch of so many examples on this thread.
-#[pyfunction]
-pub(crate) fn _enter_batch(py: Python<'_>, size: i64, randomness: &str) -> PyResult<LevelObject> {
-    let randomness = match randomness {
-        "same" => Randomness::Same,
-        "different" => Randomness::Different,
-        _ => Randomness::Refused,
-    };
-    ensure_installed().and_then(|()| Batch::push(size, randomness)).map(LevelObject).or_raise(py)
 }
 
 /// Enters a level on this thread whose calls are recorded.

@@ -160,6 +160,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "inspection",
             "modes",
             "transforms",
+            "vmap",
             "autocast",
             "fake",
             "settings",

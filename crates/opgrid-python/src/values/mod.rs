@@ -5,4 +5,5 @@ pub(crate) mod generator;
 pub(crate) mod names;
 pub(crate) mod read;
 pub(crate) mod size;
+pub(crate) mod tree;
 pub(crate) mod write;
