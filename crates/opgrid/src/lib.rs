@@ -118,6 +118,8 @@ mod documentation {
     mod embed_the_core {}
     #[doc = include_str!("../../../docs/how-to/fake-tensors.md")]
     mod fake_tensors {}
+    #[doc = include_str!("../../../docs/how-to/layers.md")]
+    mod layers {}
     #[doc = include_str!("../../../docs/how-to/lint-and-explain.md")]
     mod lint_and_explain {}
     #[doc = include_str!("../../../docs/how-to/mixed-precision.md")]
