@@ -96,6 +96,8 @@ def test_memory_of_a_device_is_limited():
             FakeTensorMode(memory={"cuda": size})
     with pytest.raises(RuntimeError, match="device"):
         FakeTensorMode(memory={"gpu": 1})
+    with pytest.raises(TypeError, match="expected a device, found 3"):
+        FakeTensorMode(memory={3: 1})
 
 
 def test_blocks_nest_and_end_where_they_began():
@@ -110,6 +112,12 @@ def test_blocks_nest_and_end_where_they_began():
     assert inner.memory_allocated() == 0
     with pytest.raises(RuntimeError, match="not entered"):
         outer.__exit__(None, None, None)
+    outer.__enter__()
+    inner.__enter__()
+    outer.__exit__(None, None, None)
+    assert is_fake(og.ones(1))
+    inner.__exit__(None, None, None)
+    assert not is_fake(og.ones(1))
     with outer:
         seen = []
         thread = threading.Thread(target=lambda: seen.append(is_fake(og.ones(1))))

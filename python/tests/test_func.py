@@ -56,6 +56,22 @@ def test_values_that_are_nested_in_themselves_are_refused():
             transform(lambda x: x)(loop)
 
 
+def test_a_dict_that_changes_while_it_is_read_is_read_as_it_was():
+    given = {"b": og.ones(2)}
+
+    class Growing(tuple):
+        @property
+        def _fields(self):
+            given[str(len(given))] = 1
+            raise AttributeError
+
+    given = {"a": Growing((og.ones(2),)), **given}
+    assert vmap(lambda values: values["b"])(given).tolist() == [1.0, 1.0]
+    for in_dims in [0.5, "a"]:
+        with pytest.raises(ValueError, match="in in_dims, expected a dimension or None"):
+            vmap(og.sin, in_dims=in_dims)(og.ones(2))
+
+
 def test_dimensions_are_nested_as_arguments_are():
     x = {"a": og.ones(2, 3), "b": og.ones(3, 2)}
     total = vmap(lambda x: x["a"].sum() + x["b"].sum(), in_dims=({"b": 1, "a": 0},))(x)

@@ -359,16 +359,18 @@ pub fn same_device<const N: usize>(arguments: [(&str, &Tensor); N]) -> Result<De
 
 #[cold]
 fn device_of_several(specs: &[&TensorSpec]) -> Result<Device> {
-    let fits_any = |spec: &&&TensorSpec| spec.sizes().is_empty() && spec.device() == Device::CPU;
+    let fits_any = |spec: &&&TensorSpec| spec.sizes().is_empty() && spec.device().real() == Device::CPU;
     let mut bound = specs.iter().filter(|spec| !fits_any(spec)).map(|spec| spec.device());
     let device = bound.next().unwrap_or_default();
-    match bound.find(|other| *other != device) {
+    match bound.find(|other| other.real() != device.real()) {
         Some(other) => {
             let message = format!(
                 "expected all tensors to be on the same device, but found at least two, {device} and {other}"
             );
             Err(argument(message))
         }
+        // What meets a fake tensor is like one.
+        None if specs.iter().any(|spec| spec.device().is_fake()) => Ok(device.fake()),
         None => Ok(device),
     }
 }

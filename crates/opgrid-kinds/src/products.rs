@@ -20,7 +20,8 @@ use opgrid_tensor::tensor::{Array, Math, Tensor, TensorSpec};
 /// Factors of different dtypes or devices, or of bools, which have no product: also where there is nothing to multiply.
 pub fn check_factors(factors: &[(&str, &TensorSpec)]) -> Result<()> {
     let Some(((first, a), rest)) = factors.split_first() else { return Ok(()) };
-    if let Some((name, b)) = rest.iter().find(|(_, b)| (a.dtype(), a.device()) != (b.dtype(), b.device())) {
+    let differs = |b: &TensorSpec| (a.dtype(), a.device().real()) != (b.dtype(), b.device().real());
+    if let Some((name, b)) = rest.iter().find(|(_, b)| differs(b)) {
         let message = format!(
             "argument `{name}` is {} on {}, expected {} on {} as `{first}`; convert one of them",
             b.dtype(),
@@ -39,8 +40,8 @@ pub fn check_factors(factors: &[(&str, &TensorSpec)]) -> Result<()> {
 ///
 /// Those of the addition.
 pub fn with_bias(product: Tensor, bias: &Tensor) -> Result<Tensor> {
-    // Each example of a batch may have another bias.
-    if bias.wrapper::<Leveled>().is_some() {
+    // Each example of a batch may have another bias, and a fake one cannot be added to elements.
+    if bias.wrapper::<Leveled>().is_some() || bias.device() != product.device() {
         return AddTensor.call(&product, bias, 1.into());
     }
     AddInplaceTensor.call(&product, bias, 1.into())?;

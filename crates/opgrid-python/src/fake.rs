@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
 use opgrid::layers::fake::{self, Entry, FakeMemory};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
@@ -39,7 +39,7 @@ impl FakeMemoryObject {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let own = entries.iter().rposition(|(thread, _)| *thread == thread::current().id());
         match own.map(|place| entries.remove(place)) {
-            Some((_, mut entry)) => {
+            Some((_, entry)) => {
                 entry.leave();
                 Ok(())
             }
@@ -89,7 +89,7 @@ impl FakeMemoryObject {
 fn named(device: &Bound<'_, PyAny>) -> PyResult<DeviceObject> {
     read::device(device)?
         .map(DeviceObject)
-        .ok_or_else(|| PyRuntimeError::new_err(format!("expected a device, found {device}")))
+        .ok_or_else(|| PyTypeError::new_err(format!("expected a device, found {device}")))
 }
 
 /// Whether a tensor has no data, and passes for one that has.

@@ -29,7 +29,8 @@ pub(crate) fn _batches<'py>(
 ) -> PyResult<Batches<'py>> {
     let py = args.py();
     let is_one = in_dims.is_instance_of::<PyInt>();
-    if !is_one && !in_dims.is_none() && in_dims.len()? != args.len() {
+    let is_nested = in_dims.is_instance_of::<PyTuple>() || in_dims.is_instance_of::<PyList>();
+    if is_nested && in_dims.len()? != args.len() {
         let (found, expected) = (in_dims.len()?, args.len());
         return Err(refused(&format!(
             "found {found} in_dims for {expected} arguments, expected one for each"

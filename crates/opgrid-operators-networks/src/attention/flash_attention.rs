@@ -93,7 +93,7 @@ pub(super) fn shape(
 /// A mask of another dtype or device, or that does not broadcast to these sizes.
 fn check_mask(mask: &TensorSpec, query: &TensorSpec, sizes: [i64; 4]) -> Result<()> {
     let is_fit = [DType::Bool, DType::F32, query.dtype()].contains(&mask.dtype());
-    if !is_fit || mask.device() != query.device() {
+    if !is_fit || mask.device().real() != query.device().real() {
         let message = format!(
             "argument `attn_mask` has dtype {} on {}, expected {}, float32 or bool on {}",
             mask.dtype(),

@@ -26,7 +26,7 @@ pub(crate) fn statistics_dtype<const N: usize>(
     for (name, parameter) in parameters {
         let Some(parameter) = parameter else { continue };
         let (spec, own) = (parameter.spec()?, input.dtype());
-        if spec.device() != input.device() {
+        if spec.device().real() != input.device().real() {
             let message = format!(
                 "argument `{name}` is on {}, expected {} as the input",
                 spec.device(),

@@ -51,7 +51,7 @@ fn block_diag(tensors: &[Tensor]) -> Result<Tensor> {
             );
             return Err(argument(message));
         }
-        if spec.device() != device {
+        if spec.device().real() != device.real() {
             let message = format!(
                 "tensor {k} of `tensors` is on {}, expected {device} as the first one",
                 spec.device()

@@ -46,7 +46,7 @@ fn meshgrid(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
                 format!("tensor {k} of `tensors` has shape {:?}, expected at most 1 dimension", spec.sizes());
             return Err(argument(message));
         }
-        if (spec.dtype(), spec.device()) != (like.dtype(), like.device()) {
+        if (spec.dtype(), spec.device().real()) != (like.dtype(), like.device().real()) {
             let message = format!(
                 "tensor {k} of `tensors` is {} on {}, expected {} on {} as the first one",
                 spec.dtype(),

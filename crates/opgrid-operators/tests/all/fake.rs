@@ -98,6 +98,10 @@ fn tensors_with_data_take_part_and_are_not_written() {
         assert!(error.contains("argument `self` is a tensor with data"), "{error}");
         assert!(refused(real.copy_(&on(Device::CPU, &[3]))).contains("fake"));
         assert_eq!((real.to_vec::<f32>()?, real.version()), (vec![0.0; 3], version));
+        // Also where an operator is made of others.
+        let square = Tensor::zeros(&[3, 3], DType::F32, Device::CPU)?;
+        assert!(square.matmul(&on(Device::CPU, &[3, 3]))?.device().is_fake());
+        assert!(ops::Linear.call(&fake, &square, None)?.device().is_fake());
         // Without a fake one among them, they are what they are.
         let _entered = fake::enter(Arc::default())?;
         assert_eq!(real.add(1)?.to_vec::<f32>()?, [1.0; 3]);
@@ -130,8 +134,15 @@ fn factories_are_fake_inside_and_devices_need_not_be_there() {
         assert_eq!((made.device().to_string().as_str(), made.device().is_fake()), ("xpu:0", true));
         assert!(ops::Arange.call(5.into(), None, None, None, None)?.device().is_fake());
         assert!(ops::Full.call(&[2], 1.into(), None, None, Some(cuda()), None)?.device().is_fake());
-        let again = fake::enter(Arc::default())?;
-        drop(again);
+        drop(fake::enter(Arc::default())?);
+        // They may end in any order, and the innermost that is left counts.
+        let (outer, inner) = (Arc::new(FakeMemory::default()), Arc::new(FakeMemory::default()));
+        let (first, second) = (fake::enter(outer.clone())?, fake::enter(inner.clone())?);
+        drop(first);
+        let counted = Tensor::ones(&[2], DType::F32, Device::CPU)?;
+        assert_eq!((counted.device().is_fake(), outer.usage(Device::CPU).bytes), (true, 0));
+        assert_eq!(inner.usage(Device::CPU).bytes, 8);
+        drop(second);
         assert!(fake::is_entered() && Tensor::ones(&[2], DType::F32, Device::CPU)?.device().is_fake());
         drop(entered);
         assert!(!fake::is_entered() && !Tensor::ones(&[2], DType::F32, Device::CPU)?.device().is_fake());

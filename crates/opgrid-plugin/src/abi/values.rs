@@ -41,7 +41,7 @@ pub(super) fn device_to(device: Device) -> OpgridDevice {
 }
 
 pub(super) fn device_from(device: OpgridDevice) -> Result<Device> {
-    if device.index >= FAKE - 1 {
+    if device.kind == u32::from(DeviceType::Meta.number()) && (FAKE - 1..i32::MAX).contains(&device.index) {
         let (number, index) = ((device.index + 1) / FAKE - 1, (device.index + 1) % FAKE - 1);
         return Ok(device_from(OpgridDevice { kind: number as u32, index })?.fake());
     }

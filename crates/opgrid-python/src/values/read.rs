@@ -335,7 +335,8 @@ fn tuple(types: &[Type], object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Op
 fn dict(key: &Type, item: &Type, object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
     let Ok(dict) = object.cast::<PyDict>() else { return Ok(None) };
     let mut entries = Vec::with_capacity(dict.len());
-    for (name, object) in dict.iter() {
+    // Objects may run code while they are read, which may change the dict: read a copy.
+    for (name, object) in dict.copy()?.iter() {
         match (value(key, &name, rules)?, value(item, &object, rules)?) {
             (Some(name), Some(object)) => entries.push((name, object)),
             _ => return Ok(None),

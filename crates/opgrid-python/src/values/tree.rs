@@ -139,8 +139,10 @@ impl Node {
         }
         if let Ok(dict) = value.cast::<PyDict>() {
             let class = (!dict.is_exact_instance_of::<PyDict>()).then(|| value.get_type().unbind());
-            let items =
-                dict.iter().map(|(key, item)| Ok((key.unbind(), Self::flatten(&item, leaves, deepest - 1)?)));
+            let items = dict
+                .copy()?
+                .iter()
+                .map(|(key, item)| Ok((key.unbind(), Self::flatten(&item, leaves, deepest - 1)?)));
             return Ok(Self::Dict(class, items.collect::<PyResult<_>>()?));
         }
         if value.is_none() {

@@ -13,7 +13,6 @@
 //! use opgrid::prelude::*;
 //! use opgrid::layers::fake::{self, FakeMemory};
 //!
-//! opgrid::dispatcher()?;
 //! let cuda: Device = "cuda:0".parse()?;
 //! let memory = Arc::new(FakeMemory::default());
 //! memory.limit(cuda, 40 << 30);
@@ -30,15 +29,16 @@
 //! ```
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use opgrid_core::schema::{Argument, FunctionSchema};
 use opgrid_core::{
-    BoxedCall, ContextPart, Device, DispatchKey, Dispatcher, Kernel, KeyChange, LocalKeys, Reason,
-    Registration, Result, Value, ValueRef, ValueView, register_context_part,
+    BoxedCall, ContextPart, Device, DispatchKey, Dispatcher, Kernel, Reason, Registration, Result, Value,
+    ValueRef, ValueView, is_included, register_context_part, set_included,
 };
 
 use opgrid_array::storage::fake::{self, set_memory};
@@ -52,7 +52,7 @@ use crate::tensor::{Array, Storage, Tensor, TensorSpec};
 pub const KEY: DispatchKey = DispatchKey::Fake;
 
 /// Operators that take tensors of several devices.
-const BETWEEN_DEVICES: [&str; 4] = ["aten::copy_", "aten::copy", "aten::_to_copy", "aten::set_data"];
+const BETWEEN_DEVICES: [&str; 3] = ["aten::copy_", "aten::copy", "aten::_to_copy"];
 
 /// Puts the layer over the backends of a dispatcher; dropping the registration takes it out.
 ///
@@ -85,9 +85,18 @@ pub fn like(tensor: &Tensor, device: Option<Device>) -> Result<Tensor> {
     Ok(made)
 }
 
+/// What a thread has entered, the innermost last: a number for each entry, and where it counts memory.
+type Entries = Vec<(u64, Arc<FakeMemory>)>;
+
 thread_local! {
-    /// How often this thread has entered the layer.
-    static ENTERED: Cell<usize> = const { Cell::new(0) };
+    static ENTRIES: RefCell<Entries> = const { RefCell::new(Vec::new()) };
+    /// Whether the thread includes the key because of them.
+    static BRINGS_KEY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Looks at what the thread has entered. A thread that ends has entered nothing.
+fn with_entries<X: Default>(body: impl FnOnce(&mut Entries) -> X) -> X {
+    ENTRIES.try_with(|entries| body(&mut entries.borrow_mut())).unwrap_or_default()
 }
 
 /// The layer, entered by a thread.
@@ -97,11 +106,8 @@ pub struct Entered {
     on_this_thread: PhantomData<*const ()>,
 }
 
-/// What [`push`] changed, for [`Entry::leave`].
-pub struct Entry {
-    keys: KeyChange,
-    before: Option<Arc<FakeMemory>>,
-}
+/// One entering of the layer, for [`Entry::leave`].
+pub struct Entry(u64);
 
 /// Has tensors that this thread makes lie on fake devices, and counts the memory that they would take, until what comes back is
 /// dropped.
@@ -119,28 +125,47 @@ pub fn enter(memory: Arc<FakeMemory>) -> Result<Entered> {
 ///
 /// As [`enter`].
 pub fn push(memory: Arc<FakeMemory>) -> Result<Entry> {
-    if Dispatcher::current().default_slot(KEY)?.reason != Reason::Fallback {
-        return Err(argument(
-            "found a dispatcher without the layer of fake tensors; call `fake::install` first",
-        ));
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    if !is_installed()? {
+        // That of the process gets its layers with the first call.
+        crate::ops::layers()?;
+        if !is_installed()? {
+            return Err(argument(
+                "found a dispatcher without the layer of fake tensors; call `fake::install` first",
+            ));
+        }
     }
-    let local = LocalKeys::current();
-    let keys = KeyChange::apply(LocalKeys { included: local.included | KEY.key_set(), ..local });
-    ENTERED.set(ENTERED.get() + 1);
-    Ok(Entry { keys, before: set_memory(Some(memory)) })
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    with_entries(|entries| entries.push((number, memory.clone())));
+    set_memory(Some(memory));
+    if !is_included(KEY) {
+        set_included(KEY, true);
+        BRINGS_KEY.set(true);
+    }
+    Ok(Entry(number))
+}
+
+fn is_installed() -> Result<bool> {
+    Ok(Dispatcher::current().default_slot(KEY)?.reason == Reason::Fallback)
 }
 
 /// Whether this thread has entered the layer.
 pub fn is_entered() -> bool {
-    ENTERED.get() > 0
+    with_entries(|entries| !entries.is_empty())
 }
 
 impl Entry {
-    /// Leaves the layer on this thread, which has to be the one that entered it.
-    pub fn leave(&mut self) {
-        self.keys.undo();
-        ENTERED.set(ENTERED.get().saturating_sub(1));
-        set_memory(self.before.take());
+    /// Leaves what was entered, if this thread did; others that it has entered stay, in whatever order they end.
+    pub fn leave(&self) {
+        let innermost = with_entries(|entries| {
+            entries.retain(|(number, _)| *number != self.0);
+            entries.last().map(|(_, memory)| memory.clone())
+        });
+        let is_last = innermost.is_none();
+        set_memory(innermost);
+        if is_last && BRINGS_KEY.replace(false) {
+            set_included(KEY, false);
+        }
     }
 }
 
@@ -291,23 +316,28 @@ struct Carried;
 
 impl ContextPart for Carried {
     fn capture(&self) -> Option<Box<dyn Any + Send + Sync>> {
-        is_entered().then(|| Box::new((ENTERED.get(), fake::memory())) as _)
+        let entries = with_entries(|entries| entries.clone());
+        (!entries.is_empty()).then(|| Box::new((entries, fake::memory(), BRINGS_KEY.get())) as _)
     }
 
     fn within(&self, state: &(dyn Any + Send + Sync), body: &mut dyn FnMut()) {
-        let (entered, memory) =
-            state.downcast_ref::<(usize, Option<Arc<FakeMemory>>)>().cloned().unwrap_or_default();
-        let _before = Before(ENTERED.replace(entered), set_memory(memory));
+        let (entries, memory, brings_key) = state.downcast_ref::<Carrying>().cloned().unwrap_or_default();
+        let own = with_entries(|own| std::mem::replace(own, entries));
+        let _before = Before(own, set_memory(memory), BRINGS_KEY.replace(brings_key));
         body();
     }
 }
 
-/// Puts back how often a thread has entered the layer, and where it counts memory.
-struct Before(usize, Option<Arc<FakeMemory>>);
+/// What goes along: entries, where memory is counted, and whether the key is there because of them.
+type Carrying = (Entries, Option<Arc<FakeMemory>>, bool);
+
+/// Puts back what a thread has entered.
+struct Before(Entries, Option<Arc<FakeMemory>>, bool);
 
 impl Drop for Before {
     fn drop(&mut self) {
-        ENTERED.set(self.0);
+        let _carried = with_entries(|own| std::mem::replace(own, std::mem::take(&mut self.0)));
         set_memory(self.1.take());
+        BRINGS_KEY.set(self.2);
     }
 }

@@ -1,4 +1,4 @@
-//! Layers over operators: gradients; batches, functions without writes, lower precision, and handlers that see every call.
+//! Layers over operators: gradients; batches, functions without writes, lower precision, tensors without data, and handlers that see every call.
 //!
 //! A layer that asks operators for something has a `rule.rs` with its column: the type of its rules, and an extension trait by which an operator's file
 //! states one. Rules are data in the registry. The engine beside it is a boxed fallback for the layer's key that looks the
