@@ -78,6 +78,10 @@ def writes_shared_statistics(arguments: Any, text: str) -> bool:
     return "vmap" in text and "`running_" in text
 
 
+def is_of_a_number(arguments: Any, text: str) -> bool:
+    return "vmap" in text and not next(arguments.tensors()).size
+
+
 def is_forward_of_padding(arguments: Any, text: str) -> bool:
     padding = arguments.kwargs.get("padding_idx", arguments.args[2] if len(arguments.args) > 2 else -1)
     return "jvp" in text and padding != -1
@@ -124,6 +128,11 @@ DEPARTURES = (
         frozenset({"prelu", "_prelu_kernel"}),
         has_a_zero,
         "at zero the first gradient is that of negative numbers, and so are its own gradients; torch's are those of positive ones",
+    ),
+    Departure(
+        frozenset({"_softmax_backward_data"}),
+        is_of_a_number,
+        "the result for a tensor without dimensions is that of the formula; in a batch torch takes `output` to be one and the result to be zero",
     ),
     Departure(
         frozenset({"embedding"}),

@@ -1,5 +1,7 @@
 """Transforms of functions: batches and derivatives, nested in any order, against formulas and loops."""
 
+import math
+
 import pytest
 
 import opgrid as og
@@ -224,3 +226,50 @@ def test_derivatives_of_functions_without_writes():
     assert og.func.jacfwd(og.func.functionalize(cube))(x).tolist() == [12.0, 6.0]
     captured = og.ones(2)
     assert og.func.functionalize(lambda x: x + captured.clone() + captured.flip(0))(x).tolist() == [4.0, 5.0]
+
+
+def test_tangents_of_running_sums_of_exponentials_lose_nothing():
+    for length in (1, 5, 32, 33, 100):
+        x, t, c = (og.randn(3, length, dtype=og.float64) for _ in range(3))
+        x[:, 0] -= 700
+
+        def f(x):
+            return og.logcumsumexp(x, 1)
+
+        _, tangent = og.func.jvp(f, (x,), (t,))
+        out = f(x)
+        expected = og.stack([((x[:, : k + 1] - out[:, k : k + 1]).exp() * t[:, : k + 1]).sum(1) for k in range(length)], 1)
+        assert og.allclose(tangent, expected, rtol=1e-12, atol=1e-300)
+        # The gradient takes logarithms of positive and of negative numbers apart, where there may be none.
+        gradient = lambda x: og.func.vjp(f, x)[1](c)[0]  # noqa: E731
+        _, second = og.func.jvp(gradient, (x,), (t,))
+        assert og.allclose(second, og.func.grad(lambda x: (gradient(x) * t).sum())(x), rtol=1e-9, atol=1e-9)
+    nothing = og.tensor([-math.inf, -math.inf, 1.0])
+    assert og.func.jvp(lambda x: og.logcumsumexp(x, 0), (nothing,), (og.ones(3),))[1].tolist() == [0, 0, 1]
+
+
+def test_batches_along_other_dimensions_and_of_nothing():
+    statistics = og.stack([og.tensor([2.0]), og.tensor([3.0])], -1)
+    x = og.randn(3, 1, 2)
+    norm = lambda x, mean, var: og.native_batch_norm(x, None, None, mean, var, True, 0.5, 1e-5)[0]  # noqa: E731
+    mean, var = statistics.clone(), statistics.clone()
+    y = og.vmap(norm, in_dims=-1)(x, mean, var)
+    for k in range(2):
+        own_mean, own_var = og.tensor([2.0 + k]), og.tensor([2.0 + k])
+        assert og.allclose(y[k], norm(x[..., k], own_mean, own_var))
+        assert og.allclose(mean[:, k], own_mean) and og.allclose(var[:, k], own_var)
+    # A running product of nothing, whose gradient may be differentiated.
+    empty = og.ones(2, 0)
+    twice = lambda x, t: og.func.jvp(lambda x: og.func.vjp(lambda x: og.cumprod(x, 0), x)[1](t)[0], (x,), (t,))[1]  # noqa: E731
+    assert og.vmap(twice)(empty, empty).shape == (2, 0)
+
+
+def test_scaled_embeddings_in_batches():
+    tables, indices = og.randn(3, 4, 2), og.tensor([1, 1, 0])
+    look_up = lambda table: og.ops.aten.embedding(table, indices, -1, True)  # noqa: E731
+    assert og.allclose(og.vmap(look_up)(tables), og.stack([look_up(table) for table in tables]))
+    each = og.vmap(og.func.grad(lambda table: (look_up(table) ** 2).sum()))(tables)
+    for table, gradient in zip(tables, each):
+        assert og.allclose(gradient, og.func.grad(lambda table: (look_up(table) ** 2).sum())(table))
+    with pytest.raises(RuntimeError, match="counts the indices of all examples together"):
+        og.func.grad(lambda tables: og.vmap(look_up)(tables).sum())(tables)

@@ -39,7 +39,7 @@ pub(super) fn register(library: &mut Library) {
 /// The gradient. Where it is recorded and there are zeros, it comes from a formula that can be differentiated, too.
 fn slope(grad: &Tensor, x: &Tensor, out: &Tensor, dim: i64) -> Result<Tensor> {
     let x = x.to_dtype(out.dtype())?;
-    if x.dim() == 0 {
+    if x.dim() == 0 || x.numel() == 0 {
         return Ok(grad.clone());
     }
     let is_zero = x.eq(0)?;

@@ -2,6 +2,8 @@
 
 use opgrid_core::{DType, Result, Value};
 use opgrid_tensor::Tensor;
+use opgrid_tensor::layers::autograd::is_grad_enabled;
+use opgrid_tensor::layers::levels::Leveled;
 use opgrid_tensor::layers::vmap::BatchedCall;
 use opgrid_tensor::ops::{
     ClampMin, Detach, EqScalar, Gather, GeScalar, GtScalar, LinalgVectorNorm, LogicalAnd, LogicalNot,
@@ -18,13 +20,23 @@ pub(super) const RULES: &[(&[&str], Rule)] = &[
     (&["_embedding_bag", "_embedding_bag_forward_only"], embedding_bag),
 ];
 
+/// Number of the argument `scale_grad_by_freq`.
+const SCALES: usize = 3;
+
 /// # Errors
 ///
-/// How often an index is there is asked of all indices, which those of one example are not.
-fn check_scale(is_scaled: bool) -> Result<()> {
-    if is_scaled {
+/// A gradient is asked for of a table of all examples, which would count the indices of all of them, as those of one example do not. Where none is,
+/// how often an index is there plays no part.
+fn check_scale(call: &BatchedCall<'_, '_>) -> Result<()> {
+    if !flag(call, SCALES) || !is_grad_enabled() {
+        return Ok(());
+    }
+    let (table, _) = call.tensor(0).unwrap_or((Tensor::undefined(), false));
+    // Tensors of levels around may have a gradient there.
+    if table.requires_grad() || table.wrapper::<Leveled>().is_some() {
         return Err(refused(
-            "`scale_grad_by_freq` counts the indices of all examples together; call it without, or outside of `vmap`",
+            "`scale_grad_by_freq` counts the indices of all examples together in a gradient around `vmap`; call it without, or take the \
+             gradient within",
         ));
     }
     Ok(())
@@ -37,7 +49,7 @@ fn for_columns(indices: &Tensor, columns: i64) -> Result<Tensor> {
 }
 
 fn embedding(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    check_scale(flag(call, 3))?;
+    check_scale(call)?;
     if !differs(call, 0) {
         return as_it_is(call);
     }
@@ -104,7 +116,7 @@ fn embedding_renorm(call: &mut BatchedCall<'_, '_>) -> Result<()> {
 
 /// The bags of all examples one after another, from one table in which the rows of all are.
 fn embedding_bag(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    check_scale(flag(call, 3))?;
+    check_scale(call)?;
     let size = call.size();
     if size == 0 {
         return call.without_examples();

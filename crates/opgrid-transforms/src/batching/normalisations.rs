@@ -5,8 +5,8 @@ use opgrid_core::{Result, Value};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::vmap::BatchedCall;
 use opgrid_tensor::ops::{
-    CopyInplace, FusedRmsNorm, MovedimInt, NativeGroupNorm, NativeGroupNormBackward, NativeLayerNorm,
-    NativeLayerNormBackward, SumDim,
+    CloneTensor, CopyInplace, FusedRmsNorm, MovedimInt, NativeGroupNorm, NativeGroupNormBackward,
+    NativeLayerNorm, NativeLayerNormBackward, SumDim,
 };
 
 use super::Rule;
@@ -183,7 +183,7 @@ fn batch_norm(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     for place in 1..call.args().len() {
         args.push(match optional(call, place)? {
             Some(numbers) => {
-                let row = numbers.reshape(numbers.numel())?;
+                let mut row = numbers.reshape(numbers.numel())?;
                 if updates && schema.arguments[place].name.starts_with("running") {
                     if !differs(call, place) {
                         return Err(refused(format!(
@@ -192,6 +192,8 @@ fn batch_norm(call: &mut BatchedCall<'_, '_>) -> Result<()> {
                             schema.arguments[place].name
                         )));
                     }
+                    // What is written back is not the memory itself, seen in another way.
+                    row = CloneTensor.call(&row, None)?;
                     running.push((numbers, row.clone()));
                 }
                 row.into()
@@ -201,7 +203,6 @@ fn batch_norm(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     }
     let results = call.operator().call_values(args)?;
     for (numbers, row) in running {
-        // Where the row is a copy.
         CopyInplace.call(&numbers, &row.reshape(numbers.sizes())?, false)?;
     }
     for (place, result) in results.into_iter().enumerate() {

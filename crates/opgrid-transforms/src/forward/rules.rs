@@ -1,9 +1,9 @@
 //! Forward rules of operators that are linear, and of those whose derivative is no formula to differentiate once more.
 
-use opgrid_core::{DispatchKey, Dispatcher, Kind, Registration, Result, TensorType};
+use opgrid_core::{DType, DispatchKey, Dispatcher, Kind, Registration, Result, TensorType};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::families::kind;
-use opgrid_tensor::ops::{Amax, Cumsum, Exp, MulTensor, Real, SubTensor};
+use opgrid_tensor::ops::{EqScalar, Exp, MulTensor, NewOnes, Real, SubTensor, Triu, WhereScalarSelf};
 
 use super::{ForwardCall, ForwardRule};
 
@@ -89,9 +89,38 @@ fn logcumsumexp(call: &ForwardCall<'_, '_>) -> Result<Vec<Option<Tensor>>> {
     if input.dim() == 0 || input.numel() == 0 {
         return Ok(vec![Some(tangent.clone())]);
     }
-    let real = if input.dtype().is_complex() { Real.call(&input)? } else { input.clone() };
-    let most = Amax.call(&real, &[dim], true)?;
-    let relative = |tensor: &Tensor| Exp.call(&SubTensor.call(tensor, &most, 1.into())?);
-    let sums = Cumsum.call(&MulTensor.call(&relative(&input)?, tangent)?, dim, None)?;
-    Ok(vec![Some(sums.div(&relative(&result)?)?)])
+    let [input, tangent, result] = [&input, tangent, &result].map(|it| it.transpose(dim, -1));
+    Ok(vec![Some(averages(&input?, &tangent?, &result?)?.transpose(dim, -1)?)])
+}
+
+/// How many elements are averaged at once, with the square of that of weights.
+const AT_ONCE: i64 = 32;
+
+/// The averages of tangents along the last dimension. Weights are exponentials of differences, which are not above zero: however far apart
+/// elements are, none is lost in a sum or divided by.
+fn averages(input: &Tensor, tangent: &Tensor, result: &Tensor) -> Result<Tensor> {
+    // Where there is nothing yet, there is nothing to average.
+    let real = if result.dtype().is_complex() { Real.call(result)? } else { result.clone() };
+    let is_nothing = EqScalar.call(&real, f64::NEG_INFINITY.into())?;
+    let result = WhereScalarSelf.call(&is_nothing, 0.into(), result)?;
+    let weights = |of: &Tensor, result: &Tensor| Exp.call(&SubTensor.call(of, result, 1.into())?);
+    let length = *input.sizes().last().expect("there are dimensions, which was checked");
+    let mut parts: Vec<Tensor> = Vec::new();
+    for start in (0..length).step_by(AT_ONCE as usize) {
+        let count = AT_ONCE.min(length - start);
+        let [x, t, out] = [input, tangent, &result].map(|it| it.narrow(-1, start, count));
+        let (t, out) = (t?, out?);
+        let is_later =
+            Triu.call(&NewOnes.call(&t, &[count, count], Some(DType::Bool), None, None, None)?, 1)?;
+        let differences = SubTensor.call(&x?.unsqueeze(-2)?, &out.unsqueeze(-1)?, 1.into())?;
+        let own = Exp.call(&WhereScalarSelf.call(&is_later, f64::NEG_INFINITY.into(), &differences)?)?;
+        let mut average = MulTensor.call(&own, &t.unsqueeze(-2)?)?.sum_dim(&[-1], false)?;
+        if let Some(before) = parts.last() {
+            let before = before.narrow(-1, -1, 1)?;
+            let weight = weights(&result.narrow(-1, start - 1, 1)?, &out)?;
+            average = average.add(&MulTensor.call(&weight, &before)?)?;
+        }
+        parts.push(average);
+    }
+    Tensor::cat(&parts.iter().collect::<Vec<_>>(), -1)
 }

@@ -233,9 +233,9 @@ fn batch(call: &mut BoxedCall<'_>) -> Result<()> {
         return call.redispatch(backend.key_set());
     }
     levels::check_writes(call, &level)?;
-    let name = call.operator().name().clone();
     let rule = call.column::<BatchingRule>();
     let mut call = BatchedCall::new(call, level);
+    let operator = call.operator();
     let done = match rule {
         _ if call.size() == 0 && !call.writes() && call.without_examples().is_ok() => Ok(()),
         _ if call.is_of_no_elements() => call.all_as_one(),
@@ -244,7 +244,7 @@ fn batch(call: &mut BoxedCall<'_>) -> Result<()> {
         None if call.writes() => call.through_functional(),
         None => call.one_by_one(),
     };
-    done.map_err(|error| error.within(format_args!("{name} on a batch")))
+    done.map_err(|error| error.within(format_args!("{} on a batch", operator.name())))
 }
 
 /// Calls an operator for each example.
