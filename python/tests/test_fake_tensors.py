@@ -199,3 +199,33 @@ def test_the_timeline_counts_tensors_with_data():
         og.zeros(4)
     first, second, last = (entry.bytes for entry in timeline.entries if entry.operator in ("aten::zeros", "aten::add.Tensor"))
     assert second - first >= 4 << 20 and second - last >= 8 << 20
+
+
+def test_how_many_elements_are_found_is_assumed():
+    with FakeTensorMode() as mode:
+        x = og.randn(10, 8, device="cuda")
+        with pytest.raises(RuntimeError, match="nonzero.*depends on its elements; assume a density of elements"):
+            x.nonzero()
+    with FakeTensorMode(density=0.25) as mode:
+        x = og.randn(10, 8, device="cuda")
+        x.requires_grad_(True)
+        assert x.nonzero().shape == (20, 2) and x.nonzero().device == x.device
+        assert x[x > 0].shape == (20,) and x.masked_select(x > 0).shape == (20,) and x[x[:, 0] > 0].shape == (3, 8)
+        assert [part.shape for part in og.where(x > 0)] == [(20,), (20,)]
+        values, inverse, counts = og.unique(x, return_inverse=True, return_counts=True)
+        assert (values.shape, inverse.shape, counts.shape) == ((20,), (10, 8), (20,))
+        assert og.bincount(og.zeros(100, dtype=og.int64, device="cuda"), minlength=30).shape == (30,)
+        x[x > 0].sum().backward()
+        assert x.grad.shape == (10, 8)
+        # Another density within.
+        with FakeTensorMode(density=1):
+            assert x.nonzero().shape == (80, 2)
+        assert x.nonzero().shape == (20, 2)
+    with pytest.raises(RuntimeError, match="assume a density"):
+        x.nonzero()
+    assert mode.memory_allocated("cuda") > 0
+    for density in (-0.1, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="density: found"):
+            FakeTensorMode(density=density)
+    with pytest.raises(TypeError):
+        FakeTensorMode(density="half")

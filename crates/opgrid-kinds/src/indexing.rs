@@ -4,6 +4,7 @@ use opgrid_core::{DType, Device, Result};
 
 use opgrid_array::error::{argument, out_of_range};
 use opgrid_kernels::indexing::{self, Indexed, Lookup};
+use opgrid_tensor::layers::fake;
 use opgrid_tensor::tensor::views::normalise_dim;
 use opgrid_tensor::tensor::{Array, Dims, Geometry, Tensor, TensorSpec, broadcast};
 
@@ -31,7 +32,7 @@ impl Indexing {
     /// another shape than what it indexes, or without data.
     pub fn new(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Self> {
         let spec = input.spec()?;
-        let (seen, indices) = without_masks(spec, indices, indexing::columns)?;
+        let (seen, indices) = without_masks(spec, indices, columns)?;
         let shapes: Vec<&[i64]> = indices.iter().map(|(_, index)| index.sizes()).collect();
         let shape = broadcast(&shapes).map_err(|_| {
             argument(format!(
@@ -127,6 +128,21 @@ pub fn check(input: &TensorSpec, indices: &[Option<Tensor>]) -> Result<()> {
         Array::empty(TensorSpec::contiguous(&[mask.sizes().len() as i64, 0], DType::I64, Device::CPU)?)
     };
     without_masks(input, indices, nothing).map(drop)
+}
+
+/// The indices of the true elements of a mask, a row for each dimension; of a fake one those that it is assumed to have.
+///
+/// # Errors
+///
+/// A mask without data of which nothing is assumed.
+fn columns(mask: &Array) -> Result<Array> {
+    match fake::assumed_count(mask.device(), mask.geometry().numel()) {
+        Some(found) => {
+            let sizes = [mask.sizes().len() as i64, found];
+            Array::empty(TensorSpec::contiguous(&sizes, DType::I64, mask.device())?)
+        }
+        None => indexing::columns(mask),
+    }
 }
 
 /// Whether an index is a mask, so that its elements decide how many others are named.

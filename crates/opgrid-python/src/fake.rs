@@ -17,19 +17,22 @@ use crate::values::read;
 #[pyclass(name = "FakeMemory", module = "opgrid", frozen)]
 pub(crate) struct FakeMemoryObject {
     memory: Arc<FakeMemory>,
+    /// The share of elements that masks select.
+    density: Option<f64>,
     entries: Mutex<Vec<(ThreadId, Entry)>>,
 }
 
 #[pymethods]
 impl FakeMemoryObject {
     #[new]
-    fn new() -> Self {
-        Self { memory: Arc::default(), entries: Mutex::default() }
+    #[pyo3(signature = (density=None))]
+    fn new(density: Option<f64>) -> Self {
+        Self { memory: Arc::default(), density, entries: Mutex::default() }
     }
 
     /// Has tensors that this thread makes lie on fake devices.
     fn enter(&self, py: Python<'_>) -> PyResult<()> {
-        let entry = fake::push(self.memory.clone()).or_raise(py)?;
+        let entry = fake::push(self.memory.clone(), self.density).or_raise(py)?;
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).push((thread::current().id(), entry));
         Ok(())
     }

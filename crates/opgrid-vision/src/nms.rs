@@ -3,12 +3,13 @@
 //! - Shapes: boxes `[n, 4]` and scores `[n]` give up to `n` numbers of boxes.
 //! - Order: that of the scores, the highest first; of equal ones that of the boxes.
 //! - Dtypes: one of `float32` and `float64` for both; the result is `int64`.
-//! - Errors: other shapes and dtypes; meta tensors, as the size of the result depends on elements.
+//! - Errors: other shapes and dtypes; meta tensors without an assumed density, as the size of the result depends on elements.
 //! - Source: torchvision.ops.nms, torchvision 0.29.
 
 use std::cmp::Ordering;
 
 use opgrid::layers::autograd::DefineDerivative;
+use opgrid::layers::fake;
 use opgrid::prelude::*;
 
 use crate::Nms;
@@ -23,6 +24,9 @@ pub(crate) fn define(library: &mut Library) {
         })
         .kernel(DispatchKey::Meta, |boxes, scores, _| {
             check(boxes, scores).map_err(within)?;
+            if let Some(left) = fake::assumed_count(boxes.device(), scores.numel()) {
+                return Tensor::empty(&[left], DType::I64, boxes.device());
+            }
             let found = opgrid::array::error::without_data(boxes.device());
             let message = format!(
                 "argument `dets` is {found}, but the size of the result depends on its elements; create it on a device with data"

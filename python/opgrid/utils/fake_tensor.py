@@ -13,7 +13,11 @@ FakeTensor(..., device='cuda:0', size=(), grad_fn=<aten::sum>)
 
 A fake tensor has sizes, strides, a dtype and the device that it passes for. Operators on it compute those of their results, refuse
 devices and shapes that do not go together as they would be refused with data, and take no memory. What asks for elements, as
-``item()`` and ``nonzero()`` do, is an error. A tensor with data goes with fake ones as if it had none.
+``item()`` does, is an error; what gives as many results as elements say, as ``nonzero()`` and ``x[x > 0]`` do, needs a ``density``. A tensor
+with data goes with fake ones as if it had none.
+
+Sizes are numbers. A program with sizes that vary comes from ``opgrid.export.export`` with fake arguments and ``dynamic_shapes``: it has
+expressions for all sizes, and ranges and checks for what the code compared them with.
 """
 
 from __future__ import annotations
@@ -38,11 +42,14 @@ class FakeTensorMode:
     """Has what a ``with`` block makes be fake: factories such as ``zeros``, modules, results of ``to(device)``.
 
     ``memory`` says how many bytes devices have, as ``{"cuda": 80 << 30}``; what needs more raises an error at the operator that does.
-    Devices that are not there can be named. Tensors that a program makes of Python's numbers, as ``tensor([1, 2])``, keep their data.
+    ``density``, from 0 to 1, is the share of elements that masks are assumed to select and ``nonzero`` and ``unique`` to find; without it
+    they raise errors. Devices that are not there can be named. Tensors that a program makes of Python's numbers, as ``tensor([1, 2])``, keep their data.
     """
 
-    def __init__(self, memory: Mapping[Any, int] | None = None) -> None:
-        self._memory = _opgrid.FakeMemory()
+    def __init__(self, memory: Mapping[Any, int] | None = None, density: float | None = None) -> None:
+        if density is not None and not 0 <= density <= 1:
+            raise ValueError(f"density: found {density!r}, expected a share of elements from 0 to 1")
+        self._memory = _opgrid.FakeMemory(density)
         for device, size in (memory or {}).items():
             if isinstance(size, bool) or not isinstance(size, int) or size < 0:
                 raise ValueError(f"the memory of device {device} is {size!r}, expected a number of bytes")

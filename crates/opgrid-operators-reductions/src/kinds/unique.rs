@@ -16,8 +16,16 @@ pub(crate) type Unique = (Tensor, Tensor, Tensor);
 /// The different elements in order, or the runs of equal ones; what is not asked for has no elements.
 pub(crate) fn of_all(input: &Tensor, consecutive: bool, inverse: bool, counts: bool) -> Result<Unique> {
     check(input)?;
-    let (values, places, numbers) = searching::unique(input.array()?, consecutive, inverse)?;
     let nothing = || data_dependent::nothing(DType::I64, input.device());
+    if let Some(count) = data_dependent::assumed(input, input.numel())? {
+        let numbers = |sizes: &[i64]| Tensor::empty(sizes, DType::I64, input.device());
+        return Ok((
+            Tensor::empty(&[count], input.dtype(), input.device())?,
+            if inverse { numbers(input.sizes())? } else { nothing()? },
+            if counts { numbers(&[count])? } else { nothing()? },
+        ));
+    }
+    let (values, places, numbers) = searching::unique(input.array()?, consecutive, inverse)?;
     let inverse = if inverse { data_dependent::tensor(&places, input.sizes())? } else { nothing()? };
     let counts = if counts { data_dependent::tensor(&numbers, &[numbers.len() as i64])? } else { nothing()? };
     Ok((Tensor::from_array(values)?, inverse, counts))
@@ -38,6 +46,16 @@ pub(crate) fn of_slices(input: &Tensor, dim: i64, consecutive: bool) -> Result<U
         );
         return Err(argument(message));
     }
+    let mut order: Vec<i64> = (1..input.dim() as i64).collect();
+    order.insert(dim, 0);
+    if let Some(found) = data_dependent::assumed(input, sizes[dim])? {
+        let numbers = |size| Tensor::empty(&[size], DType::I64, input.device());
+        let mut rows = sizes.to_vec();
+        rows.remove(dim);
+        rows.insert(0, found);
+        let values = Tensor::empty(&rows, input.dtype(), input.device())?.permute(&order)?;
+        return Ok((values, numbers(sizes[dim])?, numbers(found)?));
+    }
     let (count, length) = (sizes[dim], if sizes[dim] == 0 { 0 } else { input.numel() / sizes[dim] });
     let array = input.array()?;
     let rows = array.view(searching::rows_first(array.geometry(), dim)?)?;
@@ -45,8 +63,6 @@ pub(crate) fn of_slices(input: &Tensor, dim: i64, consecutive: bool) -> Result<U
     let firsts: Vec<i64> = groups.firsts.iter().map(|first| *first as i64).collect();
     let index = data_dependent::tensor(&firsts, &[firsts.len() as i64])?;
     let chosen = Tensor::from_array(rows)?.index_select(0, &index)?;
-    let mut order: Vec<i64> = (1..chosen.dim() as i64).collect();
-    order.insert(dim, 0);
     let values = chosen.permute(&order)?;
     let counted = [groups.counts.len() as i64];
     Ok((
@@ -58,14 +74,13 @@ pub(crate) fn of_slices(input: &Tensor, dim: i64, consecutive: bool) -> Result<U
 
 /// # Errors
 ///
-/// Another dtype; a meta tensor.
+/// Another dtype; too many elements.
 fn check(input: &Tensor) -> Result<()> {
     let dtype = input.spec()?.dtype();
     if !sorting::is_sortable(dtype) {
         return Err(unsupported(dtype, "a bool, integer or floating-point dtype"));
     }
-    sorting::check_length(input.numel())?;
-    data_dependent::check_data(input)
+    sorting::check_length(input.numel())
 }
 
 /// Writes results to outputs, after all of them were checked.

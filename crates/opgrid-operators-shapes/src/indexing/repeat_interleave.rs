@@ -13,6 +13,7 @@
 
 use crate::prelude::*;
 use opgrid_kernels::sequence;
+use opgrid_tensor::layers::fake;
 use opgrid_tensor::ops::{Expand, FlattenUsingInts, IndexSelect, Reshape, ToCopy, Unsqueeze};
 use opgrid_tensor::tensor::Element;
 use opgrid_tensor::tensor::Number;
@@ -37,7 +38,7 @@ fn indices(repeats: &Tensor, output_size: Option<i64>) -> Result<Tensor> {
     with_dtype!(spec.dtype(), _T: Integer => Ok(()))?;
     let vector = |length| TensorSpec::contiguous(&[length], spec.dtype(), spec.device());
     if spec.device().is_meta() {
-        return match output_size {
+        return match output_size.or_else(|| fake::assumed_count(spec.device(), spec.numel())) {
             Some(length) => Tensor::allocate(vector(length)?),
             None => Err(argument(format!(
                 "argument `repeats` is {}, whose sum is not known; give `output_size`",

@@ -85,11 +85,21 @@ pub fn like(tensor: &Tensor, device: Option<Device>) -> Result<Tensor> {
     Ok(made)
 }
 
-/// What a thread has entered, the innermost last: a number for each entry, and where it counts memory.
-type Entries = Vec<(u64, Arc<FakeMemory>)>;
+/// What a thread has entered, the innermost last.
+type Entries = Vec<Entering>;
+
+/// What a thread has entered once.
+#[derive(Clone)]
+struct Entering {
+    number: u64,
+    memory: Arc<FakeMemory>,
+    density: Option<f64>,
+}
 
 thread_local! {
     static ENTRIES: RefCell<Entries> = const { RefCell::new(Vec::new()) };
+    /// The density that [`assuming`] says.
+    static ASSUMED: Cell<Option<f64>> = const { Cell::new(None) };
     /// Whether the thread includes the key because of them.
     static BRINGS_KEY: Cell<bool> = const { Cell::new(false) };
 }
@@ -116,15 +126,15 @@ pub struct Entry(u64);
 ///
 /// The thread's dispatcher does not have the layer.
 pub fn enter(memory: Arc<FakeMemory>) -> Result<Entered> {
-    Ok(Entered { entry: push(memory)?, on_this_thread: PhantomData })
+    Ok(Entered { entry: push(memory, None)?, on_this_thread: PhantomData })
 }
 
-/// As [`enter`], until [`Entry::leave`], for bindings whose guards do not belong to a thread.
+/// As [`enter`], until [`Entry::leave`], for bindings whose guards do not belong to a thread; with a density as for [`assuming`].
 ///
 /// # Errors
 ///
 /// As [`enter`].
-pub fn push(memory: Arc<FakeMemory>) -> Result<Entry> {
+pub fn push(memory: Arc<FakeMemory>, density: Option<f64>) -> Result<Entry> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     if !is_installed()? {
         // That of the process gets its layers with the first call.
@@ -136,7 +146,7 @@ pub fn push(memory: Arc<FakeMemory>) -> Result<Entry> {
         }
     }
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    with_entries(|entries| entries.push((number, memory.clone())));
+    with_entries(|entries| entries.push(Entering { number, memory: memory.clone(), density }));
     set_memory(Some(memory));
     if !is_included(KEY) {
         set_included(KEY, true);
@@ -154,12 +164,49 @@ pub fn is_entered() -> bool {
     with_entries(|entries| !entries.is_empty())
 }
 
+/// Runs `body` with an assumption about elements that fake tensors do not have: `density` is the share of them, from 0 to 1, that a mask
+/// selects, that `nonzero` and `unique` find, and so on. Without one, operators whose results have sizes that depend on elements are refused.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid::layers::fake;
+/// use opgrid::prelude::*;
+///
+/// let x = fake::like(&Tensor::zeros((4, 100), DType::F32, Device::CPU)?, None)?;
+/// assert!(x.nonzero().is_err());
+/// assert_eq!(fake::assuming(0.25, || x.nonzero())?.sizes(), [100, 2]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn assuming<X>(density: f64, body: impl FnOnce() -> X) -> X {
+    struct Before(Option<f64>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            ASSUMED.set(self.0);
+        }
+    }
+    let _before = Before(ASSUMED.replace(Some(density)));
+    body()
+}
+
+/// How many elements an operator finds in a tensor on `device`, of at most so many, as this thread [assumes](assuming); `None` where it
+/// assumes nothing, or the device is no fake one. For kernels on meta tensors whose results have sizes that depend on elements.
+pub fn assumed_count(device: Device, most: i64) -> Option<i64> {
+    if !device.is_fake() {
+        return None;
+    }
+    let of_entry = || with_entries(|entries| entries.last().and_then(|entering| entering.density));
+    let density = ASSUMED.get().or_else(of_entry)?;
+    // What is no number counts as nothing.
+    Some(((most as f64 * density).ceil() as i64).clamp(0, most.max(0)))
+}
+
 impl Entry {
     /// Leaves what was entered, if this thread did; others that it has entered stay, in whatever order they end.
     pub fn leave(&self) {
         let innermost = with_entries(|entries| {
-            entries.retain(|(number, _)| *number != self.0);
-            entries.last().map(|(_, memory)| memory.clone())
+            entries.retain(|entering| entering.number != self.0);
+            entries.last().map(|entering| entering.memory.clone())
         });
         let is_last = innermost.is_none();
         set_memory(innermost);
@@ -317,27 +364,47 @@ struct Carried;
 impl ContextPart for Carried {
     fn capture(&self) -> Option<Box<dyn Any + Send + Sync>> {
         let entries = with_entries(|entries| entries.clone());
-        (!entries.is_empty()).then(|| Box::new((entries, fake::memory(), BRINGS_KEY.get())) as _)
+        let assumed = ASSUMED.get();
+        let is_there = !entries.is_empty() || assumed.is_some();
+        is_there.then(|| {
+            Box::new(Carrying { entries, memory: fake::memory(), assumed, brings_key: BRINGS_KEY.get() }) as _
+        })
     }
 
     fn within(&self, state: &(dyn Any + Send + Sync), body: &mut dyn FnMut()) {
-        let (entries, memory, brings_key) = state.downcast_ref::<Carrying>().cloned().unwrap_or_default();
-        let own = with_entries(|own| std::mem::replace(own, entries));
-        let _before = Before(own, set_memory(memory), BRINGS_KEY.replace(brings_key));
+        let _before = Before(state.downcast_ref::<Carrying>().cloned().unwrap_or_default().replace());
         body();
     }
 }
 
-/// What goes along: entries, where memory is counted, and whether the key is there because of them.
-type Carrying = (Entries, Option<Arc<FakeMemory>>, bool);
+/// What goes along.
+#[derive(Clone, Default)]
+struct Carrying {
+    entries: Entries,
+    /// Where memory is counted.
+    memory: Option<Arc<FakeMemory>>,
+    assumed: Option<f64>,
+    /// Whether the key is there because of the entries.
+    brings_key: bool,
+}
 
-/// Puts back what a thread has entered.
-struct Before(Entries, Option<Arc<FakeMemory>>, bool);
+impl Carrying {
+    /// Gives the thread this, for what it has.
+    fn replace(self) -> Self {
+        Self {
+            entries: with_entries(|own| std::mem::replace(own, self.entries)),
+            memory: set_memory(self.memory),
+            assumed: ASSUMED.replace(self.assumed),
+            brings_key: BRINGS_KEY.replace(self.brings_key),
+        }
+    }
+}
+
+/// Puts back what a thread had.
+struct Before(Carrying);
 
 impl Drop for Before {
     fn drop(&mut self) {
-        let _carried = with_entries(|own| std::mem::replace(own, std::mem::take(&mut self.0)));
-        set_memory(self.1.take());
-        BRINGS_KEY.set(self.2);
+        let _carried = std::mem::take(&mut self.0).replace();
     }
 }
