@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 
+from ._symint import SymInt
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +18,7 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
-        return super().__new__(cls, map(operator.index, sizes))
+        return super().__new__(cls, [size if type(size) is SymInt else operator.index(size) for size in sizes])
 
     def numel(self) -> int:
         """The number of elements of a tensor of this size."""

@@ -110,6 +110,12 @@ class ExportedProgram:
         """Tensors that are neither parameters nor saved buffers."""
         return self._named("constant", "unsaved buffer")
 
+    @property
+    def range_constraints(self) -> dict[str, tuple[int | None, int | None]]:
+        """The smallest and the largest size of each that varies, by its name; ``None`` where there is none. Where code compared a size, as in
+        ``if x.shape[0] > 8``, it is a range in which that has the same result."""
+        return {name: (least, most) for name, least, most in self._program.ranges()}
+
     def named_parameters(self) -> Iterator[tuple[str, _opgrid.Tensor]]:
         yield from self._named("parameter").items()
 
@@ -202,7 +208,10 @@ def export(
     `args` and `kwargs` are an example of its arguments: tensors, and tuples, lists and dicts of them; numbers, texts and ``None`` are
     fixed in the program. `dynamic_shapes` names the dimensions that may vary, as in torch: by the names of the arguments or
     in their order, for each tensor a dict from dimensions to `Dim` or a list of them. The code is then run for several sizes; where it
-    does something else for another size, that is an error.
+    does something else for another size, that is an error. Where it compares sizes, the program expects that they compare alike: by a smaller range
+    (`ExportedProgram.range_constraints`), which a `Dim` with bounds of its own has to have already, or by a check.
+
+    Arguments, and parameters of the module, may be fake (`opgrid.utils.fake_tensor`): then nothing is computed.
 
     A value that is read from a tensor (``item``, ``if`` on a tensor) is an error, unless `guard_reads`: the program then checks that it
     reads the same. Sizes that depend on elements, as that of ``x[x > 0]``, vary; code that computes with one what no program computes is an

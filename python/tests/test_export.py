@@ -245,3 +245,95 @@ def test_a_program_trains():
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < losses[0] * 0.9
+
+
+def test_code_that_compares_sizes():
+    def f(x, limit=6):
+        if x.shape[0] > limit or x.numel() == 6:
+            return x * x
+        return x + x
+
+    short = og.export.export(f, (og.ones(4, 2),), dynamic_shapes={"x": {0: og.export.Dim("n")}})
+    assert short.range_constraints == {"n": (0, 6)}
+    assert short.module()(og.ones(5, 2)).shape == (5, 2)
+    with pytest.raises(RuntimeError, match="n.*0\\.\\.6"):
+        short.module()(og.ones(7, 2))
+    # What leaves no range is checked.
+    with pytest.raises(RuntimeError, match="test_export.py:[0-9]+, and the program expects 2\\*n != 6, as when it was traced"):
+        short.module()(og.ones(3, 2))
+    long = og.export.export(f, (og.ones(9, 2),), dynamic_shapes={"x": {0: og.export.Dim("n")}})
+    assert long.range_constraints == {"n": (7, None)}
+    with pytest.raises(RuntimeError, match="which leaves sizes 0..6 of the range 0..100 that was given for `n`"):
+        og.export.export(f, (og.ones(4, 2),), dynamic_shapes={"x": {0: og.export.Dim("n", max=100)}})
+    # Sizes that do not vary are plain numbers.
+    seen = []
+    og.export.export(lambda x: [seen.append(type(x.shape[0])), x + 1][1], (og.ones(4, 2),))
+    assert seen == [int]
+
+
+def test_integers_of_sizes_are_integers():
+    import copy
+    import pickle
+
+    seen = {}
+
+    def f(x):
+        n = seen["n"] = x.shape[0]
+        assert isinstance(n, int) and repr(n) == "5" and f"{n}" == "5" and hash(n) == 5 and [0] * n == [0] * 5
+        assert type(x.size(0)) is type(n) and type(x.shape[:1][0]) is type(n) and type(x.numel()) is type(n)
+        assert n + 1 == 6 and 1 + n == 6 and n - 1 == 4 and 9 - n == 4 and n * 2 == 10 and 2 * n == 10 and -n == -5 and +n == 5
+        assert n // 2 == 2 and 12 // n == 2 and n % 3 == 2 and 13 % n == 3 and n / 2 == 2.5 and n**2 == 25 and divmod(n, 2) == (2, 1)
+        assert n < 5.5 and n != "5" and n != None and (n == 5.0) and not (n == 4.5)  # noqa: E711
+        assert bool(n) and n in (4, 5) and list(range(n)) == [0, 1, 2, 3, 4] and "abcdefg"[n] == "f"
+        assert max(n, 2) == 5 and sum([n, 1]) == 6 and int(n) == 5 and type(int(n)) is int and float(n) == 5.0
+        with pytest.raises(ZeroDivisionError):
+            n // 0
+        with pytest.raises(TypeError):
+            n + "1"
+        assert type(copy.deepcopy(n)) is int and pickle.loads(pickle.dumps(n)) == 5
+        return x.reshape(n, 2) + og.ones(n, 2) + og.arange(n).reshape(-1, 1)
+
+    with pytest.raises(RuntimeError, match="so that size `n` does not vary"):
+        og.export.export(f, (og.ones(5, 2),), dynamic_shapes=[{0: og.export.Dim("n")}])
+    # After the trace it is a number like others.
+    assert seen["n"] > 4 and seen["n"] + 1 == 6
+
+
+def test_conditions_of_sizes_go_along_to_torch_files(tmp_path):
+    def f(x, y):
+        if x.shape[0] % 2 == 0 and x.shape[0] < 3 * y.shape[0]:
+            return x.sum() + y.sum()
+        return x.sum() - y.sum()
+
+    dims = {"x": {0: og.export.Dim("n")}, "y": {0: og.export.Dim("m")}}
+    ep = og.export.export(f, (og.ones(4), og.ones(5)), dynamic_shapes=dims)
+    og.export.save(ep, tmp_path / "compared.pt2")
+    for program in (ep, og.export.load(tmp_path / "compared.pt2")):
+        assert program.module()(og.ones(8), og.ones(3)).item() == 11
+        with pytest.raises(RuntimeError, match="the program expects n < 3\\*m"):
+            program.module()(og.ones(10), og.ones(3))
+        with pytest.raises(RuntimeError, match="the program expects PythonMod\\(n, 2\\) == 0"):
+            program.module()(og.ones(7), og.ones(3))
+
+
+def test_a_fake_model_is_exported():
+    from opgrid.utils.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        net = Net().eval().to("cuda")
+        x = og.randn(2, 3, 8, 8, device="cuda")
+    ep = og.export.export(net, (x,), dynamic_shapes={"x": {0: og.export.Dim("n")}})
+    real = og.export.export(Net().eval(), (og.randn(2, 3, 8, 8),), dynamic_shapes={"x": {0: og.export.Dim("n")}})
+    assert ep.graph == real.graph
+    assert ep.module()(og.zeros(7, 3, 8, 8, device=x.device)).device == x.device
+
+    def chosen(x):
+        return x[x > 0] * 2, og.nonzero(x), x.unique()
+
+    with FakeTensorMode():
+        x = og.randn(6)
+    ep = og.export.export(chosen, (x,))
+    assert "float32[u0]" in ep.graph and "int64[u1, 1]" in ep.graph and "float32[u2]" in ep.graph
+    # It is a program like others, and runs with data.
+    parts = ep.module()(og.tensor([1.0, 0.0, 3.0, -1.0, 3.0, 0.5]))
+    assert [part.shape[0] for part in parts] == [4, 5, 5]

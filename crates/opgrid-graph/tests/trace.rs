@@ -1,7 +1,7 @@
 //! What the tracer writes down, and that it runs to what the code gave.
 
 use opgrid::{DType, Device, Result, Tensor, ops};
-use opgrid_graph::{Graph, InputKind, Program, Trace};
+use opgrid_graph::{Comparison, Expression, Graph, InputKind, Program, Trace, compared, symbol_of};
 
 fn numbers(count: usize, sizes: &[i64]) -> Tensor {
     let values: Vec<f32> = (0..count).map(|index| (index as f32 * 0.7).sin()).collect();
@@ -411,4 +411,105 @@ fn hostile_code_gets_errors() {
     drop(registration);
     let error = program.run(&[&x]).unwrap_err();
     assert!(error.message().contains("hostile::f"), "{error}");
+}
+
+/// Says that the size of the first dimension compares so.
+fn says(x: &Tensor, comparison: Comparison, number: i64) -> Result<()> {
+    match symbol_of(x, 0) {
+        Some(size) => compared(&size, comparison, &Expression::Integer(number)),
+        None => Ok(()),
+    }
+}
+
+/// Doubles short inputs and squares long ones.
+fn by_length(inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+    let x = &inputs[0];
+    if x.sizes()[0] <= 6 {
+        says(x, Comparison::LessOrEqual, 6)?;
+        return Ok(vec![x.add(x)?]);
+    }
+    says(x, Comparison::Greater, 6)?;
+    Ok(vec![x.mul(x)?])
+}
+
+#[test]
+fn code_that_compares_a_size_gives_a_range() {
+    let trace = Trace::new().input("x").vary(0, 0, "n", 0..=i64::MAX);
+    let short = agree(&trace, &[&numbers(4, &[4])], &[&numbers(6, &[6])], by_length);
+    assert_eq!(short.graph().symbols["n"].to_string(), "0..6");
+    let error = short.run(&[&numbers(7, &[7])]).unwrap_err();
+    assert!(error.message().contains("0..6"), "{error}");
+    // The other sizes that were tried would have gone the other way.
+    let long = agree(&trace, &[&numbers(7, &[7])], &[&numbers(40, &[40])], by_length);
+    assert_eq!(long.graph().symbols["n"].to_string(), "7..");
+    assert_eq!(targets(&long), ["aten::mul.Tensor"]);
+    // A bound that was given is kept, or refused.
+    let given = Trace::new().input("x").vary(0, 0, "n", 2..=100);
+    let error = given.run(&[&numbers(4, &[4])], by_length).unwrap_err();
+    assert!(error.message().contains("n <= 6, which leaves sizes 2..6 of the range 2..100"), "{error}");
+    let within = Trace::new().input("x").vary(0, 0, "n", 2..=6);
+    assert_eq!(within.run(&[&numbers(4, &[4])], by_length).unwrap().graph().symbols["n"].to_string(), "2..6");
+    let error = trace
+        .run(&[&numbers(4, &[4])], |inputs| {
+            says(&inputs[0], Comparison::Equal, 4)?;
+            Ok(vec![inputs[0].exp()?])
+        })
+        .unwrap_err();
+    assert!(error.message().contains("because n == 4, so that size `n` does not vary"), "{error}");
+}
+
+#[test]
+fn sizes_of_results_are_compared_too() {
+    let trace =
+        Trace::new().input("x").vary(0, 0, "n", 0..=i64::MAX).input("y").vary(1, 0, "m", 0..=i64::MAX);
+    let body = |inputs: &[Tensor]| {
+        let both = Tensor::cat(&[&inputs[0], &inputs[0], &inputs[1]], 0)?;
+        says(&both, Comparison::Less, 100)?;
+        let doubled = Tensor::cat(&[&inputs[0], &inputs[0]], 0)?;
+        says(&doubled, Comparison::NotEqual, 7)?;
+        says(&doubled, Comparison::Less, 51)?;
+        Ok(vec![both.exp()?])
+    };
+    let (x, y) = (numbers(4, &[4]), numbers(3, &[3]));
+    let program = agree(&trace, &[&x, &y], &[&numbers(9, &[9]), &numbers(2, &[2])], body);
+    // That of one symbol is its range, that of two is checked when the program runs.
+    assert_eq!(program.graph().symbols["n"].to_string(), "0..25");
+    assert_eq!(program.graph().symbols["m"].to_string(), "0..");
+    let error = program.run(&[&numbers(20, &[20]), &numbers(60, &[60])]).unwrap_err();
+    assert!(
+        error.message().contains("2*n + m < 100") || error.message().contains("the program expects"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_elements_decide_is_compared_when_the_program_runs() {
+    let trace = Trace::new().input("x");
+    let body = |inputs: &[Tensor]| {
+        let found = inputs[0].nonzero()?;
+        says(&found, Comparison::Greater, 1)?;
+        Ok(vec![found.to_dtype(DType::F32)?])
+    };
+    let x = Tensor::from_slice(&[1.0f32, 0.0, 2.0, 3.0], &[4]).unwrap();
+    let program = agree(&trace, &[&x], &[&Tensor::from_slice(&[0.0f32, 1.0, 1.0, 0.0], &[4]).unwrap()], body);
+    let error = program.run(&[&Tensor::from_slice(&[0.0f32, 0.0, 2.0, 0.0], &[4]).unwrap()]).unwrap_err();
+    assert!(error.message().contains("u0 > 1"), "{error}");
+}
+
+#[test]
+fn fake_tensors_are_traced() {
+    let fake = |sizes: &[i64], device: Device| Tensor::zeros(sizes, DType::F32, device.fake()).unwrap();
+    for device in [Device::CPU, "cuda:0".parse().unwrap()] {
+        let (x, weight) = (fake(&[4, 3], device), fake(&[3, 5], device));
+        let trace = Trace::new().parameter("weight", &weight).input("x").vary(0, 0, "n", 0..=i64::MAX);
+        let program = trace
+            .run(&[&x], |inputs| {
+                let y = inputs[0].matmul(&weight)?;
+                let chosen = ops::IndexTensor.call(&y, &[Some(y.gt(0)?)])?;
+                Ok(vec![ops::Cat.call(&[chosen, inputs[0].flatten(0, -1)?], 0)?])
+            })
+            .unwrap();
+        let text = program.graph().to_string();
+        assert!(text.contains("float32[u0 + 3*n]") || text.contains("float32[u1]"), "{text}");
+    }
 }

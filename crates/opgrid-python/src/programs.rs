@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use opgrid::{DType, Scalar, Tensor, Value};
-use opgrid_graph::{Archive, Argument, InputKind, OutputKind, Program, Source, Trace, Tree, passes};
+use opgrid_graph::{
+    Archive, Argument, Comparison, Expression, InputKind, OutputKind, Program, Source, Trace, Tree, compared,
+    passes,
+};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
@@ -101,6 +104,12 @@ impl ProgramObject {
         graph.outputs.iter().zip(&graph.block.results).map(describe).collect()
     }
 
+    /// The sizes that vary: their names and ranges.
+    fn ranges(&self) -> Vec<(String, Option<i64>, Option<i64>)> {
+        let symbols = self.0.graph().symbols.iter();
+        symbols.map(|(name, range)| (name.clone(), range.min, range.max)).collect()
+    }
+
     /// The tensors of the program by name: parameters, buffers, constants.
     fn tensors(&self, py: Python<'_>) -> PyResult<Vec<(String, Py<PyAny>)>> {
         let all = self.0.parameters().into_iter().chain(self.0.buffers()).chain(self.0.constants());
@@ -114,6 +123,7 @@ impl ProgramObject {
 
     /// The program with composite operators taken apart, and without writes before its end.
     fn decomposed(&self, py: Python<'_>) -> PyResult<Self> {
+        install_modes(py)?;
         let all = self.0.parameters().into_iter().chain(self.0.buffers()).chain(self.0.constants());
         let archive = Archive::new(self.0.graph().clone(), all.collect());
         let pass = || {
@@ -170,6 +180,7 @@ pub(crate) fn _trace(
         trace = trace.vary(input, dimension, name, least..=most);
     }
     if below_autograd {
+        install_modes(py)?;
         trace = trace.below_autograd();
     }
     if guard_reads {
@@ -188,6 +199,23 @@ pub(crate) fn _trace(
     let program = trace.run(&tensors, |stand_ins| body(stand_ins).map_err(carry)).or_raise(py)?;
     let results_tree = results_tree.unwrap_or(Tree::Leaf);
     program.with_trees(read_tree(tree)?, results_tree).or_raise(py).map(ProgramObject)
+}
+
+/// Has the layer be there that traces below autograd share with modes and classes of tensors: that of the package, which handles all of them, and
+/// not one that a trace would register for itself.
+fn install_modes(py: Python<'_>) -> PyResult<()> {
+    py.import("opgrid._modes")?.call_method0("_install").map(drop)
+}
+
+/// Records that integers compared so, or not, which code computed from sizes of traced tensors; they are as sympy writes them.
+#[pyfunction]
+pub(crate) fn _compared(py: Python<'_>, left: &str, how: &str, right: &str, holds: bool) -> PyResult<()> {
+    let comparison = Comparison::from_symbol(how)
+        .ok_or_else(|| PyValueError::new_err(format!("found {how}, expected a comparison such as <=")))?;
+    let comparison = if holds { comparison } else { comparison.negated() };
+    let (left, right) =
+        (Expression::from_sympy(left).or_raise(py)?, Expression::from_sympy(right).or_raise(py)?);
+    compared(&left, comparison, &right).or_raise(py)
 }
 
 /// A plain value of Python as one that a program holds.

@@ -64,10 +64,131 @@ impl Expression {
         }
     }
 
+    /// Adds the names of the symbols in it.
+    pub(crate) fn symbols<'e>(&'e self, names: &mut Vec<&'e str>) {
+        match self {
+            Self::Integer(_) => {}
+            Self::Symbol(name) => names.push(name),
+            Self::Sum(items) | Self::Product(items) | Self::Function(_, items) => {
+                items.iter().for_each(|item| item.symbols(names));
+            }
+        }
+    }
+
+    /// The expression with others in the place of its symbols, and what then is a number computed; `None` where there is none for one.
+    pub(crate) fn replaced(&self, other: &dyn Fn(&str) -> Option<Self>) -> Option<Self> {
+        let all = |items: &[Self]| items.iter().map(|item| item.replaced(other)).collect::<Option<Vec<_>>>();
+        let made = match self {
+            Self::Integer(value) => Self::Integer(*value),
+            Self::Symbol(name) => other(name)?,
+            Self::Sum(terms) => {
+                let (number, mut rest) = gathered(all(terms)?, i64::checked_add, |item| match item {
+                    Self::Sum(terms) => Ok(terms),
+                    item => Err(item),
+                })?;
+                match (number, rest.len()) {
+                    (None | Some(0), 1) => rest.remove(0),
+                    (None | Some(0), _) => Self::Sum(rest),
+                    (Some(number), _) => {
+                        rest.push(Self::Integer(number));
+                        Self::Sum(rest)
+                    }
+                }
+            }
+            Self::Product(factors) => {
+                let (number, mut rest) = gathered(all(factors)?, i64::checked_mul, |item| match item {
+                    Self::Product(factors) => Ok(factors),
+                    item => Err(item),
+                })?;
+                match (number, rest.len()) {
+                    (None | Some(1), 1) => rest.remove(0),
+                    (None | Some(1), _) => Self::Product(rest),
+                    (Some(number), _) => {
+                        rest.insert(0, Self::Integer(number));
+                        Self::Product(rest)
+                    }
+                }
+            }
+            Self::Function(name, arguments) => Self::Function(name.clone(), all(arguments)?),
+        };
+        let value = made.evaluate(&BTreeMap::new());
+        Some(value.map_or(made, Self::Integer))
+    }
+
+    /// This less another one as a symbol times a number plus a number, where it is such.
+    pub(crate) fn minus(&self, other: &Self) -> Option<(String, i64, i64)> {
+        let (mut factors, mut offset) = (BTreeMap::new(), 0);
+        self.collect(1, &mut factors, &mut offset)?;
+        other.collect(-1, &mut factors, &mut offset)?;
+        factors.retain(|_, factor| *factor != 0);
+        let mut factors = factors.into_iter();
+        match (factors.next(), factors.next()) {
+            (Some((name, factor)), None) => Some((name.to_owned(), factor, offset)),
+            (None, _) => Some((String::new(), 0, offset)),
+            _ => None,
+        }
+    }
+
+    /// Adds the terms of the expression times a number; `None` where it has others than symbols times numbers.
+    fn collect<'e>(
+        &'e self,
+        times: i64,
+        factors: &mut BTreeMap<&'e str, i64>,
+        offset: &mut i64,
+    ) -> Option<()> {
+        match self {
+            Self::Integer(value) => *offset = offset.checked_add(value.checked_mul(times)?)?,
+            Self::Symbol(name) => {
+                let factor = factors.entry(name).or_default();
+                *factor = factor.checked_add(times)?;
+            }
+            Self::Sum(terms) => {
+                for term in terms {
+                    term.collect(times, factors, offset)?;
+                }
+            }
+            Self::Product(items) => {
+                let mut times = times;
+                let mut rest = None;
+                for item in items {
+                    match item {
+                        Self::Integer(value) => times = times.checked_mul(*value)?,
+                        item => {
+                            if rest.replace(item).is_some() {
+                                return None;
+                            }
+                        }
+                    }
+                }
+                rest.unwrap_or(&Self::Integer(1)).collect(times, factors, offset)?;
+            }
+            Self::Function(..) => return None,
+        }
+        Some(())
+    }
+
     /// The symbol, if it is nothing but one.
     pub fn as_symbol(&self) -> Option<&str> {
         if let Self::Symbol(name) = self { Some(name) } else { None }
     }
+}
+
+/// The parts of sums in a sum, or of products in a product, with the numbers among them brought together.
+fn gathered(
+    items: Vec<Expression>,
+    together: fn(i64, i64) -> Option<i64>,
+    parts: fn(Expression) -> std::result::Result<Vec<Expression>, Expression>,
+) -> Option<(Option<i64>, Vec<Expression>)> {
+    let (mut number, mut rest) = (None, Vec::new());
+    for item in items.into_iter().flat_map(|item| parts(item).unwrap_or_else(|item| vec![item])) {
+        match item {
+            Expression::Integer(value) => {
+                number = Some(number.map_or(Some(value), |it| together(it, value))?)
+            }
+            item => rest.push(item),
+        }
+    }
+    Some((number, rest))
 }
 
 /// The value of a function of torch or sympy.

@@ -23,6 +23,16 @@ pub enum ValueType {
     Unknown,
 }
 
+impl ValueType {
+    /// The size of a dimension, where it is a tensor that has it.
+    pub(crate) fn size(&self, dimension: usize) -> Option<&Size> {
+        match self {
+            Self::Tensor(tensor) => tensor.sizes.get(dimension),
+            _ => None,
+        }
+    }
+}
+
 /// What is known of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorType {

@@ -60,7 +60,7 @@ pub(crate) fn trace_call(
         return Ok(first.graph.clone());
     }
     let sources = vary::sources(&first.graph, &symbols);
-    vary::unify(&runs, &symbols, &sources, &[]).map_err(|failure| match failure {
+    vary::unify(&runs, &symbols, &sources, &[], &[]).map_err(|failure| match failure {
         Failure::NoRule(error) | Failure::Error(error) => error,
     })
 }
@@ -79,7 +79,12 @@ fn symbols(inputs: &[Vec<Tensor>]) -> Vec<Symbol> {
             let place = (input, dimension);
             let sizes: Vec<i64> = inputs.iter().map(|inputs| size(inputs, place)).collect();
             if sizes.iter().any(|size| *size != sizes[0]) && !seen.contains(&sizes) {
-                symbols.push(Symbol { name: symbol(place), range: Range::default(), places: vec![place] });
+                symbols.push(Symbol {
+                    name: symbol(place),
+                    range: Range::default(),
+                    given: Range::default(),
+                    places: vec![place],
+                });
                 seen.push(sizes);
             }
         }

@@ -201,7 +201,11 @@ pub(super) fn resize(results: &mut [Value], places: &[(usize, usize)], planned: 
 }
 
 /// A tensor of another size, whose elements repeat those of this one; zeros where it has none.
-fn of_size(tensor: &Tensor, dimension: usize, size: i64) -> Result<Tensor> {
+///
+/// # Errors
+///
+/// No memory.
+pub(super) fn of_size(tensor: &Tensor, dimension: usize, size: i64) -> Result<Tensor> {
     let sizes = tensor.sizes();
     match sizes.get(dimension) {
         None => Ok(tensor.clone()),
@@ -212,6 +216,16 @@ fn of_size(tensor: &Tensor, dimension: usize, size: i64) -> Result<Tensor> {
             Tensor::zeros(&sizes, tensor.dtype(), tensor.device())
         }
         Some(own) => {
+            // What has no elements repeats none.
+            if tensor.device().is_meta() {
+                let mut sizes = sizes.to_vec();
+                sizes[dimension] = size;
+                let made = Tensor::empty(&sizes, tensor.dtype(), tensor.device())?;
+                if tensor.requires_grad() {
+                    made.requires_grad_(true)?;
+                }
+                return Ok(made);
+            }
             let indices: Vec<i64> = (0..size).map(|index| index % own).collect();
             ops::IndexSelect.call(tensor, dimension as i64, &Tensor::from_slice(&indices, &[size])?)
         }

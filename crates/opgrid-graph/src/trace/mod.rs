@@ -11,6 +11,7 @@
 mod call;
 mod elements;
 mod grad_mode;
+mod guards;
 mod record;
 mod vary;
 
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 use opgrid_core::{Dispatcher, MemoryFormat, Result};
 use opgrid_tensor::Tensor;
-use opgrid_tensor::layers::vmap;
+use opgrid_tensor::layers::{fake, vmap};
 
 use crate::error;
 use crate::graph::tree::Tree;
@@ -27,10 +28,12 @@ use crate::graph::types::{Range, ValueType};
 use crate::graph::{Argument, Block, Graph, InputKind, OutputKind, Source, Variable};
 use crate::program::Program;
 use elements::ElementSize;
+use guards::{Guard, Resolved};
 use record::{Session, Way};
 use vary::{Failure, Run};
 
 pub(crate) use call::{Example, symbol, trace_call};
+pub use guards::{Comparison, compared, symbol_of};
 pub use record::{Scope, scope};
 
 /// How code is traced: what its tensors are called, what it may do, which sizes vary.
@@ -71,6 +74,7 @@ struct Once {
     tensors: BTreeMap<String, Tensor>,
     /// The sizes that depend on elements.
     elements: Vec<ElementSize>,
+    guards: Vec<Guard>,
 }
 
 /// Says where the code stands.
@@ -81,6 +85,8 @@ type SourceFn = dyn Fn() -> Source + Send + Sync;
 pub(crate) struct Symbol {
     name: String,
     range: Range,
+    /// The range that was said; that one may become smaller by what code compares the size with.
+    given: Range,
     /// The dimensions that have the size: input and dimension.
     places: Vec<(usize, usize)>,
 }
@@ -123,7 +129,9 @@ impl Trace {
 
     /// Lets a dimension of an input vary within a range. Dimensions of one name have one size.
     ///
-    /// The code is traced again with a few other sizes from the range. The elements of those inputs repeat those of the example.
+    /// The code is traced again with a few other sizes from the range. The elements of those inputs repeat those of the example. Where it says
+    /// that it [compared](compared) the size, ends of the range that are open (no largest size, a smallest of 0 or 1) become those for which
+    /// that holds.
     #[must_use]
     pub fn vary(
         mut self,
@@ -139,12 +147,12 @@ impl Trace {
             Some(symbol) => {
                 symbol.places.push((input, dimension));
                 symbol.range.min = symbol.range.min.max(range.min);
-                symbol.range.max = match (symbol.range.max, range.max) {
-                    (Some(a), Some(b)) => Some(a.min(b)),
-                    (a, b) => a.or(b),
-                };
+                symbol.range.max = [symbol.range.max, range.max].into_iter().flatten().min();
+                symbol.given = symbol.range;
             }
-            None => self.symbols.push(Symbol { name, range, places: vec![(input, dimension)] }),
+            None => {
+                self.symbols.push(Symbol { name, range, given: range, places: vec![(input, dimension)] });
+            }
         }
         self
     }
@@ -191,7 +199,20 @@ impl Trace {
 
     fn graph(&self, inputs: &[&Tensor], body: &mut Code<'_>) -> Result<(Graph, BTreeMap<String, Tensor>)> {
         crate::operators::ensure_registered()?;
-        let first = self.once(inputs, body, &Way::default())?;
+        let first = self.once(inputs, body, &Way { wants_guards: true, ..Way::default() })?;
+        let mut narrowed = self.clone();
+        let conditions = guards::narrow(&first.guards, &first.graph, &mut narrowed.symbols)?;
+        narrowed.graph_of_runs(inputs, body, first, &conditions)
+    }
+
+    /// The graph of code that ran for the example: what is the same when it runs again, as often as needed.
+    fn graph_of_runs(
+        &self,
+        inputs: &[&Tensor],
+        body: &mut Code<'_>,
+        first: Once,
+        conditions: &[Resolved],
+    ) -> Result<(Graph, BTreeMap<String, Tensor>)> {
         let elements = &first.elements;
         if self.symbols.is_empty() && elements.is_empty() {
             return Ok((first.graph, first.tensors));
@@ -202,17 +223,17 @@ impl Trace {
             .iter()
             .map(|size| elements.iter().position(|other| other.size == size.size).unwrap_or_default())
             .collect();
-        let mut result = self.several(inputs, body, &first, &apart);
+        let mut result = self.several(inputs, body, &first, conditions, &apart);
         if result.is_err() && together != apart {
-            result = self.several(inputs, body, &first, &together).or(result);
+            result = self.several(inputs, body, &first, conditions, &together).or(result);
         }
         if result.is_err() && self.guards_reads && !elements.is_empty() {
-            let way = Way { keeps_sizes: true, ..Way::default() };
+            let way = Way { keeps_sizes: true, wants_guards: true, ..Way::default() };
             let first = self.once(inputs, body, &way)?;
             if self.symbols.is_empty() {
                 return Ok((first.graph, first.tensors));
             }
-            result = self.several(inputs, body, &first, &[]);
+            result = self.several(inputs, body, &first, conditions, &[]);
         }
         result
     }
@@ -223,6 +244,7 @@ impl Trace {
         inputs: &[&Tensor],
         body: &mut Code<'_>,
         first: &Once,
+        conditions: &[Resolved],
         equal: &[usize],
     ) -> Result<(Graph, BTreeMap<String, Tensor>)> {
         let symbols = self.all_symbols(equal);
@@ -248,10 +270,10 @@ impl Trace {
             vec![Run { graph: first.graph.clone(), tensors: first.tensors.clone(), sizes: example.clone() }];
         let mut more = false;
         loop {
-            for sizes in vary::other_sizes(&symbols, &example, more)?.split_off(runs.len() - 1) {
+            for sizes in vary::other_sizes(&symbols, &example, conditions, more)?.split_off(runs.len() - 1) {
                 let examples = vary::examples(&self.symbols, inputs, &sizes)?;
                 let planned = (0..equal.len()).map(|number| sizes[place(number)]).collect();
-                let way = Way { planned, keeps_sizes };
+                let way = Way { planned, keeps_sizes, wants_guards: false };
                 let run = self.once(&examples.iter().collect::<Vec<_>>(), body, &way);
                 // The code runs for the example: what it refuses are sizes that depend on elements, and that it does not expect.
                 let run = run.map_err(|error| {
@@ -266,7 +288,7 @@ impl Trace {
                 }
                 runs.push(Run { graph: run.graph, tensors: run.tensors, sizes });
             }
-            match vary::unify(&runs, &symbols, &sources, &ties) {
+            match vary::unify(&runs, &symbols, &sources, &ties, &first.guards) {
                 Ok(graph) => return Ok((graph, runs.swap_remove(0).tensors)),
                 Err(Failure::NoRule(_)) if !more => more = true,
                 Err(Failure::NoRule(error) | Failure::Error(error)) => return Err(error),
@@ -283,7 +305,7 @@ impl Trace {
                 number += 1;
             }
             let range = Range { min: Some(0), max: None };
-            symbols.push(Symbol { name: format!("u{number}"), range, places: Vec::new() });
+            symbols.push(Symbol { name: format!("u{number}"), range, given: range, places: Vec::new() });
         }
         symbols
     }
@@ -308,7 +330,12 @@ impl Trace {
             }
             stand_ins.push(stand_in);
         }
-        let results = session.within(|| body(&stand_ins))?;
+        // What fake tensors have of elements is a size like others, unless the program is to check it.
+        let results = if way.keeps_sizes {
+            session.within(|| body(&stand_ins))?
+        } else {
+            session.within(|| fake::assuming(1.0, || body(&stand_ins)))?
+        };
         let results: Vec<Argument> =
             results.iter().map(|result| session.argument(result)).collect::<Result<_>>()?;
         let recorded = session.finish();
@@ -337,7 +364,7 @@ impl Trace {
         graph.outputs = vec![OutputKind::User; results.len()];
         let parameters = std::mem::take(&mut graph.block.parameters).into_iter().chain(variables).collect();
         graph.block = Block { parameters, nodes: recorded.nodes, results };
-        Ok(Once { graph, tensors, elements: recorded.element_sizes.found })
+        Ok(Once { graph, tensors, elements: recorded.element_sizes.found, guards: recorded.guards })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opgrid_core::schema::{FunctionSchema, Type};
@@ -14,7 +15,9 @@ use opgrid_tensor::tensor::Wrapper;
 use opgrid_tensor::{Tensor, TensorSpec};
 
 use super::elements::{self, Dependence, ElementSizes};
+use super::guards::{Comparison, Guard};
 use super::{SourceFn, Trace, untraceable};
+use crate::graph::expression::Expression;
 use crate::graph::types::{Size, ValueType};
 use crate::graph::{Argument, InputKind, Node, Outcome, Source, Variable};
 
@@ -27,12 +30,18 @@ const READS: [&str; 5] =
 pub(super) struct Session(Arc<State>);
 
 struct State {
+    /// Which session it is.
+    number: u64,
     recording: Mutex<Recording>,
     dispatcher: Dispatcher,
     key: DispatchKey,
     guards_reads: bool,
     /// Whether sizes that depend on elements stay what they are in the example, which the program then checks.
     keeps_sizes: bool,
+    /// Whether sizes of inputs vary.
+    varies: bool,
+    /// Whether what code concludes from sizes is asked for.
+    wants_guards: bool,
     source: Option<Arc<SourceFn>>,
 }
 
@@ -44,6 +53,7 @@ pub(super) struct Recording {
     pub(super) stored: Vec<(Variable, InputKind, Tensor)>,
     names: BTreeSet<String>,
     pub(super) element_sizes: ElementSizes,
+    pub(super) guards: Vec<Guard>,
     /// Whether gradients are recorded.
     grad_enabled: bool,
     /// The first error of the trace. Code may have caught it.
@@ -51,11 +61,21 @@ pub(super) struct Recording {
 }
 
 /// A tensor that a session knows.
-struct TracedTensor {
+pub(super) struct TracedTensor {
     inner: Tensor,
     name: String,
     session: Session,
     spec: TensorSpec,
+}
+
+impl TracedTensor {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn session(&self) -> &Session {
+        &self.session
+    }
 }
 
 impl Wrapper for TracedTensor {
@@ -79,9 +99,13 @@ pub(super) struct Way {
     pub(super) planned: Vec<i64>,
     /// Whether they are those of the example, which the program checks.
     pub(super) keeps_sizes: bool,
+    /// Whether what the code concludes from sizes is asked for.
+    pub(super) wants_guards: bool,
 }
 
 thread_local! {
+    /// The sessions whose code this thread runs, the innermost last.
+    pub(super) static RUNNING: RefCell<Vec<Session>> = const { RefCell::new(Vec::new()) };
     /// The sessions of this thread above autograd, the innermost last.
     static SESSIONS: RefCell<Vec<Session>> = const { RefCell::new(Vec::new()) };
     /// The names of the modules that run.
@@ -140,7 +164,9 @@ impl Session {
             everything.fallback(Kernel::engine(trace_call).named("trace"));
             keep(everything.finish())?;
         }
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let state = State {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             recording: Mutex::new(Recording {
                 grad_enabled: autograd::is_grad_enabled(),
                 element_sizes: ElementSizes { planned: way.planned.clone(), found: Vec::new() },
@@ -150,6 +176,8 @@ impl Session {
             key,
             guards_reads: trace.guards_reads,
             keeps_sizes: way.keeps_sizes,
+            varies: !trace.symbols.is_empty(),
+            wants_guards: way.wants_guards,
             source: trace.source.clone(),
         };
         let session = Self(Arc::new(state));
@@ -164,6 +192,23 @@ impl Session {
             recording.store(format!("{prefix}_{}", identifier(name)), kind.clone(), tensor);
         }
         Ok(session)
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.0.number
+    }
+
+    /// Whether there are sizes that vary, and what the code concludes from them is asked for.
+    pub(super) fn wants_guards(&self) -> bool {
+        self.0.wants_guards && (self.0.varies || !self.recording().element_sizes.found.is_empty())
+    }
+
+    /// Adds a comparison that holds.
+    pub(super) fn add_guard(&self, left: Expression, comparison: Comparison, right: Expression) {
+        let source = self.source();
+        let mut recording = self.recording();
+        let nodes = recording.nodes.len();
+        recording.guards.push(Guard { left, comparison, right, nodes, source });
     }
 
     fn recording(&self) -> MutexGuard<'_, Recording> {
@@ -182,6 +227,8 @@ impl Session {
     /// Runs the code with the layer seeing its calls.
     pub(super) fn within<X>(&self, body: impl FnOnce() -> Result<X>) -> Result<X> {
         let session = self.clone();
+        RUNNING.with_borrow_mut(|running| running.push(session.clone()));
+        let _stopped = StoppedGuard;
         let result = self.0.dispatcher.clone().within(move || {
             if session.0.key == modes::KEY {
                 let _entered = modes::enter(Arc::new(SessionMode(session)))?;
@@ -621,6 +668,15 @@ struct SessionMode(Session);
 impl modes::Mode for SessionMode {
     fn handle(&self, call: &mut BoxedCall<'_>) -> Result<()> {
         self.0.handle(call)
+    }
+}
+
+/// Ends the innermost session of the thread.
+struct StoppedGuard;
+
+impl Drop for StoppedGuard {
+    fn drop(&mut self) {
+        let _ = RUNNING.try_with(|running| running.borrow_mut().pop());
     }
 }
 

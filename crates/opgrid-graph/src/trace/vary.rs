@@ -5,12 +5,13 @@
 //! quotient that is rounded down. Anything else that differs is code that depends on a size in a way that a program does not
 //! have, and an error.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use opgrid_core::{Result, Scalar};
 use opgrid_tensor::Tensor;
 
-use super::Symbol;
+use super::guards::{Comparison, Guard, Resolved};
+use super::{Symbol, elements};
 use crate::error;
 use crate::graph::expression::Expression;
 use crate::graph::types::{Size, TensorType, ValueType};
@@ -64,17 +65,33 @@ pub(super) fn sizes_of_example(symbols: &[Symbol], inputs: &[&Tensor]) -> Result
 ///
 /// # Errors
 ///
-/// A range with fewer than three sizes.
-pub(super) fn other_sizes(symbols: &[Symbol], example: &[i64], more: bool) -> Result<Vec<Vec<i64>>> {
+/// A range with fewer than three sizes for which the `conditions` hold.
+pub(super) fn other_sizes(
+    symbols: &[Symbol],
+    example: &[i64],
+    conditions: &[Resolved],
+    more: bool,
+) -> Result<Vec<Vec<i64>>> {
+    let hold = |sizes: &[i64]| {
+        let sizes = symbols.iter().map(|symbol| symbol.name.clone()).zip(sizes.iter().copied()).collect();
+        conditions.iter().all(|condition| condition.holds(&sizes))
+    };
     let mut columns = Vec::with_capacity(symbols.len());
-    for (symbol, &size) in symbols.iter().zip(example) {
+    for (place, (symbol, &size)) in symbols.iter().zip(example).enumerate() {
+        let alone = |other: i64| {
+            let mut sizes = example.to_vec();
+            sizes[place] = other;
+            sizes
+        };
         let near = (1..64).flat_map(|step| [size + step, size - step]);
-        let near = near.filter(|other| *other >= 2 && symbol.range.contains(*other));
+        let near = near.filter(|other| *other >= 2 && symbol.range.contains(*other) && hold(&alone(*other)));
         let mut near: Vec<i64> = near.take(AT_ONCE + 2).collect();
         if near.len() < 2 {
             return Err(error::argument(format!(
-                "size `{}` has the range {}, expected at least three sizes of 2 or more; leave a size that does not vary as it is",
-                symbol.name, symbol.range
+                "size `{}` has the range {}{}, expected at least three sizes of 2 or more; leave a size that does not vary as it is",
+                symbol.name,
+                symbol.range,
+                conditions.iter().map(|condition| format!(", {}", condition.text())).collect::<String>()
             )));
         }
         // Sizes that are all larger come first, as they are on one side of whatever the code compares with.
@@ -90,7 +107,10 @@ pub(super) fn other_sizes(symbols: &[Symbol], example: &[i64], more: bool) -> Re
     for number in 0..if more { AT_ONCE } else { 1 } {
         let set =
             columns.iter().enumerate().map(|(place, column)| column[(1 + place + number) % column.len()]);
-        sets.push(set.collect());
+        let set: Vec<i64> = set.collect();
+        if hold(&set) {
+            sets.push(set);
+        }
     }
     Ok(sets)
 }
@@ -104,10 +124,7 @@ pub(super) fn examples(symbols: &[Symbol], inputs: &[&Tensor], sizes: &[i64]) ->
     let mut examples: Vec<Tensor> = inputs.iter().map(|input| (*input).clone()).collect();
     for (symbol, &size) in symbols.iter().zip(sizes) {
         for &(input, dimension) in &symbol.places {
-            let old = examples[input].sizes()[dimension];
-            let indices: Vec<i64> = (0..size).map(|index| index % old).collect();
-            let indices = Tensor::from_slice(&indices, &[size])?;
-            examples[input] = examples[input].index_select(dimension as i64, &indices)?;
+            examples[input] = elements::of_size(&examples[input], dimension, size)?;
         }
     }
     Ok(examples)
@@ -159,21 +176,25 @@ type Unified<T> = std::result::Result<T, Failure>;
 /// The program that all runs are instances of; the first of them is that of the example.
 ///
 /// `sources` has for each symbol a value and a dimension of that size, and `ties` values and dimensions that have the size of a symbol, too: the
-/// program checks that.
+/// program checks that. It checks what the `guards` say, too, unless ranges of symbols do.
 pub(super) fn unify(
     runs: &[Run],
     symbols: &[Symbol],
     sources: &[(String, usize)],
     ties: &[((String, usize), usize)],
+    guards: &[Guard],
 ) -> Unified<Graph> {
     let mut unifier = Unifier {
         runs,
-        symbols,
+        symbols: symbols.to_vec(),
         sources,
         ties,
+        guards,
+        types: BTreeMap::new(),
+        checked: BTreeSet::new(),
         nodes: Vec::new(),
         known: BTreeMap::new(),
-        free: Vec::new(),
+        free: BTreeMap::new(),
         names: names(&runs[0].graph),
     };
     unifier.graph()
@@ -181,16 +202,21 @@ pub(super) fn unify(
 
 struct Unifier<'r> {
     runs: &'r [Run],
-    symbols: &'r [Symbol],
+    symbols: Vec<Symbol>,
     /// From which input and dimension each symbol is read.
     sources: &'r [(String, usize)],
     ties: &'r [((String, usize), usize)],
+    guards: &'r [Guard],
     nodes: Vec<Node>,
+    /// What is known of the values so far.
+    types: BTreeMap<String, ValueType>,
+    /// The comparisons that the program checks.
+    checked: BTreeSet<String>,
     /// The values that hold an expression, by its text.
     known: BTreeMap<String, String>,
-    /// Symbols for sizes of results that have no expression.
-    free: Vec<String>,
-    names: std::collections::BTreeSet<String>,
+    /// Symbols for sizes of results that have no expression, and whose they are: value and dimension.
+    free: BTreeMap<String, (String, usize)>,
+    names: BTreeSet<String>,
 }
 
 impl Unifier<'_> {
@@ -204,7 +230,7 @@ impl Unifier<'_> {
                 "it makes {} calls for the example and {} for sizes {}",
                 first.block.nodes.len(),
                 other.graph.block.nodes.len(),
-                describe(self.symbols, &other.sizes)
+                describe(&self.symbols, &other.sizes)
             )));
         }
         self.expect_same_tensors()?;
@@ -217,12 +243,16 @@ impl Unifier<'_> {
                     variable.name
                 )));
             }
-            variable.kind = self.kind(&kinds)?;
+            variable.kind = self.kind(&variable.name, &kinds)?;
             self.name_sizes(index, &mut variable.kind);
+            self.types.insert(variable.name.clone(), variable.kind.clone());
         }
         for (index, node) in first.block.nodes.iter().enumerate() {
+            self.check_guards(index)?;
             let all: Vec<&Node> = self.runs.iter().map(|run| &run.graph.block.nodes[index]).collect();
             let node = self.node(node, &all)?;
+            let known = node.variables().map(|variable| (variable.name.clone(), variable.kind.clone()));
+            self.types.extend(known);
             let tied = self
                 .ties
                 .iter()
@@ -234,6 +264,7 @@ impl Unifier<'_> {
                 self.expect_equal(place, symbol, &source)?;
             }
         }
+        self.check_guards(first.block.nodes.len())?;
         for (index, result) in graph.block.results.iter_mut().enumerate() {
             let all: Vec<_> = self.runs.iter().map(|run| &run.graph.block.results[index]).collect();
             *result = self.argument(&all, "a result", &Source::default())?;
@@ -241,7 +272,7 @@ impl Unifier<'_> {
         graph.block.nodes = std::mem::take(&mut self.nodes);
         graph.symbols = self.symbols.iter().map(|symbol| (symbol.name.clone(), symbol.range)).collect();
         let any = crate::graph::types::Range { min: Some(0), max: None };
-        graph.symbols.extend(self.free.drain(..).map(|name| (name, any)));
+        graph.symbols.extend(std::mem::take(&mut self.free).into_keys().map(|name| (name, any)));
         Ok(graph)
     }
 
@@ -253,7 +284,7 @@ impl Unifier<'_> {
         if self.runs[0].graph.inputs[parameter] != InputKind::User {
             return;
         }
-        for symbol in self.symbols {
+        for symbol in &self.symbols {
             for (_, dimension) in symbol.places.iter().filter(|place| place.0 == input) {
                 tensor.sizes[*dimension] = Size::Varying(Expression::Symbol(symbol.name.clone()));
             }
@@ -268,9 +299,11 @@ impl Unifier<'_> {
                 let is_same = match other {
                     Some(other) if other.is_same(tensor) => true,
                     Some(other) => {
+                        let has_elements = !tensor.device().is_meta();
                         other.sizes() == tensor.sizes()
                             && other.dtype() == tensor.dtype()
-                            && tensor.equal(other).map_err(Failure::Error)?
+                            && other.device() == tensor.device()
+                            && (!has_elements || tensor.equal(other).map_err(Failure::Error)?)
                     }
                     None => false,
                 };
@@ -316,7 +349,7 @@ impl Unifier<'_> {
             for (place, variable) in variables.iter_mut().enumerate() {
                 let kinds: Vec<_> =
                     all.iter().map(|node| &node.results[index].variables()[place].kind).collect();
-                variable.kind = self.kind(&kinds)?;
+                variable.kind = self.kind(&variable.name, &kinds)?;
             }
         }
         Ok(made)
@@ -358,7 +391,8 @@ impl Unifier<'_> {
         }
     }
 
-    fn kind(&mut self, all: &[&ValueType]) -> Unified<ValueType> {
+    /// What is known of the value of that name.
+    fn kind(&mut self, name: &str, all: &[&ValueType]) -> Unified<ValueType> {
         let first = all[0];
         if all.iter().all(|other| *other == first) {
             return Ok(first.clone());
@@ -384,20 +418,77 @@ impl Unifier<'_> {
             sizes.push(match self.find(&values) {
                 _ if values.iter().all(|value| *value == values[0]) => Size::Known(values[0]),
                 Some(expression) => Size::from(expression),
-                None => Size::Varying(Expression::Symbol(self.free_symbol())),
+                None => Size::Varying(Expression::Symbol(self.free_symbol((name.to_owned(), dimension)))),
             });
         }
         Ok(ValueType::Tensor(TensorType { dtype: first.dtype, sizes }))
     }
 
     /// A symbol for a size that has no expression.
-    fn free_symbol(&mut self) -> String {
+    fn free_symbol(&mut self, place: (String, usize)) -> String {
         let is_taken = |name: &String| {
-            self.symbols.iter().any(|symbol| symbol.name == *name) || self.free.contains(name)
+            self.symbols.iter().any(|symbol| symbol.name == *name) || self.free.contains_key(name)
         };
         let name = (0..).map(|number| format!("u{number}")).find(|name| !is_taken(name)).unwrap_or_default();
-        self.free.push(name.clone());
+        self.free.insert(name.clone(), place);
         name
+    }
+
+    /// Has the program expect what code compared after so many nodes: as the range of a symbol, or by nodes that check it.
+    fn check_guards(&mut self, nodes: usize) -> Unified<()> {
+        let guards = self.guards;
+        for guard in guards.iter().filter(|guard| guard.nodes == nodes) {
+            let size = |value: &str, dimension: usize| self.types.get(value)?.size(dimension).cloned();
+            let Some(resolved) = guard.resolved(&size) else {
+                return Err(depends(format_args!("it compares a size that is too large")));
+            };
+            if resolved.is_constant() {
+                continue;
+            }
+            // Sizes of inputs have their ranges checked before the program runs.
+            let range = |name: &str| {
+                let symbol = self.symbols.iter().find(|symbol| symbol.name == name);
+                symbol.filter(|symbol| !symbol.places.is_empty()).map(|symbol| symbol.range)
+            };
+            if let Some((name, range)) = resolved.bound(range)
+                && let Some(symbol) = self.symbols.iter_mut().find(|symbol| symbol.name == name)
+            {
+                symbol.bound(range, &resolved, &guard.source)?;
+                continue;
+            }
+            let text = resolved.text();
+            if self.checked.contains(&text) {
+                continue;
+            }
+            let left = self.operand(&resolved.left, &guard.source)?;
+            let right = self.operand(&resolved.right, &guard.source)?;
+            let place = match guard.source.place.as_str() {
+                "" => String::new(),
+                place => format!(" at {place}"),
+            };
+            let message =
+                format!("sizes were compared{place}, and the program expects {text}, as when it was traced");
+            self.expect(resolved.comparison, [left, right], message, &guard.source);
+            self.checked.insert(text);
+        }
+        Ok(())
+    }
+
+    /// Nodes that check that two numbers compare so.
+    fn expect(&mut self, comparison: Comparison, sides: [Argument; 2], message: String, source: &Source) {
+        let holds = self.unique("holds");
+        let mut add = |target: &str, positional: Vec<Argument>, result: Option<Variable>| {
+            self.nodes.push(Node {
+                target: target.to_owned(),
+                positional,
+                named: Vec::new(),
+                results: result.into_iter().map(Outcome::One).collect(),
+                source: source.clone(),
+            });
+        };
+        let result = Variable { name: holds.clone(), kind: ValueType::Bool };
+        add(comparison.names().1, sides.to_vec(), Some(result));
+        add("aten::_assert_scalar", vec![Argument::Value(holds), Argument::Str(message)], None);
     }
 
     /// Computes that a dimension of a value has the size of a symbol, which the program expects.
@@ -413,29 +504,16 @@ impl Unifier<'_> {
             "size {dimension} of `{name}` and size {} of `{}` depend on elements and are expected to be equal, as when the program was traced",
             self.sources[symbol].1, self.sources[symbol].0
         );
-        let (size, is_equal) = (self.unique("size"), self.unique("is_equal"));
-        let node = |target: &str, positional: Vec<Argument>, result: Option<(String, ValueType)>| Node {
-            target: target.to_owned(),
-            positional,
+        let size = self.unique("size");
+        self.nodes.push(Node {
+            target: "aten::sym_size.int".to_owned(),
+            positional: vec![Argument::Value(name), (dimension as i64).into()],
             named: Vec::new(),
-            results: result.into_iter().map(|(name, kind)| Outcome::One(Variable { name, kind })).collect(),
+            results: vec![Outcome::One(Variable { name: size.clone(), kind: ValueType::Int(None) })],
             source: source.clone(),
-        };
-        self.nodes.push(node(
-            "aten::sym_size.int",
-            vec![Argument::Value(name), (dimension as i64).into()],
-            Some((size.clone(), ValueType::Int(None))),
-        ));
-        self.nodes.push(node(
-            "_operator.eq",
-            vec![Argument::Value(size), Argument::Value(expected_name)],
-            Some((is_equal.clone(), ValueType::Bool)),
-        ));
-        self.nodes.push(node(
-            "aten::_assert_scalar",
-            vec![Argument::Value(is_equal), Argument::Str(message)],
-            None,
-        ));
+        });
+        let sides = [Argument::Value(size), Argument::Value(expected_name)];
+        self.expect(Comparison::Equal, sides, message, source);
         Ok(())
     }
 
@@ -454,14 +532,24 @@ impl Unifier<'_> {
         }
         let (target, positional) = match expression {
             Expression::Symbol(name) => {
-                let place = self.symbols.iter().position(|symbol| symbol.name == *name).unwrap_or_default();
-                let (input, dimension) = self.sources[place].clone();
-                ("aten::sym_size.int", vec![Argument::Value(input), (dimension as i64).into()])
+                let (value, dimension) = match self.free.get(name) {
+                    Some(place) => place.clone(),
+                    None => {
+                        let place = self.symbols.iter().position(|symbol| symbol.name == *name);
+                        self.sources[place.unwrap_or_default()].clone()
+                    }
+                };
+                ("aten::sym_size.int", vec![Argument::Value(value), (dimension as i64).into()])
             }
             Expression::Integer(_) => return Err(depends(format_args!("an integer is no expression"))),
-            Expression::Sum(terms) => ("_operator.add", self.operands(terms, source)?),
-            Expression::Product(factors) => ("_operator.mul", self.operands(factors, source)?),
-            Expression::Function(_, arguments) => ("_operator.floordiv", self.operands(arguments, source)?),
+            Expression::Sum(terms) => ("_operator.add", self.operands(terms, Expression::Sum, source)?),
+            Expression::Product(factors) => {
+                ("_operator.mul", self.operands(factors, Expression::Product, source)?)
+            }
+            Expression::Function(name, arguments) => {
+                let target = if name == "FloorDiv" { "_operator.floordiv" } else { "_operator.mod" };
+                (target, self.operands(arguments, Expression::Product, source)?)
+            }
         };
         let name =
             self.unique(if positional.len() == 2 && target.starts_with("aten") { "size" } else { "number" });
@@ -477,20 +565,26 @@ impl Unifier<'_> {
         Ok(name)
     }
 
-    /// Two operands: further ones are brought together first.
-    fn operands(&mut self, all: &[Expression], source: &Source) -> Unified<Vec<Argument>> {
+    /// Two operands: further ones are brought `together` first.
+    fn operands(
+        &mut self,
+        all: &[Expression],
+        together: fn(Vec<Expression>) -> Expression,
+        source: &Source,
+    ) -> Unified<Vec<Argument>> {
         let (last, rest) = match all {
             [first, second] => (second, first.clone()),
-            [rest @ .., last] => (last, Expression::Product(rest.to_vec())),
+            [rest @ .., last] => (last, together(rest.to_vec())),
             [] => return Err(depends(format_args!("an expression without operands"))),
         };
-        [&rest, last]
-            .into_iter()
-            .map(|operand| match operand {
-                Expression::Integer(value) => Ok((*value).into()),
-                operand => self.compute(operand, source).map(Argument::Value),
-            })
-            .collect()
+        [&rest, last].into_iter().map(|operand| self.operand(operand, source)).collect()
+    }
+
+    fn operand(&mut self, operand: &Expression, source: &Source) -> Unified<Argument> {
+        match operand {
+            Expression::Integer(value) => Ok((*value).into()),
+            operand => self.compute(operand, source).map(Argument::Value),
+        }
     }
 
     fn unique(&mut self, wanted: &str) -> String {
@@ -505,7 +599,7 @@ impl Unifier<'_> {
     }
 }
 
-fn names(graph: &Graph) -> std::collections::BTreeSet<String> {
+fn names(graph: &Graph) -> BTreeSet<String> {
     let inner = graph.block.nodes.iter().flat_map(Node::variables);
     graph.block.parameters.iter().chain(inner).map(|variable| variable.name.clone()).collect()
 }

@@ -23,7 +23,7 @@ pub(crate) fn own<'a>(slf: &'a Bound<'_, TensorBase>) -> PyResult<&'a Tensor> {
 impl TensorBase {
     #[getter]
     fn shape<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        size::from_sizes(slf.py(), own(slf)?.sizes())
+        size::of_tensor(slf.py(), own(slf)?)
     }
 
     /// The sizes, or that of one dimension.
@@ -31,7 +31,10 @@ impl TensorBase {
     fn size<'py>(slf: &Bound<'py, Self>, dim: Option<i64>) -> PyResult<Bound<'py, PyAny>> {
         match dim {
             None => Self::shape(slf),
-            Some(dim) => of_dim(slf, dim, own(slf)?.sizes()),
+            Some(dim) => {
+                let tensor = own(slf)?;
+                size::of_dimension(slf.py(), tensor, dimension(slf, dim, tensor.dim())?)
+            }
         }
     }
 
@@ -41,7 +44,7 @@ impl TensorBase {
         let strides = own(slf)?.strides();
         match dim {
             None => Ok(PyTuple::new(slf.py(), strides)?.into_any()),
-            Some(dim) => of_dim(slf, dim, strides),
+            Some(dim) => Ok(strides[dimension(slf, dim, strides.len())?].into_pyobject(slf.py())?.into_any()),
         }
     }
 
@@ -73,12 +76,12 @@ impl TensorBase {
         Ok(own(slf)?.dim())
     }
 
-    fn numel(slf: &Bound<'_, Self>) -> PyResult<i64> {
-        Ok(own(slf)?.numel())
+    fn numel<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        size::elements(slf.py(), own(slf)?)
     }
 
-    fn nelement(slf: &Bound<'_, Self>) -> PyResult<i64> {
-        Ok(own(slf)?.numel())
+    fn nelement<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::numel(slf)
     }
 
     #[getter]
@@ -316,13 +319,11 @@ fn convert(
     result_of_method(slf, converted.or_raise(py)?)
 }
 
-fn of_dim<'py>(slf: &Bound<'py, TensorBase>, dim: i64, numbers: &[i64]) -> PyResult<Bound<'py, PyAny>> {
-    let at = opgrid::tensor::views::normalise_dim(dim, numbers.len()).or_raise(slf.py())?;
-    match numbers.get(at) {
-        Some(number) => Ok(number.into_pyobject(slf.py())?.into_any()),
-        None => {
-            let message = "dimension specified as 0 but tensor has no dimensions";
-            Err(crate::errors::new(slf.py(), opgrid::ErrorKind::Index, message))
-        }
+fn dimension(slf: &Bound<'_, TensorBase>, dim: i64, count: usize) -> PyResult<usize> {
+    let at = opgrid::tensor::views::normalise_dim(dim, count).or_raise(slf.py())?;
+    if at < count {
+        return Ok(at);
     }
+    let message = "dimension specified as 0 but tensor has no dimensions";
+    Err(crate::errors::new(slf.py(), opgrid::ErrorKind::Index, message))
 }

@@ -2,6 +2,8 @@
 #![allow(unsafe_code)]
 
 use crate::once::OncePlace;
+use opgrid::Tensor;
+use opgrid_graph::{Expression, symbol_of};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -9,6 +11,9 @@ use pyo3::types::{PyTuple, PyType};
 
 /// The class, as it was when the package was imported: what somebody puts in its place later is not looked at.
 static CLASS: OncePlace<Py<PyType>> = OncePlace::new();
+
+/// The class of sizes that may vary (`opgrid/_symint.py`).
+static SYMBOLIC: OncePlace<Py<PyType>> = OncePlace::new();
 
 /// Takes the class from the module that has it.
 ///
@@ -22,7 +27,7 @@ pub(crate) fn find_class(py: Python<'_>) -> PyResult<()> {
 fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     let class = CLASS.get_or_make(py, || {
         let class = py.import("opgrid._size")?.getattr("Size")?.cast_into::<PyType>()?;
-        // Invariant: what is kept here derives from `tuple`, for `from_sizes`.
+        // Invariant: what is kept here derives from `tuple`, for `from_items`.
         if !class.is_subclass_of::<PyTuple>()? {
             let message = format!("opgrid._size.Size: found {class}, expected a class derived from tuple");
             return Err(PyTypeError::new_err(message));
@@ -37,19 +42,58 @@ pub(crate) fn is_size(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     object.is_instance(class(object.py())?)
 }
 
-/// A new `Size`.
-pub(crate) fn from_sizes<'py>(py: Python<'py>, sizes: &[i64]) -> PyResult<Bound<'py, PyAny>> {
+/// The sizes of a tensor as a `Size`. While a program is traced, those that may vary know whose they are.
+pub(crate) fn of_tensor<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    let sizes = tensor.sizes();
+    if symbol_of(tensor, 0).is_none() {
+        return from_items(py, sizes.iter().map(|size| Ok(size.into_pyobject(py)?.into_any())));
+    }
+    let items = (0..sizes.len()).map(|dimension| of_dimension(py, tensor, dimension));
+    from_items(py, items.collect::<PyResult<Vec<_>>>()?.into_iter().map(Ok))
+}
+
+/// The size of a dimension, which is there.
+pub(crate) fn of_dimension<'py>(
+    py: Python<'py>,
+    tensor: &Tensor,
+    dimension: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let size = tensor.sizes()[dimension];
+    let symbol = symbol_of(tensor, dimension);
+    let Some(name) = symbol.as_ref().and_then(Expression::as_symbol) else {
+        return Ok(size.into_pyobject(py)?.into_any());
+    };
+    let class = SYMBOLIC.get_or_make(py, || {
+        Ok(py.import("opgrid._symint")?.getattr("SymInt")?.cast_into::<PyType>()?.unbind())
+    })?;
+    class.bind(py).call1((size, format!("Symbol('{name}', integer=True)")))
+}
+
+/// The number of elements of a tensor.
+pub(crate) fn elements<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    match symbol_of(tensor, 0) {
+        None => Ok(tensor.numel().into_pyobject(py)?.into_any()),
+        Some(_) => of_tensor(py, tensor)?.call_method0("numel"),
+    }
+}
+
+/// A new `Size` of integers, which are made without running any code of Python.
+fn from_items<'py>(
+    py: Python<'py>,
+    items: impl ExactSizeIterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let class = class(py)?;
     // SAFETY: `class` checks that it derives from `tuple`, whose layout the interpreter has derived classes keep, so that this
     // is a tuple with so many gaps, or null with an exception set.
     let tuple = unsafe {
-        let places = sizes.len() as ffi::Py_ssize_t;
+        let places = items.len() as ffi::Py_ssize_t;
         Bound::from_owned_ptr_or_err(py, ffi::PyType_GenericAlloc(class.as_type_ptr(), places))
     }?;
-    for (place, size) in sizes.iter().enumerate() {
-        let size = size.into_pyobject(py)?.into_ptr();
-        // SAFETY: nobody else has seen the tuple, and the place, one of those that it has, is a gap; it takes the reference.
-        unsafe { ffi::PyTuple_SET_ITEM(tuple.as_ptr(), place as ffi::Py_ssize_t, size) };
+    for (place, item) in (0..items.len()).zip(items) {
+        let item = item?.into_ptr();
+        // SAFETY: nobody else has seen the tuple, as its items are made without code of Python, and the place, one of those that it
+        // has (`zip` stops at their number), is a gap; it takes the reference.
+        unsafe { ffi::PyTuple_SET_ITEM(tuple.as_ptr(), place as ffi::Py_ssize_t, item) };
     }
     Ok(tuple)
 }
