@@ -59,15 +59,12 @@ def has_a_zero(arguments: Any, text: str) -> bool:
 
 
 def scales(arguments: Any, text: str) -> bool:
-    return text.startswith("second") and (arguments.kwargs.get("scale_grad_by_freq") is True or True in arguments.args)
+    is_asked = text.startswith("second") or "jvp" in text
+    return is_asked and (arguments.kwargs.get("scale_grad_by_freq") is True or True in arguments.args)
 
 
 def is_forward(arguments: Any, text: str) -> bool:
     return "jvp" in text
-
-
-def is_forward_of_complex(arguments: Any, text: str) -> bool:
-    return "jvp" in text and any(tensor.dtype.is_complex for tensor in arguments.tensors())
 
 
 def is_forward_of_a_product(arguments: Any, text: str) -> bool:
@@ -137,7 +134,7 @@ DEPARTURES = (
     Departure(
         frozenset({"embedding"}),
         scales,
-        "second gradients are scaled by how often an index occurs, as the first ones are; torch leaves the scale out",
+        "second gradients and tangents are scaled by how often an index occurs, as the first gradients are; torch leaves the scale out",
     ),
     Departure(
         frozenset({"hypot"}),
@@ -151,8 +148,9 @@ DEPARTURES = (
     ),
     Departure(
         frozenset({"logcumsumexp"}),
-        is_forward_of_complex,
-        "torch's tangents of complex sums are NaN",
+        is_forward,
+        "torch's tangents are taken relative to the largest exponential of all, so that those of smaller sums lose digits, and those of complex "
+        "sums are NaN; here each sum has weights of its own",
     ),
     Departure(
         frozenset({"native_layer_norm_backward"}),

@@ -268,6 +268,8 @@ def test_scaled_embeddings_in_batches():
     tables, indices = og.randn(3, 4, 2), og.tensor([1, 1, 0])
     look_up = lambda table: og.ops.aten.embedding(table, indices, -1, True)  # noqa: E731
     assert og.allclose(og.vmap(look_up)(tables), og.stack([look_up(table) for table in tables]))
+    twice = og.stack([tables, tables * 2])
+    assert og.allclose(og.vmap(og.vmap(look_up))(twice), og.stack([og.vmap(look_up)(each) for each in twice]))
     each = og.vmap(og.func.grad(lambda table: (look_up(table) ** 2).sum()))(tables)
     for table, gradient in zip(tables, each):
         assert og.allclose(gradient, og.func.grad(lambda table: (look_up(table) ** 2).sum())(table))

@@ -4,7 +4,7 @@ use opgrid_core::{DType, Result, Value};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::autograd::is_grad_enabled;
 use opgrid_tensor::layers::levels::Leveled;
-use opgrid_tensor::layers::vmap::BatchedCall;
+use opgrid_tensor::layers::vmap::{Batch, BatchedCall};
 use opgrid_tensor::ops::{
     ClampMin, Detach, EqScalar, Gather, GeScalar, GtScalar, LinalgVectorNorm, LogicalAnd, LogicalNot,
     LogicalOr, LtScalar, NewZeros, ScatterAdd, ScatterValue, WhereScalarOther, WhereScalarSelf, WhereSelf,
@@ -32,8 +32,13 @@ fn check_scale(call: &BatchedCall<'_, '_>) -> Result<()> {
         return Ok(());
     }
     let (table, _) = call.tensor(0).unwrap_or((Tensor::undefined(), false));
-    // Tensors of levels around may have a gradient there.
-    if table.requires_grad() || table.wrapper::<Leveled>().is_some() {
+    // Tensors of levels around that are no batches may have a gradient there.
+    let (mut behind, mut is_derived) = (&table, false);
+    while let Some(leveled) = behind.wrapper::<Leveled>() {
+        is_derived |= leveled.level().transform_as::<Batch>().is_none();
+        behind = leveled.inner();
+    }
+    if is_derived || behind.requires_grad() {
         return Err(refused(
             "`scale_grad_by_freq` counts the indices of all examples together in a gradient around `vmap`; call it without, or take the \
              gradient within",
