@@ -1,4 +1,4 @@
-"""Where users' code stands, for registrations."""
+"""Where users' code stands, for registrations and messages."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ def of_caller() -> Place:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
+
+
+def line_of_caller() -> str:
+    """The innermost line outside of this package that runs now, as ``file:line``."""
+    file, line = of_caller()
+    return f"{file}:{line}"
 
 
 def of_function(function: Any) -> Place:

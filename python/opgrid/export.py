@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _opgrid, nn
+from ._place import of_caller
 
 __all__ = ["Dim", "ExportedProgram", "ExportGraphSignature", "export", "load", "save"]
 
@@ -260,7 +260,6 @@ def export(
     return ExportedProgram(program)
 
 
-_FOLDER = os.path.dirname(os.path.abspath(__file__))
 _running: list[tuple[str, nn.Module]] = []
 """The modules that run while code is exported, by their names."""
 
@@ -268,11 +267,8 @@ _running: list[tuple[str, nn.Module]] = []
 def _source() -> tuple[str, str]:
     """The module that runs, and the line outside of this package that called."""
     module = _running[-1][0] if _running else ""
-    frame = sys._getframe(1) if hasattr(sys, "_getframe") else None
-    while frame is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)).startswith(_FOLDER):
-        frame = frame.f_back
-    place = "" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-    return module, place
+    file, line = of_caller()
+    return module, f"{os.path.basename(file)}:{line}"
 
 
 @contextlib.contextmanager

@@ -95,3 +95,9 @@ def test_operators_that_answer_differently():
     assert x.tolist() == [2.0, 2.0]
     with pytest.raises(RuntimeError, match=r"determinism_tests::counting gave two results.*test_modes_of_utils.py"), DeterminismCheck():
         counting(og.ones(2))
+
+
+def test_programs_in_a_folder_of_that_name_are_named():
+    program = compile("og.tensor([-1.0]).sqrt()", "/home/user/opgrid/program.py", "exec")
+    with pytest.raises(RuntimeError, match="it was called at /home/user/opgrid/program.py:1"), NanHunter():
+        exec(program, {"og": og})

@@ -11,11 +11,11 @@ RuntimeError: aten::sqrt returned NaN in 1 of 1 elements of shape (1,), and no a
 
 from __future__ import annotations
 
-import traceback
 from typing import Any
 
 from .. import _opgrid
 from .._modes import DispatchMode
+from .._place import line_of_caller
 
 __all__ = ["DeterminismCheck", "NanHunter"]
 
@@ -33,14 +33,6 @@ def _tensors(value: Any) -> list[Any]:
 def _is_inexact(tensor: Any) -> bool:
     has_data = tensor.device.type != "meta" and not _opgrid._is_fake(tensor)
     return has_data and bool(tensor.dtype.is_floating_point or tensor.dtype.is_complex)
-
-
-def _caller() -> str:
-    """The line of the user's program that runs now."""
-    for frame in reversed(traceback.extract_stack()[:-2]):
-        if "/opgrid/" not in frame.filename.replace("\\", "/"):
-            return f"{frame.filename}:{frame.lineno}"
-    return "an unknown place"
 
 
 class NanHunter(DispatchMode):
@@ -73,7 +65,7 @@ class NanHunter(DispatchMode):
                 what = "NaN or infinity" if self.infinities else "NaN"
                 raise RuntimeError(
                     f"{func.name()} returned {what} in {count} of {tensor.numel()} elements of shape {tuple(tensor.shape)}, and no argument "
-                    f"has one; it was called at {_caller()}"
+                    f"has one; it was called at {line_of_caller()}"
                 )
         return result
 
@@ -100,7 +92,7 @@ class DeterminismCheck(DispatchMode):
         for first, second in zip(_tensors(result), _tensors(again), strict=True):
             if first.device.type != "meta" and not _is_same(first, second):
                 raise RuntimeError(
-                    f"{func.name()} gave two results for the same arguments, of shape {tuple(first.shape)}; it was called at {_caller()}"
+                    f"{func.name()} gave two results for the same arguments, of shape {tuple(first.shape)}; it was called at {line_of_caller()}"
                 )
         return result
 

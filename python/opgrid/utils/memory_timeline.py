@@ -24,7 +24,7 @@ from typing import Any
 
 from .. import _opgrid
 from .._modes import DispatchMode
-from .debugging import _caller
+from .._place import line_of_caller
 
 __all__ = ["Entry", "MemoryTimeline"]
 
@@ -60,7 +60,7 @@ class MemoryTimeline(DispatchMode):
         now = _opgrid._memory_in_use()
         is_most = now > self._most
         self._most = max(now, self._most)
-        self.entries.append(Entry(func.name(), now, _caller() if is_most else None))
+        self.entries.append(Entry(func.name(), now, line_of_caller() if is_most else None))
         return result
 
     @property
