@@ -42,13 +42,14 @@ class SymInt(int):
 
 
 def _text(value: Any) -> str | None:
-    """An integer as sympy writes it."""
+    """An integer of 64 bits as sympy writes it; others are larger than any size."""
     if isinstance(value, SymInt):
         return value._expression
-    return f"Integer({int(value)})" if isinstance(value, int) else None
+    is_kept = isinstance(value, int) and -(2**63) <= value < 2**63
+    return f"Integer({int(value)})" if is_kept else None
 
 
-def _computed(plain: Callable[[int, int], int], form: str, is_reflected: bool) -> Callable[[SymInt, Any], Any]:
+def _arithmetic_method(plain: Callable[[int, int], int], form: str, is_reflected: bool) -> Callable[[SymInt, Any], Any]:
     """A method that computes with another integer what sympy writes in that form."""
 
     def method(self: SymInt, other: Any) -> Any:
@@ -63,7 +64,7 @@ def _computed(plain: Callable[[int, int], int], form: str, is_reflected: bool) -
     return method
 
 
-def _compared(name: str, plain: Callable[[int, int], bool]) -> Callable[[SymInt, Any], Any]:
+def _comparison_method(name: str, plain: Callable[[int, int], bool]) -> Callable[[SymInt, Any], Any]:
     """A method that compares with another integer, and records what came out."""
 
     def method(self: SymInt, other: Any) -> Any:
@@ -73,7 +74,7 @@ def _compared(name: str, plain: Callable[[int, int], bool]) -> Callable[[SymInt,
         if text is None:
             return NotImplemented
         holds = plain(int(self), int(other))
-        _opgrid._compared(self._expression, name, text, holds)
+        _opgrid._record_comparison(self._expression, name, text, holds)
         return holds
 
     return method
@@ -86,8 +87,8 @@ for _name, _plain, _form in [
     ("floordiv", operator.floordiv, "FloorDiv({}, {})"),
     ("mod", operator.mod, "PythonMod({}, {})"),
 ]:
-    setattr(SymInt, f"__{_name}__", _computed(_plain, _form, is_reflected=False))
-    setattr(SymInt, f"__r{_name}__", _computed(_plain, _form, is_reflected=True))
+    setattr(SymInt, f"__{_name}__", _arithmetic_method(_plain, _form, is_reflected=False))
+    setattr(SymInt, f"__r{_name}__", _arithmetic_method(_plain, _form, is_reflected=True))
 for _name, _plain in [
     ("==", operator.eq),
     ("!=", operator.ne),
@@ -96,4 +97,4 @@ for _name, _plain in [
     (">", operator.gt),
     (">=", operator.ge),
 ]:
-    setattr(SymInt, f"__{_plain.__name__}__", _compared(_name, _plain))
+    setattr(SymInt, f"__{_plain.__name__}__", _comparison_method(_name, _plain))

@@ -1,6 +1,7 @@
 """Programs: exported, run, saved and loaded."""
 
 import pathlib
+import threading
 
 import numpy as np
 import pytest
@@ -247,7 +248,7 @@ def test_a_program_trains():
     assert losses[-1] < losses[0] * 0.9
 
 
-def test_code_that_compares_sizes():
+def test_comparisons_of_sizes():
     def f(x, limit=6):
         if x.shape[0] > limit or x.numel() == 6:
             return x * x
@@ -259,11 +260,11 @@ def test_code_that_compares_sizes():
     with pytest.raises(RuntimeError, match="n.*0\\.\\.6"):
         short.module()(og.ones(7, 2))
     # What leaves no range is checked.
-    with pytest.raises(RuntimeError, match="test_export.py:[0-9]+, and the program expects 2\\*n != 6, as when it was traced"):
+    with pytest.raises(RuntimeError, match="traced for sizes with 2\\*n != 6, as the code requires at test_export.py:[0-9]+"):
         short.module()(og.ones(3, 2))
     long = og.export.export(f, (og.ones(9, 2),), dynamic_shapes={"x": {0: og.export.Dim("n")}})
     assert long.range_constraints == {"n": (7, None)}
-    with pytest.raises(RuntimeError, match="which leaves sizes 0..6 of the range 0..100 that was given for `n`"):
+    with pytest.raises(RuntimeError, match="requires n <= 6, but the range given for size `n` is 0..100; give it the range 0..6"):
         og.export.export(f, (og.ones(4, 2),), dynamic_shapes={"x": {0: og.export.Dim("n", max=100)}})
     # Sizes that do not vary are plain numbers.
     seen = []
@@ -271,7 +272,30 @@ def test_code_that_compares_sizes():
     assert seen == [int]
 
 
-def test_integers_of_sizes_are_integers():
+def test_sizes_that_have_to_be_equal():
+    def f(x, y):
+        return x.sum() + y.sum() if x.shape == y.shape else x.sum()
+
+    n, m = og.export.Dim("n"), og.export.Dim("m")
+    with pytest.raises(RuntimeError, match="requires n == m, so these sizes cannot vary independently; give equal sizes one name"):
+        og.export.export(f, (og.ones(4), og.ones(4)), dynamic_shapes=[{0: n}, {0: m}])
+    ep = og.export.export(f, (og.ones(4), og.ones(4)), dynamic_shapes=[{0: n}, {0: n}])
+    assert ep.range_constraints == {"n": (0, None)} and ep.module()(og.ones(7), og.ones(7)).item() == 14
+
+
+def test_sizes_compared_on_another_thread():
+    def f(x):
+        found = []
+        worker = threading.Thread(target=lambda: found.append(x.shape[0] > 2))
+        worker.start()
+        worker.join()
+        return x + 1 if found[0] else x
+
+    ep = og.export.export(f, (og.ones(4, 2),), dynamic_shapes=[{0: og.export.Dim("n")}])
+    assert ep.range_constraints == {"n": (3, None)}
+
+
+def test_symbolic_sizes_behave_as_integers():
     import copy
     import pickle
 
@@ -284,6 +308,7 @@ def test_integers_of_sizes_are_integers():
         assert n + 1 == 6 and 1 + n == 6 and n - 1 == 4 and 9 - n == 4 and n * 2 == 10 and 2 * n == 10 and -n == -5 and +n == 5
         assert n // 2 == 2 and 12 // n == 2 and n % 3 == 2 and 13 % n == 3 and n / 2 == 2.5 and n**2 == 25 and divmod(n, 2) == (2, 1)
         assert n < 5.5 and n != "5" and n != None and (n == 5.0) and not (n == 4.5)  # noqa: E711
+        assert n < 10**30 and n + 2**70 > 2**70 and n * 10**20 == 5 * 10**20
         assert bool(n) and n in (4, 5) and list(range(n)) == [0, 1, 2, 3, 4] and "abcdefg"[n] == "f"
         assert max(n, 2) == 5 and sum([n, 1]) == 6 and int(n) == 5 and type(int(n)) is int and float(n) == 5.0
         with pytest.raises(ZeroDivisionError):
@@ -293,13 +318,13 @@ def test_integers_of_sizes_are_integers():
         assert type(copy.deepcopy(n)) is int and pickle.loads(pickle.dumps(n)) == 5
         return x.reshape(n, 2) + og.ones(n, 2) + og.arange(n).reshape(-1, 1)
 
-    with pytest.raises(RuntimeError, match="so that size `n` does not vary"):
+    with pytest.raises(RuntimeError, match="requires n \\+ 1 == 6, so size `n` cannot vary"):
         og.export.export(f, (og.ones(5, 2),), dynamic_shapes=[{0: og.export.Dim("n")}])
     # After the trace it is a number like others.
     assert seen["n"] > 4 and seen["n"] + 1 == 6
 
 
-def test_conditions_of_sizes_go_along_to_torch_files(tmp_path):
+def test_conditions_of_sizes_are_saved(tmp_path):
     def f(x, y):
         if x.shape[0] % 2 == 0 and x.shape[0] < 3 * y.shape[0]:
             return x.sum() + y.sum()
@@ -310,9 +335,9 @@ def test_conditions_of_sizes_go_along_to_torch_files(tmp_path):
     og.export.save(ep, tmp_path / "compared.pt2")
     for program in (ep, og.export.load(tmp_path / "compared.pt2")):
         assert program.module()(og.ones(8), og.ones(3)).item() == 11
-        with pytest.raises(RuntimeError, match="the program expects n < 3\\*m"):
+        with pytest.raises(RuntimeError, match="traced for sizes with n < 3\\*m"):
             program.module()(og.ones(10), og.ones(3))
-        with pytest.raises(RuntimeError, match="the program expects PythonMod\\(n, 2\\) == 0"):
+        with pytest.raises(RuntimeError, match="traced for sizes with PythonMod\\(n, 2\\) == 0"):
             program.module()(og.ones(7), og.ones(3))
 
 

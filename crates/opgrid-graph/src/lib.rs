@@ -85,7 +85,7 @@ pub use graph::tree::Tree;
 pub use graph::types::{Range, Size, TensorType, ValueType};
 pub use graph::{Argument, Block, Graph, InputKind, Node, Outcome, OutputKind, Source, Variable};
 pub use program::{ExecutedNode, Limits, Program};
-pub use trace::{Comparison, Scope, Trace, compared, scope, symbol_of};
+pub use trace::{Comparison, Scope, Trace, record_comparison, scope, size_symbol};
 
 /// Unit tests call operators.
 #[cfg(test)]

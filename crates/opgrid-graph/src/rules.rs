@@ -1,4 +1,4 @@
-//! Expressions over sizes, found by the values that they have: a symbol times a number plus a number, a product of symbols, or, where
+//! Expressions over sizes, found by the values that they have: symbols times numbers plus a number, a product of symbols, or, where
 //! enough sizes were tried, a quotient that is rounded down.
 
 use crate::graph::expression::{Expression, floor_div};
@@ -19,6 +19,14 @@ pub(crate) fn find(names: &[&str], sizes: &[&[i64]], values: &[i64]) -> Option<E
         if let Some((factor, offset)) = affine(&at(place), values) {
             return Some(plus(times(factor, symbol(place)), offset));
         }
+    }
+    if let Some((coefficients, offset)) = linear(sizes, values) {
+        let terms = coefficients.iter().enumerate().filter(|(_, factor)| **factor != 0);
+        let mut terms: Vec<Expression> = terms.map(|(place, factor)| times(*factor, symbol(place))).collect();
+        if offset != 0 {
+            terms.push(Expression::Integer(offset));
+        }
+        return Some(Expression::Sum(terms));
     }
     for factors in products(names.len()) {
         let products: Option<Vec<i64>> = sizes
@@ -76,6 +84,34 @@ fn affine(sizes: &[i64], values: &[i64]) -> Option<(i64, i64)> {
         size.checked_mul(factor).and_then(|product| product.checked_add(offset)) == Some(*value)
     };
     sizes.iter().zip(values).all(fits).then_some((factor, offset))
+}
+
+/// A factor for each of several symbols, and an offset, with which the sizes give their values. The factors are those of sets in which one symbol
+/// differs from the first set; that it is no product is seen from a set in which several differ.
+fn linear(sizes: &[&[i64]], values: &[i64]) -> Option<(Vec<i64>, i64)> {
+    let (first, first_value) = (*sizes.first()?, *values.first()?);
+    let differ =
+        |set: &[i64]| (0..first.len()).filter(|place| set[*place] != first[*place]).collect::<Vec<_>>();
+    if !sizes.iter().any(|set| differ(set).len() > 1) {
+        return None;
+    }
+    let factor = |place: usize| {
+        let (set, value) = sizes.iter().zip(values).find(|(set, _)| differ(set) == [place])?;
+        let (run, rise) = (set[place].checked_sub(first[place])?, value.checked_sub(first_value)?);
+        (rise % run == 0).then(|| rise / run)
+    };
+    let factors = (0..first.len()).map(factor).collect::<Option<Vec<_>>>()?;
+    if factors.iter().filter(|factor| **factor != 0).count() < 2 {
+        return None;
+    }
+    let sum = |set: &[i64]| {
+        let mut terms = factors.iter().zip(set);
+        terms.try_fold(0i64, |sum, (factor, size)| sum.checked_add(factor.checked_mul(*size)?))
+    };
+    let offset = first_value.checked_sub(sum(first)?)?;
+    let fits =
+        |(set, value): (&&[i64], &i64)| sum(set).and_then(|sum| sum.checked_add(offset)) == Some(*value);
+    sizes.iter().zip(values).all(fits).then_some((factors, offset))
 }
 
 /// What is added to each size, and into how many parts the sum is divided, to give its value rounded down.

@@ -88,7 +88,7 @@ mod _opgrid {
     #[pymodule_export]
     use crate::operators::schema::{Schema, SchemaArgument};
     #[pymodule_export]
-    use crate::programs::{_compared, _trace, ProgramObject};
+    use crate::programs::{_record_comparison, _trace, ProgramObject};
     #[pymodule_export]
     use crate::registration::held::{KernelFunction, held_kernel};
     #[pymodule_export]

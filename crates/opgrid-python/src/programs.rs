@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use opgrid::{DType, Scalar, Tensor, Value};
 use opgrid_graph::{
-    Archive, Argument, Comparison, Expression, InputKind, OutputKind, Program, Source, Trace, Tree, compared,
-    passes,
+    Archive, Argument, Comparison, Expression, InputKind, OutputKind, Program, Source, Trace, Tree, passes,
+    record_comparison,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -209,13 +209,19 @@ fn install_modes(py: Python<'_>) -> PyResult<()> {
 
 /// Records that integers compared so, or not, which code computed from sizes of traced tensors; they are as sympy writes them.
 #[pyfunction]
-pub(crate) fn _compared(py: Python<'_>, left: &str, how: &str, right: &str, holds: bool) -> PyResult<()> {
+pub(crate) fn _record_comparison(
+    py: Python<'_>,
+    left: &str,
+    how: &str,
+    right: &str,
+    holds: bool,
+) -> PyResult<()> {
     let comparison = Comparison::from_symbol(how)
         .ok_or_else(|| PyValueError::new_err(format!("found {how}, expected a comparison such as <=")))?;
     let comparison = if holds { comparison } else { comparison.negated() };
     let (left, right) =
         (Expression::from_sympy(left).or_raise(py)?, Expression::from_sympy(right).or_raise(py)?);
-    compared(&left, comparison, &right).or_raise(py)
+    record_comparison(&left, comparison, &right).or_raise(py)
 }
 
 /// A plain value of Python as one that a program holds.

@@ -75,51 +75,44 @@ impl Expression {
         }
     }
 
-    /// The expression with others in the place of its symbols, and what then is a number computed; `None` where there is none for one.
-    pub(crate) fn replaced(&self, other: &dyn Fn(&str) -> Option<Self>) -> Option<Self> {
-        let all = |items: &[Self]| items.iter().map(|item| item.replaced(other)).collect::<Option<Vec<_>>>();
-        let made = match self {
-            Self::Integer(value) => Self::Integer(*value),
-            Self::Symbol(name) => other(name)?,
+    /// The expression with others in the place of its symbols, simplified; `None` where there is none for a symbol, or a number does not fit.
+    pub(crate) fn substitute(&self, other: &dyn Fn(&str) -> Option<Self>) -> Option<Self> {
+        let all =
+            |items: &[Self]| items.iter().map(|item| item.substitute(other)).collect::<Option<Vec<_>>>();
+        match self {
+            Self::Integer(value) => Some(Self::Integer(*value)),
+            Self::Symbol(name) => other(name),
             Self::Sum(terms) => {
-                let (number, mut rest) = gathered(all(terms)?, i64::checked_add, |item| match item {
-                    Self::Sum(terms) => Ok(terms),
-                    item => Err(item),
-                })?;
-                match (number, rest.len()) {
-                    (None | Some(0), 1) => rest.remove(0),
-                    (None | Some(0), _) => Self::Sum(rest),
-                    (Some(number), _) => {
-                        rest.push(Self::Integer(number));
-                        Self::Sum(rest)
-                    }
-                }
+                let terms = all(terms)?.into_iter().flat_map(|term| match term {
+                    Self::Sum(terms) => terms,
+                    term => vec![term],
+                });
+                let (number, mut rest) = combine(terms, 0, i64::checked_add)?;
+                rest.extend(number);
+                Some(if rest.len() == 1 { rest.remove(0) } else { Self::Sum(rest) })
             }
             Self::Product(factors) => {
-                let (number, mut rest) = gathered(all(factors)?, i64::checked_mul, |item| match item {
-                    Self::Product(factors) => Ok(factors),
-                    item => Err(item),
-                })?;
-                match (number, rest.len()) {
-                    (None | Some(1), 1) => rest.remove(0),
-                    (None | Some(1), _) => Self::Product(rest),
-                    (Some(number), _) => {
-                        rest.insert(0, Self::Integer(number));
-                        Self::Product(rest)
-                    }
-                }
+                let factors = all(factors)?.into_iter().flat_map(|factor| match factor {
+                    Self::Product(factors) => factors,
+                    factor => vec![factor],
+                });
+                let (number, rest) = combine(factors, 1, i64::checked_mul)?;
+                let mut factors: Vec<Self> = number.into_iter().chain(rest).collect();
+                Some(if factors.len() == 1 { factors.remove(0) } else { Self::Product(factors) })
             }
-            Self::Function(name, arguments) => Self::Function(name.clone(), all(arguments)?),
-        };
-        let value = made.evaluate(&BTreeMap::new());
-        Some(value.map_or(made, Self::Integer))
+            Self::Function(name, arguments) => {
+                let made = Self::Function(name.clone(), all(arguments)?);
+                let value = made.evaluate(&BTreeMap::new());
+                Some(value.map_or(made, Self::Integer))
+            }
+        }
     }
 
-    /// This less another one as a symbol times a number plus a number, where it is such.
-    pub(crate) fn minus(&self, other: &Self) -> Option<(String, i64, i64)> {
+    /// The difference to another expression as a symbol, a factor and an offset, where it is such; the factor is 0 where it is a number.
+    pub(crate) fn linear_difference(&self, other: &Self) -> Option<(String, i64, i64)> {
         let (mut factors, mut offset) = (BTreeMap::new(), 0);
-        self.collect(1, &mut factors, &mut offset)?;
-        other.collect(-1, &mut factors, &mut offset)?;
+        self.add_linear_terms(1, &mut factors, &mut offset)?;
+        other.add_linear_terms(-1, &mut factors, &mut offset)?;
         factors.retain(|_, factor| *factor != 0);
         let mut factors = factors.into_iter();
         match (factors.next(), factors.next()) {
@@ -130,7 +123,7 @@ impl Expression {
     }
 
     /// Adds the terms of the expression times a number; `None` where it has others than symbols times numbers.
-    fn collect<'e>(
+    fn add_linear_terms<'e>(
         &'e self,
         times: i64,
         factors: &mut BTreeMap<&'e str, i64>,
@@ -144,7 +137,7 @@ impl Expression {
             }
             Self::Sum(terms) => {
                 for term in terms {
-                    term.collect(times, factors, offset)?;
+                    term.add_linear_terms(times, factors, offset)?;
                 }
             }
             Self::Product(items) => {
@@ -160,7 +153,7 @@ impl Expression {
                         }
                     }
                 }
-                rest.unwrap_or(&Self::Integer(1)).collect(times, factors, offset)?;
+                rest.unwrap_or(&Self::Integer(1)).add_linear_terms(times, factors, offset)?;
             }
             Self::Function(..) => return None,
         }
@@ -173,22 +166,21 @@ impl Expression {
     }
 }
 
-/// The parts of sums in a sum, or of products in a product, with the numbers among them brought together.
-fn gathered(
-    items: Vec<Expression>,
+/// The numbers among items as one, unless it is the neutral one and there are others, and the others; `None` where it does not fit.
+fn combine(
+    items: impl Iterator<Item = Expression>,
+    neutral: i64,
     together: fn(i64, i64) -> Option<i64>,
-    parts: fn(Expression) -> std::result::Result<Vec<Expression>, Expression>,
-) -> Option<(Option<i64>, Vec<Expression>)> {
-    let (mut number, mut rest) = (None, Vec::new());
-    for item in items.into_iter().flat_map(|item| parts(item).unwrap_or_else(|item| vec![item])) {
+) -> Option<(Option<Expression>, Vec<Expression>)> {
+    let (mut number, mut rest) = (neutral, Vec::new());
+    for item in items {
         match item {
-            Expression::Integer(value) => {
-                number = Some(number.map_or(Some(value), |it| together(it, value))?)
-            }
+            Expression::Integer(value) => number = together(number, value)?,
             item => rest.push(item),
         }
     }
-    Some((number, rest))
+    let is_needed = number != neutral || rest.is_empty();
+    Some((is_needed.then_some(Expression::Integer(number)), rest))
 }
 
 /// The value of a function of torch or sympy.

@@ -1,6 +1,6 @@
 //! Comparisons of sizes: what code does after one holds only for sizes that compare alike, so that the program has to expect it.
 //!
-//! In Rust the sizes of a traced tensor are numbers. Code that goes one way or another because of a size says so, by [`compared`]; Python's sizes say it
+//! In Rust the sizes of a traced tensor are numbers. Code that goes one way or another because of a size says so, by [`record_comparison`]; Python's sizes say it
 //! themselves. A comparison of one size that varies with a number becomes a bound of its range, any other one an assertion.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use opgrid_core::Result;
 use opgrid_tensor::Tensor;
 
-use super::record::{RUNNING, TracedTensor};
+use super::record::{Session, TracedTensor};
 use super::{Symbol, untraceable};
 use crate::graph::expression::{Expression, floor_div};
 use crate::graph::types::{Range, Size};
@@ -89,8 +89,8 @@ pub(super) struct Guard {
     pub(super) source: Source,
 }
 
-/// The size of a dimension, for [`compared`]; `None` where it is no size of a tensor that is traced, or all sizes of the trace are known.
-pub fn symbol_of(tensor: &Tensor, dimension: usize) -> Option<Expression> {
+/// The size of a dimension, for [`record_comparison`]; `None` where it is no size of a tensor that is traced, or all sizes of the trace are known.
+pub fn size_symbol(tensor: &Tensor, dimension: usize) -> Option<Expression> {
     let traced = tensor.wrapper::<TracedTensor>()?;
     let session = traced.session();
     if !session.wants_guards() || dimension >= tensor.dim() {
@@ -100,14 +100,14 @@ pub fn symbol_of(tensor: &Tensor, dimension: usize) -> Option<Expression> {
     Some(Expression::Symbol(format!("d{dimension}_{}_{}", session.number(), traced.name())))
 }
 
-/// The session, the value and the dimension that a symbol of [`symbol_of`] is the size of.
+/// The session, the value and the dimension that a symbol of [`size_symbol`] is the size of.
 fn place(symbol: &str) -> Option<(u64, &str, usize)> {
     let (dimension, rest) = symbol.strip_prefix('d')?.split_once('_')?;
     let (session, value) = rest.split_once('_')?;
     Some((session.parse().ok()?, value, dimension.parse().ok()?))
 }
 
-/// Says that code goes on because numbers compare so, which were computed from [sizes](symbol_of) of traced tensors.
+/// Says that code goes on because numbers compare so, which were computed from [sizes](size_symbol) of traced tensors.
 ///
 /// # Errors
 ///
@@ -117,15 +117,15 @@ fn place(symbol: &str) -> Option<(u64, &str, usize)> {
 ///
 /// ```
 /// use opgrid::prelude::*;
-/// use opgrid_graph::{Comparison, Expression, Trace, compared, symbol_of};
+/// use opgrid_graph::{Comparison, Expression, Trace, record_comparison, size_symbol};
 ///
 /// let x = Tensor::ones((4, 2), DType::F32, Device::CPU)?;
 /// let trace = Trace::new().input("x").vary(0, 0, "n", 2..=i64::MAX);
 /// let program = trace.run(&[&x], |inputs| {
 ///     let x = &inputs[0];
 ///     if x.sizes()[0] < 8 {
-///         if let Some(size) = symbol_of(x, 0) {
-///             compared(&size, Comparison::Less, &Expression::Integer(8))?;
+///         if let Some(size) = size_symbol(x, 0) {
+///             record_comparison(&size, Comparison::Less, &Expression::Integer(8))?;
 ///         }
 ///         return Ok(vec![x.exp()?]);
 ///     }
@@ -134,7 +134,7 @@ fn place(symbol: &str) -> Option<(u64, &str, usize)> {
 /// assert_eq!(program.graph().symbols["n"].to_string(), "2..7");
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
-pub fn compared(left: &Expression, comparison: Comparison, right: &Expression) -> Result<()> {
+pub fn record_comparison(left: &Expression, comparison: Comparison, right: &Expression) -> Result<()> {
     let mut symbols = Vec::new();
     left.symbols(&mut symbols);
     right.symbols(&mut symbols);
@@ -144,16 +144,15 @@ pub fn compared(left: &Expression, comparison: Comparison, right: &Expression) -
     if sessions.any(|other| other != number) {
         return Err(untraceable("it compares sizes of tensors of several traces, expected those of one"));
     }
-    let session = RUNNING.with_borrow(|running| running.iter().find(|one| one.number() == number).cloned());
     // What is compared after a trace is not part of it.
-    if let Some(session) = session {
+    if let Some(session) = Session::find_running(number) {
         session.add_guard(left.clone(), comparison, right.clone());
     }
     Ok(())
 }
 
 /// A comparison with what is known of the sizes in it put in their place.
-pub(super) struct Resolved {
+pub(super) struct Condition {
     /// One side less the other, which compares with 0, where that is a symbol times a number plus a number.
     linear: Option<(String, i64, i64)>,
     pub(super) left: Expression,
@@ -163,9 +162,9 @@ pub(super) struct Resolved {
 
 impl Guard {
     /// The comparison with `size` in the place of sizes of values; `None` if there is one that is not known.
-    pub(super) fn resolved(&self, size: &dyn Fn(&str, usize) -> Option<Size>) -> Option<Resolved> {
+    pub(super) fn resolve(&self, size: &dyn Fn(&str, usize) -> Option<Size>) -> Option<Condition> {
         let put = |side: &Expression| {
-            side.replaced(&|symbol| {
+            side.substitute(&|symbol| {
                 let (_, value, dimension) = place(symbol)?;
                 Some(match size(value, dimension)? {
                     Size::Known(known) => Expression::Integer(known),
@@ -174,12 +173,12 @@ impl Guard {
             })
         };
         let (left, right) = (put(&self.left)?, put(&self.right)?);
-        let linear = left.minus(&right);
-        Some(Resolved { linear, left, comparison: self.comparison, right })
+        let linear = left.linear_difference(&right);
+        Some(Condition { linear, left, comparison: self.comparison, right })
     }
 }
 
-impl Resolved {
+impl Condition {
     /// Whether it says nothing about sizes that vary.
     pub(super) fn is_constant(&self) -> bool {
         let mut symbols = Vec::new();
@@ -189,7 +188,7 @@ impl Resolved {
     }
 
     /// The symbol that it bounds, and the range that it leaves of `range`; `None` if that is no range.
-    pub(super) fn bound(&self, range: impl Fn(&str) -> Option<Range>) -> Option<(String, Range)> {
+    pub(super) fn narrowed(&self, range: impl Fn(&str) -> Option<Range>) -> Option<(String, Range)> {
         let (symbol, factor, offset) = self.linear.as_ref()?;
         let mut range = range(symbol)?;
         // factor * symbol + offset compares with 0: symbol with this number, rounded to both sides.
@@ -222,10 +221,36 @@ impl Resolved {
         self.comparison.holds(left, right)
     }
 
+    /// # Errors
+    ///
+    /// Sizes are required to be equal to what others say, so that they do not vary apart.
+    fn check_independent(&self, source: &Source) -> Result<()> {
+        if self.comparison != Comparison::Equal || !self.has_several_symbols() {
+            return Ok(());
+        }
+        Err(untraceable(format_args!(
+            "the code{} requires {}, so these sizes cannot vary independently; give equal sizes one name, or leave one out of those that vary",
+            place_of(source),
+            self.text()
+        )))
+    }
+
+    fn has_several_symbols(&self) -> bool {
+        let mut symbols = Vec::new();
+        self.left.symbols(&mut symbols);
+        self.right.symbols(&mut symbols);
+        symbols.iter().any(|symbol| *symbol != symbols[0])
+    }
+
     /// As it is written.
     pub(super) fn text(&self) -> String {
         format!("{} {} {}", self.left, self.comparison.names().0, self.right)
     }
+}
+
+/// Where the code stands, as in ` at model.py:3`; nothing where that is not known.
+pub(super) fn place_of(source: &Source) -> String {
+    if source.place.is_empty() { String::new() } else { format!(" at {}", source.place) }
 }
 
 /// How `-a` and `-b` compare where `a` and `b` compare so.
@@ -245,7 +270,11 @@ fn mirrored(comparison: Comparison) -> Comparison {
 /// # Errors
 ///
 /// A comparison leaves less than what was said that the range is, or no size that varies.
-pub(super) fn narrow(guards: &[Guard], graph: &Graph, symbols: &mut [Symbol]) -> Result<Vec<Resolved>> {
+pub(super) fn narrow_ranges(
+    guards: &[Guard],
+    graph: &Graph,
+    symbols: &mut [Symbol],
+) -> Result<Vec<Condition>> {
     let mut conditions = Vec::new();
     let inputs: Vec<&str> = graph.user_inputs().map(|variable| variable.name.as_str()).collect();
     for guard in guards {
@@ -259,16 +288,17 @@ pub(super) fn narrow(guards: &[Guard], graph: &Graph, symbols: &mut [Symbol]) ->
                 }
             }
         };
-        let Some(resolved) = guard.resolved(&of_input).filter(|resolved| !resolved.is_constant()) else {
+        let Some(condition) = guard.resolve(&of_input).filter(|condition| !condition.is_constant()) else {
             continue;
         };
         let range = |name: &str| symbols.iter().find(|symbol| symbol.name == name).map(|symbol| symbol.range);
-        let Some((name, range)) = resolved.bound(range) else {
-            conditions.push(resolved);
+        let Some((name, range)) = condition.narrowed(range) else {
+            condition.check_independent(&guard.source)?;
+            conditions.push(condition);
             continue;
         };
         if let Some(symbol) = symbols.iter_mut().find(|symbol| symbol.name == name) {
-            symbol.bound(range, &resolved, &guard.source)?;
+            symbol.set_range(range, &condition, &guard.source)?;
         }
     }
     Ok(conditions)
@@ -280,20 +310,20 @@ impl Symbol {
     /// # Errors
     ///
     /// Bounds that were given are wider; only one size is left.
-    pub(super) fn bound(&mut self, range: Range, guard: &Resolved, source: &Source) -> Result<()> {
-        let place = if source.place.is_empty() { String::new() } else { format!(" at {}", source.place) };
+    pub(super) fn set_range(&mut self, range: Range, guard: &Condition, source: &Source) -> Result<()> {
+        let place = place_of(source);
         let (name, text) = (&self.name, guard.text());
         if range.min.is_some() && range.min == range.max {
             return Err(untraceable(format_args!(
-                "the code goes on{place} because {text}, so that size `{name}` does not vary; leave it as it is"
+                "the code{place} requires {text}, so size `{name}` cannot vary; leave it out of the sizes that vary"
             )));
         }
         let raises = range.min != self.given.min && self.given.min.is_some_and(|min| min > 1);
         let lowers = range.max != self.given.max && self.given.max.is_some();
         if raises || lowers {
             return Err(untraceable(format_args!(
-                "the code goes on{place} because {text}, which leaves sizes {range} of the range {} that was given for `{name}`; give it the \
-                 smaller range, or leave the bound out",
+                "the code{place} requires {text}, but the range given for size `{name}` is {}; give it the range {range}, or leave that \
+                 bound out",
                 self.given
             )));
         }
@@ -320,8 +350,8 @@ mod tests {
             nodes: 0,
             source: Source::default(),
         };
-        let resolved = guard.resolved(&|_, _| Some(Size::Varying(symbol("n"))))?;
-        let (_, range) = resolved.bound(|_| Some(Range { min: Some(0), max: None }))?;
+        let condition = guard.resolve(&|_, _| Some(Size::Varying(symbol("n"))))?;
+        let (_, range) = condition.narrowed(|_| Some(Range { min: Some(0), max: None }))?;
         Some(range.to_string())
     }
 

@@ -28,12 +28,12 @@ use crate::graph::types::{Range, ValueType};
 use crate::graph::{Argument, Block, Graph, InputKind, OutputKind, Source, Variable};
 use crate::program::Program;
 use elements::ElementSize;
-use guards::{Guard, Resolved};
+use guards::{Condition, Guard};
 use record::{Session, Way};
 use vary::{Failure, Run};
 
 pub(crate) use call::{Example, symbol, trace_call};
-pub use guards::{Comparison, compared, symbol_of};
+pub use guards::{Comparison, record_comparison, size_symbol};
 pub use record::{Scope, scope};
 
 /// How code is traced: what its tensors are called, what it may do, which sizes vary.
@@ -130,7 +130,7 @@ impl Trace {
     /// Lets a dimension of an input vary within a range. Dimensions of one name have one size.
     ///
     /// The code is traced again with a few other sizes from the range. The elements of those inputs repeat those of the example. Where it says
-    /// that it [compared](compared) the size, ends of the range that are open (no largest size, a smallest of 0 or 1) become those for which
+    /// that it [compares](record_comparison) the size, ends of the range that are open (no largest size, a smallest of 0 or 1) become those for which
     /// that holds.
     #[must_use]
     pub fn vary(
@@ -201,7 +201,7 @@ impl Trace {
         crate::operators::ensure_registered()?;
         let first = self.once(inputs, body, &Way { wants_guards: true, ..Way::default() })?;
         let mut narrowed = self.clone();
-        let conditions = guards::narrow(&first.guards, &first.graph, &mut narrowed.symbols)?;
+        let conditions = guards::narrow_ranges(&first.guards, &first.graph, &mut narrowed.symbols)?;
         narrowed.graph_of_runs(inputs, body, first, &conditions)
     }
 
@@ -211,7 +211,7 @@ impl Trace {
         inputs: &[&Tensor],
         body: &mut Code<'_>,
         first: Once,
-        conditions: &[Resolved],
+        conditions: &[Condition],
     ) -> Result<(Graph, BTreeMap<String, Tensor>)> {
         let elements = &first.elements;
         if self.symbols.is_empty() && elements.is_empty() {
@@ -244,7 +244,7 @@ impl Trace {
         inputs: &[&Tensor],
         body: &mut Code<'_>,
         first: &Once,
-        conditions: &[Resolved],
+        conditions: &[Condition],
         equal: &[usize],
     ) -> Result<(Graph, BTreeMap<String, Tensor>)> {
         let symbols = self.all_symbols(equal);

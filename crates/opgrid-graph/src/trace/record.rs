@@ -103,9 +103,14 @@ pub(super) struct Way {
     pub(super) wants_guards: bool,
 }
 
+/// The sessions whose code runs, on any thread: it may hand tensors to others.
+static RUNNING: Mutex<Vec<Session>> = Mutex::new(Vec::new());
+
+fn running_sessions() -> MutexGuard<'static, Vec<Session>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 thread_local! {
-    /// The sessions whose code this thread runs, the innermost last.
-    pub(super) static RUNNING: RefCell<Vec<Session>> = const { RefCell::new(Vec::new()) };
     /// The sessions of this thread above autograd, the innermost last.
     static SESSIONS: RefCell<Vec<Session>> = const { RefCell::new(Vec::new()) };
     /// The names of the modules that run.
@@ -194,6 +199,11 @@ impl Session {
         Ok(session)
     }
 
+    /// The session of that number, while its code runs.
+    pub(super) fn find_running(number: u64) -> Option<Self> {
+        running_sessions().iter().find(|session| session.number() == number).cloned()
+    }
+
     pub(super) fn number(&self) -> u64 {
         self.0.number
     }
@@ -227,8 +237,8 @@ impl Session {
     /// Runs the code with the layer seeing its calls.
     pub(super) fn within<X>(&self, body: impl FnOnce() -> Result<X>) -> Result<X> {
         let session = self.clone();
-        RUNNING.with_borrow_mut(|running| running.push(session.clone()));
-        let _stopped = StoppedGuard;
+        running_sessions().push(session.clone());
+        let _running = RunningGuard(session.number());
         let result = self.0.dispatcher.clone().within(move || {
             if session.0.key == modes::KEY {
                 let _entered = modes::enter(Arc::new(SessionMode(session)))?;
@@ -671,12 +681,17 @@ impl modes::Mode for SessionMode {
     }
 }
 
-/// Ends the innermost session of the thread.
-struct StoppedGuard;
+/// Takes a session from those that run.
+struct RunningGuard(u64);
 
-impl Drop for StoppedGuard {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
-        let _ = RUNNING.try_with(|running| running.borrow_mut().pop());
+        let mut running = running_sessions();
+        let place = running.iter().position(|session| session.number() == self.0);
+        let ended = place.map(|place| running.remove(place));
+        // What it holds is dropped when the list is no longer locked.
+        drop(running);
+        drop(ended);
     }
 }
 

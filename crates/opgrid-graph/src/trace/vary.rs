@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use opgrid_core::{Result, Scalar};
 use opgrid_tensor::Tensor;
 
-use super::guards::{Comparison, Guard, Resolved};
+use super::guards::{Comparison, Condition, Guard, place_of};
 use super::{Symbol, elements};
 use crate::error;
 use crate::graph::expression::Expression;
@@ -69,7 +69,7 @@ pub(super) fn sizes_of_example(symbols: &[Symbol], inputs: &[&Tensor]) -> Result
 pub(super) fn other_sizes(
     symbols: &[Symbol],
     example: &[i64],
-    conditions: &[Resolved],
+    conditions: &[Condition],
     more: bool,
 ) -> Result<Vec<Vec<i64>>> {
     let hold = |sizes: &[i64]| {
@@ -434,15 +434,18 @@ impl Unifier<'_> {
         name
     }
 
-    /// Has the program expect what code compared after so many nodes: as the range of a symbol, or by nodes that check it.
-    fn check_guards(&mut self, nodes: usize) -> Unified<()> {
-        let guards = self.guards;
-        for guard in guards.iter().filter(|guard| guard.nodes == nodes) {
+    /// Has the program expect what code compared before that node: as the range of a symbol, or by nodes that check it.
+    fn check_guards(&mut self, node: usize) -> Unified<()> {
+        // They stand in the order in which they were recorded.
+        let due = self.guards.partition_point(|guard| guard.nodes <= node);
+        let (now, later) = self.guards.split_at(due);
+        self.guards = later;
+        for guard in now {
             let size = |value: &str, dimension: usize| self.types.get(value)?.size(dimension).cloned();
-            let Some(resolved) = guard.resolved(&size) else {
-                return Err(depends(format_args!("it compares a size that is too large")));
+            let Some(condition) = guard.resolve(&size) else {
+                return Err(depends(format_args!("a comparison of sizes does not fit 64 bits")));
             };
-            if resolved.is_constant() {
+            if condition.is_constant() {
                 continue;
             }
             // Sizes of inputs have their ranges checked before the program runs.
@@ -450,25 +453,22 @@ impl Unifier<'_> {
                 let symbol = self.symbols.iter().find(|symbol| symbol.name == name);
                 symbol.filter(|symbol| !symbol.places.is_empty()).map(|symbol| symbol.range)
             };
-            if let Some((name, range)) = resolved.bound(range)
+            if let Some((name, range)) = condition.narrowed(range)
                 && let Some(symbol) = self.symbols.iter_mut().find(|symbol| symbol.name == name)
             {
-                symbol.bound(range, &resolved, &guard.source)?;
+                symbol.set_range(range, &condition, &guard.source)?;
                 continue;
             }
-            let text = resolved.text();
+            let text = condition.text();
             if self.checked.contains(&text) {
                 continue;
             }
-            let left = self.operand(&resolved.left, &guard.source)?;
-            let right = self.operand(&resolved.right, &guard.source)?;
-            let place = match guard.source.place.as_str() {
-                "" => String::new(),
-                place => format!(" at {place}"),
-            };
+            let left = self.operand(&condition.left, &guard.source)?;
+            let right = self.operand(&condition.right, &guard.source)?;
+            let place = place_of(&guard.source);
             let message =
-                format!("sizes were compared{place}, and the program expects {text}, as when it was traced");
-            self.expect(resolved.comparison, [left, right], message, &guard.source);
+                format!("the program was traced for sizes with {text}, as the code requires{place}");
+            self.expect(condition.comparison, [left, right], message, &guard.source);
             self.checked.insert(text);
         }
         Ok(())

@@ -3,7 +3,7 @@
 
 use crate::once::OncePlace;
 use opgrid::Tensor;
-use opgrid_graph::{Expression, symbol_of};
+use opgrid_graph::{Expression, size_symbol};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -45,11 +45,11 @@ pub(crate) fn is_size(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// The sizes of a tensor as a `Size`. While a program is traced, those that may vary know whose they are.
 pub(crate) fn of_tensor<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     let sizes = tensor.sizes();
-    if symbol_of(tensor, 0).is_none() {
-        return from_items(py, sizes.iter().map(|size| Ok(size.into_pyobject(py)?.into_any())));
+    if size_symbol(tensor, 0).is_none() {
+        return from_items(py, sizes, |size| Ok(size.into_pyobject(py)?.into_any()));
     }
     let items = (0..sizes.len()).map(|dimension| of_dimension(py, tensor, dimension));
-    from_items(py, items.collect::<PyResult<Vec<_>>>()?.into_iter().map(Ok))
+    from_items(py, &items.collect::<PyResult<Vec<_>>>()?, |item| Ok(item.clone()))
 }
 
 /// The size of a dimension, which is there.
@@ -59,7 +59,7 @@ pub(crate) fn of_dimension<'py>(
     dimension: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let size = tensor.sizes()[dimension];
-    let symbol = symbol_of(tensor, dimension);
+    let symbol = size_symbol(tensor, dimension);
     let Some(name) = symbol.as_ref().and_then(Expression::as_symbol) else {
         return Ok(size.into_pyobject(py)?.into_any());
     };
@@ -71,16 +71,17 @@ pub(crate) fn of_dimension<'py>(
 
 /// The number of elements of a tensor.
 pub(crate) fn elements<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
-    match symbol_of(tensor, 0) {
+    match size_symbol(tensor, 0) {
         None => Ok(tensor.numel().into_pyobject(py)?.into_any()),
         Some(_) => of_tensor(py, tensor)?.call_method0("numel"),
     }
 }
 
-/// A new `Size` of integers, which are made without running any code of Python.
-fn from_items<'py>(
+/// A new `Size` with an integer for each item, which `integer` makes without running any code of Python.
+fn from_items<'py, T>(
     py: Python<'py>,
-    items: impl ExactSizeIterator<Item = PyResult<Bound<'py, PyAny>>>,
+    items: &[T],
+    integer: impl Fn(&T) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let class = class(py)?;
     // SAFETY: `class` checks that it derives from `tuple`, whose layout the interpreter has derived classes keep, so that this
@@ -89,11 +90,11 @@ fn from_items<'py>(
         let places = items.len() as ffi::Py_ssize_t;
         Bound::from_owned_ptr_or_err(py, ffi::PyType_GenericAlloc(class.as_type_ptr(), places))
     }?;
-    for (place, item) in (0..items.len()).zip(items) {
-        let item = item?.into_ptr();
-        // SAFETY: nobody else has seen the tuple, as its items are made without code of Python, and the place, one of those that it
-        // has (`zip` stops at their number), is a gap; it takes the reference.
-        unsafe { ffi::PyTuple_SET_ITEM(tuple.as_ptr(), place as ffi::Py_ssize_t, item) };
+    for (place, item) in items.iter().enumerate() {
+        let integer = integer(item)?.into_ptr();
+        // SAFETY: nobody else has seen the tuple, as both callers in this file make integers without code of Python; the place is one of
+        // a slice as long as the tuple, and a gap; it takes the reference.
+        unsafe { ffi::PyTuple_SET_ITEM(tuple.as_ptr(), place as ffi::Py_ssize_t, integer) };
     }
     Ok(tuple)
 }
