@@ -206,6 +206,8 @@ def test_how_many_elements_are_found_is_assumed():
         x = og.randn(10, 8, device="cuda")
         with pytest.raises(RuntimeError, match="nonzero.*depends on its elements; assume a density of elements"):
             x.nonzero()
+        with pytest.raises(RuntimeError, match="index.Tensor: argument `indices` .*; assume a density"):
+            x[x > 0]
     with FakeTensorMode(density=0.25) as mode:
         x = og.randn(10, 8, device="cuda")
         x.requires_grad_(True)
@@ -215,6 +217,8 @@ def test_how_many_elements_are_found_is_assumed():
         values, inverse, counts = og.unique(x, return_inverse=True, return_counts=True)
         assert (values.shape, inverse.shape, counts.shape) == ((20,), (10, 8), (20,))
         assert og.bincount(og.zeros(100, dtype=og.int64, device="cuda"), minlength=30).shape == (30,)
+        index = og.zeros(8, dtype=og.int64, device="cuda")
+        assert og.nn.functional.one_hot(index, 5).shape == (8, 5)
         x[x > 0].sum().backward()
         assert x.grad.shape == (10, 8)
         # Another density within.
@@ -224,8 +228,6 @@ def test_how_many_elements_are_found_is_assumed():
     with pytest.raises(RuntimeError, match="assume a density"):
         x.nonzero()
     assert mode.memory_allocated("cuda") > 0
-    for density in (-0.1, 1.5, float("nan")):
+    for density in (-0.1, 1.5, float("nan"), "half"):
         with pytest.raises(ValueError, match="density: found"):
             FakeTensorMode(density=density)
-    with pytest.raises(TypeError):
-        FakeTensorMode(density="half")

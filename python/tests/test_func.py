@@ -228,7 +228,7 @@ def test_derivatives_of_functions_without_writes():
     assert og.func.functionalize(lambda x: x + captured.clone() + captured.flip(0))(x).tolist() == [4.0, 5.0]
 
 
-def test_tangents_of_running_sums_of_exponentials_lose_nothing():
+def test_tangents_of_logcumsumexp_keep_their_precision():
     for length in (1, 5, 32, 33, 100):
         x, t, c = (og.randn(3, length, dtype=og.float64) for _ in range(3))
         x[:, 0] -= 700
@@ -248,7 +248,7 @@ def test_tangents_of_running_sums_of_exponentials_lose_nothing():
     assert og.func.jvp(lambda x: og.logcumsumexp(x, 0), (nothing,), (og.ones(3),))[1].tolist() == [0, 0, 1]
 
 
-def test_batches_along_other_dimensions_and_of_nothing():
+def test_batch_norm_with_statistics_along_the_last_dimension():
     statistics = og.stack([og.tensor([2.0]), og.tensor([3.0])], -1)
     x = og.randn(3, 1, 2)
     norm = lambda x, mean, var: og.native_batch_norm(x, None, None, mean, var, True, 0.5, 1e-5)[0]  # noqa: E731
@@ -258,7 +258,9 @@ def test_batches_along_other_dimensions_and_of_nothing():
         own_mean, own_var = og.tensor([2.0 + k]), og.tensor([2.0 + k])
         assert og.allclose(y[k], norm(x[..., k], own_mean, own_var))
         assert og.allclose(mean[:, k], own_mean) and og.allclose(var[:, k], own_var)
-    # A running product of nothing, whose gradient may be differentiated.
+
+
+def test_second_derivatives_of_cumprod_without_elements():
     empty = og.ones(2, 0)
     twice = lambda x, t: og.func.jvp(lambda x: og.func.vjp(lambda x: og.cumprod(x, 0), x)[1](t)[0], (x,), (t,))[1]  # noqa: E731
     assert og.vmap(twice)(empty, empty).shape == (2, 0)

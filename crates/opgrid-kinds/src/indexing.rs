@@ -136,7 +136,7 @@ pub fn check(input: &TensorSpec, indices: &[Option<Tensor>]) -> Result<()> {
 ///
 /// A mask without data of which nothing is assumed.
 fn columns(mask: &Array) -> Result<Array> {
-    match fake::assumed_count(mask.device(), mask.geometry().numel()) {
+    match fake::assumed_count("indices", mask.device(), mask.geometry().numel())? {
         Some(found) => {
             let sizes = [mask.sizes().len() as i64, found];
             Array::empty(TensorSpec::contiguous(&sizes, DType::I64, mask.device())?)

@@ -13,7 +13,7 @@ use opgrid::layers::fake;
 use opgrid::prelude::*;
 
 use crate::Nms;
-use crate::elements::{Real, check_dtypes, check_sizes, refused, sizes, with_real};
+use crate::elements::{Real, check_dtypes, check_sizes, sizes, with_real};
 
 pub(crate) fn define(library: &mut Library) {
     library
@@ -24,14 +24,8 @@ pub(crate) fn define(library: &mut Library) {
         })
         .kernel(DispatchKey::Meta, |boxes, scores, _| {
             check(boxes, scores).map_err(within)?;
-            if let Some(left) = fake::assumed_count(boxes.device(), scores.numel()) {
-                return Tensor::empty(&[left], DType::I64, boxes.device());
-            }
-            let found = opgrid::array::error::without_data(boxes.device());
-            let message = format!(
-                "argument `dets` is {found}, but the size of the result depends on its elements; create it on a device with data"
-            );
-            Err(within(refused(message)))
+            let left = fake::assumed_count("dets", boxes.device(), scores.numel()).map_err(within)?;
+            Tensor::empty(&[left.unwrap_or_default()], DType::I64, boxes.device())
         })
         .non_differentiable();
 }

@@ -1,7 +1,7 @@
 //! A mode that finds the operator at which a computation goes wrong: the first whose result has a NaN, or an infinity, that none of its
 //! arguments has.
 //!
-//! It sees every operator that a thread calls while it hunts, those of backward passes too, and runs each as it is. Around
+//! It sees every operator that a thread calls inside of `hunt`, those of backward passes too, and runs each as it is. Around
 //! `grad` and other transforms it sees what they are made of, as `opgrid::layers::modes` stands below them.
 #![forbid(unsafe_code)]
 
@@ -13,16 +13,16 @@ use opgrid::layers::levels::each_tensor;
 use opgrid::layers::modes::{self, Mode};
 use opgrid::prelude::*;
 
-/// What is hunted.
+/// Which elements are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prey {
+pub enum Anomaly {
     /// Elements that are no number.
     Nan,
     /// These, and infinite ones.
     NonFinite,
 }
 
-impl Prey {
+impl Anomaly {
     /// How many elements of a tensor are such.
     fn count(self, tensor: &Tensor) -> Result<i64> {
         // What has no elements of its own, as a fake tensor, is passed over.
@@ -52,7 +52,7 @@ impl Prey {
     }
 }
 
-/// Runs code, and stops it at the first operator that makes what is hunted.
+/// Runs code, and stops at the first operator whose result has such elements, and no argument does.
 ///
 /// # Errors
 ///
@@ -62,12 +62,12 @@ impl Prey {
 /// # Examples
 ///
 /// ```
-/// use nan_hunter::{Prey, hunt};
+/// use nan_hunter::{Anomaly, hunt};
 /// use opgrid::prelude::*;
 ///
 /// let _modes = opgrid::layers::modes::install(opgrid::dispatcher()?)?;
 /// let x = Tensor::from_slice(&[1.0f32, -1.0], 2)?;
-/// let error = hunt(Prey::Nan, || x.mul(2)?.sqrt()?.exp()).unwrap_err();
+/// let error = hunt(Anomaly::Nan, || x.mul(2)?.sqrt()?.exp()).unwrap_err();
 /// assert_eq!(
 ///     error.message(),
 ///     "aten::sqrt made NaN in 1 of 2 elements of shape [2], and no argument has one; 1 operator was called before, and the shapes of its \
@@ -75,13 +75,13 @@ impl Prey {
 /// );
 /// # Ok::<(), opgrid::Error>(())
 /// ```
-pub fn hunt<X>(prey: Prey, body: impl FnOnce() -> Result<X>) -> Result<X> {
-    let _hunting = modes::enter(Arc::new(Hunter { prey, calls: AtomicU64::new(0) }))?;
+pub fn hunt<X>(anomaly: Anomaly, body: impl FnOnce() -> Result<X>) -> Result<X> {
+    let _hunting = modes::enter(Arc::new(Hunter { anomaly, calls: AtomicU64::new(0) }))?;
     body()
 }
 
 struct Hunter {
-    prey: Prey,
+    anomaly: Anomaly,
     /// How many operators were called.
     calls: AtomicU64,
 }
@@ -90,7 +90,7 @@ impl Mode for Hunter {
     fn handle(&self, call: &mut BoxedCall<'_>) -> Result<()> {
         let before = self.calls.fetch_add(1, Ordering::Relaxed);
         // An operator that writes has its result among its arguments afterwards.
-        let given = self.prey.counts(call.args())?;
+        let given = self.anomaly.counts(call.args())?;
         let is_known = given.iter().any(|(count, _)| *count > 0);
         let name = call.operator().name().to_string();
         call.call()?;
@@ -100,7 +100,7 @@ impl Mode for Hunter {
         }
         let results: Vec<Value> = call.returns().iter().cloned().collect();
         let results: Vec<ValueRef<'_>> = results.iter().map(Value::borrow).collect();
-        for (count, tensor) in self.prey.counts(&results)? {
+        for (count, tensor) in self.anomaly.counts(&results)? {
             if count > 0 {
                 let shapes: Vec<Vec<i64>> = given.iter().map(|(_, tensor)| tensor.sizes().to_vec()).collect();
                 let calls = if before == 1 { "operator was" } else { "operators were" };
@@ -109,7 +109,7 @@ impl Mode for Hunter {
                     format!(
                         "{name} made {} in {count} of {} elements of shape {:?}, and no argument has one; {before} {calls} called before, and \
                          the shapes of its arguments are {shapes:?}",
-                        self.prey.name(),
+                        self.anomaly.name(),
                         tensor.numel(),
                         tensor.sizes(),
                     ),

@@ -2,7 +2,7 @@
 
 use std::sync::Once;
 
-use nan_hunter::{Prey, hunt};
+use nan_hunter::{Anomaly, hunt};
 use opgrid::func::grad;
 use opgrid::layers::modes;
 use opgrid::prelude::*;
@@ -21,27 +21,27 @@ fn tensor(elements: &[f32]) -> Tensor {
 }
 
 #[test]
-fn what_goes_well_is_as_without_the_hunter() {
+fn finite_programs_run_unchanged() {
     install();
     let x = tensor(&[1.0, 4.0]);
-    let result = hunt(Prey::NonFinite, || x.sqrt()?.sum()).unwrap();
+    let result = hunt(Anomaly::NonFinite, || x.sqrt()?.sum()).unwrap();
     assert_eq!(result.to_vec::<f32>().unwrap(), [3.0]);
 }
 
 #[test]
-fn a_nan_that_an_argument_has_is_not_its_fault() {
+fn a_nan_in_an_argument_is_not_reported() {
     install();
     let x = tensor(&[f32::NAN, 1.0]);
-    let error = hunt(Prey::Nan, || x.exp()?.sum()?.add(&tensor(&[-1.0]).log()?)).unwrap_err();
+    let error = hunt(Anomaly::Nan, || x.exp()?.sum()?.add(&tensor(&[-1.0]).log()?)).unwrap_err();
     assert!(error.message().starts_with("aten::log made NaN"), "{error}");
 }
 
 #[test]
-fn infinities_are_found_where_they_are_hunted() {
+fn infinities_are_reported_on_request() {
     install();
     let divide = || tensor(&[1.0]).div(&tensor(&[0.0]));
-    assert!(hunt(Prey::Nan, divide).is_ok());
-    let error = hunt(Prey::NonFinite, divide).unwrap_err();
+    assert!(hunt(Anomaly::Nan, divide).is_ok());
+    let error = hunt(Anomaly::NonFinite, divide).unwrap_err();
     assert!(error.message().starts_with("aten::div.Tensor made NaN or infinity in 1 of 1"), "{error}");
 }
 
@@ -49,13 +49,13 @@ fn infinities_are_found_where_they_are_hunted() {
 fn writes_and_backward_passes_are_seen() {
     install();
     let x = tensor(&[-1.0]);
-    let error = hunt(Prey::Nan, || x.sqrt_()).unwrap_err();
+    let error = hunt(Anomaly::Nan, || x.sqrt_()).unwrap_err();
     assert!(error.message().starts_with("aten::sqrt_ made NaN"), "{error}");
     let x = tensor(&[0.0]);
     x.requires_grad_(true).unwrap();
     let y = x.sqrt().unwrap();
-    let error = hunt(Prey::NonFinite, || y.backward()).unwrap_err();
+    let error = hunt(Anomaly::NonFinite, || y.backward()).unwrap_err();
     assert!(error.message().contains("made NaN or infinity"), "{error}");
-    let error = hunt(Prey::NonFinite, || grad(&tensor(&[0.0]), |x| x.sqrt()?.sum())).unwrap_err();
+    let error = hunt(Anomaly::NonFinite, || grad(&tensor(&[0.0]), |x| x.sqrt()?.sum())).unwrap_err();
     assert!(error.message().contains("made NaN or infinity"), "{error}");
 }

@@ -47,7 +47,7 @@ class FakeTensorMode:
     """
 
     def __init__(self, memory: Mapping[Any, int] | None = None, density: float | None = None) -> None:
-        if density is not None and not 0 <= density <= 1:
+        if density is not None and not (isinstance(density, (int, float)) and 0 <= density <= 1):
             raise ValueError(f"density: found {density!r}, expected a share of elements from 0 to 1")
         self._memory = _opgrid.FakeMemory(density)
         for device, size in (memory or {}).items():

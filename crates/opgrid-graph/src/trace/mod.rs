@@ -334,7 +334,7 @@ impl Trace {
         let results = if way.keeps_sizes {
             session.within(|| body(&stand_ins))?
         } else {
-            session.within(|| fake::assuming(1.0, || body(&stand_ins)))?
+            session.within(|| fake::with_density(1.0, || body(&stand_ins)))?
         };
         let results: Vec<Argument> =
             results.iter().map(|result| session.argument(result)).collect::<Result<_>>()?;

@@ -11,9 +11,9 @@
 //! - Errors: a meta tensor, or a fake one without an assumed density; an `out` of another dtype or shape.
 //! - Source: torch.nonzero, PyTorch 2.15.
 
-use crate::kinds::data_dependent;
 use crate::prelude::*;
 use opgrid_kernels::indexing;
+use opgrid_tensor::layers::fake;
 use opgrid_tensor::ops::UnbindInt;
 
 pub use opgrid_tensor::ops::sorting::nonzero::*;
@@ -31,7 +31,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn nonzero(input: &Tensor) -> Result<Tensor> {
-    if let Some(count) = data_dependent::assumed(input, input.numel())? {
+    if let Some(count) = fake::assumed_count("self", input.device(), input.numel())? {
         let columns = Tensor::empty(&[input.dim() as i64, count], DType::I64, input.device())?;
         return Tensor::from_array(columns.array()?.view(columns.geometry().transpose(0, 1)?)?);
     }

@@ -38,13 +38,9 @@ fn indices(repeats: &Tensor, output_size: Option<i64>) -> Result<Tensor> {
     with_dtype!(spec.dtype(), _T: Integer => Ok(()))?;
     let vector = |length| TensorSpec::contiguous(&[length], spec.dtype(), spec.device());
     if spec.device().is_meta() {
-        return match output_size.or_else(|| fake::assumed_count(spec.device(), spec.numel())) {
-            Some(length) => Tensor::allocate(vector(length)?),
-            None => Err(argument(format!(
-                "argument `repeats` is {}, whose sum is not known; give `output_size`",
-                without_data(spec.device())
-            ))),
-        };
+        let assumed = || fake::assumed_count("repeats", spec.device(), spec.numel());
+        let length = output_size.map_or_else(assumed, |length| Ok(Some(length)))?;
+        return Tensor::allocate(vector(length.unwrap_or_default())?);
     }
     let counts = with_dtype!(spec.dtype(), T: Integer => {
         Ok(repeats.to_vec::<T>()?.into_iter().map(Element::cast::<i64>).collect::<Vec<i64>>())

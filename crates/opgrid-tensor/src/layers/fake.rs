@@ -44,7 +44,7 @@ use opgrid_core::{
 use opgrid_array::storage::fake::{self, set_memory};
 pub use opgrid_array::storage::fake::{FakeMemory, Usage, memory};
 
-use crate::error::argument;
+use crate::error::{self, argument};
 use crate::layers::levels::{each_tensor, map_tensors};
 use crate::tensor::{Array, Storage, Tensor, TensorSpec};
 
@@ -86,11 +86,11 @@ pub fn like(tensor: &Tensor, device: Option<Device>) -> Result<Tensor> {
 }
 
 /// What a thread has entered, the innermost last.
-type Entries = Vec<Entering>;
+type Entries = Vec<ActiveEntry>;
 
-/// What a thread has entered once.
+/// One entry that the thread has not left.
 #[derive(Clone)]
-struct Entering {
+struct ActiveEntry {
     number: u64,
     memory: Arc<FakeMemory>,
     density: Option<f64>,
@@ -98,7 +98,7 @@ struct Entering {
 
 thread_local! {
     static ENTRIES: RefCell<Entries> = const { RefCell::new(Vec::new()) };
-    /// The density that [`assuming`] says.
+    /// The density that [`with_density`] says.
     static ASSUMED: Cell<Option<f64>> = const { Cell::new(None) };
     /// Whether the thread includes the key because of them.
     static BRINGS_KEY: Cell<bool> = const { Cell::new(false) };
@@ -129,7 +129,7 @@ pub fn enter(memory: Arc<FakeMemory>) -> Result<Entered> {
     Ok(Entered { entry: push(memory, None)?, on_this_thread: PhantomData })
 }
 
-/// As [`enter`], until [`Entry::leave`], for bindings whose guards do not belong to a thread; with a density as for [`assuming`].
+/// As [`enter`], until [`Entry::leave`], for bindings whose guards do not belong to a thread; with a density as for [`with_density`].
 ///
 /// # Errors
 ///
@@ -146,7 +146,7 @@ pub fn push(memory: Arc<FakeMemory>, density: Option<f64>) -> Result<Entry> {
         }
     }
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    with_entries(|entries| entries.push(Entering { number, memory: memory.clone(), density }));
+    with_entries(|entries| entries.push(ActiveEntry { number, memory: memory.clone(), density }));
     set_memory(Some(memory));
     if !is_included(KEY) {
         set_included(KEY, true);
@@ -175,10 +175,10 @@ pub fn is_entered() -> bool {
 ///
 /// let x = fake::like(&Tensor::zeros((4, 100), DType::F32, Device::CPU)?, None)?;
 /// assert!(x.nonzero().is_err());
-/// assert_eq!(fake::assuming(0.25, || x.nonzero())?.sizes(), [100, 2]);
+/// assert_eq!(fake::with_density(0.25, || x.nonzero())?.sizes(), [100, 2]);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
-pub fn assuming<X>(density: f64, body: impl FnOnce() -> X) -> X {
+pub fn with_density<X>(density: f64, body: impl FnOnce() -> X) -> X {
     struct Before(Option<f64>);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -189,24 +189,34 @@ pub fn assuming<X>(density: f64, body: impl FnOnce() -> X) -> X {
     body()
 }
 
-/// How many elements an operator finds in a tensor on `device`, of at most so many, as this thread [assumes](assuming); `None` where it
-/// assumes nothing, or the device is no fake one. For kernels on meta tensors whose results have sizes that depend on elements.
-pub fn assumed_count(device: Device, most: i64) -> Option<i64> {
-    if !device.is_fake() {
-        return None;
+/// How many elements an operator finds in its argument `name`, of at most so many, as this thread [assumes](with_density); `None` where the
+/// argument has data, which says it. For kernels whose results have sizes that depend on elements.
+///
+/// # Errors
+///
+/// A tensor without data, of which nothing is assumed.
+pub fn assumed_count(name: &str, device: Device, most: i64) -> Result<Option<i64>> {
+    if !device.is_meta() {
+        return Ok(None);
     }
-    let of_entry = || with_entries(|entries| entries.last().and_then(|entering| entering.density));
-    let density = ASSUMED.get().or_else(of_entry)?;
-    // What is no number counts as nothing.
-    Some(((most as f64 * density).ceil() as i64).clamp(0, most.max(0)))
+    let of_entry = || with_entries(|entries| entries.last().and_then(|entry| entry.density));
+    if let Some(density) = ASSUMED.get().or_else(of_entry).filter(|_| device.is_fake()) {
+        // What is no number counts as nothing.
+        return Ok(Some(((most as f64 * density).ceil() as i64).clamp(0, most.max(0))));
+    }
+    let remedy = if device.is_fake() { "assume a density of elements, or " } else { "" };
+    Err(argument(format!(
+        "argument `{name}` is {}, but the size of the result depends on its elements; {remedy}create it on a device with data",
+        error::without_data(device)
+    )))
 }
 
 impl Entry {
     /// Leaves what was entered, if this thread did; others that it has entered stay, in whatever order they end.
     pub fn leave(&self) {
         let innermost = with_entries(|entries| {
-            entries.retain(|entering| entering.number != self.0);
-            entries.last().map(|entering| entering.memory.clone())
+            entries.retain(|entry| entry.number != self.0);
+            entries.last().map(|entry| entry.memory.clone())
         });
         let is_last = innermost.is_none();
         set_memory(innermost);
