@@ -77,6 +77,10 @@ class MissingFileError(FileError, FileNotFoundError):
     """A file, or the folder of a new one, is not where it was looked for."""
 
 
+class LinAlgError(OpgridError, RuntimeError):
+    """A matrix is singular or not positive definite, or nothing was found that iterations look for."""
+
+
 class PanicError(OpgridError, RuntimeError):
     """Rust code failed in a way that it did not expect: please report it."""
 

@@ -3,6 +3,37 @@ from typing import NamedTuple
 
 from ._opgrid import Tensor
 
+class _linalg_det(NamedTuple):
+    result: Tensor
+    LU: Tensor
+    pivots: Tensor
+
+class _linalg_eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+class _linalg_slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+    LU: Tensor
+    pivots: Tensor
+
+class _linalg_solve_ex(NamedTuple):
+    result: Tensor
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class _linalg_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+class _lu_with_info(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
 class _scaled_dot_product_flash_attention_for_cpu(NamedTuple):
     output: Tensor
     logsumexp: Tensor
@@ -24,13 +55,69 @@ class cummin(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class geqrf(NamedTuple):
+    a: Tensor
+    tau: Tensor
+
 class kthvalue(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class linalg_cholesky_ex(NamedTuple):
+    L: Tensor
+    info: Tensor
+
+class linalg_eig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+class linalg_eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+class linalg_inv_ex(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+
+class linalg_lu(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+class linalg_lu_factor(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+
+class linalg_lu_factor_ex(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class linalg_qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+class linalg_slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+class linalg_solve_ex(NamedTuple):
+    result: Tensor
+    info: Tensor
+
+class linalg_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
 class log_sigmoid_forward(NamedTuple):
     output: Tensor
     buffer: Tensor
+
+class lu_unpack(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
 
 class max(NamedTuple):
     values: Tensor
@@ -60,10 +147,23 @@ class nll_loss_forward(NamedTuple):
     output: Tensor
     total_weight: Tensor
 
+class slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
 class sort(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
 class topk(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class triangular_solve(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor

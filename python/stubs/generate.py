@@ -34,6 +34,9 @@ TYPES = {
 }
 
 
+NAMESPACES = ("fft_", "linalg_")
+"""What the names of operators begin with that are in a module of their own, too."""
+
 RETURN_TYPES: dict[str, str] = {}
 """The classes of several results with names, by the function's name."""
 
@@ -131,6 +134,12 @@ def generated() -> dict[pathlib.Path, str]:
         "    # METHODS": stubs(_opgrid.method_names(), True, "    "),
     }
     files = {}
+    for namespace in NAMESPACES:
+        known = [name for name in _opgrid.function_names() if name.startswith(namespace)]
+        text = (HERE / "namespace.pyi.in").read_text(encoding="utf-8")
+        own = stubs(known, False, "").replace(f"def {namespace}", "def ")
+        imported = "from .errors import LinAlgError as LinAlgError\n" if namespace == "linalg_" else ""
+        files[PACKAGE / f"{namespace[:-1]}.pyi"] = text.replace("# IMPORTS\n", imported).replace("# FUNCTIONS", own)
     replaced["# RETURN TYPES"] = "\n\n".join(RETURN_TYPES[name] for name in sorted(RETURN_TYPES))
     for name in ("__init__.pyi", "_opgrid.pyi", "return_types.pyi"):
         text = (HERE / f"{name}.in").read_text(encoding="utf-8")

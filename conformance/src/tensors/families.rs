@@ -48,6 +48,7 @@ const MAKERS: &[Maker] = &[
 /// Their samples are varied, as those of all operators are; `cargo xtask conformance operators` compares them with torch's
 /// samples, and those of optimizers `cargo xtask conformance training`.
 const COMPARED_BY_SAMPLES: &[&opgrid_core::Kind] = &[
+    &kind::FACTORIZATION,
     &kind::PADDING,
     &kind::NORMALISATION,
     &kind::ATTENTION,

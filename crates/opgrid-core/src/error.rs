@@ -44,6 +44,8 @@ pub enum ErrorKind {
     NotImplemented,
     /// A file could not be read or written.
     File,
+    /// A matrix is singular or not positive definite, or nothing was found that iterations look for.
+    LinearAlgebra,
     /// Anything that a kernel reports in words of its own.
     Kernel,
     /// An invariant of the dispatcher does not hold.

@@ -21,6 +21,7 @@ pub mod fourier;
 pub mod functions;
 pub mod indexing;
 pub mod join;
+pub mod linalg;
 pub mod lines;
 pub mod log_sum;
 pub mod mean;

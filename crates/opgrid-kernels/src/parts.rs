@@ -114,13 +114,69 @@ pub(crate) fn produce_two<A: Element, B: Element>(
     work: usize,
     f: impl Fn(usize, &mut [A], &mut [B]) + Sync,
 ) -> Result<()> {
-    let [first, second] = outs;
-    if first.storage().is_same(second.storage()) {
-        // Guards are for whole storages.
-        Distinct::new(second)?;
-        let rows = Array::empty(TensorSpec::contiguous(second.sizes(), B::DTYPE, second.device())?)?;
-        produce_two([first, &rows], size, work, f)?;
-        return copy::copy(second, &rows);
+    produce_pair(outs, [size, size], work, f)
+}
+
+/// As [`produce_two`], for parts that have sizes of their own. If one output has no elements, `f` gets empty parts of it.
+///
+/// # Errors
+///
+/// As [`produce`].
+pub(crate) fn produce_pair<A: Element, B: Element>(
+    [first, second]: [&Array; 2],
+    sizes: [usize; 2],
+    work: usize,
+    f: impl Fn(usize, &mut [A], &mut [B]) + Sync,
+) -> Result<()> {
+    with_storage_of_its_own(second, B::DTYPE, &[first], &mut |second| {
+        write(first, |first| {
+            write(second, |second| {
+                let outs = (first, Some(second));
+                parts::produce_with(outs, sizes, work, || (), |(), part, a, b| f(part, a, b))
+            })
+        })
+    })
+}
+
+/// As [`produce_pair`], for three outputs.
+///
+/// # Errors
+///
+/// As [`produce`].
+pub(crate) fn produce_three<A: Element, B: Element, C: Element>(
+    [first, second, third]: [&Array; 3],
+    sizes: [usize; 3],
+    work: usize,
+    f: impl Fn(usize, &mut [A], &mut [B], &mut [C]) + Sync,
+) -> Result<()> {
+    with_storage_of_its_own(second, B::DTYPE, &[first], &mut |second| {
+        with_storage_of_its_own(third, C::DTYPE, &[first, second], &mut |third| {
+            write(first, |first| {
+                write(second, |second| {
+                    write(third, |third| {
+                        let outs = (first, Some(second), Some(third));
+                        parts::produce_three(outs, sizes, work, || (), |(), part, a, b, c| f(part, a, b, c))
+                    })
+                })
+            })
+        })
+    })
+}
+
+/// Lends an output that shares no storage with others, because guards are for whole storages: itself, or memory whose elements are
+/// copied to it in the end.
+#[inline(never)]
+fn with_storage_of_its_own(
+    out: &Array,
+    dtype: DType,
+    others: &[&Array],
+    body: &mut dyn FnMut(&Array) -> Result<()>,
+) -> Result<()> {
+    Distinct::new(out)?;
+    if !others.iter().any(|other| other.storage().is_same(out.storage())) {
+        return body(out);
     }
-    write(first, |first| write(second, |second| parts::produce_two((first, second), size, work, f)))
+    let rows = Array::empty(TensorSpec::contiguous(out.sizes(), dtype, out.device())?)?;
+    body(&rows)?;
+    copy::copy(out, &rows)
 }

@@ -1,4 +1,4 @@
-//! Operators of opgrid for products of matrices, distances, Fourier transforms and random numbers: one file for each family; to add one, write its file, its line in the list below, and its declaration
+//! Operators of opgrid for products and factorizations of matrices, distances, Fourier transforms and random numbers: one file for each family; to add one, write its file, its line in the list below, and its declaration
 //! in `opgrid-tensor`.
 
 #![deny(unsafe_code)]
@@ -30,6 +30,25 @@ opgrid_kinds::operators! {
         mv,
         outer,
         tensordot,
+    }
+
+    /// Factors matrices, solves equations, finds eigenvalues.
+    linalg {
+        cholesky,
+        cholesky_solve,
+        det,
+        eig,
+        eigh,
+        householder,
+        inverse,
+        lu,
+        lu_solve,
+        lu_unpack,
+        qr,
+        slogdet,
+        solve,
+        solve_triangular,
+        svd,
     }
 
     /// Measures how far points lie from each other.

@@ -94,6 +94,7 @@ pub(crate) fn new(py: Python<'_>, kind: ErrorKind, message: &str) -> PyErr {
         ErrorKind::Stale => "StaleError",
         ErrorKind::NotImplemented => "NotSupportedError",
         ErrorKind::File => "FileError",
+        ErrorKind::LinearAlgebra => "LinAlgError",
         _ => "OperatorError",
     };
     named(py, class, message)

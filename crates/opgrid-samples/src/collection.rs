@@ -166,6 +166,7 @@ impl Samples {
             constants: &[],
             not_on_meta: false,
             needs_contiguous: false,
+            needs_distinct: false,
             needs_cpu: false,
             output_decides: false,
             in_place_refuses: Vec::new(),
@@ -286,6 +287,7 @@ pub struct OperatorSamples {
     constants: &'static [&'static str],
     not_on_meta: bool,
     needs_contiguous: bool,
+    needs_distinct: bool,
     needs_cpu: bool,
     output_decides: bool,
     in_place_refuses: Vec<DType>,
@@ -333,6 +335,12 @@ impl OperatorSamples {
     /// What the operator answers depends on strides, or it refuses some: the samples say it for row-major tensors.
     pub fn needs_contiguous(&mut self) -> &mut Self {
         self.needs_contiguous = true;
+        self
+    }
+
+    /// What is repeated in memory makes arguments for which the answer is not defined, such as singular matrices.
+    pub fn needs_distinct(&mut self) -> &mut Self {
+        self.needs_distinct = true;
         self
     }
 
@@ -413,6 +421,11 @@ impl OperatorSamples {
     /// Whether there is an answer on meta tensors.
     pub fn is_on_meta(&self) -> bool {
         !self.not_on_meta
+    }
+
+    /// Whether elements may be repeated in memory.
+    pub fn takes_repeated(&self) -> bool {
+        !self.needs_distinct
     }
 
     /// Whether the answer is the same for all strides.

@@ -16,7 +16,7 @@ pub enum Rounding {
     Near(u32),
     /// As [`Result`](Self::Result), and coarser the larger exponents are: the error of a logarithm is multiplied.
     Power(u32),
-    /// Not at all: the elements were never written.
+    /// Not at all: the elements were never written, or which ones of several are given is not defined.
     Unset,
 }
 

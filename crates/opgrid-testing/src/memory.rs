@@ -25,6 +25,11 @@ impl Memory {
     pub(crate) const STRIDED: [Self; 5] =
         [Self::Transposed, Self::Stepped, Self::Offset, Self::Expanded, Self::ChannelsLast];
 
+    /// Whether some elements are in several places.
+    pub(crate) fn repeats(self) -> bool {
+        self == Self::Expanded
+    }
+
     /// Strides and offset for these sizes, in elements.
     pub(crate) fn strides(self, sizes: &[i64]) -> (Vec<i64>, i64) {
         let dims = sizes.len();

@@ -26,12 +26,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The suites, each with a file of definitions and its programs; those of builds are measured by [`build`].
-const SUITES: &[&str] =
-    &["dispatch", "graph", "kernels", "operators", "plugins", "python", "train", "transforms", "build"];
+const SUITES: &[&str] = &[
+    "dispatch",
+    "graph",
+    "kernels",
+    "linalg",
+    "operators",
+    "plugins",
+    "python",
+    "train",
+    "transforms",
+    "build",
+];
 
 /// The suites whose programs are one script in Python, with the script and the profile that the module is built with: calls
 /// are measured in what people install, operators in what is built again in little time.
 const SCRIPTS: &[(&str, &str, &str)] = &[
+    ("linalg", "bench/python/linalg.py", "release"),
     ("operators", "bench/python/operators.py", "release"),
     ("python", "bench/python/measure.py", "wheel"),
     ("train", "bench/python/train.py", "release"),
@@ -493,11 +504,11 @@ mod tests {
         for (line, part) in [
             (
                 "",
-                "no suite given; suites are: dispatch, graph, kernels, operators, plugins, python, train, transforms, build",
+                "no suite given; suites are: dispatch, graph, kernels, linalg, operators, plugins, python, train, transforms, build",
             ),
             (
                 "speed",
-                "unknown suite `speed`; suites are: dispatch, graph, kernels, operators, plugins, python, train, transforms, build",
+                "unknown suite `speed`; suites are: dispatch, graph, kernels, linalg, operators, plugins, python, train, transforms, build",
             ),
             (
                 "dispatch --against numpy",

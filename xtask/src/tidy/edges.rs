@@ -11,8 +11,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-macros", &["opgrid-schema"]),
     ("opgrid-core", &["opgrid-schema", "opgrid-macros"]),
     ("opgrid-fft", &[]),
+    ("opgrid-linalg", &[]),
     ("opgrid-array", &["opgrid-core"]),
-    ("opgrid-kernels", &["opgrid-array", "opgrid-fft"]),
+    ("opgrid-kernels", &["opgrid-array", "opgrid-fft", "opgrid-linalg"]),
     ("opgrid-tensor", &["opgrid-array"]),
     ("opgrid-samples", &["opgrid-kernels", "opgrid-tensor"]),
     ("opgrid-kinds", &["opgrid-samples"]),
@@ -81,6 +82,7 @@ const TESTS_ABOVE: &[(&str, &str, &str)] = &[
 const EXTERNAL: &[(&str, &[&str])] = &[
     ("opgrid-schema", &[]),
     ("opgrid-fft", &["realfft", "rustfft"]),
+    ("opgrid-linalg", &["faer", "num-complex"]),
     ("opgrid-abi", &[]),
     ("opgrid-plugin-sdk", &["num-complex"]),
     ("opgrid-core", &["foldhash", "hashbrown", "libc", "loom", "num-complex", "rustix", "serde_json"]),

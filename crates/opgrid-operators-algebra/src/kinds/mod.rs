@@ -2,3 +2,4 @@
 
 pub(crate) mod distances;
 pub(crate) mod draws;
+pub(crate) mod matrices;

@@ -22,6 +22,7 @@ mod held;
 mod images;
 mod kernels;
 mod layers;
+mod linalg;
 mod losses;
 mod modes;
 mod networks;

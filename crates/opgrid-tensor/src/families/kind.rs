@@ -30,6 +30,8 @@ pub static SORTING: Kind = Kind::new("sorting");
 pub static PRODUCT: Kind = Kind::new("product");
 /// Multiplies stacks of as many matrices.
 pub static PRODUCT_OF_STACKS: Kind = Kind::under("product of stacks", &PRODUCT);
+/// Takes matrices apart, or solves equations with them: the last two dimensions are theirs, those before count them.
+pub static FACTORIZATION: Kind = Kind::new("factorization");
 /// Sums products of filters with the patches of images.
 pub static CONVOLUTION: Kind = Kind::new("convolution");
 /// Makes one element of those under a window that moves over images.

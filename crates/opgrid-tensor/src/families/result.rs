@@ -57,6 +57,16 @@ pub fn copied(out: &Tensor, result: &Tensor) -> Result<()> {
     converted(&[(out, result)])
 }
 
+/// As [`copied`], for operators with several results. No output is written where one is refused.
+///
+/// # Errors
+///
+/// As [`converted`]; an output of another dtype.
+pub fn all_copied(outputs: &[(&Tensor, &Tensor)]) -> Result<()> {
+    outputs.iter().try_for_each(|(out, made)| same_dtype(out, made.spec()?))?;
+    converted(outputs)
+}
+
 /// Writes results to outputs, converted: for operators that are made of others.
 ///
 /// # Errors

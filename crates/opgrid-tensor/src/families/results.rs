@@ -4,7 +4,7 @@ use opgrid_core::Result;
 
 use crate::tensor::{Tensor, TensorSpec};
 
-/// The results of an operator that makes new tensors: one, two or three.
+/// The results of an operator that makes new tensors: one to four.
 ///
 /// A shape rule gives [`Specs`](Self::Specs), one for each result, and a loop gets as many outputs behind its arguments.
 pub trait Results: Sized + 'static {
@@ -143,4 +143,5 @@ macro_rules! several {
 several! {
     (a first Tensor, b second Tensor)
     (a first Tensor, b second Tensor, c third Tensor)
+    (a first Tensor, b second Tensor, c third Tensor, d fourth Tensor)
 }

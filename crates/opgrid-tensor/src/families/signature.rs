@@ -152,6 +152,10 @@ macro_rules! signatures {
                 [$($name $value),*] -> (Tensor, Tensor, Tensor) as WritesLast<3>:
                 (one, two, three) [one Tensor, two Tensor, three Tensor]
             }
+            family_signature! {
+                [$($name $value),*] -> (Tensor, Tensor, Tensor, Tensor) as WritesLast<4>:
+                (one, two, three, four) [one Tensor, two Tensor, three Tensor, four Tensor]
+            }
 
             impl<F: FirstArgument, V: Views + Return<Output = V>, $($name: Argument),*> ViewSignature for fn(F, $($name),*) -> V {
                 fn base<'a>(args: Self::Args<'a>) -> Option<&'a Tensor> {

@@ -112,6 +112,8 @@ groups! {
     sorting,
     /// Multiplies matrices.
     products,
+    /// Factors matrices, solves equations, finds eigenvalues.
+    linalg,
     /// Gives other sizes and strides to the same memory.
     views,
     /// Makes tensors from sizes and options.

@@ -13,6 +13,7 @@ mod factories;
 mod folded;
 mod indexing;
 mod joining;
+mod linalg;
 mod losses;
 mod normalisations;
 mod pointwise;
@@ -48,6 +49,7 @@ const KINDS: &[(&Kind, Rule, bool)] = &[
     (&kind::SORTING, along_dimensions, false),
     (&kind::FACTORY, along_dimensions, false),
     (&kind::INDEXING, along_dimensions, false),
+    (&kind::FACTORIZATION, linalg::stacks, false),
     (&kind::LOSS, losses::loss, false),
     (&kind::POOLING, folded::images, false),
     (&kind::RESAMPLING, folded::images, false),
@@ -55,7 +57,7 @@ const KINDS: &[(&Kind, Rule, bool)] = &[
 ];
 
 /// Operators with another rule than their kind's.
-const TABLES: [&[(&[&str], Rule)]; 15] = [
+const TABLES: [&[(&[&str], Rule)]; 16] = [
     convolutions::RULES,
     distances::RULES,
     embeddings::RULES,
@@ -63,6 +65,7 @@ const TABLES: [&[(&[&str], Rule)]; 15] = [
     folded::RULES,
     indexing::RULES,
     joining::RULES,
+    linalg::RULES,
     losses::RULES,
     normalisations::RULES,
     pointwise::RULES,

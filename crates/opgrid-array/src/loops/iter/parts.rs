@@ -102,26 +102,6 @@ pub fn produce<T: Element>(
     produce_with((out, none), [size, 1], work, || (), |(), part, out, _| f(part, out))
 }
 
-/// Lets `f` write all parts of two outputs with equally many parts.
-///
-/// # Errors
-///
-/// As `Parts::new`; other numbers of parts.
-pub fn produce_two<A: Element, B: Element>(
-    (first, second): (Output<'_, A>, Output<'_, B>),
-    size: usize,
-    work: usize,
-    f: impl Fn(usize, &mut [A], &mut [B]) + Sync,
-) -> Result<()> {
-    let counts = [first.span().geometry().numel(), second.span().geometry().numel()];
-    if counts[0] != counts[1] {
-        let message =
-            format!("expected outputs of one shape, found {} and {} elements", counts[0], counts[1]);
-        return Err(argument(message));
-    }
-    produce_with((first, Some(second)), [size, size], work, || (), |(), part, a, b| f(part, a, b))
-}
-
 /// Lets `f` write all parts of one or two outputs whose parts have sizes of their own. If one has fewer parts, `f`
 /// gets empty ones; each thread has its own `scratch` for the parts that it takes at a time.
 ///
@@ -135,25 +115,51 @@ pub fn produce_with<A: Element, B: Element, S>(
     scratch: impl Fn() -> S + Sync,
     f: impl Fn(&mut S, usize, &mut [A], &mut [B]) + Sync,
 ) -> Result<()> {
+    let none: Option<Output<'_, u8>> = None;
+    let outs = (first, second, none);
+    produce_three(outs, [sizes[0], sizes[1], 1], work, scratch, |scratch, part, a, b, _| {
+        f(scratch, part, a, b)
+    })
+}
+
+/// As [`produce_with`], for up to three outputs.
+///
+/// # Errors
+///
+/// As `Parts::new`.
+pub fn produce_three<A: Element, B: Element, C: Element, S>(
+    (first, second, third): (Output<'_, A>, Option<Output<'_, B>>, Option<Output<'_, C>>),
+    sizes: [usize; 3],
+    work: usize,
+    scratch: impl Fn() -> S + Sync,
+    f: impl Fn(&mut S, usize, &mut [A], &mut [B], &mut [C]) + Sync,
+) -> Result<()> {
     let one = Parts::new(&first, sizes[0])?;
-    let other = second.as_ref().map(|second| Parts::new(second, sizes[1])).transpose()?;
-    let count = one.count().max(other.as_ref().map_or(0, Parts::count));
+    let two = second.as_ref().map(|second| Parts::new(second, sizes[1])).transpose()?;
+    let three = third.as_ref().map(|third| Parts::new(third, sizes[2])).transpose()?;
+    let counts = [one.count(), two.as_ref().map_or(0, Parts::count), three.as_ref().map_or(0, Parts::count)];
+    let count = counts.into_iter().max().unwrap_or(0);
     // Without elements parts may be of any size.
-    let bytes =
-        sizes[0].saturating_mul(size_of::<A>()).saturating_add(sizes[1].saturating_mul(size_of::<B>()));
+    let bytes = [sizes[0].saturating_mul(size_of::<A>()), sizes[1].saturating_mul(size_of::<B>())];
+    let bytes = bytes.into_iter().fold(sizes[2].saturating_mul(size_of::<C>()), usize::saturating_add);
     let together = (CLEARED / bytes.max(1)).max(1);
     parallel_for(count, PIECE / work.max(1), &|range| {
         let mut scratch = scratch();
         for first in range.clone().step_by(together) {
             let few = first..range.end.min(first + together);
             // SAFETY: `parallel_for` gives out each number once, and the steps of its ranges have none in common.
-            let (mut a, mut b) = unsafe {
-                (one.parts(few.clone()), other.as_ref().map_or(&mut [][..], |other| other.parts(few.clone())))
+            let (mut a, mut b, mut c) = unsafe {
+                (
+                    one.parts(few.clone()),
+                    two.as_ref().map_or(&mut [][..], |two| two.parts(few.clone())),
+                    three.as_ref().map_or(&mut [][..], |three| three.parts(few.clone())),
+                )
             };
             for part in few {
                 let a = a.split_off_mut(..sizes[0]).unwrap_or_default();
                 let b = b.split_off_mut(..sizes[1]).unwrap_or_default();
-                f(&mut scratch, part, a, b);
+                let c = c.split_off_mut(..sizes[2]).unwrap_or_default();
+                f(&mut scratch, part, a, b, c);
             }
         }
     });
@@ -162,6 +168,10 @@ pub fn produce_with<A: Element, B: Element, S>(
     if let Some(second) = second {
         // SAFETY: every part of the second output was cleared, too.
         unsafe { second.complete() };
+    }
+    if let Some(third) = third {
+        // SAFETY: and every part of the third one.
+        unsafe { third.complete() };
     }
     Ok(())
 }

@@ -1,0 +1,619 @@
+//! Factorizations of stacks of matrices, by `opgrid_linalg`, and what follows from them.
+//!
+//! Matrices are the last two dimensions, of any strides; threads share out those of a stack. What failed is told by numbers as LAPACK has
+//! them: 0 for a matrix without fault.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+
+use num_complex::Complex;
+use opgrid_core::{DType, Result};
+pub use opgrid_linalg::Triangle;
+use opgrid_linalg::{Application, Field};
+use smallvec::SmallVec;
+
+use crate::indexing::check_apart;
+use crate::parts;
+use opgrid_array::choose::unsupported;
+use opgrid_array::error::argument;
+use opgrid_array::loops::copy;
+use opgrid_array::{Array, Element};
+
+/// A number whose matrices are factored, as elements have it.
+trait Number: Element<Math = Self> + Field<Real: Element> + std::ops::Mul<Output = Self> {
+    const ONE: Self;
+    fn conjugate(self) -> Self;
+    /// The absolute value as a number, and its logarithm.
+    fn size(self) -> (Self, Self::Real);
+    fn over(self, divisor: Self) -> Self;
+}
+
+macro_rules! numbers {
+    ($($real:ident),*) => {$(
+        impl Number for $real {
+            const ONE: Self = 1.0;
+
+            fn conjugate(self) -> Self {
+                self
+            }
+
+            fn size(self) -> (Self, Self::Real) {
+                (self.abs(), self.abs().ln())
+            }
+
+            fn over(self, divisor: Self) -> Self {
+                self / divisor
+            }
+        }
+
+        impl Number for Complex<$real> {
+            const ONE: Self = Self::new(1.0, 0.0);
+
+            fn conjugate(self) -> Self {
+                self.conj()
+            }
+
+            fn size(self) -> (Self, Self::Real) {
+                (Self::new(self.norm(), 0.0), self.norm().ln())
+            }
+
+            fn over(self, divisor: Self) -> Self {
+                self / divisor
+            }
+        }
+    )*};
+}
+
+numbers!(f32, f64);
+
+macro_rules! with_number {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            DType::Complex64 => {
+                type $T = Complex<f32>;
+                $body
+            }
+            DType::Complex128 => {
+                type $T = Complex<f64>;
+                $body
+            }
+            other => Err(unsupported(other, "float32, float64 or a complex dtype")),
+        }
+    };
+}
+
+/// The rows and columns of the matrices of an array.
+fn matrix_sizes(array: &Array) -> Result<[usize; 2]> {
+    match array.sizes() {
+        [.., rows, columns] => Ok([*rows as usize, *columns as usize]),
+        sizes => {
+            Err(argument(format!("found a shape of {sizes:?}, expected matrices, with 2 dimensions or more")))
+        }
+    }
+}
+
+/// The array with transposed matrices: what lies beside each other in it is a column.
+fn columns(array: &Array) -> Result<Array> {
+    array.view(array.geometry().transpose(-2, -1)?)
+}
+
+/// What is read, or a copy of it where further outputs lie in its memory.
+///
+/// # Errors
+///
+/// Elements that both have; tensors without data or used by others.
+fn copied_apart(outs: &[&Array], input: &Array) -> Result<Array> {
+    outs.iter().try_for_each(|out| check_apart(out, input))?;
+    let shared = outs.iter().find(|out| input.storage().is_same(out.storage()));
+    shared.map_or_else(|| Ok(input.clone()), |_| copy::contiguous(input))
+}
+
+/// Steps of work on a matrix, with which threads are worth their while.
+fn work(sizes: [usize; 2]) -> usize {
+    sizes[0].saturating_mul(sizes[1]).saturating_mul(sizes[0].min(sizes[1]).max(1))
+}
+
+/// What threads say of each matrix.
+struct Numbers(Vec<AtomicI32>);
+
+impl Numbers {
+    fn new(count: usize) -> Self {
+        Self((0..count).map(|_| AtomicI32::new(0)).collect())
+    }
+
+    fn set(&self, place: usize, number: i32) {
+        self.0[place].store(number, Ordering::Relaxed);
+    }
+
+    fn set_failed(&self, matrix: usize, failed: Option<NonZeroUsize>) {
+        self.set(matrix, failed.map_or(0, |number| number.get() as i32));
+    }
+
+    fn write(self, out: &Array) -> Result<()> {
+        let numbers: Vec<i32> = self.0.into_iter().map(AtomicI32::into_inner).collect();
+        copy::copy(out, &Array::from_slice(&numbers, out.sizes())?)
+    }
+}
+
+/// The first matrix that something failed for.
+struct First(AtomicUsize);
+
+impl First {
+    fn new() -> Self {
+        Self(AtomicUsize::new(usize::MAX))
+    }
+
+    fn note(&self, matrix: usize) {
+        self.0.fetch_min(matrix, Ordering::Relaxed);
+    }
+
+    fn found(self) -> Option<usize> {
+        Some(self.0.into_inner()).filter(|matrix| *matrix != usize::MAX)
+    }
+}
+
+fn conjugate_all<T: Number>(elements: &mut [T]) {
+    elements.iter_mut().for_each(|element| *element = element.conjugate());
+}
+
+/// `A = L * Lᴴ`, or `Uᴴ * U` where `is_upper`, of which that triangle is read. `info` has for each matrix the order of the first leading
+/// minor that is not positive definite.
+///
+/// # Errors
+///
+/// Shapes that do not fit, overlap of `out` with `input`, tensors without data or used by others, other dtypes.
+pub fn cholesky(out: &Array, info: &Array, input: &Array, is_upper: bool) -> Result<()> {
+    with_number!(out.dtype(), T => {
+        let [n, _] = matrix_sizes(out)?;
+        let infos = Numbers::new(info.spec().numel() as usize);
+        // The rows of the upper triangle are conjugates of the columns of the lower one.
+        let (to, from) = if is_upper { (out.clone(), input.clone()) } else { (columns(out)?, columns(input)?) };
+        parts::read::<T, _>(&to, &from, |from| {
+            parts::produce::<T>(&to, n * n, work([n, n]), |part, matrix| {
+                matrix.copy_from_slice(&from[part * n * n..][..n * n]);
+                if is_upper {
+                    conjugate_all(matrix);
+                }
+                infos.set_failed(part, T::cholesky(matrix, n));
+                (0..n).for_each(|j| matrix[j * n..][..j].fill(T::default()));
+                if is_upper {
+                    conjugate_all(matrix);
+                }
+            })
+        })?;
+        infos.write(info)
+    })
+}
+
+/// `A = P * L * U`: `L` and `U` in one matrix, pivots from 1, and in `info` for each matrix the first pivot that is zero.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn lu(out: &Array, pivots: &Array, info: &Array, input: &Array) -> Result<()> {
+    with_number!(out.dtype(), T => {
+        let [m, n] = matrix_sizes(out)?;
+        let count = m.min(n);
+        let infos = Numbers::new(info.spec().numel() as usize);
+        let found = Numbers::new(pivots.spec().numel() as usize);
+        let (to, from) = (columns(out)?, columns(input)?);
+        parts::read::<T, _>(&to, &from, |from| {
+            parts::produce::<T>(&to, m * n, work([m, n]), |part, matrix| {
+                matrix.copy_from_slice(&from[part * m * n..][..m * n]);
+                let mut pivots: SmallVec<[i32; 64]> = SmallVec::from_elem(0, count);
+                infos.set_failed(part, T::lu(matrix, m, n, &mut pivots));
+                for (place, pivot) in pivots.into_iter().enumerate() {
+                    found.set(part * count + place, pivot);
+                }
+            })
+        })?;
+        found.write(pivots)?;
+        infos.write(info)
+    })
+}
+
+/// Which side of an equation the unknown matrix stands on, and which matrix it is multiplied by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Equation {
+    /// `A * X = B`; else `X * A = B`.
+    pub is_left: bool,
+    /// The conjugate transpose of `A` stands for `A`.
+    pub is_adjoint: bool,
+}
+
+/// Solves equations by what [`lu`] made of `A`. There are as many matrices in each array.
+///
+/// # Errors
+///
+/// As [`cholesky`]; a pivot that is no row.
+pub fn solve_factored(
+    out: &Array,
+    [factors, pivots]: [&Array; 2],
+    right: &Array,
+    equation: Equation,
+) -> Result<()> {
+    let [n, _] = matrix_sizes(factors)?;
+    if n == 0 {
+        return Ok(());
+    }
+    with_number!(out.dtype(), T => {
+        let is_left = equation.is_left;
+        // `X * A = B` is `Aᵀ * Xᵀ = Bᵀ`, of which the conjugate is solved.
+        let is_adjoint = equation.is_adjoint == is_left;
+        let (to, from) = if is_left { (columns(out)?, columns(right)?) } else { (out.clone(), right.clone()) };
+        let wide = to.sizes()[to.sizes().len() - 2] as usize;
+        parts::read::<i32, _>(&to, pivots, |pivots| {
+            check_pivots(pivots, n)?;
+            parts::read::<T, _>(&to, &columns(factors)?, |factors| {
+                parts::read::<T, _>(&to, &from, |from| {
+                    parts::produce::<T>(&to, n * wide, work([n, wide.max(n)]), |part, x| {
+                        let (factors, pivots) = (&factors[part * n * n..][..n * n], &pivots[part * n..][..n]);
+                        x.copy_from_slice(&from[part * n * wide..][..n * wide]);
+                        if !is_left {
+                            conjugate_all(x);
+                        }
+                        T::solve_factored(factors, n, pivots, is_adjoint, x, wide);
+                        if !is_left {
+                            conjugate_all(x);
+                        }
+                    })
+                })
+            })
+        })
+    })
+}
+
+/// Solves equations with a triangle of `A`. There are as many matrices in each array.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn solve_triangular(
+    out: &Array,
+    matrix: &Array,
+    right: &Array,
+    triangle: Triangle,
+    is_left: bool,
+) -> Result<()> {
+    let [n, _] = matrix_sizes(matrix)?;
+    if n == 0 {
+        return Ok(());
+    }
+    with_number!(out.dtype(), T => {
+        let (to, from) = if is_left { (columns(out)?, columns(right)?) } else { (out.clone(), right.clone()) };
+        let triangle = Triangle { is_transposed: triangle.is_transposed == is_left, ..triangle };
+        let wide = to.sizes()[to.sizes().len() - 2] as usize;
+        parts::read::<T, _>(&to, &columns(matrix)?, |matrix| {
+            parts::read::<T, _>(&to, &from, |from| {
+                parts::produce::<T>(&to, n * wide, work([n, wide]), |part, x| {
+                    x.copy_from_slice(&from[part * n * wide..][..n * wide]);
+                    T::solve_triangular(&matrix[part * n * n..][..n * n], n, triangle, x, wide);
+                })
+            })
+        })
+    })
+}
+
+/// The inverses of matrices. `info` has for each the first pivot that is zero.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn inverse(out: &Array, info: &Array, input: &Array) -> Result<()> {
+    with_number!(out.dtype(), T => {
+        let [n, _] = matrix_sizes(out)?;
+        let infos = Numbers::new(info.spec().numel() as usize);
+        let (to, from) = (columns(out)?, columns(input)?);
+        parts::read::<T, _>(&to, &from, |from| {
+            parts::produce::<T>(&to, n * n, work([n, n]), |part, x| {
+                let mut factors = from[part * n * n..][..n * n].to_vec();
+                let mut pivots: SmallVec<[i32; 64]> = SmallVec::from_elem(0, n);
+                infos.set_failed(part, T::lu(&mut factors, n, n, &mut pivots));
+                (0..n).for_each(|j| x[j * n + j] = T::ONE);
+                T::solve_factored(&factors, n, &pivots, false, x, n);
+            })
+        })?;
+        infos.write(info)
+    })
+}
+
+/// Whether rows were exchanged an odd number of times.
+fn is_odd(pivots: &[i32]) -> bool {
+    pivots.iter().zip(1..).filter(|(pivot, row)| *pivot != row).count() % 2 == 1
+}
+
+/// The determinants of matrices by what [`lu`] made of them.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn determinant(out: &Array, factors: &Array, pivots: &Array) -> Result<()> {
+    with_number!(out.dtype(), T => {
+        let [n, _] = matrix_sizes(factors)?;
+        parts::read::<i32, _>(out, pivots, |pivots| {
+            parts::read::<T, _>(out, factors, |factors| {
+                parts::produce::<T>(out, 1, n, |part, out| {
+                    let diagonal = (0..n).map(|i| factors[part * n * n + i * (n + 1)]);
+                    let product = diagonal.reduce(|product, pivot| product * pivot).unwrap_or(T::ONE);
+                    let is_negative = is_odd(&pivots[part * n..][..n]);
+                    out[0] = if is_negative { T::from_number((-1.0_f64).number()) * product } else { product };
+                })
+            })
+        })
+    })
+}
+
+/// The signs of determinants, which are of absolute value 1 or zero, and the logarithms of their absolute values.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn sign_and_logarithm(sign: &Array, logarithm: &Array, factors: &Array, pivots: &Array) -> Result<()> {
+    with_number!(sign.dtype(), T => {
+        let [n, _] = matrix_sizes(factors)?;
+        let [factors, pivots] = [copied_apart(&[logarithm], factors)?, copied_apart(&[logarithm], pivots)?];
+        parts::read::<i32, _>(sign, &pivots, |pivots| {
+            parts::read::<T, _>(sign, &factors, |factors| {
+                parts::produce_two::<T, <T as Field>::Real>([sign, logarithm], 1, n, |part, sign, logarithm| {
+                    let mut direction = if is_odd(&pivots[part * n..][..n]) {
+                        T::from_number((-1.0_f64).number())
+                    } else {
+                        T::ONE
+                    };
+                    let mut sum = 0.0_f64.cast::<<T as Field>::Real>();
+                    for i in 0..n {
+                        let pivot = factors[part * n * n + i * (n + 1)];
+                        let (size, logarithm) = pivot.size();
+                        direction = if size == T::default() { T::default() } else { direction * pivot.over(size) };
+                        sum = added(sum, logarithm);
+                    }
+                    (sign[0], logarithm[0]) = (direction, sum);
+                })
+            })
+        })
+    })
+}
+
+fn added<R: Element>(a: R, b: R) -> R {
+    (a.cast::<f64>() + b.cast::<f64>()).cast()
+}
+
+/// `A = Q * R`. Where `q` has no elements only `R` is computed.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn qr(q: &Array, r: &Array, input: &Array) -> Result<()> {
+    with_number!(r.dtype(), T => {
+        let [m, n] = matrix_sizes(input)?;
+        let count = m.min(n);
+        let [rows_of_r, _] = matrix_sizes(r)?;
+        let columns_of_q = if q.spec().numel() == 0 { 0 } else { matrix_sizes(q)?[1] };
+        let to_q = if columns_of_q == 0 { q.clone() } else { columns(q)? };
+        let (to_r, from) = (columns(r)?, columns(input)?);
+        let from = copied_apart(&[r], &from)?;
+        parts::read::<T, _>(&to_q, &from, |from| {
+            let sizes = [m * columns_of_q, rows_of_r * n];
+            parts::produce_pair::<T, T>([&to_q, &to_r], sizes, work([m, n]), |part, q, r| {
+                let mut matrix = from[part * m * n..][..m * n].to_vec();
+                let mut tau = vec![T::default(); count];
+                T::qr(&mut matrix, m, n, &mut tau);
+                for j in 0..if rows_of_r == 0 { 0 } else { n } {
+                    let rows = (j + 1).min(rows_of_r);
+                    r[j * rows_of_r..][..rows].copy_from_slice(&matrix[j * m..][..rows]);
+                }
+                if columns_of_q > 0 {
+                    T::product_of_reflections(&matrix, m, &tau, q, columns_of_q);
+                }
+            })
+        })
+    })
+}
+
+/// `R` and the reflections of `A = Q * R` in one matrix, and their factors.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn reflections(out: &Array, tau: &Array, input: &Array) -> Result<()> {
+    with_number!(out.dtype(), T => {
+        let [m, n] = matrix_sizes(out)?;
+        let (to, from) = (columns(out)?, columns(input)?);
+        let from = copied_apart(&[tau], &from)?;
+        parts::read::<T, _>(&to, &from, |from| {
+            let sizes = [m * n, m.min(n)];
+            parts::produce_pair::<T, T>([&to, tau], sizes, work([m, n]), |part, matrix, tau| {
+                matrix.copy_from_slice(&from[part * m * n..][..m * n]);
+                T::qr(matrix, m, n, tau);
+            })
+        })
+    })
+}
+
+/// The first columns of products of reflections: as many as `out` has.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn product_of_reflections(out: &Array, input: &Array, tau: &Array) -> Result<()> {
+    with_number!(out.dtype(), T => {
+        let [m, n] = matrix_sizes(out)?;
+        let count = tau.sizes().last().map_or(0, |count| *count as usize);
+        let (to, from) = (columns(out)?, columns(input)?);
+        parts::read::<T, _>(&to, tau, |tau| {
+            parts::read::<T, _>(&to, &from, |from| {
+                parts::produce::<T>(&to, m * n, work([m, n]), |part, q| {
+                    let reflections = &from[part * m * n..][..m * n];
+                    T::product_of_reflections(reflections, m, &tau[part * count..][..count], q, n);
+                })
+            })
+        })
+    })
+}
+
+/// Multiplies matrices by products of reflections.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn multiply_by_reflections(
+    out: &Array,
+    [input, tau]: [&Array; 2],
+    other: &Array,
+    equation: Equation,
+) -> Result<()> {
+    with_number!(out.dtype(), T => {
+        let [m, n] = matrix_sizes(out)?;
+        let [rows, width] = matrix_sizes(input)?;
+        let count = tau.sizes().last().map_or(0, |count| *count as usize);
+        let application = Application { is_left: equation.is_left, is_adjoint: equation.is_adjoint };
+        let (to, from) = (columns(out)?, columns(other)?);
+        parts::read::<T, _>(&to, tau, |tau| {
+            parts::read::<T, _>(&to, &columns(input)?, |input| {
+                parts::read::<T, _>(&to, &from, |from| {
+                    parts::produce::<T>(&to, m * n, work([m, n]), |part, x| {
+                        x.copy_from_slice(&from[part * m * n..][..m * n]);
+                        let reflections = &input[part * rows * width..][..rows * width];
+                        let tau = &tau[part * count..][..count];
+                        T::multiply_by_reflections(reflections, rows, tau, application, x, [m, n]);
+                    })
+                })
+            })
+        })
+    })
+}
+
+/// The eigenvalues of Hermitian matrices in ascending order, and eigenvectors as columns unless `vectors` has no elements. Of the matrices
+/// the upper triangle is read where `is_upper`, else the lower one. Returns the first matrix for which none were found.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn eigen_hermitian(
+    values: &Array,
+    vectors: &Array,
+    input: &Array,
+    is_upper: bool,
+) -> Result<Option<usize>> {
+    with_number!(input.dtype(), T => {
+        let [n, _] = matrix_sizes(input)?;
+        let (with_vectors, first) = (vectors.spec().numel() > 0, First::new());
+        let to = if with_vectors { columns(vectors)? } else { vectors.clone() };
+        let from = if is_upper { input.clone() } else { columns(input)? };
+        let from = copied_apart(&[values], &from)?;
+        parts::read::<T, _>(&to, &from, |from| {
+            let sizes = [if with_vectors { n * n } else { 1 }, n];
+            let steps = work([n, n]).saturating_mul(8);
+            parts::produce_pair::<T, <T as Field>::Real>([&to, values], sizes, steps, |part, vectors, values| {
+                let mut matrix = from[part * n * n..][..n * n].to_vec();
+                if is_upper {
+                    conjugate_all(&mut matrix);
+                }
+                if !T::eigen_hermitian(&mut matrix, n, values, with_vectors.then_some(vectors)) {
+                    first.note(part);
+                }
+            })
+        })?;
+        Ok(first.found())
+    })
+}
+
+/// The eigenvalues of matrices, and eigenvectors as columns unless `vectors` has no elements. Returns the first matrix for which none
+/// were found.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn eigen(values: &Array, vectors: &Array, input: &Array) -> Result<Option<usize>> {
+    with_number!(input.dtype(), T => {
+        type Value = Complex<<T as Field>::Real>;
+        let [n, _] = matrix_sizes(input)?;
+        let (with_vectors, first) = (vectors.spec().numel() > 0, First::new());
+        let to = if with_vectors { columns(vectors)? } else { vectors.clone() };
+        let from = copied_apart(&[values], &columns(input)?)?;
+        parts::read::<T, _>(&to, &from, |from| {
+            let sizes = [if with_vectors { n * n } else { 1 }, n];
+            let steps = work([n, n]).saturating_mul(16);
+            parts::produce_pair::<Value, Value>([&to, values], sizes, steps, |part, vectors, values| {
+                let matrix = &from[part * n * n..][..n * n];
+                if !T::eigen(matrix, n, values, with_vectors.then_some(vectors)) {
+                    first.note(part);
+                }
+            })
+        })?;
+        Ok(first.found())
+    })
+}
+
+/// `A = U * S * Vᴴ`; only `S` if `u` has no dimensions for matrices. Returns the first matrix for which none was found.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn svd([u, s, vh]: [&Array; 3], input: &Array, with_vectors: bool) -> Result<Option<usize>> {
+    with_number!(input.dtype(), T => {
+        let [m, n] = matrix_sizes(input)?;
+        let (count, first) = (m.min(n), First::new());
+        let (wide, high) =
+            if with_vectors { (matrix_sizes(u)?[1], matrix_sizes(vh)?[0]) } else { (0, 0) };
+        // Rows of `Vᴴ` are conjugates of columns of `V`.
+        let (to_u, from) = (if with_vectors { columns(u)? } else { u.clone() }, columns(input)?);
+        let from = copied_apart(&[s, vh], &from)?;
+        parts::read::<T, _>(&to_u, &from, |from| {
+            let sizes = if with_vectors { [m * wide, n * high, count] } else { [1, 1, count] };
+            let steps = work([m, n]).saturating_mul(16);
+            parts::produce_three::<T, T, <T as Field>::Real>([&to_u, vh, s], sizes, steps, |part, u, v, s| {
+                let matrix = &from[part * m * n..][..m * n];
+                let vectors = with_vectors.then_some([&mut *u, &mut *v]);
+                if !T::svd(matrix, m, n, s, vectors) {
+                    first.note(part);
+                }
+                conjugate_all(v);
+            })
+        })?;
+        Ok(first.found())
+    })
+}
+
+/// Permutation matrices that undo the exchange of rows that pivots say.
+///
+/// # Errors
+///
+/// As [`cholesky`]; a pivot that is no row.
+pub fn permutation(out: &Array, pivots: &Array) -> Result<()> {
+    let [n, _] = matrix_sizes(out)?;
+    let count = pivots.sizes().last().map_or(0, |count| *count as usize);
+    with_number!(out.dtype(), T => {
+        let to = columns(out)?;
+        parts::read::<i32, _>(&to, pivots, |pivots| {
+            check_pivots(pivots, n)?;
+            parts::produce::<T>(&to, n * n, n * n, |part, matrix| {
+                let mut rows: SmallVec<[usize; 64]> = (0..n).collect();
+                for (row, pivot) in pivots[part * count..][..count].iter().enumerate() {
+                    rows.swap(row, *pivot as usize - 1);
+                }
+                rows.into_iter().enumerate().for_each(|(column, row)| matrix[column * n + row] = T::ONE);
+            })
+        })
+    })
+}
+
+/// # Errors
+///
+/// A pivot that is no row.
+fn check_pivots(pivots: &[i32], rows: usize) -> Result<()> {
+    match pivots.iter().find(|pivot| !(1..=rows as i32).contains(pivot)) {
+        Some(pivot) => {
+            Err(argument(format!("found the pivot {pivot}, expected numbers of rows from 1 to {rows}")))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,115 @@
+//! `aten::_linalg_det`, `linalg_det`, `det`: determinants.
+//!
+//! `result = the product of the diagonal of U, negative where an odd number of rows was exchanged`
+//!
+//! - Shapes: square matrices, or batches of them, with a number for each.
+//! - Dtypes: float32, float64, complex64, complex128.
+//! - Values: `_linalg_det` gives what `linalg_lu_factor_ex` gives, too. The determinant of a matrix without elements is 1.
+//! - Dispatch: `linalg_det` and `det` are composites of `_linalg_det`.
+//! - Aliasing: the `out` forms write their outputs.
+//! - Errors: other shapes or dtypes.
+//! - Derivative: the conjugate of the determinant times that of the inverse. Of a singular matrix it is computed by one that is not quite
+//!   singular, and has no derivative of its own there.
+//! - Source: torch.linalg.det, PyTorch 2.15.
+
+use crate::kinds::matrices::{Stack, adjoint, column_major, diagonal_matrix, of_dtype};
+use crate::prelude::*;
+use opgrid_kernels::linalg::{determinant, lu};
+use opgrid_tensor::layers::autograd::is_grad_enabled;
+use opgrid_tensor::ops::{Diagonal, Expand, LinalgLuSolve, LinalgSolveExWithFactors};
+use opgrid_tensor::tensor::{Array, finfo};
+
+pub use opgrid_tensor::ops::linalg::det::*;
+
+/// The family of `aten::_linalg_det`: its kind, shape rule and `out` rule.
+pub const LINALG_DET_WITH_FACTORS: Family<LinalgDetWithFactors> =
+    Family::new(LinalgDetWithFactors, &kind::FACTORIZATION, |a| {
+        let spec = a.spec()?;
+        let stack = Stack::square("A", spec)?;
+        Ok((
+            of_dtype(stack.batch, spec.dtype(), spec)?,
+            column_major(stack.batch, [stack.rows, stack.rows], spec)?,
+            of_dtype(&stack.with(&[stack.rows]), DType::I32, spec)?,
+        ))
+    })
+    .same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&LINALG_DET_WITH_FACTORS)
+        .cpu(|a, out, factors, pivots| {
+            factor(a, factors, pivots)?;
+            determinant(out.array()?, factors.array()?, pivots.array()?)
+        })
+        .derivative(|d, (a,)| {
+            d.differentiable(1);
+            d.by(a, [a, d.result(0), d.result(1), d.result(2)], |grad, [a, det, factors, pivots]| {
+                by_inverse(&grad.mul(&det.conj()?)?, a, factors, pivots)
+            })
+        });
+    library
+        .define_with_forms(LinalgDet, &kind::FACTORIZATION)
+        .implicit(|a| Ok(LinalgDetWithFactors.call(a)?.0));
+    library.implement(LinalgDetOut).implicit(|a, out| result::copied(out, &LinalgDetWithFactors.call(a)?.0));
+    library.define(Det).kind(&kind::FACTORIZATION).implicit(|a| Ok(LinalgDetWithFactors.call(a)?.0));
+}
+
+/// The factors of matrices, whatever their pivots are.
+pub(super) fn factor(a: &Tensor, factors: &Tensor, pivots: &Tensor) -> Result<()> {
+    let infos = Array::empty(of_dtype(&a.sizes()[..a.dim() - 2], DType::I32, a.spec()?)?)?;
+    lu(factors.array()?, pivots.array()?, &infos, a.array()?)
+}
+
+/// A number for each matrix times the conjugate transpose of its inverse. Pivots that are zero count as small ones.
+pub(super) fn by_inverse(numbers: &Tensor, a: &Tensor, factors: &Tensor, pivots: &Tensor) -> Result<Tensor> {
+    let right = diagonal_matrix(&Expand.call(&numbers.unsqueeze(-1)?, pivots.sizes(), false)?)?;
+    if is_grad_enabled() {
+        // What is differentiated has to lead to the matrix, not to its factors.
+        return Ok(LinalgSolveExWithFactors.call(&adjoint(a)?, &right, true, false)?.0);
+    }
+    let is_zero = Diagonal.call(factors, 0, -2, -1)?.eq(0)?;
+    let added = is_zero.to_dtype(factors.dtype())?.mul(finfo(factors.dtype())?.eps)?;
+    let factors = factors.add(&diagonal_matrix(&added)?)?;
+    LinalgLuSolve.call(&factors, pivots, &right, true, true)
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::kinds::matrices::DTYPES;
+    use crate::kinds::matrices::samples::{STACKS, batch, matrices, number, regular};
+    use opgrid_samples::OperatorSamples;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let refused = |operator: &mut OperatorSamples| {
+            operator
+                .tolerance(512.0)
+                .refuses("square ones", given(generate::numbers(DType::F32, &[2, 3], 0)))
+                .refuses("2 dimensions or more", given(generate::numbers(DType::F32, &[3], 0)))
+                .refuses("convert it", given(generate::numbers(DType::I64, &[2, 2], 0)));
+        };
+        let with_factors = samples.operator(LinalgDetWithFactors, DTYPES, inputs, |it| {
+            let x = it.tensor("A")?;
+            let [factors, pivots, _] = super::super::lu::samples::factored(x)?;
+            Ok([expected(x), factors, pivots].into())
+        });
+        // As in torch, factors have no gradients.
+        refused(with_factors.constant(&["LU"]));
+        refused(samples.operator(LinalgDet, DTYPES, inputs, |it| Ok(expected(it.tensor("A")?).into())));
+        refused(samples.operator(Det, DTYPES, inputs, |it| Ok(expected(it.tensor("self")?).into())));
+        samples.rounds(LinalgDetWithFactors, Roundings::all(Rounding::Products(64)));
+        samples.rounds(LinalgDet, Roundings::all(Rounding::Products(64)));
+        samples.rounds(Det, Roundings::all(Rounding::Products(64)));
+    }
+
+    pub(crate) fn inputs(dtype: DType) -> Vec<Sample> {
+        STACKS.iter().map(|sizes| given(regular(dtype, sizes, 1))).collect()
+    }
+
+    pub(crate) fn expected(x: &Plain) -> Plain {
+        let all: Vec<Scalar> =
+            matrices(x).iter().map(|matrix| number(x.dtype(), matrix.determinant())).collect();
+        Plain::from_elements(x.dtype(), batch(x), &all)
+    }
+}

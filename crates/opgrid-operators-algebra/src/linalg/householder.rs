@@ -1,0 +1,296 @@
+//! `aten::geqrf`, `linalg_householder_product`, `orgqr`, `ormqr`: orthonormal columns as products of reflections.
+//!
+//! `Q = H₁ * H₂ * …`, where `Hᵢ = 1 - tau[i] * vᵢ * vᵢᴴ`, and `vᵢ` is zero above the diagonal, one at it, and stored below it
+//!
+//! - Shapes: matrices `[.., m, n]`, or batches of them; `geqrf` gives `tau` `[.., min(m, n)]`. `linalg_householder_product` takes
+//!   `[.., m, n]` with `m >= n` and up to `n` factors, and gives the first `n` columns of `Q`. `ormqr` multiplies another matrix by the
+//!   whole of `Q`, from the left or the right.
+//! - Dtypes: float32, float64, complex64, complex128, one for all.
+//! - Values: those of LAPACK, so that what other libraries have factored is taken.
+//! - Strides: column-major, as in torch.
+//! - Dispatch: `orgqr` is a composite of `linalg_householder_product`.
+//! - Aliasing: the `out` forms write their outputs.
+//! - Errors: other shapes or dtypes.
+//! - Derivative: none yet; torch has one of `linalg_householder_product` and of `ormqr`.
+//! - Source: torch.geqrf, torch.linalg.householder_product, torch.ormqr, PyTorch 2.15.
+
+use crate::kinds::matrices::{Stack, column_major, of_dtype};
+use crate::prelude::*;
+use opgrid_kernels::linalg::{Equation, multiply_by_reflections, product_of_reflections, reflections};
+
+pub use opgrid_tensor::ops::linalg::householder::*;
+
+/// The family of `aten::geqrf`: its kind, shape rule and `out` rule.
+pub const GEQRF: Family<Geqrf> = Family::new(Geqrf, &kind::FACTORIZATION, |input| {
+    let spec = input.spec()?;
+    let stack = Stack::new("self", spec)?;
+    let (m, n) = (stack.rows, stack.columns);
+    Ok((
+        column_major(stack.batch, [m, n], spec)?,
+        of_dtype(&stack.with(&[stack.least()]), spec.dtype(), spec)?,
+    ))
+})
+.same_dtype_out();
+
+/// The family of `aten::linalg_householder_product`: its kind, shape rule and `out` rule.
+pub const LINALG_HOUSEHOLDER_PRODUCT: Family<LinalgHouseholderProduct> =
+    Family::new(LinalgHouseholderProduct, &kind::FACTORIZATION, |input, tau| {
+        let spec = input.spec()?;
+        let stack = Stack::new("input", spec)?;
+        let (m, n) = (stack.rows, stack.columns);
+        if m < n {
+            let message = format!(
+                "argument `input` has matrices of {m} rows and {n} columns, expected at least as many rows"
+            );
+            return Err(argument(message));
+        }
+        check_factors(("tau", tau.spec()?), ("input", spec), n)?;
+        column_major(stack.batch, [m, n], spec)
+    })
+    .same_dtype_out();
+
+/// The family of `aten::ormqr`: its kind, shape rule and `out` rule.
+pub const ORMQR: Family<Ormqr> =
+    Family::new(Ormqr, &kind::FACTORIZATION, |input, tau, other, is_left, _| {
+        let (spec, right) = (input.spec()?, other.spec()?);
+        let (stack, matrices) = (Stack::new("self", spec)?, Stack::new("input3", right)?);
+        check_factors(("input2", tau.spec()?), ("self", spec), stack.least())?;
+        check_factors(("input3", right), ("self", spec), i64::MAX)?;
+        let (found, what) = if is_left { (matrices.rows, "rows") } else { (matrices.columns, "columns") };
+        if matrices.batch != stack.batch || found != stack.rows {
+            let message = format!(
+                "argument `input3` has shape {:?}, expected as many matrices as `self` of shape {:?}, of {} {what}",
+                right.sizes(),
+                spec.sizes(),
+                stack.rows
+            );
+            return Err(argument(message));
+        }
+        column_major(stack.batch, [matrices.rows, matrices.columns], right)
+    })
+    .same_dtype_out();
+
+/// # Errors
+///
+/// Factors of another dtype, or more than there are columns for, or for other matrices.
+fn check_factors(tau: (&str, &TensorSpec), input: (&str, &TensorSpec), most: i64) -> Result<()> {
+    let (found, expected) = (tau.1, input.1);
+    if (found.dtype(), found.device().real()) != (expected.dtype(), expected.device().real()) {
+        let message = format!(
+            "argument `{}` is {} on {}, expected {} on {} as `{}`; convert one of them",
+            tau.0,
+            found.dtype(),
+            found.device(),
+            expected.dtype(),
+            expected.device(),
+            input.0
+        );
+        return Err(argument(message));
+    }
+    let batch = &expected.sizes()[..expected.sizes().len() - 2];
+    let fits = match found.sizes() {
+        _ if most == i64::MAX => true,
+        [own @ .., count] => own == batch && *count <= most,
+        [] => false,
+    };
+    if !fits {
+        let message = format!(
+            "argument `{}` has shape {:?}, expected {batch:?} and up to {most} factors for each matrix of `{}`",
+            tau.0,
+            found.sizes(),
+            input.0
+        );
+        return Err(argument(message));
+    }
+    Ok(())
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&GEQRF).cpu(|input, a, tau| reflections(a.array()?, tau.array()?, input.array()?));
+    library
+        .family(&LINALG_HOUSEHOLDER_PRODUCT)
+        .cpu(|input, tau, out| product_of_reflections(out.array()?, input.array()?, tau.array()?));
+    library.family(&ORMQR).cpu(|input, tau, other, is_left, is_adjoint, out| {
+        let equation = Equation { is_left, is_adjoint };
+        multiply_by_reflections(out.array()?, [input.array()?, tau.array()?], other.array()?, equation)
+    });
+    library
+        .define_with_forms(Orgqr, &kind::FACTORIZATION)
+        .implicit(|input, tau| LinalgHouseholderProduct.call(input, tau));
+    library.implement(OrgqrOut).implicit(|input, tau, out| LinalgHouseholderProductOut.call(input, tau, out));
+}
+
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use super::*;
+    use crate::kinds::matrices::DTYPES;
+    use crate::kinds::matrices::samples::{
+        Matrix, SHAPES, batch, matrices, number, of_matrices, regular, stacked,
+    };
+    use num_complex::Complex64;
+    use opgrid_samples::prelude::*;
+
+    pub(crate) fn collect(samples: &mut Samples) {
+        let x = || generate::numbers(DType::F32, &[2, 2], 0);
+        samples
+            .operator(
+                Geqrf,
+                DTYPES,
+                |dtype| SHAPES.iter().map(|sizes| given(regular(dtype, sizes, 1))).collect(),
+                |it| {
+                    let x = it.tensor("self")?;
+                    let sizes = of_matrices(x);
+                    let all: Vec<(Matrix, Vec<Complex64>)> = matrices(x).iter().map(factored).collect();
+                    let tau: Vec<Scalar> =
+                        all.iter().flat_map(|(_, tau)| tau).map(|tau| number(x.dtype(), *tau)).collect();
+                    let factors: Vec<Matrix> = all.into_iter().map(|(factors, _)| factors).collect();
+                    let places = [batch(x), &[sizes[0].min(sizes[1])]].concat();
+                    Ok([
+                        stacked(x.dtype(), batch(x), sizes, &factors),
+                        Plain::from_elements(x.dtype(), &places, &tau),
+                    ]
+                    .into())
+                },
+            )
+            .tolerance(256.0)
+            // What is left of matrices with repeated rows has no direction.
+            .needs_distinct()
+            .refuses("2 dimensions or more", given(generate::numbers(DType::F32, &[3], 0)));
+        samples
+            .operator(LinalgHouseholderProduct, DTYPES, inputs, |it| {
+                Ok(expected(it.tensor("input")?, it.tensor("tau")?).into())
+            })
+            .tolerance(256.0)
+            .refuses(
+                "at least as many rows",
+                given(generate::numbers(DType::F32, &[2, 3], 0)).and(generate::numbers(DType::F32, &[2], 0)),
+            )
+            .refuses("up to 2 factors", given(x()).and(generate::numbers(DType::F32, &[3], 0)))
+            .refuses("convert one of them", given(x()).and(generate::numbers(DType::F64, &[2], 0)));
+        samples
+            .operator(Orgqr, DTYPES, inputs, |it| {
+                Ok(expected(it.tensor("self")?, it.tensor("input2")?).into())
+            })
+            .tolerance(256.0);
+        samples
+            .operator(Ormqr, DTYPES, multiplied_inputs, |it| {
+                let (x, tau, other) = (it.tensor("self")?, it.tensor("input2")?, it.tensor("input3")?);
+                let (is_left, is_adjoint): (bool, bool) = (it.value("left")?, it.value("transpose")?);
+                let all: Vec<Matrix> = matrices(x)
+                    .iter()
+                    .zip(matrices(other))
+                    .enumerate()
+                    .map(|(at, (x, other))| {
+                        let q = product(x, &of_matrix(tau, at));
+                        let q = if is_adjoint { q.adjoint() } else { q };
+                        if is_left { q.times(&other) } else { other.times(&q) }
+                    })
+                    .collect();
+                Ok(stacked(x.dtype(), batch(x), of_matrices(other), &all).into())
+            })
+            .tolerance(256.0)
+            .refuses(
+                "of 2 rows",
+                given(x()).and(generate::numbers(DType::F32, &[2], 0)).and(generate::numbers(
+                    DType::F32,
+                    &[3, 2],
+                    0,
+                )),
+            );
+        samples.rounds(Geqrf, Roundings::all(Rounding::Sum(256)));
+        samples.rounds(LinalgHouseholderProduct, Roundings::all(Rounding::Sum(256)));
+        samples.rounds(Orgqr, Roundings::all(Rounding::Sum(256)));
+        samples.rounds(Ormqr, Roundings::all(Rounding::Sum(256)));
+    }
+
+    fn inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], &[i64]); 6] = [
+            (&[3, 3], &[3]),
+            (&[4, 2], &[1]),
+            (&[2, 3, 2], &[2, 2]),
+            (&[0, 0], &[0]),
+            (&[3, 0], &[0]),
+            (&[2, 5, 3], &[2, 0]),
+        ];
+        let one = |(x, tau): &(&[i64], &[i64])| {
+            given(generate::numbers(dtype, x, 1)).and(generate::numbers(dtype, tau, 2))
+        };
+        cases.iter().map(one).collect()
+    }
+
+    fn multiplied_inputs(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], &[i64], &[i64]); 4] = [
+            (&[3, 3], &[3], &[3, 2]),
+            (&[4, 2], &[2], &[4, 1]),
+            (&[2, 3, 2], &[2, 1], &[2, 3, 3]),
+            (&[3, 0], &[0], &[3, 2]),
+        ];
+        let one = |(x, tau, other): &(&[i64], &[i64], &[i64])| {
+            let mut from_right = other.to_vec();
+            from_right.swap(other.len() - 2, other.len() - 1);
+            let first = given(generate::numbers(dtype, x, 1)).and(generate::numbers(dtype, tau, 2));
+            [
+                first.clone().and(generate::numbers(dtype, other, 3)),
+                first.clone().and(generate::numbers(dtype, other, 3)).and(true).and(true),
+                first.clone().and(generate::numbers(dtype, &from_right, 3)).and(false),
+                first.and(generate::numbers(dtype, &from_right, 3)).and(false).and(true),
+            ]
+        };
+        cases.iter().flat_map(one).collect()
+    }
+
+    /// The factors of matrix number `at`.
+    fn of_matrix(tau: &Plain, at: usize) -> Vec<Complex64> {
+        let count = *tau.sizes().last().unwrap_or(&0) as usize;
+        tau.elements().iter().skip(at * count).take(count).map(|tau| tau.to_complex()).collect()
+    }
+
+    /// The product of the reflections that a matrix holds.
+    fn product(x: &Matrix, tau: &[Complex64]) -> Matrix {
+        tau.iter().enumerate().fold(Matrix::identity(x.rows), |q, (j, tau)| {
+            let v = |i: usize| match i.cmp(&j) {
+                std::cmp::Ordering::Less => 0.0.into(),
+                std::cmp::Ordering::Equal => 1.0.into(),
+                std::cmp::Ordering::Greater => x.at(i, j),
+            };
+            q.times(&Matrix::from_fn(x.rows, x.rows, |i, k| {
+                Complex64::from(if i == k { 1.0 } else { 0.0 }) - tau * v(i) * v(k).conj()
+            }))
+        })
+    }
+
+    fn expected(x: &Plain, tau: &Plain) -> Plain {
+        let [m, n] = of_matrices(x);
+        let one = |(at, matrix): (usize, &Matrix)| {
+            product(matrix, &of_matrix(tau, at)).first(m as usize, n as usize)
+        };
+        let all: Vec<Matrix> = matrices(x).iter().enumerate().map(one).collect();
+        stacked(x.dtype(), batch(x), [m, n], &all)
+    }
+
+    /// `R` and the reflections of a matrix, and their factors.
+    fn factored(matrix: &Matrix) -> (Matrix, Vec<Complex64>) {
+        let (mut x, mut all) = (matrix.clone(), Vec::new());
+        for j in 0..x.rows.min(x.columns) {
+            let head = x.at(j, j);
+            let tail: f64 = (j + 1..x.rows).map(|i| x.at(i, j).norm_sqr()).sum();
+            if tail == 0.0 && head.im == 0.0 {
+                all.push(0.0.into());
+                continue;
+            }
+            let length = (head.norm_sqr() + tail).sqrt();
+            let beta = if head.re < 0.0 { length } else { -length };
+            let tau = (beta - head) / beta;
+            (j + 1..x.rows).for_each(|i| x.set(i, j, x.at(i, j) / (head - beta)));
+            x.set(j, j, beta.into());
+            for k in j + 1..x.columns {
+                let along: Complex64 = (j + 1..x.rows).map(|i| x.at(i, j).conj() * x.at(i, k)).sum();
+                let step = tau.conj() * (x.at(j, k) + along);
+                x.set(j, k, x.at(j, k) - step);
+                (j + 1..x.rows).for_each(|i| x.set(i, k, x.at(i, k) - x.at(i, j) * step));
+            }
+            all.push(tau);
+        }
+        (x, all)
+    }
+}
