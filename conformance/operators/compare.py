@@ -359,6 +359,8 @@ def outcome(call: Call, tolerance: Tolerance, *, meta: bool, corruption: Corrupt
     if function_of(call) is None:
         return Outcome("missing", note="not registered")
     tolerance = replace(tolerance, precision=call.precision)
+    if spoils_memory(call):
+        return Outcome("skipped", note="torch writes triangles beyond outputs that do not lie in rows or columns")
     try:
         theirs = answer_of_torch(call)
         ours = answer_of_opgrid(call)
@@ -381,6 +383,15 @@ def outcome(call: Call, tolerance: Tolerance, *, meta: bool, corruption: Corrupt
     numbers = [difference.kind for difference in found if difference.kind in ("value", "argument")]
     exact = bool(numbers) and corruption is None and nearer(call, theirs, ours, tolerance)
     return Outcome("differs" if found else "passed", theirs, ours, tuple(found), note, exact)
+
+
+def spoils_memory(call: Call) -> bool:
+    """Whether torch writes beyond the outputs of a call: triangles into such as do not lie in rows."""
+    if call.overload not in ("lu_unpack.out", "linalg_lu.out"):
+        return False
+    arguments = convert.for_torch(call.arguments)
+    given = (*arguments.args, *arguments.kwargs.values())
+    return not all(value.is_contiguous() or value.mT.is_contiguous() for value in given if isinstance(value, torch.Tensor))
 
 
 def drops(call: Call) -> bool:

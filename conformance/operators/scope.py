@@ -49,6 +49,11 @@ diag diag_embed cov corrcoef cross linalg_cross cdist pdist cosine_similarity pa
 pixel_shuffle pixel_unshuffle channel_shuffle atleast_1d atleast_2d atleast_3d
 ravel numpy_T matrix_H mT mH adjoint swapdims moveaxis hsplit vsplit dsplit
 log_sigmoid_forward im2col embedding_bag item
+linalg_cholesky_ex linalg_cholesky cholesky_solve cholesky_inverse linalg_lu_factor_ex linalg_lu_factor linalg_lu lu_unpack
+linalg_lu_solve linalg_solve_ex linalg_solve linalg_solve_triangular triangular_solve linalg_inv_ex linalg_inv inverse
+linalg_det linalg_slogdet slogdet logdet linalg_qr geqrf linalg_householder_product orgqr ormqr linalg_matrix_power
+linalg_eigh linalg_eigvalsh linalg_eig linalg_eigvals linalg_svd linalg_svdvals svd _linalg_det _linalg_slogdet _linalg_solve_ex
+_linalg_eigh _linalg_svd
 """
 """Composites and other operators that users of torch meet, beside the core ones."""
 
