@@ -14,57 +14,17 @@ use smallvec::SmallVec;
 
 use crate::indexing::check_apart;
 use crate::parts;
+use opgrid_array::Array;
 use opgrid_array::choose::unsupported;
 use opgrid_array::error::argument;
+use opgrid_array::loops::arithmetic::Arithmetic;
 use opgrid_array::loops::copy;
-use opgrid_array::{Array, Element};
+use opgrid_array::loops::math::{Conjugate, Direction, Inexact, Magnitude};
 
 /// A number whose matrices are factored, as elements have it.
-trait Number: Element<Math = Self> + Field<Real: Element> + std::ops::Mul<Output = Self> {
-    const ONE: Self;
-    fn conjugate(self) -> Self;
-    /// The absolute value as a number, and its logarithm.
-    fn size(self) -> (Self, Self::Real);
-    fn over(self, divisor: Self) -> Self;
-}
+trait Number: Conjugate + Direction + Field<Real: Inexact> + Magnitude<Real = <Self as Field>::Real> {}
 
-macro_rules! numbers {
-    ($($real:ident),*) => {$(
-        impl Number for $real {
-            const ONE: Self = 1.0;
-
-            fn conjugate(self) -> Self {
-                self
-            }
-
-            fn size(self) -> (Self, Self::Real) {
-                (self.abs(), self.abs().ln())
-            }
-
-            fn over(self, divisor: Self) -> Self {
-                self / divisor
-            }
-        }
-
-        impl Number for Complex<$real> {
-            const ONE: Self = Self::new(1.0, 0.0);
-
-            fn conjugate(self) -> Self {
-                self.conj()
-            }
-
-            fn size(self) -> (Self, Self::Real) {
-                (Self::new(self.norm(), 0.0), self.norm().ln())
-            }
-
-            fn over(self, divisor: Self) -> Self {
-                self / divisor
-            }
-        }
-    )*};
-}
-
-numbers!(f32, f64);
+impl<T: Conjugate + Direction + Field<Real: Inexact> + Magnitude<Real = <T as Field>::Real>> Number for T {}
 
 macro_rules! with_number {
     ($dtype:expr, $T:ident => $body:expr) => {
@@ -105,12 +65,12 @@ fn columns(array: &Array) -> Result<Array> {
     array.view(array.geometry().transpose(-2, -1)?)
 }
 
-/// What is read, or a copy of it where further outputs lie in its memory.
+/// The input, or a copy of it where one of these outputs shares its storage: guards are for whole storages.
 ///
 /// # Errors
 ///
 /// Elements that both have; tensors without data or used by others.
-fn copied_apart(outs: &[&Array], input: &Array) -> Result<Array> {
+fn copy_if_shared(outs: &[&Array], input: &Array) -> Result<Array> {
     outs.iter().try_for_each(|out| check_apart(out, input))?;
     let shared = outs.iter().find(|out| input.storage().is_same(out.storage()));
     shared.map_or_else(|| Ok(input.clone()), |_| copy::contiguous(input))
@@ -342,9 +302,8 @@ pub fn determinant(out: &Array, factors: &Array, pivots: &Array) -> Result<()> {
             parts::read::<T, _>(out, factors, |factors| {
                 parts::produce::<T>(out, 1, n, |part, out| {
                     let diagonal = (0..n).map(|i| factors[part * n * n + i * (n + 1)]);
-                    let product = diagonal.reduce(|product, pivot| product * pivot).unwrap_or(T::ONE);
-                    let is_negative = is_odd(&pivots[part * n..][..n]);
-                    out[0] = if is_negative { T::from_number((-1.0_f64).number()) * product } else { product };
+                    let product = diagonal.reduce(T::times).unwrap_or(T::ONE);
+                    out[0] = if is_odd(&pivots[part * n..][..n]) { product.negated() } else { product };
                 })
             })
         })
@@ -359,31 +318,22 @@ pub fn determinant(out: &Array, factors: &Array, pivots: &Array) -> Result<()> {
 pub fn sign_and_logarithm(sign: &Array, logarithm: &Array, factors: &Array, pivots: &Array) -> Result<()> {
     with_number!(sign.dtype(), T => {
         let [n, _] = matrix_sizes(factors)?;
-        let [factors, pivots] = [copied_apart(&[logarithm], factors)?, copied_apart(&[logarithm], pivots)?];
+        let [factors, pivots] = [copy_if_shared(&[logarithm], factors)?, copy_if_shared(&[logarithm], pivots)?];
         parts::read::<i32, _>(sign, &pivots, |pivots| {
             parts::read::<T, _>(sign, &factors, |factors| {
                 parts::produce_two::<T, <T as Field>::Real>([sign, logarithm], 1, n, |part, sign, logarithm| {
-                    let mut direction = if is_odd(&pivots[part * n..][..n]) {
-                        T::from_number((-1.0_f64).number())
-                    } else {
-                        T::ONE
-                    };
-                    let mut sum = 0.0_f64.cast::<<T as Field>::Real>();
+                    let parity = if is_odd(&pivots[part * n..][..n]) { T::ONE.negated() } else { T::ONE };
+                    let (mut direction, mut sum) = (parity, <<T as Field>::Real>::ZERO);
                     for i in 0..n {
                         let pivot = factors[part * n * n + i * (n + 1)];
-                        let (size, logarithm) = pivot.size();
-                        direction = if size == T::default() { T::default() } else { direction * pivot.over(size) };
-                        sum = added(sum, logarithm);
+                        direction = direction.times(pivot.direction());
+                        sum = sum.plus(Inexact::log(pivot.magnitude()));
                     }
                     (sign[0], logarithm[0]) = (direction, sum);
                 })
             })
         })
     })
-}
-
-fn added<R: Element>(a: R, b: R) -> R {
-    (a.cast::<f64>() + b.cast::<f64>()).cast()
 }
 
 /// `A = Q * R`. Where `q` has no elements only `R` is computed.
@@ -399,14 +349,14 @@ pub fn qr(q: &Array, r: &Array, input: &Array) -> Result<()> {
         let columns_of_q = if q.spec().numel() == 0 { 0 } else { matrix_sizes(q)?[1] };
         let to_q = if columns_of_q == 0 { q.clone() } else { columns(q)? };
         let (to_r, from) = (columns(r)?, columns(input)?);
-        let from = copied_apart(&[r], &from)?;
+        let from = copy_if_shared(&[r], &from)?;
         parts::read::<T, _>(&to_q, &from, |from| {
             let sizes = [m * columns_of_q, rows_of_r * n];
             parts::produce_pair::<T, T>([&to_q, &to_r], sizes, work([m, n]), |part, q, r| {
                 let mut matrix = from[part * m * n..][..m * n].to_vec();
                 let mut tau = vec![T::default(); count];
                 T::qr(&mut matrix, m, n, &mut tau);
-                for j in 0..if rows_of_r == 0 { 0 } else { n } {
+                for j in 0..n {
                     let rows = (j + 1).min(rows_of_r);
                     r[j * rows_of_r..][..rows].copy_from_slice(&matrix[j * m..][..rows]);
                 }
@@ -427,7 +377,7 @@ pub fn reflections(out: &Array, tau: &Array, input: &Array) -> Result<()> {
     with_number!(out.dtype(), T => {
         let [m, n] = matrix_sizes(out)?;
         let (to, from) = (columns(out)?, columns(input)?);
-        let from = copied_apart(&[tau], &from)?;
+        let from = copy_if_shared(&[tau], &from)?;
         parts::read::<T, _>(&to, &from, |from| {
             let sizes = [m * n, m.min(n)];
             parts::produce_pair::<T, T>([&to, tau], sizes, work([m, n]), |part, matrix, tau| {
@@ -508,7 +458,7 @@ pub fn eigen_hermitian(
         let (with_vectors, first) = (vectors.spec().numel() > 0, First::new());
         let to = if with_vectors { columns(vectors)? } else { vectors.clone() };
         let from = if is_upper { input.clone() } else { columns(input)? };
-        let from = copied_apart(&[values], &from)?;
+        let from = copy_if_shared(&[values], &from)?;
         parts::read::<T, _>(&to, &from, |from| {
             let sizes = [if with_vectors { n * n } else { 1 }, n];
             let steps = work([n, n]).saturating_mul(8);
@@ -538,7 +488,7 @@ pub fn eigen(values: &Array, vectors: &Array, input: &Array) -> Result<Option<us
         let [n, _] = matrix_sizes(input)?;
         let (with_vectors, first) = (vectors.spec().numel() > 0, First::new());
         let to = if with_vectors { columns(vectors)? } else { vectors.clone() };
-        let from = copied_apart(&[values], &columns(input)?)?;
+        let from = copy_if_shared(&[values], &columns(input)?)?;
         parts::read::<T, _>(&to, &from, |from| {
             let sizes = [if with_vectors { n * n } else { 1 }, n];
             let steps = work([n, n]).saturating_mul(16);
@@ -566,7 +516,7 @@ pub fn svd([u, s, vh]: [&Array; 3], input: &Array, with_vectors: bool) -> Result
             if with_vectors { (matrix_sizes(u)?[1], matrix_sizes(vh)?[0]) } else { (0, 0) };
         // Rows of `Vᴴ` are conjugates of columns of `V`.
         let (to_u, from) = (if with_vectors { columns(u)? } else { u.clone() }, columns(input)?);
-        let from = copied_apart(&[s, vh], &from)?;
+        let from = copy_if_shared(&[s, vh], &from)?;
         parts::read::<T, _>(&to_u, &from, |from| {
             let sizes = if with_vectors { [m * wide, n * high, count] } else { [1, 1, count] };
             let steps = work([m, n]).saturating_mul(16);

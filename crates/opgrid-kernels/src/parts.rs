@@ -109,12 +109,14 @@ pub(crate) fn produce<T: Element>(
 ///
 /// As [`produce`].
 pub(crate) fn produce_two<A: Element, B: Element>(
-    outs: [&Array; 2],
+    [first, second]: [&Array; 2],
     size: usize,
     work: usize,
     f: impl Fn(usize, &mut [A], &mut [B]) + Sync,
 ) -> Result<()> {
-    produce_pair(outs, [size, size], work, f)
+    with_storage_of_its_own(second, B::DTYPE, &[first], &mut |second| {
+        write(first, |first| write(second, |second| parts::produce_two((first, second), size, work, &f)))
+    })
 }
 
 /// As [`produce_two`], for parts that have sizes of their own. If one output has no elements, `f` gets empty parts of it.

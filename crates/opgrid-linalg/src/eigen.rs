@@ -59,27 +59,23 @@ pub(crate) trait WithEigenvalues: Number {
     ) -> Result<(), EvdError>;
 }
 
-impl WithEigenvalues for f32 {
-    fn decompose(
-        matrix: MatRef<'_, Self>,
-        values: &mut [Complex<Self>],
-        vectors: Option<&mut [Complex<Self>]>,
-        memory: &mut MemStack,
-    ) -> Result<(), EvdError> {
-        of_real(matrix, values, vectors, memory)
-    }
+macro_rules! real {
+    ($($type:ident)*) => {$(
+        impl WithEigenvalues for $type {
+            fn decompose(
+                matrix: MatRef<'_, Self>,
+                values: &mut [Complex<Self>],
+                vectors: Option<&mut [Complex<Self>]>,
+                memory: &mut MemStack,
+            ) -> Result<(), EvdError> {
+                decompose_real(matrix, values, vectors, memory)
+            }
+        }
+    )*};
 }
 
-impl WithEigenvalues for f64 {
-    fn decompose(
-        matrix: MatRef<'_, Self>,
-        values: &mut [Complex<Self>],
-        vectors: Option<&mut [Complex<Self>]>,
-        memory: &mut MemStack,
-    ) -> Result<(), EvdError> {
-        of_real(matrix, values, vectors, memory)
-    }
-}
+// Not for all real fields at once: nothing says that complex numbers are none of them.
+real!(f32 f64);
 
 impl<R: RealField + Copy> WithEigenvalues for Complex<R>
 where
@@ -99,7 +95,7 @@ where
 }
 
 /// Eigenvalues of real matrices come as numbers or as pairs of conjugates, whose vectors are given as real and imaginary parts.
-fn of_real<R: RealField + Copy>(
+fn decompose_real<R: RealField + Copy>(
     matrix: MatRef<'_, R>,
     values: &mut [Complex<R>],
     vectors: Option<&mut [Complex<R>]>,

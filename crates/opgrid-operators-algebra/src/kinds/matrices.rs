@@ -3,8 +3,10 @@
 use opgrid_core::{DType, Error, ErrorKind, Result};
 
 use opgrid_array::error::argument;
-use opgrid_tensor::ops::{Adjoint, DiagEmbed, Expand, Eye, LinalgSolveTriangular, Matmul, Tril, Triu};
-use opgrid_tensor::tensor::{Geometry, Tensor, TensorSpec, broadcast};
+pub(crate) use opgrid_kernels::linalg::Triangle;
+use opgrid_tensor::layers::autograd::is_grad_enabled;
+use opgrid_tensor::ops::{Adjoint, DiagEmbed, Expand, Eye, LinalgSolveTriangular};
+use opgrid_tensor::tensor::{Bool, Geometry, Tensor, TensorSpec, broadcast};
 
 /// The dtypes of matrices that are factored.
 #[cfg(feature = "samples")]
@@ -80,12 +82,12 @@ pub(crate) fn column_major(
     Ok(TensorSpec::new(turned.transpose(-2, -1)?, like.dtype(), like.device()))
 }
 
-/// A spec of another dtype.
+/// Tensors of these sizes and that dtype, on the device of `like`.
 ///
 /// # Errors
 ///
 /// As [`column_major`].
-pub(crate) fn of_dtype(sizes: &[i64], dtype: DType, like: &TensorSpec) -> Result<TensorSpec> {
+pub(crate) fn row_major(sizes: &[i64], dtype: DType, like: &TensorSpec) -> Result<TensorSpec> {
     TensorSpec::contiguous(sizes, dtype, like.device())
 }
 
@@ -127,7 +129,16 @@ pub(crate) fn common_batch(
         return Err(argument(message));
     }
     let batch = |spec: &TensorSpec| spec.sizes()[..spec.sizes().len().saturating_sub(2)].to_vec();
-    Ok(broadcast(&[&batch(a), &batch(b)])?.to_vec())
+    let (one, other) = (batch(a), batch(b));
+    let common = broadcast(&[&one, &other]).map_err(|_| {
+        argument(format!(
+            "arguments `{first}` and `{second}` have shapes {:?} and {:?}, of which the sizes before those of matrices, {one:?} \
+             and {other:?}, do not broadcast",
+            a.sizes(),
+            b.sizes()
+        ))
+    })?;
+    Ok(common.to_vec())
 }
 
 /// What becomes of a matrix that cannot be factored.
@@ -164,13 +175,35 @@ pub(crate) fn check(info: &Tensor, operation: &str, fault: Fault) -> Result<()> 
              to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
         ),
     };
-    Err(failed(operation, place, info.dim() > 0, &what))
+    Err(matrix_error(operation, place, info.dim() > 0, &what))
+}
+
+/// An error of the matrix for which iterations found nothing, if there is one.
+///
+/// # Errors
+///
+/// One of [`ErrorKind::LinearAlgebra`]; those of the operators that look at the matrices.
+pub(crate) fn check_converged(found: Option<usize>, operation: &str, a: &Tensor) -> Result<()> {
+    let Some(place) = found else { return Ok(()) };
+    let is_finite = a.isfinite()?.to_vec::<Bool>()?.iter().all(|is_so| *is_so == Bool::TRUE);
+    let reason = if is_finite {
+        "the input matrix is ill-conditioned or has too many repeated values"
+    } else {
+        "the input matrix contained non-finite values"
+    };
+    let what = format!("The algorithm failed to converge because {reason}.");
+    Err(matrix_error(operation, place, a.dim() > 2, &what))
 }
 
 /// The error of matrix number `place`.
-pub(crate) fn failed(operation: &str, place: usize, is_stack: bool, what: &str) -> Error {
+fn matrix_error(operation: &str, place: usize, is_stack: bool, what: &str) -> Error {
     let which = if is_stack { format!(" (Batch element {place}):") } else { String::new() };
     Error::new(ErrorKind::LinearAlgebra, format!("{operation}:{which} {what}"))
+}
+
+/// Whether a derivative of the results will need vectors, too.
+pub(crate) fn needs_vectors(a: &Tensor) -> bool {
+    is_grad_enabled() && a.requires_grad()
 }
 
 /// The unit matrices of a stack like that of `x`, with `n` rows.
@@ -193,33 +226,6 @@ pub(crate) fn adjoint(a: &Tensor) -> Result<Tensor> {
     Adjoint.call(a)
 }
 
-/// `a * b`.
-///
-/// # Errors
-///
-/// Those of the product.
-pub(crate) fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    Matmul.call(a, b)
-}
-
-/// The lower triangle, from a diagonal downwards.
-///
-/// # Errors
-///
-/// Those of the operator.
-pub(crate) fn lower(a: &Tensor, diagonal: i64) -> Result<Tensor> {
-    Tril.call(a, diagonal)
-}
-
-/// The upper triangle, from a diagonal upwards.
-///
-/// # Errors
-///
-/// Those of the operator.
-pub(crate) fn upper(a: &Tensor, diagonal: i64) -> Result<Tensor> {
-    Triu.call(a, diagonal)
-}
-
 /// Matrices with these diagonals, and zeros elsewhere.
 ///
 /// # Errors
@@ -229,19 +235,22 @@ pub(crate) fn diagonal_matrix(diagonal: &Tensor) -> Result<Tensor> {
     DiagEmbed.call(diagonal, 0, -2, -1)
 }
 
-/// Solutions of equations with a triangle, from the left or from the right.
+/// The matrices `X` with `triangle(a) * X = b`.
 ///
 /// # Errors
 ///
 /// Those of the operator.
-pub(crate) fn solve_triangle(
-    a: &Tensor,
-    b: &Tensor,
-    is_upper: bool,
-    is_left: bool,
-    is_unit: bool,
-) -> Result<Tensor> {
-    LinalgSolveTriangular.call(a, b, is_upper, is_left, is_unit)
+pub(crate) fn solve_left(a: &Tensor, triangle: Triangle, b: &Tensor) -> Result<Tensor> {
+    LinalgSolveTriangular.call(a, b, triangle.is_upper, true, triangle.is_unit)
+}
+
+/// The matrices `X` with `X * triangle(a) = b`.
+///
+/// # Errors
+///
+/// Those of the operator.
+pub(crate) fn solve_right(a: &Tensor, triangle: Triangle, b: &Tensor) -> Result<Tensor> {
+    LinalgSolveTriangular.call(a, b, triangle.is_upper, false, triangle.is_unit)
 }
 
 /// What samples of linear algebra share: matrices in double precision, factored by the shortest algorithms there are.
@@ -250,6 +259,7 @@ pub(crate) mod samples {
     use super::*;
     use num_complex::Complex64;
     use opgrid_core::Scalar;
+    use opgrid_samples::OperatorSamples;
     use opgrid_samples::prelude::*;
 
     /// Stacks of square matrices: one, none, several, of one element, without elements.
@@ -258,6 +268,18 @@ pub(crate) mod samples {
     /// Stacks of matrices of any sizes.
     pub(crate) const SHAPES: [&[i64]; 8] =
         [&[3, 3], &[2, 4, 2], &[2, 4], &[0, 0], &[3, 0], &[0, 2], &[0, 2, 2], &[1, 5, 3]];
+
+    /// Refused by every operator on matrices: vectors and integers.
+    pub(crate) fn refuse_others(operator: &mut OperatorSamples) -> &mut OperatorSamples {
+        operator
+            .refuses("2 dimensions or more", given(generate::numbers(DType::F32, &[3], 0)))
+            .refuses("convert it", given(generate::numbers(DType::I64, &[2, 2], 0)))
+    }
+
+    /// As [`refuse_others`], by operators on square matrices.
+    pub(crate) fn refuse_others_than_square(operator: &mut OperatorSamples) -> &mut OperatorSamples {
+        refuse_others(operator).refuses("square ones", given(generate::numbers(DType::F32, &[2, 3], 0)))
+    }
 
     /// A matrix of complex numbers.
     #[derive(Clone, Debug, PartialEq)]
@@ -389,31 +411,44 @@ pub(crate) mod samples {
             })
         }
 
-        /// `Q`, with as many columns as rows, and `R`, by reflections that leave real numbers on the diagonal.
-        pub(crate) fn qr(&self) -> (Self, Self) {
-            let (mut q, mut r) = (Self::identity(self.rows), self.clone());
-            for j in 0..self.rows.min(self.columns) {
-                let head = r.at(j, j);
-                let tail: f64 = (j + 1..self.rows).map(|i| r.at(i, j).norm_sqr()).sum();
+        /// `R` and below it the reflections that `Q` is made of, and their factors, by LAPACK's choices of signs.
+        pub(crate) fn reflections(&self) -> (Self, Vec<Complex64>) {
+            let (mut x, mut factors) = (self.clone(), Vec::new());
+            for j in 0..x.rows.min(x.columns) {
+                let head = x.at(j, j);
+                let tail: f64 = (j + 1..x.rows).map(|i| x.at(i, j).norm_sqr()).sum();
                 if tail == 0.0 && head.im == 0.0 {
+                    factors.push(0.0.into());
                     continue;
                 }
                 let length = (head.norm_sqr() + tail).sqrt();
                 let beta = if head.re < 0.0 { length } else { -length };
+                let tau = (beta - head) / beta;
+                (j + 1..x.rows).for_each(|i| x.set(i, j, x.at(i, j) / (head - beta)));
+                x.set(j, j, beta.into());
+                for k in j + 1..x.columns {
+                    let along: Complex64 = (j + 1..x.rows).map(|i| x.at(i, j).conj() * x.at(i, k)).sum();
+                    let step = tau.conj() * (x.at(j, k) + along);
+                    x.set(j, k, x.at(j, k) - step);
+                    (j + 1..x.rows).for_each(|i| x.set(i, k, x.at(i, k) - x.at(i, j) * step));
+                }
+                factors.push(tau);
+            }
+            (x, factors)
+        }
+
+        /// The product of the reflections that it holds, as a matrix with as many columns as rows.
+        pub(crate) fn product_of_reflections(&self, factors: &[Complex64]) -> Self {
+            factors.iter().enumerate().fold(Self::identity(self.rows), |q, (j, tau)| {
                 let v = |i: usize| match i.cmp(&j) {
                     std::cmp::Ordering::Less => 0.0.into(),
                     std::cmp::Ordering::Equal => 1.0.into(),
-                    std::cmp::Ordering::Greater => r.at(i, j) / (head - beta),
+                    std::cmp::Ordering::Greater => self.at(i, j),
                 };
-                let tau = (beta - head) / beta;
-                let reflection = Self::from_fn(self.rows, self.rows, |i, k| {
-                    let one = if i == k { 1.0 } else { 0.0 };
-                    one - tau * v(i) * v(k).conj()
-                });
-                r = reflection.adjoint().times(&r);
-                q = q.times(&reflection);
-            }
-            (q, r)
+                q.times(&Self::from_fn(self.rows, self.rows, |i, k| {
+                    Complex64::from(if i == k { 1.0 } else { 0.0 }) - tau * v(i) * v(k).conj()
+                }))
+            })
         }
 
         /// Some of its rows and columns, from the first.
@@ -485,7 +520,7 @@ pub(crate) mod samples {
     }
 
     /// The tensor of what becomes of each matrix of a stack; `sizes` are those of a result without elements.
-    pub(crate) fn stacked(dtype: DType, batch: &[i64], sizes: [i64; 2], results: &[Matrix]) -> Plain {
+    pub(crate) fn stack_matrices(dtype: DType, batch: &[i64], sizes: [i64; 2], results: &[Matrix]) -> Plain {
         let elements: Vec<Scalar> = results
             .iter()
             .flat_map(|matrix| &matrix.elements)
@@ -495,10 +530,10 @@ pub(crate) mod samples {
     }
 
     /// What becomes of each matrix, which is of the same sizes.
-    pub(crate) fn by_matrix(x: &Plain, function: impl Fn(&Matrix) -> Matrix) -> Plain {
+    pub(crate) fn map_matrices(x: &Plain, function: impl Fn(&Matrix) -> Matrix) -> Plain {
         let [batch @ .., rows, columns] = x.sizes() else { return x.clone() };
         let results: Vec<Matrix> = matrices(x).iter().map(function).collect();
-        stacked(x.dtype(), batch, [*rows, *columns], &results)
+        stack_matrices(x.dtype(), batch, [*rows, *columns], &results)
     }
 
     /// The sizes before those of matrices.
@@ -507,13 +542,13 @@ pub(crate) mod samples {
     }
 
     /// The sizes of matrices.
-    pub(crate) fn of_matrices(x: &Plain) -> [i64; 2] {
+    pub(crate) fn matrix_sizes(x: &Plain) -> [i64; 2] {
         let dims = x.sizes().len();
         [x.sizes()[dims - 2], x.sizes()[dims - 1]]
     }
 
     /// Matrices that are far from singular, with small numbers.
-    pub(crate) fn regular(dtype: DType, sizes: &[i64], seed: i64) -> Plain {
+    pub(crate) fn well_conditioned(dtype: DType, sizes: &[i64], seed: i64) -> Plain {
         let x = generate::numbers(dtype, sizes, seed);
         let dims = sizes.len();
         // A diagonal that is larger than what stands beside it, and not in order.
@@ -526,7 +561,7 @@ pub(crate) mod samples {
 
     /// Hermitian matrices that are positive definite.
     pub(crate) fn positive_definite(dtype: DType, sizes: &[i64]) -> Plain {
-        by_matrix(&generate::numbers(dtype, sizes, 2), |matrix| {
+        map_matrices(&generate::numbers(dtype, sizes, 2), |matrix| {
             let product = matrix.times(&matrix.adjoint());
             Matrix::from_fn(matrix.rows, matrix.rows, |i, j| {
                 let element = product.at(i, j) / 8.0;

@@ -15,7 +15,7 @@
 //! - Source: torch.linalg.cholesky, PyTorch 2.15.
 
 use crate::kinds::matrices::{
-    Fault, Stack, adjoint, check, column_major, lower, of_dtype, product, solve_triangle,
+    Fault, Stack, Triangle, adjoint, check, column_major, row_major, solve_left, solve_right,
 };
 use crate::prelude::*;
 
@@ -28,7 +28,7 @@ pub const LINALG_CHOLESKY_EX: Family<LinalgCholeskyEx> =
         let stack = Stack::square("self", spec)?;
         Ok((
             column_major(stack.batch, [stack.rows, stack.columns], spec)?,
-            of_dtype(stack.batch, DType::I32, spec)?,
+            row_major(stack.batch, DType::I32, spec)?,
         ))
     })
     .same_dtype_out();
@@ -55,30 +55,24 @@ pub(super) fn register(library: &mut Library) {
 fn gradient(grad: &Tensor, factor: &Tensor, is_upper: bool) -> Result<Tensor> {
     let (grad, factor) =
         if is_upper { (adjoint(grad)?, adjoint(factor)?) } else { (grad.clone(), factor.clone()) };
-    let inner = product(&adjoint(&factor)?, &grad)?;
-    let below = lower(&inner, -1)?;
+    let inner = adjoint(&factor)?.matmul(&grad)?;
+    let below = inner.tril(-1)?;
     // Half of what is symmetrised, which is the whole of the real diagonal.
-    let diagonal = lower(&inner, 0)?.sub(&below)?;
+    let diagonal = inner.tril(0)?.sub(&below)?;
     let diagonal = diagonal.add(&adjoint(&diagonal)?)?.mul(0.5)?;
     let symmetric = below.add(&adjoint(&below)?)?.add(&diagonal)?.mul(0.5)?;
-    let left = solve_triangle(&adjoint(&factor)?, &symmetric, true, true, false)?;
-    solve_triangle(&factor, &left, false, false, false)
+    let left = solve_left(&adjoint(&factor)?, Triangle::UPPER, &symmetric)?;
+    solve_right(&factor, Triangle::LOWER, &left)
 }
 
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
     use super::*;
+    use crate::kinds::matrices::samples::refuse_others_than_square;
     use crate::kinds::matrices::{DTYPES, samples};
-    use opgrid_samples::OperatorSamples;
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
-        let refused = |operator: &mut OperatorSamples| {
-            operator
-                .refuses("square ones", given(generate::numbers(DType::F32, &[2, 3], 0)))
-                .refuses("2 dimensions or more", given(generate::numbers(DType::F32, &[3], 0)))
-                .refuses("convert it", given(generate::numbers(DType::I64, &[2, 2], 0)));
-        };
         let ex = samples.operator(LinalgCholeskyEx, DTYPES, inputs, |it| {
             let factor = expected(it)?;
             let infos =
@@ -87,10 +81,10 @@ pub(crate) mod samples {
         });
         // Gradients go to both triangles, of which one is read: functions of Hermitian matrices are compared elsewhere. Matrices with
         // repeated rows are not positive definite.
-        refused(ex.tolerance(64.0).constant(&["self"]).needs_distinct());
+        refuse_others_than_square(ex.tolerance(64.0).constant(&["self"]).needs_distinct());
         let indefinite = Plain::from_elements(DType::F32, &[2, 2], &[1.0, 2.0, 2.0, 1.0]);
         let linalg = samples.operator(LinalgCholesky, DTYPES, inputs, |it| Ok(expected(it)?.into()));
-        refused(
+        refuse_others_than_square(
             linalg
                 .tolerance(64.0)
                 .constant(&["self"])
@@ -110,7 +104,7 @@ pub(crate) mod samples {
 
     fn expected(it: &Inputs) -> Result<Plain> {
         let (x, is_upper): (_, bool) = (it.tensor("self")?, it.value("upper")?);
-        Ok(samples::by_matrix(x, |matrix| {
+        Ok(samples::map_matrices(x, |matrix| {
             let factor = matrix.hermitian(is_upper).cholesky();
             if is_upper { factor.adjoint() } else { factor }
         }))

@@ -6,44 +6,44 @@
 //!   themselves, with the unit matrix for `B`.
 //! - Dtypes: float32, float64, complex64, complex128, one for both.
 //! - Dispatch: composites of `linalg_solve_triangular`, whose derivative they have.
-//! - Aliasing: the `out` forms write `out`.
+//! - Aliasing: the `out` forms write `out`, converted; `cholesky_solve.out` gives it rows where it has no elements.
 //! - Errors: other shapes or dtypes.
 //! - Source: torch.cholesky_solve, torch.cholesky_inverse, PyTorch 2.15.
 
-use crate::kinds::matrices::{Stack, adjoint, identity, solve_triangle};
+use crate::kinds::matrices::{Stack, Triangle, adjoint, identity, solve_left};
 use crate::prelude::*;
 
 pub use opgrid_tensor::ops::linalg::cholesky_solve::*;
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(CholeskySolve, &kind::FACTORIZATION).implicit(solved);
-    library
-        .implement(CholeskySolveOut)
-        .implicit(|b, factor, is_upper, out| result::copied(out, &solved(b, factor, is_upper)?));
+    library.define_with_forms(CholeskySolve, &kind::FACTORIZATION).implicit(solve);
+    library.implement(CholeskySolveOut).implicit(|b, factor, is_upper, out| {
+        result::converted(&[(out, &solve(b, factor, is_upper)?.contiguous()?)])
+    });
     library.define_with_forms(CholeskyInverse, &kind::FACTORIZATION).implicit(inverse);
     library
         .implement(CholeskyInverseOut)
-        .implicit(|factor, is_upper, out| result::copied(out, &inverse(factor, is_upper)?));
+        .implicit(|factor, is_upper, out| result::converted(&[(out, &inverse(factor, is_upper)?)]));
 }
 
-fn solved(b: &Tensor, factor: &Tensor, is_upper: bool) -> Result<Tensor> {
+fn solve(b: &Tensor, factor: &Tensor, is_upper: bool) -> Result<Tensor> {
     let (first, second) =
         if is_upper { (adjoint(factor)?, factor.clone()) } else { (factor.clone(), adjoint(factor)?) };
-    let half = solve_triangle(&first, b, false, true, false)?;
-    solve_triangle(&second, &half, true, true, false)
+    let half = solve_left(&first, Triangle::LOWER, b)?;
+    solve_left(&second, Triangle::UPPER, &half)
 }
 
 fn inverse(factor: &Tensor, is_upper: bool) -> Result<Tensor> {
     let n = Stack::square("self", factor.spec()?)?.rows;
-    solved(&identity(factor, n)?, factor, is_upper)
+    solve(&identity(factor, n)?, factor, is_upper)
 }
 
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
-    use super::super::lu_solve::samples::{EQUATIONS, solved};
+    use super::super::lu_solve::samples::{EQUATIONS, solve_each};
     use super::*;
     use crate::kinds::matrices::DTYPES;
-    use crate::kinds::matrices::samples::{Matrix, STACKS, by_matrix, positive_definite};
+    use crate::kinds::matrices::samples::{Matrix, STACKS, map_matrices, positive_definite};
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
@@ -52,7 +52,7 @@ pub(crate) mod samples {
             .operator(CholeskySolve, DTYPES, inputs, |it| {
                 let (b, factor, is_upper): (_, _, bool) =
                     (it.tensor("self")?, it.tensor("input2")?, it.value("upper")?);
-                Ok(solved(factor, b, true, |factor, b| whole(factor, is_upper).solve(b))?.into())
+                Ok(solve_each(factor, b, true, |factor, b| whole(factor, is_upper).solve(b))?.into())
             })
             .tolerance(1024.0)
             // Triangles with repeated rows are nearly singular.
@@ -71,7 +71,7 @@ pub(crate) mod samples {
                 },
                 |it| {
                     let (factor, is_upper): (_, bool) = (it.tensor("self")?, it.value("upper")?);
-                    Ok(by_matrix(factor, |factor| {
+                    Ok(map_matrices(factor, |factor| {
                         whole(factor, is_upper).solve(&Matrix::identity(factor.rows))
                     })
                     .into())
@@ -86,7 +86,7 @@ pub(crate) mod samples {
     }
 
     fn triangles(dtype: DType, sizes: &[i64], is_upper: bool) -> Plain {
-        by_matrix(&positive_definite(dtype, sizes), |matrix| {
+        map_matrices(&positive_definite(dtype, sizes), |matrix| {
             let factor = matrix.cholesky();
             if is_upper { factor.adjoint() } else { factor }
         })

@@ -12,11 +12,11 @@
 //!   singular, and has no derivative of its own there.
 //! - Source: torch.linalg.det, PyTorch 2.15.
 
-use crate::kinds::matrices::{Stack, adjoint, column_major, diagonal_matrix, of_dtype};
+use super::solve::solve_adjoint;
+use crate::kinds::matrices::{Stack, column_major, diagonal_matrix, row_major};
 use crate::prelude::*;
 use opgrid_kernels::linalg::{determinant, lu};
-use opgrid_tensor::layers::autograd::is_grad_enabled;
-use opgrid_tensor::ops::{Diagonal, Expand, LinalgLuSolve, LinalgSolveExWithFactors};
+use opgrid_tensor::ops::{Diagonal, Expand};
 use opgrid_tensor::tensor::{Array, finfo};
 
 pub use opgrid_tensor::ops::linalg::det::*;
@@ -27,9 +27,9 @@ pub const LINALG_DET_WITH_FACTORS: Family<LinalgDetWithFactors> =
         let spec = a.spec()?;
         let stack = Stack::square("A", spec)?;
         Ok((
-            of_dtype(stack.batch, spec.dtype(), spec)?,
+            row_major(stack.batch, spec.dtype(), spec)?,
             column_major(stack.batch, [stack.rows, stack.rows], spec)?,
-            of_dtype(&stack.with(&[stack.rows]), DType::I32, spec)?,
+            row_major(&stack.with(&[stack.rows]), DType::I32, spec)?,
         ))
     })
     .same_dtype_out();
@@ -44,7 +44,7 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (a,)| {
             d.differentiable(1);
             d.by(a, [a, d.result(0), d.result(1), d.result(2)], |grad, [a, det, factors, pivots]| {
-                by_inverse(&grad.mul(&det.conj()?)?, a, factors, pivots)
+                inverse_gradient(&grad.mul(&det.conj()?)?, a, factors, pivots)
             })
         });
     library
@@ -56,42 +56,41 @@ pub(super) fn register(library: &mut Library) {
 
 /// The factors of matrices, whatever their pivots are.
 pub(super) fn factor(a: &Tensor, factors: &Tensor, pivots: &Tensor) -> Result<()> {
-    let infos = Array::empty(of_dtype(&a.sizes()[..a.dim() - 2], DType::I32, a.spec()?)?)?;
+    let infos = Array::empty(row_major(&a.sizes()[..a.dim() - 2], DType::I32, a.spec()?)?)?;
     lu(factors.array()?, pivots.array()?, &infos, a.array()?)
 }
 
 /// A number for each matrix times the conjugate transpose of its inverse. Pivots that are zero count as small ones.
-pub(super) fn by_inverse(numbers: &Tensor, a: &Tensor, factors: &Tensor, pivots: &Tensor) -> Result<Tensor> {
+pub(super) fn inverse_gradient(
+    numbers: &Tensor,
+    a: &Tensor,
+    factors: &Tensor,
+    pivots: &Tensor,
+) -> Result<Tensor> {
     let right = diagonal_matrix(&Expand.call(&numbers.unsqueeze(-1)?, pivots.sizes(), false)?)?;
-    if is_grad_enabled() {
-        // What is differentiated has to lead to the matrix, not to its factors.
-        return Ok(LinalgSolveExWithFactors.call(&adjoint(a)?, &right, true, false)?.0);
-    }
     let is_zero = Diagonal.call(factors, 0, -2, -1)?.eq(0)?;
     let added = is_zero.to_dtype(factors.dtype())?.mul(finfo(factors.dtype())?.eps)?;
     let factors = factors.add(&diagonal_matrix(&added)?)?;
-    LinalgLuSolve.call(&factors, pivots, &right, true, true)
+    solve_adjoint(a, [&factors, pivots], &right, true)
 }
 
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
     use super::*;
     use crate::kinds::matrices::DTYPES;
-    use crate::kinds::matrices::samples::{STACKS, batch, matrices, number, regular};
+    use crate::kinds::matrices::samples::{
+        STACKS, batch, matrices, number, refuse_others_than_square, well_conditioned,
+    };
     use opgrid_samples::OperatorSamples;
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
         let refused = |operator: &mut OperatorSamples| {
-            operator
-                .tolerance(512.0)
-                .refuses("square ones", given(generate::numbers(DType::F32, &[2, 3], 0)))
-                .refuses("2 dimensions or more", given(generate::numbers(DType::F32, &[3], 0)))
-                .refuses("convert it", given(generate::numbers(DType::I64, &[2, 2], 0)));
+            refuse_others_than_square(operator).tolerance(512.0);
         };
         let with_factors = samples.operator(LinalgDetWithFactors, DTYPES, inputs, |it| {
             let x = it.tensor("A")?;
-            let [factors, pivots, _] = super::super::lu::samples::factored(x)?;
+            let [factors, pivots, _] = super::super::lu::samples::lu_factors(x)?;
             Ok([expected(x), factors, pivots].into())
         });
         // As in torch, factors have no gradients.
@@ -104,7 +103,7 @@ pub(crate) mod samples {
     }
 
     pub(crate) fn inputs(dtype: DType) -> Vec<Sample> {
-        STACKS.iter().map(|sizes| given(regular(dtype, sizes, 1))).collect()
+        STACKS.iter().map(|sizes| given(well_conditioned(dtype, sizes, 1))).collect()
     }
 
     pub(crate) fn expected(x: &Plain) -> Plain {

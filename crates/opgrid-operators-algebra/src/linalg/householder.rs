@@ -9,12 +9,12 @@
 //! - Values: those of LAPACK, so that what other libraries have factored is taken.
 //! - Strides: column-major, as in torch.
 //! - Dispatch: `orgqr` is a composite of `linalg_householder_product`.
-//! - Aliasing: the `out` forms write their outputs.
+//! - Aliasing: the `out` forms write their outputs; those of `ormqr` have the dtype of `self`, others are converted.
 //! - Errors: other shapes or dtypes.
 //! - Derivative: none yet; torch has one of `linalg_householder_product` and of `ormqr`.
 //! - Source: torch.geqrf, torch.linalg.householder_product, torch.ormqr, PyTorch 2.15.
 
-use crate::kinds::matrices::{Stack, column_major, of_dtype};
+use crate::kinds::matrices::{Stack, column_major, row_major};
 use crate::prelude::*;
 use opgrid_kernels::linalg::{Equation, multiply_by_reflections, product_of_reflections, reflections};
 
@@ -27,10 +27,9 @@ pub const GEQRF: Family<Geqrf> = Family::new(Geqrf, &kind::FACTORIZATION, |input
     let (m, n) = (stack.rows, stack.columns);
     Ok((
         column_major(stack.batch, [m, n], spec)?,
-        of_dtype(&stack.with(&[stack.least()]), spec.dtype(), spec)?,
+        row_major(&stack.with(&[stack.least()]), spec.dtype(), spec)?,
     ))
-})
-.same_dtype_out();
+});
 
 /// The family of `aten::linalg_householder_product`: its kind, shape rule and `out` rule.
 pub const LINALG_HOUSEHOLDER_PRODUCT: Family<LinalgHouseholderProduct> =
@@ -46,8 +45,7 @@ pub const LINALG_HOUSEHOLDER_PRODUCT: Family<LinalgHouseholderProduct> =
         }
         check_factors(("tau", tau.spec()?), ("input", spec), n)?;
         column_major(stack.batch, [m, n], spec)
-    })
-    .same_dtype_out();
+    });
 
 /// The family of `aten::ormqr`: its kind, shape rule and `out` rule.
 pub const ORMQR: Family<Ormqr> =
@@ -125,7 +123,7 @@ pub(crate) mod samples {
     use super::*;
     use crate::kinds::matrices::DTYPES;
     use crate::kinds::matrices::samples::{
-        Matrix, SHAPES, batch, matrices, number, of_matrices, regular, stacked,
+        Matrix, SHAPES, batch, matrices, matrix_sizes, number, stack_matrices, well_conditioned,
     };
     use num_complex::Complex64;
     use opgrid_samples::prelude::*;
@@ -136,17 +134,18 @@ pub(crate) mod samples {
             .operator(
                 Geqrf,
                 DTYPES,
-                |dtype| SHAPES.iter().map(|sizes| given(regular(dtype, sizes, 1))).collect(),
+                |dtype| SHAPES.iter().map(|sizes| given(well_conditioned(dtype, sizes, 1))).collect(),
                 |it| {
                     let x = it.tensor("self")?;
-                    let sizes = of_matrices(x);
-                    let all: Vec<(Matrix, Vec<Complex64>)> = matrices(x).iter().map(factored).collect();
+                    let sizes = matrix_sizes(x);
+                    let all: Vec<(Matrix, Vec<Complex64>)> =
+                        matrices(x).iter().map(Matrix::reflections).collect();
                     let tau: Vec<Scalar> =
                         all.iter().flat_map(|(_, tau)| tau).map(|tau| number(x.dtype(), *tau)).collect();
                     let factors: Vec<Matrix> = all.into_iter().map(|(factors, _)| factors).collect();
                     let places = [batch(x), &[sizes[0].min(sizes[1])]].concat();
                     Ok([
-                        stacked(x.dtype(), batch(x), sizes, &factors),
+                        stack_matrices(x.dtype(), batch(x), sizes, &factors),
                         Plain::from_elements(x.dtype(), &places, &tau),
                     ]
                     .into())
@@ -181,12 +180,12 @@ pub(crate) mod samples {
                     .zip(matrices(other))
                     .enumerate()
                     .map(|(at, (x, other))| {
-                        let q = product(x, &of_matrix(tau, at));
+                        let q = x.product_of_reflections(&of_matrix(tau, at));
                         let q = if is_adjoint { q.adjoint() } else { q };
                         if is_left { q.times(&other) } else { other.times(&q) }
                     })
                     .collect();
-                Ok(stacked(x.dtype(), batch(x), of_matrices(other), &all).into())
+                Ok(stack_matrices(x.dtype(), batch(x), matrix_sizes(other), &all).into())
             })
             .tolerance(256.0)
             .refuses(
@@ -245,52 +244,12 @@ pub(crate) mod samples {
         tau.elements().iter().skip(at * count).take(count).map(|tau| tau.to_complex()).collect()
     }
 
-    /// The product of the reflections that a matrix holds.
-    fn product(x: &Matrix, tau: &[Complex64]) -> Matrix {
-        tau.iter().enumerate().fold(Matrix::identity(x.rows), |q, (j, tau)| {
-            let v = |i: usize| match i.cmp(&j) {
-                std::cmp::Ordering::Less => 0.0.into(),
-                std::cmp::Ordering::Equal => 1.0.into(),
-                std::cmp::Ordering::Greater => x.at(i, j),
-            };
-            q.times(&Matrix::from_fn(x.rows, x.rows, |i, k| {
-                Complex64::from(if i == k { 1.0 } else { 0.0 }) - tau * v(i) * v(k).conj()
-            }))
-        })
-    }
-
     fn expected(x: &Plain, tau: &Plain) -> Plain {
-        let [m, n] = of_matrices(x);
+        let [m, n] = matrix_sizes(x);
         let one = |(at, matrix): (usize, &Matrix)| {
-            product(matrix, &of_matrix(tau, at)).first(m as usize, n as usize)
+            matrix.product_of_reflections(&of_matrix(tau, at)).first(m as usize, n as usize)
         };
         let all: Vec<Matrix> = matrices(x).iter().enumerate().map(one).collect();
-        stacked(x.dtype(), batch(x), [m, n], &all)
-    }
-
-    /// `R` and the reflections of a matrix, and their factors.
-    fn factored(matrix: &Matrix) -> (Matrix, Vec<Complex64>) {
-        let (mut x, mut all) = (matrix.clone(), Vec::new());
-        for j in 0..x.rows.min(x.columns) {
-            let head = x.at(j, j);
-            let tail: f64 = (j + 1..x.rows).map(|i| x.at(i, j).norm_sqr()).sum();
-            if tail == 0.0 && head.im == 0.0 {
-                all.push(0.0.into());
-                continue;
-            }
-            let length = (head.norm_sqr() + tail).sqrt();
-            let beta = if head.re < 0.0 { length } else { -length };
-            let tau = (beta - head) / beta;
-            (j + 1..x.rows).for_each(|i| x.set(i, j, x.at(i, j) / (head - beta)));
-            x.set(j, j, beta.into());
-            for k in j + 1..x.columns {
-                let along: Complex64 = (j + 1..x.rows).map(|i| x.at(i, j).conj() * x.at(i, k)).sum();
-                let step = tau.conj() * (x.at(j, k) + along);
-                x.set(j, k, x.at(j, k) - step);
-                (j + 1..x.rows).for_each(|i| x.set(i, k, x.at(i, k) - x.at(i, j) * step));
-            }
-            all.push(tau);
-        }
-        (x, all)
+        stack_matrices(x.dtype(), batch(x), [m, n], &all)
     }
 }

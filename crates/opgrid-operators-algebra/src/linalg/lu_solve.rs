@@ -13,9 +13,7 @@
 //! - Source: torch.linalg.lu_solve, PyTorch 2.15.
 
 use super::lu_unpack::check_pivots;
-use crate::kinds::matrices::{
-    Stack, adjoint, column_major, common_batch, identity, lower, of_dtype, product, upper,
-};
+use crate::kinds::matrices::{Stack, adjoint, column_major, common_batch, identity, row_major};
 use crate::prelude::*;
 use opgrid_kernels::linalg::{Equation, solve_factored};
 use opgrid_tensor::ops::LuUnpack;
@@ -29,7 +27,7 @@ pub const LINALG_LU_SOLVE: Family<LinalgLuSolve> =
         let (a, b) = (factors.spec()?, right.spec()?);
         let stack = Stack::square("LU", a)?;
         check_pivots("pivots", pivots.spec()?, &stack.with(&[stack.rows]))?;
-        solution(("LU", a), ("B", b), is_left)
+        solution_by_factors(("LU", a), ("B", b), is_left)
     })
     .same_dtype_out();
 
@@ -48,16 +46,25 @@ pub(super) fn solution(a: (&str, &TensorSpec), b: (&str, &TensorSpec), is_left: 
         );
         return Err(argument(message));
     }
-    let batch = common_batch(a, b)?;
-    if is_left {
-        column_major(&batch, [right.rows, right.columns], b.1)
-    } else {
-        of_dtype(&[&batch[..], &[right.rows, right.columns]].concat(), b.1.dtype(), b.1)
-    }
+    column_major(&common_batch(a, b)?, [right.rows, right.columns], b.1)
+}
+
+/// As [`solution`], in the order of equations that factors solve: row-major where the unknown stands on the left of the matrix.
+///
+/// # Errors
+///
+/// As [`solution`].
+pub(super) fn solution_by_factors(
+    a: (&str, &TensorSpec),
+    b: (&str, &TensorSpec),
+    is_left: bool,
+) -> Result<TensorSpec> {
+    let spec = solution(a, b, is_left)?;
+    if is_left { Ok(spec) } else { row_major(spec.sizes(), spec.dtype(), &spec) }
 }
 
 /// An array with as many matrices as an output has.
-pub(super) fn spread(array: &Array, out: &Array, own: usize) -> Result<Array> {
+pub(super) fn expand_stack(array: &Array, out: &Array, own: usize) -> Result<Array> {
     let batch = &out.sizes()[..out.sizes().len() - 2];
     let own = &array.sizes()[array.sizes().len() - own..];
     array.view(array.geometry().expand(&[batch, own].concat())?)
@@ -68,9 +75,9 @@ pub(super) fn register(library: &mut Library) {
         .family(&LINALG_LU_SOLVE)
         .cpu(|factors, pivots, right, is_left, is_adjoint, out| {
             let out = out.array()?;
-            let factors = spread(factors.array()?, out, 2)?;
-            let pivots = spread(pivots.array()?, out, 1)?;
-            let right = spread(right.array()?, out, 2)?;
+            let factors = expand_stack(factors.array()?, out, 2)?;
+            let pivots = expand_stack(pivots.array()?, out, 1)?;
+            let right = expand_stack(right.array()?, out, 2)?;
             solve_factored(out, [&factors, &pivots], &right, Equation { is_left, is_adjoint })
         })
         .derivative(|d, (factors, pivots, right, is_left, is_adjoint)| {
@@ -78,7 +85,7 @@ pub(super) fn register(library: &mut Library) {
                 LinalgLuSolve.call(factors, pivots, grad, is_left, !is_adjoint)
             })?;
             d.by(factors, [factors, pivots, d.result(0)], move |grad, [factors, pivots, x]| {
-                by_factors(grad, factors, pivots, x, is_left, is_adjoint)
+                factor_gradient(grad, factors, pivots, x, is_left, is_adjoint)
             })
         });
     library
@@ -91,7 +98,7 @@ pub(super) fn register(library: &mut Library) {
 
 /// The gradient of both triangles. Where the unknown stands on the right or the adjoint is meant, the equation is turned into one of the
 /// other form: `X * A = B` into `Aᴴ * Xᴴ = Bᴴ`.
-fn by_factors(
+fn factor_gradient(
     grad: &Tensor,
     factors: &Tensor,
     pivots: &Tensor,
@@ -102,27 +109,29 @@ fn by_factors(
     let (grad, x) = if is_left { (grad.clone(), x.clone()) } else { (adjoint(grad)?, adjoint(x)?) };
     let n = *factors.sizes().last().unwrap_or(&0);
     let (p, ..) = LuUnpack.call(factors, pivots, false, true)?;
-    let l = lower(factors, -1)?.add(&identity(factors, n)?)?;
-    let u = upper(factors, 0)?;
+    let l = factors.tril(-1)?.add(&identity(factors, n)?)?;
+    let u = factors.triu(0)?;
     // Of the matrix, by `A * X = B`: minus what solves with the adjoint, times the solution.
     let by_matrix = if is_left != is_adjoint {
         let solved = LinalgLuSolve.call(factors, pivots, &grad, true, true)?;
-        product(&solved, &adjoint(&x)?)?.neg()?
+        solved.matmul(&adjoint(&x)?)?.neg()?
     } else {
         let solved = LinalgLuSolve.call(factors, pivots, &grad, true, false)?;
-        product(&x, &adjoint(&solved)?)?.neg()?
+        x.matmul(&adjoint(&solved)?)?.neg()?
     };
-    let inner = product(&adjoint(&p)?, &by_matrix)?;
-    let by_l = product(&inner, &adjoint(&u)?)?;
-    let by_u = product(&adjoint(&l)?, &inner)?;
-    lower(&by_l, -1)?.add(&upper(&by_u, 0)?)
+    let inner = adjoint(&p)?.matmul(&by_matrix)?;
+    let by_l = inner.matmul(&adjoint(&u)?)?;
+    let by_u = adjoint(&l)?.matmul(&inner)?;
+    by_l.tril(-1)?.add(&by_u.triu(0)?)
 }
 
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
     use super::*;
     use crate::kinds::matrices::DTYPES;
-    use crate::kinds::matrices::samples::{Matrix, batch, matrices, of_matrices, regular, stacked};
+    use crate::kinds::matrices::samples::{
+        Matrix, batch, matrices, matrix_sizes, stack_matrices, well_conditioned,
+    };
     use opgrid_samples::prelude::*;
 
     /// Matrices, and what stands on the right of them.
@@ -179,7 +188,8 @@ pub(crate) mod samples {
 
     fn inputs(dtype: DType) -> Vec<Sample> {
         let one = |(a, b): &(&[i64], &[i64])| {
-            let [factors, pivots, _] = super::super::lu::samples::factored(&regular(dtype, a, 1)).ok()?;
+            let [factors, pivots, _] =
+                super::super::lu::samples::lu_factors(&well_conditioned(dtype, a, 1)).ok()?;
             let mut from_right = b.to_vec();
             from_right.swap(b.len() - 2, b.len() - 1);
             let equation =
@@ -195,27 +205,27 @@ pub(crate) mod samples {
     }
 
     /// Solutions of equations, of as many matrices as both broadcast to.
-    pub(crate) fn solved(
+    pub(crate) fn solve_each(
         a: &Plain,
         b: &Plain,
         is_left: bool,
         function: impl Fn(&Matrix, &Matrix) -> Matrix,
     ) -> Result<Plain> {
         let stack = naive::broadcast([batch(a), batch(b)].into_iter())?;
-        let spread = |x: &Plain| {
+        let expanded = |x: &Plain| {
             let dims = x.sizes().len() - 2;
-            Plain::from_fn(x.dtype(), &[&stack[..], &of_matrices(x)].concat(), |at| {
+            Plain::from_fn(x.dtype(), &[&stack[..], &matrix_sizes(x)].concat(), |at| {
                 let (outer, cell) = at.split_at(stack.len());
                 let own = &outer[stack.len() - dims..];
                 let own = own.iter().zip(x.sizes()).map(|(at, size)| if *size == 1 { 0 } else { *at });
                 x.at(&own.chain(cell.iter().copied()).collect::<Vec<_>>())
             })
         };
-        let pairs = matrices(&spread(a)).into_iter().zip(matrices(&spread(b)));
+        let pairs = matrices(&expanded(a)).into_iter().zip(matrices(&expanded(b)));
         let one = |(a, b): (Matrix, Matrix)| {
             if is_left { function(&a, &b) } else { function(&a.adjoint(), &b.adjoint()).adjoint() }
         };
-        Ok(stacked(b.dtype(), &stack, of_matrices(b), &pairs.map(one).collect::<Vec<_>>()))
+        Ok(stack_matrices(b.dtype(), &stack, matrix_sizes(b), &pairs.map(one).collect::<Vec<_>>()))
     }
 
     fn expected(
@@ -225,10 +235,11 @@ pub(crate) mod samples {
         is_left: bool,
         is_adjoint: bool,
     ) -> Result<Expected> {
-        let [p, l, u] = super::super::lu_unpack::samples::unpacked(factors, pivots, true, true);
+        let [p, l, u] = super::super::lu_unpack::samples::unpack(factors, pivots, true, true);
         let all = matrices(&p).into_iter().zip(matrices(&l)).zip(matrices(&u));
         let products: Vec<Matrix> = all.map(|((p, l), u)| p.times(&l).times(&u)).collect();
-        let a = stacked(factors.dtype(), batch(factors), of_matrices(factors), &products);
-        Ok(solved(&a, b, is_left, |a, b| if is_adjoint { a.adjoint().solve(b) } else { a.solve(b) })?.into())
+        let a = stack_matrices(factors.dtype(), batch(factors), matrix_sizes(factors), &products);
+        Ok(solve_each(&a, b, is_left, |a, b| if is_adjoint { a.adjoint().solve(b) } else { a.solve(b) })?
+            .into())
     }
 }

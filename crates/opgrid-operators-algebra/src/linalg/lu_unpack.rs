@@ -10,7 +10,7 @@
 //! - Derivative: parts of the gradients of both triangles.
 //! - Source: torch.lu_unpack, PyTorch 2.15.
 
-use crate::kinds::matrices::{Stack, lower, of_dtype, upper};
+use crate::kinds::matrices::{Stack, row_major};
 use crate::prelude::*;
 use opgrid_kernels::linalg::permutation;
 use opgrid_kernels::triangle::{Side, one_side};
@@ -29,7 +29,7 @@ pub const LU_UNPACK: Family<LuUnpack> =
         }
         let shape = |is_there: bool, rows, columns| {
             let sizes = if is_there { stack.with(&[rows, columns]) } else { vec![0] };
-            of_dtype(&sizes, spec.dtype(), spec)
+            row_major(&sizes, spec.dtype(), spec)
         };
         Ok((shape(with_pivots, m, m)?, shape(with_data, m, k)?, shape(with_data, k, n)?))
     })
@@ -82,10 +82,10 @@ pub(super) fn register(library: &mut Library) {
                 let least = rows.min(columns);
                 let l = grads
                     .for_result(1)
-                    .map(|grad| padded(lower(grad, -1)?, -1, columns - least))
+                    .map(|grad| padded(grad.tril(-1)?, -1, columns - least))
                     .transpose()?;
                 let u =
-                    grads.for_result(2).map(|grad| padded(upper(grad, 0)?, -2, rows - least)).transpose()?;
+                    grads.for_result(2).map(|grad| padded(grad.triu(0)?, -2, rows - least)).transpose()?;
                 derivatives::sum(l, u)
             })
         });
@@ -95,7 +95,9 @@ pub(super) fn register(library: &mut Library) {
 pub(crate) mod samples {
     use super::*;
     use crate::kinds::matrices::DTYPES;
-    use crate::kinds::matrices::samples::{Matrix, SHAPES, batch, matrices, of_matrices, regular, stacked};
+    use crate::kinds::matrices::samples::{
+        Matrix, SHAPES, batch, matrices, matrix_sizes, stack_matrices, well_conditioned,
+    };
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
@@ -105,7 +107,7 @@ pub(crate) mod samples {
         samples
             .operator(LuUnpack, DTYPES, inputs, |it| {
                 let (data, pivots) = (it.tensor("LU_data")?, it.tensor("LU_pivots")?);
-                Ok(unpacked(data, pivots, it.value("unpack_data")?, it.value("unpack_pivots")?).into())
+                Ok(unpack(data, pivots, it.value("unpack_data")?, it.value("unpack_pivots")?).into())
             })
             .refuses("expected int32", given(x.clone()).and(pivots(DType::I64, &[1, 2])))
             .refuses("expected [2]", given(x.clone()).and(pivots(DType::I32, &[1])))
@@ -115,14 +117,15 @@ pub(crate) mod samples {
     fn inputs(dtype: DType) -> Vec<Sample> {
         let flags = [(true, true), (false, true), (true, false)].into_iter().cycle();
         let one = |(sizes, (data, pivots)): (&&[i64], (bool, bool))| {
-            let [factors, places, _] = super::super::lu::samples::factored(&regular(dtype, sizes, 1)).ok()?;
+            let [factors, places, _] =
+                super::super::lu::samples::lu_factors(&well_conditioned(dtype, sizes, 1)).ok()?;
             Some(given(factors).and(places).and(data).and(pivots))
         };
         SHAPES.iter().zip(flags).filter_map(one).collect()
     }
 
-    pub(crate) fn unpacked(data: &Plain, pivots: &Plain, with_data: bool, with_pivots: bool) -> [Plain; 3] {
-        let ([m, n], stack, dtype) = (of_matrices(data), batch(data), data.dtype());
+    pub(crate) fn unpack(data: &Plain, pivots: &Plain, with_data: bool, with_pivots: bool) -> [Plain; 3] {
+        let ([m, n], stack, dtype) = (matrix_sizes(data), batch(data), data.dtype());
         let k = m.min(n);
         let none = || Plain::from_fn(dtype, &[0], |_| Scalar::Int(0));
         let all = matrices(data);
@@ -136,7 +139,7 @@ pub(crate) mod samples {
             Matrix::from_fn(m as usize, m as usize, |i, j| if rows[j] == i { 1.0.into() } else { 0.0.into() })
         };
         let p = if with_pivots {
-            stacked(dtype, stack, [m, m], &(0..all.len()).map(permuted).collect::<Vec<_>>())
+            stack_matrices(dtype, stack, [m, m], &(0..all.len()).map(permuted).collect::<Vec<_>>())
         } else {
             none()
         };
@@ -146,7 +149,7 @@ pub(crate) mod samples {
         let part = |is_upper: bool, rows: i64, columns: i64| {
             let one =
                 |matrix: &Matrix| matrix.triangle(is_upper, !is_upper).first(rows as usize, columns as usize);
-            stacked(dtype, stack, [rows, columns], &all.iter().map(one).collect::<Vec<_>>())
+            stack_matrices(dtype, stack, [rows, columns], &all.iter().map(one).collect::<Vec<_>>())
         };
         [p, part(false, m, k), part(true, k, n)]
     }

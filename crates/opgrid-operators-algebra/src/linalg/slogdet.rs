@@ -12,8 +12,8 @@
 //! - Derivative: of the logarithm the conjugate transpose of the inverse; the sign of real numbers has none, that of complex ones turns.
 //! - Source: torch.linalg.slogdet, PyTorch 2.15.
 
-use super::det::{by_inverse, factor};
-use crate::kinds::matrices::{Stack, column_major, of_dtype, real};
+use super::det::{factor, inverse_gradient};
+use crate::kinds::matrices::{Stack, column_major, real, row_major};
 use crate::prelude::*;
 use opgrid_kernels::linalg::sign_and_logarithm;
 use opgrid_tensor::ops::{ComplexParts, Imag};
@@ -26,10 +26,10 @@ pub const LINALG_SLOGDET_WITH_FACTORS: Family<LinalgSlogdetWithFactors> =
         let spec = a.spec()?;
         let stack = Stack::square("A", spec)?;
         Ok((
-            of_dtype(stack.batch, spec.dtype(), spec)?,
-            of_dtype(stack.batch, real(spec.dtype()), spec)?,
+            row_major(stack.batch, spec.dtype(), spec)?,
+            row_major(stack.batch, real(spec.dtype()), spec)?,
             column_major(stack.batch, [stack.rows, stack.rows], spec)?,
-            of_dtype(&stack.with(&[stack.rows]), DType::I32, spec)?,
+            row_major(&stack.with(&[stack.rows]), DType::I32, spec)?,
         ))
     })
     .same_dtype_out();
@@ -58,7 +58,7 @@ pub(super) fn register(library: &mut Library) {
                     (Some(turn), None) => turn,
                     (Some(turn), Some(grad)) => turn.add(&grad.to_dtype(a.dtype())?)?,
                 };
-                by_inverse(&numbers, a, factors, pivots).map(Some)
+                inverse_gradient(&numbers, a, factors, pivots).map(Some)
             })
         });
     let both = |a: &Tensor| {
@@ -87,24 +87,21 @@ pub(super) fn register(library: &mut Library) {
 pub(crate) mod samples {
     use super::*;
     use crate::kinds::matrices::DTYPES;
-    use crate::kinds::matrices::samples::{batch, matrices, number};
+    use crate::kinds::matrices::samples::{batch, matrices, number, refuse_others_than_square};
     use opgrid_samples::OperatorSamples;
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
         let inputs = super::super::det::samples::inputs;
         let refused = |operator: &mut OperatorSamples| {
-            operator
+            refuse_others_than_square(operator)
                 .tolerance(512.0)
                 // Matrices with repeated rows are singular.
-                .needs_distinct()
-                .refuses("square ones", given(generate::numbers(DType::F32, &[2, 3], 0)))
-                .refuses("2 dimensions or more", given(generate::numbers(DType::F32, &[3], 0)))
-                .refuses("convert it", given(generate::numbers(DType::I64, &[2, 2], 0)));
+                .needs_distinct();
         };
         let with_factors = samples.operator(LinalgSlogdetWithFactors, DTYPES, inputs, |it| {
             let x = it.tensor("A")?;
-            let [factors, pivots, _] = super::super::lu::samples::factored(x)?;
+            let [factors, pivots, _] = super::super::lu::samples::lu_factors(x)?;
             let [sign, logarithm] = expected(x);
             Ok([sign, logarithm, factors, pivots].into())
         });

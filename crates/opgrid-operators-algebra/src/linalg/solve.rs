@@ -6,17 +6,20 @@
 //!   one dimension, or one that has the sizes of `A` without the last.
 //! - Dtypes: float32, float64, complex64, complex128, one for both; `pivots` and `info` are int32.
 //! - Values: `_linalg_solve_ex` gives what `linalg_lu_factor_ex` gives of `A`, too. What a singular matrix gives is not defined.
-//! - Strides: column-major where `left`, else row-major, as in torch.
+//! - Strides: column-major where `left`, else row-major, as in torch; vectors of a batch as the rows of a column-major matrix.
 //! - Dispatch: `linalg_solve_ex` and `linalg_solve` are composites of `_linalg_solve_ex`.
 //! - Aliasing: the `out` forms write their outputs.
 //! - Errors: other shapes or dtypes; with `check_errors`, and from `linalg_solve`, a singular matrix.
 //! - Derivative: by `B` the solution with `Aᴴ`; by `A` minus that, times `Xᴴ`.
 //! - Source: torch.linalg.solve, PyTorch 2.15.
 
-use super::lu_solve::{solution, spread};
-use crate::kinds::matrices::{Fault, Stack, adjoint, check, column_major, of_dtype, product};
+use super::lu_solve::{expand_stack, solution_by_factors};
+use crate::kinds::matrices::{Fault, Stack, adjoint, check, column_major, row_major};
 use crate::prelude::*;
 use opgrid_kernels::linalg::{Equation, lu, solve_factored};
+
+use opgrid_tensor::layers::autograd::is_grad_enabled;
+use opgrid_tensor::ops::LinalgLuSolve;
 
 pub use opgrid_tensor::ops::linalg::solve::*;
 
@@ -27,15 +30,19 @@ pub const LINALG_SOLVE_EX_WITH_FACTORS: Family<LinalgSolveExWithFactors> =
         let stack = Stack::square("A", spec)?;
         let result = if is_vector(spec.sizes(), right.sizes()) {
             check_vector(("A", spec), ("B", right), is_left)?;
-            of_dtype(&stack.with(&[stack.rows]), right.dtype(), right)?
+            // As in torch, where the last two sizes count as those of a matrix.
+            match stack.batch {
+                [outer @ .., last] => column_major(outer, [*last, stack.rows], right)?,
+                [] => row_major(&[stack.rows], right.dtype(), right)?,
+            }
         } else {
-            solution(("A", spec), ("B", right), is_left)?
+            solution_by_factors(("A", spec), ("B", right), is_left)?
         };
         Ok((
             result,
             column_major(stack.batch, [stack.rows, stack.rows], spec)?,
-            of_dtype(&stack.with(&[stack.rows]), DType::I32, spec)?,
-            of_dtype(stack.batch, DType::I32, spec)?,
+            row_major(&stack.with(&[stack.rows]), DType::I32, spec)?,
+            row_major(stack.batch, DType::I32, spec)?,
         ))
     })
     .same_dtype_out();
@@ -76,22 +83,33 @@ pub(super) fn register(library: &mut Library) {
                 if is_vector { array.view(array.geometry().unsqueeze(-1)?) } else { Ok(array.clone()) }
             };
             let (out, b) = (matrices(out)?, matrices(b)?);
-            let [factors, pivots] = [spread(factors.array()?, &out, 2)?, spread(pivots.array()?, &out, 1)?];
-            let right = spread(&b, &out, 2)?;
+            let [factors, pivots] =
+                [expand_stack(factors.array()?, &out, 2)?, expand_stack(pivots.array()?, &out, 1)?];
+            let right = expand_stack(&b, &out, 2)?;
             solve_factored(&out, [&factors, &pivots], &right, Equation { is_left, is_adjoint: false })?;
             if check_errors { check(info, "linalg.solve", Fault::Singular) } else { Ok(()) }
         })
         .derivative(|d, (a, b, is_left, _)| {
             d.differentiable(1);
             let is_vector = is_vector(a.sizes(), b.sizes());
-            d.by(b, [a], move |grad, [a]| solved_with_adjoint(a, grad, is_left, is_vector))?;
-            d.by(a, [a, d.result(0)], move |grad, [a, x]| {
-                let solved = solved_with_adjoint(a, grad, is_left, is_vector)?;
-                let (solved, x) =
-                    if is_vector { (solved.unsqueeze(-1)?, x.unsqueeze(-1)?) } else { (solved, x.clone()) };
-                let both =
-                    if is_left { product(&solved, &adjoint(&x)?)? } else { product(&adjoint(&x)?, &solved)? };
-                both.neg()
+            let keep = [Some(a), Some(d.result(0)), Some(d.result(1)), Some(d.result(2))];
+            d.together([Some(a), Some(b)], keep, move |grads, kept, needs| {
+                let (Some(grad), [Some(a), Some(x), Some(factors), Some(pivots)]) =
+                    (grads.for_result(0), kept)
+                else {
+                    return Ok([None, None]);
+                };
+                let column = |x: &Tensor| if is_vector { x.unsqueeze(-1) } else { Ok(x.clone()) };
+                let (grad, x) = (column(grad)?, adjoint(&column(x)?)?);
+                let by_b = solve_adjoint(a, [factors, pivots], &grad, is_left)?;
+                let by_a = if !needs[0] {
+                    None
+                } else if is_left {
+                    Some(by_b.matmul(&x)?.neg()?)
+                } else {
+                    Some(x.matmul(&by_b)?.neg()?)
+                };
+                Ok([by_a, Some(if is_vector { by_b.squeeze(-1)? } else { by_b })])
             })
         });
     library.define_with_forms(LinalgSolveEx, &kind::FACTORIZATION).implicit(|a, b, is_left, check_errors| {
@@ -110,19 +128,27 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-/// Solutions with `Aᴴ`, factored once more where they are differentiated themselves.
-fn solved_with_adjoint(a: &Tensor, grad: &Tensor, is_left: bool, is_vector: bool) -> Result<Tensor> {
-    let right = if is_vector { grad.unsqueeze(-1)? } else { grad.clone() };
-    let x = LinalgSolveExWithFactors.call(&adjoint(a)?, &right, is_left, false)?.0;
-    if is_vector { x.squeeze(-1) } else { Ok(x) }
+/// Solutions with `Aᴴ`, by the factors that are there. Where they are differentiated themselves, the matrix is factored once more, since
+/// a gradient has to lead to it.
+pub(super) fn solve_adjoint(
+    a: &Tensor,
+    [factors, pivots]: [&Tensor; 2],
+    right: &Tensor,
+    is_left: bool,
+) -> Result<Tensor> {
+    if is_grad_enabled() {
+        Ok(LinalgSolveExWithFactors.call(&adjoint(a)?, right, is_left, false)?.0)
+    } else {
+        LinalgLuSolve.call(factors, pivots, right, is_left, true)
+    }
 }
 
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
-    use super::super::lu_solve::samples::{EQUATIONS, solved};
+    use super::super::lu_solve::samples::{EQUATIONS, solve_each};
     use super::*;
     use crate::kinds::matrices::DTYPES;
-    use crate::kinds::matrices::samples::regular;
+    use crate::kinds::matrices::samples::well_conditioned;
     use opgrid_samples::OperatorSamples;
     use opgrid_samples::prelude::*;
 
@@ -146,13 +172,13 @@ pub(crate) mod samples {
                 .refuses("convert one of them", given(x()).and(x().to(DType::F64)));
         };
         let with_factors = samples.operator(LinalgSolveExWithFactors, DTYPES, inputs, |it| {
-            let [factors, pivots, info] = super::super::lu::samples::factored(it.tensor("A")?)?;
+            let [factors, pivots, info] = super::super::lu::samples::lu_factors(it.tensor("A")?)?;
             Ok([expected(it)?, factors, pivots, info].into())
         });
         // As in torch, factors have no gradients.
         refused(with_factors.constant(&["LU"]));
         refused(samples.operator(LinalgSolveEx, DTYPES, inputs, |it| {
-            let [.., info] = super::super::lu::samples::factored(it.tensor("A")?)?;
+            let [.., info] = super::super::lu::samples::lu_factors(it.tensor("A")?)?;
             Ok([expected(it)?, info].into())
         }));
         refused(
@@ -169,22 +195,24 @@ pub(crate) mod samples {
         let one = |(a, b): &(&[i64], &[i64])| {
             let mut from_right = b.to_vec();
             from_right.swap(b.len() - 2, b.len() - 1);
-            let equation = |b: &[i64]| given(regular(dtype, a, 1)).and(generate::numbers(dtype, b, 3));
+            let equation =
+                |b: &[i64]| given(well_conditioned(dtype, a, 1)).and(generate::numbers(dtype, b, 3));
             [equation(b), equation(&from_right).named("left", false)]
         };
         let vectors: [(&[i64], &[i64]); 3] = [(&[3, 3], &[3]), (&[2, 3, 3], &[2, 3]), (&[2, 2, 2], &[2])];
-        let of_vectors =
-            vectors.iter().map(|(a, b)| given(regular(dtype, a, 1)).and(generate::numbers(dtype, b, 3)));
+        let of_vectors = vectors
+            .iter()
+            .map(|(a, b)| given(well_conditioned(dtype, a, 1)).and(generate::numbers(dtype, b, 3)));
         EQUATIONS.iter().flat_map(one).chain(of_vectors).collect()
     }
 
     fn expected(it: &Inputs) -> Result<Plain> {
         let (a, b) = (it.tensor("A")?, it.tensor("B")?);
         if !is_vector(a.sizes(), b.sizes()) {
-            return solved(a, b, it.value("left")?, |a, b| a.solve(b));
+            return solve_each(a, b, it.value("left")?, |a, b| a.solve(b));
         }
         let columns = [b.sizes(), &[1]].concat();
-        let x = solved(a, &b.with_sizes(&columns), true, |a, b| a.solve(b))?;
+        let x = solve_each(a, &b.with_sizes(&columns), true, |a, b| a.solve(b))?;
         let sizes = x.sizes()[..x.sizes().len() - 1].to_vec();
         Ok(x.with_sizes(&sizes))
     }

@@ -5,15 +5,15 @@
 //! - Shapes: `A` of square matrices, `B` of matrices with as many rows (`left`) or columns; batches broadcast.
 //! - Dtypes: float32, float64, complex64, complex128, one for both.
 //! - Values: with `unitriangular` the diagonal counts as ones. A zero on the diagonal gives infinities or NaN.
-//! - Strides: column-major where `left`, else row-major, as in torch.
+//! - Strides: column-major, as in torch.
 //! - Dispatch: `triangular_solve` is a composite of `linalg_solve_triangular`, and returns a copy of its matrices, too.
 //! - Aliasing: the `out` forms write `out`, or `X` and `M`.
 //! - Errors: other shapes or dtypes.
 //! - Derivative: by `B` the solution with `Aᴴ`; by `A` the triangle of minus that, times `Xᴴ`.
 //! - Source: torch.linalg.solve_triangular, PyTorch 2.15.
 
-use super::lu_solve::{solution, spread};
-use crate::kinds::matrices::{adjoint, lower, product, upper};
+use super::lu_solve::{expand_stack, solution};
+use crate::kinds::matrices::adjoint;
 use crate::prelude::*;
 use opgrid_kernels::linalg::{Triangle, solve_triangular};
 use opgrid_tensor::ops::{CloneTensor, Expand, TransposeInt};
@@ -32,7 +32,7 @@ pub(super) fn register(library: &mut Library) {
         .family(&LINALG_SOLVE_TRIANGULAR)
         .cpu(|a, b, is_upper, is_left, is_unit, out| {
             let out = out.array()?;
-            let (a, b) = (spread(a.array()?, out, 2)?, spread(b.array()?, out, 2)?);
+            let (a, b) = (expand_stack(a.array()?, out, 2)?, expand_stack(b.array()?, out, 2)?);
             solve_triangular(out, &a, &b, Triangle { is_upper, is_unit, ..Triangle::LOWER }, is_left)
         })
         .derivative(|d, (a, b, is_upper, is_left, is_unit)| {
@@ -42,20 +42,20 @@ pub(super) fn register(library: &mut Library) {
             d.by(b, [a], move |grad, [a]| with_adjoint(a, grad))?;
             d.by(a, [a, d.result(0)], move |grad, [a, x]| {
                 let (solved, x) = (with_adjoint(a, grad)?, adjoint(x)?);
-                let both = if is_left { product(&solved, &x)? } else { product(&x, &solved)? };
+                let both = if is_left { solved.matmul(&x)? } else { x.matmul(&solved)? };
                 let both = both.neg()?;
                 let skipped = i64::from(is_unit);
-                if is_upper { upper(&both, skipped) } else { lower(&both, -skipped) }
+                if is_upper { both.triu(skipped) } else { both.tril(-skipped) }
             })
         });
-    library.define_with_forms(TriangularSolve, &kind::FACTORIZATION).implicit(older);
+    library.define_with_forms(TriangularSolve, &kind::FACTORIZATION).implicit(solve_and_copy);
     library.implement(TriangularSolveX).implicit(|b, a, is_upper, is_transposed, is_unit, x, m| {
-        let made = older(b, a, is_upper, is_transposed, is_unit)?;
+        let made = solve_and_copy(b, a, is_upper, is_transposed, is_unit)?;
         result::all_copied(&[(x, &made.0), (m, &made.1)])
     });
 }
 
-fn older(
+fn solve_and_copy(
     b: &Tensor,
     a: &Tensor,
     is_upper: bool,
@@ -65,16 +65,17 @@ fn older(
     let meant = if is_transposed { TransposeInt.call(a, -2, -1)? } else { a.clone() };
     let x = LinalgSolveTriangular.call(&meant, b, is_upper != is_transposed, true, is_unit)?;
     let (batch, own) = (&x.sizes()[..x.dim() - 2], &a.sizes()[a.dim() - 2..]);
-    let spread = Expand.call(a, &[batch, own].concat(), false)?;
-    Ok((x, CloneTensor.call(&spread, Some(MemoryFormat::Contiguous))?))
+    let expanded = Expand.call(a, &[batch, own].concat(), false)?;
+    let columns = CloneTensor.call(&TransposeInt.call(&expanded, -2, -1)?, Some(MemoryFormat::Contiguous))?;
+    Ok((x, TransposeInt.call(&columns, -2, -1)?))
 }
 
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
-    use super::super::lu_solve::samples::{EQUATIONS, solved};
+    use super::super::lu_solve::samples::{EQUATIONS, solve_each};
     use super::*;
     use crate::kinds::matrices::DTYPES;
-    use crate::kinds::matrices::samples::{Matrix, batch, matrices, of_matrices, stacked};
+    use crate::kinds::matrices::samples::{Matrix, batch, matrices, matrix_sizes, stack_matrices};
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
@@ -84,7 +85,7 @@ pub(crate) mod samples {
                 let (a, b) = (it.tensor("self")?, it.tensor("B")?);
                 let (is_upper, is_unit): (bool, bool) = (it.value("upper")?, it.value("unitriangular")?);
                 let a = triangle(a, is_upper, is_unit);
-                Ok(solved(&a, b, it.value("left")?, |a, b| a.solve(b))?.into())
+                Ok(solve_each(&a, b, it.value("left")?, |a, b| a.solve(b))?.into())
             })
             .tolerance(256.0)
             .refuses(
@@ -97,12 +98,12 @@ pub(crate) mod samples {
                 given(x()).and(generate::numbers(DType::F32, &[2], 0)).named("upper", true),
             );
         samples
-            .operator(TriangularSolve, DTYPES, older_inputs, |it| {
+            .operator(TriangularSolve, DTYPES, old_inputs, |it| {
                 let (b, a) = (it.tensor("self")?, it.tensor("A")?);
                 let (is_upper, is_unit): (bool, bool) = (it.value("upper")?, it.value("unitriangular")?);
                 let is_transposed = it.value("transpose")?;
                 let meant = triangle(a, is_upper, is_unit);
-                let x = solved(&meant, b, true, |a, b| {
+                let x = solve_each(&meant, b, true, |a, b| {
                     if is_transposed {
                         Matrix::from_fn(a.columns, a.rows, |i, j| a.at(j, i)).solve(b)
                     } else {
@@ -110,7 +111,7 @@ pub(crate) mod samples {
                     }
                 })?;
                 // The matrices as often as there are solutions.
-                let sizes = [batch(&x), &of_matrices(a)].concat();
+                let sizes = [batch(&x), &matrix_sizes(a)].concat();
                 let copied = Plain::from_fn(a.dtype(), &sizes, |at| {
                     let own = at[at.len() - a.sizes().len()..].iter().zip(a.sizes());
                     a.at(&own.map(|(at, size)| if *size == 1 { 0 } else { *at }).collect::<Vec<_>>())
@@ -124,11 +125,11 @@ pub(crate) mod samples {
 
     fn triangle(a: &Plain, is_upper: bool, is_unit: bool) -> Plain {
         let all: Vec<_> = matrices(a).iter().map(|matrix| matrix.triangle(is_upper, is_unit)).collect();
-        stacked(a.dtype(), batch(a), of_matrices(a), &all)
+        stack_matrices(a.dtype(), batch(a), matrix_sizes(a), &all)
     }
 
     /// Small numbers, and large ones on the diagonal.
-    fn stable(dtype: DType, sizes: &[i64]) -> Plain {
+    fn stable_triangles(dtype: DType, sizes: &[i64]) -> Plain {
         let (x, dims) = (generate::numbers(dtype, sizes, 1), sizes.len());
         Plain::from_fn(dtype, sizes, |at| {
             let element = x.at(at).to_complex() / 4.0;
@@ -142,7 +143,7 @@ pub(crate) mod samples {
             let mut from_right = b.to_vec();
             from_right.swap(b.len() - 2, b.len() - 1);
             let equation = |b: &[i64], is_upper: bool| {
-                given(stable(dtype, a)).and(generate::numbers(dtype, b, 3)).named("upper", is_upper)
+                given(stable_triangles(dtype, a)).and(generate::numbers(dtype, b, 3)).named("upper", is_upper)
             };
             [
                 equation(b, true),
@@ -154,11 +155,11 @@ pub(crate) mod samples {
         EQUATIONS.iter().flat_map(one).collect()
     }
 
-    fn older_inputs(dtype: DType) -> Vec<Sample> {
+    fn old_inputs(dtype: DType) -> Vec<Sample> {
         let flags = [[true, false, false], [false, true, false], [true, true, true]].into_iter().cycle();
         let mut samples = Vec::new();
         for ((a, b), [is_upper, is_transposed, is_unit]) in EQUATIONS.iter().zip(flags) {
-            let equation = given(generate::numbers(dtype, b, 3)).and(stable(dtype, a));
+            let equation = given(generate::numbers(dtype, b, 3)).and(stable_triangles(dtype, a));
             samples.push(equation.and(is_upper).and(is_transposed).and(is_unit));
         }
         samples

@@ -17,9 +17,9 @@
 
 use opgrid_core::{Error, ErrorKind};
 
-use super::eigh::apart;
+use super::eigh::differences;
 use crate::kinds::matrices::{
-    Stack, adjoint, column_major, diagonal_matrix, failed, of_dtype, product, real,
+    Stack, adjoint, check_converged, column_major, diagonal_matrix, needs_vectors, real, row_major,
 };
 use crate::prelude::*;
 use opgrid_tensor::ops::{ComplexParts, Diagonal, Imag};
@@ -36,9 +36,9 @@ pub const LINALG_SVD_WITH_OPTIONS: Family<LinalgSvdWithOptions> =
             return Err(argument(message));
         }
         let (m, n, k) = (stack.rows, stack.columns, stack.least());
-        let values = of_dtype(&stack.with(&[k]), real(spec.dtype()), spec)?;
+        let values = row_major(&stack.with(&[k]), real(spec.dtype()), spec)?;
         if !with_vectors {
-            let none = of_dtype(&[0], spec.dtype(), spec)?;
+            let none = row_major(&[0], spec.dtype(), spec)?;
             return Ok((none.clone(), values, none));
         }
         let (wide, high) = if is_full { (m, n) } else { (k, k) };
@@ -52,10 +52,7 @@ pub(super) fn register(library: &mut Library) {
         .cpu(|a, _, with_vectors, _, u, s, vh| {
             let outs = [u.array()?, s.array()?, vh.array()?];
             let found = opgrid_kernels::linalg::svd(outs, a.array()?, with_vectors)?;
-            found.map_or(Ok(()), |place| {
-                let what = "The algorithm failed to converge because the input matrix contained non-finite values.";
-                Err(failed("linalg.svd", place, a.dim() > 2, what))
-            })
+            check_converged(found, "linalg.svd", a)
         })
         .derivative(|d, (a, is_full, with_vectors, _)| {
             let [.., m, n] = *a.sizes() else { return Ok(()) };
@@ -67,8 +64,8 @@ pub(super) fn register(library: &mut Library) {
                 let all = [0, 1, 2].map(|result| grads.for_result(result));
                 if is_full && m != n {
                     if all[0].is_some() || all[2].is_some() {
-                        let message = "the derivative of singular vectors with full_matrices=True is not defined for \
-                                       matrices that are not square; pass full_matrices=False";
+                        let message = "argument `full_matrices` is True: vectors beyond the singular values have no derivative where \
+                                       matrices are not square; pass False";
                         return Err(Error::new(ErrorKind::NotImplemented, message));
                     }
                     let least = m.min(n);
@@ -86,18 +83,18 @@ pub(super) fn register(library: &mut Library) {
     });
     library
         .define_with_forms(LinalgSvdvals, &kind::FACTORIZATION)
-        .implicit(|a, driver| Ok(LinalgSvdWithOptions.call(a, false, a.requires_grad(), driver)?.1));
+        .implicit(|a, driver| Ok(LinalgSvdWithOptions.call(a, false, needs_vectors(a), driver)?.1));
     library.implement(LinalgSvdvalsOut).implicit(|a, driver, out| {
         result::copied(out, &LinalgSvdWithOptions.call(a, false, false, driver)?.1)
     });
-    library.define_with_forms(Svd, &kind::FACTORIZATION).implicit(older);
+    library.define_with_forms(Svd, &kind::FACTORIZATION).implicit(svd_with_v);
     library.implement(SvdU).implicit(|a, is_reduced, with_vectors, u, s, v| {
-        let made = older(a, is_reduced, with_vectors)?;
+        let made = svd_with_v(a, is_reduced, with_vectors)?;
         result::all_copied(&[(u, &made.0), (s, &made.1), (v, &made.2)])
     });
 }
 
-fn older(a: &Tensor, is_reduced: bool, with_vectors: bool) -> Result<(Tensor, Tensor, Tensor)> {
+fn svd_with_v(a: &Tensor, is_reduced: bool, with_vectors: bool) -> Result<(Tensor, Tensor, Tensor)> {
     if with_vectors {
         let (u, s, vh) = LinalgSvdWithOptions.call(a, !is_reduced, true, None)?;
         return Ok((u, s, adjoint(&vh)?));
@@ -116,7 +113,7 @@ fn gradient(
 ) -> Result<Option<Tensor>> {
     let by_values = of_s.map(|grad| diagonal_matrix(&grad.to_dtype(u.dtype())?)).transpose()?;
     if of_u.is_none() && of_vh.is_none() {
-        return by_values.map(|inner| product(&product(u, &inner)?, vh)).transpose();
+        return by_values.map(|inner| u.matmul(&inner)?.matmul(vh)).transpose();
     }
     let is_complex = u.dtype().is_complex();
     let skew = |x: &Tensor| x.sub(&adjoint(x)?);
@@ -124,9 +121,9 @@ fn gradient(
     let k = *s.sizes().last().unwrap_or(&0);
     // How far squares are from each other.
     let squares = s.mul(s)?;
-    let between = apart(&squares)?;
-    let inner_u = of_u.map(|grad| product(&adjoint(u)?, grad)).transpose()?;
-    let inner_v = of_vh.map(|grad| product(vh, &adjoint(grad)?)).transpose()?;
+    let between = differences(&squares)?;
+    let inner_u = of_u.map(|grad| adjoint(u)?.matmul(grad)).transpose()?;
+    let inner_v = of_vh.map(|grad| vh.matmul(&adjoint(grad)?)).transpose()?;
     let row = s.unsqueeze(-2)?;
     let column = s.unsqueeze(-1)?;
     let part_u = inner_u.as_ref().map(|x| skew(x)?.div(&between)?.mul(&row)).transpose()?;
@@ -141,18 +138,18 @@ fn gradient(
     if let Some(by_values) = by_values {
         inner = inner.add(&by_values)?;
     }
-    let mut all = product(&product(u, &inner)?, vh)?;
+    let mut all = u.matmul(&inner)?.matmul(vh)?;
     if m > k
         && let (Some(grad), Some(x)) = (of_u, &inner_u)
     {
-        let outside = grad.sub(&product(u, x)?)?.div(&row)?;
-        all = all.add(&product(&outside, vh)?)?;
+        let outside = grad.sub(&u.matmul(x)?)?.div(&row)?;
+        all = all.add(&outside.matmul(vh)?)?;
     }
     if n > k
         && let (Some(grad), Some(x)) = (of_vh, &inner_v)
     {
-        let outside = grad.sub(&product(&adjoint(x)?, vh)?)?.div(&column)?;
-        all = all.add(&product(u, &outside)?)?;
+        let outside = grad.sub(&adjoint(x)?.matmul(vh)?)?.div(&column)?;
+        all = all.add(&u.matmul(&outside)?)?;
     }
     Ok(Some(all))
 }
@@ -161,19 +158,17 @@ fn gradient(
 pub(crate) mod samples {
     use super::*;
     use crate::kinds::matrices::DTYPES;
-    use crate::kinds::matrices::samples::{Matrix, SHAPES, batch, matrices, of_matrices};
+    use crate::kinds::matrices::samples::{Matrix, SHAPES, batch, matrices, matrix_sizes, refuse_others};
     use opgrid_samples::OperatorSamples;
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
         let nan = || given(Plain::from_elements(DType::F32, &[2, 2], &[1.0, 2.0, f64::NAN, 4.0]));
         let refused = |operator: &mut OperatorSamples| {
-            operator
+            refuse_others(operator)
                 .tolerance(256.0)
                 // Which vectors are given is not defined: gradients of what does not depend on that are compared elsewhere.
                 .constant(&["U", "Vh", "V"])
-                .refuses("2 dimensions or more", given(generate::numbers(DType::F32, &[3], 0)))
-                .refuses("convert it", given(generate::numbers(DType::I64, &[2, 2], 0)))
                 .refuses_data("non-finite values", nan());
         };
         let x = || given(generate::numbers(DType::F32, &[2, 2], 0));
@@ -208,7 +203,7 @@ pub(crate) mod samples {
             },
             |it| {
                 let (x, some): (_, bool) = (it.tensor("self")?, it.value("some")?);
-                let [m, n] = of_matrices(x);
+                let [m, n] = matrix_sizes(x);
                 let with_vectors: bool = it.value("compute_uv")?;
                 let shape = |rows, columns| [batch(x), &[rows, columns]].concat();
                 if !with_vectors {
@@ -231,14 +226,14 @@ pub(crate) mod samples {
     }
 
     fn values(x: &Plain) -> Plain {
-        let [m, n] = of_matrices(x);
+        let [m, n] = matrix_sizes(x);
         let all: Vec<Scalar> =
             matrices(x).iter().flat_map(Matrix::singular_values).map(Scalar::Float).collect();
         Plain::from_elements(real(x.dtype()), &[batch(x), &[m.min(n)]].concat(), &all)
     }
 
     fn expected(x: &Plain, is_full: bool, with_vectors: bool) -> Expected {
-        let [m, n] = of_matrices(x);
+        let [m, n] = matrix_sizes(x);
         let (wide, high) = if is_full { (m, n) } else { (m.min(n), m.min(n)) };
         let of = |rows, columns| {
             let sizes = if with_vectors { [batch(x), &[rows, columns]].concat() } else { vec![0] };

@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use opgrid_array::loops::access::{Access, Aliasing, Distinct};
 use opgrid_array::loops::iter::fold::Typed;
-use opgrid_array::loops::iter::parts::{produce, produce_with};
+use opgrid_array::loops::iter::parts::{produce, produce_two};
 use opgrid_array::loops::iter::produce::Indices;
 use opgrid_array::loops::iter::reduction::Reduction;
 use opgrid_array::loops::iter::walk::Overlap;
@@ -141,13 +141,10 @@ fn outputs_are_of_their_dtype_and_parts_fill_them() {
     let outputs = (
         Output::<f32>::from_target(Target::new(&mut guard, Distinct::new(&x).unwrap(), Overlap::Apart))
             .unwrap(),
-        Some(
-            Output::<f32>::from_target(Target::new(&mut other, Distinct::new(&y).unwrap(), Overlap::Apart))
-                .unwrap(),
-        ),
+        Output::<f32>::from_target(Target::new(&mut other, Distinct::new(&y).unwrap(), Overlap::Apart))
+            .unwrap(),
     );
-    let filled = produce_with(outputs, [2, 3], 1, || (), |(), _, _, _| ());
-    assert!(filled.unwrap_err().to_string().contains("parts of 3"));
+    assert!(produce_two(outputs, 2, 1, |_, _, _| ()).unwrap_err().to_string().contains("one shape"));
     drop((guard, other));
     let elsewhere = floats(&[6]);
     let mut guard = elsewhere.storage().write().unwrap();

@@ -102,6 +102,26 @@ pub fn produce<T: Element>(
     produce_with((out, none), [size, 1], work, || (), |(), part, out, _| f(part, out))
 }
 
+/// Lets `f` write all parts of two outputs with equally many parts.
+///
+/// # Errors
+///
+/// As `Parts::new`; other numbers of parts.
+pub fn produce_two<A: Element, B: Element>(
+    (first, second): (Output<'_, A>, Output<'_, B>),
+    size: usize,
+    work: usize,
+    f: impl Fn(usize, &mut [A], &mut [B]) + Sync,
+) -> Result<()> {
+    let counts = [first.span().geometry().numel(), second.span().geometry().numel()];
+    if counts[0] != counts[1] {
+        let message =
+            format!("expected outputs of one shape, found {} and {} elements", counts[0], counts[1]);
+        return Err(argument(message));
+    }
+    produce_with((first, Some(second)), [size, size], work, || (), |(), part, a, b| f(part, a, b))
+}
+
 /// Lets `f` write all parts of one or two outputs whose parts have sizes of their own. If one has fewer parts, `f`
 /// gets empty ones; each thread has its own `scratch` for the parts that it takes at a time.
 ///
@@ -170,7 +190,7 @@ pub fn produce_three<A: Element, B: Element, C: Element, S>(
         unsafe { second.complete() };
     }
     if let Some(third) = third {
-        // SAFETY: and every part of the third one.
+        // SAFETY: every part of the third output was cleared by `Parts::parts`, which the loop calls for all of them.
         unsafe { third.complete() };
     }
     Ok(())
