@@ -18,7 +18,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-tensor", &["opgrid-array"]),
     ("opgrid-samples", &["opgrid-kernels", "opgrid-tensor"]),
     ("opgrid-kinds", &["opgrid-samples"]),
-    ("opgrid-operators-pointwise", &["opgrid-kinds"]),
+    ("opgrid-operators-pointwise", &["opgrid-kinds", "opgrid-special"]),
     ("opgrid-operators-reductions", &["opgrid-kinds"]),
     ("opgrid-operators-shapes", &["opgrid-kinds"]),
     ("opgrid-operators-networks", &["opgrid-kinds"]),

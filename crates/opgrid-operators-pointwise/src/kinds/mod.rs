@@ -5,3 +5,4 @@ pub(crate) mod bits;
 pub(crate) mod clamp;
 pub(crate) mod comparison;
 pub(crate) mod division;
+pub(crate) mod special;

@@ -1,4 +1,4 @@
-//! `aten::round.decimals`: the nearest number with so many decimals.
+//! `aten::round.decimals`, `special_round`: the nearest number with so many decimals.
 //!
 //! `out[i] = round(self[i] * 10 ^ decimals) / 10 ^ decimals`
 //!
@@ -6,6 +6,7 @@
 //! - Dtypes: floating-point ones.
 //! - Values: ties are those of the product; negative `decimals` round to tens and more.
 //! - Aliasing: `round_.decimals` writes `self`, `round.decimals_out` writes `out`, which has the dtype of `self`.
+//! - Dispatch: `special_round` is another name.
 //! - Errors: other dtypes.
 //! - Source: torch.round, PyTorch 2.15.
 
@@ -24,7 +25,9 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&ROUND_DECIMALS)
         .cpu(cpu)
-        .derivative(|d, (input, _)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
+        .derivative(|d, (input, _)| d.by(input, [], |grad, []| derivatives::zeros(grad)))
+        .alias(SpecialRound, RoundDecimals)
+        .alias(SpecialRoundOut, RoundDecimalsOut);
 }
 
 /// Multiplied by a power of ten that is a whole number, or divided by one, which loses the fewest digits.
@@ -61,5 +64,6 @@ pub(crate) mod samples {
                 })
             })
             .tolerance(2.0);
+        samples.alias(SpecialRound, RoundDecimals);
     }
 }

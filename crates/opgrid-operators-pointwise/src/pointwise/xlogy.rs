@@ -1,4 +1,4 @@
-//! `aten::xlogy`: elements times the logarithm of others.
+//! `aten::xlogy`, `special_xlogy`: elements times the logarithm of others.
 //!
 //! `out[i] = self[i] * ln(other[i])`
 //!
@@ -6,7 +6,7 @@
 //! - Dtypes: promoted; integers and bools give the default dtype.
 //! - Values: zero where `self` is, unless `other` is NaN.
 //! - Aliasing: `xlogy_` writes `self`, the `out` overloads write `out`.
-//! - Dispatch: overloads with numbers put them in a tensor's place.
+//! - Dispatch: overloads with numbers put them in a tensor's place; `special_xlogy` is another name.
 //! - Errors: complex numbers; `xlogy_` of integers and bools.
 //! - Source: torch.xlogy, PyTorch 2.15.
 
@@ -33,7 +33,13 @@ pub(super) fn register(library: &mut Library) {
         .number(XlogyInplaceScalarOther, XlogyInplaceTensor)
         .number(XlogyOutScalarOther, XlogyOutTensor)
         .number_first(XlogyScalarSelf, XlogyTensor)
-        .number_first(XlogyOutScalarSelf, XlogyOutTensor);
+        .number_first(XlogyOutScalarSelf, XlogyOutTensor)
+        .alias(SpecialXlogy, XlogyTensor)
+        .alias(SpecialXlogyOut, XlogyOutTensor)
+        .alias(SpecialXlogyOtherScalar, XlogyScalarOther)
+        .alias(SpecialXlogyOtherScalarOut, XlogyOutScalarOther)
+        .alias(SpecialXlogySelfScalar, XlogyScalarSelf)
+        .alias(SpecialXlogySelfScalarOut, XlogyOutScalarSelf);
 }
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
@@ -69,5 +75,8 @@ pub(crate) mod samples {
             .tolerance(8.0);
         samples.differs(XlogyTensor, departures::arithmetic::SIGN_OF_ZERO);
         samples.rounds(XlogyTensor, pointwise::samples::ELEMENTARY);
+        samples.alias(SpecialXlogy, XlogyTensor);
+        samples.alias(SpecialXlogyOtherScalar, XlogyScalarOther);
+        samples.alias(SpecialXlogySelfScalar, XlogyScalarSelf);
     }
 }

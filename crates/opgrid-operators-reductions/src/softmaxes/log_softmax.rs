@@ -7,7 +7,7 @@
 //! - Dtypes: floating-point ones; 16-bit floats are computed in single precision. `log_softmax.int` converts to `dtype` first.
 //! - Values: NaN for a line in which there is one, or +∞, or nothing but -∞.
 //! - Aliasing: `_log_softmax.out`, `log_softmax.int_out` write `out`, `_log_softmax_backward_data.out`, too.
-//! - Dispatch: `log_softmax.int` is made of `_log_softmax`.
+//! - Dispatch: `log_softmax.int` is made of `_log_softmax`, and `special_log_softmax` another name of it.
 //! - Errors: other dtypes; a dimension out of range; `half_to_float`, which is for GPU kernels; a gradient of another
 //!   shape or dtype than the result; an output of another dtype.
 //! - Source: torch.log_softmax, PyTorch 2.15.
@@ -50,6 +50,10 @@ pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(LogSoftmaxInt, &kind::SOFTMAX)
         .implicit(|input, dim, dtype| LogSoftmax.call(&softmax::converted(input, dtype)?, dim, false));
+    library
+        .define(SpecialLogSoftmax)
+        .kind(&kind::SOFTMAX)
+        .implicit(|input, dim, dtype| LogSoftmaxInt.call(input, dim, dtype));
     library.implement(LogSoftmaxIntOut).composite(|input, dim, dtype, out| {
         LogSoftmaxOut.call(&softmax::converted(input, dtype)?, dim, false, out)
     });
@@ -80,6 +84,7 @@ pub(crate) mod samples {
             of_line,
             derivative,
         );
+        samples.alias(SpecialLogSoftmax, LogSoftmaxInt);
         samples.differs(LogSoftmaxBackwardData, softmax::samples::BEYOND_ONE);
         samples.differs(
             LogSoftmaxBackwardData,

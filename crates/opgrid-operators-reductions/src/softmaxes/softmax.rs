@@ -7,7 +7,7 @@
 //! - Dtypes: floating-point ones; 16-bit floats are computed in single precision. `softmax.int` converts to `dtype` first.
 //! - Values: NaN for a line in which there is one, or +∞, or nothing but -∞.
 //! - Aliasing: `_softmax.out`, `softmax.int_out` write `out`, and `_softmax_backward_data.out` writes `grad_input`.
-//! - Dispatch: `softmax.int` is made of `_softmax`.
+//! - Dispatch: `softmax.int` is made of `_softmax`, and `special_softmax` another name of it.
 //! - Errors: other dtypes; a dimension out of range; `half_to_float`, which is for GPU kernels; a gradient of another
 //!   shape or dtype than the result; an output of another dtype.
 //! - Source: torch.softmax, PyTorch 2.15.
@@ -49,6 +49,10 @@ pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(SoftmaxInt, &kind::SOFTMAX)
         .implicit(|input, dim, dtype| Softmax.call(&softmax::converted(input, dtype)?, dim, false));
+    library
+        .define(SpecialSoftmax)
+        .kind(&kind::SOFTMAX)
+        .implicit(|input, dim, dtype| SoftmaxInt.call(input, dim, dtype));
     library.implement(SoftmaxIntOut).composite(|input, dim, dtype, out| {
         SoftmaxOut.call(&softmax::converted(input, dtype)?, dim, false, out)
     });
@@ -73,6 +77,7 @@ pub(crate) mod samples {
             grad.iter().zip(output).map(|(grad, output)| output * (grad - sum)).collect()
         };
         softmax::samples::collect(samples, (Softmax, SoftmaxBackwardData, SoftmaxInt), of_line, derivative);
+        samples.alias(SpecialSoftmax, SoftmaxInt);
         samples.differs(SoftmaxBackwardData, softmax::samples::BEYOND_ONE);
     }
 }

@@ -128,6 +128,8 @@ groups! {
     joining,
     /// Activation functions of networks, and their slopes.
     activations,
+    /// Computes special functions of elements: those of Bessel, gamma, zeta and others, and orthogonal polynomials.
+    special,
     /// Takes complex numbers apart and puts them together.
     complex,
     /// Says how far predictions are from what they should be.

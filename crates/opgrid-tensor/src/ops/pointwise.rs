@@ -177,7 +177,7 @@ declarations! {
 
         digamma {
             /// The derivative of the logarithm of the gamma function.
-            pub Digamma = "aten::digamma(Tensor self) -> Tensor", in_place, out, method;
+            pub Digamma = "aten::digamma(Tensor self) -> Tensor", in_place, out, method, alias("special_digamma", out), alias("special_psi", out);
         }
 
         div {
@@ -194,17 +194,17 @@ declarations! {
 
         erf {
             /// The error function.
-            pub Erf = "aten::erf(Tensor self) -> Tensor", in_place, out, method;
+            pub Erf = "aten::erf(Tensor self) -> Tensor", in_place, out, method, alias("special_erf", out);
         }
 
         erfc {
             /// One minus the error function.
-            pub Erfc = "aten::erfc(Tensor self) -> Tensor", in_place, out, method;
+            pub Erfc = "aten::erfc(Tensor self) -> Tensor", in_place, out, method, alias("special_erfc", out);
         }
 
         erfinv {
             /// The inverse of the error function.
-            pub Erfinv = "aten::erfinv(Tensor self) -> Tensor", in_place, out, method;
+            pub Erfinv = "aten::erfinv(Tensor self) -> Tensor", in_place, out, method, alias("special_erfinv", out);
         }
 
         exp {
@@ -214,12 +214,12 @@ declarations! {
 
         exp2 {
             /// Two to the power of elements.
-            pub Exp2 = "aten::exp2(Tensor self) -> Tensor", in_place, out, method;
+            pub Exp2 = "aten::exp2(Tensor self) -> Tensor", in_place, out, method, alias("special_exp2", out);
         }
 
         expm1 {
             /// The exponential function less one.
-            pub Expm1 = "aten::expm1(Tensor self) -> Tensor", in_place, out, method;
+            pub Expm1 = "aten::expm1(Tensor self) -> Tensor", in_place, out, method, alias("special_expm1", out);
         }
 
         float_power {
@@ -323,7 +323,7 @@ declarations! {
 
         lgamma {
             /// The logarithm of the gamma function.
-            pub Lgamma = "aten::lgamma(Tensor self) -> Tensor", in_place, out, method;
+            pub Lgamma = "aten::lgamma(Tensor self) -> Tensor", in_place, out, method, alias("special_gammaln", out);
         }
 
         log {
@@ -338,7 +338,7 @@ declarations! {
 
         log1p {
             /// The logarithm of one and elements.
-            pub Log1p = "aten::log1p(Tensor self) -> Tensor", in_place, out, method;
+            pub Log1p = "aten::log1p(Tensor self) -> Tensor", in_place, out, method, alias("special_log1p", out);
         }
 
         log2 {
@@ -378,7 +378,7 @@ declarations! {
 
         logit {
             /// The inverse of the logistic function.
-            pub Logit = "aten::logit(Tensor self, float? eps=None) -> Tensor", in_place, out, method;
+            pub Logit = "aten::logit(Tensor self, float? eps=None) -> Tensor", in_place, out, method, alias("special_logit", out);
         }
 
         maximum {
@@ -457,6 +457,8 @@ declarations! {
         round_decimals {
             /// The nearest number with so many decimals.
             pub RoundDecimals = "aten::round.decimals(Tensor self, *, int decimals) -> Tensor", in_place, out, method(round_decimals);
+            /// As `round.decimals`.
+            pub SpecialRound = "aten::special_round(Tensor self, *, int decimals=0) -> Tensor", out;
         }
 
         rsqrt {
@@ -477,7 +479,7 @@ declarations! {
 
         sigmoid {
             /// The logistic function.
-            pub Sigmoid = "aten::sigmoid(Tensor self) -> Tensor", in_place, out, method;
+            pub Sigmoid = "aten::sigmoid(Tensor self) -> Tensor", in_place, out, method, alias("special_expit", out);
         }
 
         sigmoid_backward {
@@ -502,7 +504,7 @@ declarations! {
 
         sinc {
             /// The sine of pi times elements, divided by its angle.
-            pub Sinc = "aten::sinc(Tensor self) -> Tensor", in_place, out, method;
+            pub Sinc = "aten::sinc(Tensor self) -> Tensor", in_place, out, method, alias("special_sinc", out);
         }
 
         sinh {
@@ -562,6 +564,10 @@ declarations! {
             pub XlogyTensor = "aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("OutTensor"), method;
             pub XlogyScalarOther = "aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", in_place, out("OutScalar_Other");
             pub XlogyScalarSelf = "aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", out("OutScalar_Self");
+            /// As `xlogy`.
+            pub SpecialXlogy = "aten::special_xlogy(Tensor self, Tensor other) -> Tensor", out;
+            pub SpecialXlogyOtherScalar = "aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", out;
+            pub SpecialXlogySelfScalar = "aten::special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", out;
         }
     }
 }

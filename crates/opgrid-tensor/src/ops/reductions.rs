@@ -66,7 +66,7 @@ declarations! {
 
         logsumexp {
             /// The logarithm of the sum of exponentials over dimensions, all if none is named.
-            pub Logsumexp = "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out, method;
+            pub Logsumexp = "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out, method, alias("special_logsumexp", out);
         }
 
         max {

@@ -1,0 +1,356 @@
+//! What special functions share: loops over functions of `f64`, shapes, parts of derivatives, and references.
+
+use crate::prelude::*;
+use opgrid_tensor::ops::WhereScalarSelf;
+use opgrid_tensor::tensor::Element;
+
+/// Fills an output with what a function gives for elements, in double precision whatever the dtype: one loop for all functions.
+pub(crate) fn unary(input: &Tensor, out: &Tensor, function: fn(f64) -> f64) -> Result<()> {
+    unary_with(input, out, function)
+}
+
+/// As [`unary`], for functions that hold a number.
+pub(crate) fn unary_with(
+    input: &Tensor,
+    out: &Tensor,
+    function: impl Fn(f64) -> f64 + Copy + Sync + 'static,
+) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Float => {
+        elementwise::unary::<T, T>(out, input, move |a| function(a.cast()).cast())
+    })
+}
+
+/// Fills an output with what a function gives for pairs of elements, in double precision whatever the dtype.
+pub(crate) fn binary(
+    input: &Tensor,
+    other: &Tensor,
+    out: &Tensor,
+    function: fn(f64, f64) -> f64,
+) -> Result<()> {
+    let dtype = inexact(result_type(&[input, other])?);
+    with_dtype!(dtype, T: Float => {
+        elementwise::binary::<T, T, T>(out, input, other, move |a, b| function(a.cast(), b.cast()).cast())
+    })
+}
+
+/// The spec of a function of one tensor `x`, which is not complex.
+pub(crate) fn real_unary_of_x(x: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_ordered(&[x])?;
+    pointwise::inexact([("x", x)])
+}
+
+/// The spec of polynomials of `x` of degree `n`.
+pub(crate) fn polynomial(x: &Tensor, n: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_ordered(&[x, n])?;
+    pointwise::inexact([("x", x), ("n", n)])
+}
+
+/// The spec of a function of two tensors that promote to a floating-point dtype.
+pub(crate) fn float_binary(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    let spec = pointwise::promoted([("self", input), ("other", other)])?;
+    pointwise::check_float(spec.dtype()).map(|()| spec)
+}
+
+/// A slope, which is one half at zero: that of odd functions that begin like half the identity.
+pub(crate) fn half_at_zero(x: &Tensor, slope: &Tensor) -> Result<Tensor> {
+    WhereScalarSelf.call(&x.eq(0)?, Scalar::Float(0.5), slope)
+}
+
+/// The density of the gamma distribution of shape `a`.
+pub(crate) fn gamma_density(a: &Tensor, x: &Tensor) -> Result<Tensor> {
+    let exponent = (((a - 1)? * x.log()?)? - (x + a.lgamma()?)?)?;
+    exponent.exp()
+}
+
+/// Samples of special functions, and other ways to compute them.
+#[cfg(feature = "samples")]
+pub(crate) mod samples {
+    use opgrid_core::Operator;
+    use std::f64::consts::{PI, SQRT_2};
+
+    use super::*;
+    use opgrid_samples::prelude::*;
+
+    /// Degrees of polynomials whose values have few enough digits for recurrences and sums to be the same.
+    const DEGREES: [i64; 6] = [2, 0, 3, 1, 9, 5];
+
+    /// Adds samples of polynomials by tensors, by a number as `x`, and by one as `n`.
+    pub(crate) fn polynomial<T: Operator, X: Operator, N: Operator>(
+        samples: &mut Samples,
+        (tensors, number_first, number): (T, X, N),
+        value: fn(f64, i64) -> f64,
+    ) {
+        let reference = move |it: &Inputs| {
+            it.binary(DTypeRule::Inexact, |x, n| {
+                let n = n.to_complex().re;
+                Scalar::Float(if n < 0.0 { 0.0 } else { value(x.to_complex().re, n as i64) })
+            })
+        };
+        samples.operator_with(tensors, ORDERED, degrees, reference).tolerance(256.0);
+        samples.operator_with(number, ORDERED, degree, reference).tolerance(256.0);
+        let of_number = |dtype| {
+            let degrees = |sizes: &[i64]| Plain::from_elements(dtype, sizes, &DEGREES);
+            let numbers = [Scalar::Float(0.5), Scalar::Float(-1.75), Scalar::Int(2), Scalar::Bool(true)];
+            let edges = [given(2).and(degrees(&[])), given(2).and(degrees(&[0]))];
+            numbers.map(|number| given(number).and(degrees(&[6]))).into_iter().chain(edges).collect()
+        };
+        samples.operator_with(number_first, ORDERED, of_number, reference).tolerance(256.0);
+        samples.rounds(tensors, Roundings::all(Rounding::Near(256)));
+    }
+
+    fn degrees(dtype: DType) -> Vec<Sample> {
+        let shapes: [[&[i64]; 2]; 6] =
+            [[&[2, 3], &[2, 3]], [&[2, 1], &[6]], [&[], &[6]], [&[3], &[]], [&[0], &[1]], [&[37, 2], &[2]]];
+        let one = |[x, n]: [&[i64]; 2]| {
+            given(generate::numbers(dtype, x, 1)).and(Plain::from_elements(dtype, n, &DEGREES))
+        };
+        let whole = Plain::from_elements(generate::beside(dtype, DType::I64), &[6], &DEGREES);
+        let ends = Plain::from_elements(dtype, &[3, 1], &[1, 0, -1]);
+        let negative = Plain::from_elements(dtype, &[3], &[-2, 1, 4]);
+        let signed = dtype.is_signed().then(|| given(ends).and(negative));
+        let mixed = given(generate::numbers(dtype, &[2, 1], 1)).and(whole);
+        shapes.into_iter().map(one).chain([mixed]).chain(signed).collect()
+    }
+
+    fn degree(dtype: DType) -> Vec<Sample> {
+        let x = || generate::numbers(dtype, &[2, 3], 1);
+        let mut samples: Vec<_> = DEGREES.map(|n| given(x()).and(n)).into();
+        samples.push(given(x()).and(2.5));
+        samples.push(given(x()).and(-1));
+        samples
+    }
+
+    /// Numbers from one to a few, and a number beside a tensor.
+    pub(crate) fn with_number(dtype: DType) -> Vec<Sample> {
+        let x = || generate::numbers(dtype, &[2, 3], 1);
+        [Scalar::Float(1.5), Scalar::Float(2.25), Scalar::Int(3), Scalar::Int(1)]
+            .map(|number| given(x()).and(number))
+            .into()
+    }
+
+    /// Pairs of small numbers.
+    pub(crate) fn tame_pairs(dtype: DType) -> Vec<Sample> {
+        generate::pairs_to_divide(dtype)
+    }
+
+    /// Pairs of floats that promote to the dtype.
+    pub(crate) fn float_pairs(dtype: DType) -> Vec<Sample> {
+        generate::computed_in(FLOATS, dtype, generate::pairs_to_divide(dtype))
+    }
+
+    /// The sum of a function at the middles of so many parts of an interval, times their length.
+    fn integral(low: f64, high: f64, count: u32, function: impl Fn(f64) -> f64) -> f64 {
+        let width = (high - low) / f64::from(count);
+        (0..count).map(|k| function(low + (f64::from(k) + 0.5) * width)).sum::<f64>() * width
+    }
+
+    /// The integral by Simpson's rule, for functions that are not periodic.
+    fn simpson(low: f64, high: f64, function: impl Fn(f64) -> f64) -> f64 {
+        const COUNT: u32 = 4000;
+        let width = (high - low) / f64::from(COUNT);
+        let weight = |k: u32| match k {
+            0 | COUNT => 1.0,
+            k if k % 2 == 1 => 4.0,
+            _ => 2.0,
+        };
+        (0..=COUNT).map(|k| weight(k) * function(low + f64::from(k) * width)).sum::<f64>() * width / 3.0
+    }
+
+    /// Bessel's integral of the first kind.
+    pub(crate) fn first(order: u32, x: f64) -> f64 {
+        let order = f64::from(order);
+        integral(0.0, PI, 400, |angle| (order * angle - x * angle.sin()).cos()) / PI
+    }
+
+    /// Bessel's integrals of the second kind.
+    pub(crate) fn second(order: u32, x: f64) -> f64 {
+        if x == 0.0 {
+            return f64::NEG_INFINITY;
+        }
+        if x < 0.0 {
+            return f64::NAN;
+        }
+        let (n, sign) = (f64::from(order), if order == 0 { 1.0 } else { -1.0 });
+        let waves = simpson(0.0, PI, |angle| (x * angle.sin() - n * angle).sin());
+        let end = (45.0 / x).asinh();
+        let rest = simpson(0.0, end, |t| ((n * t).exp() + sign * (-n * t).exp()) * (-x * t.sinh()).exp());
+        (waves - rest) / PI
+    }
+
+    /// The integral of the modified function of the first kind.
+    pub(crate) fn modified_first(order: u32, x: f64) -> f64 {
+        let order = f64::from(order);
+        integral(0.0, PI, 400, |angle| (x * angle.cos()).exp() * (order * angle).cos()) / PI
+    }
+
+    /// The integral of the modified function of the second kind.
+    pub(crate) fn modified_second(order: f64, x: f64) -> f64 {
+        if x == 0.0 {
+            return f64::INFINITY;
+        }
+        if x < 0.0 {
+            return f64::NAN;
+        }
+        let end = (1.0 + 45.0 / x).acosh();
+        (-x).exp() * simpson(0.0, end, |t| (-2.0 * x * (0.5 * t).sinh().powi(2)).exp() * (order * t).cosh())
+    }
+
+    /// The sine over the angle.
+    pub(crate) fn spherical(x: f64) -> f64 {
+        if x == 0.0 { 1.0 } else { x.sin() / x }
+    }
+
+    /// The Airy function: by an integral for positive numbers, by steps of a Taylor series from zero for negative ones.
+    pub(crate) fn airy(x: f64) -> f64 {
+        if x > 0.0 {
+            return (x / 3.0).sqrt() / PI * modified_second(1.0 / 3.0, 2.0 / 3.0 * x * x.sqrt());
+        }
+        let (mut value, mut slope) = (0.355_028_053_887_817_24, -0.258_819_403_792_806_8);
+        const COUNT: u32 = 200;
+        let step = x / f64::from(COUNT);
+        for k in 0..COUNT {
+            let at = f64::from(k) * step;
+            // Coefficients by `(j + 1) (j + 2) c[j + 2] = at c[j] + c[j - 1]`.
+            let mut c = [0.0; 24];
+            (c[0], c[1]) = (value, slope);
+            for j in 0..c.len() - 2 {
+                let before = if j == 0 { 0.0 } else { c[j - 1] };
+                c[j + 2] = (at * c[j] + before) / ((j + 1) * (j + 2)) as f64;
+            }
+            value = c.iter().rev().fold(0.0, |sum, c| sum * step + c);
+            slope = (1..c.len()).rev().fold(0.0, |sum, j| sum * step + j as f64 * c[j]);
+        }
+        value
+    }
+
+    /// The scaled complement of the error function, by its integral.
+    pub(crate) fn scaled_complement(x: f64) -> f64 {
+        let start = (-x).max(0.0);
+        simpson(0.0, start + 8.0, |t| (-t * t - 2.0 * x * t).exp()) * 2.0 / PI.sqrt()
+    }
+
+    /// The part of a normal distribution below a number.
+    pub(crate) fn normal(x: f64) -> f64 {
+        0.5 * libm::erfc(-x / SQRT_2)
+    }
+
+    /// The number below which a part of a normal distribution lies, by halving the interval in which it lies.
+    pub(crate) fn quantile(p: f64) -> f64 {
+        if p.is_nan() || !(0.0..=1.0).contains(&p) {
+            return f64::NAN;
+        }
+        if p == 0.0 || p == 1.0 {
+            return (p - 0.5) * f64::INFINITY;
+        }
+        let (mut low, mut high) = (-40.0, 40.0);
+        for _ in 0..200 {
+            let middle = 0.5 * (low + high);
+            if normal(middle) < p { low = middle } else { high = middle }
+        }
+        0.5 * (low + high)
+    }
+
+    /// The zeta function, by two thousand terms and the first corrections of the integral that follows.
+    pub(crate) fn zeta(x: f64, q: f64) -> f64 {
+        const COUNT: u32 = 2000;
+        if x == 1.0 {
+            return f64::INFINITY;
+        }
+        if x < 1.0 {
+            return f64::NAN;
+        }
+        if q <= 0.0 && q == q.floor() {
+            return f64::INFINITY;
+        }
+        if q <= 0.0 && x != x.floor() {
+            return f64::NAN;
+        }
+        let end = q + f64::from(COUNT);
+        let rest = end.powf(1.0 - x) / (x - 1.0) + 0.5 * end.powf(-x) + x / 12.0 * end.powf(-x - 1.0);
+        (0..COUNT).rev().fold(rest, |sum, k| sum + (q + f64::from(k)).powf(-x))
+    }
+
+    /// The lower incomplete gamma function, by its power series.
+    pub(crate) fn lower_gamma(a: f64, x: f64) -> f64 {
+        if a < 0.0 || x < 0.0 || (a == 0.0 && x == 0.0) {
+            return f64::NAN;
+        }
+        if a == 0.0 || x == 0.0 {
+            return if a == 0.0 { 1.0 } else { 0.0 };
+        }
+        let (mut term, mut sum) = (1.0, 1.0);
+        for k in 1..400 {
+            term *= x / (a + f64::from(k));
+            sum += term;
+        }
+        sum * (a * x.ln() - x - libm::lgamma(a + 1.0)).exp()
+    }
+
+    /// Binomial coefficients of small numbers.
+    fn choose(n: i64, k: i64) -> f64 {
+        (0..k).fold(1.0, |product, j| product * (n - j) as f64 / (j + 1) as f64)
+    }
+
+    fn factorial(n: i64) -> f64 {
+        (1..=n).map(|k| k as f64).product()
+    }
+
+    fn power(x: f64, n: i64) -> f64 {
+        x.powi(n as i32)
+    }
+
+    pub(crate) fn chebyshev_t(x: f64, n: i64) -> f64 {
+        (0..=n / 2).map(|k| choose(n, 2 * k) * power(x * x - 1.0, k) * power(x, n - 2 * k)).sum()
+    }
+
+    pub(crate) fn chebyshev_u(x: f64, n: i64) -> f64 {
+        (0..=n / 2).map(|k| choose(n + 1, 2 * k + 1) * power(x * x - 1.0, k) * power(x, n - 2 * k)).sum()
+    }
+
+    pub(crate) fn chebyshev_v(x: f64, n: i64) -> f64 {
+        chebyshev_u(x, n) - if n == 0 { 0.0 } else { chebyshev_u(x, n - 1) }
+    }
+
+    pub(crate) fn chebyshev_w(x: f64, n: i64) -> f64 {
+        chebyshev_u(x, n) + if n == 0 { 0.0 } else { chebyshev_u(x, n - 1) }
+    }
+
+    pub(crate) fn shifted_chebyshev_t(x: f64, n: i64) -> f64 {
+        chebyshev_t(2.0 * x - 1.0, n)
+    }
+
+    pub(crate) fn shifted_chebyshev_u(x: f64, n: i64) -> f64 {
+        chebyshev_u(2.0 * x - 1.0, n)
+    }
+
+    pub(crate) fn shifted_chebyshev_v(x: f64, n: i64) -> f64 {
+        chebyshev_v(2.0 * x - 1.0, n)
+    }
+
+    pub(crate) fn shifted_chebyshev_w(x: f64, n: i64) -> f64 {
+        chebyshev_w(2.0 * x - 1.0, n)
+    }
+
+    /// Hermite polynomials, whose terms are scaled by powers of two.
+    fn hermite(n: i64, term: impl Fn(i64) -> f64) -> f64 {
+        let part = |k: i64| power(-1.0, k) / (factorial(k) * factorial(n - 2 * k)) * term(k);
+        factorial(n) * (0..=n / 2).map(part).sum::<f64>()
+    }
+
+    pub(crate) fn hermite_h(x: f64, n: i64) -> f64 {
+        hermite(n, |k| power(2.0 * x, n - 2 * k))
+    }
+
+    pub(crate) fn hermite_he(x: f64, n: i64) -> f64 {
+        hermite(n, |k| power(x, n - 2 * k) * power(0.5, k))
+    }
+
+    pub(crate) fn laguerre_l(x: f64, n: i64) -> f64 {
+        (0..=n).map(|k| choose(n, k) * power(-x, k) / factorial(k)).sum()
+    }
+
+    pub(crate) fn legendre_p(x: f64, n: i64) -> f64 {
+        let part = |k: i64| power(-1.0, k) * choose(n, k) * choose(2 * n - 2 * k, n) * power(x, n - 2 * k);
+        power(0.5, n) * (0..=n / 2).map(part).sum::<f64>()
+    }
+}
