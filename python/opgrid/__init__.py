@@ -174,7 +174,7 @@ e = 2.718281828459045
 newaxis = None
 
 _OWN = frozenset(_opgrid.function_names())
-_MODULES = frozenset(["amp", "autograd", "export", "fft", "func", "library", "linalg", "nn", "optim", "return_types", "torch", "utils"])
+_MODULES = frozenset(["amp", "autograd", "export", "fft", "func", "library", "linalg", "nn", "optim", "return_types", "special", "torch", "utils"])
 _LAZY = {
     name: module
     for module, names in {

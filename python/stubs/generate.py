@@ -34,7 +34,7 @@ TYPES = {
 }
 
 
-NAMESPACES = ("fft_", "linalg_")
+NAMESPACES = ("fft_", "linalg_", "special_")
 """What the names of operators begin with that are in a module of their own, too."""
 
 RETURN_TYPES: dict[str, str] = {}

@@ -83,7 +83,9 @@ impl Method {
 /// Computes `x^a exp(-x) / gamma(a + 1)`.
 fn front(a: f64, x: f64) -> f64 {
     if a < 20.0 {
-        return x.powf(a) * (-x).exp() / libm::tgamma(a + 1.0);
+        // Both exponentials are in range where the result is.
+        let half = (-0.5 * x).exp();
+        return if half == 0.0 { 0.0 } else { x.powf(a) * half / libm::tgamma(a + 1.0) * half };
     }
     (-distance(a, x) - stirling(a)).exp() / (2.0 * PI * a).sqrt()
 }

@@ -179,6 +179,8 @@ fn zeta_and_polygamma_have_the_poles_of_torch() {
 
 #[test]
 fn incomplete_gamma_functions_have_the_ends_of_torch() {
+    /// Q(19, 730), of which the exponential alone is not a normal number.
+    const FAR: f64 = 5.1206626225377244e-282;
     let cases = [
         (0.0, 0.0, NAN),
         (0.0, 1.0, 1.0),
@@ -206,6 +208,8 @@ fn incomplete_gamma_functions_have_the_ends_of_torch() {
             "Q({a}, {x}) is {complement}"
         );
     }
+    let far = (gamma_q(1.0, 700.0) / (-700.0f64).exp(), gamma_q(19.0, 730.0) / FAR, gamma_q(19.0, 1e300));
+    assert!((far.0 - 1.0).abs() < 1e-14 && (far.1 - 1.0).abs() < 1e-13 && far.2 == 0.0, "{far:?}");
     assert_eq!((multivariate_ln_gamma(INF, 3), multivariate_ln_gamma(1.0, 3)), (INF, INF));
 }
 

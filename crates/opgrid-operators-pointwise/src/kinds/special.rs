@@ -87,14 +87,14 @@ pub(crate) mod samples {
             })
         };
         samples.operator_with(tensors, ORDERED, degrees, reference).tolerance(256.0);
-        samples.operator_with(number, ORDERED, degree, reference).tolerance(256.0);
+        samples.operator_with(number, ORDERED, degree, reference).tolerance(256.0).constant(&["x"]);
         let of_number = |dtype| {
             let degrees = |sizes: &[i64]| Plain::from_elements(dtype, sizes, &DEGREES);
             let numbers = [Scalar::Float(0.5), Scalar::Float(-1.75), Scalar::Int(2), Scalar::Bool(true)];
             let edges = [given(2).and(degrees(&[])), given(2).and(degrees(&[0]))];
             numbers.map(|number| given(number).and(degrees(&[6]))).into_iter().chain(edges).collect()
         };
-        samples.operator_with(number_first, ORDERED, of_number, reference).tolerance(256.0);
+        samples.operator_with(number_first, ORDERED, of_number, reference).tolerance(256.0).constant(&["n"]);
         samples.rounds(tensors, Roundings::all(Rounding::Near(256)));
     }
 
@@ -144,16 +144,18 @@ pub(crate) mod samples {
         (0..count).map(|k| function(low + (f64::from(k) + 0.5) * width)).sum::<f64>() * width
     }
 
-    /// The integral by Simpson's rule, for functions that are not periodic.
-    fn simpson(low: f64, high: f64, function: impl Fn(f64) -> f64) -> f64 {
+    /// The integral by Boole's rule, for functions that are not periodic.
+    fn boole(low: f64, high: f64, function: impl Fn(f64) -> f64) -> f64 {
         const COUNT: u32 = 4000;
         let width = (high - low) / f64::from(COUNT);
-        let weight = |k: u32| match k {
-            0 | COUNT => 1.0,
-            k if k % 2 == 1 => 4.0,
-            _ => 2.0,
+        let weight = |k: u32| match (k, k % 4) {
+            (0 | COUNT, _) => 7.0,
+            (_, 0) => 14.0,
+            (_, 2) => 12.0,
+            _ => 32.0,
         };
-        (0..=COUNT).map(|k| weight(k) * function(low + f64::from(k) * width)).sum::<f64>() * width / 3.0
+        (0..=COUNT).map(|k| weight(k) * function(low + f64::from(k) * width)).sum::<f64>() * width * 2.0
+            / 45.0
     }
 
     /// Bessel's integral of the first kind.
@@ -171,9 +173,9 @@ pub(crate) mod samples {
             return f64::NAN;
         }
         let (n, sign) = (f64::from(order), if order == 0 { 1.0 } else { -1.0 });
-        let waves = simpson(0.0, PI, |angle| (x * angle.sin() - n * angle).sin());
+        let waves = boole(0.0, PI, |angle| (x * angle.sin() - n * angle).sin());
         let end = (45.0 / x).asinh();
-        let rest = simpson(0.0, end, |t| ((n * t).exp() + sign * (-n * t).exp()) * (-x * t.sinh()).exp());
+        let rest = boole(0.0, end, |t| ((n * t).exp() + sign * (-n * t).exp()) * (-x * t.sinh()).exp());
         (waves - rest) / PI
     }
 
@@ -185,6 +187,11 @@ pub(crate) mod samples {
 
     /// The integral of the modified function of the second kind.
     pub(crate) fn modified_second(order: f64, x: f64) -> f64 {
+        scaled_modified_second(order, x) * (-x).exp()
+    }
+
+    /// The integral of the modified function of the second kind, times `exp(x)`.
+    pub(crate) fn scaled_modified_second(order: f64, x: f64) -> f64 {
         if x == 0.0 {
             return f64::INFINITY;
         }
@@ -192,7 +199,7 @@ pub(crate) mod samples {
             return f64::NAN;
         }
         let end = (1.0 + 45.0 / x).acosh();
-        (-x).exp() * simpson(0.0, end, |t| (-2.0 * x * (0.5 * t).sinh().powi(2)).exp() * (order * t).cosh())
+        boole(0.0, end, |t| (-2.0 * x * (0.5 * t).sinh().powi(2)).exp() * (order * t).cosh())
     }
 
     /// The sine over the angle.
@@ -226,7 +233,7 @@ pub(crate) mod samples {
     /// The scaled complement of the error function, by its integral.
     pub(crate) fn scaled_complement(x: f64) -> f64 {
         let start = (-x).max(0.0);
-        simpson(0.0, start + 8.0, |t| (-t * t - 2.0 * x * t).exp()) * 2.0 / PI.sqrt()
+        boole(0.0, start + 8.0, |t| (-t * t - 2.0 * x * t).exp()) * 2.0 / PI.sqrt()
     }
 
     /// The part of a normal distribution below a number.

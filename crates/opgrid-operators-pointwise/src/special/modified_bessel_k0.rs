@@ -41,7 +41,7 @@ pub(crate) mod samples {
                     number::float_by(x, |x| special::samples::modified_second(0.0, x))
                 })
             })
-            .tolerance(16.0);
+            .tolerance(64.0);
         samples.rounds(SpecialModifiedBesselK0, Roundings::all(Rounding::Near(64)));
     }
 }

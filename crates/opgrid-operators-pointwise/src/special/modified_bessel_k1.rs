@@ -43,7 +43,7 @@ pub(crate) mod samples {
                     number::float_by(x, |x| special::samples::modified_second(1.0, x))
                 })
             })
-            .tolerance(16.0);
+            .tolerance(64.0);
         samples.rounds(SpecialModifiedBesselK1, Roundings::all(Rounding::Near(64)));
     }
 }

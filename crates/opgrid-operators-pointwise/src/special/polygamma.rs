@@ -15,7 +15,6 @@
 use crate::kinds::special;
 use crate::prelude::*;
 use opgrid_kernels::special::Special;
-use opgrid_tensor::ops::CopyInplace;
 
 pub use opgrid_tensor::ops::special::polygamma::*;
 
@@ -35,11 +34,13 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (n, input)| {
             d.by(input, [input], move |grad, [x]| grad * Polygamma.call(n.saturating_add(1), x)?)
         });
-    library.define(PolygammaInplace).kind(&kind::POINTWISE_UNARY).implicit(|input, n| {
-        let values = Polygamma.call(n, input)?;
-        result::check_result(input, values.spec()?)?;
-        CopyInplace.call(input, &values, false)
-    });
+    library
+        .define(PolygammaInplace)
+        .kind(&kind::POINTWISE_UNARY)
+        .composite(|input, n| PolygammaOut.call(n, input, input))
+        .derivative(|d, (input, n)| {
+            d.by(input, [input], move |grad, [x]| grad * Polygamma.call(n.saturating_add(1), x)?)
+        });
 }
 
 /// The order, of which all beyond 32 bits are alike.
