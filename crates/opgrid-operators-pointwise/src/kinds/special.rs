@@ -117,15 +117,16 @@ pub(crate) mod samples {
         let mut samples: Vec<_> = DEGREES.map(|n| given(x()).and(n)).into();
         samples.push(given(x()).and(2.5));
         samples.push(given(x()).and(-1));
+        samples.extend([&[][..], &[0]].map(|sizes| given(generate::numbers(dtype, sizes, 1)).and(2)));
         samples
     }
 
-    /// Numbers from one to a few, and a number beside a tensor.
+    /// Tensors beside numbers from one to a few.
     pub(crate) fn with_number(dtype: DType) -> Vec<Sample> {
-        let x = || generate::numbers(dtype, &[2, 3], 1);
-        [Scalar::Float(1.5), Scalar::Float(2.25), Scalar::Int(3), Scalar::Int(1)]
-            .map(|number| given(x()).and(number))
-            .into()
+        let numbers = [Scalar::Float(1.5), Scalar::Float(2.25), Scalar::Int(3), Scalar::Int(1)];
+        let beside = numbers.map(|number| given(generate::numbers(dtype, &[2, 3], 1)).and(number));
+        let edges = [&[][..], &[0]].map(|sizes| given(generate::numbers(dtype, sizes, 1)).and(2));
+        beside.into_iter().chain(edges).collect()
     }
 
     /// Pairs of small numbers.
