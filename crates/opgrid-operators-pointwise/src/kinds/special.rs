@@ -1,6 +1,6 @@
 //! What special functions share: loops over functions of `f64`, shapes, parts of derivatives, and references.
 
-use crate::prelude::*;
+use opgrid_kinds::prelude::*;
 use opgrid_tensor::ops::WhereScalarSelf;
 use opgrid_tensor::tensor::Element;
 
@@ -213,7 +213,7 @@ pub(crate) mod samples {
         if x > 0.0 {
             return (x / 3.0).sqrt() / PI * modified_second(1.0 / 3.0, 2.0 / 3.0 * x * x.sqrt());
         }
-        let (mut value, mut slope) = (0.355_028_053_887_817_24, -0.258_819_403_792_806_8);
+        let (mut value, mut slope) = (0.355_028_053_887_817_2, -0.258_819_403_792_806_8);
         const COUNT: u32 = 200;
         let step = x / f64::from(COUNT);
         for k in 0..COUNT {

@@ -34,7 +34,7 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         samples
             .operator(SpecialSphericalBesselJ0, ORDERED, generate::unary_numbers, |it| {
-                it.unary(DTypeRule::Inexact, |x| number::float_by(x, |x| special::samples::spherical(x)))
+                it.unary(DTypeRule::Inexact, |x| number::float_by(x, special::samples::spherical))
             })
             .tolerance(16.0);
         samples.rounds(SpecialSphericalBesselJ0, Roundings::all(Rounding::Near(64)));
