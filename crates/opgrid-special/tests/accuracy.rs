@@ -154,6 +154,23 @@ fn ends_of_ranges_are_those_of_torch() {
     assert!(xlog1py(0.0, NAN).is_nan() && xlog1py(1.0, -2.0).is_nan());
 }
 
+/// Functions at numbers where others are less precise.
+const BESSEL: [(fn() -> f64, f64); 2] =
+    [(|| bessel_j0(-5.4215280659972755), -0.033781312788260555), (|| bessel_y1(8.5), -0.02616867939853747)];
+
+/// Rational fits of single precision lose half of the digits here.
+#[test]
+fn bessel_functions_have_all_digits() {
+    for (found, expected) in BESSEL {
+        assert!((found() - expected).abs() < 1e-16, "{} is not {expected}", found());
+    }
+}
+
+#[test]
+fn poles_of_the_trigamma_function_are_infinite() {
+    assert_eq!((polygamma(1, -1.0), polygamma(1, -30_000.0)), (INF, INF));
+}
+
 #[test]
 fn zeta_and_polygamma_have_the_poles_of_torch() {
     let cases = [

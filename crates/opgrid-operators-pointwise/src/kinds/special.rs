@@ -1,5 +1,6 @@
 //! What special functions share: loops over functions of `f64`, shapes, parts of derivatives, and references.
 
+use opgrid_core::{Error, ErrorKind};
 use opgrid_kinds::prelude::*;
 use opgrid_tensor::ops::WhereScalarSelf;
 use opgrid_tensor::tensor::Element;
@@ -60,6 +61,18 @@ pub(crate) fn half_at_zero(x: &Tensor, slope: &Tensor) -> Result<Tensor> {
 pub(crate) fn gamma_density(a: &Tensor, x: &Tensor) -> Result<Tensor> {
     let exponent = (((a - 1)? * x.log()?)? - (x + a.lgamma()?)?)?;
     exponent.exp()
+}
+
+/// The error of a gradient of `self` where only that of `other` is known.
+///
+/// # Errors
+///
+/// Always.
+pub(crate) fn without_gradient(operator: &str) -> Result<Tensor> {
+    Err(Error::new(
+        ErrorKind::NotImplemented,
+        format!("the derivative of {operator} by `self` is not implemented, as in torch; detach `self`"),
+    ))
 }
 
 /// Samples of special functions, and other ways to compute them.

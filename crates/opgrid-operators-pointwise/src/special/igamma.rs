@@ -7,7 +7,7 @@
 //! - Values: NaN for negative numbers, and where both are 0 or both infinite.
 //! - Aliasing: `igamma_` writes `self`, `igamma.out` writes `out`.
 //! - Dispatch: `special_gammainc` is another name.
-//! - Derivative: of `other` only, as in torch.
+//! - Derivative: of `other` only, as in torch; a gradient of `self` is an error.
 //! - Errors: other dtypes.
 //! - Source: torch.special.gammainc, PyTorch 2.15.
 
@@ -24,6 +24,7 @@ pub(super) fn register(library: &mut Library) {
         .family(&IGAMMA)
         .cpu(|input, other, out| special::binary(input, other, out, opgrid_special::gamma_p))
         .derivative(|d, (input, other)| {
+            d.by(input, [], |_, []| special::without_gradient("aten::igamma"))?;
             d.by(other, [input, other], |grad, [a, x]| grad * special::gamma_density(a, x)?)
         });
 }

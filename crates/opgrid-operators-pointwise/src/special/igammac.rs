@@ -7,7 +7,7 @@
 //! - Values: NaN for negative numbers, and where both are 0 or both infinite.
 //! - Aliasing: `igammac_` writes `self`, `igammac.out` writes `out`.
 //! - Dispatch: `special_gammaincc` is another name.
-//! - Derivative: of `other` only, as in torch.
+//! - Derivative: of `other` only, as in torch; a gradient of `self` is an error.
 //! - Errors: other dtypes.
 //! - Source: torch.special.gammaincc, PyTorch 2.15.
 
@@ -24,6 +24,7 @@ pub(super) fn register(library: &mut Library) {
         .family(&IGAMMAC)
         .cpu(|input, other, out| special::binary(input, other, out, opgrid_special::gamma_q))
         .derivative(|d, (input, other)| {
+            d.by(input, [], |_, []| special::without_gradient("aten::igammac"))?;
             d.by(other, [input, other], |grad, [a, x]| (grad * special::gamma_density(a, x)?)?.neg())
         });
 }

@@ -7,7 +7,7 @@
 //! - Values: infinite where `self` is 1, NaN where it is less. Where `other` is not positive, infinite at integers, and elsewhere NaN unless `self` is an integer. NaN for infinities.
 //! - Aliasing: the `out` overloads write `out`.
 //! - Dispatch: overloads with numbers put them in a tensor's place.
-//! - Derivative: of `other` only, as in torch.
+//! - Derivative: of `other` only, as in torch; a gradient of `self` is an error.
 //! - Errors: complex numbers.
 //! - Source: torch.special.zeta, PyTorch 2.15.
 
@@ -25,6 +25,7 @@ pub(super) fn register(library: &mut Library) {
         .family(&SPECIAL_ZETA)
         .cpu(|input, other, out| special::binary(input, other, out, opgrid_special::zeta))
         .derivative(|d, (input, other)| {
+            d.by(input, [], |_, []| special::without_gradient("aten::special_zeta"))?;
             d.by(other, [input, other], |grad, [x, q]| (grad * (x * SpecialZeta.call(&(x + 1)?, q)?)?)?.neg())
         })
         .number(SpecialZetaOtherScalar, SpecialZeta)
