@@ -79,6 +79,21 @@ class linalg_inv_ex(NamedTuple):
     inverse: Tensor
     info: Tensor
 
+class linalg_ldl_factor(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+
+class linalg_ldl_factor_ex(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class linalg_lstsq(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
 class linalg_lu(NamedTuple):
     P: Tensor
     L: Tensor
@@ -92,6 +107,10 @@ class linalg_lu_factor_ex(NamedTuple):
     LU: Tensor
     pivots: Tensor
     info: Tensor
+
+class linalg_polar(NamedTuple):
+    U: Tensor
+    H: Tensor
 
 class linalg_qr(NamedTuple):
     Q: Tensor

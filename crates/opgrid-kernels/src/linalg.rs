@@ -231,6 +231,86 @@ pub fn solve_factored(
     })
 }
 
+/// `A = P * L * D * Lᵀ * Pᵀ` of symmetric matrices, or with `Lᴴ` of Hermitian ones, of which the lower triangle is read: `L` and `D` in one
+/// matrix, pivots from 1, and in `info` for each matrix the first column that is zero.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn ldl(out: &Array, pivots: &Array, info: &Array, input: &Array, is_hermitian: bool) -> Result<()> {
+    with_number!(out.dtype(), T => {
+        let [n, _] = matrix_sizes(out)?;
+        let infos = Numbers::new(info.spec().numel() as usize);
+        let found = Numbers::new(pivots.spec().numel() as usize);
+        let (to, from) = (columns(out)?, columns(input)?);
+        parts::read::<T, _>(&to, &from, |from| {
+            parts::produce::<T>(&to, n * n, work([n, n]), |part, matrix| {
+                matrix.copy_from_slice(&from[part * n * n..][..n * n]);
+                (0..n).for_each(|j| matrix[j * n..][..j].fill(T::default()));
+                let mut pivots: SmallVec<[i32; 64]> = SmallVec::from_elem(0, n);
+                infos.set_failed(part, T::ldl(matrix, n, is_hermitian, &mut pivots));
+                for (place, pivot) in pivots.into_iter().enumerate() {
+                    found.set(part * n + place, pivot);
+                }
+            })
+        })?;
+        found.write(pivots)?;
+        infos.write(info)
+    })
+}
+
+/// Solves equations by what [`ldl`] made of `A`. There are as many matrices in each array.
+///
+/// # Errors
+///
+/// As [`cholesky`]; a pivot that is no row.
+pub fn solve_ldl(
+    out: &Array,
+    [factors, pivots]: [&Array; 2],
+    right: &Array,
+    is_hermitian: bool,
+) -> Result<()> {
+    let [n, _] = matrix_sizes(factors)?;
+    if n == 0 {
+        return Ok(());
+    }
+    with_number!(out.dtype(), T => {
+        let (to, from) = (columns(out)?, columns(right)?);
+        let wide = to.sizes()[to.sizes().len() - 2] as usize;
+        parts::read::<i32, _>(&to, pivots, |pivots| {
+            let rows: Vec<i32> = pivots.iter().map(|pivot| pivot.saturating_abs()).collect();
+            check_pivots(&rows, n)?;
+            parts::read::<T, _>(&to, &columns(factors)?, |factors| {
+                parts::read::<T, _>(&to, &from, |from| {
+                    parts::produce::<T>(&to, n * wide, work([n, wide.max(n)]), |part, x| {
+                        let (factors, pivots) = (&factors[part * n * n..][..n * n], &pivots[part * n..][..n]);
+                        x.copy_from_slice(&from[part * n * wide..][..n * wide]);
+                        T::solve_ldl(factors, n, is_hermitian, pivots, x);
+                    })
+                })
+            })
+        })
+    })
+}
+
+/// The exponentials of matrices.
+///
+/// # Errors
+///
+/// As [`cholesky`].
+pub fn exponential(out: &Array, input: &Array) -> Result<()> {
+    with_number!(out.dtype(), T => {
+        let [n, _] = matrix_sizes(out)?;
+        // That of the transposed matrix is transposed, so that rows may stand for columns.
+        parts::read::<T, _>(out, input, |from| {
+            parts::produce::<T>(out, n * n, work([n, n]).saturating_mul(16), |part, matrix| {
+                matrix.copy_from_slice(&from[part * n * n..][..n * n]);
+                T::exponential(matrix, n);
+            })
+        })
+    })
+}
+
 /// Solves equations with a triangle of `A`. There are as many matrices in each array.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Factorizations of dense matrices, by the crate `faer`, for `f32`, `f64` and complex numbers of both.
+//! Factorizations and exponentials of dense matrices, by the crate `faer`, for `f32`, `f64` and complex numbers of both.
 //!
 //! A crate of its own because of what `faer` is: generic in the number, so that every crate that calls it would compile it again.
 //!
@@ -18,7 +18,9 @@
 
 mod cholesky;
 mod eigen;
+mod exponential;
 mod householder;
+mod ldl;
 mod lu;
 mod number;
 mod svd;
@@ -57,6 +59,19 @@ pub trait Field: Copy + Send + Sync + 'static {
         right: &mut [Self],
         columns: usize,
     );
+
+    /// Replaces the lower triangle of a symmetric matrix, or of a Hermitian one, by `L`, without its ones on the diagonal, and `D` of
+    /// `A = P * L * D * Lᵀ * Pᵀ`, or with `Lᴴ`. `D` has blocks of one or two rows. What lies above the diagonal is neither read nor
+    /// written. `pivots[i]` is the row, counted from 1, that row `i` was exchanged with; both rows of a block of two have that of the
+    /// second one, negative. Returns the number, from 1, of the first column that is zero; the factorization goes on behind it.
+    fn ldl(matrix: &mut [Self], n: usize, is_hermitian: bool, pivots: &mut [i32]) -> Option<NonZeroUsize>;
+
+    /// Replaces the columns of `right` by solutions of `A * x = b`, where `factors` and `pivots` are what [`ldl`](Self::ldl) made of
+    /// `A`.
+    fn solve_ldl(factors: &[Self], n: usize, is_hermitian: bool, pivots: &[i32], right: &mut [Self]);
+
+    /// Replaces a matrix by its exponential, computed in double precision. With elements that are not finite all are NaN.
+    fn exponential(matrix: &mut [Self], n: usize);
 
     /// Replaces the columns of `right` by solutions of `A * x = b`, where `A` is the triangle of a matrix.
     fn solve_triangular(matrix: &[Self], n: usize, triangle: Triangle, right: &mut [Self], columns: usize);
@@ -116,7 +131,7 @@ pub trait Field: Copy + Send + Sync + 'static {
 }
 
 macro_rules! fields {
-    ($($type:ty: $real:ty),*) => {$(
+    ($($type:ty: $real:ty, $widen:expr, $narrow:expr;)*) => {$(
         // Functions of one type: they are compiled here, and called from elsewhere.
         impl Field for $type {
             type Real = $real;
@@ -143,6 +158,23 @@ macro_rules! fields {
                 columns: usize,
             ) {
                 lu::solve_factored(factors, n, pivots, is_adjoint, right, columns);
+            }
+
+            fn ldl(
+                matrix: &mut [Self],
+                n: usize,
+                is_hermitian: bool,
+                pivots: &mut [i32],
+            ) -> Option<NonZeroUsize> {
+                ldl::factor(matrix, n, is_hermitian, pivots)
+            }
+
+            fn solve_ldl(factors: &[Self], n: usize, is_hermitian: bool, pivots: &[i32], right: &mut [Self]) {
+                ldl::solve(factors, n, is_hermitian, pivots, right);
+            }
+
+            fn exponential(matrix: &mut [Self], n: usize) {
+                exponential::in_double(matrix, n, $widen, $narrow);
             }
 
             fn solve_triangular(
@@ -211,7 +243,13 @@ macro_rules! fields {
     )*};
 }
 
-fields!(f32: f32, f64: f64, Complex<f32>: f32, Complex<f64>: f64);
+fields! {
+    f32: f32, f64::from, |x: f64| x as f32;
+    f64: f64, |x: f64| x, |x: f64| x;
+    Complex<f32>: f32, |x: Self| Complex::new(f64::from(x.re), f64::from(x.im)),
+        |x: Complex<f64>| Complex::new(x.re as f32, x.im as f32);
+    Complex<f64>: f64, |x: Self| x, |x: Self| x;
+}
 
 /// The examples of README.
 #[cfg(doctest)]

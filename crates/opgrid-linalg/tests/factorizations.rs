@@ -136,6 +136,9 @@ for_each_number! {
     what_was_factored_solves_equations
     a_triangle_and_its_adjoint_multiply_to_a_matrix
     matrices_that_are_not_positive_definite_are_found
+    triangles_around_blocks_solve_equations
+    exponentials_of_a_matrix_and_its_negative_are_inverse
+    exponentials_of_hermitian_matrices_have_those_of_eigenvalues
     reflections_and_a_triangle_multiply_to_a_matrix
     eigenvectors_of_hermitian_matrices_are_orthonormal
     eigenvectors_are_only_made_longer
@@ -240,6 +243,69 @@ mod checks {
                 let failed = T::lu(&mut matrix, n, n, &mut vec![0; n]);
                 assert_eq!(failed.map(|place| place.get()), Some(at + 1));
             }
+        }
+    }
+
+    pub fn triangles_around_blocks_solve_equations<T: Number>() {
+        for n in SIZES {
+            for (is_hermitian, shift) in [(true, 0.0), (false, 0.0), (true, 3.0), (false, 3.0)] {
+                let random = Matrix::of(&random::<T>(n, n, 13), n, n);
+                let turned = |x: Complex<f64>| if is_hermitian { x.conj() } else { x };
+                // With a diagonal of zeros no block of one row begins.
+                let diagonal = |i: usize| if i.is_multiple_of(3) { 0.0 } else { shift };
+                let a = Matrix::from_fn(n, n, |i, j| {
+                    let beside = random.at(i, j) + turned(random.at(j, i));
+                    if i == j { diagonal(i).into() } else { beside }
+                });
+                let matrix: Vec<T> = a.elements.iter().map(|x| T::new(x.re, x.im)).collect();
+                let (mut factors, mut pivots, right) = (matrix, vec![0; n], super::random::<T>(n, 3, 5));
+                (0..n).for_each(|j| factors[j * n..][..j].fill(T::new(f64::NAN, f64::NAN)));
+                let failed = T::ldl(&mut factors, n, is_hermitian, &mut pivots);
+                // One zero has no pivot.
+                assert_eq!(failed.is_some(), n == 1, "{pivots:?}");
+                let mut x = right.clone();
+                T::solve_ldl(&factors, n, is_hermitian, &pivots, &mut x);
+                let (x, right) = (Matrix::of(&x, n, 3), Matrix::of(&right, n, 3));
+                let largest = x.elements.iter().map(|x| x.norm()).fold(1.0, f64::max);
+                for (found, expected) in a.times(&x).elements.iter().zip(&right.elements) {
+                    let error = (found - expected).norm();
+                    assert!(n == 1 || error <= 64.0 * n as f64 * T::EPS * largest, "{n}: {error}");
+                }
+            }
+        }
+    }
+
+    pub fn exponentials_of_a_matrix_and_its_negative_are_inverse<T: Number>() {
+        for n in SIZES {
+            // Norms for each degree, and for squares.
+            for scale in [1e-3, 0.1, 0.7, 1.5, 3.0, 6.0] {
+                let a = Matrix::of(&random::<T>(n, n, 15), n, n);
+                let times = |factor: f64| {
+                    let numbers = a.elements.iter().map(|x| x * (factor * scale / n as f64));
+                    let mut matrix: Vec<T> = numbers.map(|x| T::new(x.re, x.im)).collect();
+                    T::exponential(&mut matrix, n);
+                    Matrix::of(&matrix, n, n)
+                };
+                let one = Matrix::diagonal(&vec![1.0.into(); n]);
+                times(1.0).times(&times(-1.0)).assert_near::<T>(&one);
+            }
+        }
+        let mut infinite = vec![T::new(f64::INFINITY, 0.0); 4];
+        T::exponential(&mut infinite, 2);
+        assert!(infinite.iter().all(|x| x.parts().re.is_nan()));
+    }
+
+    pub fn exponentials_of_hermitian_matrices_have_those_of_eigenvalues<T: Number>() {
+        for n in SIZES {
+            let matrix: Vec<T> = hermitian(n, -0.5);
+            let (mut values, mut vectors) = (vec![T::ZERO; n], matrix.clone());
+            assert!(T::eigen_hermitian(&mut matrix.clone(), n, &mut values, Some(&mut vectors)));
+            let mut found = matrix.clone();
+            T::exponential(&mut found, n);
+            let vectors = Matrix::of(&vectors, n, n);
+            let values: Vec<Complex<f64>> = doubles::<T>(&values).iter().map(|x| x.exp().into()).collect();
+            let expected = vectors.times(&Matrix::diagonal(&values)).times(&vectors.adjoint());
+            Matrix::of(&found, n, n).assert_near::<T>(&expected);
         }
     }
 

@@ -36,19 +36,32 @@ opgrid_kinds::operators! {
     linalg {
         cholesky,
         cholesky_solve,
+        cond,
         det,
         eig,
         eigh,
         householder,
         inverse,
+        ldl,
+        lstsq,
         lu,
         lu_solve,
         lu_unpack,
+        matrix_exp,
+        matrix_norm,
+        matrix_rank,
+        matrix_sqrth,
+        norm,
+        pinv,
+        polar,
         qr,
         slogdet,
         solve,
         solve_triangular,
         svd,
+        tensorsolve,
+        vander,
+        vecdot,
     }
 
     /// Measures how far points lie from each other.
@@ -68,6 +81,7 @@ opgrid_kinds::operators! {
         fftshift,
         hfft,
         hfftn,
+        stft,
     }
 
     /// Draws random numbers.

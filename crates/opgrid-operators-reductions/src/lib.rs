@@ -42,6 +42,7 @@ opgrid_kinds::operators! {
         cumsum,
         diff,
         logcumsumexp,
+        trapezoid,
     }
 
     /// Divides exponentials by their sum.
@@ -63,6 +64,7 @@ opgrid_kinds::operators! {
         msort,
         nanmedian,
         nonzero,
+        quantile,
         searchsorted,
         sort,
         topk,

@@ -55,6 +55,7 @@ opgrid_kinds::operators! {
         ones,
         scalar_tensor,
         tril_indices,
+        windows,
         zeros,
     }
 

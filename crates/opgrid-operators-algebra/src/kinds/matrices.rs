@@ -1,12 +1,14 @@
 //! What linear algebra shares: the checks of matrices, specs in column-major order, and errors of factorizations.
 
-use opgrid_core::{DType, Error, ErrorKind, Result};
+use opgrid_core::{DType, Error, ErrorKind, Result, Scalar};
 
 use opgrid_array::error::argument;
 pub(crate) use opgrid_kernels::linalg::Triangle;
 use opgrid_tensor::layers::autograd::is_grad_enabled;
-use opgrid_tensor::ops::{Adjoint, DiagEmbed, Expand, Eye, LinalgSolveTriangular};
-use opgrid_tensor::tensor::{Bool, Geometry, Tensor, TensorSpec, broadcast};
+use opgrid_tensor::ops::{
+    Adjoint, DiagEmbed, Expand, Eye, Full, LinalgSolveTriangular, Maximum, MovedimIntlist, WhereScalarSelf,
+};
+use opgrid_tensor::tensor::{Bool, Geometry, Tensor, TensorSpec, broadcast, finfo};
 
 /// The dtypes of matrices that are factored.
 #[cfg(feature = "samples")]
@@ -148,6 +150,7 @@ pub(crate) enum Fault {
     Singular,
     NotInvertible,
     ZeroPivot,
+    ZeroBlock,
 }
 
 /// An error of the first matrix for which a factorization did not work, by what `info` says of each.
@@ -173,6 +176,10 @@ pub(crate) fn check(info: &Tensor, operation: &str, fault: Fault) -> Result<()> 
         Fault::ZeroPivot => format!(
             "U[{number},{number}] is zero and using it on lu_solve would result in a division by zero. If you still want \
              to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        ),
+        Fault::ZeroBlock => format!(
+            "D has zeros in column {number}, so that equations with the matrix cannot be solved. If you still want to perform \
+             the factorization, call linalg.ldl_factor_ex(A)."
         ),
     };
     Err(matrix_error(operation, place, info.dim() > 0, &what))
@@ -253,12 +260,80 @@ pub(crate) fn solve_right(a: &Tensor, triangle: Triangle, b: &Tensor) -> Result<
     LinalgSolveTriangular.call(a, b, triangle.is_upper, false, triangle.is_unit)
 }
 
+/// Numbers with a last dimension of size 1 as matrices of one element, in the dimensions where matrices were.
+///
+/// # Errors
+///
+/// Those of the operator.
+pub(crate) fn keep_matrix_dims(numbers: &Tensor, dims: [i64; 2]) -> Result<Tensor> {
+    MovedimIntlist.call(&numbers.unsqueeze(-1)?, &[-2, -1], &dims)
+}
+
+/// What singular values have to be larger than to count: `atol`, or `rtol` of the largest one. Without any of them, that is how many
+/// digits are lost in rounding; with an `atol` above zero, nothing more.
+///
+/// # Errors
+///
+/// Tolerances that are complex; those of the operators that it calls.
+pub(crate) fn threshold(a: &Tensor, [atol, rtol]: [Option<&Tensor>; 2], largest: &Tensor) -> Result<Tensor> {
+    [atol, rtol].into_iter().flatten().try_for_each(check_tolerance)?;
+    let number =
+        |value: f64| Full.call(&[], Scalar::Float(value), Some(DType::F64), None, Some(a.device()), None);
+    let lost = rounding_of_rank(a)?;
+    let rtol = match (rtol, atol) {
+        (Some(rtol), _) => rtol.clone(),
+        (None, Some(atol)) => WhereScalarSelf.call(&atol.gt(0)?, Scalar::Float(0.0), &number(lost)?)?,
+        (None, None) => number(lost)?,
+    };
+    let atol = atol.map_or_else(|| number(0.0), |atol| Ok(atol.clone()))?;
+    let by_part = rtol.unsqueeze(-1)?.mul(largest)?;
+    let atol = atol.unsqueeze(-1)?;
+    let common = opgrid_tensor::tensor::promote_types(atol.dtype(), by_part.dtype())?;
+    Maximum.call(&atol.to_dtype(common)?, &by_part.to_dtype(common)?)
+}
+
+/// # Errors
+///
+/// A tolerance of complex numbers.
+pub(crate) fn check_tolerance(tolerance: &Tensor) -> Result<()> {
+    let dtype = tolerance.spec()?.dtype();
+    if dtype.is_complex() {
+        return Err(argument(format!("found a tolerance of {dtype}, expected real numbers")));
+    }
+    Ok(())
+}
+
+/// Tolerances that are numbers as tensors, of which what is not given is left to [`threshold`].
+///
+/// # Errors
+///
+/// Those of the operator.
+pub(crate) fn tolerances(a: &Tensor, numbers: [Option<f64>; 2]) -> Result<[Option<Tensor>; 2]> {
+    let tensor = |number: Option<f64>| {
+        number
+            .map(|number| {
+                Full.call(&[], Scalar::Float(number), Some(DType::F64), None, Some(a.device()), None)
+            })
+            .transpose()
+    };
+    Ok([tensor(numbers[0])?, tensor(numbers[1])?])
+}
+
+/// Below which part of the largest singular value others are what rounding left.
+///
+/// # Errors
+///
+/// A dtype without digits to round to.
+pub(crate) fn rounding_of_rank(a: &Tensor) -> Result<f64> {
+    let stack = Stack::new("self", a.spec()?)?;
+    Ok(finfo(a.dtype())?.eps * stack.rows.max(stack.columns) as f64)
+}
+
 /// What samples of linear algebra share: matrices in double precision, factored by the shortest algorithms there are.
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
     use super::*;
     use num_complex::Complex64;
-    use opgrid_core::Scalar;
     use opgrid_samples::OperatorSamples;
     use opgrid_samples::prelude::*;
 

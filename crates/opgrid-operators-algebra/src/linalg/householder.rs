@@ -11,12 +11,16 @@
 //! - Dispatch: `orgqr` is a composite of `linalg_householder_product`.
 //! - Aliasing: the `out` forms write their outputs; those of `ormqr` have the dtype of `self`, others are converted.
 //! - Errors: other shapes or dtypes.
-//! - Derivative: none yet; torch has one of `linalg_householder_product` and of `ormqr`.
+//! - Derivative: of `linalg_householder_product` and `ormqr`, by `Q = 1 - V * T * Vᴴ`, where `V` has the columns `vᵢ` and
+//!   `T = (1 + D * S)⁻¹ * D` with `D = diag(tau)` and what stands above the diagonal of `Vᴴ * V` as `S` (Schreiber and Van Loan 1989).
 //! - Source: torch.geqrf, torch.linalg.householder_product, torch.ormqr, PyTorch 2.15.
 
-use crate::kinds::matrices::{Stack, column_major, row_major};
+use crate::kinds::matrices::{
+    Stack, Triangle, adjoint, column_major, diagonal_matrix, identity, row_major, solve_left,
+};
 use crate::prelude::*;
 use opgrid_kernels::linalg::{Equation, multiply_by_reflections, product_of_reflections, reflections};
+use opgrid_tensor::ops::{ConstantPadNd, Diagonal, Narrow};
 
 pub use opgrid_tensor::ops::linalg::householder::*;
 
@@ -107,15 +111,69 @@ pub(super) fn register(library: &mut Library) {
     library.family(&GEQRF).cpu(|input, a, tau| reflections(a.array()?, tau.array()?, input.array()?));
     library
         .family(&LINALG_HOUSEHOLDER_PRODUCT)
-        .cpu(|input, tau, out| product_of_reflections(out.array()?, input.array()?, tau.array()?));
-    library.family(&ORMQR).cpu(|input, tau, other, is_left, is_adjoint, out| {
-        let equation = Equation { is_left, is_adjoint };
-        multiply_by_reflections(out.array()?, [input.array()?, tau.array()?], other.array()?, equation)
-    });
+        .cpu(|input, tau, out| product_of_reflections(out.array()?, input.array()?, tau.array()?))
+        .derivative(|d, (input, tau)| {
+            d.together([Some(input), Some(tau)], [Some(input), Some(tau)], |grads, kept, _| {
+                let (Some(grad), [Some(input), Some(tau)]) = (grads.for_result(0), kept) else {
+                    return Ok([None, None]);
+                };
+                gradient(grad, input, tau).map(|parts| parts.map(Some))
+            })
+        });
+    library
+        .family(&ORMQR)
+        .cpu(|input, tau, other, is_left, is_adjoint, out| {
+            let equation = Equation { is_left, is_adjoint };
+            multiply_by_reflections(out.array()?, [input.array()?, tau.array()?], other.array()?, equation)
+        })
+        .derivative(|d, (input, tau, other, is_left, is_adjoint)| {
+            d.by(other, [input, tau], move |grad, [input, tau]| {
+                Ormqr.call(input, tau, grad, is_left, !is_adjoint)
+            })?;
+            let keep = [Some(input), Some(tau), Some(other)];
+            d.together([Some(input), Some(tau)], keep, move |grads, kept, _| {
+                let (Some(grad), [Some(input), Some(tau), Some(other)]) = (grads.for_result(0), kept) else {
+                    return Ok([None, None]);
+                };
+                // By the whole of `Q`, or of its adjoint.
+                let by_product =
+                    if is_left { grad.matmul(&adjoint(other)?)? } else { adjoint(other)?.matmul(grad)? };
+                let by_product = if is_adjoint { adjoint(&by_product)? } else { by_product };
+                gradient(&by_product, input, tau).map(|parts| parts.map(Some))
+            })
+        });
     library
         .define_with_forms(Orgqr, &kind::FACTORIZATION)
         .implicit(|input, tau| LinalgHouseholderProduct.call(input, tau));
     library.implement(OrgqrOut).implicit(|input, tau, out| LinalgHouseholderProductOut.call(input, tau, out));
+}
+
+/// The gradients of reflections and their factors, by that of the first columns of their product.
+fn gradient(grad: &Tensor, input: &Tensor, tau: &Tensor) -> Result<[Tensor; 2]> {
+    let count = *tau.sizes().last().unwrap_or(&0);
+    let &[.., rows, columns] = input.sizes() else { return Ok([input.mul(0)?, tau.mul(0)?]) };
+    // `Q = E - V * T * Wᴴ`, where `W` is the upper part of `V`, as high as there are columns of `Q`.
+    let below = Narrow.call(input, -1, 0, count)?.tril(-1)?;
+    let v = below.add(&Narrow.call(&identity(input, rows)?, -1, 0, count)?)?;
+    let width = *grad.sizes().last().unwrap_or(&0);
+    let w = Narrow.call(&v, -2, 0, width)?;
+    let factors = diagonal_matrix(tau)?;
+    let above = adjoint(&v)?.matmul(&v)?.triu(1)?;
+    let triangle = identity(input, count)?.add(&factors.matmul(&above)?)?;
+    let t = solve_left(&triangle, Triangle::UPPER.unit(), &factors)?;
+    let by_t = adjoint(&v)?.matmul(grad)?.matmul(&w)?.neg()?;
+    let by_v = grad.matmul(&w)?.matmul(&adjoint(&t)?)?.neg()?;
+    let by_w = adjoint(grad)?.matmul(&v)?.matmul(&t)?.neg()?;
+    // Through `T`: what solves with the adjoint of the triangle.
+    let solved = solve_left(&adjoint(&triangle)?, Triangle::LOWER.unit(), &by_t)?;
+    let by_triangle = solved.matmul(&adjoint(&t)?)?.neg()?;
+    let by_factors = solved.add(&by_triangle.matmul(&adjoint(&above)?)?)?;
+    let by_above = adjoint(&factors)?.matmul(&by_triangle)?.triu(1)?;
+    let by_v = by_v.add(&v.matmul(&by_above.add(&adjoint(&by_above)?)?)?)?;
+    let by_w = ConstantPadNd.call(&by_w, &[0, 0, 0, rows - width], Scalar::Int(0))?;
+    let by_below = by_v.add(&by_w)?.tril(-1)?;
+    let by_input = ConstantPadNd.call(&by_below, &[0, columns - count], Scalar::Int(0))?;
+    Ok([by_input, Diagonal.call(&by_factors, 0, -2, -1)?])
 }
 
 #[cfg(feature = "samples")]

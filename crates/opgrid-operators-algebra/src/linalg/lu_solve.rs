@@ -211,6 +211,18 @@ pub(crate) mod samples {
         is_left: bool,
         function: impl Fn(&Matrix, &Matrix) -> Matrix,
     ) -> Result<Plain> {
+        for_each_pair(a, b, matrix_sizes(b), |a, b| {
+            if is_left { function(a, b) } else { function(&a.adjoint(), &b.adjoint()).adjoint() }
+        })
+    }
+
+    /// What becomes of pairs of matrices, of as many as both broadcast to.
+    pub(crate) fn for_each_pair(
+        a: &Plain,
+        b: &Plain,
+        sizes: [i64; 2],
+        function: impl Fn(&Matrix, &Matrix) -> Matrix,
+    ) -> Result<Plain> {
         let stack = naive::broadcast([batch(a), batch(b)].into_iter())?;
         let expanded = |x: &Plain| {
             let dims = x.sizes().len() - 2;
@@ -222,10 +234,8 @@ pub(crate) mod samples {
             })
         };
         let pairs = matrices(&expanded(a)).into_iter().zip(matrices(&expanded(b)));
-        let one = |(a, b): (Matrix, Matrix)| {
-            if is_left { function(&a, &b) } else { function(&a.adjoint(), &b.adjoint()).adjoint() }
-        };
-        Ok(stack_matrices(b.dtype(), &stack, matrix_sizes(b), &pairs.map(one).collect::<Vec<_>>()))
+        let all: Vec<Matrix> = pairs.map(|(a, b)| function(&a, &b)).collect();
+        Ok(stack_matrices(b.dtype(), &stack, sizes, &all))
     }
 
     fn expected(

@@ -1,10 +1,11 @@
-//! `aten::diagonal`: the diagonals of the matrices that two dimensions are.
+//! `aten::diagonal`, `linalg_diagonal`: the diagonals of the matrices that two dimensions are.
 //!
 //! `out[…, i] = self[…, i, …, i + offset, …]`
 //!
 //! - Shapes: without `dim1` and `dim2`, and with a last dimension of the diagonal's length. Offsets below zero are
 //!   below the main diagonal; one beyond the matrix gives no elements.
 //! - Aliasing: a view of `self`.
+//! - Dispatch: `linalg_diagonal` is a composite of `diagonal`, of the last two dimensions unless told otherwise.
 //! - Errors: a dimension out of range, twice the same.
 //! - Source: torch.diagonal, PyTorch 2.15.
 
@@ -19,6 +20,10 @@ pub const DIAGONAL: ViewFamily<Diagonal> = ViewFamily::new(Diagonal, |input, off
 
 pub(super) fn register(library: &mut Library) {
     library.view(Diagonal, &DIAGONAL);
+    library
+        .define(LinalgDiagonal)
+        .kind(&kind::VIEW)
+        .implicit(|input, offset, dim1, dim2| Diagonal.call(input, offset, dim1, dim2));
 }
 
 #[cfg(feature = "samples")]
@@ -50,10 +55,15 @@ pub(crate) mod samples {
             .refuses("range", given(x.clone()).and(0).and(0).and(2))
             .refuses("the same", given(x).and(0).and(-1).and(1))
             .refuses("", given(Plain::number(DType::F32, 1)));
+        let matrices = |dtype| {
+            let x = || given(generate::numbers(dtype, &[2, 3, 4], 0));
+            vec![x(), x().named("offset", 1), x().named("offset", -1).named("dim1", 0).named("dim2", 1)]
+        };
+        samples.operator(LinalgDiagonal, STORED, matrices, reference).view();
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {
-        let x = it.tensor("self")?;
+        let x = it.tensor("self").or_else(|_| it.tensor("A"))?;
         let (offset, places) = (it.value("offset")?, views::samples::two_dims(it, x.sizes().len())?);
         let diagonals = views::samples::Diagonals::new(x.sizes(), offset, places);
         Ok(Plain::from_fn(x.dtype(), &diagonals.sizes(), |position| x.at(&diagonals.place(position))).into())

@@ -1,12 +1,12 @@
 //! Linear algebra where results are not unique: what they multiply to, gradients of functions that do not depend on the choice, errors.
 
 use num_complex::Complex;
-use opgrid_core::{DType, ErrorKind, Result};
+use opgrid_core::{DType, Device, ErrorKind, Result};
 use opgrid_tensor::layers::autograd::{CheckOptions, gradcheck, gradgradcheck};
 use opgrid_tensor::ops::{
     Adjoint, DiagEmbed, LinalgCholesky, LinalgCholeskyEx, LinalgEig, LinalgEigh, LinalgEigvals,
-    LinalgEigvalsh, LinalgInv, LinalgInvEx, LinalgMatrixPower, LinalgQr, LinalgSolve, LinalgSvd,
-    LinalgSvdvals,
+    LinalgEigvalsh, LinalgInv, LinalgInvEx, LinalgLstsq, LinalgMatrixExp, LinalgMatrixPower,
+    LinalgMatrixSqrth, LinalgQr, LinalgSolve, LinalgSvd, LinalgSvdvals,
 };
 use opgrid_tensor::{Tensor, ops};
 
@@ -128,6 +128,78 @@ fn gradients_of_vectors_are_those_of_differences() {
             let (q, r) = LinalgQr.call(x, mode)?;
             Ok(vec![q, r])
         });
+    }
+}
+
+#[test]
+fn gradients_of_roots_are_those_of_differences() {
+    check(&[3, 3], |a| {
+        let hermitian = a
+            .matmul(&adjoint(a))?
+            .add(&diagonal(&Tensor::ones(&[3], DType::F64, Device::CPU)?, a.dtype()))?;
+        Ok(vec![LinalgMatrixSqrth.call(&hermitian)?])
+    });
+}
+
+#[test]
+fn residuals_are_there_where_every_matrix_has_full_rank() -> Result<()> {
+    for dtype in DTYPES {
+        for driver in ["gels", "gelsd", "gelss"] {
+            let (a, b) = (random(dtype, &[2, 5, 3], 3), random(dtype, &[2, 5, 2], 4));
+            let (x, residuals, rank, values) = LinalgLstsq.call(&a, &b, None, Some(driver))?;
+            let left = b.sub(&a.matmul(&x)?)?.abs()?;
+            assert_near(&residuals, &left.mul(&left)?.sum_dim([-2], false)?);
+            // What is left over is orthogonal to the columns.
+            assert_near(&adjoint(&a).matmul(&b.sub(&a.matmul(&x)?)?)?, &x.mul(0)?);
+            if driver == "gels" {
+                assert_eq!((rank.sizes(), values.sizes()), (&[0][..], &[0][..]));
+                continue;
+            }
+            assert_eq!(rank.to_vec::<i64>()?, [3, 3]);
+            assert_near(&values, &LinalgSvdvals.call(&a, None)?);
+            let twice = ops::Cat.call(&[a.narrow(-1, 0, 2)?, a.narrow(-1, 0, 1)?], -1)?;
+            let (least, residuals, rank, _) = LinalgLstsq.call(&twice, &b, None, Some(driver))?;
+            assert_eq!((residuals.sizes(), rank.to_vec::<i64>()?), (&[0][..], vec![2, 2]));
+            // Of all solutions the shortest one divides what two equal columns have.
+            assert_near(&least.narrow(-2, 0, 1)?, &least.narrow(-2, 2, 1)?);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn gradients_of_least_squares_are_those_of_differences() {
+    let b = |a: &Tensor| random(a.dtype(), &[4, 2], 4);
+    check(&[4, 2], |a| {
+        let (x, residuals, ..) = LinalgLstsq.call(a, &b(a), None, Some("gelsd"))?;
+        Ok(vec![x, residuals])
+    });
+}
+
+#[test]
+fn a_pseudo_inverse_without_small_values_has_the_gradient_of_differences() {
+    // Of these values the second one counts as zero.
+    for dtype in [DType::F64, DType::Complex128] {
+        let (u, _) = LinalgQr.call(&random(dtype, &[4, 2], 5), "reduced").unwrap();
+        let (v, _) = LinalgQr.call(&random(dtype, &[3, 2], 6), "reduced").unwrap();
+        let values = Tensor::from_slice(&[2.0f64, 0.5], &[2]).unwrap();
+        let a = u.matmul(&diagonal(&values, dtype)).unwrap().matmul(&adjoint(&v)).unwrap();
+        let a = a.detach().unwrap();
+        a.requires_grad_(true).unwrap();
+        gradcheck(
+            |inputs| Ok(vec![ops::LinalgPinvAtolRtolFloat.call(&inputs[0], Some(1.0), None, false)?]),
+            &[a],
+            CheckOptions::default(),
+        )
+        .unwrap();
+    }
+}
+
+#[test]
+fn exponentials_of_matrices_have_no_16_bit_floats() {
+    for dtype in [DType::F16, DType::BF16] {
+        let error = LinalgMatrixExp.call(&random(dtype, &[2, 2], 3)).unwrap_err();
+        assert!(error.message().contains("expected float32"), "{error}");
     }
 }
 

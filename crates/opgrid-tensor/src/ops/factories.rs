@@ -81,6 +81,35 @@ declarations! {
             pub TriuIndices = "aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
         }
 
+        windows {
+            /// A triangle, for `window_length` points.
+            pub BartlettWindow = "aten::bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            /// A triangle; unless periodic it is symmetric.
+            pub BartlettWindowPeriodic = "aten::bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out("periodic_out");
+            /// Blackman's window, for `window_length` points.
+            pub BlackmanWindow = "aten::blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            /// Blackman's window; unless periodic it is symmetric.
+            pub BlackmanWindowPeriodic = "aten::blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out("periodic_out");
+            /// Hamming's window, a raised cosine, for `window_length` points.
+            pub HammingWindow = "aten::hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            /// Hamming's window, a raised cosine; unless periodic it is symmetric.
+            pub HammingWindowPeriodic = "aten::hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out("periodic_out");
+            /// Hamming's window, a raised cosine, of another shape.
+            pub HammingWindowPeriodicAlpha = "aten::hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out("periodic_alpha_out");
+            /// Hamming's window, a raised cosine, of another shape.
+            pub HammingWindowPeriodicAlphaBeta = "aten::hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out("periodic_alpha_beta_out");
+            /// Hann's window, a raised cosine that begins with zero, for `window_length` points.
+            pub HannWindow = "aten::hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            /// Hann's window, a raised cosine that begins with zero; unless periodic it is symmetric.
+            pub HannWindowPeriodic = "aten::hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out("periodic_out");
+            /// Kaiser's window, of Bessel functions, for `window_length` points.
+            pub KaiserWindow = "aten::kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+            /// Kaiser's window, of Bessel functions; unless periodic it is symmetric.
+            pub KaiserWindowPeriodic = "aten::kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out("periodic_out");
+            /// Kaiser's window, of Bessel functions, of another shape.
+            pub KaiserWindowBeta = "aten::kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out("beta_out");
+        }
+
         zeros {
             pub Zeros = "aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
             pub ZeroInplace = "aten::zero_(Tensor(a!) self) -> Tensor(a!)";

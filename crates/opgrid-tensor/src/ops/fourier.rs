@@ -73,5 +73,14 @@ declarations! {
             /// `fft_ihfftn` along two dimensions.
             pub FftIhfft2 = "aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out;
         }
+
+        stft {
+            /// The Fourier transforms of parts of signals, which overlap.
+            pub StftCenter = "aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor";
+            /// As `stft.center`, without padding.
+            pub Stft = "aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor";
+            /// The signals whose parts have these Fourier transforms.
+            pub Istft = "aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor";
+        }
     }
 }

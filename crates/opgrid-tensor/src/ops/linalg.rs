@@ -17,6 +17,13 @@ declarations! {
             pub CholeskyInverse = "aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out, method;
         }
 
+        cond {
+            /// How much errors of equations with these matrices may grow: the norm times that of the inverse.
+            pub LinalgCond = "aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", out;
+            /// As `linalg_cond`, by a norm that has a name.
+            pub LinalgCondPStr = "aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", out("p_str_out");
+        }
+
         det {
             /// The determinants of matrices, and their factors.
             pub LinalgDetWithFactors = "aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", out("result");
@@ -64,6 +71,20 @@ declarations! {
             pub Inverse = "aten::inverse(Tensor self) -> Tensor", out, method;
         }
 
+        ldl {
+            /// Symmetric matrices as products of triangles around blocks of one or two rows, and which columns are zero.
+            pub LinalgLdlFactorEx = "aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", out;
+            /// Symmetric matrices as products of triangles around blocks of one or two rows.
+            pub LinalgLdlFactor = "aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", out;
+            /// Solutions of equations by what `linalg_ldl_factor` made of a matrix.
+            pub LinalgLdlSolve = "aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out;
+        }
+
+        lstsq {
+            /// What equations with more rows than unknowns are solved by best, and what is left over.
+            pub LinalgLstsq = "aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", out;
+        }
+
         lu {
             /// Matrices as products of triangles with rows exchanged, and which pivots are zero.
             pub LinalgLuFactorEx = "aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", out;
@@ -85,6 +106,69 @@ declarations! {
         lu_unpack {
             /// The factors that `linalg_lu_factor` put into one matrix.
             pub LuUnpack = "aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", out;
+        }
+
+        matrix_exp {
+            /// The exponentials of matrices.
+            pub LinalgMatrixExp = "aten::linalg_matrix_exp(Tensor self) -> Tensor", out;
+            /// As `linalg_matrix_exp`.
+            pub MatrixExp = "aten::matrix_exp(Tensor self) -> Tensor", method;
+            /// The gradient of `linalg_matrix_exp`.
+            pub MatrixExpBackward = "aten::matrix_exp_backward(Tensor self, Tensor grad) -> Tensor";
+        }
+
+        matrix_norm {
+            /// The norms of matrices, of which the order is a number.
+            pub LinalgMatrixNorm = "aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out;
+            /// The norms of matrices that have names.
+            pub LinalgMatrixNormStrOrd = "aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("str_ord_out");
+            /// The roots of the sums of squares over one or two dimensions.
+            pub FrobeniusNormDim = "aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out("out");
+            /// The sum of the singular values of a matrix.
+            pub NuclearNorm = "aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", out;
+            /// The sums of the singular values of the matrices that two dimensions are.
+            pub NuclearNormDim = "aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", out("dim_out");
+        }
+
+        matrix_rank {
+            /// How many singular values are larger than a number.
+            pub LinalgMatrixRank = "aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", out;
+            /// How many singular values are larger than numbers of a tensor.
+            pub LinalgMatrixRankTolTensor = "aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", out("out_tol_tensor");
+            /// How many singular values are not lost in rounding, by tensors of what is.
+            pub LinalgMatrixRankAtolRtolTensor = "aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", out("atol_rtol_tensor_out");
+            /// How many singular values are not lost in rounding.
+            pub LinalgMatrixRankAtolRtolFloat = "aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", out("atol_rtol_float_out");
+        }
+
+        matrix_sqrth {
+            /// The Hermitian roots of Hermitian matrices.
+            pub LinalgMatrixSqrth = "aten::linalg_matrix_sqrth(Tensor self) -> Tensor", out;
+        }
+
+        norm {
+            /// The norms of vectors or matrices, as the dimensions say.
+            pub LinalgNorm = "aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out;
+            /// The norms of matrices that have names.
+            pub LinalgNormOrdStr = "aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("ord_str_out");
+        }
+
+        pinv {
+            /// Pseudo-inverses of matrices, by a part of the largest singular value below which others count as zero.
+            pub LinalgPinv = "aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", out;
+            /// Pseudo-inverses of matrices.
+            pub LinalgPinvAtolRtolFloat = "aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", out("atol_rtol_float_out");
+            /// Pseudo-inverses of matrices, by tensors of which singular values count as zero.
+            pub LinalgPinvAtolRtolTensor = "aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", out("atol_rtol_tensor_out");
+            /// As `linalg_pinv`, by a part for each matrix.
+            pub LinalgPinvRcondTensor = "aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", out("out_rcond_tensor");
+            /// As `linalg_pinv`.
+            pub Pinverse = "aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor", method;
+        }
+
+        polar {
+            /// Matrices as products of orthonormal columns and a Hermitian matrix.
+            pub LinalgPolar = "aten::linalg_polar(Tensor A) -> (Tensor U, Tensor H)", out;
         }
 
         qr {
@@ -128,6 +212,23 @@ declarations! {
             pub LinalgSvdvals = "aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", out;
             /// The singular values and vectors of matrices.
             pub Svd = "aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out("U"), method;
+        }
+
+        tensorsolve {
+            /// The inverse of the matrix that the first and the last dimensions of a tensor are.
+            pub LinalgTensorinv = "aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", out;
+            /// The solution of an equation with the matrix that the first and the last dimensions of a tensor are.
+            pub LinalgTensorsolve = "aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", out;
+        }
+
+        vander {
+            /// The powers of numbers, from 0 upwards, as rows.
+            pub LinalgVander = "aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor";
+        }
+
+        vecdot {
+            /// Products of vectors, of which the first is conjugated, along a dimension.
+            pub LinalgVecdot = "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", out;
         }
     }
 }

@@ -29,5 +29,20 @@ declarations! {
             /// The logarithms of the sums of exponentials of all elements up to each one along a dimension.
             pub Logcumsumexp = "aten::logcumsumexp(Tensor self, int dim) -> Tensor", out, method;
         }
+
+        trapezoid {
+            /// The area below lines from point to point.
+            pub TrapezoidX = "aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor";
+            /// The area below lines between points at one distance.
+            pub TrapezoidDx = "aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor";
+            /// As `trapezoid`.
+            pub TrapzX = "aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor";
+            /// As `trapezoid`.
+            pub TrapzDx = "aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor";
+            /// The area below lines from the first point to each other one.
+            pub CumulativeTrapezoidX = "aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor";
+            /// The area below lines from the first point to each other one, all at one distance.
+            pub CumulativeTrapezoidDx = "aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor";
+        }
     }
 }

@@ -60,6 +60,17 @@ declarations! {
             pub NonzeroNumpy = "aten::nonzero_numpy(Tensor self) -> Tensor[]", method;
         }
 
+        quantile {
+            /// The numbers below which parts of the elements lie.
+            pub Quantile = "aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", out;
+            /// The number below which a part of the elements lies.
+            pub QuantileScalar = "aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", out("scalar_out");
+            /// As `quantile`, of the elements that are no NaN.
+            pub Nanquantile = "aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", out;
+            /// As `quantile`, of the elements that are no NaN.
+            pub NanquantileScalar = "aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", out("scalar_out");
+        }
+
         searchsorted {
             pub SearchsortedTensor = "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", out;
             pub SearchsortedScalar = "aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", out;

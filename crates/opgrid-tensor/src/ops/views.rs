@@ -34,6 +34,8 @@ declarations! {
         diagonal {
             /// The diagonals of the matrices that two dimensions are.
             pub Diagonal = "aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", method;
+            /// The diagonals of matrices, or of those that two dimensions are.
+            pub LinalgDiagonal = "aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)";
         }
 
         expand {

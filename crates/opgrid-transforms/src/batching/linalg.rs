@@ -8,10 +8,14 @@ use opgrid_tensor::layers::vmap::BatchedCall;
 use super::Rule;
 use super::arguments::{full, with_dims};
 
-pub(super) const RULES: &[(&[&str], Rule)] = &[(&["_linalg_solve_ex"], solve)];
+pub(super) const RULES: &[(&[&str], Rule)] =
+    &[(&["_linalg_solve_ex"], solve), (&["linalg_lstsq"], solve_least_squares)];
 
 /// Arguments with a list for each matrix.
 const LISTS: [&str; 4] = ["pivots", "LU_pivots", "tau", "input2"];
+
+/// Arguments with a number for each matrix.
+const NUMBERS: [&str; 2] = ["atol", "rtol"];
 
 /// An operator on stacks of matrices. Stacks broadcast, so that those of all arguments get as many dimensions behind that of the batch.
 pub(super) fn stacks(call: &mut BatchedCall<'_, '_>) -> Result<()> {
@@ -26,10 +30,18 @@ fn solve(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     with_stacks(call, right.len() == 1 || is_list)
 }
 
+/// What stands on the right may have a dimension less: a column for each matrix.
+fn solve_least_squares(call: &mut BatchedCall<'_, '_>) -> Result<()> {
+    let (a, b) = (full(call, 0)?, full(call, 1)?);
+    let is_vector = a.dim() == b.dim() + 1;
+    with_stacks(call, is_vector)
+}
+
 fn with_stacks(call: &mut BatchedCall<'_, '_>, is_vector: bool) -> Result<()> {
     let Some(schema) = call.schema() else { return call.one_by_one() };
     let own = |place: usize| match schema.arguments[place].name.as_str() {
         name if LISTS.contains(&name) => 1,
+        name if NUMBERS.contains(&name) => 0,
         _ => 2,
     };
     // How many sizes count the matrices of an example: the most that an argument has, and those of the first one.
