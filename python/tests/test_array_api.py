@@ -156,6 +156,9 @@ SHAPED = {
 SEARCHED = {
     "argmin": [((CUBE,), {}), ((CUBE,), {"axis": 1}), ((CUBE,), {"keepdims": True})],
     "argsort": [((INTS[0],), {}), ((CUBE,), {"axis": 1})],
+    "searchsorted": [((np.array([1.0, 2.0, 4.0]), np.array([[0.5, 2.0], [4.0, 9.0]])), {}),
+                     ((np.array([1, 2, 2, 4]), np.array([2, 3])), {"side": "right"}),
+                     ((np.array([2, 1, 4]), np.array([1, 3])), {"sorter": np.array([1, 0, 2])})],
     "sort": [((INTS[0],), {}), ((CUBE,), {"axis": 0})],
     "nonzero": [((INTS[1],), {}), ((BOOLS[1],), {})],
     "prod": [((CUBE,), {}), ((INTS[0],), {}), ((CUBE,), {"axis": (0, 1)}), ((CUBE,), {"axis": 1, "keepdims": True})],
@@ -187,6 +190,81 @@ def test_every_name_that_is_there_is_compared():
     assert xp.isnan(xp.asarray(xp.nan)).item()
 
 
+SQUARE = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 5.0]])
+STACK = np.stack([SQUARE, SQUARE @ SQUARE])
+TALL = np.arange(1.0, 25.0).reshape(2, 4, 3) ** 1.5
+WAVES = np.array([[0.5, 1.0, -2.0, 3.0, 1.5], [2.0, 0.0, 1.0, -1.0, 4.0]])
+LINALG = {name: [((STACK,), {}), ((SQUARE.astype("float32"),), {})]
+          for name in "cholesky det eigvals eigvalsh inv slogdet svdvals matrix_transpose".split()} | {
+    "cross": [((TALL, TALL[0] + 1), {}), ((SQUARE, SQUARE.T), {"axis": -2})],
+    "diagonal": [((TALL,), {}), ((TALL,), {"offset": -1})],
+    "matmul": [((STACK, SQUARE), {})],
+    "matrix_norm": [((TALL,), {"ord": ord}) for ord in (1, -1, 2, -2, "nuc", np.inf, -np.inf)] + [((TALL,), {"keepdims": True})],
+    "matrix_power": [((STACK, n), {}) for n in (-2, 0, 1, 5)],
+    "matrix_rank": [((TALL,), {}), ((TALL,), {"rtol": np.array([0.5, 1e-9])})],
+    "outer": [((FLOATS[0], INTS[0].astype("float32")), {})],
+    "pinv": [((TALL,), {}), ((TALL,), {"rtol": np.array([0.5, 1e-9])})],
+    "solve": [((STACK, TALL[:, :3]), {}), ((STACK, np.array([1.0, 2.0, 3.0])), {}), ((STACK, SQUARE[:, :2]), {})],
+    "tensordot": [((TALL, TALL), {"axes": ((1, 2), (1, 2))})],
+    "trace": [((TALL,), {}), ((TALL,), {"offset": 1}), ((np.arange(8).reshape(2, 2, 2),), {})],
+    "vecdot": [((TALL, TALL), {})],
+    "vector_norm": [((TALL,), {}), ((TALL,), {"axis": (0, 2), "ord": 3}), ((TALL,), {"axis": 1, "keepdims": True, "ord": np.inf})],
+}  # fmt: skip
+FFT = {name: [((WAVES,), {}), ((WAVES,), {"n": 8, "axis": 0}), ((WAVES,), {"norm": "ortho"})]
+       for name in "fft ifft rfft irfft hfft ihfft".split()} | {
+    name: [((WAVES,), {}), ((WAVES,), {"s": (2, 8), "axes": (0, 1), "norm": "forward"})] for name in "fftn ifftn rfftn irfftn".split()
+} | {
+    "fftfreq": [((5,), {"d": 0.5}), ((4,), {})],
+    "rfftfreq": [((5,), {"d": 0.5}), ((4,), {})],
+    "fftshift": [((WAVES,), {}), ((WAVES,), {"axes": 1})],
+    "ifftshift": [((WAVES,), {}), ((WAVES,), {"axes": (0, 1)})],
+}  # fmt: skip
+EXTENSIONS = {("linalg", name): cases for name, cases in LINALG.items()} | {("fft", name): cases for name, cases in FFT.items()}
+
+
+@pytest.mark.parametrize("name", sorted(EXTENSIONS))
+def test_a_function_of_an_extension_agrees_with_numpy(name):
+    extension, function = name
+    for args, given in EXTENSIONS[name]:
+        expected = getattr(getattr(np, extension), function)(*args, **given)
+        found = getattr(getattr(xp, extension), function)(*map(ours, args), **{key: ours(value) for key, value in given.items()})
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        found = found if isinstance(found, tuple) else (found,)
+        for one, other in zip(found, expected, strict=True):
+            assert tuple(one.shape) == other.shape
+            # Eigenvalues have no order.
+            in_order = np.sort if function == "eigvals" else np.asarray
+            np.testing.assert_allclose(in_order(one.numpy()), in_order(other), rtol=2e-5, atol=1e-6)
+
+
+def test_factorizations_multiply_to_the_matrix():
+    values, vectors = xp.linalg.eigh(ours(STACK))
+    same(vectors * values[..., None, :] @ xp.matrix_transpose(vectors), STACK)
+    q, r = xp.linalg.qr(ours(TALL))
+    same(q @ r, TALL)
+    assert xp.linalg.qr(ours(TALL), mode="complete").Q.shape == (2, 4, 4)
+    u, s, vh = xp.linalg.svd(ours(TALL), full_matrices=False)
+    same(u * s[..., None, :] @ vh, TALL)
+    values, vectors = xp.linalg.eig(ours(STACK))
+    np.testing.assert_allclose((ours(STACK).to(values.dtype) @ vectors).numpy(), (vectors * values[..., None, :]).numpy(), atol=1e-9)
+    assert xp.linalg.eigh(ours(SQUARE)).eigenvalues.shape == (3,)
+
+
+def test_every_name_of_an_extension_is_compared():
+    for extension in ("linalg", "fft"):
+        factored = {"eig", "eigh", "qr", "svd"} if extension == "linalg" else set()
+        assert set(dir(getattr(xp, extension))) == {name for of, name in EXTENSIONS if of == extension} | factored
+
+
+def test_the_namespace_is_imported_by_its_name():
+    import opgrid.array_api
+
+    assert opgrid.array_api is xp
+    from opgrid.array_api import fft, linalg
+
+    assert (linalg, fft) == (xp.linalg, xp.fft)
+
+
 def test_positions_are_those_of_the_standard():
     assert str(inspect.signature(xp.sum)).startswith("(x: 'Any', /, *, axis")
     assert xp.sum.__name__ == "sum"
@@ -207,8 +285,8 @@ def test_a_version_that_is_not_known():
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("searchsorted", "no operators of the registry serve it"),
         ("foo", "the standard does not name it"),
+        ("append", "the standard does not name it"),
     ],
 )
 def test_names_that_are_not_there(name, text):
@@ -397,6 +475,10 @@ def test_what_the_namespace_says_of_itself():
         (lambda: xp.take(og.ones(2, 2), og.tensor([0])), ValueError, "`axis` is needed"),
         (lambda: xp.isdtype(xp.bool, "float"), ValueError, "unknown kind 'float'"),
         (lambda: xp.matrix_transpose(og.ones(2)), ValueError, "two dimensions or more"),
+        (lambda: xp.searchsorted(og.ones(2), og.ones(1), side="both"), ValueError, "unknown side 'both'"),
+        (lambda: xp.linalg.qr(og.ones(2, 2), mode="r"), ValueError, "expected 'reduced' or 'complete'"),
+        (lambda: xp.linalg.cross(og.ones(3), og.ones(2, 3), axis=0), ValueError, "does not count from the end"),
+        (lambda: xp.fft.fft(xp.arange(3)), TypeError, "fft(): expected real floating-point or complex numbers"),
         (lambda: xp.tril(og.ones(2)), ValueError, "expected a matrix"),
         (lambda: xp.meshgrid(og.ones(2), indexing="yx"), ValueError, "'xy' or 'ij'"),
         (lambda: xp.arange(1, 2, 0), ValueError, "`step` must not be 0"),

@@ -8,6 +8,9 @@ from typing import Any
 from ._arguments import _axes, _together
 from ._namespace import _op, _standard, _tensor, namespace
 
+SHARED = ("matmul", "matrix_transpose", "tensordot", "vecdot")
+"""The functions of this file, which the extension for linear algebra has, too."""
+
 
 @_standard("matmul", "matmul", "_to_copy")
 def _matmul(x1: Any, x2: Any, /) -> Any:

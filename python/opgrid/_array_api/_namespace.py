@@ -16,11 +16,6 @@ from .. import _opgrid
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """The versions of the standard; each contains the one before."""
 
-_TABLE: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
-"""Functions by name, with the operators that they call."""
-
-_UNBUILT = ("searchsorted",)
-
 _DTYPES = {
     name: getattr(_opgrid, name)
     for name in (
@@ -31,40 +26,49 @@ _DTYPES = {
 _CONSTANTS = {"e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "pi": math.pi}
 
 
-def _standard(name: str, *operators: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Puts a function into the namespace, which calls these operators of ``aten``."""
-
-    def put(function: Callable[..., Any]) -> Callable[..., Any]:
-        function.__name__ = function.__qualname__ = name
-        _TABLE[name] = (function, tuple(f"aten::{operator}" for operator in operators))
-        return function
-
-    return put
-
-
 class Namespace(types.ModuleType):
-    """What ``x.__array_namespace__()`` returns."""
+    """What ``x.__array_namespace__()`` returns, and an extension of it."""
 
     __array_api_version__ = VERSIONS[-1]
 
+    def __init__(self, name: str, /, **attributes: Any) -> None:
+        super().__init__(name, attributes.pop("__doc__", None))
+        # Functions by name, with the operators that they call.
+        self._table: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
+        self._values = attributes
+
+    def standard(self, name: str, *operators: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Puts a function into the namespace, which calls these operators of ``aten``."""
+
+        def put(function: Callable[..., Any]) -> Callable[..., Any]:
+            function.__name__ = function.__qualname__ = name
+            self._table[name] = (function, tuple(f"aten::{operator}" for operator in operators))
+            return function
+
+        return put
+
+    def share(self, name: str, other: Namespace) -> None:
+        """Puts a function of another namespace into this one, too."""
+        self._table[name] = other._table[name]
+
+    def extend(self, name: str, extension: Namespace) -> None:
+        """Puts an extension into the namespace."""
+        self._values[name] = extension
+
     def __getattr__(self, name: str) -> Any:
-        if name in _DTYPES:
-            return _DTYPES[name]
-        if name in _CONSTANTS:
-            return _CONSTANTS[name]
-        if name in _UNBUILT:
-            raise AttributeError(f"the array namespace has no `{name}`: no operators of the registry serve it")
-        if name not in _TABLE:
+        if name in self._values:
+            return self._values[name]
+        if name not in self._table:
             raise AttributeError(f"the array namespace has no `{name}`: the standard does not name it")
-        function, operators = _TABLE[name]
+        function, operators = self._table[name]
         missing = [operator for operator in operators if not _opgrid.is_defined(operator)]
         if missing:
             raise AttributeError(f"the array namespace has no `{name}`: the registry lacks {', '.join(missing)}")
         return function
 
     def __dir__(self) -> list[str]:
-        there = [name for name, (_, operators) in _TABLE.items() if all(map(_opgrid.is_defined, operators))]
-        return sorted([*there, *_DTYPES, *_CONSTANTS])
+        there = [name for name, (_, operators) in self._table.items() if all(map(_opgrid.is_defined, operators))]
+        return sorted([*there, *self._values])
 
 
 def _op(name: str) -> Callable[..., Any]:
@@ -77,7 +81,8 @@ def _tensor(x: Any, name: str) -> Any:
     return x
 
 
-namespace = Namespace("opgrid.array_api", __doc__)
+namespace = Namespace("opgrid.array_api", __doc__=__doc__, **_DTYPES, **_CONSTANTS)
+_standard = namespace.standard
 
 
 def array_namespace(self: _opgrid.Tensor, api_version: str | None = None) -> Namespace:

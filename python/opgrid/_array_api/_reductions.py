@@ -8,7 +8,7 @@ from typing import Any
 from .. import _opgrid
 from ._arguments import _axes, _together
 from ._dtypes import _astype, _kind
-from ._namespace import _TABLE, _op, _standard, _tensor
+from ._namespace import _op, _standard, _tensor, namespace
 from ._shapes import _concat
 
 
@@ -86,18 +86,21 @@ _sorting("argsort", 1)
 
 @_standard("count_nonzero", "ne.Scalar", "sum.dim_IntList", "squeeze.dim", "unsqueeze")
 def _count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return _TABLE["sum"][0](_op("ne")(_tensor(x, "count_nonzero"), 0), axis=axis, keepdims=keepdims)
+    return namespace.sum(_op("ne")(_tensor(x, "count_nonzero"), 0), axis=axis, keepdims=keepdims)
 
 
-@_standard("var", "mean.dim", "sub.Tensor", "mul.Tensor", "sum.dim_IntList", "div.Scalar", "squeeze.dim", "unsqueeze")
+_OF_VARIANCE = ("mean.dim", "sub.Tensor", "mul.Tensor", "sum.dim_IntList", "div.Scalar", "squeeze.dim", "unsqueeze")
+
+
+@_standard("var", *_OF_VARIANCE)
 def _var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     count = math.prod(x.shape[one] for one in _axes("var", _tensor(x, "var"), axis))
-    away = _op("sub")(x, _TABLE["mean"][0](x, axis=axis, keepdims=True))
-    squares = _TABLE["sum"][0](_op("mul")(away, away), axis=axis, keepdims=keepdims)
+    away = _op("sub")(x, namespace.mean(x, axis=axis, keepdims=True))
+    squares = namespace.sum(_op("mul")(away, away), axis=axis, keepdims=keepdims)
     return _op("div")(squares, max(count - correction, 0.0))
 
 
-@_standard("std", *(operator.removeprefix("aten::") for operator in _TABLE["var"][1]), "sqrt")
+@_standard("std", *_OF_VARIANCE, "sqrt")
 def _std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     return _op("sqrt")(_var(x, axis=axis, correction=correction, keepdims=keepdims))
 
@@ -114,6 +117,14 @@ def _search(name: str) -> None:
 
 _search("argmax")
 _search("argmin")
+
+
+@_standard("searchsorted", "searchsorted.Tensor", "_to_copy")
+def _searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted(): unknown side {side!r}; expected 'left' or 'right'")
+    x1, x2 = _together("searchsorted", _tensor(x1, "searchsorted"), x2)
+    return _op("searchsorted")(x1, x2, side=side, sorter=sorter)
 
 
 @_standard("where", "where.self")
