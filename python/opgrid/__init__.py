@@ -75,6 +75,7 @@ from ._functional import (
     broadcast_shapes,
     is_storage,
     is_tensor,
+    stft,
     typename,
     unique,
     unique_consecutive,
@@ -164,6 +165,7 @@ def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) 
 
 setattr(TensorBase, "_make_wrapper_subclass", staticmethod(_make_wrapper_subclass))
 setattr(TensorBase, "_make_subclass", staticmethod(_make_subclass))
+setattr(TensorBase, "stft", stft)
 setattr(TensorBase, "unique", unique)
 setattr(TensorBase, "unique_consecutive", unique_consecutive)
 

@@ -52,6 +52,37 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(result)
 
 
+def stft(
+    input: _opgrid.Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: _opgrid.Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> _opgrid.Tensor:
+    """The Fourier transforms of parts of signals, which overlap. Signals are padded by half a part at both ends, unless ``center`` is
+    ``False``: the operator of that name that does not take ``center`` never pads."""
+    found: _opgrid.Tensor = _opgrid.function("stft")(
+        input,
+        n_fft,
+        hop_length,
+        win_length,
+        window,
+        center=center,
+        pad_mode=pad_mode,
+        normalized=normalized,
+        onesided=onesided,
+        return_complex=return_complex,
+        align_to_window=align_to_window,
+    )
+    return found
+
+
 def unique(
     input: _opgrid.Tensor,
     sorted: bool = True,

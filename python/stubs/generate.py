@@ -10,6 +10,7 @@ import keyword
 import pathlib
 import re
 import sys
+import types
 
 import opgrid as og
 from opgrid import _opgrid
@@ -108,6 +109,9 @@ def stubs(names: list[str], method: bool, indent: str) -> str:
     lines: list[str] = []
     for name in names:
         if keyword.iskeyword(name) or (method and name in vars(og.TensorBase) and not callable_of_registry(name)):
+            continue
+        # Those of the package itself are in the template.
+        if not method and isinstance(vars(og).get(name), types.FunctionType):
             continue
         texts = signatures(name, method)
         for text in texts:

@@ -171,3 +171,14 @@ def test_several_results_have_names():
 
     found = Own([[1.0, 2.0]]).max(dim=1)
     assert type(found) is og.return_types.max and type(found.values) is Own
+
+
+def test_parts_of_signals_are_padded_unless_told():
+    x, window = og.arange(12.0), og.tensor([0.5, 1.0, 2.0, 1.5])
+    padded = og.nn.functional.pad(x[None], (2, 2), mode="reflect")[0]
+    expected = og.stft(padded, 4, 2, window=window, center=False, return_complex=True)
+    assert expected.shape == (3, 7)
+    for found in (og.stft(x, 4, 2, None, window, return_complex=True), x.stft(4, 2, window=window, return_complex=True)):
+        assert og.equal(found, expected)
+    assert og.stft(x, 4, 2, window=window, center=False, return_complex=True).shape == (3, 5)
+    assert og.allclose(og.istft(expected, 4, 2, window=window), x, atol=1e-5)

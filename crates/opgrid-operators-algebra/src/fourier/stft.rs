@@ -239,6 +239,10 @@ fn invert(
         );
         return Err(argument(message));
     }
+    if length.is_some_and(|length| length < 0) {
+        let message = format!("argument `length` is {}, expected zero or more", length.unwrap_or(0));
+        return Err(argument(message));
+    }
     if points.hop > points.window {
         let message = format!(
             "argument `hop_length` is {}, expected at most {} as `win_length`",
@@ -270,7 +274,8 @@ fn invert(
     let weights = overlapped(&squares, points)?;
     let whole = points.part + points.hop * (count - 1);
     let start = if is_centered { points.part / 2 } else { 0 };
-    let end = length.map_or(whole - start, |length| start + length);
+    // More elements than memory has are refused where they are asked for.
+    let end = length.map_or(whole - start, |length| start.saturating_add(length));
     let taken = end.clamp(start, whole) - start;
     let (signals, weights) =
         (Narrow.call(&signals, 1, start, taken)?, Narrow.call(&weights, 1, start, taken)?);
@@ -334,6 +339,10 @@ pub(crate) mod samples {
             .operator(Istft, &[DType::Complex64, DType::Complex128], inverse_inputs, backward)
             .tolerance(256.0)
             .refuses("complex numbers", x(&[3, 2]).and(4))
+            .refuses(
+                "zero or more",
+                given(generate::numbers(DType::Complex64, &[3, 2], 0)).and(4).named("length", -1),
+            )
             .refuses(
                 "by `n_fft`",
                 given(generate::numbers(DType::Complex64, &[4, 2], 0)).and(4).named("onesided", true),

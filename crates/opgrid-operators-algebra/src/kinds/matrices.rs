@@ -277,8 +277,7 @@ pub(crate) fn keep_matrix_dims(numbers: &Tensor, dims: [i64; 2]) -> Result<Tenso
 /// Tolerances that are complex; those of the operators that it calls.
 pub(crate) fn threshold(a: &Tensor, [atol, rtol]: [Option<&Tensor>; 2], largest: &Tensor) -> Result<Tensor> {
     [atol, rtol].into_iter().flatten().try_for_each(check_tolerance)?;
-    let number =
-        |value: f64| Full.call(&[], Scalar::Float(value), Some(DType::F64), None, Some(a.device()), None);
+    let number = |value| tolerance(a, value);
     let lost = rounding_of_rank(a)?;
     let rtol = match (rtol, atol) {
         (Some(rtol), _) => rtol.clone(),
@@ -309,14 +308,13 @@ pub(crate) fn check_tolerance(tolerance: &Tensor) -> Result<()> {
 ///
 /// Those of the operator.
 pub(crate) fn tolerances(a: &Tensor, numbers: [Option<f64>; 2]) -> Result<[Option<Tensor>; 2]> {
-    let tensor = |number: Option<f64>| {
-        number
-            .map(|number| {
-                Full.call(&[], Scalar::Float(number), Some(DType::F64), None, Some(a.device()), None)
-            })
-            .transpose()
-    };
-    Ok([tensor(numbers[0])?, tensor(numbers[1])?])
+    let [atol, rtol] = numbers.map(|number| number.map(|number| tolerance(a, number)).transpose());
+    Ok([atol?, rtol?])
+}
+
+/// A tolerance for all matrices, in double precision.
+fn tolerance(a: &Tensor, number: f64) -> Result<Tensor> {
+    Full.call(&[], Scalar::Float(number), Some(DType::F64), None, Some(a.device()), None)
 }
 
 /// Below which part of the largest singular value others are what rounding left.

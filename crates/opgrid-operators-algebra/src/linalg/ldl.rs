@@ -185,6 +185,16 @@ pub(crate) mod samples {
         ]
     }
 
+    /// The matrix with two rows exchanged, and the same columns.
+    fn exchanged(matrix: &Matrix, one: usize, other: usize) -> Matrix {
+        let from = |i: usize| match i {
+            i if i == one => other,
+            i if i == other => one,
+            i => i,
+        };
+        Matrix::from_fn(matrix.rows, matrix.columns, |i, j| matrix.at(from(i), from(j)))
+    }
+
     /// How large LAPACK takes a number to be.
     fn size(z: Complex64) -> f64 {
         z.re.abs() + z.im.abs()
@@ -222,16 +232,7 @@ pub(crate) mod samples {
                 }
             };
             let last = k + count - 1;
-            let exchanged = |i: usize| {
-                if i == last {
-                    row
-                } else if i == row {
-                    last
-                } else {
-                    i
-                }
-            };
-            left = Matrix::from_fn(n, n, |i, j| left.at(exchanged(i), exchanged(j)));
+            left = exchanged(&left, last, row);
             let block = Matrix::from_fn(count, count, |i, j| left.at(k + i, k + j));
             let columns = Matrix::from_fn(n - k - count, count, |i, j| left.at(k + count + i, k + j));
             // `L * D` is what stands there, so that its transpose solves an equation with the transposed block.
@@ -292,16 +293,7 @@ pub(crate) mod samples {
                 let other = Matrix::from_fn(n, n, |i, j| turned(l.at(j, i)));
                 product = l.times(&with_block).times(&other);
                 let (last, row) = (k + count - 1, pivots[k].unsigned_abs() as usize - 1);
-                let exchanged = |i: usize| {
-                    if i == last {
-                        row
-                    } else if i == row {
-                        last
-                    } else {
-                        i
-                    }
-                };
-                product = Matrix::from_fn(n, n, |i, j| product.at(exchanged(i), exchanged(j)));
+                product = exchanged(&product, last, row);
             }
             product
         };

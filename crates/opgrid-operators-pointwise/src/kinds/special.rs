@@ -142,11 +142,6 @@ pub(crate) mod samples {
         beside.into_iter().chain(edges).collect()
     }
 
-    /// Pairs of small numbers.
-    pub(crate) fn tame_pairs(dtype: DType) -> Vec<Sample> {
-        generate::pairs_to_divide(dtype)
-    }
-
     /// Pairs of floats that promote to the dtype.
     pub(crate) fn float_pairs(dtype: DType) -> Vec<Sample> {
         generate::computed_in(FLOATS, dtype, generate::pairs_to_divide(dtype))

@@ -46,7 +46,7 @@ pub(crate) mod samples {
             })
         };
         samples
-            .operator(SpecialZeta, ORDERED, special::samples::tame_pairs, reference)
+            .operator(SpecialZeta, ORDERED, generate::pairs_to_divide, reference)
             .tolerance(64.0)
             .constant(&["self"]);
         samples
