@@ -65,8 +65,8 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> _opgrid.Tensor:
-    """The Fourier transforms of parts of signals, which overlap. Signals are padded by half a part at both ends, unless ``center`` is
-    ``False``: the operator of that name that does not take ``center`` never pads."""
+    """The short-time Fourier transform of signals. They are padded by half of ``n_fft`` at both ends, unless ``center`` is ``False``.
+    (The overload of ``opgrid.ops.aten.stft`` without ``center`` never pads.)"""
     found: _opgrid.Tensor = _opgrid.function("stft")(
         input,
         n_fft,

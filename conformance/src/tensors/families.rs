@@ -49,6 +49,7 @@ const MAKERS: &[Maker] = &[
 /// samples, and those of optimizers `cargo xtask conformance training`.
 const COMPARED_BY_SAMPLES: &[&opgrid_core::Kind] = &[
     &kind::FACTORIZATION,
+    &kind::SHORT_TIME_TRANSFORM,
     &kind::PADDING,
     &kind::NORMALISATION,
     &kind::ATTENTION,

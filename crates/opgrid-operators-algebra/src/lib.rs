@@ -32,7 +32,7 @@ opgrid_kinds::operators! {
         tensordot,
     }
 
-    /// Factors matrices, solves equations, finds eigenvalues.
+    /// Linear algebra: factorizations of matrices, linear systems, eigenvalues, norms.
     linalg {
         cholesky,
         cholesky_solve,
@@ -72,7 +72,7 @@ opgrid_kinds::operators! {
         pdist,
     }
 
-    /// Transforms numbers to frequencies, and back.
+    /// Discrete Fourier transforms.
     fourier {
         fft,
         fft_c2c,

@@ -1,4 +1,4 @@
-//! `aten::stft`, `istft`: Fourier transforms of parts of signals, which overlap.
+//! `aten::stft`, `istft`: the short-time Fourier transform of signals, and its inverse.
 //!
 //! `out[k, t] = the sum over n of window[n] * self[t * hop_length + n] * exp(-2πi * k * n / n_fft)`
 //!
@@ -17,16 +17,13 @@
 //! - Source: torch.stft, torch.istft, PyTorch 2.15.
 
 use crate::prelude::*;
+use opgrid_kernels::fourier::Direction;
+use opgrid_kinds::fourier;
 use opgrid_tensor::ops::{
     Arange, ConstantPadNd, FftC2c, FftC2r, FftR2c, IndexAdd, Narrow, Ones, Pad, Reshape, Unfold, ViewAsReal,
 };
 
 pub use opgrid_tensor::ops::fourier::stft::*;
-
-/// How `_fft_r2c` and its like divide: not at all, by the root of the number of points, by that number.
-const NOT_DIVIDED: i64 = 0;
-const BY_ROOT: i64 = 1;
-const BY_COUNT: i64 = 2;
 
 /// The numbers of points of a transform.
 #[derive(Clone, Copy, Debug)]
@@ -93,9 +90,7 @@ impl Points {
 }
 
 pub(super) fn register(library: &mut Library) {
-    // Fourier transforms are linear in their tensors together, which these are not: a window is a factor. They take a signal apart, and put
-    // it together, as factorizations do with matrices.
-    let kind = &kind::FACTORIZATION;
+    let kind = &kind::SHORT_TIME_TRANSFORM;
     library.define(StftCenter).kind(kind).implicit(
         |input, n_fft, hop, win, window, center, pad_mode, normalized, onesided, complex, align| {
             let points = Points::new(n_fft, hop, win)?;
@@ -195,7 +190,7 @@ fn transform(
     if window.is_some() || points.window < points.part {
         parts = parts.mul(&points.whole_window(window, input, input.dtype())?)?;
     }
-    let division = if form.is_normalized { BY_ROOT } else { NOT_DIVIDED };
+    let division = division(form.is_normalized, Direction::Forward)?;
     let found = if is_real {
         FftR2c.call(&parts, &[2], division, is_onesided)?
     } else {
@@ -239,9 +234,8 @@ fn invert(
         );
         return Err(argument(message));
     }
-    if length.is_some_and(|length| length < 0) {
-        let message = format!("argument `length` is {}, expected zero or more", length.unwrap_or(0));
-        return Err(argument(message));
+    if let Some(length @ ..0) = length {
+        return Err(argument(format!("argument `length` is {length}, expected zero or more")));
     }
     if points.hop > points.window {
         let message = format!(
@@ -252,7 +246,7 @@ fn invert(
     }
     let spectra = if found.len() == 2 { input.unsqueeze(0)? } else { input.clone() };
     let spectra = spectra.transpose(1, 2)?;
-    let division = if is_normalized { BY_ROOT } else { BY_COUNT };
+    let division = division(is_normalized, Direction::Backward)?;
     let parts = if returns_complex {
         if is_onesided {
             return Err(argument(
@@ -292,6 +286,15 @@ fn invert(
         signals = ConstantPadNd.call(&signals, &[0, end - whole], Scalar::Int(0))?;
     }
     if found.len() == 2 { signals.squeeze(0) } else { Ok(signals) }
+}
+
+/// What the transforms of the parts are divided by, as `_fft_r2c` and its like take it.
+///
+/// # Errors
+///
+/// None here: both norms are known.
+fn division(is_normalized: bool, direction: Direction) -> Result<i64> {
+    fourier::normalisation(is_normalized.then_some("ortho"), direction)
 }
 
 /// The sums of parts, each where it stands in the signal.

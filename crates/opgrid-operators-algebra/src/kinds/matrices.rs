@@ -260,17 +260,17 @@ pub(crate) fn solve_right(a: &Tensor, triangle: Triangle, b: &Tensor) -> Result<
     LinalgSolveTriangular.call(a, b, triangle.is_upper, false, triangle.is_unit)
 }
 
-/// Numbers with a last dimension of size 1 as matrices of one element, in the dimensions where matrices were.
+/// Gives results of `keepdim` back the two dimensions of their matrices, with size 1, from a last dimension of size 1.
 ///
 /// # Errors
 ///
 /// Those of the operator.
-pub(crate) fn keep_matrix_dims(numbers: &Tensor, dims: [i64; 2]) -> Result<Tensor> {
+pub(crate) fn restore_matrix_dims(numbers: &Tensor, dims: [i64; 2]) -> Result<Tensor> {
     MovedimIntlist.call(&numbers.unsqueeze(-1)?, &[-2, -1], &dims)
 }
 
-/// What singular values have to be larger than to count: `atol`, or `rtol` of the largest one. Without any of them, that is how many
-/// digits are lost in rounding; with an `atol` above zero, nothing more.
+/// The number that singular values have to exceed to count towards the rank: `max(atol, rtol * largest)`. Without `rtol` it is
+/// [`default_rtol`], or zero where an `atol` above zero is given.
 ///
 /// # Errors
 ///
@@ -278,7 +278,7 @@ pub(crate) fn keep_matrix_dims(numbers: &Tensor, dims: [i64; 2]) -> Result<Tenso
 pub(crate) fn threshold(a: &Tensor, [atol, rtol]: [Option<&Tensor>; 2], largest: &Tensor) -> Result<Tensor> {
     [atol, rtol].into_iter().flatten().try_for_each(check_tolerance)?;
     let number = |value| tolerance(a, value);
-    let lost = rounding_of_rank(a)?;
+    let lost = default_rtol(a)?;
     let rtol = match (rtol, atol) {
         (Some(rtol), _) => rtol.clone(),
         (None, Some(atol)) => WhereScalarSelf.call(&atol.gt(0)?, Scalar::Float(0.0), &number(lost)?)?,
@@ -302,7 +302,7 @@ pub(crate) fn check_tolerance(tolerance: &Tensor) -> Result<()> {
     Ok(())
 }
 
-/// Tolerances that are numbers as tensors, of which what is not given is left to [`threshold`].
+/// Turns tolerances that are numbers into tensors. Those that are not given stay so; [`threshold`] has their defaults.
 ///
 /// # Errors
 ///
@@ -317,12 +317,12 @@ fn tolerance(a: &Tensor, number: f64) -> Result<Tensor> {
     Full.call(&[], Scalar::Float(number), Some(DType::F64), None, Some(a.device()), None)
 }
 
-/// Below which part of the largest singular value others are what rounding left.
+/// The default relative tolerance of ranks: the machine epsilon times the larger side of the matrix.
 ///
 /// # Errors
 ///
 /// A dtype without digits to round to.
-pub(crate) fn rounding_of_rank(a: &Tensor) -> Result<f64> {
+pub(crate) fn default_rtol(a: &Tensor) -> Result<f64> {
     let stack = Stack::new("self", a.spec()?)?;
     Ok(finfo(a.dtype())?.eps * stack.rows.max(stack.columns) as f64)
 }

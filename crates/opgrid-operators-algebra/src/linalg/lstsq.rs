@@ -18,7 +18,7 @@
 
 use super::pinv;
 use crate::kinds::matrices::{
-    Stack, Triangle, adjoint, column_major, common_batch, real, rounding_of_rank, solve_left,
+    Stack, Triangle, adjoint, column_major, common_batch, real, default_rtol, solve_left,
 };
 use crate::prelude::*;
 use opgrid_tensor::ops::{
@@ -121,7 +121,7 @@ fn solve(a: &Tensor, b: &Tensor, rcond: Option<f64>, driver: Option<&str>) -> Re
     let none = |dtype| EmptyMemoryFormat.call(&[0], Some(dtype), None, Some(a.device()), None, None);
     let real = real(a.dtype());
     if batch.contains(&0) {
-        let x = in_rows_of_both(
+        let x = with_strides_of_lapack(
             &derivatives::zeros_of(&[&batch[..], &[stack.columns, right.columns]].concat(), &a)?,
             stack.rows,
         )?;
@@ -144,7 +144,7 @@ fn solve(a: &Tensor, b: &Tensor, rcond: Option<f64>, driver: Option<&str>) -> Re
     let is_full = |rank: &Tensor| rank.eq(stack.columns)?.all()?.is_nonzero();
     let has_residuals = is_over_determined && found.as_ref().map_or(Ok(true), |(rank, _)| is_full(rank))?;
     let residuals = if has_residuals { squares_left(&a, &b, &x)? } else { none(real)? };
-    let x = in_rows_of_both(&x, stack.rows)?;
+    let x = with_strides_of_lapack(&x, stack.rows)?;
     let x = if is_vector { x.squeeze(-1)? } else { x };
     let (rank, values) = match found {
         Some((rank, values)) if driver == Driver::Gelsd => (rank, values),
@@ -155,7 +155,7 @@ fn solve(a: &Tensor, b: &Tensor, rcond: Option<f64>, driver: Option<&str>) -> Re
 }
 
 /// The solution in columns that are as long as those of both sides, which is where LAPACK leaves it.
-fn in_rows_of_both(x: &Tensor, rows: i64) -> Result<Tensor> {
+fn with_strides_of_lapack(x: &Tensor, rows: i64) -> Result<Tensor> {
     let [batch @ .., own, columns] = x.sizes() else { return Ok(x.clone()) };
     let spec = column_major(batch, [rows.max(*own), *columns], x.spec()?)?;
     let (sizes, strides) = (spec.sizes(), spec.geometry().strides());
@@ -182,7 +182,7 @@ fn by_singular_values(a: &Tensor, b: &Tensor, rcond: Option<f64>) -> Result<(Ten
         let rank = values.sum_dim([-1], false)?.to_dtype(DType::I64)?;
         return Ok((x, rank, values));
     }
-    let part = rcond.map_or_else(|| rounding_of_rank(a), Ok)?;
+    let part = rcond.map_or_else(|| default_rtol(a), Ok)?;
     let counts = values.gt(&values.amax([-1], true)?.mul(part)?)?;
     let inverses = WhereScalarOther.call(&counts, &values.reciprocal()?, Scalar::Int(0))?;
     let inverses = inverses.to_dtype(a.dtype())?.unsqueeze(-1)?;

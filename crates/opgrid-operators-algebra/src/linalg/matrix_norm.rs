@@ -12,7 +12,7 @@
 //!   dtype.
 //! - Source: torch.linalg.matrix_norm, PyTorch 2.15.
 
-use crate::kinds::matrices::keep_matrix_dims;
+use crate::kinds::matrices::restore_matrix_dims;
 use crate::prelude::*;
 use opgrid_tensor::ops::{LinalgSvdvals, LinalgVectorNorm, MovedimIntlist, NormScalarOptDim};
 use opgrid_tensor::tensor::views::normalise_dim;
@@ -115,7 +115,7 @@ fn norm(input: &Tensor, order: Order, dim: &[i64], keepdim: bool, dtype: Option<
                 Order::Number(_) => values.amin([-1], keepdim)?,
                 _ => values.sum_dim([-1], keepdim)?,
             };
-            if keepdim { keep_matrix_dims(&norms, dims) } else { Ok(norms) }
+            if keepdim { restore_matrix_dims(&norms, dims) } else { Ok(norms) }
         }
         Order::Number(number) => {
             let [summed, mut compared] = if number.is_infinite() { [dims[1], dims[0]] } else { dims };

@@ -15,7 +15,7 @@
 //!   for zeros there, too.
 //! - Source: torch.linalg.pinv, PyTorch 2.15.
 
-use crate::kinds::matrices::{Stack, adjoint, check_tolerance, rounding_of_rank, threshold, tolerances};
+use crate::kinds::matrices::{Stack, adjoint, check_tolerance, default_rtol, threshold, tolerances};
 use crate::prelude::*;
 use opgrid_tensor::ops::{Diagonal, LinalgEigh, LinalgSvd, WhereScalarOther, WhereSelf};
 
@@ -107,7 +107,7 @@ fn drops_values(a: &Tensor, inverse: &Tensor) -> Result<bool> {
     if lost.array().is_err() || lost.device() != Device::CPU {
         return Ok(true);
     }
-    let bound = a.abs()?.amax([-2, -1], true)?.mul(64.0 * rounding_of_rank(a)?)?;
+    let bound = a.abs()?.amax([-2, -1], true)?.mul(64.0 * default_rtol(a)?)?;
     Ok(lost.gt(&bound)?.any()?.to_vec::<Bool>()? == [Bool::TRUE])
 }
 

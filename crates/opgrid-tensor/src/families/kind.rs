@@ -42,6 +42,8 @@ pub static RESAMPLING: Kind = Kind::new("resampling");
 pub static DISTANCE: Kind = Kind::new("distance");
 /// Fourier transforms along dimensions.
 pub static FOURIER: Kind = Kind::new("fourier");
+/// Fourier transforms of overlapping parts of signals, multiplied by a window.
+pub static SHORT_TIME_TRANSFORM: Kind = Kind::new("short-time transform");
 /// Gives other sizes and strides to the memory of its first input.
 pub static VIEW: Kind = Kind::new("view");
 /// Makes a new tensor of sizes and options.

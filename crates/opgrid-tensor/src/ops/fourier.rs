@@ -1,41 +1,41 @@
-//! Transforms numbers to frequencies, and back.
+//! Discrete Fourier transforms.
 
 declarations! {
     /// # Fourier transforms
     fourier {
         fft {
-            /// The transform of numbers.
+            /// The discrete Fourier transform along a dimension.
             pub FftFft = "aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out;
             /// The inverse of `fft_fft`.
             pub FftIfft = "aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out;
-            /// The first half of the transform of real numbers.
+            /// The discrete Fourier transform of real input: the frequencies from 0 to half the sampling rate.
             pub FftRfft = "aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out;
             /// The inverse of `fft_rfft`.
             pub FftIrfft = "aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out;
         }
 
         fft_c2c {
-            /// Transforms complex numbers.
+            /// The discrete Fourier transform of complex input along several dimensions.
             pub FftC2c = "aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", out;
-            /// Transforms real numbers to complex ones.
+            /// The discrete Fourier transform of real input along several dimensions.
             pub FftR2c = "aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", out;
-            /// Transforms halves of complex numbers to real ones.
+            /// The inverse transform of half a Hermitian spectrum, which gives real numbers.
             pub FftC2r = "aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", out;
         }
 
         fftfreq {
-            /// The frequencies of a transform.
+            /// The sample frequencies of a discrete Fourier transform.
             pub FftFftfreq = "aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
-            /// The frequencies of a transform of real numbers.
+            /// The sample frequencies of a discrete Fourier transform of real input.
             pub FftRfftfreq = "aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
         }
 
         fftn {
-            /// The transform of numbers along dimensions.
+            /// The discrete Fourier transform along several dimensions.
             pub FftFftn = "aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out;
             /// The inverse of `fft_fftn`.
             pub FftIfftn = "aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out;
-            /// The first half of the transform of real numbers along dimensions.
+            /// The discrete Fourier transform of real input along several dimensions: half of the frequencies of the last one.
             pub FftRfftn = "aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out;
             /// The inverse of `fft_rfftn`.
             pub FftIrfftn = "aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out;
@@ -50,21 +50,21 @@ declarations! {
         }
 
         fftshift {
-            /// The frequency 0 in the middle.
+            /// Moves the frequency 0 to the middle.
             pub FftFftshift = "aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor";
-            /// The frequency 0 in front.
+            /// Moves the frequency 0 to the front: the inverse of `fft_fftshift`.
             pub FftIfftshift = "aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor";
         }
 
         hfft {
-            /// The transform of numbers of which the second half are conjugates of the first.
+            /// The discrete Fourier transform of Hermitian input, of which the first half is given.
             pub FftHfft = "aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out;
             /// The inverse of `fft_hfft`.
             pub FftIhfft = "aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out;
         }
 
         hfftn {
-            /// The transform of numbers of which the second half are conjugates of the first, along dimensions.
+            /// The discrete Fourier transform of Hermitian input along several dimensions.
             pub FftHfftn = "aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out;
             /// The inverse of `fft_hfftn`.
             pub FftIhfftn = "aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out;
@@ -75,11 +75,11 @@ declarations! {
         }
 
         stft {
-            /// The Fourier transforms of parts of signals, which overlap.
+            /// The short-time Fourier transform of signals, padded at both ends if `center` is true.
             pub StftCenter = "aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor";
             /// As `stft.center`, without padding.
             pub Stft = "aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor";
-            /// The signals whose parts have these Fourier transforms.
+            /// The inverse of the short-time Fourier transform.
             pub Istft = "aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor";
         }
     }

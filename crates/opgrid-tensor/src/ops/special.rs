@@ -1,4 +1,4 @@
-//! Special functions of elements: Bessel functions, incomplete gamma functions, zeta functions, orthogonal polynomials and others.
+//! Special functions, applied to each element: Bessel functions, incomplete gamma functions, zeta functions, orthogonal polynomials and others.
 
 declarations! {
     /// # Special functions
@@ -29,66 +29,66 @@ declarations! {
         }
 
         chebyshev_polynomial_t {
-            /// Chebyshev polynomials of the first kind, by their degrees.
+            /// Chebyshev polynomials of the first kind of degree `n`.
             pub SpecialChebyshevPolynomialT = "aten::special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the first kind of one number, by their degrees.
+            /// Chebyshev polynomials of the first kind of degree `n`, at one number `x`.
             pub SpecialChebyshevPolynomialTXScalar = "aten::special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the first kind of one degree.
+            /// Chebyshev polynomials of the first kind of one degree `n`.
             pub SpecialChebyshevPolynomialTNScalar = "aten::special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", out;
         }
 
         chebyshev_polynomial_u {
-            /// Chebyshev polynomials of the second kind, by their degrees.
+            /// Chebyshev polynomials of the second kind of degree `n`.
             pub SpecialChebyshevPolynomialU = "aten::special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the second kind of one number, by their degrees.
+            /// Chebyshev polynomials of the second kind of degree `n`, at one number `x`.
             pub SpecialChebyshevPolynomialUXScalar = "aten::special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the second kind of one degree.
+            /// Chebyshev polynomials of the second kind of one degree `n`.
             pub SpecialChebyshevPolynomialUNScalar = "aten::special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", out;
         }
 
         chebyshev_polynomial_v {
-            /// Chebyshev polynomials of the third kind, by their degrees.
+            /// Chebyshev polynomials of the third kind of degree `n`.
             pub SpecialChebyshevPolynomialV = "aten::special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the third kind of one number, by their degrees.
+            /// Chebyshev polynomials of the third kind of degree `n`, at one number `x`.
             pub SpecialChebyshevPolynomialVXScalar = "aten::special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the third kind of one degree.
+            /// Chebyshev polynomials of the third kind of one degree `n`.
             pub SpecialChebyshevPolynomialVNScalar = "aten::special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", out;
         }
 
         chebyshev_polynomial_w {
-            /// Chebyshev polynomials of the fourth kind, by their degrees.
+            /// Chebyshev polynomials of the fourth kind of degree `n`.
             pub SpecialChebyshevPolynomialW = "aten::special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the fourth kind of one number, by their degrees.
+            /// Chebyshev polynomials of the fourth kind of degree `n`, at one number `x`.
             pub SpecialChebyshevPolynomialWXScalar = "aten::special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the fourth kind of one degree.
+            /// Chebyshev polynomials of the fourth kind of one degree `n`.
             pub SpecialChebyshevPolynomialWNScalar = "aten::special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", out;
         }
 
         entr {
-            /// The entropy of elements.
+            /// The entropy `-x ln x` of each element.
             pub SpecialEntr = "aten::special_entr(Tensor self) -> Tensor", out;
         }
 
         erfcx {
-            /// The complementary error function, scaled by an exponential.
+            /// The scaled complementary error function, `e^(x^2) erfc(x)`.
             pub SpecialErfcx = "aten::special_erfcx(Tensor self) -> Tensor", out;
         }
 
         hermite_polynomial_h {
-            /// Hermite polynomials of the physicists, by their degrees.
+            /// Physicist's Hermite polynomials of degree `n`.
             pub SpecialHermitePolynomialH = "aten::special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor", out;
-            /// Hermite polynomials of the physicists of one number, by their degrees.
+            /// Physicist's Hermite polynomials of degree `n`, at one number `x`.
             pub SpecialHermitePolynomialHXScalar = "aten::special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor", out;
-            /// Hermite polynomials of the physicists of one degree.
+            /// Physicist's Hermite polynomials of one degree `n`.
             pub SpecialHermitePolynomialHNScalar = "aten::special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor", out;
         }
 
         hermite_polynomial_he {
-            /// Hermite polynomials of statistics, by their degrees.
+            /// Probabilist's Hermite polynomials of degree `n`.
             pub SpecialHermitePolynomialHe = "aten::special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor", out;
-            /// Hermite polynomials of statistics of one number, by their degrees.
+            /// Probabilist's Hermite polynomials of degree `n`, at one number `x`.
             pub SpecialHermitePolynomialHeXScalar = "aten::special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor", out;
-            /// Hermite polynomials of statistics of one degree.
+            /// Probabilist's Hermite polynomials of one degree `n`.
             pub SpecialHermitePolynomialHeNScalar = "aten::special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor", out;
         }
 
@@ -98,7 +98,7 @@ declarations! {
         }
 
         i0e {
-            /// The modified Bessel function of the first kind of order zero, scaled by an exponential.
+            /// The exponentially scaled modified Bessel function of the first kind of order zero.
             pub SpecialI0e = "aten::special_i0e(Tensor self) -> Tensor", out;
         }
 
@@ -108,40 +108,40 @@ declarations! {
         }
 
         i1e {
-            /// The modified Bessel function of the first kind of order one, scaled by an exponential.
+            /// The exponentially scaled modified Bessel function of the first kind of order one.
             pub SpecialI1e = "aten::special_i1e(Tensor self) -> Tensor", out;
         }
 
         igamma {
-            /// The lower incomplete gamma function, as a part of the whole one.
+            /// The regularized lower incomplete gamma function.
             pub Igamma = "aten::igamma(Tensor self, Tensor other) -> Tensor", in_place, out, method, alias("special_gammainc", out);
         }
 
         igammac {
-            /// The upper incomplete gamma function, as a part of the whole one.
+            /// The regularized upper incomplete gamma function.
             pub Igammac = "aten::igammac(Tensor self, Tensor other) -> Tensor", in_place, out, method, alias("special_gammaincc", out);
         }
 
         laguerre_polynomial_l {
-            /// Laguerre polynomials, by their degrees.
+            /// Laguerre polynomials of degree `n`.
             pub SpecialLaguerrePolynomialL = "aten::special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor", out;
-            /// Laguerre polynomials of one number, by their degrees.
+            /// Laguerre polynomials of degree `n`, at one number `x`.
             pub SpecialLaguerrePolynomialLXScalar = "aten::special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor", out;
-            /// Laguerre polynomials of one degree.
+            /// Laguerre polynomials of one degree `n`.
             pub SpecialLaguerrePolynomialLNScalar = "aten::special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor", out;
         }
 
         legendre_polynomial_p {
-            /// Legendre polynomials, by their degrees.
+            /// Legendre polynomials of degree `n`.
             pub SpecialLegendrePolynomialP = "aten::special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor", out;
-            /// Legendre polynomials of one number, by their degrees.
+            /// Legendre polynomials of degree `n`, at one number `x`.
             pub SpecialLegendrePolynomialPXScalar = "aten::special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor", out;
-            /// Legendre polynomials of one degree.
+            /// Legendre polynomials of one degree `n`.
             pub SpecialLegendrePolynomialPNScalar = "aten::special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor", out;
         }
 
         log_ndtr {
-            /// The logarithm of the part of a normal distribution that lies below elements.
+            /// The logarithm of the cumulative distribution function of the standard normal distribution.
             pub SpecialLogNdtr = "aten::special_log_ndtr(Tensor self) -> Tensor", out;
         }
 
@@ -171,65 +171,65 @@ declarations! {
         }
 
         ndtr {
-            /// The part of a normal distribution that lies below elements.
+            /// The cumulative distribution function of the standard normal distribution.
             pub SpecialNdtr = "aten::special_ndtr(Tensor self) -> Tensor", out;
         }
 
         ndtri {
-            /// The number below which a part of a normal distribution lies.
+            /// The quantile function of the standard normal distribution: the inverse of `special_ndtr`.
             pub SpecialNdtri = "aten::special_ndtri(Tensor self) -> Tensor", out;
         }
 
         polygamma {
-            /// The derivative of order `n` of the digamma function.
+            /// The polygamma function of order `n`: that derivative of the digamma function.
             pub Polygamma = "aten::polygamma(int n, Tensor self) -> Tensor", out, alias("special_polygamma");
-            /// The derivative of order `n` of the digamma function, in place.
+            /// The polygamma function of order `n`, in place.
             pub PolygammaInplace = "aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)";
         }
 
         scaled_modified_bessel_k0 {
-            /// The modified Bessel function of the second kind of order zero, scaled by an exponential.
+            /// The exponentially scaled modified Bessel function of the second kind of order zero.
             pub SpecialScaledModifiedBesselK0 = "aten::special_scaled_modified_bessel_k0(Tensor x) -> Tensor", out;
         }
 
         scaled_modified_bessel_k1 {
-            /// The modified Bessel function of the second kind of order one, scaled by an exponential.
+            /// The exponentially scaled modified Bessel function of the second kind of order one.
             pub SpecialScaledModifiedBesselK1 = "aten::special_scaled_modified_bessel_k1(Tensor x) -> Tensor", out;
         }
 
         shifted_chebyshev_polynomial_t {
-            /// Chebyshev polynomials of the first kind, shifted to numbers from 0 to 1, by their degrees.
+            /// Shifted Chebyshev polynomials of the first kind of degree `n`.
             pub SpecialShiftedChebyshevPolynomialT = "aten::special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the first kind, shifted to numbers from 0 to 1 of one number, by their degrees.
+            /// Shifted Chebyshev polynomials of the first kind of degree `n`, at one number `x`.
             pub SpecialShiftedChebyshevPolynomialTXScalar = "aten::special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the first kind, shifted to numbers from 0 to 1 of one degree.
+            /// Shifted Chebyshev polynomials of the first kind of one degree `n`.
             pub SpecialShiftedChebyshevPolynomialTNScalar = "aten::special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", out;
         }
 
         shifted_chebyshev_polynomial_u {
-            /// Chebyshev polynomials of the second kind, shifted to numbers from 0 to 1, by their degrees.
+            /// Shifted Chebyshev polynomials of the second kind of degree `n`.
             pub SpecialShiftedChebyshevPolynomialU = "aten::special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the second kind, shifted to numbers from 0 to 1 of one number, by their degrees.
+            /// Shifted Chebyshev polynomials of the second kind of degree `n`, at one number `x`.
             pub SpecialShiftedChebyshevPolynomialUXScalar = "aten::special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the second kind, shifted to numbers from 0 to 1 of one degree.
+            /// Shifted Chebyshev polynomials of the second kind of one degree `n`.
             pub SpecialShiftedChebyshevPolynomialUNScalar = "aten::special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", out;
         }
 
         shifted_chebyshev_polynomial_v {
-            /// Chebyshev polynomials of the third kind, shifted to numbers from 0 to 1, by their degrees.
+            /// Shifted Chebyshev polynomials of the third kind of degree `n`.
             pub SpecialShiftedChebyshevPolynomialV = "aten::special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the third kind, shifted to numbers from 0 to 1 of one number, by their degrees.
+            /// Shifted Chebyshev polynomials of the third kind of degree `n`, at one number `x`.
             pub SpecialShiftedChebyshevPolynomialVXScalar = "aten::special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the third kind, shifted to numbers from 0 to 1 of one degree.
+            /// Shifted Chebyshev polynomials of the third kind of one degree `n`.
             pub SpecialShiftedChebyshevPolynomialVNScalar = "aten::special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", out;
         }
 
         shifted_chebyshev_polynomial_w {
-            /// Chebyshev polynomials of the fourth kind, shifted to numbers from 0 to 1, by their degrees.
+            /// Shifted Chebyshev polynomials of the fourth kind of degree `n`.
             pub SpecialShiftedChebyshevPolynomialW = "aten::special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the fourth kind, shifted to numbers from 0 to 1 of one number, by their degrees.
+            /// Shifted Chebyshev polynomials of the fourth kind of degree `n`, at one number `x`.
             pub SpecialShiftedChebyshevPolynomialWXScalar = "aten::special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", out;
-            /// Chebyshev polynomials of the fourth kind, shifted to numbers from 0 to 1 of one degree.
+            /// Shifted Chebyshev polynomials of the fourth kind of one degree `n`.
             pub SpecialShiftedChebyshevPolynomialWNScalar = "aten::special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", out;
         }
 
@@ -239,7 +239,7 @@ declarations! {
         }
 
         xlog1py {
-            /// Elements times the logarithm of one more than others.
+            /// `self * ln(1 + other)`, and zero where `self` is.
             pub SpecialXlog1py = "aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", out;
             pub SpecialXlog1pyOtherScalar = "aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", out;
             pub SpecialXlog1pySelfScalar = "aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", out;
