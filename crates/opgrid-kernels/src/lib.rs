@@ -13,6 +13,7 @@ pub mod clamp;
 mod complex;
 pub mod count;
 pub mod distances;
+pub mod distributions;
 pub mod division;
 pub mod divisors;
 mod double;

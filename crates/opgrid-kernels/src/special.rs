@@ -65,12 +65,12 @@ macro_rules! special {
 
             #[inline]
             fn lgamma(self) -> Self {
-                lgamma(self.into()) as $type
+                opgrid_special::ln_gamma(self.into()) as $type
             }
 
             #[inline]
             fn digamma(self) -> Self {
-                digamma(self.into()) as $type
+                opgrid_special::digamma(self.into()) as $type
             }
         })*
     };
@@ -163,51 +163,6 @@ fn erfinv(x: f64) -> f64 {
     if x.abs() <= 1.0 { result } else { f64::NAN }
 }
 
-/// Infinite at both ends, as in C.
-fn lgamma(x: f64) -> f64 {
-    if x.is_infinite() { f64::INFINITY } else { libm::lgamma(x) }
-}
-
-/// By the asymptotic series above 10, to which the recurrence leads, and the reflection for negative numbers.
-///
-/// Source: NIST Digital Library of Mathematical Functions, 5.5.2, 5.5.4 and 5.11.2.
-fn digamma(x: f64) -> f64 {
-    use std::f64::consts::PI;
-    if x == 0.0 {
-        return f64::NEG_INFINITY.copysign(-x);
-    }
-    if x < 0.0 {
-        if x.trunc() == x {
-            return f64::NAN;
-        }
-        // The fraction alone, so that the angle has all its digits.
-        let fraction = x - x.trunc();
-        return digamma(1.0 - x) - PI / (PI * fraction).tan();
-    }
-    let (mut x, mut result) = (x, 0.0);
-    while x < 10.0 {
-        result -= 1.0 / x;
-        x += 1.0;
-    }
-    if x == 10.0 {
-        const AT_TEN: f64 = 2.251_752_589_066_721;
-        return result + AT_TEN;
-    }
-    let z = 1.0 / (x * x);
-    // Bernoulli numbers, divided by their index.
-    let series = horner!(
-        z;
-        1.0 / 12.0,
-        -1.0 / 120.0,
-        1.0 / 252.0,
-        -1.0 / 240.0,
-        1.0 / 132.0,
-        -691.0 / 32_760.0,
-        1.0 / 12.0
-    );
-    result + x.ln() - 0.5 / x - z * series
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,25 +179,5 @@ mod tests {
         assert_eq!((Special::erfinv(1.0f64), Special::erfinv(-1.0f32)), (f64::INFINITY, f32::NEG_INFINITY));
         assert!(Special::erfinv(1.5f64).is_nan() && Special::erfinv(f64::NAN).is_nan());
         assert!(Special::erfinv(-0.0f64).is_sign_negative());
-    }
-
-    /// The values are those of the closed forms at integers and halves.
-    #[test]
-    fn digamma_is_known_at_integers_and_halves() {
-        const EULER: f64 = 0.577_215_664_901_532_9;
-        let cases = [
-            (1.0, -EULER),
-            (2.0, 1.0 - EULER),
-            (0.5, -EULER - 2.0 * std::f64::consts::LN_2),
-            (1.5, 2.0 - EULER - 2.0 * std::f64::consts::LN_2),
-            (-0.5, 2.0 - EULER - 2.0 * std::f64::consts::LN_2),
-            (10.0, 2.251_752_589_066_721),
-        ];
-        for (x, expected) in cases {
-            assert!((Special::digamma(x) - expected).abs() < 1e-15, "{x}: {}", Special::digamma(x));
-        }
-        assert_eq!(Special::digamma(0.0f64), f64::NEG_INFINITY);
-        assert_eq!(Special::digamma(-0.0f64), f64::INFINITY);
-        assert!(Special::digamma(-3.0f64).is_nan() && Special::digamma(f64::INFINITY) == f64::INFINITY);
     }
 }

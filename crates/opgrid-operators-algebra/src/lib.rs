@@ -87,6 +87,7 @@ opgrid_kinds::operators! {
     /// Draws random numbers.
     random {
         bernoulli,
+        binomial,
         cauchy,
         dropout,
         exponential,
@@ -95,6 +96,7 @@ opgrid_kinds::operators! {
         multinomial,
         normal,
         normal_of_tensors,
+        poisson,
         rand,
         rand_like,
         randint,
@@ -103,6 +105,8 @@ opgrid_kinds::operators! {
         randn_like,
         random_integers,
         randperm,
+        sample_dirichlet,
+        standard_gamma,
         uniform,
     }
 }

@@ -58,6 +58,7 @@ opgrid_kinds::operators! {
         isnan,
         isneginf,
         isposinf,
+        isreal,
         lcm,
         ldexp,
         lerp,

@@ -18,6 +18,7 @@ opgrid_kinds::operators! {
         argmin,
         count_nonzero,
         cov,
+        linalg_powsum,
         linalg_vector_norm,
         logsumexp,
         max,
@@ -41,6 +42,7 @@ opgrid_kinds::operators! {
         cumprod,
         cumsum,
         diff,
+        gradient,
         logcumsumexp,
         trapezoid,
     }
@@ -57,6 +59,7 @@ opgrid_kinds::operators! {
         bincount,
         bucketize,
         histc,
+        histogram,
         isin,
         kthvalue,
         median,

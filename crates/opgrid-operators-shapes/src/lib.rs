@@ -53,6 +53,7 @@ opgrid_kinds::operators! {
         new_empty,
         new_full,
         ones,
+        range,
         scalar_tensor,
         tril_indices,
         windows,

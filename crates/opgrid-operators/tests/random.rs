@@ -8,9 +8,10 @@ use opgrid_core::{DType, Device, Generator, Result};
 use opgrid_kernels::random::{generator, initial_seed, philox_generator, seed, set_state, state};
 use opgrid_kernels::{num_threads, set_num_threads};
 use opgrid_tensor::ops::{
-    Bernoulli, BernoulliInplaceFloat, CauchyInplace, Dropout, ExponentialInplace, GeometricInplace,
-    LogNormalInplace, Multinomial, NativeDropout, RandGenerator, RandintGenerator, RandintLowGenerator,
-    RandnGenerator, RandomInplace, RandomInplaceFrom, RandpermGenerator, ScaledDotProductAttention,
+    Bernoulli, BernoulliInplaceFloat, Binomial, CauchyInplace, Dropout, ExponentialInplace, GeometricInplace,
+    LogNormalInplace, Multinomial, NativeDropout, Poisson, RandGenerator, RandintGenerator,
+    RandintLowGenerator, RandnGenerator, RandomInplace, RandomInplaceFrom, RandpermGenerator,
+    SampleDirichlet, ScaledDotProductAttention, StandardGamma,
 };
 use opgrid_tensor::{Tensor, manual_seed};
 
@@ -72,6 +73,75 @@ fn normal_numbers_are_those_of_torch() {
     let again = RandnGenerator.call(&[4, 5], Some(&other), Some(DType::F64), None, None, None).unwrap();
     assert_eq!(again.to_vec::<f64>().unwrap(), many.to_vec::<f64>().unwrap());
     near(&few.to_vec::<f64>().unwrap(), &NORMAL_FEW);
+}
+
+/// Each distribution after `torch.manual_seed(3)`, and a uniform number after it, which tells how far the stream was drawn.
+#[test]
+fn numbers_of_distributions_are_those_of_torch() {
+    type Draw = fn(&Tensor, &Generator) -> Result<Tensor>;
+    let shapes = [0.1, 0.5, 1.0, 2.0, 30.0];
+    let cases: [(&[f64], Draw, &[f64], f64); 4] = [
+        (
+            &[0.5, 3.0, 9.99, 10.0, 50.0, 1e6, 0.0],
+            |rates, generator| Poisson.call(rates, Some(generator)),
+            &[0.0, 2.0, 11.0, 5.0, 66.0, 1_000_462.0, 0.0],
+            0.04922403093343142,
+        ),
+        (
+            &shapes,
+            |shapes, generator| StandardGamma.call(shapes, Some(generator)),
+            &[
+                0.3327957886633789,
+                0.2438764614338514,
+                0.9819416461186368,
+                3.3424528316125843,
+                32.60193493317376,
+            ],
+            0.3419577378774037,
+        ),
+        (
+            &shapes,
+            |shapes, generator| SampleDirichlet.call(shapes, Some(generator)),
+            &[
+                0.008873844063779014,
+                0.006502851788726242,
+                0.02618301476224813,
+                0.0891249415666976,
+                0.8693153478185492,
+            ],
+            0.3419577378774037,
+        ),
+        (
+            &[5.0, 100.0, 100.0, 100.0, 1e6],
+            |counts, generator| {
+                let probabilities = Tensor::from_slice(&[0.3, 0.02, 0.4, 0.9, 0.7], &[5])?;
+                Binomial.call(counts, &probabilities, Some(generator))
+            },
+            &[0.0, 2.0, 44.0, 91.0, 700_639.0],
+            0.9490077029994213,
+        ),
+    ];
+    for (parameters, draw, expected, after) in cases {
+        let generator = generator(3);
+        let parameters = Tensor::from_slice(parameters, &[parameters.len() as i64]).unwrap();
+        near(&draw(&parameters, &generator).unwrap().to_vec::<f64>().unwrap(), expected);
+        let next = RandGenerator.call(&[1], Some(&generator), Some(DType::F64), None, None, None).unwrap();
+        near(&next.to_vec::<f64>().unwrap(), &[after]);
+    }
+}
+
+/// Numbers that no distribution has are refused, or have a value: nothing draws without end.
+#[test]
+fn distributions_of_strange_parameters_end() {
+    let of = |number: f64| Tensor::from_slice(&[number], &[1]).unwrap();
+    for strange in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 5e-324, f64::MAX] {
+        let _ = Poisson.call(&of(strange), None);
+        StandardGamma.call(&of(strange), None).unwrap();
+        SampleDirichlet.call(&of(strange), None).unwrap();
+        for other in [f64::NAN, f64::INFINITY, -1.0, 0.0, 0.5, 1e-300, 1.0, 2.0] {
+            Binomial.call(&of(strange), &of(other), None).unwrap();
+        }
+    }
 }
 
 #[test]

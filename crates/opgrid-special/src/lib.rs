@@ -19,17 +19,20 @@
 
 mod airy;
 mod bessel;
+mod digamma;
 mod gamma;
 mod logarithms;
 mod modified_bessel;
 mod normal;
 mod orthogonal;
 mod pieces;
+mod sample_gradients;
 mod tables;
 mod zeta;
 
 pub use airy::airy_ai;
 pub use bessel::{bessel_j0, bessel_j1, bessel_y0, bessel_y1, spherical_bessel_j0};
+pub use digamma::{digamma, ln_gamma};
 pub use gamma::{gamma_p, gamma_q, multivariate_ln_gamma};
 pub use logarithms::{entr, xlog1py};
 pub use modified_bessel::{i0, i0e, i1, i1e, k0, k0e, k1, k1e};
@@ -38,6 +41,7 @@ pub use orthogonal::{
     chebyshev_t, chebyshev_u, chebyshev_v, chebyshev_w, hermite_h, hermite_he, laguerre_l, legendre_p,
     shifted_chebyshev_t, shifted_chebyshev_u, shifted_chebyshev_v, shifted_chebyshev_w,
 };
+pub use sample_gradients::{dirichlet_gradient, standard_gamma_gradient};
 pub use zeta::{polygamma, zeta};
 
 /// The examples of README.

@@ -14,6 +14,11 @@ fn binary(name: &str, most: f64, function: impl Fn(f64, f64) -> f64) {
     check(name, |_| most, |arguments| function(arguments[0], arguments[1]));
 }
 
+/// Checks a function of three numbers.
+fn ternary(name: &str, most: f64, function: impl Fn(f64, f64, f64) -> f64) {
+    check(name, |_| most, |arguments| function(arguments[0], arguments[1], arguments[2]));
+}
+
 /// Checks a polynomial of a number and a degree, whose error grows with the degree.
 fn polynomial(name: &str, function: impl Fn(f64, f64) -> f64) {
     check(name, |arguments| 8.0 * arguments[1] + 4.0, |arguments| function(arguments[0], arguments[1]));
@@ -89,6 +94,10 @@ accuracy! {
     binary polygamma_of_negative by |n, x| opgrid_special::polygamma(n as u32, x), 16.0;
     binary gamma_p, 8.0;
     binary gamma_q, 8.0;
+    unary digamma, 8.0;
+    unary ln_gamma, 4.0;
+    binary standard_gamma_gradient, 4e6;
+    ternary dirichlet_gradient, 4e6;
     binary multivariate_ln_gamma by |x, p| opgrid_special::multivariate_ln_gamma(x, p as u32), 8.0;
     growing polygamma_of_large by |n, x| opgrid_special::polygamma(n as u32, x);
     polynomial chebyshev_t;

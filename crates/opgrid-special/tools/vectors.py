@@ -131,6 +131,32 @@ def kinds(x, n):
     }
 
 
+def slope_of_share(share, density, a, x):
+    """How far a number moves that keeps its share of a distribution. Takes the share on its side, which loses no digits, and the density."""
+    with mp.workdps(60):
+        return mp.diff(lambda a: share(a, x), a, h=mpf(10) ** -25) / density(a, x)
+
+
+def gamma_gradient(a, x):
+    def density(a, x):
+        return mp.exp((a - 1) * mp.log(x) - x - mp.loggamma(a))
+
+    if x > a:
+        return slope_of_share(lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True), density, a, x)
+    return -slope_of_share(lambda a, x: mp.gammainc(a, 0, x, regularized=True), density, a, x)
+
+
+def dirichlet_gradient(x, a, total):
+    b = total - a
+
+    def density(a, x):
+        return x ** (a - 1) * (1 - x) ** (b - 1) / mp.beta(a, b) * (1 - x)
+
+    if x > a / total:
+        return slope_of_share(lambda a, x: mp.betainc(b, a, 0, 1 - x, regularized=True), density, a, x)
+    return -slope_of_share(lambda a, x: mp.betainc(a, b, 0, x, regularized=True), density, a, x)
+
+
 wide = both(spread(1e-300, 1e-3, 12) + spread(1e-3, 60.0, 90))
 positive = spread(1e-300, 1e-3, 12) + spread(1e-3, 700.0, 160)
 degrees = [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 17, 40, 101]
@@ -210,6 +236,17 @@ def functions():
     yield "hermite_he", lambda x, n: (he(x, n, 1), he(abs(x), n, -1)), few
     yield "laguerre_l", lambda x, n: (laguerre(n, x), laguerre(n, -abs(x))), few
     yield "legendre_p", lambda x, n: (legendre(n, x), mpf(1) if abs(x) < 1 else 0), [(x, n) for x in places for n in degrees]
+    def near_one(function):
+        return lambda x: (function(x), mpf(1))
+    yield "digamma", near_one(mp.digamma), spread(1e-8, 1e8, 60) + even(0.1, 12, 60) + [-x for x in even(0, 5, 20)]
+    yield "ln_gamma", near_one(lambda x: mp.re(mp.loggamma(x))), spread(1e-8, 1e8, 60) + even(0.1, 12, 60) + [-x for x in even(0, 5, 20)]
+    shapes = spread(1e-2, 1e4, 14) + [1.0, 3.0]
+    pairs = [(a, f * a) for a in shapes for f in (1e-4, 0.1, 0.7, 1.0, 1.05, 1.5)] + [(a, a + 3 * a**0.5) for a in shapes]
+    yield "standard_gamma_gradient", gamma_gradient, pairs
+    shapes = [(a, b) for a in (0.05, 0.5, 1.0, 3.5, 20.0, 60.0) for b in (0.05, 0.5, 1.0, 2.5, 40.0)]
+    places = [(f * a / (a + b), a, a + b) for a, b in shapes for f in (0.01, 0.5, 1.0)]
+    places += [((a + 0.1 * b) / (a + b), a, a + b) for a, b in shapes]
+    yield "dirichlet_gradient", dirichlet_gradient, places
 
 
 folder = pathlib.Path(sys.argv[1])

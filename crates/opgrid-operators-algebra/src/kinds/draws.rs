@@ -29,6 +29,28 @@ pub(crate) fn like_floats(input: &Tensor) -> Result<TensorSpec> {
 
 /// # Errors
 ///
+/// Another dtype than the two that gamma functions are computed for.
+pub(crate) fn check_double_or_single(name: &str, tensor: &Tensor) -> Result<()> {
+    match tensor.spec()?.dtype() {
+        DType::F32 | DType::F64 => Ok(()),
+        other => {
+            Err(argument(format!("argument `{name}` is {other}, expected float32 or float64; convert it")))
+        }
+    }
+}
+
+/// The spec of a function of elements of float32 or float64.
+///
+/// # Errors
+///
+/// Another dtype; shapes that do not broadcast.
+pub(crate) fn float_elements<const N: usize>(named: [(&'static str, &Tensor); N]) -> Result<TensorSpec> {
+    named.iter().try_for_each(|(name, tensor)| check_double_or_single(name, tensor))?;
+    opgrid_kinds::pointwise::promoted(named)
+}
+
+/// # Errors
+///
 /// An argument that is not above zero.
 pub(crate) fn check_positive(name: &str, value: f64) -> Result<()> {
     if value > 0.0 {
@@ -51,6 +73,38 @@ pub(crate) fn fill<T: Element>(
     let n = out.numel();
     let drawn = random::draw(generator, |random| (0..n).map(|_| number(random)).collect::<Vec<T>>())?;
     elementwise::copy(out, &Array::from_slice(&drawn, &[n])?.view(random::order(out.spec()?)?)?)
+}
+
+/// The elements of a parameter in double precision, in the order in which those of `out` lie in memory, to which it broadcasts.
+///
+/// # Errors
+///
+/// No memory, no data.
+pub(crate) fn in_order_of(out: &Tensor, parameter: &Tensor) -> Result<Vec<f64>> {
+    let numbers = Array::from_slice(&vec![0.0f64; out.numel() as usize], &[out.numel()])?;
+    elementwise::copy(&numbers.view(random::order(out.spec()?)?)?, parameter)?;
+    numbers.to_vec::<f64>()
+}
+
+/// Fills `out` with numbers that are drawn one by one, each with its parameter, in the order in which the elements lie in memory.
+///
+/// # Errors
+///
+/// As [`fill`].
+pub(crate) fn fill_by(
+    out: &Tensor,
+    generator: Option<&Generator>,
+    parameters: impl IntoIterator<Item = f64>,
+    mut number: impl FnMut(&mut Random, f64) -> f64,
+) -> Result<()> {
+    let mut parameters = parameters.into_iter();
+    fill(out, generator, |random| parameters.next().map_or(f64::NAN, |parameter| number(random, parameter)))
+}
+
+/// A row-major tensor of the shape and dtype of `input`, as torch's kernels of distributions make them.
+pub(crate) fn row_major(input: &Tensor) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    TensorSpec::contiguous(spec.sizes(), spec.dtype(), spec.device())
 }
 
 /// Gives an output the shape of `input`, in the order of `format`, if it has no elements.

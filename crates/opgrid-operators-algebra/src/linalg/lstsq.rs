@@ -18,7 +18,7 @@
 
 use super::pinv;
 use crate::kinds::matrices::{
-    Stack, Triangle, adjoint, column_major, common_batch, real, default_rtol, solve_left,
+    Stack, Triangle, adjoint, column_major, common_batch, default_rtol, real, solve_left,
 };
 use crate::prelude::*;
 use opgrid_tensor::ops::{

@@ -15,8 +15,6 @@ use opgrid_core::Generator;
 
 use crate::kinds::draws;
 use crate::prelude::*;
-use opgrid_kernels::random;
-use opgrid_tensor::tensor::Array;
 use opgrid_tensor::tensor::choose::unsupported;
 
 pub use opgrid_tensor::ops::random::bernoulli::*;
@@ -74,15 +72,11 @@ fn by_number(p: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> 
 /// Draws for the probabilities of a tensor, in the order of the output in memory.
 fn by_tensor(p: &Tensor, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
     let bits = if p.dtype() == DType::F64 { 53 } else { 24 };
-    let order = random::order(out.spec()?)?;
-    let n = out.numel();
-    let probabilities = Array::from_slice(&vec![0.0f64; n as usize], &[n])?;
-    elementwise::copy(&probabilities.view(order)?, p)?;
-    let mut numbers = probabilities.to_vec::<f64>()?.into_iter();
-    if let Some(p) = numbers.clone().find(|p| !(0.0..=1.0).contains(p)) {
+    let probabilities = draws::in_order_of(out, p)?;
+    if let Some(p) = probabilities.iter().find(|p| !(0.0..=1.0).contains(*p)) {
         return Err(argument(format!("found the probability {p}, expected one between 0 and 1")));
     }
-    draws::fill(out, generator, |random| Bool::from(numbers.next().is_some_and(|p| random.uniform(bits) < p)))
+    draws::fill_by(out, generator, probabilities, |random, p| f64::from(u8::from(random.uniform(bits) < p)))
 }
 
 #[cfg(feature = "samples")]

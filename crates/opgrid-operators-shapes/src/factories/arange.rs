@@ -60,13 +60,20 @@ fn arange_out(start: Scalar, end: Scalar, step: Scalar, out: &Tensor) -> Result<
     } else {
         TensorSpec::contiguous(&[length], found.dtype(), found.device())?
     };
-    compute_into(out, &spec, |out| {
-        if out.dtype().is_floating_point() {
-            floats(start.to_f64()?, step.to_f64()?, out)
-        } else {
-            integers(arithmetic::element(start)?, arithmetic::element(step)?, out)
-        }
-    })
+    compute_into(out, &spec, |out| number(start, step, out))
+}
+
+/// Fills a tensor with `start`, `start + step` and so on.
+///
+/// # Errors
+///
+/// Numbers that the dtype does not have; a dtype without ranges; no memory.
+pub(super) fn number(start: Scalar, step: Scalar, out: &Tensor) -> Result<()> {
+    if out.dtype().is_floating_point() {
+        floats(start.to_f64()?, step.to_f64()?, out)
+    } else {
+        integers(arithmetic::element(start)?, arithmetic::element(step)?, out)
+    }
 }
 
 fn integers(start: i64, step: i64, out: &Tensor) -> Result<()> {
@@ -91,6 +98,24 @@ fn is_whole(number: Scalar) -> bool {
 ///
 /// A range without an end, in the wrong direction, of too many elements, or of a dtype without ranges.
 fn length(range: [Scalar; 3], dtype: DType) -> Result<i64> {
+    let [from, to, by] = check_range(range, dtype)?;
+    // Floats lose the lowest bits of large integers.
+    let length = if dtype == DType::I64 && range.into_iter().all(is_whole) {
+        let [start, end, step] = range.map(arithmetic::element::<i64>);
+        let (start, end, step) = (i128::from(start?), i128::from(end?), i128::from(step?));
+        (end - start + step - step.signum()) / step
+    } else {
+        ((to - from) / by).ceil() as i128
+    };
+    check_length(length)
+}
+
+/// Start, end and step in double precision.
+///
+/// # Errors
+///
+/// A range without an end, in the wrong direction, or of a dtype without ranges.
+pub(super) fn check_range(range: [Scalar; 3], dtype: DType) -> Result<[f64; 3]> {
     with_dtype!(dtype, _T: Real => Ok(()))?;
     let [start, end, step] = range.map(Scalar::to_f64);
     let (start, end, step) = (start?, end?, step?);
@@ -109,14 +134,13 @@ fn length(range: [Scalar; 3], dtype: DType) -> Result<i64> {
         );
         return Err(argument(message));
     }
-    // Floats lose the lowest bits of large integers.
-    let length = if dtype == DType::I64 && range.into_iter().all(is_whole) {
-        let [start, end, step] = range.map(arithmetic::element::<i64>);
-        let (start, end, step) = (i128::from(start?), i128::from(end?), i128::from(step?));
-        (end - start + step - step.signum()) / step
-    } else {
-        ((end - start) / step).ceil() as i128
-    };
+    Ok([start, end, step])
+}
+
+/// # Errors
+///
+/// More elements than a tensor can have.
+pub(super) fn check_length(length: i128) -> Result<i64> {
     i64::try_from(length)
         .map_err(|_| argument(format!("invalid size {length}, possible overflow; choose a larger step")))
 }

@@ -72,6 +72,14 @@ declarations! {
             pub Ones = "aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
         }
 
+        range {
+            /// The numbers from `start` to `end`, with the end.
+            pub Range = "aten::range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+            /// The numbers from `start` to `end` in steps, with the end where a step meets it.
+            pub RangeStep = "aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out("out");
+            pub RangeOutWithoutStep = "aten::range.out_(Scalar start, Scalar end, *, Tensor(a!) out) -> Tensor(a!)";
+        }
+
         scalar_tensor {
             pub ScalarTensor = "aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
         }

@@ -304,6 +304,11 @@ declarations! {
             pub Isposinf = "aten::isposinf(Tensor self) -> Tensor", out, method;
         }
 
+        isreal {
+            /// Whether elements have no imaginary part.
+            pub Isreal = "aten::isreal(Tensor self) -> Tensor", method;
+        }
+
         lcm {
             /// The smallest integer that both of two divide.
             pub Lcm = "aten::lcm(Tensor self, Tensor other) -> Tensor", in_place, out, method;

@@ -15,6 +15,11 @@ declarations! {
             pub BernoulliTensor = "aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", in_place, out;
         }
 
+        binomial {
+            /// How many of `count` trials succeed, each with probability `prob`.
+            pub Binomial = "aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", out;
+        }
+
         cauchy {
             pub Cauchy = "aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", in_place, out;
         }
@@ -53,6 +58,11 @@ declarations! {
             pub NormalFloatFloat = "aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
             pub NormalFunctional = "aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor";
             pub NormalOut = "aten::normal.out(Tensor self, float mean=0., float std=1., *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)";
+        }
+
+        poisson {
+            /// Numbers of Poisson distributions whose rates are the elements.
+            pub Poisson = "aten::poisson(Tensor self, Generator? generator=None) -> Tensor", out;
         }
 
         rand {
@@ -100,6 +110,20 @@ declarations! {
         randperm {
             pub Randperm = "aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
             pub RandpermGenerator = "aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        sample_dirichlet {
+            /// Numbers of Dirichlet distributions, whose parameters stand along the last dimension.
+            pub SampleDirichlet = "aten::_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", out;
+            /// The derivative of an element `x` of `_sample_dirichlet` by its own parameter, divided by `1 - x`.
+            pub DirichletGrad = "aten::_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", out;
+        }
+
+        standard_gamma {
+            /// Numbers of gamma distributions of scale one, whose shape parameters are the elements.
+            pub StandardGamma = "aten::_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", out;
+            /// The derivative of numbers that `_standard_gamma` gave by the shape parameters.
+            pub StandardGammaGrad = "aten::_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", out;
         }
 
         uniform {

@@ -60,6 +60,11 @@ declarations! {
             pub Corrcoef = "aten::corrcoef(Tensor self) -> Tensor";
         }
 
+        linalg_powsum {
+            /// The sum of the powers of absolute values over dimensions, all if none is named.
+            pub LinalgPowsum = "aten::linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
+        }
+
         linalg_vector_norm {
             pub LinalgVectorNorm = "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out;
         }

@@ -25,6 +25,23 @@ declarations! {
             pub Diff = "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out, method, arguments(n, dim);
         }
 
+        gradient {
+            /// The slopes of a function at points of a grid, a step apart along each dimension.
+            pub GradientScalarint = "aten::gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]";
+            /// The slopes of a function at points of a grid, a step apart along some dimensions.
+            pub GradientScalararray = "aten::gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]";
+            /// The slopes of a function at points of a grid, one apart along some dimensions.
+            pub GradientArray = "aten::gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]";
+            /// The slopes of a function at points of a grid, with a step for each dimension.
+            pub GradientScalarrayint = "aten::gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]";
+            /// The slopes of a function at points of a grid, with a step for each of some dimensions.
+            pub GradientScalarrayarray = "aten::gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]";
+            /// The slopes of a function at points of a grid, with coordinates along each dimension.
+            pub GradientTensorarrayint = "aten::gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]";
+            /// The slopes of a function at points of a grid, with coordinates along some dimensions.
+            pub GradientTensorarray = "aten::gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]";
+        }
+
         logcumsumexp {
             /// The logarithms of the sums of exponentials of all elements up to each one along a dimension.
             pub Logcumsumexp = "aten::logcumsumexp(Tensor self, int dim) -> Tensor", out, method;

@@ -22,6 +22,26 @@ declarations! {
             pub Histc = "aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", out;
         }
 
+        histogram {
+            /// How many elements lie between edges, and the edges.
+            pub HistogramBinsTensor = "aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", out;
+            /// How many elements lie in bins of equal width, and the edges of the bins.
+            pub HistogramBinCt = "aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", out;
+            /// How many points lie in bins of a grid, and the edges along each coordinate.
+            pub Histogramdd = "aten::histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)";
+            /// How many points lie in bins of a grid, with as many bins along each coordinate.
+            pub HistogramddIntBins = "aten::histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)";
+            /// How many points lie in bins of a grid with the given edges.
+            pub HistogramddTensorListBins = "aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)";
+            /// The edges of the bins of `histogramdd`.
+            pub HistogramddBinEdges = "aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor[]";
+            pub HistogramddBinEdgesOut = "aten::_histogramdd_bin_edges.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False, Tensor(a!)[] out) -> ()";
+            /// The sums of `histogramdd` by numbers of bins.
+            pub HistogramddFromBinCts = "aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor", out;
+            /// The sums of `histogramdd` by edges.
+            pub HistogramddFromBinTensors = "aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor", out;
+        }
+
         isin {
             pub IsinTensorTensor = "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", out;
             pub IsinTensorScalar = "aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", out;
@@ -56,6 +76,8 @@ declarations! {
         nonzero {
             /// Where the elements are that are other than zero.
             pub Nonzero = "aten::nonzero(Tensor self) -> Tensor", out, method;
+            /// The places of the first `size` elements that are other than zero, and `fill_value` where there are fewer.
+            pub NonzeroStatic = "aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", out;
             /// The indices of nonzero elements, as one tensor per dimension.
             pub NonzeroNumpy = "aten::nonzero_numpy(Tensor self) -> Tensor[]", method;
         }
