@@ -5,7 +5,9 @@ use std::f64::consts::PI;
 use opgrid_core::{Result, Scalar};
 
 use opgrid_tensor::layers::autograd::Recorder;
-use opgrid_tensor::ops::{ScatterSrc, View, WhereScalarOther, WhereScalarSelf, WhereSelf, ZerosLike};
+use opgrid_tensor::ops::{
+    CloneTensor, ScatterSrc, View, WhereScalarOther, WhereScalarSelf, WhereSelf, ZerosLike,
+};
 use opgrid_tensor::tensor::views::normalise_dim;
 use opgrid_tensor::tensor::{Dims, Tensor};
 
@@ -122,14 +124,21 @@ pub fn sum(one: Option<Tensor>, other: Option<Tensor>) -> Result<Option<Tensor>>
 pub fn selected_values(d: &Recorder<'_>, input: &Tensor, dim: i64, has_dim: bool) -> Result<()> {
     let (sizes, has_dim) = (Dims::from_slice(input.sizes()), has_dim || input.dim() == 0);
     d.differentiable(1);
-    d.by(input, [d.result(1)], move |grad, [places]| {
-        let zeros = Tensor::zeros(sizes.as_slice(), grad.dtype(), grad.device())?;
-        if has_dim {
-            ScatterSrc.call(&zeros, dim, places, grad)
-        } else {
-            ScatterSrc.call(&zeros, dim, &places.unsqueeze(dim)?, &grad.unsqueeze(dim)?)
-        }
-    })
+    d.by(input, [d.result(1)], move |grad, [places]| at_places(grad, dim, places, &sizes, has_dim))
+}
+
+/// Zeros of these sizes, with gradients at places along a dimension. `has_dim` says whether gradients and places have the dimension.
+///
+/// # Errors
+///
+/// Those of the operators.
+pub fn at_places(grad: &Tensor, dim: i64, places: &Tensor, sizes: &[i64], has_dim: bool) -> Result<Tensor> {
+    let zeros = zeros_of(sizes, grad)?;
+    if has_dim {
+        ScatterSrc.call(&zeros, dim, places, grad)
+    } else {
+        ScatterSrc.call(&zeros, dim, &places.unsqueeze(dim)?, &grad.unsqueeze(dim)?)
+    }
 }
 
 /// The dimensions of an input that a reduction keeps, to give results and gradients the input's sizes again.
@@ -201,6 +210,15 @@ impl ReducedDims {
     pub fn expand_to_input(&self, result: &Tensor) -> Result<Tensor> {
         self.keep_dims(result)?.expand(self.sizes.as_slice())
     }
+}
+
+/// A gradient as a new tensor, which it may not be where it passed through without a change.
+///
+/// # Errors
+///
+/// No memory.
+pub fn owned(gradient: Tensor, given: &Tensor) -> Result<Tensor> {
+    if gradient.is_same(given) { CloneTensor.call(&gradient, None) } else { Ok(gradient) }
 }
 
 /// The sum of the parts of a gradient that are there.

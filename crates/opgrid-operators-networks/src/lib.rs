@@ -20,6 +20,7 @@ opgrid_kinds::operators! {
         margin_ranking_loss,
         mse_loss,
         nll_loss,
+        nll_loss_backward,
         poisson_nll_loss,
         smooth_l1_loss,
         soft_margin_loss,
@@ -30,6 +31,7 @@ opgrid_kinds::operators! {
     normalisations {
         batch_norm,
         native_batch_norm,
+        native_batch_norm_backward,
         native_group_norm,
         native_group_norm_backward,
         native_layer_norm,
@@ -41,6 +43,7 @@ opgrid_kinds::operators! {
     /// Sums products of filters with the patches of images.
     convolutions {
         conv,
+        conv_tbc,
         conv_transpose,
         convolution,
         convolution_backward,
@@ -93,6 +96,7 @@ opgrid_kinds::operators! {
     embeddings {
         embedding,
         embedding_bag,
+        embedding_bag_backward,
         embedding_dense_backward,
         embedding_renorm,
     }

@@ -38,6 +38,7 @@ opgrid_kinds::operators! {
     /// Joins each element with all before it along a dimension.
     scans {
         cummax,
+        cummaxmin_backward,
         cummin,
         cumprod,
         cumsum,
@@ -74,5 +75,6 @@ opgrid_kinds::operators! {
         unique,
         unique_consecutive,
         unique_dim,
+        value_selecting_reduction_backward,
     }
 }

@@ -224,6 +224,29 @@ pub fn row_statistics(x: &Plain, axis: usize, eps: f64) -> (Plain, Plain) {
     (means, rstds)
 }
 
+/// What the transpose of a linear function makes of `grad`: each element of the result, which has these sizes, is the sum of the
+/// elements of `grad`, weighed by what the function gives for a one in its place and zeros elsewhere.
+///
+/// # Errors
+///
+/// Those of the function.
+pub fn transposed(grad: &Plain, sizes: &[i64], function: impl Fn(&Plain) -> Result<Plain>) -> Result<Plain> {
+    let mut result = Plain::from_elements::<i64>(grad.dtype(), sizes, &[]);
+    for position in positions(sizes) {
+        let mut one = Plain::from_elements::<i64>(DType::F64, sizes, &[]);
+        one.set(&position, Scalar::Int(1));
+        let weights = function(&one)?;
+        let pairs = grad.elements().iter().zip(weights.elements());
+        let terms = pairs.filter_map(|(element, weight)| match weight.to_complex().re {
+            0.0 => None,
+            1.0 => Some(*element),
+            _ => Some(number::times(*element, *weight)),
+        });
+        result.set(&position, terms.reduce(number::plus).unwrap_or(Scalar::Int(0)));
+    }
+    Ok(result)
+}
+
 /// The dimension that a number means, from the end if it is negative.
 pub fn dimension(dim: i64, dims: usize) -> usize {
     if dim < 0 { (dim + dims as i64).max(0) as usize } else { dim as usize }

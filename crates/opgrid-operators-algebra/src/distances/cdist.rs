@@ -1,4 +1,5 @@
-//! `aten::cdist`: the distances of all rows of one matrix from all rows of another.
+//! `aten::cdist`, `aten::_cdist_forward`, `aten::_cdist_backward`: the distances of all rows of one matrix from all rows of another, and
+//! the gradient of the first one.
 //!
 //! `out[…, i, j]` is the `p`-norm of `x1[…, i, :] - x2[…, j, :]`: how many numbers are not zero for `p` 0, the largest one for
 //! infinity
@@ -6,10 +7,11 @@
 //! - Shapes: matrices or stacks of them, which broadcast, with as many columns.
 //! - Dtypes: float32 or float64, one for both.
 //! - Modes: `compute_mode` says when torch may take a product of matrices instead of differences; here it has no effect.
-//! - Aliasing: `_cdist_forward.out` writes `out`, which must not overlap the others.
+//! - Aliasing: `_cdist_forward.out` writes `out`, which must not overlap the others; `_cdist_backward.out` writes `out`.
 //! - Derivative: zero where a distance is; for infinity each of the largest differences has the whole gradient, as in torch.
-//! - Dispatch: a composite of `_cdist_forward`.
-//! - Errors: fewer than two dimensions; other numbers of columns; a negative `p` or none; a mode but 0, 1 and 2.
+//! - Dispatch: a composite of `_cdist_forward`; the gradient is one of arithmetic and products of matrices.
+//! - Errors: fewer than two dimensions; other numbers of columns; a negative `p` or none; a mode but 0, 1 and 2;
+//!   distances, or gradients of them, of another shape.
 //! - Source: torch.cdist, PyTorch 2.15.
 
 use crate::kinds::distances::by_difference;
@@ -33,10 +35,34 @@ pub(super) fn register(library: &mut Library) {
             by_rows(&grad.transpose(-2, -1)?, x2, x1, &out.transpose(-2, -1)?, p)
         })
     });
+    library.implicit(CdistBackward, &kind::DISTANCE, |grad, x1, x2, p, cdist| {
+        let spec = shape(x1, x2, p, None)?;
+        for (name, distances) in [("grad_output", grad), ("cdist", cdist)] {
+            check_distances(name, distances, &spec)?;
+        }
+        by_rows(grad, x1, x2, cdist, p)
+    });
     library
         .define(Cdist)
         .kind(&kind::DISTANCE)
         .implicit(|x1, x2, p, mode| CdistForward.call(x1, x2, p, mode));
+}
+
+/// # Errors
+///
+/// Distances of another shape or dtype.
+pub(super) fn check_distances(name: &str, found: &Tensor, expected: &TensorSpec) -> Result<()> {
+    let spec = found.spec()?;
+    if (spec.sizes(), spec.dtype()) == (expected.sizes(), expected.dtype()) {
+        return Ok(());
+    }
+    Err(argument(format!(
+        "argument `{name}` has shape {:?} and dtype {}, expected {:?} and {} as the distances",
+        spec.sizes(),
+        spec.dtype(),
+        expected.sizes(),
+        expected.dtype()
+    )))
 }
 
 /// Dtypes that are taken.
@@ -90,7 +116,7 @@ fn cpu(x1: &Tensor, x2: &Tensor, p: f64, _mode: Option<i64>, out: &Tensor) -> Re
     }
 }
 
-/// The gradient of the rows whose distances from the others are row-major.
+/// The gradient of the rows whose distances from the others are row-major, with the stack that both broadcast to.
 fn by_rows(grad: &Tensor, rows: &Tensor, others: &Tensor, distances: &Tensor, p: f64) -> Result<Tensor> {
     if p == 2.0 {
         // Without the differences of all pairs.
@@ -127,6 +153,15 @@ pub(crate) mod samples {
                 given(x.clone()).and(x.with_sizes(&[3, 2])).and(1.0).and(Value::None),
             )
             .refuses("two dimensions", given(x.clone()).and(x.with_sizes(&[6])).and(1.0).and(Value::None));
+        let refused = generate::numbers(DType::F32, &[2, 3], 1);
+        samples
+            .operator(CdistBackward, TAKEN, gradients, gradient_of_first)
+            .tolerance(4096.0)
+            .constant(&["cdist"])
+            .refuses("`grad_output` has shape", {
+                given(refused).and(x.clone()).and(x.clone()).and(2.0).and(x.with_sizes(&[3, 2]))
+            });
+        samples.rounds(CdistBackward, Roundings::all(Rounding::Sum(1024)));
         samples.differs_as(Cdist, &[NOT_A_NUMBER, WITHOUT_COLUMNS]);
         samples.differs_as(CdistForward, &[NOT_A_NUMBER, WITHOUT_COLUMNS]);
         samples.rounds(Cdist, Roundings::all(Rounding::Sum(64)));
@@ -190,6 +225,66 @@ pub(crate) mod samples {
         [2.0, 1.0, 0.0, f64::INFINITY, 3.0, 0.5].into_iter().flat_map(one).collect()
     }
 
+    /// Gradients of distances with the rows that these are of.
+    fn gradients(dtype: DType) -> Vec<Sample> {
+        let shapes: [[&[i64]; 2]; 5] = [
+            [&[3, 4], &[2, 4]],
+            [&[2, 1, 3, 2], &[4, 2, 2]],
+            [&[0, 3], &[2, 3]],
+            [&[2, 0], &[3, 0]],
+            [&[0, 2, 3], &[1, 4, 3]],
+        ];
+        let one = |p: f64| {
+            shapes.map(|[a, b]| {
+                let (x1, x2) = (generate::numbers(dtype, a, 1), generate::numbers(dtype, b, 2));
+                let distances = distances(&x1, &x2, p).unwrap_or_else(|_| Plain::number(dtype, 0));
+                let grad = generate::numbers(dtype, distances.sizes(), 3);
+                given(grad).and(x1).and(x2).and(p).and(distances)
+            })
+        };
+        [2.0, 1.0, 0.0, f64::INFINITY, 3.0].into_iter().flat_map(one).collect()
+    }
+
+    fn gradient_of_first(it: &Inputs) -> Result<Expected> {
+        let (a, b, p): (_, _, f64) = (it.tensor("x1")?, it.tensor("x2")?, it.value("p")?);
+        let (grad, distances) = (it.tensor("grad_output")?, it.tensor("cdist")?);
+        let (stack, [rows, others]) = match distances.sizes() {
+            [stack @ .., rows, others] => (stack, [*rows, *others]),
+            _ => return Ok(a.clone().into()),
+        };
+        let sizes = [stack, &[rows, a.sizes()[a.sizes().len() - 1]]].concat();
+        let real = |x: &Plain, position: &[i64]| x.at(position).to_complex().re;
+        Ok(Plain::from_fn(a.dtype(), &sizes, |position| {
+            let (stack, cell) = position.split_at(position.len() - 2);
+            let at = |row: i64, column: i64| [stack, &[row, column]].concat();
+            let term = |other: i64| {
+                let apart = real(a, position) - real(b, &at(other, cell[1]));
+                let distance = real(distances, &at(cell[0], other));
+                real(grad, &at(cell[0], other)) * slope(apart, distance, p)
+            };
+            Scalar::Float((0..others).map(term).sum())
+        })
+        .into())
+    }
+
+    /// How a distance of order `p` changes with one of the differences that it is of.
+    pub(crate) fn slope(apart: f64, distance: f64, p: f64) -> f64 {
+        let side = if apart == 0.0 { 0.0 } else { apart.signum() };
+        match p {
+            0.0 => 0.0,
+            1.0 => side,
+            p if p.is_infinite() => {
+                if apart.abs() == distance {
+                    side
+                } else {
+                    0.0
+                }
+            }
+            _ if distance == 0.0 => 0.0,
+            p => side * (apart.abs() / distance).powf(p - 1.0),
+        }
+    }
+
     /// The norm of numbers.
     pub(crate) fn norm(numbers: &[f64], p: f64) -> f64 {
         match p {
@@ -200,7 +295,10 @@ pub(crate) mod samples {
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {
-        let (a, b, p): (_, _, f64) = (it.tensor("x1")?, it.tensor("x2")?, it.value("p")?);
+        Ok(distances(it.tensor("x1")?, it.tensor("x2")?, it.value("p")?)?.into())
+    }
+
+    fn distances(a: &Plain, b: &Plain, p: f64) -> Result<Plain> {
         let split = |x: &Plain| x.sizes().len() - 2;
         let stack = naive::broadcast([&a.sizes()[..split(a)], &b.sizes()[..split(b)]].into_iter())?;
         let columns = a.sizes()[split(a) + 1];
@@ -211,7 +309,6 @@ pub(crate) mod samples {
                 |x: &Plain, row: i64, column: i64| x.at(&[stack, &[row, column]].concat()).to_complex().re;
             let apart: Vec<f64> = (0..columns).map(|k| at(a, cell[0], k) - at(b, cell[1], k)).collect();
             Scalar::Float(norm(&apart, p))
-        })
-        .into())
+        }))
     }
 }

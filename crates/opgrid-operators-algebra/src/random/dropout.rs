@@ -1,4 +1,5 @@
-//! `aten::dropout`: zero instead of randomly chosen elements, and larger ones for the others.
+//! `aten::dropout`, `aten::native_dropout`, `aten::native_dropout_backward`: zero instead of randomly chosen elements, and larger ones
+//! for the others, and the gradient.
 //!
 //! `out[i] = 0` with probability `p`, `input[i] / (1 - p)` otherwise
 //!
@@ -7,7 +8,7 @@
 //! - Aliasing: `dropout_` writes `self`. Where none is chosen, `dropout` gives `input` itself.
 //! - Random numbers: those of `bernoulli_`, so that a seed drops the elements that it drops in torch.
 //! - Dispatch: `dropout` is a composite of `bernoulli_` and arithmetic. `native_dropout` gives which elements stay
-//!   as a second result.
+//!   as a second result; `native_dropout_backward` takes these and the factor.
 //! - Errors: a `p` that is no probability, which `native_dropout` looks at only where elements are chosen; integers and
 //!   bools there.
 //! - Source: torch.nn.functional.dropout, PyTorch 2.15; N. Srivastava et al., Dropout (2014).
@@ -28,13 +29,19 @@ pub(super) fn register(library: &mut Library) {
         |d, (input, p, train)| {
             let factor = if train.unwrap_or(true) && p < 1.0 { 1.0 / (1.0 - p) } else { 1.0 };
             d.differentiable(1);
-            d.by(input, [d.result(1)], move |grad, [stays]| (grad * stays)? * factor)
+            d.by(input, [d.result(1)], move |grad, [stays]| gradient(grad, stays, factor))
         },
     );
+    library.implicit(NativeDropoutBackward, &kind::POINTWISE_BINARY, gradient);
     library.implement(NativeDropoutOut).on_every_backend(|input, p, train, out, mask| {
         let (dropped, stays) = native_dropout(input, p, train)?;
         result::converted(&[(out, &dropped), (mask, &stays)])
     });
+}
+
+/// The gradient where elements stay, as much larger as they are.
+fn gradient(grad: &Tensor, mask: &Tensor, scale: f64) -> Result<Tensor> {
+    (grad * mask)? * scale
 }
 
 /// # Errors
@@ -123,6 +130,27 @@ pub(crate) mod samples {
             .operator(DropoutInplace, FLOATS, ones, |it| of_ones(it, "self"))
             .tolerance(2.0)
             .refuses("between 0 and 1", refused());
+        let gradients = |dtype| {
+            let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
+            let one = |sizes: &[i64]| {
+                given(generate::numbers(dtype, sizes, 1))
+                    .and(generate::numbers(DType::Bool, sizes, 2))
+                    .and(1.25)
+            };
+            shapes.map(one).to_vec()
+        };
+        samples
+            .operator(NativeDropoutBackward, ANY, gradients, |it| {
+                let (grad, mask, scale): (_, _, f64) =
+                    (it.tensor("grad_output")?, it.tensor("mask")?, it.value("scale")?);
+                Ok(Plain::from_fn(opgrid_tensor::tensor::inexact(grad.dtype()), grad.sizes(), |position| {
+                    let factor = if mask.at(position).to_bool() { scale } else { 0.0 };
+                    number::times(grad.at(position), Scalar::Float(factor))
+                })
+                .into())
+            })
+            .tolerance(2.0);
+        samples.rounds(NativeDropoutBackward, Roundings::all(Rounding::Result(2)));
         samples
             .operator(NativeDropout, FLOATS, ones, |it| {
                 let (x, p): (_, f64) = (it.tensor("input")?, it.value("p")?);

@@ -1,13 +1,14 @@
-//! `aten::embedding`: rows of a table by their indices.
+//! `aten::embedding`, `aten::embedding_backward`: rows of a table by their indices, and the gradient of the table.
 //!
 //! `out[…, j] = weight[indices[…], j]`
 //!
 //! - Shapes: that of `indices`, then the length of a row; row-major.
 //! - Dtypes: that of `weight`; `indices` is int32 or int64.
 //! - Derivative: the row `padding_idx` has the gradient zero; `scale_grad_by_freq` divides by how often a row is read.
-//! - Dispatch: a composite of `index_select` and views. `padding_idx`, `scale_grad_by_freq` and `sparse` are for gradients.
+//! - Dispatch: a composite of `index_select` and views; the gradient is `embedding_dense_backward`. `padding_idx`,
+//!   `scale_grad_by_freq` and `sparse` are for gradients.
 //! - Aliasing: `embedding.out` writes `out`, and gives it its shape if it has no elements.
-//! - Errors: a `weight` that is no matrix, an index out of range (negative ones are), other dtypes of indices.
+//! - Errors: a `weight` that is no matrix, an index out of range (negative ones are), other dtypes of indices; gradients that are sparse.
 //! - Source: torch.nn.functional.embedding, PyTorch 2.15.
 
 use crate::prelude::*;
@@ -28,6 +29,25 @@ pub(super) fn register(library: &mut Library) {
     library
         .implement(EmbeddingOut)
         .on_every_backend(|weight, indices, _, _, _, out| result::copied(out, &embedding(weight, indices)?));
+    library.implicit(
+        EmbeddingBackward,
+        &kind::INDEXING,
+        |grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse| {
+            check_dense(sparse)?;
+            EmbeddingDenseBackward.call(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
+        },
+    );
+}
+
+/// # Errors
+///
+/// A gradient that is asked for as a sparse tensor.
+pub(super) fn check_dense(sparse: bool) -> Result<()> {
+    if sparse {
+        Err(argument("argument `sparse` is true, expected false, for gradients are dense here"))
+    } else {
+        Ok(())
+    }
 }
 
 fn embedding(weight: &Tensor, indices: &Tensor) -> Result<Tensor> {
@@ -45,6 +65,7 @@ fn embedding(weight: &Tensor, indices: &Tensor) -> Result<Tensor> {
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
     use super::*;
+    use crate::embeddings::embedding_dense_backward;
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
@@ -55,7 +76,20 @@ pub(crate) mod samples {
             .refuses("expected a matrix", given(generate::numbers(DType::F32, &[3], 0)).and(indices.clone()))
             .refuses("expected int32 or int64", given(x.clone()).and(indices.to(DType::I16)))
             .refuses_data("", given(x.clone()).and(Plain::from_elements(DType::I64, &[1], &[3])))
-            .refuses_data("", given(x).and(Plain::from_elements(DType::I64, &[1], &[-1])));
+            .refuses_data("", given(x.clone()).and(Plain::from_elements(DType::I64, &[1], &[-1])));
+        samples
+            .operator(
+                EmbeddingBackward,
+                ANY,
+                |dtype| {
+                    let all = embedding_dense_backward::samples::inputs(dtype);
+                    all.into_iter().map(|sample| sample.and(false)).collect()
+                },
+                embedding_dense_backward::samples::reference,
+            )
+            .tolerance(4.0)
+            .refuses("`sparse` is true", given(x).and(indices).and(4).and(-1).and(false).and(true));
+        samples.rounds(EmbeddingBackward, Roundings::all(Rounding::Sum(2)));
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {

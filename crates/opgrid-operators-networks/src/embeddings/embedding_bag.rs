@@ -21,6 +21,7 @@
 use opgrid_core::DeviceType;
 use opgrid_core::operator::ArgsOf;
 
+use super::embedding_bag_backward::{bags_by_offsets, by_largest, by_rows, by_samples};
 use crate::prelude::*;
 use opgrid_array::error::out_of_range;
 use opgrid_kernels::embedding::{self, Bags};
@@ -28,7 +29,6 @@ use opgrid_kernels::{indexing, normalise};
 use opgrid_kinds::indexing::check_index_dtype;
 use opgrid_tensor::families::result::compute_all_into;
 use opgrid_tensor::layers::autograd::Recorder;
-use opgrid_tensor::ops::{Arange, BucketizeTensor, EmbeddingDenseBackward, ScatterAdd};
 use opgrid_tensor::tensor::promote_types;
 
 pub use opgrid_tensor::ops::embeddings::embedding_bag::*;
@@ -285,11 +285,7 @@ fn derivative(d: &Recorder<'_>, args: ArgsOf<'_, EmbeddingBagTraining>) -> Resul
     let sizes = weight.sizes().to_vec();
     if mode == 2 {
         let keep = [d.result(2), d.result(3)];
-        return d.by(weight, keep, move |grad, [counts, rows]| {
-            // Bags without elements have no largest ones.
-            let grad = grad.masked_fill(&counts.eq(0)?.unsqueeze(1)?, 0)?;
-            ScatterAdd.call(&derivatives::zeros_of(&sizes, &grad)?, 0, &rows.to_dtype(DType::I64)?, &grad)
-        });
+        return d.by(weight, keep, move |grad, [counts, rows]| by_largest(grad, counts, rows, &sizes));
     }
     let keep = [Some(weight), Some(indices), Some(offsets), Some(d.result(2)), per_sample_weights];
     d.together([Some(weight), per_sample_weights], keep, move |grads, kept, needs| {
@@ -298,33 +294,11 @@ fn derivative(d: &Recorder<'_>, args: ArgsOf<'_, EmbeddingBagTraining>) -> Resul
         else {
             return Ok([None, None]);
         };
-        let places =
-            Arange.call(indices.numel().into(), Some(DType::I64), None, Some(grad.device()), None)?;
-        let bags = BucketizeTensor.call(&places, offsets, false, true)?.sub(1)?;
-        let grad = match mode {
-            1 => grad.div(&counts.clamp_min(1)?.to_dtype(grad.dtype())?.unsqueeze(1)?)?,
-            _ => grad.clone(),
-        };
-        // Indices behind the last bag belong to none.
-        let is_none = bags.ge(grad.sizes()[0])?.logical_or(&indices.eq(padding_idx)?)?.unsqueeze(1)?;
-        let of_places = match grad.sizes()[0] {
-            0 => derivatives::zeros_of(&[indices.numel(), sizes[1]], &grad)?,
-            bags_count => {
-                let bags = bags.clamp_max(bags_count - 1)?;
-                grad.index_select(0, &bags)?.masked_fill(&is_none, 0)?
-            }
-        };
-        let of_samples = if needs[1] {
-            Some(of_places.mul(&weight.index_select(0, indices)?)?.sum_dim(&[1], false)?)
-        } else {
-            None
-        };
-        let weighed = match samples {
-            Some(samples) => of_places.mul(&samples.unsqueeze(1)?)?,
-            None => of_places,
-        };
-        let of_weight =
-            EmbeddingDenseBackward.call(&weighed, indices, sizes[0], padding_idx, scale_grad_by_freq)?;
+        let bags = bags_by_offsets(indices, offsets)?;
+        let numbers = (sizes[0], scale_grad_by_freq, mode, padding_idx);
+        let of_weight = by_rows(grad, indices, &bags, counts, numbers, samples)?;
+        let of_samples =
+            if needs[1] { Some(by_samples(grad, weight, indices, &bags, padding_idx)?) } else { None };
         Ok([Some(of_weight), of_samples])
     })
 }

@@ -112,6 +112,34 @@ pub(crate) fn promoted(both: [&Tensor; 2]) -> Result<[Tensor; 2]> {
     Ok([number(both[0])?, number(both[1])?])
 }
 
+/// A gradient, an input and its target in the dtype that all three promote to, which has to be a floating-point one.
+///
+/// # Errors
+///
+/// They promote to another dtype.
+pub(crate) fn all_promoted(all: [&Tensor; 3]) -> Result<[Tensor; 3]> {
+    let dtype = result_type(&all)?;
+    pointwise::check_float(dtype)?;
+    let [grad, input, target] = all.map(|x| narrow(x.clone(), dtype));
+    Ok([grad?, input?, target?])
+}
+
+/// The gradient of the input of a loss that is a function of the difference of two tensors, by its slope there; `count` is how many
+/// losses there are.
+///
+/// # Errors
+///
+/// An unknown reduction; those of the operators that it is made of.
+pub(crate) fn by_difference(
+    grad: &Tensor,
+    both: [&Tensor; 2],
+    (reduction, count): (i64, i64),
+    slope: impl Fn(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let [input, target] = promoted(both)?;
+    of_each(grad, reduction, count)? * slope(&(input - target)?)?
+}
+
 /// States the derivative of a loss that is a function of the difference of two tensors, by its slope there.
 ///
 /// # Errors
@@ -124,10 +152,8 @@ pub(crate) fn of_difference(
     slope: impl Fn(&Tensor) -> Result<Tensor> + Clone + Send + Sync + 'static,
 ) -> Result<()> {
     let count = broadcast(&[input.sizes(), target.sizes()])?.iter().product();
-    let formula = move |grad: &Tensor, [input, target]: [&Tensor; 2]| {
-        let [input, target] = promoted([input, target])?;
-        of_each(grad, reduction, count)? * slope(&(input - target)?)?
-    };
+    let formula =
+        move |grad: &Tensor, both: [&Tensor; 2]| by_difference(grad, both, (reduction, count), &slope);
     d.by(input, [input, target], formula.clone())?;
     d.by(target, [input, target], move |grad, kept| formula(&(-grad)?, kept))
 }
@@ -224,6 +250,59 @@ pub(crate) mod samples {
                 let x = generate::numbers(DType::F32, &[2], 0);
                 given(x.clone()).and(x).named("reduction", 3i64)
             })
+    }
+
+    /// Gradients beside pairs of tensors of the dtype, with each reduction and these numbers behind them.
+    pub(crate) fn gradients(dtype: DType, numbers: &[f64]) -> Vec<Sample> {
+        let shapes: [(&[i64], &[i64]); 5] =
+            [(&[2, 3], &[2, 3]), (&[2, 3], &[3]), (&[], &[]), (&[0, 2], &[0, 2]), (&[2, 37], &[2, 37])];
+        let one = |(a, b): (&[i64], &[i64])| {
+            let pair = given(generate::numbers(dtype, a, 1)).and(generate::numbers(dtype, b, 2));
+            with_gradients(dtype, a, pair).map(|sample| {
+                numbers.iter().fold(sample, |sample: Sample, number| sample.and(Scalar::Float(*number)))
+            })
+        };
+        shapes.into_iter().flat_map(one).collect()
+    }
+
+    /// A sample behind the gradient of its losses, which have these sizes unless they are reduced, with each reduction behind it.
+    pub(crate) fn with_gradients(dtype: DType, sizes: &[i64], sample: Sample) -> [Sample; 3] {
+        [0i64, 1, 2].map(|reduction| {
+            let grad = generate::numbers(dtype, if reduction == 0 { sizes } else { &[] }, 5);
+            let positional = [vec![grad.into()], sample.positional.clone()].concat();
+            Sample { positional, ..sample.clone() }.and(reduction)
+        })
+    }
+
+    /// The gradient of the input of a loss that is a function of two floats, by its slope.
+    ///
+    /// # Errors
+    ///
+    /// Arguments are missing.
+    pub(crate) fn of_gradient(it: &Inputs, slope: impl Fn(f64, f64) -> f64) -> Result<Expected> {
+        let [grad, a, b] = [it.tensor("grad_output")?, it.tensor("self")?, it.tensor("target")?];
+        let weight = it.tensor("weight").ok();
+        let count = if it.value::<i64>("reduction")? == 1 { a.elements().len() as f64 } else { 1.0 };
+        let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
+        Ok(Plain::from_fn(a.dtype(), &sizes, |position| {
+            let at = |x: &Plain| x.at(position).to_complex().re;
+            Scalar::Float(at(grad) * slope(at(a), at(b)) * weight.map_or(1.0, at) / count)
+        })
+        .into())
+    }
+
+    /// Samples of the gradient of a loss of floats, by the slope of the loss.
+    pub(crate) fn collect_gradient<O: Operator>(
+        samples: &mut Samples,
+        operator: O,
+        inputs: fn(DType) -> Vec<Sample>,
+        slope: impl Fn(f64, f64) -> f64 + Send + Sync + 'static,
+    ) -> &mut OperatorSamples {
+        samples.rounds(operator, Roundings::all(Rounding::Sum(64)));
+        samples.differs_as(operator, &[CHECKED, departures::math::NOT_FINITE]);
+        samples
+            .operator_with(operator, FLOATS, inputs, move |it| of_gradient(it, &slope))
+            .tolerance(TOLERANCE)
     }
 
     /// What losses do not take.

@@ -210,7 +210,7 @@ pub(crate) fn masked_out(
 /// # Errors
 ///
 /// Another length.
-fn check_mask(mask: &[bool]) -> Result<[bool; 3]> {
+pub(crate) fn check_mask(mask: &[bool]) -> Result<[bool; 3]> {
     let expected = || argument(format!("argument `output_mask` has {} entries, expected 3", mask.len()));
     mask.try_into().map_err(|_| expected())
 }

@@ -6,6 +6,7 @@ use crate::kinds::resampling::spread;
 use opgrid_array::error::argument;
 use opgrid_kernels::resampling::Line;
 use opgrid_kernels::runs::{self, Run, Runs};
+use opgrid_kinds::{derivatives, pointwise};
 use opgrid_tensor::layers::autograd::Recorder;
 use opgrid_tensor::tensor::{Geometry, Tensor, TensorSpec};
 
@@ -171,6 +172,48 @@ pub(crate) fn write(mode: Mode, spatial: usize, input: &Tensor, padding: &[i64],
     runs::read(out.array()?, input.array()?, &all_runs(mode, input.sizes(), padding, spatial)?)
 }
 
+/// The gradient of what was padded: each element has those of all places that it was read for.
+///
+/// # Errors
+///
+/// Those of the operators that it is made of.
+fn gradient(grad: &Tensor, sizes: &[i64], runs: &[Runs]) -> Result<Tensor> {
+    runs.iter().enumerate().try_fold(grad.clone(), |grad, (dim, runs)| {
+        let mut line = Line::new(sizes[dim] as usize);
+        for run in runs {
+            (0..run.count).for_each(|at| line.push([((run.start + at * run.step) as usize, 1.0)]));
+        }
+        spread(&grad, dim as i64, &line)
+    })
+}
+
+/// The gradient of an operator that pads the last `spatial` dimensions, by its arguments.
+///
+/// # Errors
+///
+/// Those of [`shape`]; a gradient of another shape than the result; other dtypes than floating-point and complex ones.
+pub(crate) fn backward(
+    mode: Mode,
+    spatial: usize,
+    grad: &Tensor,
+    input: &Tensor,
+    padding: &[i64],
+) -> Result<Tensor> {
+    let result = shape(mode, spatial, input, padding)?;
+    pointwise::check_inexact(grad.spec()?.dtype())?;
+    pointwise::check_one_dtype(("self", input), ("grad_output", grad))?;
+    if grad.sizes() != result.sizes() {
+        let message = format!(
+            "argument `grad_output` has shape {:?}, expected {:?} as the padded tensor",
+            grad.sizes(),
+            result.sizes()
+        );
+        return Err(argument(message));
+    }
+    let runs = all_runs(mode, input.sizes(), padding, spatial)?;
+    derivatives::owned(gradient(grad, input.sizes(), &runs)?, grad)
+}
+
 /// The derivative of an operator that pads the last `spatial` dimensions.
 ///
 /// # Errors
@@ -184,15 +227,7 @@ pub(crate) fn derivative(
     padding: &[i64],
 ) -> Result<()> {
     let (sizes, runs) = (input.sizes().to_vec(), all_runs(mode, input.sizes(), padding, spatial)?);
-    d.by(input, [], move |grad, []| {
-        runs.iter().enumerate().try_fold(grad.clone(), |grad, (dim, runs)| {
-            let mut line = Line::new(sizes[dim] as usize);
-            for run in runs {
-                (0..run.count).for_each(|at| line.push([((run.start + at * run.step) as usize, 1.0)]));
-            }
-            spread(&grad, dim as i64, &line)
-        })
-    })
+    d.by(input, [], move |grad, []| gradient(grad, &sizes, &runs))
 }
 
 #[cfg(feature = "samples")]
@@ -219,15 +254,17 @@ pub(crate) mod samples {
 
     /// What padding by a list of that name answers.
     pub(crate) fn reference(it: &Inputs, mode: Mode, name: &str) -> Result<Expected> {
-        let (x, padding): (_, Vec<i64>) = (it.tensor("self")?, it.value(name)?);
-        let pairs = pairs(&padding, x.sizes().len());
+        Ok(padded(it.tensor("self")?, mode, &it.value::<Vec<i64>>(name)?).into())
+    }
+
+    fn padded(x: &Plain, mode: Mode, padding: &[i64]) -> Plain {
+        let pairs = pairs(padding, x.sizes().len());
         let sizes: Vec<i64> =
             x.sizes().iter().zip(&pairs).map(|(size, (before, after))| size + before + after).collect();
-        Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+        Plain::from_fn(x.dtype(), &sizes, |position| {
             let dims = position.iter().zip(x.sizes()).zip(&pairs);
             x.at(&dims.map(|((at, size), pair)| source(mode, *size, *pair, *at)).collect::<Vec<_>>())
         })
-        .into())
     }
 
     /// Samples of an operator that pads the last `spatial` dimensions.
@@ -237,30 +274,7 @@ pub(crate) mod samples {
         mode: Mode,
         spatial: usize,
     ) {
-        let inputs: fn(DType) -> Vec<Sample> = match spatial {
-            1 => |dtype| {
-                cases(
-                    dtype,
-                    &[(&[2, 4], &[1, 2]), (&[2, 2, 3], &[2, 0]), (&[1, 5], &[-1, 1]), (&[0, 1, 2], &[1, 1])],
-                )
-            },
-            2 => |dtype| {
-                cases(
-                    dtype,
-                    &[
-                        (&[2, 3, 4], &[1, 2, 0, 1]),
-                        (&[2, 3, 2, 3], &[1, 1, 1, 1]),
-                        (&[1, 3, 3], &[-3, 2, 2, -3]),
-                    ],
-                )
-            },
-            _ => |dtype| {
-                cases(
-                    dtype,
-                    &[(&[1, 2, 2, 3], &[1, 1, 0, 1, 1, 0]), (&[2, 1, 2, 3, 2], &[0, 1, 2, 0, -1, 1])],
-                )
-            },
-        };
+        let inputs = [inputs::<1>, inputs::<2>, inputs::<3>][spatial - 1];
         let x = generate::numbers(DType::F32, &[1, 2, 2][..spatial.min(2) + 1], 0);
         samples
             .operator_with(operator, NUMBERS, inputs, move |it| reference(it, mode, "padding"))
@@ -271,10 +285,51 @@ pub(crate) mod samples {
             .refuses("numbers", given(x).and(vec![0; 2 * spatial + 1]));
     }
 
-    fn cases(dtype: DType, cases: &[(&[i64], &[i64])]) -> Vec<Sample> {
+    /// Samples of the gradient of an operator that pads the last `spatial` dimensions.
+    pub(crate) fn collect_backward<O: Operator + Copy>(
+        samples: &mut Samples,
+        operator: O,
+        mode: Mode,
+        spatial: usize,
+    ) {
+        let inputs = [gradients::<1>, gradients::<2>, gradients::<3>][spatial - 1];
+        let x = generate::numbers(DType::F32, &[1, 2, 2, 2][..spatial + 1], 0);
+        samples
+            .operator_with(operator, INEXACT, inputs, move |it| {
+                let (grad, x) = (it.tensor("grad_output")?, it.tensor("self")?);
+                let padding: Vec<i64> = it.value("padding")?;
+                naive::transposed(grad, x.sizes(), |one| Ok(padded(one, mode, &padding))).map(Into::into)
+            })
+            .tolerance(16.0)
+            .refuses("`grad_output` has shape", given(x.clone()).and(x).and(vec![1; 2 * spatial]));
+        samples.rounds(operator, Roundings::all(Rounding::Sum(16)));
+    }
+
+    fn inputs<const SPATIAL: usize>(dtype: DType) -> Vec<Sample> {
         let one = |(sizes, padding): &(&[i64], &[i64])| {
             given(generate::numbers(dtype, sizes, 0)).and(padding.to_vec())
         };
-        cases.iter().map(one).collect()
+        cases(SPATIAL).iter().map(one).collect()
+    }
+
+    fn gradients<const SPATIAL: usize>(dtype: DType) -> Vec<Sample> {
+        let one = |(sizes, padding): &(&[i64], &[i64])| {
+            let x = generate::numbers(dtype, sizes, 0);
+            // All modes give the same sizes.
+            let grad = generate::numbers(dtype, padded(&x, Mode::Replicate, padding).sizes(), 1);
+            given(grad).and(x).and(padding.to_vec())
+        };
+        cases(SPATIAL).iter().map(one).collect()
+    }
+
+    /// Sizes and padding, for operators that pad the last `spatial` dimensions.
+    fn cases(spatial: usize) -> &'static [(&'static [i64], &'static [i64])] {
+        match spatial {
+            1 => &[(&[2, 4], &[1, 2]), (&[2, 2, 3], &[2, 0]), (&[1, 5], &[-1, 1]), (&[0, 1, 2], &[1, 1])],
+            2 => {
+                &[(&[2, 3, 4], &[1, 2, 0, 1]), (&[2, 3, 2, 3], &[1, 1, 1, 1]), (&[1, 3, 3], &[-3, 2, 2, -3])]
+            }
+            _ => &[(&[1, 2, 2, 3], &[1, 1, 0, 1, 1, 0]), (&[2, 1, 2, 3, 2], &[0, 1, 2, 0, -1, 1])],
+        }
     }
 }

@@ -6,7 +6,7 @@ use opgrid_array::error::argument;
 use opgrid_kernels::pooling::{Reach, Windows};
 use opgrid_kinds::derivatives;
 use opgrid_kinds::images::numbers;
-use opgrid_tensor::ops::ScatterAdd;
+use opgrid_tensor::layers::autograd::Recorder;
 use opgrid_tensor::tensor::{Dims, Tensor, TensorSpec};
 
 /// How a window moves over images of some dimensions.
@@ -178,6 +178,19 @@ pub(crate) fn check_gradient(name: &str, found: &TensorSpec, like: &TensorSpec, 
     Err(argument(message))
 }
 
+/// # Errors
+///
+/// A gradient whose images, of the sizes `image`, are empty.
+pub(crate) fn check_filled(grad: &TensorSpec, image: &[i64]) -> Result<()> {
+    if !image.contains(&0) {
+        return Ok(());
+    }
+    Err(argument(format!(
+        "argument `grad_output` has shape {:?}, expected images that are not empty",
+        grad.sizes()
+    )))
+}
+
 /// Lists for lines, each with the least number that it may have, as lists for images of one row.
 ///
 /// # Errors
@@ -238,25 +251,30 @@ pub(crate) fn adaptive_windows(image: &[i64], output: &[i64]) -> Windows {
     windows(lines)
 }
 
-/// Gradients of the largest elements at the places that `indices` count, in images of these sizes with `dims` dimensions.
-///
-/// # Errors
-///
-/// Those of the operators that it is made of.
-pub(crate) fn scattered(grad: &Tensor, indices: &Tensor, sizes: &[i64], dims: usize) -> Result<Tensor> {
-    let zeros = derivatives::zeros_of(&flat(sizes, dims), grad)?;
-    let places = flat(indices.sizes(), dims);
-    ScatterAdd.call(&zeros, -1, &indices.reshape(&places)?, &grad.reshape(&places)?)?.reshape(sizes)
-}
-
 /// What images have at the places that `indices` count.
 ///
 /// # Errors
 ///
 /// Those of the operators that it is made of.
-pub(crate) fn gathered(images: &Tensor, indices: &Tensor, dims: usize) -> Result<Tensor> {
+fn gathered(images: &Tensor, indices: &Tensor, dims: usize) -> Result<Tensor> {
     let rows = images.reshape(&flat(images.sizes(), dims))?;
     rows.gather(-1, &indices.reshape(&flat(indices.sizes(), dims))?)?.reshape(indices.sizes())
+}
+
+/// States the derivative of an operator that puts gradients at the places of largest elements, in images of the sizes of `input` with
+/// `dims` dimensions. It does not depend on the images themselves.
+///
+/// # Errors
+///
+/// Those of the recorder.
+pub(crate) fn derivative_of_gradients(
+    d: &Recorder<'_>,
+    [grad, input, indices]: [&Tensor; 3],
+    dims: usize,
+) -> Result<()> {
+    let sizes = input.sizes().to_vec();
+    d.by(grad, [indices], move |grad, [indices]| gathered(grad, indices, dims))?;
+    d.by(input, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
 }
 
 /// Sizes with those of an image as one.
@@ -271,6 +289,23 @@ pub(crate) mod samples {
 
     use super::*;
     use opgrid_samples::prelude::*;
+
+    /// Gradients at the places of the largest elements of images with `dims` dimensions.
+    ///
+    /// # Errors
+    ///
+    /// Arguments are missing.
+    pub(crate) fn gradients_of_largest(it: &Inputs, dims: usize) -> Result<Expected> {
+        let (grad, x, indices) = (it.tensor("grad_output")?, it.tensor("self")?, it.tensor("indices")?);
+        let (outer, image) = x.sizes().split_at(x.sizes().len() - dims);
+        let flat = [outer, &[image.iter().product()]].concat();
+        let mut result = Plain::from_elements::<i64>(DType::F64, &flat, &[]);
+        for position in naive::positions(grad.sizes()) {
+            let at = [&position[..outer.len()], &[number::whole(indices.at(&position))]].concat();
+            result.set(&at, number::plus(result.at(&at), grad.at(&position)));
+        }
+        Ok(result.with_sizes(x.sizes()).to(x.dtype()).into())
+    }
 
     /// What a function gives for the elements under each place, with their numbers in the image and the number of
     /// elements with the padding: by loops over all elements of the kernel.

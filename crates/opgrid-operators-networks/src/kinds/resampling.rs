@@ -7,7 +7,7 @@ use opgrid_kernels::arithmetic::Arithmetic;
 use opgrid_kernels::resampling::{Line, resample_bytes};
 use opgrid_kernels::sampling::{Coordinate, cubic_weights};
 use opgrid_kinds::derivatives;
-use opgrid_kinds::images::in_format_of;
+use opgrid_kinds::images::{check_float, in_format_of};
 use opgrid_tensor::layers::autograd::Recorder;
 use opgrid_tensor::ops::{IndexAdd, ToCopy};
 use opgrid_tensor::tensor::choose::unsupported;
@@ -47,20 +47,21 @@ pub(crate) fn of_bytes(
 ///
 /// No batch of images of so many dimensions; sizes below 1 apart from that of the batch.
 pub(crate) fn shape(input: &TensorSpec, output: &[i64], dims: usize) -> Result<TensorSpec> {
-    let sizes = input.sizes();
+    let expected = "dimensions, of which only the first may have size 0";
+    let sizes = sizes("argument `self` has shape", input.sizes(), output, dims, expected)?;
+    in_format_of(input, &sizes, true)
+}
+
+/// The sizes of a batch of images of the sizes `input` whose images get the sizes `output`.
+fn sizes(found: &str, input: &[i64], output: &[i64], dims: usize, expected: &str) -> Result<Dims> {
     if output.len() != dims || output.iter().any(|size| *size < 1) {
         let message = format!("argument `output_size` is {output:?}, expected {dims} sizes, each at least 1");
         return Err(argument(message));
     }
-    if sizes.len() != dims + 2 || sizes[1..].contains(&0) {
-        let message = format!(
-            "argument `self` has shape {sizes:?}, expected {} dimensions, of which only the first may have size 0",
-            dims + 2
-        );
-        return Err(argument(message));
+    if input.len() != dims + 2 || input[0] < 0 || input[1..].iter().any(|size| *size < 1) {
+        return Err(argument(format!("{found} {input:?}, expected {} {expected}", dims + 2)));
     }
-    let sizes: Dims = sizes[..2].iter().chain(output).copied().collect();
-    in_format_of(input, &sizes, true)
+    Ok(input[..2].iter().chain(output).copied().collect())
 }
 
 /// The sizes that are given, or that follow from scales.
@@ -253,16 +254,51 @@ pub(crate) fn derivative(
 ) -> Result<()> {
     let sizes = input.sizes().to_vec();
     let resized = Resized::all(&sizes[2..], output, align_corners, scales);
-    d.by(input, [], move |grad, []| {
-        // Sizes beside one of 0 may be of any size.
-        if grad.numel() == 0 {
-            return derivatives::zeros_of(&sizes, grad);
-        }
-        resized
-            .iter()
-            .enumerate()
-            .try_fold(grad.clone(), |grad, (dim, resized)| spread(&grad, dim as i64 + 2, &line(resized)))
-    })
+    d.by(input, [], move |grad, []| gradient(grad, &sizes, &resized, line))
+}
+
+/// The gradient of images of these sizes, by the line of each dimension.
+fn gradient(
+    grad: &Tensor,
+    sizes: &[i64],
+    resized: &[Resized],
+    line: fn(&Resized) -> Line<f64>,
+) -> Result<Tensor> {
+    // Sizes beside one of 0 may be of any size.
+    if grad.numel() == 0 {
+        return derivatives::zeros_of(sizes, grad);
+    }
+    resized
+        .iter()
+        .enumerate()
+        .try_fold(grad.clone(), |grad, (dim, resized)| spread(&grad, dim as i64 + 2, &line(resized)))
+}
+
+/// The gradient of an operator that computes images of other sizes, by its arguments: the sizes of the result's images and of the
+/// input, whether corners are aligned, and a scale for each dimension.
+///
+/// # Errors
+///
+/// Other dtypes than floating-point ones; sizes of another count or below 1 apart from the batch's; a gradient of another shape.
+pub(crate) fn backward(
+    grad: &Tensor,
+    [output, input]: [&[i64]; 2],
+    align_corners: bool,
+    scales: &[Option<f64>],
+    line: fn(&Resized) -> Line<f64>,
+) -> Result<Tensor> {
+    check_float(grad.spec()?.dtype())?;
+    let expected = "sizes, of which only the first may be 0";
+    let expected = sizes("argument `input_size` is", input, output, scales.len(), expected)?;
+    if grad.sizes() != expected.as_slice() {
+        let message = format!(
+            "argument `grad_output` has shape {:?}, expected {expected:?} as the result",
+            grad.sizes()
+        );
+        return Err(argument(message));
+    }
+    let resized = Resized::all(&input[2..], output, align_corners, scales);
+    derivatives::owned(gradient(grad, input, &resized, line)?, grad)
 }
 
 /// The gradient of a dimension that a line was read along: each place gives its elements their shares.
@@ -308,7 +344,7 @@ fn on_device(list: &Tensor, dtype: DType, like: &Tensor) -> Result<Tensor> {
 
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
-    use opgrid_core::{Scalar, Value};
+    use opgrid_core::{Scalar, Value, ValueType};
 
     use super::*;
     use opgrid_kinds::images::FLOATS;
@@ -360,13 +396,35 @@ pub(crate) mod samples {
         ]
     }
 
-    /// The image of a sample, the sizes of the result, and the scale of each dimension.
-    pub(crate) type Request<'a> = (&'a Plain, Vec<i64>, Vec<Option<f64>>);
+    /// The samples of an operator as those of its gradient, which is given the sizes of the image instead of the image.
+    pub(crate) fn gradients(samples: Vec<Sample>) -> Vec<Sample> {
+        let one = |sample: Sample| {
+            let image = sample.positional[0].tensors()[0];
+            let output = match &sample.positional[1] {
+                Given::Value(value) => Vec::<i64>::from_value(value.borrow()).unwrap_or_default(),
+                _ => Vec::new(),
+            };
+            let grad = generate::numbers(image.dtype(), &[&image.sizes()[..2], &output].concat(), 2);
+            let sizes = given(grad).and(output).and(image.sizes().to_vec());
+            Sample { positional: [sizes.positional, sample.positional[2..].to_vec()].concat(), ..sample }
+        };
+        samples.into_iter().map(one).collect()
+    }
+
+    /// The sizes of the images of a sample and of its result, and the scale of each dimension.
+    pub(crate) struct Request {
+        pub sizes: Vec<i64>,
+        pub output: Vec<i64>,
+        pub scales: Vec<Option<f64>>,
+    }
 
     /// What a sample resizes, and to what.
-    pub(crate) fn arguments(it: &Inputs) -> Result<Request<'_>> {
-        let x = it.tensor("self").or_else(|_| it.tensor("input"))?;
-        let dims = x.sizes().len() - 2;
+    fn request(it: &Inputs) -> Result<Request> {
+        let sizes = match it.option::<Vec<i64>>("input_size")? {
+            Some(sizes) => sizes,
+            None => it.tensor("self").or_else(|_| it.tensor("input"))?.sizes().to_vec(),
+        };
+        let dims = sizes.len() - 2;
         let factors: Option<Vec<f64>> = it.option("scale_factors")?;
         let names: &[&str] =
             if dims == 1 { &["scales"] } else { &["scales_d", "scales_h", "scales_w"][3 - dims..] };
@@ -379,23 +437,60 @@ pub(crate) mod samples {
             (Some(output), _) => output,
             (None, factors) => {
                 let factor = |dim: usize| factors.as_ref().map_or(1.0, |factors| factors[dim]);
-                x.sizes()[2..]
-                    .iter()
-                    .enumerate()
-                    .map(|(dim, size)| (*size as f64 * factor(dim)) as i64)
-                    .collect()
+                let sized = |(dim, size): (usize, &i64)| (*size as f64 * factor(dim)) as i64;
+                sizes[2..].iter().enumerate().map(sized).collect()
             }
         };
-        Ok((x, output, scales))
+        Ok(Request { sizes, output, scales })
     }
 
-    /// Images whose elements are sums over all dimensions' taps, for samples: `taps` gives the elements and weights of a place in a
-    /// dimension. Bytes are rounded after each dimension, the last one first.
-    pub(crate) fn naive(
-        input: &Plain,
-        output: &[i64],
-        taps: impl Fn(usize, i64) -> Vec<(i64, f64)>,
-    ) -> Plain {
+    /// What a sample has to answer, of an operator or of its gradient: `taps` gives the elements and weights of a place in a dimension.
+    ///
+    /// # Errors
+    ///
+    /// Arguments are missing.
+    pub(crate) fn expected(
+        it: &Inputs,
+        taps: impl Fn(&Request, usize, i64) -> Vec<(i64, f64)>,
+    ) -> Result<Expected> {
+        let request = request(it)?;
+        let taps = |dim: usize, place: i64| taps(&request, dim, place);
+        Ok(match it.tensor("grad_output") {
+            Ok(grad) => naive_gradients(grad, &request.sizes, taps).into(),
+            Err(_) => {
+                let image = it.tensor("self").or_else(|_| it.tensor("input"))?;
+                naive(image, &request.output, taps).into()
+            }
+        })
+    }
+
+    /// The gradients of images: those of each place go to its taps, by their weights.
+    fn naive_gradients(grad: &Plain, sizes: &[i64], taps: impl Fn(usize, i64) -> Vec<(i64, f64)>) -> Plain {
+        let mut sums = Plain::from_elements::<i64>(DType::F64, sizes, &[]);
+        for position in naive::positions(grad.sizes()) {
+            let (outer, place) = position.split_at(2);
+            for (at, weight) in products(place, &taps) {
+                let at = [outer, &at].concat();
+                let share = Scalar::Float(grad.at(&position).to_complex().re * weight);
+                sums.set(&at, number::plus(sums.at(&at), share));
+            }
+        }
+        sums.to(grad.dtype())
+    }
+
+    /// The elements that a place of an image is made of, and their weights: the products of those of all dimensions.
+    fn products(place: &[i64], taps: &impl Fn(usize, i64) -> Vec<(i64, f64)>) -> Vec<(Vec<i64>, f64)> {
+        let all: Vec<_> = place.iter().enumerate().map(|(dim, place)| taps(dim, *place)).collect();
+        let counts: Vec<i64> = all.iter().map(|taps| taps.len() as i64).collect();
+        let product = |chosen: Vec<i64>| {
+            let chosen = chosen.iter().zip(&all).map(|(k, taps)| taps[*k as usize]);
+            (chosen.clone().map(|(at, _)| at).collect(), chosen.map(|(_, weight)| weight).product())
+        };
+        naive::positions(&counts).map(product).collect()
+    }
+
+    /// Images whose elements are sums over all dimensions' taps: `taps` gives the elements and weights of a place in a dimension. Bytes are rounded after each dimension, the last one first.
+    fn naive(input: &Plain, output: &[i64], taps: impl Fn(usize, i64) -> Vec<(i64, f64)>) -> Plain {
         if FLOATS.contains(&input.dtype()) {
             return naive_floats(input, output, taps);
         }
@@ -436,15 +531,10 @@ pub(crate) mod samples {
         let (outer, _) = input.sizes().split_at(input.sizes().len() - dims);
         Plain::from_fn(input.dtype(), &[outer, output].concat(), |position| {
             let (outer, place) = position.split_at(position.len() - dims);
-            let all: Vec<_> = place.iter().enumerate().map(|(dim, place)| taps(dim, *place)).collect();
-            let counts: Vec<i64> = all.iter().map(|taps| taps.len() as i64).collect();
-            let products = naive::positions(&counts).map(|chosen| {
-                let chosen: Vec<_> = chosen.iter().zip(&all).map(|(k, taps)| taps[*k as usize]).collect();
-                let at: Vec<i64> = chosen.iter().map(|(at, _)| *at).collect();
-                let weight: f64 = chosen.iter().map(|(_, weight)| weight).product();
-                input.at(&[outer, &at].concat()).to_complex().re * weight
-            });
-            Scalar::Float(products.sum())
+            let terms = products(place, &taps)
+                .into_iter()
+                .map(|(at, weight)| input.at(&[outer, &at].concat()).to_complex().re * weight);
+            Scalar::Float(terms.sum())
         })
     }
 

@@ -1,14 +1,18 @@
-//! `aten::binary_cross_entropy`: how unlikely targets are under probabilities of two classes.
+//! `aten::binary_cross_entropy`, `aten::binary_cross_entropy_backward`: how unlikely targets are under probabilities of two classes,
+//! and the gradient of the probabilities.
 //!
 //! `loss[i] = -weight[i] * (target[i] * ln(self[i]) + (1 - target[i]) * ln(1 - self[i]))`, where logarithms are at least -100;
-//! reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
+//! reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says;
+//! `grad_input[i] = weight[i] * grad_output[i] * (self[i] - target[i]) / max(self[i] * (1 - self[i]), 1e-12)`, over the number of
+//! elements for a mean
 //!
 //! - Shapes: that of `self`, to which the others broadcast; none with a reduction.
 //! - Dtypes: one for `self` and `target`, a floating-point one, which the losses have whatever `weight` has.
-//! - Aliasing: `binary_cross_entropy.out` writes `out`.
+//! - Aliasing: `binary_cross_entropy.out` writes `out`, `binary_cross_entropy_backward.grad_input` writes `grad_input`.
 //! - Derivative: the weights have none.
-//! - Dispatch: a composite of logarithms and arithmetic.
-//! - Errors: other dtypes, two dtypes; other shapes; elements of `self` or `target` that are no probabilities; another `reduction`.
+//! - Dispatch: composites of logarithms and arithmetic.
+//! - Errors: other dtypes, two dtypes; other shapes; elements of `self` or `target` that are no probabilities, at which the gradient
+//!   does not look; another `reduction`.
 //! - Source: torch.nn.functional.binary_cross_entropy, PyTorch 2.15.
 
 use crate::prelude::*;
@@ -43,6 +47,18 @@ pub(super) fn register(library: &mut Library) {
         });
     library.implement(BinaryCrossEntropyOut).on_every_backend(|input, target, weight, reduction, out| {
         result::converted(&[(out, &binary_cross_entropy(input, target, weight, reduction)?)])
+    });
+    library.implicit(BinaryCrossEntropyBackward, &kind::LOSS, |grad, input, target, weight, reduction| {
+        pointwise::check_float(input.spec()?.dtype())?;
+        for (name, other) in [("grad_output", grad), ("target", target)] {
+            pointwise::check_one_dtype(("self", input), (name, other))?;
+            loss::check_fits(name, other, input)?;
+        }
+        if let Some(weight) = weight {
+            loss::check_fits("weight", weight, input)?;
+        }
+        let grad = loss::of_each(grad, reduction, input.numel())?;
+        slope(&weighted(grad, weight)?, input, target)?.to_dtype(input.dtype())
     });
 }
 
@@ -123,6 +139,22 @@ pub(crate) mod samples {
             let weighted = pair(&[2, 3]).and(Plain::from_elements(dtype, &[3], &[0.5, 2.0, 1.0]));
             loss::samples::all_reductions([plain, vec![weighted]].concat())
         };
+        let gradients = |dtype: DType| -> Vec<Sample> {
+            let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
+            let pair = |sizes: &[i64]| {
+                let probabilities = Plain::from_elements(dtype, sizes, &[0.5, 0.25, 0.75, 0.625, 0.875]);
+                given(probabilities).and(Plain::from_elements(dtype, sizes, &[1.0, 0.0, 0.5, 1.0, 0.25]))
+            };
+            let weights = || Plain::from_elements(dtype, &[3], &[0.5, 2.0, 1.0]);
+            let none =
+                |sizes: &[i64]| loss::samples::with_gradients(dtype, sizes, pair(sizes).and(Value::None));
+            let some = loss::samples::with_gradients(dtype, &[2, 3], pair(&[2, 3]).and(weights()));
+            shapes.into_iter().flat_map(none).chain(some).collect()
+        };
+        loss::samples::collect_gradient(samples, BinaryCrossEntropyBackward, gradients, |x, target| {
+            (x - target) / (x * (1.0 - x))
+        })
+        .constant(&["weight"]);
         let x = generate::numbers(DType::F32, &[3], 0);
         let half = Plain::from_elements(DType::F32, &[3], &[0.5]);
         samples

@@ -18,11 +18,12 @@
 
 use opgrid_core::operator::ArgsOf;
 
+use super::nll_loss_backward::{gradient, over_total};
 use crate::prelude::*;
 use opgrid_tensor::layers::autograd::Recorder;
 use opgrid_tensor::ops::{
-    Any, DivTensor, Gather, IndexSelect, LocalScalarDense, MulTensor, NeScalar, Neg, Reshape, ScatterSrc,
-    SqueezeDim, Sum, Unsqueeze, WhereScalarOther, Zeros,
+    Any, DivTensor, Gather, IndexSelect, LocalScalarDense, MulTensor, NeScalar, Neg, Reshape, SqueezeDim,
+    Sum, Unsqueeze, WhereScalarOther, Zeros,
 };
 use opgrid_tensor::tensor::Dims;
 
@@ -137,7 +138,7 @@ fn of_classes(
 
 /// Which targets count, and the classes that they name; the others name the first one. They are row-major, and have no
 /// dimension where classes are all that there is.
-fn classes_of(target: &Tensor, dim: i64, ignore_index: i64) -> Result<(Tensor, Tensor)> {
+pub(super) fn classes_of(target: &Tensor, dim: i64, ignore_index: i64) -> Result<(Tensor, Tensor)> {
     let target = if dim == 0 { &Reshape.call(target, &[])? } else { &target.contiguous()? };
     let counts = NeScalar.call(target, Scalar::Int(ignore_index))?;
     let classes = WhereScalarOther.call(&counts, &target.to_dtype(DType::I64)?, Scalar::Int(0))?;
@@ -147,7 +148,7 @@ fn classes_of(target: &Tensor, dim: i64, ignore_index: i64) -> Result<(Tensor, T
 /// # Errors
 ///
 /// A target that names a class where there are none. Meta tensors name none.
-fn check_nothing_counts(counts: &Tensor) -> Result<()> {
+pub(super) fn check_nothing_counts(counts: &Tensor) -> Result<()> {
     if !counts.device().is_meta() && LocalScalarDense.call(&Any.call(counts)?)?.to_bool() {
         return Err(argument(
             "argument `target` has a class index, but `self` has no classes, expected `ignore_index` alone",
@@ -157,7 +158,7 @@ fn check_nothing_counts(counts: &Tensor) -> Result<()> {
 }
 
 /// The weights of the classes, zero for targets that do not count.
-fn weights_of(weight: &Tensor, counts: &Tensor, classes: &Tensor) -> Result<Tensor> {
+pub(super) fn weights_of(weight: &Tensor, counts: &Tensor, classes: &Tensor) -> Result<Tensor> {
     let each = IndexSelect.call(weight, 0, &Reshape.call(classes, &[-1])?)?;
     WhereScalarOther.call(counts, &Reshape.call(&each, classes.sizes())?, Scalar::Int(0))
 }
@@ -169,32 +170,20 @@ fn derivative(
 ) -> Result<()> {
     loss::check_constant(d, "weight", weight)?;
     let is_mean = loss::Reduction::numbered(reduction)? == loss::Reduction::Mean;
-    let (sizes, dim) = (Dims::from_slice(input.sizes()), input.dim().saturating_sub(1).min(1) as i64);
+    let sizes = Dims::from_slice(input.sizes());
     d.differentiable(1);
     let kept = [Some(target), weight, is_mean.then(|| d.result(1))];
     d.together([Some(input)], kept, move |grads, [target, weight, total], _| {
         let (Some(grad), Some(target)) = (grads.for_result(0), target) else { return Ok([None]) };
-        if sizes[dim as usize] == 0 {
-            return Tensor::zeros(sizes.as_slice(), grad.dtype(), grad.device()).map(|grad| [Some(grad)]);
-        }
-        let (counts, classes) = classes_of(target, dim, ignore_index)?;
-        let grad = match total {
-            Some(total) => (-(grad / total)?)?,
-            None => (-grad)?,
-        };
-        let each = match weight {
-            Some(weight) => (grad * weights_of(weight, &counts, &classes)?)?,
-            None => derivatives::where_true(&counts, &grad)?,
-        };
-        let zeros = Tensor::zeros(sizes.as_slice(), each.dtype(), each.device())?;
-        ScatterSrc.call(&zeros, dim, &classes.unsqueeze(dim)?, &each.unsqueeze(dim)?).map(|grad| [Some(grad)])
+        let grad = total.map_or_else(|| Ok(grad.clone()), |total| over_total(grad, total))?;
+        gradient(&grad, &sizes, target, weight, ignore_index).map(|grad| [Some(grad)])
     })
 }
 
 /// # Errors
 ///
 /// Other dtypes and shapes.
-fn check(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, dim: usize) -> Result<()> {
+pub(super) fn check(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, dim: usize) -> Result<()> {
     pointwise::check_float(input.spec()?.dtype())?;
     if !matches!(target.spec()?.dtype(), DType::I64 | DType::U8) {
         return Err(argument(format!(
@@ -402,7 +391,7 @@ pub(crate) mod samples {
     };
 
     /// Logarithms of these shapes with classes, with and without weights and a class that is ignored, and all reductions.
-    fn of_shapes(dtype: DType, shapes: &[&[i64]]) -> Vec<Sample> {
+    pub(crate) fn of_shapes(dtype: DType, shapes: &[&[i64]]) -> Vec<Sample> {
         let one = |sizes: &&[i64]| {
             let (count, others) = match *sizes {
                 [count] => (*count, Vec::new()),

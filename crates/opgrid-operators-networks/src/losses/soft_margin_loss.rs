@@ -1,11 +1,12 @@
-//! `aten::soft_margin_loss`: logistic losses of two classes.
+//! `aten::soft_margin_loss`, `aten::soft_margin_loss_backward`: logistic losses of two classes, and the gradient of the input.
 //!
-//! `loss[i] = ln(1 + e ^ (-target[i] * self[i]))`, reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
+//! `loss[i] = ln(1 + e ^ (-target[i] * self[i]))`, reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says;
+//! `grad_input[i] = -target[i] * grad_output[i] / (1 + e ^ (target[i] * self[i]))`, over the number of elements for a mean
 //!
-//! - Shapes: that of `self`, to which `target` broadcasts; none with a reduction.
+//! - Shapes: that of `self`, to which `target` and `grad_output` broadcast; none with a reduction.
 //! - Dtypes: that of `self`, a floating-point or complex one, whatever numbers `target` has.
-//! - Aliasing: `soft_margin_loss.out` writes `out`.
-//! - Dispatch: a composite of `mul`, `exp` and `log1p`.
+//! - Aliasing: `soft_margin_loss.out` writes `out`, `soft_margin_loss_backward.grad_input` writes `grad_input`.
+//! - Dispatch: composites of `mul`, `exp` and `log1p`, and of `mul` and `sigmoid`.
 //! - Errors: a `self` of bools or integers; complex targets of reals; a `target` of another shape; another `reduction`.
 //! - Source: torch.nn.functional.soft_margin_loss, PyTorch 2.15.
 
@@ -28,6 +29,12 @@ pub(super) fn register(library: &mut Library) {
     );
     library.implement(SoftMarginLossOut).on_every_backend(|input, target, reduction, out| {
         result::converted(&[(out, &soft_margin_loss(input, target, reduction)?)])
+    });
+    library.implicit(SoftMarginLossBackward, &kind::LOSS, |grad, input, target, reduction| {
+        pointwise::check_inexact(input.spec()?.dtype())?;
+        loss::check_fits("grad_output", grad, input)?;
+        loss::check_fits("target", target, input)?;
+        loss::of_each(grad, reduction, input.numel())? * slope(input, target, target)?
     });
 }
 
@@ -64,6 +71,13 @@ pub(crate) mod samples {
             .tolerance(loss::samples::TOLERANCE)
             .refuses("broadcasts to the shape of the losses, [3]", given(x(&[3])).and(x(&[2, 3])))
             .refuses("bool", given(x(&[3]).to(DType::Bool)).and(x(&[3])));
+        loss::samples::collect_gradient(
+            samples,
+            SoftMarginLossBackward,
+            |dtype| if dtype.is_floating_point() { loss::samples::gradients(dtype, &[]) } else { Vec::new() },
+            |a, b| -b / (1.0 + (a * b).exp()),
+        )
+        .refuses("`grad_output` has shape", given(x(&[2, 3])).and(x(&[3])).and(x(&[3])).and(0));
         samples.rounds(SoftMarginLoss, Roundings::all(Rounding::Sum(64)));
         samples.differs_as(SoftMarginLoss, loss::samples::OUTPUTS);
         samples.differs(SoftMarginLoss, loss::samples::CHECKED);

@@ -21,14 +21,14 @@
 
 use opgrid_core::{DeviceType, Forms, Operator};
 
-use crate::kinds::normalisations::Normal;
+use super::native_batch_norm_backward::{by_batch, by_running};
 use crate::prelude::*;
 use opgrid_kernels::indexing;
 use opgrid_kernels::normalise::{self, Affine};
 use opgrid_tensor::families::Results;
 use opgrid_tensor::families::result::compute_all_into;
 use opgrid_tensor::layers::autograd::Recorder;
-use opgrid_tensor::ops::{CloneTensor, NativeGroupNormBackward, SqueezeDim, TransposeInt, Unsqueeze};
+use opgrid_tensor::ops::CloneTensor;
 use opgrid_tensor::tensor::Array;
 
 pub use opgrid_tensor::ops::normalisations::native_batch_norm::*;
@@ -330,62 +330,6 @@ fn derivative_of_functional(
         let grads = [grads.for_result(0), by_mean.as_ref(), by_invstd.as_ref()];
         by_batch(grads, input, [mean, invstd], weight, needs)
     })
-}
-
-/// Channels of a batch are the groups of one image that has them in front.
-fn by_batch(
-    [by_out, by_mean, by_invstd]: [Option<&Tensor>; 3],
-    input: &Tensor,
-    [mean, invstd]: [&Tensor; 2],
-    weight: Option<&Tensor>,
-    needs: [bool; 3],
-) -> Result<[Option<Tensor>; 3]> {
-    let channels = input.sizes()[1];
-    let inner = input.numel() / channels.max(1);
-    let in_front = |of: &Tensor| Unsqueeze.call(&TransposeInt.call(of, 0, 1)?, 0);
-    let statistic = |of: &Tensor| of.reshape(&[1, channels]);
-    let (image, mean_of, rstd_of) = (in_front(input)?, statistic(mean)?, statistic(invstd)?);
-    let by_statistics = {
-        let wide = |of: &Tensor| of.reshape(&[&[1, channels][..], &vec![1; image.dim() - 2]].concat());
-        let dims: Vec<i64> = (2..image.dim() as i64).collect();
-        let normal = Normal { input: &image, mean: &wide(mean)?, rstd: &wide(invstd)?, dims: &dims };
-        let [by_mean, by_invstd] = [by_mean, by_invstd].map(|grad| grad.map(wide).transpose());
-        normal.by_statistics(by_mean?.as_ref(), by_invstd?.as_ref())?
-    };
-    let back = |of: Tensor| TransposeInt.call(&SqueezeDim.call(&of, 0)?, 0, 1)?.contiguous();
-    let Some(grad) = by_out else { return Ok([by_statistics.map(back).transpose()?, None, None]) };
-    let (by_input, by_weight, by_bias) = NativeGroupNormBackward.call(
-        &in_front(grad)?,
-        &image,
-        &mean_of,
-        &rstd_of,
-        weight,
-        1,
-        channels,
-        inner,
-        channels,
-        &needs,
-    )?;
-    let [by_input, by_weight, by_bias] = [by_input, by_weight, by_bias].map(normalisations::defined);
-    Ok([derivatives::sum_gradients([by_input, by_statistics])?.map(back).transpose()?, by_weight, by_bias])
-}
-
-fn by_running(
-    grad: &Tensor,
-    input: &Tensor,
-    [mean, var]: [&Tensor; 2],
-    weight: Option<&Tensor>,
-    (eps, needs): (f64, [bool; 3]),
-) -> Result<[Option<Tensor>; 3]> {
-    let wide = |of: &Tensor| of.reshape(&[&[1, -1][..], &vec![1; input.dim() - 2]].concat());
-    let others: Vec<i64> = (0..input.dim() as i64).filter(|dim| *dim != 1).collect();
-    let invstd = wide(&var.add(eps)?.rsqrt()?)?;
-    let scale = weight.map_or_else(|| Ok(invstd.clone()), |weight| wide(weight)?.mul(&invstd))?;
-    let by_input = needs[0].then(|| grad.mul(&scale)).transpose()?;
-    let normal = || input.sub(&wide(mean)?)?.mul(&invstd);
-    let by_weight = needs[1].then(|| grad.mul(&normal()?)?.sum_dim(&others, false)).transpose()?;
-    let by_bias = needs[2].then(|| grad.sum_dim(&others, false)).transpose()?;
-    Ok([by_input, by_weight, by_bias])
 }
 
 #[cfg(feature = "samples")]

@@ -1,10 +1,12 @@
-//! `aten::reflection_pad1d`, `aten::reflection_pad2d`, `aten::reflection_pad3d`: the elements again, mirrored at the ends as a frame.
+//! `aten::reflection_pad1d`, `aten::reflection_pad2d`, `aten::reflection_pad3d` and their gradients `aten::reflection_pad1d_backward` and so on:
+//! the elements again, mirrored at the ends as a frame.
 //!
 //! - Shapes: the last one, two or three dimensions are padded, of a tensor that has one more for channels and perhaps one
 //!   for a batch. `padding` has a number of elements before and after each dimension, from the last one on; negative ones
 //!   leave out as many. The result has the memory format that strides look like.
-//! - Dtypes: that of `self`, except bool.
-//! - Aliasing: the `out` forms write `out`, of the dtype of `self`.
+//! - Dtypes: that of `self`, except bool; of gradients floating-point and complex ones.
+//! - Aliasing: the `out` forms write `out`, of the dtype of `self`; those of gradients `grad_input`.
+//! - Dispatch: gradients are composites of `index_add`.
 //! - Errors: another number of dimensions or of numbers; no elements but in the batch; more elements than there are beside the ends.
 //! - Source: torch.nn.functional.pad, PyTorch 2.15.
 
@@ -43,6 +45,15 @@ pub(super) fn register(library: &mut Library) {
         .family(&REFLECTION_PAD3D)
         .cpu(|input, padding, out| padding::write(MODE, 3, input, padding, out))
         .derivative(|d, (input, padding)| padding::derivative(d, MODE, 3, input, padding));
+    library.implicit(ReflectionPad1dBackward, &kind::PADDING, |grad, input, padding| {
+        padding::backward(MODE, 1, grad, input, padding)
+    });
+    library.implicit(ReflectionPad2dBackward, &kind::PADDING, |grad, input, padding| {
+        padding::backward(MODE, 2, grad, input, padding)
+    });
+    library.implicit(ReflectionPad3dBackward, &kind::PADDING, |grad, input, padding| {
+        padding::backward(MODE, 3, grad, input, padding)
+    });
 }
 
 #[cfg(feature = "samples")]
@@ -54,5 +65,8 @@ pub(crate) mod samples {
         padding::samples::collect(samples, ReflectionPad1d, MODE, 1);
         padding::samples::collect(samples, ReflectionPad2d, MODE, 2);
         padding::samples::collect(samples, ReflectionPad3d, MODE, 3);
+        padding::samples::collect_backward(samples, ReflectionPad1dBackward, MODE, 1);
+        padding::samples::collect_backward(samples, ReflectionPad2dBackward, MODE, 2);
+        padding::samples::collect_backward(samples, ReflectionPad3dBackward, MODE, 3);
     }
 }

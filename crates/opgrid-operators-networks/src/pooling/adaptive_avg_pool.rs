@@ -115,13 +115,7 @@ fn backward_shape(grad: &Tensor, input: &Tensor, dims: usize) -> Result<TensorSp
     let output = found.sizes().get(first..).unwrap_or_default();
     let sizes = checked(spec, output, dims)?;
     pooling::check_gradient("grad_output", found, spec, &sizes)?;
-    if output.contains(&0) {
-        let message = format!(
-            "argument `grad_output` has shape {:?}, expected images that are not empty",
-            found.sizes()
-        );
-        return Err(argument(message));
-    }
+    pooling::check_filled(found, output)?;
     match dims {
         3 => TensorSpec::contiguous(spec.sizes(), spec.dtype(), spec.device()),
         _ => in_format_of(spec, spec.sizes(), false),

@@ -49,6 +49,16 @@ pub const MAX_POOL2D_WITH_INDICES_BACKWARD: Family<MaxPool2dWithIndicesBackward>
 )
 .same_dtype_out();
 
+/// The family of the gradient for images with depth.
+pub const MAX_POOL3D_WITH_INDICES_BACKWARD: Family<MaxPool3dWithIndicesBackward> = Family::new(
+    MaxPool3dWithIndicesBackward,
+    &kind::POOLING,
+    |grad, x, kernel, stride, padding, dilation, ceil, indices| {
+        backward_shape(grad, x, Movement { dims: 3, kernel, stride, padding, dilation, ceil }, indices)
+    },
+)
+.same_dtype_out();
+
 pub(super) fn register(library: &mut Library) {
     library
         .family(&MAX_POOL2D_WITH_INDICES)
@@ -68,22 +78,26 @@ pub(super) fn register(library: &mut Library) {
         .cpu(|x, kernel, stride, padding, dilation, ceil, out, indices| {
             cpu(x, Movement { dims: 3, kernel, stride, padding, dilation, ceil }, out, indices)
         })
-        .derivative(|d, (x, ..)| {
-            let sizes = x.sizes().to_vec();
-            d.by(x, [d.result(1)], move |grad, [indices]| pooling::scattered(grad, indices, &sizes, 3))
+        .derivative(|d, (x, kernel, stride, padding, dilation, ceil)| {
+            let [kernel, stride, padding, dilation] =
+                [kernel, stride, padding, dilation].map(<[i64]>::to_vec);
+            d.by(x, [x, d.result(1)], move |grad, [x, indices]| {
+                MaxPool3dWithIndicesBackward
+                    .call(grad, x, &kernel, &stride, &padding, &dilation, ceil, indices)
+            })
         });
     library
         .family(&MAX_POOL2D_WITH_INDICES_BACKWARD)
         .cpu(|grad, x, kernel, stride, padding, dilation, ceil, indices, out| {
-            let plan = Plan::new(x.sizes(), Movement { dims: 2, kernel, stride, padding, dilation, ceil })?;
-            let (out, grad, indices) = (out.array()?, grad.array()?, indices.array()?);
-            with_dtype!(x.dtype(), T: Float => largest_backward::<T>(out, grad, indices, plan.planes()))
+            backward([grad, x, indices], Movement { dims: 2, kernel, stride, padding, dilation, ceil }, out)
         })
-        .derivative(|d, (grad, x, .., indices)| {
-            let sizes = x.sizes().to_vec();
-            d.by(grad, [indices], |grad, [indices]| pooling::gathered(grad, indices, 2))?;
-            d.by(x, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
-        });
+        .derivative(|d, (grad, x, .., indices)| pooling::derivative_of_gradients(d, [grad, x, indices], 2));
+    library
+        .family(&MAX_POOL3D_WITH_INDICES_BACKWARD)
+        .cpu(|grad, x, kernel, stride, padding, dilation, ceil, indices, out| {
+            backward([grad, x, indices], Movement { dims: 3, kernel, stride, padding, dilation, ceil }, out)
+        })
+        .derivative(|d, (grad, x, .., indices)| pooling::derivative_of_gradients(d, [grad, x, indices], 3));
     library.define(MaxPool2d).kind(&kind::POOLING).implicit(|x, kernel, stride, padding, dilation, ceil| {
         match without_indices(x, Movement { dims: 2, kernel, stride, padding, dilation, ceil })? {
             Some(out) => Ok(out),
@@ -147,7 +161,13 @@ fn backward_shape(
     pooling::check_gradient("grad_output", grad.spec()?, spec, &plan.sizes)?;
     let numbers = TensorSpec::new(spec.geometry().clone(), DType::I64, spec.device());
     pooling::check_gradient("indices", indices.spec()?, &numbers, &plan.sizes)?;
-    in_format_of(spec, spec.sizes(), false)
+    in_format_of(spec, spec.sizes(), movement.dims == 3)
+}
+
+fn backward([grad, input, indices]: [&Tensor; 3], movement: Movement<'_>, out: &Tensor) -> Result<()> {
+    let plan = Plan::new(input.sizes(), movement)?;
+    let (out, grad, indices) = (out.array()?, grad.array()?, indices.array()?);
+    with_dtype!(input.dtype(), T: Float => largest_backward::<T>(out, grad, indices, plan.planes()))
 }
 
 fn cpu(input: &Tensor, movement: Movement<'_>, out: &Tensor, indices: &Tensor) -> Result<()> {
@@ -220,11 +240,19 @@ pub(crate) mod samples {
             window.and(false).and(indices)
         };
         samples
-            .operator(MaxPool2dWithIndicesBackward, FLOATS, backward_inputs, backward_reference)
+            .operator(MaxPool2dWithIndicesBackward, FLOATS, backward_inputs::<2>, |it| {
+                pooling::samples::gradients_of_largest(it, 2)
+            })
             .tolerance(4.0)
             .refuses("argument `grad_output`", refused(0, 3))
             .refuses_data("from 0 to 15", refused(16, 2));
+        samples
+            .operator(MaxPool3dWithIndicesBackward, FLOATS, backward_inputs::<3>, |it| {
+                pooling::samples::gradients_of_largest(it, 3)
+            })
+            .tolerance(4.0);
         samples.rounds(MaxPool2dWithIndicesBackward, Roundings::all(Rounding::Sum(2)));
+        samples.rounds(MaxPool3dWithIndicesBackward, Roundings::all(Rounding::Sum(2)));
         let difference = Difference {
             id: "volumes-of-any-order",
             what: "torch rejects volumes in the channels-last order of images, and uint8 volumes in \
@@ -326,9 +354,9 @@ pub(crate) mod samples {
     }
 
     /// Windows that do not overlap, with the indices of elements in them.
-    fn backward_inputs(dtype: DType) -> Vec<Sample> {
+    fn backward_inputs<const DIMS: usize>(dtype: DType) -> Vec<Sample> {
         let one = |(x, size, grad, padding): (&[i64], i64, &[i64], i64)| {
-            let plane = x[x.len() - 2] * x[x.len() - 1];
+            let plane = x[x.len() - DIMS..].iter().product::<i64>();
             let indices: Vec<i64> =
                 (0..grad.iter().product::<i64>()).map(|at| (at * 7 + 3) % plane).collect();
             given(generate::numbers(dtype, grad, 1))
@@ -345,7 +373,12 @@ pub(crate) mod samples {
             (&[2, 3, 5], 2, &[2, 2, 3], 1),
             (&[0, 2, 4, 4], 2, &[0, 2, 2, 2], 0),
         ];
-        cases.map(one).to_vec()
+        let volumes: [(&[i64], i64, &[i64], i64); 3] = [
+            (&[2, 1, 2, 4, 4], 2, &[2, 1, 1, 2, 2], 0),
+            (&[2, 3, 5, 2], 2, &[2, 2, 3, 2], 1),
+            (&[0, 2, 2, 4, 4], 2, &[0, 2, 1, 2, 2], 0),
+        ];
+        if DIMS == 2 { cases.map(one).to_vec() } else { volumes.map(one).to_vec() }
     }
 
     fn pooled(it: &Inputs, dims: usize) -> Result<[Plain; 2]> {
@@ -378,17 +411,5 @@ pub(crate) mod samples {
 
     fn reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
         Ok(pooled(it, DIMS)?.into())
-    }
-
-    fn backward_reference(it: &Inputs) -> Result<Expected> {
-        let (grad, x, indices) = (it.tensor("grad_output")?, it.tensor("self")?, it.tensor("indices")?);
-        let (first, width) = (x.sizes().len() - 2, x.sizes()[x.sizes().len() - 1]);
-        let mut result = Plain::from_elements::<i64>(DType::F64, x.sizes(), &[]);
-        for position in naive::positions(grad.sizes()) {
-            let Scalar::Int(index) = indices.at(&position) else { continue };
-            let at = [&position[..first], &[index / width, index % width]].concat();
-            result.set(&at, number::plus(result.at(&at), grad.at(&position)));
-        }
-        Ok(result.to(x.dtype()).into())
     }
 }

@@ -1,4 +1,5 @@
-//! `aten::affine_grid_generator`: the grid of an affine map, for `grid_sampler`.
+//! `aten::affine_grid_generator`, `aten::affine_grid_generator_backward`: the grid of an affine map, for `grid_sampler`, and the gradient
+//! of the map.
 //!
 //! `out[n, y, x] = theta[n] @ [u, v, 1]`, and `theta[n] @ [u, v, w, 1]` with depth, where `u` goes over the columns from -1 to 1
 //! and `v` over the rows: by the middles of the outermost elements if corners are aligned, else by their outer edges.
@@ -7,8 +8,8 @@
 //!   numbers `[batch, depth, height, width, 3]`.
 //! - Dtypes: floats.
 //! - Aliasing: `affine_grid_generator.out` writes `out`.
-//! - Dispatch: a composite of `linspace`, `stack` and `bmm`.
-//! - Errors: a `size` of another length or with negative numbers, a `theta` of another shape.
+//! - Dispatch: composites of `linspace`, `stack` and `bmm`.
+//! - Errors: a `size` of another length or with negative numbers, a `theta`, or a gradient, of another shape.
 //! - Source: torch.nn.functional.affine_grid, PyTorch 2.15.
 
 use crate::prelude::*;
@@ -20,32 +21,59 @@ pub use opgrid_tensor::ops::resampling::affine_grid_generator::*;
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(AffineGridGenerator, &kind::RESAMPLING).composite(grid).derivative(
         |d, (theta, size, align_corners)| {
-            let (size, dims) = (size.to_vec(), theta.sizes()[1]);
-            d.by(theta, [], move |grad, []| {
-                let places: i64 = size[2..].iter().product();
-                let flat = repeated(&size, align_corners, grad.dtype(), grad.device())?;
-                TransposeInt.call(&grad.reshape(&[size[0], places, dims])?, 1, 2)?.bmm(&flat)
-            })
+            let size = size.to_vec();
+            d.by(theta, [], move |grad, []| gradient(grad, &size, align_corners))
         },
     );
+    library.implicit(AffineGridGeneratorBackward, &kind::RESAMPLING, |grad, size, align_corners| {
+        let spec = grad.spec()?;
+        check_float(spec.dtype())?;
+        let (dims, images) = images(size)?;
+        let expected = [&size[..1], images, &[dims as i64]].concat();
+        if spec.sizes() != expected {
+            let message = format!(
+                "argument `grad` has shape {:?}, expected {expected:?} for `size` {size:?}",
+                spec.sizes()
+            );
+            return Err(argument(message));
+        }
+        gradient(grad, size, align_corners)
+    });
     library.implement(AffineGridGeneratorOut).composite(|theta, size, align_corners, out| {
         result::copied(out, &AffineGridGenerator.call(theta, size, align_corners)?)
     });
 }
 
+/// The gradient of the map: that of each place times the place.
+fn gradient(grad: &Tensor, size: &[i64], align_corners: bool) -> Result<Tensor> {
+    let (places, dims) = (size[2..].iter().product(), size.len() as i64 - 2);
+    let flat = repeated(size, align_corners, grad.dtype(), grad.device())?;
+    TransposeInt.call(&grad.reshape(&[size[0], places, dims])?, 1, 2)?.bmm(&flat)
+}
+
+/// How many dimensions images have, and their sizes.
+///
+/// # Errors
+///
+/// Other than four or five numbers; negative ones.
+fn images(size: &[i64]) -> Result<(usize, &[i64])> {
+    match size {
+        [_, _, images @ ..] if matches!(images.len(), 2 | 3) => {
+            if images.iter().any(|size| *size < 0) {
+                return Err(argument(format!("argument `size` is {size:?}, expected no negative numbers")));
+            }
+            Ok((images.len(), images))
+        }
+        _ => {
+            Err(argument(format!("argument `size` is {size:?}, expected four numbers, or five for volumes")))
+        }
+    }
+}
+
 fn grid(theta: &Tensor, size: &[i64], align_corners: bool) -> Result<Tensor> {
     let spec = theta.spec()?;
     check_float(spec.dtype())?;
-    let (dims, images) = match size {
-        [_, _, images @ ..] if matches!(images.len(), 2 | 3) => (images.len(), images),
-        _ => {
-            let message = format!("argument `size` is {size:?}, expected four numbers, or five for volumes");
-            return Err(argument(message));
-        }
-    };
-    if images.iter().any(|size| *size < 0) {
-        return Err(argument(format!("argument `size` is {size:?}, expected no negative numbers")));
-    }
+    let (dims, images) = images(size)?;
     let expected = [size[0], dims as i64, dims as i64 + 1];
     if spec.sizes() != expected {
         let message = format!(
@@ -111,6 +139,19 @@ pub(crate) mod samples {
             .refuses("expected four numbers", given(x.clone()).and(vec![1, 1, 2]).and(true))
             .refuses("no negative numbers", given(x.clone()).and(vec![1, 1, 2, -1]).and(true))
             .refuses("argument `theta`", given(x).and(vec![2, 1, 2, 2]).and(true));
+        samples
+            .operator(AffineGridGeneratorBackward, FLOATS, gradients, |it| {
+                let (grad, size): (_, Vec<i64>) = (it.tensor("grad")?, it.value("size")?);
+                let (align, dims) = (it.value("align_corners")?, size.len() as i64 - 2);
+                naive::transposed(grad, &[size[0], dims, dims + 1], |one| Ok(naive_grid(one, &size, align)))
+                    .map(Into::into)
+            })
+            .tolerance(64.0)
+            .refuses(
+                "argument `grad`",
+                given(generate::numbers(DType::F32, &[1, 2, 2, 3], 0)).and(vec![1, 1, 2, 2]).and(true),
+            );
+        samples.rounds(AffineGridGeneratorBackward, Roundings::all(Rounding::Sum(64)));
         samples.rounds(AffineGridGenerator, Roundings::all(Rounding::Sum(8)));
         samples.differs(
             AffineGridGenerator,
@@ -146,10 +187,27 @@ pub(crate) mod samples {
 
     fn reference(it: &Inputs) -> Result<Expected> {
         let (theta, size): (_, Vec<i64>) = (it.tensor("theta")?, it.value("size")?);
-        let align: bool = it.value("align_corners")?;
+        Ok(naive_grid(theta, &size, it.value("align_corners")?).into())
+    }
+
+    /// The gradients of the grids of the samples.
+    fn gradients(dtype: DType) -> Vec<Sample> {
+        let one = |sample: Sample| {
+            let size = match &sample.positional[1] {
+                Given::Value(value) => Vec::<i64>::from_value(value.borrow()).unwrap_or_default(),
+                _ => Vec::new(),
+            };
+            let sizes = [&size[..1], &size[2..], &[size.len() as i64 - 2]].concat();
+            let grad = vec![generate::numbers(dtype, &sizes, 2).into()];
+            Sample { positional: [grad, sample.positional[1..].to_vec()].concat(), ..sample }
+        };
+        inputs(dtype).into_iter().map(one).collect()
+    }
+
+    fn naive_grid(theta: &Plain, size: &[i64], align: bool) -> Plain {
         let (images, dims) = (&size[2..], size.len() - 2);
         let sizes = [&size[..1], images, &[dims as i64]].concat();
-        Ok(Plain::from_fn(theta.dtype(), &sizes, |position| {
+        Plain::from_fn(theta.dtype(), &sizes, |position| {
             let at = |dim: usize| match (images[dims - 1 - dim], position[dims - dim]) {
                 (1, _) => 0.0,
                 (size, place) if align => 2.0 * place as f64 / (size - 1) as f64 - 1.0,
@@ -159,6 +217,5 @@ pub(crate) mod samples {
             let sum: f64 = (0..dims).map(|dim| at(dim) * weight(dim as i64)).sum();
             Scalar::Float(sum + weight(dims as i64))
         })
-        .into())
     }
 }

@@ -1,4 +1,5 @@
-//! `aten::grid_sampler`: images, read at the places that a grid names.
+//! `aten::grid_sampler`, `grid_sampler_2d_backward`, `grid_sampler_3d_backward`: images, read at the places that a grid names, and the
+//! gradients of both.
 //!
 //! `out[n, c, p] = self[n, c]` at column `grid[n, p, 0]`, row `grid[n, p, 1]` and, of images with depth, depth `grid[n, p, 2]`;
 //! -1 and 1 are the outer edges of the image, or the middles of the outermost elements if corners are aligned.
@@ -8,7 +9,9 @@
 //! - Shapes: images `[batch, channels, …]` and a grid `[batch, …, 2]`, or `3` with depth, give `[batch, channels, …]`.
 //! - Dtypes: one floating-point dtype for both.
 //! - Aliasing: the `out` forms write `out`, which must not overlap the others.
-//! - Dispatch: `grid_sampler` is a composite of `grid_sampler_2d` and `grid_sampler_3d`.
+//! - Values: `output_mask` says which gradients are asked for; the others are undefined, or outputs that stay as they are.
+//! - Dispatch: `grid_sampler` is a composite of `grid_sampler_2d` and `grid_sampler_3d`; gradients are composites of `gather`,
+//!   `scatter_add` and arithmetic.
 //! - Errors: other dimensions; images of size 0; other batches; dtypes that differ; other modes, of which torch takes some.
 //! - Source: torch.nn.functional.grid_sample, PyTorch 2.15.
 
@@ -51,6 +54,20 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, grid, interpolation, padding, align)| {
             derivative(d, [input, grid], sampling(3, interpolation, padding, align)?)
         });
+    library.implicit(
+        GridSampler2dBackward,
+        &kind::RESAMPLING,
+        |grad, input, grid, interpolation, padding, align, mask| {
+            backward(grad, [input, grid], 2, sampling(2, interpolation, padding, align)?, mask)
+        },
+    );
+    library.implicit(
+        GridSampler3dBackward,
+        &kind::RESAMPLING,
+        |grad, input, grid, interpolation, padding, align, mask| {
+            backward(grad, [input, grid], 3, sampling(3, interpolation, padding, align)?, mask)
+        },
+    );
     library.define(GridSampler).kind(&kind::RESAMPLING).implicit(
         |input, grid, interpolation, padding, align| match input.spec()?.sizes().len() {
             5 => GridSampler3d.call(input, grid, interpolation, padding, align),
@@ -134,6 +151,34 @@ fn derivative(d: &Recorder<'_>, [input, grid]: [&Tensor; 2], sampling: Sampling)
     })
 }
 
+fn backward(
+    grad: &Tensor,
+    [input, grid]: [&Tensor; 2],
+    dims: usize,
+    sampling: Sampling,
+    mask: &[bool],
+) -> Result<(Tensor, Tensor)> {
+    let (spec, found) = (shape(input, grid, dims)?, grad.spec()?);
+    products::check_factors(&[("input", input.spec()?), ("grad_output", found)])?;
+    if found.sizes() != spec.sizes() {
+        let message = format!(
+            "argument `grad_output` has shape {:?}, expected {:?} as the result",
+            found.sizes(),
+            spec.sizes()
+        );
+        return Err(argument(message));
+    }
+    let &[first, second] = mask else {
+        return Err(argument(format!("argument `output_mask` has {} entries, expected 2", mask.len())));
+    };
+    let [by_input, by_grid] = Sampled { input, grid, sampling }.gradients(grad, [first, second])?;
+    let given = |gradient: Option<Tensor>, is_wanted: bool| match gradient.filter(|_| is_wanted) {
+        Some(gradient) => gradient.to_dtype(spec.dtype()),
+        None => Ok(Tensor::undefined()),
+    };
+    Ok((given(by_input, first)?, given(by_grid, second)?))
+}
+
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
     use super::*;
@@ -161,6 +206,20 @@ pub(crate) mod samples {
             .refuses("`interpolation_mode` is 2", {
                 given(x(&[1, 1, 2, 2, 2])).and(x(&[1, 1, 1, 1, 3])).and(2).and(0).and(false)
             });
+        samples
+            .operator(GridSampler2dBackward, FLOATS, gradients::<2>, reference_of_gradients)
+            .tolerance(1e5)
+            .refuses("`grad_output` has shape", {
+                let sample = given(x(&[1, 2, 2, 3])).and(x(&[1, 2, 3, 3])).and(x(&[1, 2, 2, 2]));
+                sample.and(0).and(0).and(false).and(vec![true; 2])
+            });
+        samples
+            .operator(GridSampler3dBackward, FLOATS, gradients::<3>, reference_of_gradients)
+            .tolerance(1e5);
+        samples.rounds(GridSampler2dBackward, Roundings::all(Rounding::Sum(64)));
+        samples.rounds(GridSampler3dBackward, Roundings::all(Rounding::Sum(64)));
+        samples.differs_as(GridSampler2dBackward, &[NARROW_PLACES, MODES]);
+        samples.differs_as(GridSampler3dBackward, &[NARROW_PLACES, MODES]);
         samples.rounds(GridSampler, Roundings::all(Rounding::Sum(8)));
         samples.rounds(GridSampler2d, Roundings::all(Rounding::Sum(8)));
         samples.rounds(GridSampler3d, Roundings::all(Rounding::Sum(8)));
@@ -235,41 +294,66 @@ pub(crate) mod samples {
         samples
     }
 
-    fn reference(it: &Inputs) -> Result<Expected> {
-        let (x, grid) = (it.tensor("input")?, it.tensor("grid")?);
-        let [mode, padding]: [i64; 2] = [it.value("interpolation_mode")?, it.value("padding_mode")?];
-        let align: bool = it.value("align_corners")?;
-        let dims = x.sizes().len() - 2;
-        let sizes = [&x.sizes()[..2], &grid.sizes()[1..=dims]].concat();
-        let image = x.sizes()[2..].to_vec();
-        // Steps back into the image until it is there.
-        let mirrored = |mut at: f64, size: i64| {
-            let (low, high) = if align { (0.0, size as f64 - 1.0) } else { (-0.5, size as f64 - 0.5) };
+    /// Gradients of the samples of both operators, with a mask that asks for all.
+    fn gradients<const DIMS: usize>(dtype: DType) -> Vec<Sample> {
+        let one = |sample: Sample| {
+            let [x, grid] = [0, 1].map(|at| sample.positional[at].tensors()[0]);
+            let sizes = [&x.sizes()[..2], &grid.sizes()[1..=DIMS]].concat();
+            let grad = vec![generate::numbers(dtype, &sizes, 3).into()];
+            Sample { positional: [grad, sample.positional].concat(), ..sample }.and(vec![true; 2])
+        };
+        inputs(dtype, DIMS).into_iter().map(one).collect()
+    }
+
+    /// How a sample reads images.
+    struct Reading {
+        mode: i64,
+        padding: i64,
+        align: bool,
+        image: Vec<i64>,
+    }
+
+    impl Reading {
+        fn new(it: &Inputs) -> Result<Self> {
+            Ok(Self {
+                mode: it.value("interpolation_mode")?,
+                padding: it.value("padding_mode")?,
+                align: it.value("align_corners")?,
+                image: it.tensor("input")?.sizes()[2..].to_vec(),
+            })
+        }
+
+        /// Steps back into the image until it is there.
+        fn mirrored(&self, mut at: f64, size: i64) -> f64 {
+            let (low, high) = if self.align { (0.0, size as f64 - 1.0) } else { (-0.5, size as f64 - 0.5) };
             while high > low && !(low..=high).contains(&at) {
                 at = if at < low { 2.0 * low - at } else { 2.0 * high - at };
             }
             at
-        };
-        let within = |at: f64, size: i64| match padding {
-            0 => at,
-            1 => at.clamp(0.0, size as f64 - 1.0),
-            _ => mirrored(at, size).clamp(0.0, size as f64 - 1.0),
-        };
-        let taps = |at: f64, size: i64| -> Vec<(f64, f64)> {
-            let at = if align {
+        }
+
+        fn within(&self, at: f64, size: i64) -> f64 {
+            match self.padding {
+                0 => at,
+                1 => at.clamp(0.0, size as f64 - 1.0),
+                _ => self.mirrored(at, size).clamp(0.0, size as f64 - 1.0),
+            }
+        }
+
+        /// The elements of a dimension that a number of the grid names, with their weights.
+        fn taps(&self, at: f64, size: i64) -> Vec<(f64, f64)> {
+            let at = if self.align {
                 (at + 1.0) / 2.0 * (size as f64 - 1.0)
             } else {
                 ((at + 1.0) * size as f64 - 1.0) / 2.0
             };
-            match mode {
+            match self.mode {
                 0 => {
-                    let at = within(at, size);
-                    vec![
-                        (at.floor(), 1.0 - at.fract().rem_euclid(1.0)),
-                        (at.floor() + 1.0, at.fract().rem_euclid(1.0)),
-                    ]
+                    let at = self.within(at, size);
+                    let upper = at.fract().rem_euclid(1.0);
+                    vec![(at.floor(), 1.0 - upper), (at.floor() + 1.0, upper)]
                 }
-                1 => vec![(within(at, size).round_ties_even(), 1.0)],
+                1 => vec![(self.within(at, size).round_ties_even(), 1.0)],
                 _ => {
                     let weight = |distance: f64| match distance.abs() {
                         x if x <= 1.0 => 1.25 * x.powi(3) - 2.25 * x.powi(2) + 1.0,
@@ -278,29 +362,78 @@ pub(crate) mod samples {
                     };
                     let tap = |k: i64| {
                         let element = at.floor() + k as f64;
-                        (within(element, size).floor(), weight(at - element))
+                        (self.within(element, size).floor(), weight(at - element))
                     };
                     (-1..=2).map(tap).collect()
                 }
             }
-        };
-        Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
-            let along: Vec<_> = (0..dims)
-                .map(|dim| {
-                    let place = [&position[..1], &position[2..], &[(dims - 1 - dim) as i64]].concat();
-                    taps(grid.at(&place).to_complex().re, image[dim])
-                })
-                .collect();
+        }
+
+        /// The elements of an image that the numbers of a place of the grid name, the last dimension first, with their weights.
+        fn elements(&self, place: &[f64]) -> Vec<(Vec<i64>, f64)> {
+            let sizes = self.image.iter().zip(place.iter().rev());
+            let along: Vec<_> = sizes.map(|(size, at)| self.taps(*at, *size)).collect();
             let counts: Vec<i64> = along.iter().map(|taps| taps.len() as i64).collect();
-            let products = naive::positions(&counts).map(|chosen| {
+            let product = |chosen: Vec<i64>| {
                 let chosen: Vec<_> = chosen.iter().zip(&along).map(|(k, taps)| taps[*k as usize]).collect();
                 let weight: f64 = chosen.iter().map(|(_, weight)| weight).product();
-                let at: Vec<i64> = chosen.iter().map(|(at, _)| *at as i64).collect();
-                let inside = at.iter().zip(&image).all(|(at, size)| (0..*size).contains(at));
-                if inside { x.at(&[&position[..2], &at].concat()).to_complex().re * weight } else { 0.0 }
-            });
-            Scalar::Float(products.sum())
+                (chosen.iter().map(|(at, _)| *at as i64).collect::<Vec<_>>(), weight)
+            };
+            let is_inside = |(at, _): &(Vec<i64>, f64)| {
+                at.iter().zip(&self.image).all(|(at, size)| (0..*size).contains(at))
+            };
+            naive::positions(&counts).map(product).filter(is_inside).collect()
+        }
+
+        /// What a channel of an image has at a place of the grid.
+        fn read(&self, x: &Plain, channel: &[i64], place: &[f64]) -> f64 {
+            let terms = self.elements(place).into_iter();
+            terms.map(|(at, weight)| x.at(&[channel, &at].concat()).to_complex().re * weight).sum()
+        }
+    }
+
+    /// The numbers that a grid has for a place of a result.
+    fn place(grid: &Plain, position: &[i64]) -> Vec<f64> {
+        let at = |number: i64| [&position[..1], &position[2..], &[number]].concat();
+        (0..position.len() as i64 - 2).map(|number| grid.at(&at(number)).to_complex().re).collect()
+    }
+
+    fn reference(it: &Inputs) -> Result<Expected> {
+        let (x, grid, reading) = (it.tensor("input")?, it.tensor("grid")?, Reading::new(it)?);
+        let sizes = [&x.sizes()[..2], &grid.sizes()[1..grid.sizes().len() - 1]].concat();
+        Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+            Scalar::Float(reading.read(x, &position[..2], &place(grid, position)))
         })
         .into())
+    }
+
+    fn reference_of_gradients(it: &Inputs) -> Result<Expected> {
+        let (x, grid, reading) = (it.tensor("input")?, it.tensor("grid")?, Reading::new(it)?);
+        let grad = it.tensor("grad_output")?;
+        let mut by_input = Plain::from_elements::<i64>(DType::F64, x.sizes(), &[]);
+        for position in naive::positions(grad.sizes()) {
+            for (at, weight) in reading.elements(&place(grid, &position)) {
+                let at = [&position[..2], &at].concat();
+                let share = Scalar::Float(grad.at(&position).to_complex().re * weight);
+                by_input.set(&at, number::plus(by_input.at(&at), share));
+            }
+        }
+        // By differences, which are exact for the polynomials between elements.
+        let by_grid = Plain::from_fn(grid.dtype(), grid.sizes(), |position| {
+            let (number, at) = (position[position.len() - 1] as usize, &position[1..position.len() - 1]);
+            let slope = |channel: i64| {
+                let position = [&position[..1], &[channel], at].concat();
+                let moved = |step: f64| {
+                    let mut place = place(grid, &position);
+                    place[number] += step;
+                    reading.read(x, &position[..2], &place)
+                };
+                let difference = |step: f64| (moved(step) - moved(-step)) / (2.0 * step);
+                let slope = (4.0 * difference(1e-3) - difference(2e-3)) / 3.0;
+                grad.at(&position).to_complex().re * slope
+            };
+            Scalar::Float((0..x.sizes()[1]).map(slope).sum())
+        });
+        Ok([by_input.to(x.dtype()), by_grid].into())
     }
 }

@@ -1,4 +1,5 @@
-//! `aten::_upsample_bilinear2d_aa`, `_upsample_bicubic2d_aa`: images of other sizes without artefacts where they become smaller.
+//! `aten::_upsample_bilinear2d_aa`, `_upsample_bicubic2d_aa` and their gradients `_upsample_bilinear2d_aa_backward` and
+//! `_upsample_bicubic2d_aa_backward`: images of other sizes without artefacts where they become smaller.
 //!
 //! Each place is the weighted average of all elements under a filter around its middle, which is as much wider as the image
 //! becomes smaller: a triangle of two elements, or a cubic polynomial of four.
@@ -6,13 +7,14 @@
 //! - Shapes: a batch of images; the overloads `vec` take sizes or scales, from which sizes follow without fractions.
 //! - Dtypes: float32 and float64.
 //! - Strides: channels-last if the batch is.
-//! - Aliasing: the `out` forms write `out`, which must not overlap `self`.
+//! - Aliasing: the `out` forms write `out`, which must not overlap `self`; those of gradients `grad_input`.
+//! - Dispatch: gradients are composites of `index_add` and `mul`.
 //! - Errors: other dimensions; sizes below 1 apart from the batch's; both sizes and scales, or neither.
 //! - Source: torch.nn.functional.interpolate with `antialias`, PyTorch 2.15.
 
 use crate::kinds::resampling::{self, Resized, cubic_filter, output_sizes, scale_at, triangle};
 use crate::prelude::*;
-use opgrid_kernels::resampling::resample;
+use opgrid_kernels::resampling::{Line, resample};
 use opgrid_tensor::tensor::choose::unsupported;
 
 pub use opgrid_tensor::ops::resampling::upsample_aa::*;
@@ -39,9 +41,15 @@ pub(super) fn register(library: &mut Library) {
             cpu(input, &resized, (2.0, triangle), out)
         })
         .derivative(|d, (input, output, align_corners, rows, columns)| {
-            let line = |resized: &Resized| resized.antialiased(2.0, triangle);
-            resampling::derivative(d, input, (output, align_corners), &[rows, columns], line)
+            resampling::derivative(d, input, (output, align_corners), &[rows, columns], by_triangle)
         });
+    library.implicit(
+        UpsampleBilinear2dAaBackward,
+        &kind::RESAMPLING,
+        |grad, output, input, align_corners, rows, columns| {
+            resampling::backward(grad, [output, input], align_corners, &[rows, columns], by_triangle)
+        },
+    );
     library
         .family(&UPSAMPLE_BICUBIC2D_AA)
         .cpu(|input, output, align_corners, rows, columns, out| {
@@ -53,9 +61,15 @@ pub(super) fn register(library: &mut Library) {
             cpu(input, &resized, (4.0, cubic_filter), out)
         })
         .derivative(|d, (input, output, align_corners, rows, columns)| {
-            let line = |resized: &Resized| resized.antialiased(4.0, cubic_filter);
-            resampling::derivative(d, input, (output, align_corners), &[rows, columns], line)
+            resampling::derivative(d, input, (output, align_corners), &[rows, columns], by_cubes)
         });
+    library.implicit(
+        UpsampleBicubic2dAaBackward,
+        &kind::RESAMPLING,
+        |grad, output, input, align_corners, rows, columns| {
+            resampling::backward(grad, [output, input], align_corners, &[rows, columns], by_cubes)
+        },
+    );
     library.define(UpsampleBilinear2dAaVec).kind(&kind::RESAMPLING).implicit(
         |input, output, align, scales| {
             let sizes = output_sizes(input.spec()?.sizes(), output, scales, 2)?;
@@ -68,6 +82,14 @@ pub(super) fn register(library: &mut Library) {
             UpsampleBicubic2dAa.call(input, &sizes, align, scale_at(scales, 0), scale_at(scales, 1))
         },
     );
+}
+
+fn by_triangle(resized: &Resized) -> Line<f64> {
+    resized.antialiased(2.0, triangle)
+}
+
+fn by_cubes(resized: &Resized) -> Line<f64> {
+    resized.antialiased(4.0, cubic_filter)
 }
 
 /// Dtypes that are taken.
@@ -99,7 +121,7 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         macro_rules! of {
-            ($operator:ident, $vec:ident, $width:literal, $filter:expr) => {
+            ($operator:ident, $vec:ident, $backward:ident, $width:literal, $filter:expr) => {
                 let inputs =
                     |dtype| resampling::samples::both_alignments(dtype, 2, resampling::samples::inputs);
                 samples
@@ -108,12 +130,21 @@ pub(crate) mod samples {
                 let inputs =
                     |dtype| resampling::samples::both_alignments(dtype, 2, resampling::samples::by_scales);
                 samples.operator($vec, TAKEN, inputs, |it| reference(it, $width, $filter)).tolerance(64.0);
+                let gradients = |dtype| {
+                    let inputs = resampling::samples::inputs;
+                    resampling::samples::gradients(resampling::samples::both_alignments(dtype, 2, inputs))
+                };
+                samples
+                    .operator($backward, TAKEN, gradients, |it| reference(it, $width, $filter))
+                    .tolerance(128.0);
+                samples.rounds($backward, Roundings::all(Rounding::Sum(128)));
                 samples.rounds($operator, Roundings::all(Rounding::Sum(32)));
                 samples.differs_as($operator, DIFFERENCES);
             };
         }
-        of!(UpsampleBilinear2dAa, UpsampleBilinear2dAaVec, 1.0, |x| (1.0 - x).max(0.0));
-        of!(UpsampleBicubic2dAa, UpsampleBicubic2dAaVec, 2.0, |x| match x {
+        of!(UpsampleBilinear2dAa, UpsampleBilinear2dAaVec, UpsampleBilinear2dAaBackward, 1.0, |x| (1.0 - x)
+            .max(0.0));
+        of!(UpsampleBicubic2dAa, UpsampleBicubic2dAaVec, UpsampleBicubic2dAaBackward, 2.0, |x| match x {
             x if x < 1.0 => 1.5 * x.powi(3) - 2.5 * x.powi(2) + 1.0,
             x if x < 2.0 => -0.5 * x.powi(3) + 2.5 * x.powi(2) - 4.0 * x + 2.0,
             _ => 0.0,
@@ -165,12 +196,11 @@ pub(crate) mod samples {
 
     /// Averages of all elements, of which those beyond the filter weigh nothing.
     fn reference(it: &Inputs, reach: f64, filter: fn(f64) -> f64) -> Result<Expected> {
-        let (x, output, scales) = resampling::samples::arguments(it)?;
         let align_corners: bool = it.value("align_corners")?;
-        Ok(resampling::samples::naive(x, &output, |dim, place| {
-            let (from, to) = (x.sizes()[dim + 2], output[dim]);
+        resampling::samples::expected(it, |request, dim, place| {
+            let (from, to) = (request.sizes[dim + 2], request.output[dim]);
             let step = if !align_corners {
-                scales[dim].map_or(from as f64 / to as f64, |scale| 1.0 / scale)
+                request.scales[dim].map_or(from as f64 / to as f64, |scale| 1.0 / scale)
             } else if to > 1 {
                 (from - 1) as f64 / (to - 1) as f64
             } else {
@@ -191,6 +221,5 @@ pub(crate) mod samples {
                 .map(|(weight, k)| (k, if all == 0.0 { 0.0 } else { weight / all }))
                 .collect()
         })
-        .into())
     }
 }

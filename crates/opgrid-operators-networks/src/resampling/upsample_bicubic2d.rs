@@ -1,12 +1,14 @@
-//! `aten::upsample_bicubic2d`: images of other sizes, of four neighbours in each dimension, by cubic polynomials.
+//! `aten::upsample_bicubic2d`, `aten::upsample_bicubic2d_backward`: images of other sizes, and their gradient, of four neighbours in each dimension, by cubic polynomials.
 //!
 //! Places lie where [`UpsampleBilinear2d`](opgrid_tensor::ops::UpsampleBilinear2d) has them; what lies beyond the edges is the
 //! element at the edge.
 //!
 //! - Shapes: a batch of images; the overload `vec` takes sizes or scales, from which sizes follow without fractions.
-//! - Dtypes: floats, of which 16-bit ones are rounded once; uint8, rounded after each dimension, the last one first.
+//! - Dtypes: floats, of which 16-bit ones are rounded once; uint8, rounded after each dimension, the last one first. Gradients of floats.
 //! - Strides: channels-last if the batch is.
-//! - Aliasing: `upsample_bicubic2d.out` writes `out`, which must not overlap `self`.
+//! - Aliasing: `upsample_bicubic2d.out` writes `out`, which must not overlap `self`; `upsample_bicubic2d_backward.grad_input`
+//!   writes `grad_input`.
+//! - Dispatch: the gradient is a composite of `index_add` and `mul`.
 //! - Errors: other dimensions; sizes below 1 apart from the batch's; both sizes and scales, or neither.
 //! - Source: torch.nn.functional.interpolate, PyTorch 2.15.
 
@@ -49,12 +51,20 @@ pub(super) fn register(library: &mut Library) {
         let sizes = output_sizes(input.spec()?.sizes(), output, scales, 2)?;
         UpsampleBicubic2d.call(input, &sizes, align, scale_at(scales, 0), scale_at(scales, 1))
     });
+    library.implicit(
+        UpsampleBicubic2dBackward,
+        &kind::RESAMPLING,
+        |grad, output, input, align_corners, rows, columns| {
+            resampling::backward(grad, [output, input], align_corners, &[rows, columns], Resized::cubic)
+        },
+    );
 }
 
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
     use super::*;
     use crate::kinds::resampling::BYTES_AND_FLOATS;
+    use opgrid_kinds::images::FLOATS;
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
@@ -62,18 +72,23 @@ pub(crate) mod samples {
         samples.operator(UpsampleBicubic2d, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
         let inputs = |dtype| resampling::samples::both_alignments(dtype, 2, resampling::samples::by_scales);
         samples.operator(UpsampleBicubic2dVec, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
+        let gradients = |dtype| {
+            let inputs = resampling::samples::inputs;
+            resampling::samples::gradients(resampling::samples::both_alignments(dtype, 2, inputs))
+        };
+        samples.operator(UpsampleBicubic2dBackward, FLOATS, gradients, reference).tolerance(128.0);
+        samples.rounds(UpsampleBicubic2dBackward, Roundings::all(Rounding::Sum(128)));
         samples.differs(UpsampleBicubic2d, resampling::samples::BYTES_OF_ANY_STRIDES);
         // Weights of cubes are rounded in another order.
         samples.rounds(UpsampleBicubic2d, Roundings::all(Rounding::Sum(32)));
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {
-        let (x, output, scales) = resampling::samples::arguments(it)?;
         let align_corners = it.value("align_corners")?;
-        Ok(resampling::samples::naive(x, &output, |dim, place| {
-            let size = x.sizes()[dim + 2];
-            let scale = scales[dim].filter(|_| size != output[dim]);
-            let at = resampling::samples::naive_place(size, output[dim], scale, align_corners, place);
+        resampling::samples::expected(it, |request, dim, place| {
+            let (size, output) = (request.sizes[dim + 2], request.output[dim]);
+            let scale = request.scales[dim].filter(|_| size != output);
+            let at = resampling::samples::naive_place(size, output, scale, align_corners, place);
             // The weight of an element by its distance, as textbooks have it.
             let weight = |distance: f64| match distance.abs() {
                 x if x <= 1.0 => 1.25 * x.powi(3) - 2.25 * x.powi(2) + 1.0,
@@ -83,6 +98,5 @@ pub(crate) mod samples {
             let low = at.floor() as i64;
             (low - 1..=low + 2).map(|k| (k.clamp(0, size - 1), weight(at - k as f64))).collect()
         })
-        .into())
     }
 }

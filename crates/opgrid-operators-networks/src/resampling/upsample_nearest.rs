@@ -1,51 +1,60 @@
-//! `aten::upsample_nearest1d` to `3d` and `_upsample_nearest_exact1d` to `3d`: images of other sizes, of the nearest elements.
+//! `aten::upsample_nearest1d` to `3d` and `_upsample_nearest_exact1d` to `3d`, and their gradients `upsample_nearest1d_backward` and so
+//! on: images of other sizes, of the nearest elements.
 //!
 //! `out[…, p] = self[…, floor(p * step)]`, and `floor((p + 0.5) * step)` where it is exact, with a step of
 //! `input size / output size`, or of `1 / scale` for scales above 0
 //!
 //! - Shapes: a batch of images; the overloads `vec` take sizes or scales, from which sizes follow without fractions.
-//! - Dtypes: floats and uint8. Steps are in double precision for float64, in single precision for others.
+//! - Dtypes: floats and uint8, gradients of floats. Steps are in double precision for float64, in single precision for others.
 //! - Strides: channels-last if the batch is.
-//! - Aliasing: the `out` forms write `out`, which must not overlap `self`.
+//! - Aliasing: the `out` forms write `out`, which must not overlap `self`; those of gradients `grad_input`.
+//! - Dispatch: gradients are composites of `index_add`.
 //! - Errors: other dimensions; sizes below 1 apart from the batch's; both sizes and scales, or neither.
 //! - Source: torch.nn.functional.interpolate, PyTorch 2.15.
 
 use crate::kinds::resampling::{self, Resized, output_sizes, scale_at};
 use crate::prelude::*;
-use opgrid_kernels::resampling::choose;
+use opgrid_kernels::resampling::{Line, choose};
 use opgrid_tensor::tensor::choose::unsupported;
 
 pub use opgrid_tensor::ops::resampling::upsample_nearest::*;
 
-/// Registers an operator for images of some dimensions, and its overload for scales.
+/// Registers an operator for images of some dimensions, its overload for scales, and its gradient.
 macro_rules! of_dims {
-    ($library:ident, $operator:ident, $vec:ident, $exact:literal, [$($scale:ident $at:literal),+]) => {
+    ($library:ident, $operator:ident, $vec:ident, $backward:ident, $exact:literal, [$($scale:ident $at:literal),+]) => {
         let family: Family<$operator> =
             Family::new($operator, &kind::RESAMPLING, |x, output, $($scale),+| shape(x, output, &[$($scale),+]));
         $library
             .family(&family.same_dtype_out())
             .cpu(|x, output, $($scale,)+ out| cpu(x, output, &[$($scale),+], $exact, out))
             .derivative(|d, (x, output, $($scale),+)| {
-                let line = match x.dtype() {
-                    DType::F64 => |resized: &Resized| resized.nearest_line::<f64>($exact),
-                    _ => |resized: &Resized| resized.nearest_line::<f32>($exact),
-                };
-                resampling::derivative(d, x, (output, false), &[$($scale),+], line)
+                resampling::derivative(d, x, (output, false), &[$($scale),+], line::<$exact>(x.dtype()))
             });
         $library.define($vec).kind(&kind::RESAMPLING).implicit(|x, output, scales| {
             let sizes = output_sizes(x.spec()?.sizes(), output, scales, [$($at),+].len())?;
             $operator.call(x, &sizes, $(scale_at(scales, $at)),+)
         });
+        $library.implicit($backward, &kind::RESAMPLING, |grad, output, input, $($scale),+| {
+            resampling::backward(grad, [output, input], false, &[$($scale),+], line::<$exact>(grad.dtype()))
+        });
     };
 }
 
 pub(super) fn register(library: &mut Library) {
-    of_dims!(library, UpsampleNearest1d, UpsampleNearest1dVec, false, [w 0]);
-    of_dims!(library, UpsampleNearest2d, UpsampleNearest2dVec, false, [h 0, w 1]);
-    of_dims!(library, UpsampleNearest3d, UpsampleNearest3dVec, false, [d 0, h 1, w 2]);
-    of_dims!(library, UpsampleNearestExact1d, UpsampleNearestExact1dVec, true, [w 0]);
-    of_dims!(library, UpsampleNearestExact2d, UpsampleNearestExact2dVec, true, [h 0, w 1]);
-    of_dims!(library, UpsampleNearestExact3d, UpsampleNearestExact3dVec, true, [d 0, h 1, w 2]);
+    of_dims!(library, UpsampleNearest1d, UpsampleNearest1dVec, UpsampleNearest1dBackward, false, [w 0]);
+    of_dims!(library, UpsampleNearest2d, UpsampleNearest2dVec, UpsampleNearest2dBackward, false, [h 0, w 1]);
+    of_dims!(library, UpsampleNearest3d, UpsampleNearest3dVec, UpsampleNearest3dBackward, false, [d 0, h 1, w 2]);
+    of_dims!(library, UpsampleNearestExact1d, UpsampleNearestExact1dVec, UpsampleNearestExact1dBackward, true, [w 0]);
+    of_dims!(library, UpsampleNearestExact2d, UpsampleNearestExact2dVec, UpsampleNearestExact2dBackward, true, [h 0, w 1]);
+    of_dims!(library, UpsampleNearestExact3d, UpsampleNearestExact3dVec, UpsampleNearestExact3dBackward, true, [d 0, h 1, w 2]);
+}
+
+/// The line of a dimension, in the precision that images of a dtype have.
+fn line<const EXACT: bool>(dtype: DType) -> fn(&Resized) -> Line<f64> {
+    match dtype {
+        DType::F64 => |resized| resized.nearest_line::<f64>(EXACT),
+        _ => |resized| resized.nearest_line::<f32>(EXACT),
+    }
 }
 
 /// Dtypes that are taken.
@@ -82,11 +91,12 @@ fn cpu(input: &Tensor, output: &[i64], scales: &[Option<f64>], exact: bool, out:
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
     use super::*;
+    use opgrid_kinds::images::FLOATS;
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
         macro_rules! of {
-            ($dims:literal, $operator:ident, $vec:ident, $exact:literal) => {
+            ($dims:literal, $operator:ident, $vec:ident, $backward:ident, $exact:literal) => {
                 samples.operator(
                     $operator,
                     TAKEN,
@@ -99,6 +109,17 @@ pub(crate) mod samples {
                     |dtype| resampling::samples::by_scales(dtype, $dims, &[]),
                     |it| reference(it, $exact),
                 );
+                samples
+                    .operator(
+                        $backward,
+                        FLOATS,
+                        |dtype| {
+                            resampling::samples::gradients(resampling::samples::inputs(dtype, $dims, &[]))
+                        },
+                        |it| reference(it, $exact),
+                    )
+                    .tolerance(16.0);
+                samples.rounds($backward, Roundings::all(Rounding::Sum(16)));
             };
         }
         let same = Difference {
@@ -115,12 +136,12 @@ pub(crate) mod samples {
             directed: None,
         };
         samples.differs(UpsampleNearest2d, same);
-        of!(1, UpsampleNearest1d, UpsampleNearest1dVec, false);
-        of!(2, UpsampleNearest2d, UpsampleNearest2dVec, false);
-        of!(3, UpsampleNearest3d, UpsampleNearest3dVec, false);
-        of!(1, UpsampleNearestExact1d, UpsampleNearestExact1dVec, true);
-        of!(2, UpsampleNearestExact2d, UpsampleNearestExact2dVec, true);
-        of!(3, UpsampleNearestExact3d, UpsampleNearestExact3dVec, true);
+        of!(1, UpsampleNearest1d, UpsampleNearest1dVec, UpsampleNearest1dBackward, false);
+        of!(2, UpsampleNearest2d, UpsampleNearest2dVec, UpsampleNearest2dBackward, false);
+        of!(3, UpsampleNearest3d, UpsampleNearest3dVec, UpsampleNearest3dBackward, false);
+        of!(1, UpsampleNearestExact1d, UpsampleNearestExact1dVec, UpsampleNearestExact1dBackward, true);
+        of!(2, UpsampleNearestExact2d, UpsampleNearestExact2dVec, UpsampleNearestExact2dBackward, true);
+        of!(3, UpsampleNearestExact3d, UpsampleNearestExact3dVec, UpsampleNearestExact3dBackward, true);
         let x = || given(generate::numbers(DType::F32, &[1, 2, 4], 0));
         let refused = |output: Given, scales: Given| x().and(output).and(scales);
         let none = || Given::Value(Value::None);
@@ -139,13 +160,11 @@ pub(crate) mod samples {
     }
 
     fn reference(it: &Inputs, exact: bool) -> Result<Expected> {
-        let (x, output, scales) = resampling::samples::arguments(it)?;
-        Ok(resampling::samples::naive(x, &output, |dim, place| {
-            let size = x.sizes()[dim + 2];
-            let step = scales[dim].map_or(size as f64 / output[dim] as f64, |scale| 1.0 / scale);
+        resampling::samples::expected(it, |request, dim, place| {
+            let (size, output) = (request.sizes[dim + 2], request.output[dim]);
+            let step = request.scales[dim].map_or(size as f64 / output as f64, |scale| 1.0 / scale);
             let at = (place as f64 + if exact { 0.5 } else { 0.0 }) * step;
             vec![((at.floor() as i64).min(size - 1), 1.0)]
         })
-        .into())
     }
 }

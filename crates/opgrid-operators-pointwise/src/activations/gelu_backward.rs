@@ -1,8 +1,9 @@
-//! `aten::gelu_backward`: the slope of `gelu`, times what stands in front of it.
+//! `aten::gelu_backward`, `aten::infinitely_differentiable_gelu_backward`: the slope of `gelu`, times what stands in front of it.
 //!
 //! - Shapes: both broadcast.
 //! - Dtypes: promoted, floating-point ones.
 //! - Aliasing: `gelu_backward.grad_input` writes `grad_input`.
+//! - Dispatch: `infinitely_differentiable_gelu_backward` is a composite of `erf`, `exp` and arithmetic, without approximation.
 //! - Errors: other dtypes; an `approximate` that is neither "none" nor "tanh".
 //! - Source: torch.ops.aten.gelu_backward, PyTorch 2.15.
 
@@ -25,6 +26,15 @@ pub(super) fn register(library: &mut Library) {
             grad * (before * curve)?
         })
     });
+    library.implicit(InfinitelyDifferentiableGeluBackward, &kind::POINTWISE_BINARY, differentiable);
+}
+
+/// The slope by the distribution and its density, of operators that have derivatives of any order.
+fn differentiable(grad: &Tensor, input: &Tensor) -> Result<Tensor> {
+    let [grad, x] = activation::promoted(grad, input)?;
+    let below = (((&x * FRAC_1_SQRT_2)?.erf()? + 1)? * 0.5)?;
+    let density = (((&x * &x)? * -0.5)?.exp()? * (0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2))?;
+    grad * (below + (x * density)?)?
 }
 
 fn shape(grad: &Tensor, input: &Tensor, approximate: &str) -> Result<TensorSpec> {
@@ -110,5 +120,14 @@ pub(crate) mod samples {
             },
         );
         samples.rounds(GeluBackward, Roundings::all(Rounding::Sum(16)));
+        samples
+            .operator(InfinitelyDifferentiableGeluBackward, FLOATS, activation::samples::pairs, |it| {
+                activation::samples::of_two(it, ["grad", "self"], |grad, x| {
+                    let density = (-0.5 * x * x).exp() / (2.0 * std::f64::consts::PI).sqrt();
+                    grad * (0.5 * libm::erfc(-x * FRAC_1_SQRT_2) + x * density)
+                })
+            })
+            .tolerance(16.0);
+        samples.rounds(InfinitelyDifferentiableGeluBackward, Roundings::all(Rounding::Sum(16)));
     }
 }

@@ -1,10 +1,11 @@
-//! `aten::hardshrink`: zero instead of elements near it.
+//! `aten::hardshrink`, `aten::hardshrink_backward`: zero instead of elements near it, and the gradient.
 //!
-//! `out[i] = 0 if -lambd <= self[i] <= lambd, self[i] otherwise`
+//! `out[i] = 0 if -lambd <= self[i] <= lambd, self[i] otherwise`; the gradient is that of the result, zero for the same elements
 //!
-//! - Shapes: that of `self`.
+//! - Shapes: that of `self`; that both tensors of the gradient broadcast to.
 //! - Dtypes: floating-point ones. NaN stays NaN.
-//! - Aliasing: `hardshrink.out` writes `out`, which has the dtype of `self`.
+//! - Aliasing: `hardshrink.out` writes `out`, which has the dtype of `self`; `hardshrink_backward.grad_input` writes
+//!   `grad_input`.
 //! - Errors: other dtypes.
 //! - Source: torch.nn.functional.hardshrink, PyTorch 2.15.
 
@@ -17,13 +18,19 @@ pub use opgrid_tensor::ops::activations::hardshrink::*;
 pub const HARDSHRINK: Family<Hardshrink> =
     Family::new(Hardshrink, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
+/// The family of `aten::hardshrink_backward`: its kind, shape rule and `out` rule.
+pub const HARDSHRINK_BACKWARD: Family<HardshrinkBackward> =
+    Family::new(HardshrinkBackward, &kind::POINTWISE_BINARY, |grad, input, lambd| {
+        activation::shrunk(("grad_out", grad), input, lambd)
+    });
+
 pub(super) fn register(library: &mut Library) {
     library.family(&HARDSHRINK).cpu(cpu).derivative(|d, (input, lambd)| {
-        // No number is between a positive bound and a negative one.
-        let is_empty = lambd.to_f64()? < 0.0;
-        d.by(input, [d.result(0)], move |grad, [out]| {
-            if is_empty { Ok(grad.clone()) } else { derivatives::where_true(&out.ne(0)?, grad) }
-        })
+        d.by(input, [input], move |grad, [x]| HardshrinkBackward.call(grad, x, lambd))
+    });
+    library.family(&HARDSHRINK_BACKWARD).cpu(activation::beyond).derivative(|d, (grad_out, input, lambd)| {
+        d.by(grad_out, [input], move |grad, [x]| HardshrinkBackward.call(grad, x, lambd))?;
+        d.by(input, [], |grad, []| derivatives::zeros(grad))
     });
 }
 
@@ -60,6 +67,12 @@ pub(crate) mod samples {
                 },
             )
             .tolerance(2.0);
+        samples.operator(
+            HardshrinkBackward,
+            FLOATS,
+            |dtype| activation::samples::slopes(dtype, &[1.25]),
+            |it| activation::samples::beyond(it, "grad_out"),
+        );
         samples.differs_as(
             Hardshrink,
             &[departures::arithmetic::SIGN_OF_ZERO, pointwise::samples::NUMBER_IN_RANGE],

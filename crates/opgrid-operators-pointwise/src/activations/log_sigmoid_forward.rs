@@ -1,10 +1,14 @@
-//! `aten::log_sigmoid_forward`: the logarithm of the logistic function, and what its slope needs.
+//! `aten::log_sigmoid_forward`, `aten::log_sigmoid_backward`: the logarithm of the logistic function with what its slope needs, and
+//! the gradient.
 //!
-//! `output[i] = min(self[i], 0) - ln(1 + buffer[i])`, where `buffer[i] = e ^ -|self[i]|`
+//! `output[i] = min(self[i], 0) - ln(1 + buffer[i])`, where `buffer[i] = e ^ -|self[i]|`;
+//! `grad_input[i] = grad_output[i] * s`, with `s = 1 / (1 + buffer[i]) if self[i] < 0, buffer[i] / (1 + buffer[i]) otherwise`
 //!
-//! - Shapes: that of `self`, for both.
-//! - Dtypes: floating-point ones.
-//! - Aliasing: `log_sigmoid_forward.output` writes `output` and `buffer`, which have the dtype of `self`.
+//! - Shapes: that of `self`, for both; all three arguments of the gradient broadcast. A buffer without elements, which other devices
+//!   give in torch, is computed.
+//! - Dtypes: floating-point ones, one for all.
+//! - Aliasing: `log_sigmoid_forward.output` writes `output` and `buffer`, which have the dtype of `self`;
+//!   `log_sigmoid_backward.grad_input` writes `grad_input`.
 //! - Derivative: the buffer is constant.
 //! - Errors: other dtypes.
 //! - Source: torch.ops.aten.log_sigmoid_forward, PyTorch 2.15.
@@ -20,10 +24,30 @@ pub const LOG_SIGMOID_FORWARD: Family<LogSigmoidForward> =
         Ok((spec.clone(), spec))
     });
 
+/// The family of `aten::log_sigmoid_backward`: its kind, shape rule and `out` rule.
+pub const LOG_SIGMOID_BACKWARD: Family<LogSigmoidBackward> =
+    Family::new(LogSigmoidBackward, &kind::POINTWISE_TERNARY, |grad, input, buffer| {
+        let spec = activation::slope(("grad_output", grad), ("self", input))?;
+        for argument in [("grad_output", grad), ("buffer", buffer)] {
+            pointwise::check_one_dtype(("self", input), argument)?;
+        }
+        if !is_given(buffer, input) {
+            return Ok(spec);
+        }
+        pointwise::promoted([("grad_output", grad), ("self", input), ("buffer", buffer)])
+    });
+
 pub(super) fn register(library: &mut Library) {
     library.family(&LOG_SIGMOID_FORWARD).cpu(cpu).derivative(|d, (input,)| {
         d.differentiable(1);
-        d.by(input, [input], |grad, [x]| grad * (-x)?.sigmoid()?)
+        d.by(input, [input, d.result(1)], |grad, [x, buffer]| LogSigmoidBackward.call(grad, x, buffer))
+    });
+    library.family(&LOG_SIGMOID_BACKWARD).cpu(backward).derivative(|d, (grad_output, input, buffer)| {
+        d.by(grad_output, [input, buffer], |grad, [x, buffer]| LogSigmoidBackward.call(grad, x, buffer))?;
+        d.by(input, [grad_output, input], |grad, [before, x]| {
+            let gate = x.sigmoid()?;
+            grad * (((&gate - 1)? * gate)? * before)?
+        })
     });
     library.define(LogSigmoidForwardOutput).kind(&kind::POINTWISE_UNARY).on_every_backend(
         |input, out, buffer| {
@@ -43,6 +67,24 @@ fn cpu(input: &Tensor, out: &Tensor, buffer: &Tensor) -> Result<()> {
             let below = if x > 0.0 { 0.0 } else { x };
             below - Functions::ln_1p(power)
         })
+    })
+}
+
+/// Whether there is a buffer, or no element that needs one.
+fn is_given(buffer: &Tensor, input: &Tensor) -> bool {
+    buffer.numel() > 0 || input.numel() == 0
+}
+
+fn backward(grad: &Tensor, input: &Tensor, buffer: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Float => {
+        if is_given(buffer, input) {
+            elementwise::ternary::<T, T, T, T>(out, grad, input, buffer, |grad, x, power| {
+                let share = power / (1.0 + power);
+                grad * if x < 0.0 { 1.0 - share } else { share }
+            })
+        } else {
+            elementwise::binary::<T, T, T>(out, grad, input, |grad, x| grad * Inexact::sigmoid(-x))
+        }
     })
 }
 
@@ -71,5 +113,29 @@ pub(crate) mod samples {
         samples.operator(LogSigmoidForwardOutput, FLOATS, with_outputs, both).tolerance(8.0);
         samples.differs(LogSigmoidForward, activation::samples::LOG_SIGMOID_IN_ROWS);
         samples.rounds(LogSigmoidForward, pointwise::samples::ELEMENTARY);
+        samples
+            .operator(LogSigmoidBackward, FLOATS, gradients, |it| {
+                activation::samples::of_two(it, ["grad_output", "self"], |grad, x| grad / (1.0 + x.exp()))
+            })
+            .tolerance(8.0)
+            .constant(&["buffer"]);
+        samples.rounds(LogSigmoidBackward, Roundings::all(Rounding::Result(4)));
+    }
+
+    /// Gradients and elements with the buffers of these, or none.
+    fn gradients(dtype: DType) -> Vec<Sample> {
+        let buffer = |x: &Plain| {
+            Plain::from_fn(x.dtype(), x.sizes(), |position| {
+                number::float_by(x.at(position), |x| (-x.abs()).exp())
+            })
+        };
+        let with = |sample: Sample| {
+            let buffer = sample.positional[1].tensors().first().map(|x| buffer(x));
+            sample.clone().and(buffer.unwrap_or(Plain::number(dtype, 0)))
+        };
+        let pairs = generate::of_one_dtype(activation::samples::pairs(dtype));
+        let without = given(generate::numbers(dtype, &[2, 3], 1)).and(generate::numbers(dtype, &[3], 2));
+        let without = without.and(Plain::from_elements::<i64>(dtype, &[0], &[]));
+        pairs.into_iter().map(with).chain([without]).collect()
     }
 }

@@ -1,10 +1,12 @@
-//! `aten::softshrink`: elements moved towards zero.
+//! `aten::softshrink`, `aten::softshrink_backward`: elements moved towards zero, and the gradient.
 //!
-//! `out[i] = self[i] - lambd if self[i] > lambd, self[i] + lambd if self[i] < -lambd, 0 otherwise`
+//! `out[i] = self[i] - lambd if self[i] > lambd, self[i] + lambd if self[i] < -lambd, 0 otherwise`; the gradient is that of the
+//! result, zero for `-lambd <= self[i] <= lambd`
 //!
-//! - Shapes: that of `self`.
+//! - Shapes: that of `self`; that both tensors of the gradient broadcast to.
 //! - Dtypes: floating-point ones. NaN stays NaN.
-//! - Aliasing: `softshrink.out` writes `out`, which has the dtype of `self`.
+//! - Aliasing: `softshrink.out` writes `out`, which has the dtype of `self`; `softshrink_backward.grad_input` writes
+//!   `grad_input`.
 //! - Errors: other dtypes; a negative or infinite `lambd`.
 //! - Source: torch.nn.functional.softshrink, PyTorch 2.15.
 
@@ -17,10 +19,22 @@ pub use opgrid_tensor::ops::activations::softshrink::*;
 pub const SOFTSHRINK: Family<Softshrink> =
     Family::new(Softshrink, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
-pub(super) fn register(library: &mut Library) {
-    library.family(&SOFTSHRINK).cpu(cpu).derivative(|d, (input, _)| {
-        d.by(input, [d.result(0)], |grad, [out]| derivatives::where_true(&out.ne(0)?, grad))
+/// The family of `aten::softshrink_backward`: its kind, shape rule and `out` rule.
+pub const SOFTSHRINK_BACKWARD: Family<SoftshrinkBackward> =
+    Family::new(SoftshrinkBackward, &kind::POINTWISE_BINARY, |grad, input, lambd| {
+        activation::shrunk(("grad_output", grad), input, lambd)
     });
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&SOFTSHRINK).cpu(cpu).derivative(|d, (input, lambd)| {
+        d.by(input, [input], move |grad, [x]| SoftshrinkBackward.call(grad, x, lambd))
+    });
+    library.family(&SOFTSHRINK_BACKWARD).cpu(activation::beyond).derivative(
+        |d, (grad_output, input, lambd)| {
+            d.by(grad_output, [input], move |grad, [x]| SoftshrinkBackward.call(grad, x, lambd))?;
+            d.by(input, [], |grad, []| derivatives::zeros(grad))
+        },
+    );
 }
 
 fn shape(input: &Tensor, lambd: Scalar) -> Result<TensorSpec> {
@@ -73,6 +87,12 @@ pub(crate) mod samples {
                 "expected a finite number, zero or more",
                 given(generate::numbers(DType::F32, &[2], 0)).and(-1),
             );
+        samples.operator(
+            SoftshrinkBackward,
+            FLOATS,
+            |dtype| activation::samples::slopes(dtype, &[1.25]),
+            |it| activation::samples::beyond(it, "grad_output"),
+        );
         samples.differs_as(
             Softshrink,
             &[departures::arithmetic::SIGN_OF_ZERO, pointwise::samples::NUMBER_IN_RANGE],

@@ -4,15 +4,39 @@ use opgrid_core::{Result, Scalar};
 
 use opgrid_array::error::argument;
 use opgrid_array::with_dtype;
-use opgrid_kernels::arithmetic;
+use opgrid_kernels::{arithmetic, elementwise};
 use opgrid_kinds::pointwise;
-use opgrid_tensor::tensor::{Math, Tensor, TensorSpec};
+use opgrid_tensor::tensor::{Element, Math, Tensor, TensorSpec, result_type};
 
 /// The spec of a gradient: the promoted dtype of the slope and the incoming gradient, which have to be floats.
 pub(crate) fn slope(grad: (&str, &Tensor), input: (&str, &Tensor)) -> Result<TensorSpec> {
     let spec = pointwise::promoted([grad, input])?;
     pointwise::check_float(spec.dtype())?;
     Ok(spec)
+}
+
+/// A gradient and the tensor that its slope is computed from, in the dtype that both promote to, which has to be a float.
+pub(crate) fn promoted(grad: &Tensor, input: &Tensor) -> Result<[Tensor; 2]> {
+    let dtype = slope(("grad_output", grad), ("self", input))?.dtype();
+    Ok([grad.to_dtype(dtype)?, input.to_dtype(dtype)?])
+}
+
+/// The spec of a gradient of elements that were shrunk by `lambd`, which the dtype has to hold.
+pub(crate) fn shrunk(grad: (&str, &Tensor), input: &Tensor, lambd: Scalar) -> Result<TensorSpec> {
+    let spec = slope(grad, ("self", input))?;
+    with_dtype!(spec.dtype(), T: Float => arithmetic::element::<T>(lambd).map(drop))?;
+    Ok(spec)
+}
+
+/// Fills an output with the gradient where an element is not between `-lambd` and `lambd`, and with zeros elsewhere: so are the
+/// gradients of both functions that shrink elements.
+pub(crate) fn beyond(grad: &Tensor, input: &Tensor, lambd: Scalar, out: &Tensor) -> Result<()> {
+    with_dtype!(result_type(&[grad, input])?, T: Float => {
+        let lambd = arithmetic::element::<T>(lambd)?.widen();
+        elementwise::binary::<T, T, T>(out, grad, input, move |grad, x| {
+            if (x >= -lambd) & (x <= lambd) { 0.0 } else { grad }
+        })
+    })
 }
 
 /// The spec of a gradient of floats or complex numbers, with the name of the tensor that the slope is computed from.
@@ -116,6 +140,19 @@ pub(crate) mod samples {
         let pairs = |dtype| generate::computed_in(INEXACT, dtype, generate::pairs_to_divide(dtype));
         let one = move |grad: Scalar, x: Scalar| Scalar::Complex(function(grad.to_complex(), x.to_complex()));
         samples.operator_with(operator, INEXACT, pairs, move |it| it.binary(DTypeRule::Promoted, one))
+    }
+
+    /// Pairs of a gradient and an element, with these numbers behind them.
+    pub(crate) fn slopes(dtype: DType, numbers: &[f64]) -> Vec<Sample> {
+        let with =
+            |sample| numbers.iter().fold(sample, |sample: Sample, number| sample.and(Scalar::Float(*number)));
+        pairs(dtype).into_iter().map(with).collect()
+    }
+
+    /// Gradients where an element is not between `-lambd` and `lambd`, by the name that the gradient has.
+    pub(crate) fn beyond(it: &Inputs, grad: &str) -> Result<Expected> {
+        let lambd = real(it, "lambd")?;
+        of_two(it, [grad, "self"], |grad, x| if (-lambd..=lambd).contains(&x) { 0.0 } else { grad })
     }
 
     /// What elements of `self` limited to a range are: integers by the integers in the bounds. NaN stays NaN.

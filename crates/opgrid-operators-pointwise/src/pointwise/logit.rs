@@ -1,16 +1,18 @@
-//! `aten::logit`: the inverse of the logistic function.
+//! `aten::logit`, `aten::logit_backward`: the inverse of the logistic function, and its gradient.
 //!
-//! `out[i] = ln(x / (1 - x))` with `x = self[i]`, clamped to `[eps, 1 - eps]` if `eps` is given
+//! `out[i] = ln(x / (1 - x))` with `x = self[i]`, clamped to `[eps, 1 - eps]` if `eps` is given;
+//! `grad_input[i] = grad_output[i] / (x * (1 - x))`, and 0 where `x` was clamped
 //!
-//! - Shapes: that of `self`.
-//! - Dtypes: floating-point ones stay what they are; integers and bools give the default dtype.
+//! - Shapes: that of `self`; that both tensors of the gradient broadcast to.
+//! - Dtypes: floating-point ones stay what they are; integers and bools give the default dtype, and have no gradient.
 //! - Values: NaN beyond 0 and 1 unless clamped.
-//! - Aliasing: `logit_` writes `self`, `logit.out` writes `out`.
+//! - Aliasing: `logit_` writes `self`, `logit.out` writes `out`, `logit_backward.grad_input` writes `grad_input`.
+//! - Dispatch: `logit_backward` is a composite of arithmetic and `where`.
 //! - Errors: complex numbers; `logit_` of integers and bools.
 //! - Source: torch.special.logit, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::WhereScalarOther;
+use opgrid_tensor::ops::WhereScalarSelf;
 use opgrid_tensor::tensor::Element;
 
 pub use opgrid_tensor::ops::pointwise::logit::*;
@@ -20,15 +22,23 @@ pub const LOGIT: Family<Logit> =
     Family::new(Logit, &kind::POINTWISE_UNARY, |input, _| pointwise::inexact_real_unary(input));
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOGIT).cpu(cpu).derivative(|d, (input, eps)| {
-        d.by(input, [input], move |grad, [x]| {
-            let slope = (grad / (x * (1 - x)?)?)?;
-            // Outside of where it is defined the slope is none, and zero where the input was clamped.
-            let (low, outside) = eps.map_or((0.0, f64::NAN), |eps| (eps, 0.0));
-            let is_inside = x.ge(low)?.logical_and(&x.le(1.0 - low)?)?;
-            WhereScalarOther.call(&is_inside, &slope, Scalar::Float(outside))
-        })
+    library
+        .family(&LOGIT)
+        .cpu(cpu)
+        .derivative(|d, (input, eps)| d.by(input, [input], move |grad, [x]| gradient(grad, x, eps)));
+    library.implicit(LogitBackward, &kind::POINTWISE_BINARY, |grad, input, eps| {
+        let dtype = pointwise::promoted([("grad_output", grad), ("self", input)])?.dtype();
+        pointwise::check_float(dtype)?;
+        gradient(&grad.to_dtype(dtype)?, &input.to_dtype(dtype)?, eps)
     });
+}
+
+fn gradient(grad: &Tensor, x: &Tensor, eps: Option<f64>) -> Result<Tensor> {
+    let slope = (grad / (x * (1 - x)?)?)?;
+    // Outside of where it is defined the slope is none, and zero where the input was clamped.
+    let (low, outside) = eps.map_or((0.0, f64::NAN), |eps| (eps, 0.0));
+    let is_outside = x.lt(low)?.logical_or(&x.gt(1.0 - low)?)?;
+    WhereScalarSelf.call(&is_outside, Scalar::Float(outside), &slope)
 }
 
 fn cpu(input: &Tensor, eps: Option<f64>, out: &Tensor) -> Result<()> {
@@ -68,6 +78,16 @@ pub(crate) mod samples {
                 })
             })
             .tolerance(8.0);
+        samples
+            .operator(LogitBackward, FLOATS, gradients, |it| {
+                let eps: Option<f64> = it.option("eps")?;
+                let (low, outside) = eps.map_or((0.0, f64::NAN), |eps| (eps, 0.0));
+                activation::samples::of_two(it, ["grad_output", "self"], |grad, x| {
+                    if x < low || x > 1.0 - low { outside } else { grad / (x * (1.0 - x)) }
+                })
+            })
+            .tolerance(8.0);
+        samples.rounds(LogitBackward, Roundings::all(Rounding::Result(8)));
         // Near one half the logarithm is of a quotient that is rounded in 16 bits there.
         samples.rounds(Logit, Roundings::all(Rounding::Near(8)));
         samples.differs(
@@ -110,5 +130,13 @@ pub(crate) mod samples {
                 }),
             },
         );
+    }
+
+    /// Pairs of a gradient and an element, some of them between 0 and 1.
+    fn gradients(dtype: DType) -> Vec<Sample> {
+        let inside = Plain::from_elements(dtype, &[2, 4], &[0.25, 0.5, 0.0625, 0.9375, 1.0, 0.0]);
+        let more = given(generate::numbers(dtype, &[2, 4], 1)).and(inside);
+        let pairs = activation::samples::pairs(dtype).into_iter().chain([more]).collect();
+        generate::and_named(pairs, "eps", 0.125)
     }
 }

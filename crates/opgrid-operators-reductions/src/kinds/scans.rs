@@ -69,10 +69,21 @@ pub(crate) fn fill_extremes(
 pub(crate) fn derivative_of_extremes(d: &Recorder<'_>, input: &Tensor, dim: i64) -> Result<()> {
     let sizes = input.sizes().to_vec();
     d.differentiable(1);
-    d.by(input, [d.result(1)], move |grad, [places]| {
-        let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
-        ScatterAdd.call(&zeros, dim, places, grad)
-    })
+    d.by(input, [d.result(1)], move |grad, [places]| gradient_of_extremes(grad, &sizes, places, dim))
+}
+
+/// The gradient of elements of these sizes, of which those at `places` were chosen for each place along a dimension.
+///
+/// # Errors
+///
+/// Those of the operators.
+pub(crate) fn gradient_of_extremes(
+    grad: &Tensor,
+    sizes: &[i64],
+    places: &Tensor,
+    dim: i64,
+) -> Result<Tensor> {
+    ScatterAdd.call(&Tensor::zeros(sizes, grad.dtype(), grad.device())?, dim, places, grad)
 }
 
 /// The dimension of a call.

@@ -1,4 +1,4 @@
-//! `aten::cumprod`: the products of all elements up to each one along a dimension.
+//! `aten::cumprod`, `aten::cumprod_backward`: the products of all elements up to each one along a dimension, and the gradient.
 //!
 //! `out[i] = self[0] * self[1] * … * self[i]`, with indices of dimension `dim`
 //!
@@ -8,6 +8,7 @@
 //! - Aliasing: `cumprod_` writes `self`, `cumprod.out` writes `out`, each in its own dtype.
 //! - Derivative: right where there are zeros, to any order. With zeros and `create_graph` it takes memory for the square of the
 //!   size of `dim`, as torch's does.
+//! - Dispatch: the gradient is a composite of scans and arithmetic, of floating-point and complex dtypes.
 //! - Errors: a bool `dtype`, `out` or `self` of `cumprod_`; an `out`, or `self` of `cumprod_`, of another dtype than `dtype`;
 //!   a dimension out of range.
 //! - Source: torch.cumprod, PyTorch 2.15.
@@ -32,12 +33,27 @@ pub(super) fn register(library: &mut Library) {
             scan::products(out.array()?, input.array()?, scans::dimension(input, dim)?, out.dtype())
         })
         .derivative(|d, (input, dim, _)| {
-            d.by(input, [input, d.result(0)], move |grad, [x, out]| slope(grad, x, out, dim))
+            d.by(input, [input, d.result(0)], move |grad, [x, out]| slope(grad, x, dim, out))
         });
+    library.implicit(CumprodBackward, &kind::SCAN, |grad, input, dim, output| {
+        pointwise::check_inexact(grad.spec()?.dtype())?;
+        for (name, other) in [("input", input), ("output", output)] {
+            if other.spec()?.sizes() != grad.sizes() {
+                let message = format!(
+                    "argument `{name}` has shape {:?}, expected {:?} as `grad`",
+                    other.sizes(),
+                    grad.sizes()
+                );
+                return Err(argument(message));
+            }
+        }
+        scans::dimension(input, dim)?;
+        derivatives::owned(slope(grad, input, dim, output)?, grad)
+    });
 }
 
 /// The gradient. Where it is recorded and there are zeros, it comes from a formula that can be differentiated, too.
-fn slope(grad: &Tensor, x: &Tensor, out: &Tensor, dim: i64) -> Result<Tensor> {
+fn slope(grad: &Tensor, x: &Tensor, dim: i64, out: &Tensor) -> Result<Tensor> {
     let x = x.to_dtype(out.dtype())?;
     if x.dim() == 0 || x.numel() == 0 {
         return Ok(grad.clone());
@@ -97,6 +113,30 @@ pub(crate) mod samples {
 
     pub(crate) fn collect(samples: &mut Samples) {
         scans::samples::collect(samples, Cumprod, 1, number::times).tolerance(64.0);
+        samples
+            .operator(CumprodBackward, INEXACT, gradients, |it| {
+                let (grad, x, dim) = (it.tensor("grad")?, it.tensor("input")?, it.value("dim")?);
+                let line = |lines: &[Vec<Scalar>]| {
+                    let [grad, x] =
+                        [0, 1].map(|at| lines[at].iter().map(|x| x.to_complex()).collect::<Vec<_>>());
+                    let product = |end: usize, without: usize| {
+                        let factors = x[..=end].iter().enumerate().filter(|(at, _)| *at != without);
+                        factors.map(|(_, factor)| *factor).product::<Complex64>()
+                    };
+                    let sum = |at: usize| {
+                        (at..x.len()).map(|end| grad[end] * product(end, at).conj()).sum::<Complex64>()
+                    };
+                    (0..x.len()).map(|at| Scalar::Complex(sum(at))).collect()
+                };
+                Ok(Plain::of_lines(&[grad, x], dim, grad.dtype(), line).into())
+            })
+            .tolerance(512.0)
+            .constant(&["output"])
+            .refuses("`input` has shape", {
+                let x = |sizes: &[i64]| generate::numbers(DType::F32, sizes, 0);
+                given(x(&[2])).and(x(&[3])).and(0).and(x(&[2]))
+            });
+        samples.rounds(CumprodBackward, Roundings::all(Rounding::Sum(512)));
         samples.differs(Cumprod, scans::samples::ONE_BOOL);
         samples.differs(
             Cumprod,
@@ -133,5 +173,29 @@ pub(crate) mod samples {
             },
         );
         samples.rounds(Cumprod, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(1024)));
+    }
+
+    /// Gradients with lines and their products, some of them with zeros.
+    fn gradients(dtype: DType) -> Vec<Sample> {
+        let cases: [(&[i64], i64, &[f64]); 6] = [
+            (&[4], 0, &[0.5, -2.0, 1.5, 1.0]),
+            (&[2, 3], 1, &[0.5, 2.0, -1.0, 1.5, 0.25, 1.0]),
+            (&[3, 2], 0, &[0.5, 2.0, 0.0, 1.5, 0.25, 0.0]),
+            (&[5], 0, &[2.0, 0.0, 1.5, 0.0, 0.5]),
+            (&[], 0, &[2.0]),
+            (&[0, 2], 1, &[]),
+        ];
+        let one = |(sizes, dim, elements): (&[i64], i64, &[f64])| {
+            let x = Plain::from_elements(dtype, sizes, elements);
+            let products = Plain::of_lines(&[&x], dim, dtype, |lines| {
+                let joined = lines[0].iter().scan(Scalar::Int(1), |product, factor| {
+                    *product = number::times(*product, *factor);
+                    Some(*product)
+                });
+                joined.collect()
+            });
+            given(generate::numbers(dtype, sizes, 1)).and(x).and(dim).and(products)
+        };
+        cases.map(one).to_vec()
     }
 }

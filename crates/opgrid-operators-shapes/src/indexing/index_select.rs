@@ -1,10 +1,11 @@
-//! `aten::index_select`: the indices of one dimension that a list names.
+//! `aten::index_select`, `aten::index_select_backward`: the indices of one dimension that a list names, and the gradient.
 //!
 //! `out[…, k, …] = self[…, index[k], …]`
 //!
 //! - Shapes: that of `self` with the number of indices for dimension `dim`; row-major.
 //! - Dtypes: that of `self`; `index` is int32 or int64.
 //! - Aliasing: `index_select.out` writes `out`, and gives it its shape if it has no elements.
+//! - Dispatch: the gradient is `index_add` on zeros.
 //! - Errors: an `index` of several dimensions, an index out of range (negative ones are), overlap with `out`.
 //! - Source: torch.index_select, PyTorch 2.15.
 
@@ -22,10 +23,13 @@ pub const INDEX_SELECT: Family<IndexSelect> =
 pub(super) fn register(library: &mut Library) {
     library.family(&INDEX_SELECT).cpu(cpu).derivative(|d, (input, dim, index)| {
         let sizes = input.sizes().to_vec();
-        d.by(input, [index], move |grad, [index]| {
-            IndexAdd.call(&derivatives::zeros_of(&sizes, grad)?, dim, index, grad, 1.into())
-        })
+        d.by(input, [index], move |grad, [index]| gradient(grad, &sizes, dim, index))
     });
+    library.implicit(IndexSelectBackward, &kind::INDEXING, gradient);
+}
+
+fn gradient(grad: &Tensor, sizes: &[i64], dim: i64, index: &Tensor) -> Result<Tensor> {
+    IndexAdd.call(&derivatives::zeros_of(sizes, grad)?, dim, index, grad, 1.into())
 }
 
 fn shape(input: &Tensor, dim: i64, index: &Tensor) -> Result<TensorSpec> {
@@ -67,17 +71,37 @@ fn cpu(input: &Tensor, dim: i64, index: &Tensor, out: &Tensor) -> Result<()> {
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
     use super::*;
+    use crate::kinds::views;
     use opgrid_samples::prelude::*;
 
     pub(crate) fn collect(samples: &mut Samples) {
         let (x, index) =
             (generate::numbers(DType::F32, &[2, 3], 0), Plain::from_elements(DType::I64, &[1], &[2]));
         samples
-            .operator(IndexSelect, STORED, inputs, reference)
+            .operator(IndexSelect, STORED, inputs, |it| Ok(selected(it.tensor("self")?, it)?.into()))
             .refuses_data("", given(x.clone()).and(0).and(index.clone()))
             .refuses_data("", given(x.clone()).and(0).and(Plain::from_elements(DType::I64, &[1], &[-1])))
             .refuses("expected a vector", given(x.clone()).and(0).and(index.with_sizes(&[1, 1])))
-            .refuses("expected int32 or int64", given(x).and(1).and(index.to(DType::F32)));
+            .refuses("expected int32 or int64", given(x.clone()).and(1).and(index.to(DType::F32)));
+        samples
+            .operator(IndexSelectBackward, ANY, gradients, |it| {
+                let sizes: Vec<i64> = it.value("self_sizes")?;
+                naive::transposed(it.tensor("grad")?, &sizes, |one| selected(one, it)).map(Into::into)
+            })
+            .tolerance(4.0)
+            .refuses("", given(x.clone()).and(vec![2, 3]).and(0).and(index.clone()))
+            .refuses_data("", given(x.with_sizes(&[1, 3])).and(vec![2, 3]).and(0).and(index));
+        samples.rounds(IndexSelectBackward, Roundings::all(Rounding::Sum(2)));
+    }
+
+    /// Gradients of the samples.
+    fn gradients(dtype: DType) -> Vec<Sample> {
+        views::samples::gradients(inputs(dtype), |x, others| {
+            let mut sizes = x.sizes().to_vec();
+            let dim = naive::dimension(views::samples::whole(&others[0]), sizes.len());
+            sizes[dim] = others[1].tensors()[0].elements().len() as i64;
+            sizes
+        })
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {
@@ -94,8 +118,8 @@ pub(crate) mod samples {
         cases.into_iter().map(one).collect()
     }
 
-    fn reference(it: &Inputs) -> Result<Expected> {
-        let (x, index) = (it.tensor("self")?, it.tensor("index")?);
+    fn selected(x: &Plain, it: &Inputs) -> Result<Plain> {
+        let index = it.tensor("index")?;
         let dim = naive::dimension(it.value("dim")?, x.sizes().len());
         let mut sizes = x.sizes().to_vec();
         sizes[dim] = index.elements().len() as i64;
@@ -103,7 +127,6 @@ pub(crate) mod samples {
             let mut position = position.to_vec();
             position[dim] = number::whole(index.at(&position[dim..=dim]));
             x.at(&position)
-        })
-        .into())
+        }))
     }
 }

@@ -1,10 +1,11 @@
-//! `aten::masked_scatter`: elements written where a mask is true, in order.
+//! `aten::masked_scatter`, `aten::masked_scatter_backward`: elements written where a mask is true, in order, and their gradient.
 //!
 //! - Shapes: `self` and `mask` broadcast; in place, `mask` is stretched to `self`. `source` has as many elements as the mask
 //!   has true ones, or more.
 //! - Dtypes: `source` has that of `self`; `mask` is bool.
 //! - Aliasing: `masked_scatter_` writes `self`, `masked_scatter.out` writes `out`, of the dtype of `self`.
 //! - Dispatch: composites of `expand`, `clone` and `masked_scatter_`, and that of `index_put_`.
+//!   The gradient is one of `masked_select`, with zeros behind it.
 //! - Errors: a mask of another dtype, fewer elements than are asked for, overlap.
 //! - Source: torch.Tensor.masked_scatter_, PyTorch 2.15.
 
@@ -22,17 +23,28 @@ pub(super) fn register(library: &mut Library) {
         |d, (input, mask, source)| {
             let sizes = source.sizes().to_vec();
             d.by(input, [mask], |grad, [mask]| grad.masked_fill(mask, 0))?;
-            d.by(source, [mask], move |grad, [mask]| {
-                let chosen = grad.masked_select(mask)?;
-                let rest = sizes.iter().product::<i64>() - chosen.numel();
-                ConstantPadNd.call(&chosen, &[0, rest], 0.into())?.reshape(&sizes)
-            })
+            d.by(source, [mask], move |grad, [mask]| gradient(grad, mask, &sizes))
         },
     );
+    library.implicit(MaskedScatterBackward, &kind::INDEXING, gradient);
     library.implement(MaskedScatterInplace).on_cpu_and_meta(masked_scatter_);
     library.implement(MaskedScatterOut).on_every_backend(|input, mask, source, out| {
         result::copied(out, &masked_scatter(input, mask, source)?)
     });
+}
+
+/// The gradient of a source of these sizes.
+fn gradient(grad: &Tensor, mask: &Tensor, sizes: &[i64]) -> Result<Tensor> {
+    let chosen = grad.masked_select(mask)?;
+    let rest = sizes.iter().product::<i64>() - chosen.numel();
+    if rest < 0 {
+        let message = format!(
+            "argument `sizes` is {sizes:?}, expected those of at least {} elements, the number of true elements of the mask",
+            chosen.numel()
+        );
+        return Err(argument(message));
+    }
+    ConstantPadNd.call(&chosen, &[0, rest], 0.into())?.reshape(sizes)
 }
 
 fn check_mask(mask: &Tensor) -> Result<()> {
@@ -113,7 +125,34 @@ pub(crate) mod samples {
             .operator(MaskedScatter, ANY, inputs, reference)
             .refuses("expected bool", given(x.clone()).and(x.clone()).and(x.clone()))
             .refuses("expected float32", given(x.clone()).and(mask.clone()).and(x.to(DType::F64)))
-            .refuses_data("elements", given(x.clone()).and(mask).and(x.with_sizes(&[1])));
+            .refuses_data("elements", given(x.clone()).and(mask.clone()).and(x.with_sizes(&[1])));
+        let gradients = |dtype| {
+            let shapes: [[&[i64]; 3]; 5] = [
+                [&[2, 3], &[2, 3], &[6]],
+                [&[2, 3], &[3], &[3, 2]],
+                [&[3], &[3], &[5]],
+                [&[], &[], &[1]],
+                [&[0], &[1], &[2]],
+            ];
+            let one = |[grad, mask, sizes]: [&[i64]; 3]| {
+                given(generate::numbers(dtype, grad, 0))
+                    .and(generate::numbers(DType::Bool, mask, 1))
+                    .and(sizes.to_vec())
+            };
+            shapes.map(one).to_vec()
+        };
+        samples
+            .operator(MaskedScatterBackward, ANY, gradients, |it| {
+                let (grad, mask) = (it.tensor("grad_output")?, it.tensor("mask")?);
+                let chosen = naive::positions(grad.sizes()).filter(|position| mask.at(position).to_bool());
+                let mut chosen = chosen.map(|position| grad.at(&position));
+                let sizes: Vec<i64> = it.value("sizes")?;
+                let elements = naive::positions(&sizes).map(|_| chosen.next().unwrap_or(Scalar::Int(0)));
+                Ok(Plain::from_elements(grad.dtype(), &sizes, &elements.collect::<Vec<_>>()).into())
+            })
+            .not_on_meta()
+            .refuses("expected bool", given(x.clone()).and(x.clone()).and(vec![2]))
+            .refuses_data("`sizes` is [1]", given(x).and(mask).and(vec![1]));
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {

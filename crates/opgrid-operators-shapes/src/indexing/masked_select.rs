@@ -1,9 +1,11 @@
-//! `aten::masked_select`: the elements where a mask is true.
+//! `aten::masked_select`, `aten::masked_select_backward`: the elements where a mask is true, and the gradient.
 //!
-//! - Shapes: a list of the elements in row-major order of what `self` and `mask` broadcast to.
+//! - Shapes: a list of the elements in row-major order of what `self` and `mask` broadcast to; the gradient has the shape
+//!   that both broadcast to.
 //! - Dtypes: that of `self`; `mask` is bool.
 //! - Aliasing: `masked_select.out` writes `out`, of the dtype of `self`, and gives it its shape if it has no elements.
-//! - Dispatch: composites of `expand` and `index`; how many elements there are is known from data only.
+//! - Dispatch: composites of `expand` and `index`; how many elements there are is known from data only. The gradient is
+//!   `masked_scatter` on zeros.
 //! - Errors: a mask of another dtype; shapes that do not broadcast.
 //! - Source: torch.masked_select, PyTorch 2.15.
 
@@ -22,14 +24,20 @@ pub(super) fn register(library: &mut Library) {
         })
         .derivative(|d, (input, mask)| {
             let sizes = input.sizes().to_vec();
-            d.by(input, [mask], move |grad, [mask]| {
-                derivatives::zeros_of(&sizes, grad)?.masked_scatter(mask, grad)
-            })
+            d.by(input, [mask], move |grad, [mask]| gradient(grad, &sizes, mask))
         });
+    library.implicit(MaskedSelectBackward, &kind::INDEXING, |grad, input, mask| {
+        gradient(grad, input.spec()?.sizes(), mask)
+    });
     library.implement(MaskedSelectOut).on_every_backend(|input, mask, out| {
         let (input, mask) = stretched(input, mask)?;
         IndexTensorOut.call(&input, &[Some(mask)], out)
     });
+}
+
+/// The gradient of elements of these sizes, stretched as the mask is.
+fn gradient(grad: &Tensor, sizes: &[i64], mask: &Tensor) -> Result<Tensor> {
+    derivatives::zeros_of(sizes, grad)?.masked_scatter(mask, grad)
 }
 
 /// Both with the sizes that they broadcast to, or as lists; a number becomes a list.
@@ -76,6 +84,29 @@ pub(crate) mod samples {
             })
             .not_on_meta()
             .refuses("expected bool", given(x.clone()).and(x.clone()))
-            .refuses("broadcast", given(x).and(generate::numbers(DType::Bool, &[3], 0)));
+            .refuses("broadcast", given(x.clone()).and(generate::numbers(DType::Bool, &[3], 0)));
+        let gradients = |dtype| {
+            let shapes: [[&[i64]; 2]; 5] =
+                [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[3], &[2, 3]], [&[], &[]], [&[0], &[1]]];
+            let one = |[sizes, mask]: [&[i64]; 2]| {
+                // As many as there are places.
+                given(generate::numbers(dtype, &[6], 2))
+                    .and(generate::numbers(dtype, sizes, 0))
+                    .and(generate::numbers(DType::Bool, mask, 1))
+            };
+            shapes.map(one).to_vec()
+        };
+        samples
+            .operator(MaskedSelectBackward, ANY, gradients, |it| {
+                let (grad, x, mask) = (it.tensor("grad")?, it.tensor("input")?, it.tensor("mask")?);
+                let sizes = naive::broadcast([x.sizes(), mask.sizes()].into_iter())?;
+                let mut result = Plain::from_elements::<i64>(grad.dtype(), &sizes, &[]);
+                let places = naive::positions(&sizes).filter(|position| mask.at(position).to_bool());
+                for (place, element) in places.zip(grad.elements()) {
+                    result.set(&place, *element);
+                }
+                Ok(result.into())
+            })
+            .refuses("expected bool", given(x.clone()).and(x.clone()).and(x));
     }
 }

@@ -3,6 +3,7 @@
 use opgrid_core::Result;
 
 use opgrid_array::error::argument;
+use opgrid_kinds::derivatives;
 use opgrid_tensor::layers::autograd::Recorder;
 use opgrid_tensor::tensor::{Dims, Geometry, Tensor};
 
@@ -46,6 +47,28 @@ pub(crate) fn joined(d: &Recorder<'_>, input: &Tensor, dim: i64, is_unbound: boo
     })
 }
 
+/// Zeros of these sizes, of which a view is about to get the elements of a gradient.
+///
+/// # Errors
+///
+/// Those of the view; a gradient of another shape.
+pub(crate) fn zeros_for(
+    (name, grad): (&str, &Tensor),
+    sizes: &[i64],
+    view: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let zeros = derivatives::zeros_of(sizes, grad)?;
+    let view = view(&zeros)?;
+    if grad.sizes() == view.sizes() {
+        return Ok(zeros);
+    }
+    Err(argument(format!(
+        "argument `{name}` has shape {:?}, expected {:?} as the view",
+        grad.sizes(),
+        view.sizes()
+    )))
+}
+
 /// A list with memory for that many entries, which a size may ask for that no memory has.
 ///
 /// # Errors
@@ -62,6 +85,29 @@ pub(crate) fn list_for<T>(count: i64) -> Result<Vec<T>> {
 pub(crate) mod samples {
     use super::*;
     use opgrid_samples::prelude::*;
+
+    /// Gradients of views by their samples: that of the view, the sizes of what it is a view of, and the other arguments.
+    pub(crate) fn gradients(
+        samples: Vec<Sample>,
+        sizes_of_view: impl Fn(&Plain, &[Given]) -> Vec<i64>,
+    ) -> Vec<Sample> {
+        let one = |sample: Sample| {
+            let x = sample.positional[0].tensors()[0];
+            let others = &sample.positional[1..];
+            let grad = generate::numbers(x.dtype(), &sizes_of_view(x, others), 1);
+            let sizes = given(grad).and(x.sizes().to_vec());
+            Sample { positional: [sizes.positional, others.to_vec()].concat(), ..sample }
+        };
+        samples.into_iter().map(one).collect()
+    }
+
+    /// What a sample's argument is as a number.
+    pub(crate) fn whole(argument: &Given) -> i64 {
+        match argument {
+            Given::Value(value) => value.borrow().as_scalar().map_or(0, number::whole),
+            _ => 0,
+        }
+    }
 
     /// The first argument as it is.
     pub(crate) fn same(it: &Inputs) -> Result<Expected> {

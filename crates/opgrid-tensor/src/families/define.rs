@@ -7,7 +7,7 @@ use opgrid_core::{
     Signature, TensorType, ValueRef, operator,
 };
 
-use super::forms::{FormKernels, Loop, OutRule, Shape, name_in, named};
+use super::forms::{FormKernels, Loop, OutRule, Shape, copied_into_outputs, name_in, named};
 use super::signature::{FamilySignature, InPlaceSignature, TakesNumber, TakesNumberFirst, ViewSignature};
 use super::view::{GeometriesOf, Views};
 use super::{Family, ShapeRule, ViewFamily, ViewRule, kind};
@@ -25,6 +25,16 @@ pub trait DefineFamily {
     /// of them get the kind and the links to each other; the kernels of the forms are added by `implement`.
     #[track_caller]
     fn define_with_forms<O: Operator>(&mut self, operator: O, kind: &Kind) -> OperatorBuilder<'_, O>;
+
+    /// Defines an operator that calls others, whose derivatives it inherits, and the forms that `operator!` declares for it:
+    /// outputs get what the functional overload gives, in its dtype, and stay as they are where that is undefined.
+    #[track_caller]
+    fn implicit<O: Operator<Signature: FamilySignature>>(
+        &mut self,
+        operator: O,
+        kind: &Kind,
+        kernel: KernelOf<O>,
+    ) -> &mut Self;
 
     /// Adds the kernels of all forms for a backend: [`Backend::kernels`].
     #[track_caller]
@@ -67,6 +77,21 @@ impl DefineFamily for Library {
         define_linked(self, Schemas::for_operator::<O>(), kind);
         define_aliases(self, O::ALIASES, kind);
         self.implement(operator)
+    }
+
+    #[track_caller]
+    fn implicit<O: Operator<Signature: FamilySignature>>(
+        &mut self,
+        operator: O,
+        kind: &Kind,
+        kernel: KernelOf<O>,
+    ) -> &mut Self {
+        let _ = self.define_with_forms(operator, kind).implicit(kernel);
+        if let Some(schema) = O::OUT {
+            let kernel = copied_into_outputs::<O::Signature>(schema, kernel);
+            add_form(self, schema, kernel, DispatchKey::CompositeImplicitAutograd);
+        }
+        self
     }
 
     #[track_caller]

@@ -4,7 +4,7 @@
 
 use opgrid_core::{Error, Kernel, Result, Signature};
 
-use super::result::{check_outputs, check_result, same_dtype, stand_in, take_over, wrong_shape};
+use super::result::{all_copied, check_outputs, check_result, same_dtype, stand_in, take_over, wrong_shape};
 use super::results::Results;
 use super::signature::{FamilySignature, OutputsOf, SpecsOf};
 use crate::error::argument;
@@ -141,6 +141,24 @@ impl<S: FamilySignature> FormKernels<S> {
             None => Ok(()),
         }
     }
+}
+
+/// An `out` form that writes what a functional overload gives. Where that is undefined, the output stays as it is.
+#[inline(never)]
+#[track_caller]
+pub(super) fn copied_into_outputs<S: FamilySignature>(
+    schema: &'static str,
+    functional: S::Returning<S::Output>,
+) -> Kernel {
+    Kernel::closure::<S::Out>(move |all| {
+        let (args, outputs) = S::split(all);
+        let written = || {
+            let results = S::apply(functional, args)?;
+            let pairs = S::Output::tensors(outputs).zip(S::Output::tensors(results.outputs()));
+            all_copied(&pairs.filter(|(_, result)| result.is_defined()).collect::<Vec<_>>())
+        };
+        written().map_err(|error| named(error, schema))
+    })
 }
 
 /// Says of outputs that no loop of ours writes that they were written.

@@ -23,6 +23,9 @@ pub trait Results: Sized + 'static {
     /// The results as outputs.
     fn outputs(&self) -> Self::Outputs<'_>;
 
+    /// The outputs in their order.
+    fn tensors<'a>(outputs: Self::Outputs<'a>) -> impl Iterator<Item = &'a Tensor>;
+
     /// The outputs in their order, each with what the result is like.
     fn each<'a, 's>(
         outputs: Self::Outputs<'a>,
@@ -59,6 +62,10 @@ impl Results for Tensor {
     #[inline(always)]
     fn outputs(&self) -> &Tensor {
         self
+    }
+
+    fn tensors<'a>(output: Self::Outputs<'a>) -> impl Iterator<Item = &'a Tensor> {
+        std::iter::once(output)
     }
 
     #[inline(always)]
@@ -111,6 +118,10 @@ macro_rules! several {
                 fn outputs(&self) -> Self::Outputs<'_> {
                     let ($($result,)+) = self;
                     ($($result,)+)
+                }
+
+                fn tensors<'a>(($($result,)+): Self::Outputs<'a>) -> impl Iterator<Item = &'a Tensor> {
+                    [$($result),+].into_iter()
                 }
 
                 fn each<'a, 's>(

@@ -24,26 +24,40 @@ declarations! {
 
         gelu_backward {
             pub GeluBackward = "aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", out("grad_input", grad_input);
+            /// The gradient of `gelu` without approximation, of operators that have derivatives of any order.
+            pub InfinitelyDifferentiableGeluBackward = "aten::infinitely_differentiable_gelu_backward(Tensor grad, Tensor self) -> Tensor";
         }
 
         glu {
             /// The first half of a dimension times the logistic function of the second one.
             pub Glu = "aten::glu(Tensor self, int dim=-1) -> Tensor", out, method;
+            /// The gradient of `glu`.
+            pub GluBackward = "aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", out("grad_input", grad_input);
+            /// The tangent of `glu`.
+            pub GluJvp = "aten::glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor", out;
+            /// The tangent of the gradient of `glu`.
+            pub GluBackwardJvp = "aten::glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor", out;
         }
 
         hardshrink {
             /// Zero instead of elements near it.
             pub Hardshrink = "aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", out, method;
+            /// The gradient of `hardshrink`.
+            pub HardshrinkBackward = "aten::hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor", out("grad_input", grad_input);
         }
 
         hardsigmoid {
             /// A logistic function of straight lines.
             pub Hardsigmoid = "aten::hardsigmoid(Tensor self) -> Tensor", in_place, out, method;
+            /// The gradient of `hardsigmoid`.
+            pub HardsigmoidBackward = "aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", out("grad_input", grad_input);
         }
 
         hardswish {
             /// Elements times a logistic function of straight lines.
             pub Hardswish = "aten::hardswish(Tensor self) -> Tensor", in_place, out, method;
+            /// The gradient of `hardswish`.
+            pub HardswishBackward = "aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", out;
         }
 
         hardtanh {
@@ -71,18 +85,23 @@ declarations! {
 
         log_sigmoid_forward {
             pub LogSigmoidForward = "aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)";
+            /// The gradient of `log_sigmoid`.
+            pub LogSigmoidBackward = "aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", out("grad_input", grad_input);
             pub LogSigmoidForwardOutput = "aten::log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))";
         }
 
         mish {
             /// Elements times the hyperbolic tangent of their softplus.
             pub Mish = "aten::mish(Tensor self) -> Tensor", in_place, out, method;
+            /// The gradient of `mish`.
+            pub MishBackward = "aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor";
         }
 
         prelu {
             /// Slopes of their own for negative elements.
             pub Prelu = "aten::prelu(Tensor self, Tensor weight) -> Tensor", method;
             pub PreluKernel = "aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor";
+            pub PreluKernelBackward = "aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)";
         }
 
         relu6 {
@@ -116,6 +135,8 @@ declarations! {
         softshrink {
             /// Elements moved towards zero.
             pub Softshrink = "aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", out, method;
+            /// The gradient of `softshrink`.
+            pub SoftshrinkBackward = "aten::softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor", out("grad_input", grad_input);
         }
 
         threshold {

@@ -15,6 +15,11 @@ declarations! {
             pub Conv3dPadding = "aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor";
         }
 
+        conv_tbc {
+            /// Filters moved over sequences whose first dimension is time.
+            pub ConvTbc = "aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", out;
+        }
+
         conv_transpose {
             /// The transpose of a convolution of lines.
             pub ConvTranspose1d = "aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor";

@@ -8,6 +8,8 @@ declarations! {
             pub Cdist = "aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor";
             /// What `cdist` is made of.
             pub CdistForward = "aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", out;
+            /// The gradient of the first matrix of `cdist`.
+            pub CdistBackward = "aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", out;
         }
 
         dist {
@@ -25,6 +27,8 @@ declarations! {
             pub Pdist = "aten::pdist(Tensor self, float p=2.) -> Tensor";
             /// What `pdist` is made of.
             pub PdistForward = "aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", out;
+            /// The gradient of `pdist`.
+            pub PdistBackward = "aten::_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist) -> Tensor", out;
         }
     }
 }

@@ -28,6 +28,8 @@ declarations! {
 
         gather {
             pub Gather = "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", out, method;
+            /// The gradient of `gather`.
+            pub GatherBackward = "aten::gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor";
         }
 
         index {
@@ -64,6 +66,8 @@ declarations! {
         index_select {
             /// The indices of one dimension that a list names.
             pub IndexSelect = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", out, method;
+            /// The gradient of `index_select`.
+            pub IndexSelectBackward = "aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor";
         }
 
         masked_fill {
@@ -75,11 +79,15 @@ declarations! {
         masked_scatter {
             /// Elements of `source` written where a mask is true, in order.
             pub MaskedScatter = "aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", in_place, out, method;
+            /// The gradient of the source of `masked_scatter`.
+            pub MaskedScatterBackward = "aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor";
         }
 
         masked_select {
             /// The elements where a mask is true.
             pub MaskedSelect = "aten::masked_select(Tensor self, Tensor mask) -> Tensor", out, method;
+            /// The gradient of `masked_select`.
+            pub MaskedSelectBackward = "aten::masked_select_backward(Tensor grad, Tensor input, Tensor mask) -> Tensor";
         }
 
         one_hot {
@@ -144,6 +152,8 @@ declarations! {
         trace {
             /// The sum of the diagonal.
             pub Trace = "aten::trace(Tensor self) -> Tensor", out, method;
+            /// The gradient of `trace`.
+            pub TraceBackward = "aten::trace_backward(Tensor grad, SymInt[] sizes) -> Tensor";
         }
 
         tril {

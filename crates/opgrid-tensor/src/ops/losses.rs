@@ -6,6 +6,8 @@ declarations! {
         binary_cross_entropy {
             /// How unlikely targets are under probabilities of two classes.
             pub BinaryCrossEntropy = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", out;
+            /// The gradient of `binary_cross_entropy` by the probabilities.
+            pub BinaryCrossEntropyBackward = "aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", out("grad_input", grad_input);
         }
 
         binary_cross_entropy_with_logits {
@@ -32,6 +34,8 @@ declarations! {
         huber_loss {
             /// Squares of small differences, sizes of large ones.
             pub HuberLoss = "aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", out;
+            /// The gradient of `huber_loss` by its input.
+            pub HuberLossBackward = "aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor", out("out", grad_input);
         }
 
         kl_div {
@@ -52,6 +56,8 @@ declarations! {
         mse_loss {
             /// The squares of differences.
             pub MseLoss = "aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", out;
+            /// The gradient of `mse_loss` by its input.
+            pub MseLossBackward = "aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", out("grad_input", grad_input);
         }
 
         nll_loss {
@@ -67,6 +73,13 @@ declarations! {
             pub NllLoss2dForwardOutput = "aten::nll_loss2d_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *, Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))";
         }
 
+        nll_loss_backward {
+            /// The gradient of `nll_loss` by its input.
+            pub NllLossBackward = "aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor", out("grad_input", grad_input);
+            /// The gradient of `nll_loss2d` by its input.
+            pub NllLoss2dBackward = "aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor", out("grad_input", grad_input);
+        }
+
         poisson_nll_loss {
             /// How unlikely counts are under Poisson distributions.
             pub PoissonNllLoss = "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor";
@@ -75,11 +88,15 @@ declarations! {
         smooth_l1_loss {
             /// Sizes of differences, squares of small ones.
             pub SmoothL1Loss = "aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", out;
+            /// The gradient of `smooth_l1_loss` by its input.
+            pub SmoothL1LossBackward = "aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor", out("grad_input", grad_input);
         }
 
         soft_margin_loss {
             /// Logistic losses of two classes.
             pub SoftMarginLoss = "aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", out;
+            /// The gradient of `soft_margin_loss` by its input.
+            pub SoftMarginLossBackward = "aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", out("grad_input", grad_input);
         }
 
         triplet_margin_loss {

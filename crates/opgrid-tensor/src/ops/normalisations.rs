@@ -17,6 +17,13 @@ declarations! {
             pub NativeBatchNormLegitNoTraining = "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)", out;
         }
 
+        native_batch_norm_backward {
+            /// The gradients of batch normalization.
+            pub NativeBatchNormBackward = "aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", out;
+            /// The gradients of batch normalization, with what other devices keep for them.
+            pub BatchNormBackward = "aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)";
+        }
+
         native_group_norm {
             pub NativeGroupNorm = "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)", out;
             pub GroupNorm = "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor";
@@ -43,6 +50,11 @@ declarations! {
         weight_norm {
             /// A weight as a direction and a length.
             pub WeightNorm = "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor";
+            /// `_weight_norm` by the first or the last dimension, and the norm.
+            pub WeightNormInterface = "aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", out;
+            /// The gradients of `_weight_norm_interface`.
+            pub WeightNormInterfaceBackward = "aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", out;
+            pub WeightNormDifferentiableBackward = "aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)";
             pub NormExceptDim = "aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor";
         }
     }

@@ -384,6 +384,8 @@ declarations! {
         logit {
             /// The inverse of the logistic function.
             pub Logit = "aten::logit(Tensor self, float? eps=None) -> Tensor", in_place, out, method, alias("special_logit", out);
+            /// The gradient of `logit`.
+            pub LogitBackward = "aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", out("grad_input", grad_input);
         }
 
         maximum {

@@ -27,6 +27,10 @@ declarations! {
             pub AdaptiveMaxPool2d = "aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", out("out", out, indices);
             /// The largest elements of as many parts of images with depth.
             pub AdaptiveMaxPool3d = "aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", out("out", out, indices);
+            /// The gradient of `adaptive_max_pool2d` by the elements that were chosen.
+            pub AdaptiveMaxPool2dBackward = "aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", out("grad_input", grad_input);
+            /// The gradient of `adaptive_max_pool3d` by the elements that were chosen.
+            pub AdaptiveMaxPool3dBackward = "aten::adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", out("grad_input", grad_input);
         }
 
         avg_pool {
@@ -57,6 +61,8 @@ declarations! {
             pub MaxPool3d = "aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor";
             /// The maximum of each window and its index.
             pub MaxPool3dWithIndices = "aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", out("out", out, indices);
+            /// The gradient by the elements that were chosen in volumes.
+            pub MaxPool3dWithIndicesBackward = "aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor", out("grad_input", grad_input);
         }
     }
 }

@@ -29,6 +29,8 @@ declarations! {
             pub Dropout = "aten::dropout(Tensor input, float p, bool train) -> Tensor";
             pub DropoutInplace = "aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)";
             pub NativeDropout = "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", out;
+            /// The gradient of `native_dropout` by where elements stay.
+            pub NativeDropoutBackward = "aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", out;
         }
 
         exponential {

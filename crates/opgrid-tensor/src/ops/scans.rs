@@ -8,6 +8,11 @@ declarations! {
             pub Cummax = "aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", out, method;
         }
 
+        cummaxmin_backward {
+            /// The gradient of `cummax` and of `cummin`.
+            pub CummaxminBackward = "aten::cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim) -> Tensor";
+        }
+
         cummin {
             /// The smallest of all elements up to each one along a dimension, and where it is.
             pub Cummin = "aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", out, method;
@@ -15,6 +20,8 @@ declarations! {
 
         cumprod {
             pub Cumprod = "aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", in_place, out, method;
+            /// The gradient of `cumprod`.
+            pub CumprodBackward = "aten::cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor";
         }
 
         cumsum {

@@ -122,5 +122,10 @@ declarations! {
             pub UniqueDim = "aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", out;
             pub UniqueDimConsecutive = "aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", out;
         }
+
+        value_selecting_reduction_backward {
+            /// The gradient of operators that choose elements along a dimension.
+            pub ValueSelectingReductionBackward = "aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor";
+        }
     }
 }

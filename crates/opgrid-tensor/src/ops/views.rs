@@ -34,6 +34,8 @@ declarations! {
         diagonal {
             /// The diagonals of the matrices that two dimensions are.
             pub Diagonal = "aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", method;
+            /// The gradient of `diagonal`: zeros beside the diagonals.
+            pub DiagonalBackward = "aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", out;
             /// The diagonals of matrices, or of those that two dimensions are.
             pub LinalgDiagonal = "aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)";
         }
@@ -103,6 +105,8 @@ declarations! {
         select {
             /// One index of a dimension, which disappears.
             pub SelectInt = "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", method;
+            /// The gradient of `select`: zeros at the other indices.
+            pub SelectBackward = "aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", out;
         }
 
         set {
@@ -114,6 +118,8 @@ declarations! {
         slice {
             /// Every `step`-th index of a dimension from `start` to before `end`.
             pub SliceTensor = "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", method;
+            /// The gradient of `slice`: zeros at the other indices.
+            pub SliceBackward = "aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", out;
         }
 
         split {
@@ -176,6 +182,8 @@ declarations! {
         unfold {
             /// Windows of a dimension, `step` apart.
             pub Unfold = "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", method;
+            /// The gradient of `unfold`: elements get the sum of those of all windows that they are in.
+            pub UnfoldBackward = "aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", out;
         }
 
         unsqueeze {
