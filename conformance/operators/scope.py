@@ -49,6 +49,10 @@ diag diag_embed cov corrcoef cross linalg_cross cdist pdist cosine_similarity pa
 pixel_shuffle pixel_unshuffle channel_shuffle atleast_1d atleast_2d atleast_3d
 ravel numpy_T matrix_H mT mH adjoint swapdims moveaxis hsplit vsplit dsplit
 log_sigmoid_forward im2col embedding_bag item
+ctc_loss _ctc_loss multi_margin_loss multilabel_margin_loss multilabel_margin_loss_forward
+rrelu rrelu_with_noise alpha_dropout feature_dropout feature_alpha_dropout
+max_unpool2d max_unpool3d fractional_max_pool2d fractional_max_pool3d native_channel_shuffle
+pad_sequence renorm frexp.Tensor sum_to_size fill_diagonal _aminmax
 linalg_cholesky_ex linalg_cholesky cholesky_solve cholesky_inverse linalg_lu_factor_ex linalg_lu_factor linalg_lu lu_unpack
 linalg_lu_solve linalg_solve_ex linalg_solve linalg_solve_triangular triangular_solve linalg_inv_ex linalg_inv inverse
 linalg_det linalg_slogdet slogdet logdet linalg_qr geqrf linalg_householder_product orgqr ormqr linalg_matrix_power
@@ -168,7 +172,8 @@ WITHOUT_CALLS = {
 
 RANDOM = """
 rand randn randint randperm rand_like randn_like randint_like bernoulli bernoulli_ multinomial normal normal_ uniform
-uniform_ native_dropout dropout exponential_ geometric_ random_ rrelu
+uniform_ native_dropout dropout exponential_ geometric_ random_
+rrelu rrelu_with_noise rrelu_with_noise_functional alpha_dropout feature_dropout feature_alpha_dropout
 """
 """Operators that draw numbers: both sides get the same seed, and other numbers are not a difference."""
 

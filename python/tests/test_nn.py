@@ -487,3 +487,102 @@ def test_functions_write_in_place():
     assert F.relu(x, inplace=True) is x and x.tolist() == [0.0, 2.0]
     assert nn.ReLU(inplace=True).extra_repr() == "inplace=True"
     assert F.normalize(og.tensor([[3.0, 4.0]])).tolist()[0] == pytest.approx([0.6, 0.8])
+
+
+def test_alignments_of_sequences():
+    log_probs = F.log_softmax(ramp(og, 24, 1.0).view(4, 2, 3), -1)
+    padded, joined = og.tensor([[1, 2], [2, 0]]), og.tensor([1, 2, 2])
+    each = F.ctc_loss(log_probs, padded, [4, 3], [2, 1], reduction="none")
+    assert og.allclose(each, F.ctc_loss(log_probs, joined, og.tensor([4, 3]), og.tensor([2, 1]), reduction="none"))
+    # By all alignments of the second sequence, whose one label is 2.
+    steps = log_probs[:3, 1].exp()
+    alignments = [(2, 2, 2), (0, 2, 2), (2, 2, 0), (0, 2, 0), (0, 0, 2), (2, 0, 0)]
+    likely = sum(float(steps[0, a] * steps[1, b] * steps[2, c]) for a, b, c in alignments)
+    assert float(each[1]) == pytest.approx(-math.log(likely))
+    mean = nn.CTCLoss()(log_probs, padded, [4, 3], [2, 1])
+    assert float(mean) == pytest.approx(float((each[0] / 2 + each[1]) / 2))
+    assert nn.CTCLoss(reduction="sum")(log_probs[:, 0], joined[:2], [4], [2]).shape == ()
+    assert float(F.ctc_loss(log_probs, padded, [1, 1], [2, 1], reduction="sum")) == math.inf
+    single = F.ctc_loss(log_probs[:1], padded, [1, 1], [2, 1], reduction="none", zero_infinity=True)
+    assert single.tolist() == pytest.approx([0.0, -float(log_probs[0, 1, 2])])
+
+
+def test_margins_of_several_classes():
+    scores = og.tensor([[0.5, 0.25, -1.0], [2.0, 0.0, 1.5]])
+    targets = og.tensor([1, 0])
+    assert F.multi_margin_loss(scores, targets, reduction="none").tolist() == pytest.approx([1.25 / 3, 0.5 / 3])
+    weight = og.tensor([2.0, 1.0, 1.0])
+    squares = nn.MultiMarginLoss(2, 1.0, weight, reduction="sum")(scores, targets)
+    assert float(squares) == pytest.approx((1.25**2 + 2 * 0.25) / 3)
+    labels = og.tensor([[1, -1, 0], [0, 2, -1]])
+    each = F.multilabel_margin_loss(scores, labels, reduction="none")
+    assert each.tolist() == pytest.approx([1.25 / 3, 0.0])
+    assert float(nn.MultiLabelMarginLoss()(scores, labels)) == pytest.approx(float(each.mean()))
+    ones = og.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 1.0]])
+    soft = nn.MultiLabelSoftMarginLoss()(scores, ones)
+    assert float(soft) == pytest.approx(float(F.binary_cross_entropy_with_logits(scores, ones)))
+    for wrong in (lambda: nn.MultiMarginLoss(3), lambda: F.multi_margin_loss(scores, targets, 1, 1.0, weight[None])):
+        with pytest.raises(ValueError, match="expected"):
+            wrong()
+
+
+def test_channels_are_dropped_as_one():
+    x = og.ones(4, 50, 3, 2)
+    og.manual_seed(1)
+    for module in (nn.Dropout2d(0.25), nn.FeatureAlphaDropout(0.25)):
+        dropped = module(x)
+        assert og.equal(dropped, dropped[:, :, :1, :1].expand_as(dropped))
+        assert len({round(value, 3) for value in dropped.flatten().tolist()}) == 2
+        assert module.eval()(x) is x
+    assert nn.Dropout1d(0.5)(x[0, :, :, 0]).shape == (50, 3)
+    assert nn.Dropout3d(0.5)(x).shape == x.shape
+    normal = og.randn(20000)
+    alpha = nn.AlphaDropout(0.3)(normal)
+    assert abs(float(alpha.mean())) < 0.05 and abs(float(alpha.std()) - 1) < 0.05
+    with pytest.raises(RuntimeError, match="dropout1d"):
+        F.dropout1d(x)
+
+
+def test_random_slopes():
+    x = og.tensor([-1.0, 2.0, -3.0])
+    module = nn.RReLU(0.25, 0.75)
+    assert module.eval()(x).tolist() == [-0.5, 2.0, -1.5]
+    module.train()
+    slopes = (module(x) / x).tolist()
+    assert slopes[1] == 1 and all(0.25 <= slope < 0.75 for slope in slopes[::2])
+    x.requires_grad_()
+    og.manual_seed(3)
+    result = module(x)
+    result.sum().backward()
+    assert og.allclose(x.grad * x.detach(), result.detach())
+
+
+def test_unpooling_puts_maxima_back():
+    x = og.tensor([[[[1.0, 2.0, 0.0, 0.0], [3.0, 0.0, 0.0, 5.0], [0.0, 0.0, 4.0, 0.0], [6.0, 0.0, 0.0, 0.0]]]])
+    maxima, places = nn.MaxPool2d(2, return_indices=True)(x)
+    assert og.equal(nn.MaxUnpool2d(2)(maxima, places), x * (x >= 3))
+    assert nn.MaxUnpool2d(2)(maxima, places, (1, 1, 5, 5)).shape == (1, 1, 5, 5)
+    line, places = nn.MaxPool1d(2, return_indices=True)(x[0, 0])
+    assert nn.MaxUnpool1d(2)(line, places).shape == (4, 4)
+    volume, places = nn.MaxPool3d(2, return_indices=True)(x.expand(1, 2, 2, 4, 4))
+    assert nn.MaxUnpool3d(2)(volume, places).shape == (1, 2, 2, 4, 4)
+    with pytest.raises(ValueError, match="output_size"):
+        F.max_unpool2d(maxima, places, 2, output_size=(9, 4))
+
+
+def test_windows_at_random_places():
+    x = ramp(og, 49, 1.0).view(1, 1, 7, 7)
+    samples = og.tensor([[[0.5, 0.25]]], dtype=og.float64)
+    maxima, places = F.fractional_max_pool2d(x, 2, 3, return_indices=True, _random_samples=samples)
+    assert maxima.shape == (1, 1, 3, 3) and og.equal(x.flatten()[places.flatten()], maxima.flatten())
+    assert nn.FractionalMaxPool2d(3, output_ratio=0.5)(x).shape == (1, 1, 3, 3)
+    assert nn.FractionalMaxPool3d(2, output_size=(2, 3, 3))(x.expand(1, 4, 7, 7)).shape == (1, 2, 3, 3)
+    with pytest.raises(ValueError, match="either"):
+        nn.FractionalMaxPool2d(2)
+
+
+def test_sequences_are_padded():
+    sequences = [og.tensor([1.0, 2.0]), og.tensor([3.0])]
+    assert nn.utils.rnn.pad_sequence(sequences).tolist() == [[1.0, 3.0], [2.0, 0.0]]
+    left = nn.utils.rnn.pad_sequence(iter(sequences), True, -1.0, "left")
+    assert left.tolist() == [[1.0, 2.0], [-1.0, 3.0]]

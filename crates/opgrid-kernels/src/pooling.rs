@@ -213,6 +213,29 @@ pub fn largest<T: Element<Math: Bounded>>(
     })
 }
 
+/// As [`largest`], with places of their own for each plane. `windows` gives those of a plane, of which all have as many.
+///
+/// # Errors
+///
+/// As [`average`].
+pub fn largest_of_each<T: Element<Math: Bounded>>(
+    [out, indices]: [&Array; 2],
+    input: &Array,
+    [plane, places]: [usize; 2],
+    windows: impl Fn(usize) -> Windows + Sync,
+) -> Result<()> {
+    let input = &copy::apart_from(indices, input)?;
+    parts::read::<T, _>(out, input, |input| {
+        check_planes(input.len(), plane, out, places)?;
+        let work = plane.saturating_mul(2);
+        parts::produce_two::<T, i64>([out, indices], places, work, |part, out, indices| {
+            let (windows, input) = (windows(part), &input[part * plane..][..plane]);
+            let chunks = chunks(&windows.reaches[2], plane);
+            LargestOfPlane { windows: &windows, chunks: &chunks, input, out, indices }.vectorised();
+        })
+    })
+}
+
 /// As [`largest`], without the numbers: those of one plane are kept at a time, which takes less memory than those of all.
 ///
 /// # Errors
@@ -386,16 +409,7 @@ pub fn largest_backward<T: Element<Math: Arithmetic>>(
     parts::read::<T, _>(out, grad, |grad| {
         parts::read::<i64, _>(out, indices, |indices| {
             check_planes(grad.len(), places, out, plane)?;
-            let is_beyond = |index: &i64| !(0..plane as i64).contains(index);
-            // Looked at all of them without branches first, as there is none.
-            let some_are = indices.iter().fold(false, |some, index| some | is_beyond(index));
-            if let Some(index) = indices.iter().find(|index| some_are && is_beyond(index)) {
-                let message = format!(
-                    "argument `indices` holds {index}, expected numbers from 0 to {}",
-                    plane as i64 - 1
-                );
-                return Err(argument(message));
-            }
+            check_indices(indices, plane)?;
             parts::produce::<T>(out, plane, plane.saturating_add(places), |part, out| {
                 let (mut few, mut many) = ([Math::<T>::ZERO; FEW], Vec::new());
                 let sums = match few.get_mut(..plane) {
@@ -414,4 +428,47 @@ pub fn largest_backward<T: Element<Math: Arithmetic>>(
             })
         })
     })
+}
+
+/// Writes each element of `input` to the place in its plane that `indices` says, and zeros elsewhere: an inverse of [`largest`]. Of several
+/// elements for one place the last one stays.
+///
+/// # Errors
+///
+/// As [`average`]; an index beyond the plane.
+pub fn unpool<T: Element>(
+    out: &Array,
+    input: &Array,
+    indices: &Array,
+    [plane, places]: [usize; 2],
+) -> Result<()> {
+    parts::read::<T, _>(out, input, |input| {
+        parts::read::<i64, _>(out, indices, |indices| {
+            check_planes(input.len(), places, out, plane)?;
+            check_indices(indices, plane)?;
+            parts::produce::<T>(out, plane, plane.saturating_add(places), |part, out| {
+                out.fill(T::default());
+                let range = part * places..(part + 1) * places;
+                for (element, index) in input[range.clone()].iter().zip(&indices[range]) {
+                    out[*index as usize] = *element;
+                }
+            })
+        })
+    })
+}
+
+/// # Errors
+///
+/// An index that is no number of an element of a plane.
+fn check_indices(indices: &[i64], plane: usize) -> Result<()> {
+    let is_beyond = |index: &i64| !(0..plane as i64).contains(index);
+    // Looked at all of them without branches first, as there is none.
+    let some_are = indices.iter().fold(false, |some, index| some | is_beyond(index));
+    match indices.iter().find(|index| some_are && is_beyond(index)) {
+        Some(index) => Err(argument(format!(
+            "argument `indices` holds {index}, expected numbers from 0 to {}",
+            plane as i64 - 1
+        ))),
+        None => Ok(()),
+    }
 }

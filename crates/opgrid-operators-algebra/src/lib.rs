@@ -105,6 +105,7 @@ opgrid_kinds::operators! {
         randn_like,
         random_integers,
         randperm,
+        rrelu,
         sample_dirichlet,
         standard_gamma,
         uniform,

@@ -13,12 +13,15 @@ opgrid_kinds::operators! {
         binary_cross_entropy_with_logits,
         cosine_similarity,
         cross_entropy_loss,
+        ctc_loss,
         hinge_embedding_loss,
         huber_loss,
         kl_div,
         l1_loss,
         margin_ranking_loss,
         mse_loss,
+        multi_margin_loss,
+        multilabel_margin_loss,
         nll_loss,
         nll_loss_backward,
         poisson_nll_loss,
@@ -54,7 +57,9 @@ opgrid_kinds::operators! {
         adaptive_avg_pool,
         adaptive_max_pool,
         avg_pool,
+        fractional_max_pool,
         max_pool,
+        max_unpool,
     }
 
     /// Puts a frame around tensors.

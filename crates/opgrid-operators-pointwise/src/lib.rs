@@ -50,6 +50,7 @@ opgrid_kinds::operators! {
         fmin,
         fmod,
         frac,
+        frexp,
         gcd,
         heaviside,
         hypot,

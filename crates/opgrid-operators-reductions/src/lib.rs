@@ -28,9 +28,11 @@ opgrid_kinds::operators! {
         nansum,
         norm,
         prod,
+        renorm,
         std,
         std_mean,
         sum,
+        sum_to_size,
         var,
         var_mean,
     }

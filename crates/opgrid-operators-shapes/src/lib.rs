@@ -79,6 +79,7 @@ opgrid_kinds::operators! {
         cartesian_prod,
         cat,
         hstack,
+        pad_sequence,
         stack,
         vander,
     }
@@ -96,6 +97,7 @@ opgrid_kinds::operators! {
         argwhere,
         combinations,
         diag,
+        fill_diagonal,
         flip,
         gather,
         index,

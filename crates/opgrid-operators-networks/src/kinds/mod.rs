@@ -2,6 +2,7 @@
 
 pub(crate) mod dropout;
 pub(crate) mod loss;
+pub(crate) mod margins;
 pub(crate) mod normalisations;
 pub(crate) mod optimizers;
 pub(crate) mod padding;

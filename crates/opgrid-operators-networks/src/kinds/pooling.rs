@@ -99,7 +99,7 @@ impl Plan {
 }
 
 /// Dimensions, with those that are missing in front.
-fn windows(lines: impl ExactSizeIterator<Item = (i64, Vec<Reach>)>) -> Windows {
+pub(crate) fn windows(lines: impl ExactSizeIterator<Item = (i64, Vec<Reach>)>) -> Windows {
     let one = Reach { start: 0, count: 1, step: 1, padded: 1 };
     let (mut image, mut reaches) = ([1; 3], [const { Vec::new() }; 3]);
     let missing = 3 - lines.len();
@@ -256,7 +256,7 @@ pub(crate) fn adaptive_windows(image: &[i64], output: &[i64]) -> Windows {
 /// # Errors
 ///
 /// Those of the operators that it is made of.
-fn gathered(images: &Tensor, indices: &Tensor, dims: usize) -> Result<Tensor> {
+pub(crate) fn gathered(images: &Tensor, indices: &Tensor, dims: usize) -> Result<Tensor> {
     let rows = images.reshape(&flat(images.sizes(), dims))?;
     rows.gather(-1, &indices.reshape(&flat(indices.sizes(), dims))?)?.reshape(indices.sizes())
 }

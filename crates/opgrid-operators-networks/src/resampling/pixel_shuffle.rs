@@ -7,6 +7,7 @@
 //! - Dtypes: all.
 //! - Strides: a channels-last batch gives channels-last results.
 //! - Aliasing: the `out` forms write `out`, which must not overlap `self`.
+//! - Dispatch: `native_channel_shuffle` is a composite of `channel_shuffle`.
 //! - Errors: too few dimensions; a factor below 1; channels, heights or widths that it does not divide.
 //! - Source: torch.nn.functional.pixel_shuffle and channel_shuffle, PyTorch 2.15.
 
@@ -109,6 +110,10 @@ pub(super) fn register(library: &mut Library) {
                 back => ChannelShuffle.call(grad, back),
             })
         });
+    library
+        .define(NativeChannelShuffle)
+        .kind(&kind::RESAMPLING)
+        .implicit(|input, groups| ChannelShuffle.call(input, groups));
 }
 
 /// What is before an image, and its channels, height and width.
@@ -216,16 +221,21 @@ pub(crate) mod samples {
             .refuses("multiples of 2", given(x.clone()).and(2))
             .refuses("`downscale_factor` is -1", given(x.clone()).and(-1));
         samples
-            .operator(ChannelShuffle, ANY, channel_inputs, |it| {
-                let (x, groups): (_, i64) = (it.tensor("self")?, it.value("groups")?);
-                Ok(Plain::from_fn(x.dtype(), x.sizes(), |at| {
-                    let channel = at[1] % groups * (x.sizes()[1] / groups) + at[1] / groups;
-                    x.at(&[&[at[0], channel], &at[2..]].concat())
-                })
-                .into())
-            })
+            .operator(ChannelShuffle, ANY, channel_inputs, shuffled_channels)
             .refuses("expected a divisor", given(x.clone()).and(2))
             .refuses("expected a batch", given(x.with_sizes(&[9, 3])).and(3));
+        samples
+            .operator(NativeChannelShuffle, ANY, channel_inputs, shuffled_channels)
+            .refuses("expected a divisor", given(x).and(0));
+    }
+
+    fn shuffled_channels(it: &Inputs) -> Result<Expected> {
+        let (x, groups): (_, i64) = (it.tensor("self")?, it.value("groups")?);
+        Ok(Plain::from_fn(x.dtype(), x.sizes(), |at| {
+            let channel = at[1] % groups * (x.sizes()[1] / groups) + at[1] / groups;
+            x.at(&[&[at[0], channel], &at[2..]].concat())
+        })
+        .into())
     }
 
     fn samples_for(dtype: DType, cases: &[(&[i64], i64)]) -> Vec<Sample> {

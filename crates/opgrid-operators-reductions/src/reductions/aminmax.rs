@@ -1,10 +1,11 @@
-//! `aten::aminmax`: the smallest and the largest element, of all or over a dimension.
+//! `aten::aminmax`, `_aminmax`: the smallest and the largest element, of all or over a dimension.
 //!
 //! `min = min(self[0], self[1], …)`, `max = max(self[0], self[1], …)`
 //!
 //! - Shapes: without the dimension `dim`, or with size 1 for it with `keepdim`; no `dim` means all.
 //! - Dtypes: that of `self`. NaN wins over every number.
-//! - Aliasing: `aminmax.out` writes `min` and `max`.
+//! - Aliasing: `aminmax.out` writes `min` and `max`, the overloads of `_aminmax` that end in `out` write `out0` and `out1`.
+//! - Dispatch: `_aminmax` is a composite of `aminmax`.
 //! - Derivative: equal elements share the gradients.
 //! - Errors: complex numbers; nothing to choose from; a dimension out of range; an output of another dtype than `self`.
 //! - Source: torch.aminmax, PyTorch 2.15.
@@ -38,6 +39,18 @@ pub(super) fn register(library: &mut Library) {
                 derivatives::sum(spread(0, least)?, spread(1, most)?)
             })
         });
+    library
+        .define_with_forms(AminmaxAll, &kind::REDUCTION)
+        .implicit(|input| Aminmax.call(input, None, false));
+    library
+        .implement(AminmaxAllOut)
+        .implicit(|input, least, most| AminmaxOut.call(input, None, false, least, most));
+    library
+        .define_with_forms(AminmaxDim, &kind::REDUCTION)
+        .implicit(|input, dim, keepdim| Aminmax.call(input, Some(dim), keepdim));
+    library
+        .implement(AminmaxDimOut)
+        .implicit(|input, dim, keepdim, least, most| AminmaxOut.call(input, Some(dim), keepdim, least, most));
 }
 
 fn shape(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<(TensorSpec, TensorSpec)> {
@@ -69,6 +82,15 @@ pub(crate) mod samples {
             .operator(Aminmax, ORDERED, inputs, reference)
             .refuses("no elements", given(generate::numbers(DType::F32, &[0], 0)))
             .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).named("dim", 2));
+        let of_all =
+            |dtype| vec![given(generate::numbers(dtype, &[2, 3], 1)), given(generate::extremes(dtype))];
+        samples
+            .operator(AminmaxAll, ORDERED, of_all, reference)
+            .refuses("no elements", given(generate::numbers(DType::F32, &[0], 0)));
+        samples
+            .operator(AminmaxDim, ORDERED, generate::over_dim, reference)
+            .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(2));
+        samples.differs_as(AminmaxAll, &[departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
         samples.differs_as(Aminmax, &[departures::arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
         samples.differs(
             Aminmax,
@@ -103,7 +125,8 @@ pub(crate) mod samples {
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {
-        let (x, dim, keepdim) = (it.tensor("self")?, it.option::<i64>("dim")?, it.value("keepdim")?);
+        let (x, dim, keepdim) =
+            (it.tensor("self")?, it.option::<i64>("dim")?, it.option("keepdim")?.unwrap_or(false));
         let chosen = |second: fn(std::cmp::Ordering) -> bool| {
             let one = |elements: &[Scalar]| {
                 let all = elements.iter().copied().reduce(|a, b| number::extremum(a, b, second));

@@ -102,7 +102,18 @@ pub(super) fn derivative(
     d.by(input, [input, d.result(0)], move |grad, [x, norm]| slope(order, grad, x, norm, &kept))
 }
 
-fn slope(order: f64, grad: &Tensor, x: &Tensor, norm: &Tensor, kept: &ReducedDims) -> Result<Tensor> {
+/// The gradient of the norms of an order by that of the norms, which are given too.
+///
+/// # Errors
+///
+/// Those of the operators.
+pub(super) fn slope(
+    order: f64,
+    grad: &Tensor,
+    x: &Tensor,
+    norm: &Tensor,
+    kept: &ReducedDims,
+) -> Result<Tensor> {
     let (whole, norm) = (kept.keep_dims(grad)?, kept.keep_dims(norm)?);
     if order == 0.0 {
         return derivatives::zeros(x);

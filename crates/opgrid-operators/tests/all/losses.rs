@@ -2,11 +2,12 @@
 
 use opgrid_core::{Complex64, DType, Device, Result, Scalar};
 use opgrid_tensor::Tensor;
+use opgrid_tensor::layers::autograd::gradcheck;
 use opgrid_tensor::ops::{
     BinaryCrossEntropy, BinaryCrossEntropyOut, BinaryCrossEntropyWithLogits, CrossEntropyLoss,
-    HingeEmbeddingLoss, HuberLoss, HuberLossOut, KlDiv, MarginRankingLoss, MseLoss, NllLoss, NllLoss2d,
-    NllLoss2dOut, NllLossForward, NllLossNd, PoissonNllLoss, SmoothL1Loss, SoftMarginLoss, SoftMarginLossOut,
-    ToCopy, TripletMarginLoss,
+    CtcLossIntList, HingeEmbeddingLoss, HuberLoss, HuberLossOut, KlDiv, MarginRankingLoss, MseLoss, NllLoss,
+    NllLoss2d, NllLoss2dOut, NllLossForward, NllLossNd, PoissonNllLoss, SmoothL1Loss, SoftMarginLoss,
+    SoftMarginLossOut, ToCopy, TripletMarginLoss,
 };
 
 const NONE: i64 = 0;
@@ -237,4 +238,36 @@ fn margins_are_numbers_of_the_dtype() {
     let (rows, row) = (floats(&[1.0, 2.0, 3.0, 4.0], &[2, 2]), floats(&[2.0, 2.0], &[2]));
     let lack = MarginRankingLoss.call(&rows, &row, &floats(&[1.0], &[]), 0.5, NONE).unwrap();
     assert_eq!(elements(&lack), [1.5, 0.5, 0.0, 0.0]);
+}
+
+#[test]
+fn gradients_of_alignments_are_those_of_scores() -> Result<()> {
+    let labels = classes(&[1, 2, 2, 0], &[2, 2]);
+    let scores: Vec<f64> = (0..24).map(|at| f64::from(at * 7 % 11) / 4.0 - 1.0).collect();
+    for reduction in [NONE, MEAN, SUM] {
+        let scores = tensor(&scores, &[4, 2, 3], DType::F64);
+        scores.requires_grad_(true)?;
+        let losses = |x: &[Tensor]| {
+            let log_probs = x[0].log_softmax(-1)?;
+            let blank = 0;
+            Ok(vec![CtcLossIntList.call(&log_probs, &labels, &[4, 3], &[2, 1], blank, reduction, false)?])
+        };
+        gradcheck(losses, &[scores], Default::default())?;
+    }
+    Ok(())
+}
+
+#[test]
+fn sequences_without_alignments_have_no_gradient_where_infinity_is_zero() -> Result<()> {
+    // Three labels in two steps, and two equal ones in two, which need a blank between them.
+    let labels = classes(&[1, 2, 1, 1, 1], &[5]);
+    let log_probs = tensor(&[-1.0, -2.0, -3.0], &[1, 1, 3], DType::F64).expand([2, 2, 3])?.contiguous()?;
+    let loss = |zero| CtcLossIntList.call(&log_probs, &labels, &[2, 2], &[3, 2], 0, NONE, zero);
+    assert_eq!(elements(&loss(false)?), [f64::INFINITY; 2]);
+    log_probs.requires_grad_(true)?;
+    let zeros = loss(true)?;
+    zeros.sum()?.backward()?;
+    assert_eq!(elements(&zeros.detach()?), [0.0; 2]);
+    assert_eq!(elements(&log_probs.grad().unwrap()), [0.0; 12]);
+    Ok(())
 }

@@ -19,6 +19,11 @@ declarations! {
             pub Diagflat = "aten::diagflat(Tensor self, int offset=0) -> Tensor";
         }
 
+        fill_diagonal {
+            /// Sets the elements of the main diagonal to a number.
+            pub FillDiagonalInplace = "aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)";
+        }
+
         flip {
             /// Dimensions in reverse order.
             pub Flip = "aten::flip(Tensor self, int[] dims) -> Tensor", out, method;

@@ -28,6 +28,11 @@ declarations! {
             pub RowStack = "aten::row_stack(Tensor[] tensors) -> Tensor", out;
         }
 
+        pad_sequence {
+            /// Sequences of different lengths as one tensor, with a number where a sequence has no elements.
+            pub PadSequence = "aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor";
+        }
+
         stack {
             pub Stack = "aten::stack(Tensor[] tensors, int dim=0) -> Tensor", out;
         }

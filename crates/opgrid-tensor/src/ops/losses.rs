@@ -26,6 +26,18 @@ declarations! {
             pub CrossEntropyLoss = "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor";
         }
 
+        ctc_loss {
+            /// How unlikely sequences of labels are, whatever the steps are at which they are emitted.
+            pub CtcLossIntList = "aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor";
+            pub CtcLossTensor = "aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor";
+            /// The loss of each sequence, and the probabilities of beginnings of alignments, which gradients need.
+            pub CtcLossForward = "aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", out;
+            pub CtcLossForwardTensor = "aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", out;
+            /// The gradient by the probabilities that `_ctc_loss` gives.
+            pub CtcLossBackward = "aten::_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor", out;
+            pub CtcLossBackwardTensor = "aten::_ctc_loss_backward.Tensor(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor";
+        }
+
         hinge_embedding_loss {
             /// Distances of what is alike, and what those of others lack to a margin.
             pub HingeEmbeddingLoss = "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor";
@@ -58,6 +70,23 @@ declarations! {
             pub MseLoss = "aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", out;
             /// The gradient of `mse_loss` by its input.
             pub MseLossBackward = "aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", out("grad_input", grad_input);
+        }
+
+        multi_margin_loss {
+            /// What the scores of other classes lack to being a margin below that of the target.
+            pub MultiMarginLoss = "aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", out;
+            /// The gradient of `multi_margin_loss`.
+            pub MultiMarginLossBackward = "aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor", out("grad_input", grad_input);
+        }
+
+        multilabel_margin_loss {
+            /// What the scores of other classes lack to being 1 below those of all targets.
+            pub MultilabelMarginLoss = "aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", out;
+            /// The loss, and which classes are targets.
+            pub MultilabelMarginLossForward = "aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)";
+            pub MultilabelMarginLossForwardOutput = "aten::multilabel_margin_loss_forward.output(Tensor self, Tensor target, int reduction, *, Tensor(a!) output, Tensor(b!) is_target) -> (Tensor(a!), Tensor(b!))";
+            /// The gradient of `multilabel_margin_loss`.
+            pub MultilabelMarginLossBackward = "aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor", out("grad_input", grad_input);
         }
 
         nll_loss {

@@ -264,6 +264,11 @@ declarations! {
             pub Frac = "aten::frac(Tensor self) -> Tensor", in_place, out, method;
         }
 
+        frexp {
+            /// Numbers as fractions from 0.5 to before 1 times powers of two.
+            pub FrexpTensor = "aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", out, method(frexp);
+        }
+
         gcd {
             /// The largest integer that divides both of two.
             pub Gcd = "aten::gcd(Tensor self, Tensor other) -> Tensor", in_place, out, method;

@@ -46,6 +46,17 @@ declarations! {
             pub AvgPool2dBackward = "aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor", out("grad_input", grad_input);
         }
 
+        fractional_max_pool {
+            /// The largest elements of images under windows at random places, and their indices.
+            pub FractionalMaxPool2d = "aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)", out("output", output, indices);
+            /// The gradient by the elements that were chosen.
+            pub FractionalMaxPool2dBackward = "aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices) -> Tensor", out("grad_input", grad_input);
+            /// The largest elements of images with depth under windows at random places, and their indices.
+            pub FractionalMaxPool3d = "aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)", out("output", output, indices);
+            /// The gradient by the elements that were chosen.
+            pub FractionalMaxPool3dBackward = "aten::fractional_max_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] output_size, Tensor indices) -> Tensor", out("grad_input", grad_input);
+        }
+
         max_pool {
             /// The largest elements along lines.
             pub MaxPool1d = "aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor";
@@ -63,6 +74,13 @@ declarations! {
             pub MaxPool3dWithIndices = "aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", out("out", out, indices);
             /// The gradient by the elements that were chosen in volumes.
             pub MaxPool3dWithIndicesBackward = "aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor", out("grad_input", grad_input);
+        }
+
+        max_unpool {
+            /// Elements at places of larger images, and zeros elsewhere.
+            pub MaxUnpool2d = "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", out;
+            /// Elements at places of larger images with depth, and zeros elsewhere.
+            pub MaxUnpool3d = "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", out;
         }
     }
 }

@@ -28,6 +28,15 @@ declarations! {
             /// Zero instead of randomly chosen elements, and larger ones for the others.
             pub Dropout = "aten::dropout(Tensor input, float p, bool train) -> Tensor";
             pub DropoutInplace = "aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)";
+            /// Zero instead of all elements of randomly chosen channels, and larger ones for the others.
+            pub FeatureDropout = "aten::feature_dropout(Tensor input, float p, bool train) -> Tensor";
+            pub FeatureDropoutInplace = "aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)";
+            /// What `selu` tends to instead of randomly chosen elements, scaled so that mean and variance stay.
+            pub AlphaDropout = "aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor";
+            pub AlphaDropoutInplace = "aten::alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)";
+            /// What `selu` tends to instead of all elements of randomly chosen channels, scaled so that mean and variance stay.
+            pub FeatureAlphaDropout = "aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor";
+            pub FeatureAlphaDropoutInplace = "aten::feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)";
             pub NativeDropout = "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", out;
             /// The gradient of `native_dropout` by where elements stay.
             pub NativeDropoutBackward = "aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", out;
@@ -112,6 +121,20 @@ declarations! {
         randperm {
             pub Randperm = "aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
             pub RandpermGenerator = "aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+        }
+
+        rrelu {
+            /// Random slopes for negative elements.
+            pub Rrelu = "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor";
+            pub RreluInplace = "aten::rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor(a!)";
+            /// Random slopes for negative elements, which are written to `noise`.
+            pub RreluWithNoise = "aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor";
+            pub RreluWithNoiseInplace = "aten::rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor(a!)";
+            pub RreluWithNoiseOut = "aten::rrelu_with_noise.out(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)";
+            /// Random slopes for negative elements, and those slopes as a second result.
+            pub RreluWithNoiseFunctional = "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)";
+            /// The gradient of `rrelu`.
+            pub RreluWithNoiseBackward = "aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result) -> Tensor", out;
         }
 
         sample_dirichlet {

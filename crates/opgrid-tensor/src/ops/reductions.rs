@@ -27,6 +27,8 @@ declarations! {
         aminmax {
             /// The smallest and the largest element, of all or over a dimension.
             pub Aminmax = "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out, method;
+            pub AminmaxAll = "aten::_aminmax(Tensor self) -> (Tensor, Tensor)", out;
+            pub AminmaxDim = "aten::_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)", out;
         }
 
         any {
@@ -113,6 +115,11 @@ declarations! {
             pub ProdDimInt = "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("int_out"), method(prod_dim);
         }
 
+        renorm {
+            /// Slices along a dimension, shortened where their norm is larger than a bound.
+            pub Renorm = "aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", in_place, out, method;
+        }
+
         std {
             pub Std = "aten::std(Tensor self, bool unbiased=True) -> Tensor";
             pub StdDim = "aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", out("out");
@@ -128,6 +135,11 @@ declarations! {
         sum {
             pub Sum = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", out("out"), method;
             pub SumDim = "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("IntList_out"), method(sum_dim);
+        }
+
+        sum_to_size {
+            /// Sums over the dimensions along which another shape would be stretched to that of a tensor.
+            pub SumToSize = "aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", method;
         }
 
         var {

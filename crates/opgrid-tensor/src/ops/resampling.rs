@@ -37,6 +37,7 @@ declarations! {
             pub PixelUnshuffle = "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", out;
             /// The channels of all groups in turn.
             pub ChannelShuffle = "aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", out;
+            pub NativeChannelShuffle = "aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor";
         }
 
         upsample_aa {

@@ -12,6 +12,8 @@ pub(super) const RULES: &[(&[&str], Rule)] = &[
     (&["grid_sampler_2d", "grid_sampler_3d", "channel_shuffle", "affine_grid_generator"], folded),
     (&["constant_pad_nd", "pixel_shuffle", "pixel_unshuffle"], as_it_is),
     (&["col2im"], |call| if call.example_rank() == Some(3) { folded(call) } else { beside(call) }),
+    // Samples for single images have a dimension of images, too.
+    (&["fractional_max_pool2d", "fractional_max_pool3d"], |call| call.one_by_one()),
     (&["_scaled_dot_product_flash_attention_for_cpu"], attention),
 ];
 

@@ -11,7 +11,12 @@ use super::Rule;
 use super::arguments::{full, given, int, optional, rows};
 use super::pointwise::aligned;
 
-pub(super) const RULES: &[(&[&str], Rule)] = &[(&["nll_loss_forward", "nll_loss2d_forward"], nll_loss)];
+pub(super) const RULES: &[(&[&str], Rule)] = &[
+    (&["nll_loss_forward", "nll_loss2d_forward"], nll_loss),
+    // Their losses are those of rows.
+    (&["multi_margin_loss", "multi_margin_loss_backward"], |call| call.one_by_one()),
+    (&["multilabel_margin_loss_forward", "multilabel_margin_loss_backward"], |call| call.one_by_one()),
+];
 
 /// The numbers of reductions.
 const NONE: i64 = 0;

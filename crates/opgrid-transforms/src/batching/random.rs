@@ -17,7 +17,7 @@ use super::arguments::{full, given, refused, with_dims};
 use super::folded::{fold, unfold};
 
 /// Operators whose tensors say what is drawn, and not only how many numbers.
-const OF_VALUES: [&str; 9] = [
+const OF_VALUES: [&str; 10] = [
     "bernoulli",
     "bernoulli.Tensor",
     "bernoulli_.Tensor",
@@ -27,6 +27,7 @@ const OF_VALUES: [&str; 9] = [
     "normal.Tensor_float",
     "normal.float_Tensor",
     "randint_like.Tensor",
+    "rrelu_with_noise",
 ];
 
 /// Gives operators that draw random numbers kernels for calls inside of batches.

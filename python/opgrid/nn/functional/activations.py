@@ -22,6 +22,13 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return og.leaky_relu_(input, negative_slope) if inplace else og.leaky_relu(input, negative_slope)
 
 
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """``x`` above zero, ``a * x`` below, with a random ``a`` between two bounds for each element, or their mean when not training."""
+    return og.rrelu_(input, lower, upper, training) if inplace else og.rrelu(input, lower, upper, training)
+
+
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` above zero, ``alpha * (exp(x) - 1)`` below."""
     return og.elu_(input, alpha) if inplace else og.elu(input, alpha)

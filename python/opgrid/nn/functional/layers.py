@@ -76,9 +76,49 @@ def embedding(
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes elements with probability ``p`` and divides the others by ``1 - p``, when training."""
+    return _dropped("dropout", input, p, training, inplace)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Sets elements with probability ``p`` to what `selu` tends to, and scales all so that mean and variance stay, when training."""
+    return _dropped("alpha_dropout", input, p, training, inplace)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """`alpha_dropout` of whole channels: the first two dimensions are a batch and its channels."""
+    return _dropped("feature_alpha_dropout", input, p, training, inplace)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zeroes whole channels of ``(N, C, L)`` or ``(C, L)``, as `dropout` does elements."""
+    if input.dim() not in (2, 3):
+        raise RuntimeError(f"dropout1d(): input has {input.dim()} dimensions, expected (N, C, L) or (C, L)")
+    return _channels_dropped(input, p, training, inplace, is_batch=input.dim() == 3)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zeroes whole channels of ``(N, C, H, W)``, as `dropout` does elements; three dimensions are ``(N, C, L)``, as in torch."""
+    return _channels_dropped(input, p, training, inplace, is_batch=True)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zeroes whole channels of ``(N, C, D, H, W)`` or ``(C, D, H, W)``, as `dropout` does elements."""
+    return _channels_dropped(input, p, training, inplace, is_batch=input.dim() == 5)
+
+
+def _channels_dropped(input: Tensor, p: float, training: bool, inplace: bool, *, is_batch: bool) -> Tensor:
+    batch = input if is_batch else input.unsqueeze(0)
+    result = _dropped("feature_dropout", batch, p, training, inplace)
+    if is_batch:
+        return result
+    return input if inplace else result.squeeze(0)
+
+
+def _dropped(name: str, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return og.dropout_(input, p, training) if inplace else og.dropout(input, p, training)
+    result: Tensor = getattr(og, name + "_" if inplace else name)(input, p, training)
+    return result
 
 
 def scaled_dot_product_attention(

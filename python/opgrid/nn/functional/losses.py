@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import opgrid as og
 
 from ..._opgrid import Tensor
@@ -89,3 +91,56 @@ def binary_cross_entropy_with_logits(
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     return og.binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """How unlikely sequences of labels are, whatever the steps are at which they are emitted: log probabilities ``(T, N, C)`` or
+    ``(T, C)`` against labels ``(N, S)``, or all labels in a row; the mean is that of the losses over the lengths of their sequences."""
+    number = reduced(reduction, "ctc_loss")
+    return og.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    *,
+    reduction: str = "mean",
+) -> Tensor:
+    """What scores of other classes lack to being ``margin`` below that of the target, to the power of ``p``: scores ``(N, C)`` against
+    classes ``(N)``."""
+    if p not in (1, 2):
+        raise ValueError(f"multi_margin_loss(): p is {p}, expected 1 or 2")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError(f"multi_margin_loss(): weight has {weight.dim()} dimensions, expected one")
+    return og.multi_margin_loss(input, target, p, margin, weight, reduced(reduction, "multi_margin_loss"))
+
+
+def multilabel_margin_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """What scores of other classes lack to being 1 below those of all targets: scores ``(N, C)`` against classes ``(N, C)``, of which
+    those from the first -1 on do not count."""
+    return og.multilabel_margin_loss(input, target, reduced(reduction, "multilabel_margin_loss"))
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
+) -> Tensor:
+    """The mean over classes of `binary_cross_entropy_with_logits`: scores ``(N, C)`` against ones and zeros ``(N, C)``."""
+    reduced(reduction, "multilabel_soft_margin_loss")
+    loss = -(target * og.log_sigmoid(input) + (1 - target) * og.log_sigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    each: Tensor = loss.sum(-1) / input.shape[-1]
+    if reduction == "none":
+        return each
+    return each.mean() if reduction == "mean" else each.sum()

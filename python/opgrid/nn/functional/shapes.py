@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import opgrid as og
 
@@ -18,9 +19,11 @@ def max_pool1d(
     padding: Sizes = 0,
     dilation: Sizes = 1,
     ceil_mode: bool = False,
-) -> Tensor:
-    """The maximum of each window over one dimension."""
-    return og.max_pool1d(input, kernel_size, _step(stride), padding, dilation, ceil_mode)
+    return_indices: bool = False,
+) -> Any:
+    """The maximum of each window over one dimension; with ``return_indices``, where it is, too."""
+    operator = og.max_pool1d_with_indices if return_indices else og.max_pool1d
+    return operator(input, kernel_size, _step(stride), padding, dilation, ceil_mode)
 
 
 def max_pool2d(
@@ -30,9 +33,25 @@ def max_pool2d(
     padding: Sizes = 0,
     dilation: Sizes = 1,
     ceil_mode: bool = False,
-) -> Tensor:
-    """The maximum of each window over two dimensions."""
-    return og.max_pool2d(input, kernel_size, _step(stride), padding, dilation, ceil_mode)
+    return_indices: bool = False,
+) -> Any:
+    """The maximum of each window over two dimensions; with ``return_indices``, where it is, too."""
+    operator = og.max_pool2d_with_indices if return_indices else og.max_pool2d
+    return operator(input, kernel_size, _step(stride), padding, dilation, ceil_mode)
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The maximum of each window over three dimensions; with ``return_indices``, where it is, too."""
+    operator = og.max_pool3d_with_indices if return_indices else og.max_pool3d
+    return operator(input, kernel_size, _step(stride), padding, dilation, ceil_mode)
 
 
 def avg_pool1d(
