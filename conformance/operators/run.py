@@ -58,7 +58,6 @@ def main(arguments: list[str]) -> int:
     import scope
     import torch
     import work
-    from torch.testing._internal.common_methods_invocations import op_db
 
     torch.set_num_threads(1)
     if options.broken is not None and options.broken not in compare.BREAKS:
@@ -78,11 +77,11 @@ def main(arguments: list[str]) -> int:
         reference=options.reference,
         backward=options.backward,
     )
-    ops = [*scope.drivers(op_db), *programs.PROGRAMS]
+    ops = [*scope.drivers(scope.database()), *programs.PROGRAMS]
     asked_for = only | {name.partition(".")[0] for name in only if name not in {op.name for op in ops}}
     direct = [op for op in ops if not only or not asked_for.isdisjoint(names_of(op))]
     if options.show is not None:
-        ops = [op for op in op_db if op.name == options.show] or direct
+        ops = [op for op in scope.database() if op.name == options.show] or direct
     elif only and direct:
         ops = direct
     asked = work.Work(

@@ -63,6 +63,8 @@ linalg_matrix_sqrth linalg_tensorinv linalg_tensorsolve linalg_vander vander lin
 trapezoid trapz cumulative_trapezoid quantile nanquantile stft istft
 bartlett_window blackman_window hamming_window hann_window kaiser_window
 i0 igamma igammac mvlgamma polygamma
+alias_copy as_strided_copy diagonal_copy expand_copy narrow_copy permute_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy
+unbind_copy unfold_copy unsqueeze_copy view_copy
 special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_spherical_bessel_j0
 special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1
 special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 special_i0e special_i1 special_i1e
@@ -232,7 +234,23 @@ def composites() -> frozenset[str]:
 @cache
 def entries() -> tuple[str, ...]:
     """Everything in scope: overloads, and packets of which every overload counts."""
-    return tuple(sorted(core() | composites()))
+    return tuple(sorted(core() | composites() | {op.name for op in of_lists()}))
+
+
+def database() -> list[Any]:
+    """Torch's entries, those of operators over lists too."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    return [*op_db, *of_lists()]
+
+
+@cache
+def of_lists() -> tuple[Any, ...]:
+    """The entries of operators that do for each tensor of a list what another one does for one."""
+    from torch.testing._internal import common_methods_invocations as invocations
+
+    kinds = ("unary", "binary", "pointwise", "reduce", "other")
+    return tuple(op for kind in kinds for op in getattr(invocations, f"foreach_{kind}_op_db"))
 
 
 @cache

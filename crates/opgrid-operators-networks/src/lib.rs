@@ -111,6 +111,7 @@ opgrid_kinds::operators! {
         amp_non_finite_check_and_unscale,
         amp_update_scale,
         foreach,
+        foreach_unary,
         fused_adam,
         fused_sgd,
     }

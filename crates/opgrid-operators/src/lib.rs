@@ -24,7 +24,8 @@ pub fn samples() -> opgrid_samples::Samples {
     opgrid_operators_pointwise::samples(&mut samples);
     opgrid_operators_reductions::samples(&mut samples);
     opgrid_operators_shapes::samples(&mut samples);
-    opgrid_operators_networks::samples(&mut samples);
     opgrid_operators_algebra::samples(&mut samples);
+    // Last, because operators over lists have the samples of those that they call.
+    opgrid_operators_networks::samples(&mut samples);
     samples
 }

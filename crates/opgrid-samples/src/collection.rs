@@ -10,8 +10,10 @@ use opgrid_core::{
 };
 use opgrid_tensor::tensor::choose::ANY;
 
+use crate::departures::access::READ_AFTER_WRITTEN;
 use crate::differences::{self, Difference};
 use crate::inputs::Inputs;
+use crate::lists::Lists;
 use crate::naive::DTypeRule;
 use crate::rounding::{Rounding, Roundings};
 use crate::sample::{Expected, Sample};
@@ -19,6 +21,9 @@ use crate::{generate, number};
 
 /// How a typed call of an operator is made from values, as the suite has them.
 type TypedCall = fn(&Dispatcher, &str, &[ValueRef<'_>]) -> Result<Vec<Value>>;
+
+/// The samples of an operator for a dtype.
+type InputsOf = dyn Fn(DType) -> Vec<Sample> + Send + Sync;
 
 /// What an operator has to answer.
 type Reference = dyn Fn(&Inputs) -> Result<Expected> + Send + Sync;
@@ -89,7 +94,46 @@ impl Samples {
                 self.aliases.push(pair);
             }
         }
-        self.add(name, Some(typed), dtypes, inputs, reference)
+        self.add(name, Some(typed), dtypes, Arc::new(inputs), reference)
+    }
+
+    /// Adds samples of an operator that does for each tensor of a list what another one does for one, whose samples are there
+    /// already: their tensors and answers, in lists.
+    ///
+    /// # Panics
+    ///
+    /// The other operator has no samples yet.
+    pub fn each<L: Operator, O: Operator>(&mut self, _list: L, _single: O) {
+        let single = O::name().to_string();
+        let same = self.operators.iter().filter(|operator| operator.name == single);
+        let listed: Vec<_> = same
+            .map(|operator| {
+                let lists = Arc::new(Lists::new(L::SCHEMA, O::SCHEMA));
+                let (of_inputs, inputs) = (lists.clone(), operator.inputs.clone());
+                let reference = operator.reference.clone();
+                OperatorSamples {
+                    name: L::name().to_string(),
+                    typed: Some(typed::<L::Signature>),
+                    inputs: Arc::new(move |dtype| of_inputs.samples(dtype, &inputs(dtype))),
+                    reference: Arc::new(move |it| lists.expected(it, &*reference)),
+                    refusals: Vec::new(),
+                    ..operator.clone()
+                }
+            })
+            .collect();
+        assert!(!listed.is_empty(), "the samples of {single} come before those of lists");
+        self.operators.extend(listed);
+    }
+
+    /// The samples that an operator has, for what else is to be said of it.
+    ///
+    /// # Panics
+    ///
+    /// It has none.
+    pub fn added<O: Operator>(&mut self, _operator: O) -> &mut OperatorSamples {
+        let name = O::name().to_string();
+        let own = self.operators.iter_mut().rfind(|operator| operator.name == name);
+        own.unwrap_or_else(|| panic!("{name} has no samples yet"))
     }
 
     /// Adds samples of an element-wise operator of one tensor, by its function of an element.
@@ -144,7 +188,7 @@ impl Samples {
         inputs: fn(DType) -> Vec<Sample>,
         reference: fn(&Inputs) -> Result<Expected>,
     ) -> &mut OperatorSamples {
-        self.add(name.into(), None, dtypes, inputs, Arc::new(reference))
+        self.add(name.into(), None, dtypes, Arc::new(inputs), Arc::new(reference))
     }
 
     fn add(
@@ -152,7 +196,7 @@ impl Samples {
         name: String,
         typed: Option<TypedCall>,
         dtypes: &[DType],
-        inputs: fn(DType) -> Vec<Sample>,
+        inputs: Arc<InputsOf>,
         reference: Arc<Reference>,
     ) -> &mut OperatorSamples {
         self.operators.push_mut(OperatorSamples {
@@ -182,6 +226,27 @@ impl Samples {
         O: Operator,
     {
         self.rename(&A::name().to_string(), &O::name().to_string());
+    }
+
+    /// Adds the samples of a view once more for the operator that gives copies of what it shows.
+    pub fn copy_of_view<C, V>(&mut self, copy: C, _view: V)
+    where
+        C: Operator<Signature = V::Signature>,
+        V: Operator,
+    {
+        let (name, own) = (C::name().to_string(), V::name().to_string());
+        let same = self.operators.iter().filter(|operator| operator.name == own).cloned();
+        let copies: Vec<_> =
+            same.map(|operator| OperatorSamples { name: name.clone(), is_view: false, ..operator }).collect();
+        self.operators.extend(copies);
+        let family = family_of(&C::name());
+        if !self
+            .differences
+            .iter()
+            .any(|(known, there)| *known == family && there.id == READ_AFTER_WRITTEN.id)
+        {
+            self.differs(copy, READ_AFTER_WRITTEN);
+        }
     }
 
     /// Adds what there is for one name for another one.
@@ -279,7 +344,7 @@ pub struct OperatorSamples {
     name: String,
     typed: Option<TypedCall>,
     dtypes: Vec<DType>,
-    inputs: fn(DType) -> Vec<Sample>,
+    inputs: Arc<InputsOf>,
     reference: Arc<Reference>,
     tolerance: f64,
     is_view: bool,

@@ -32,6 +32,7 @@ pub mod differences;
 pub mod generate;
 pub mod indexing;
 mod inputs;
+mod lists;
 pub mod naive;
 pub mod number;
 mod plain;

@@ -7,12 +7,13 @@ const OPTIONS: [&str; 4] = ["dtype", "layout", "device", "pin_memory"];
 
 impl FunctionSchema {
     /// The schema of the in-place form by torch's rule: an underscore behind the name, and the first argument is
-    /// written and returned. Without an overload name it is that of the functional form.
+    /// written and returned; a list of tensors is written and not returned. Without an overload name it is that of the
+    /// functional form.
     ///
     /// # Errors
     ///
-    /// A message, where the rule does not apply: the schema writes something already, its first argument is no tensor
-    /// or belongs to a view, or it does not return one new tensor.
+    /// A message, where the rule does not apply: the schema writes something already, its first argument belongs to a view or
+    /// is neither a tensor nor a list of them as the result is, or it does not return one new tensor or list.
     ///
     /// # Examples
     ///
@@ -31,27 +32,27 @@ impl FunctionSchema {
         let [returned] = self.returns.as_slice() else {
             return Err(format!("{}: only an operator with one result has an in-place form", self.name));
         };
-        let mut written = returned.clone();
-        written.alias = Some(AliasInfo::new("a", true));
         let mut arguments = self.arguments.clone();
-        match arguments.first_mut() {
-            Some(first) if first.real_type == Type::Tensor && !first.kwarg_only => {
-                first.alias = Some(AliasInfo::new("a", true));
+        let returns = match arguments.first_mut() {
+            Some(first) if first.real_type == returned.real_type && !first.kwarg_only => {
+                first.alias = written("a", &first.real_type);
+                written_returns(vec![Argument { alias: first.alias.clone(), ..returned.clone() }])
             }
             _ => {
                 return Err(format!(
-                    "{}: only an operator whose first argument is a tensor has an in-place form",
-                    self.name
+                    "{}: only an operator whose first argument is {} has an in-place form",
+                    self.name,
+                    if is_list(returned) { "a list of tensors, as its result is," } else { "a tensor" }
                 ));
             }
-        }
+        };
         let overload = overload.unwrap_or(&self.name.overload);
         let name = OperatorName::new(format!("{}_", self.name.name), overload);
-        Ok(Self { name, arguments, returns: vec![written], ..self.clone() })
+        Ok(Self { name, arguments, returns, ..self.clone() })
     }
 
     /// The schema of the `out` form: the same arguments with a keyword-only output behind them for each result, which is
-    /// written and returned. The options of an operator that makes a tensor of nothing (dtype, layout, device and pinned
+    /// written and returned; a list of tensors is written and not returned. The options of an operator that makes a tensor of nothing (dtype, layout, device and pinned
     /// memory) are left out, for the output has them.
     ///
     /// Without an overload name, it is torch's: `out` beside an operator without one, else `NAME_out`. Without `outputs`, the
@@ -60,7 +61,7 @@ impl FunctionSchema {
     /// # Errors
     ///
     /// A message, where the rule does not apply: the schema writes something already, has an argument of an output's name,
-    /// does not return new tensors only, or returns others than `outputs` names.
+    /// does not return new tensors or lists of them only, or returns others than `outputs` names.
     ///
     /// # Examples
     ///
@@ -102,11 +103,12 @@ impl FunctionSchema {
         }
         let mut returns = self.returns.clone();
         for (letter, (name, returned)) in ('a'..='z').zip(names.into_iter().zip(&mut returns)) {
-            let written = Some(AliasInfo::new(letter.to_string(), true));
-            let mut output = Argument::new(name, Type::Tensor);
-            (output.kwarg_only, output.alias, returned.alias) = (true, written.clone(), written);
+            let mut output = Argument::new(name, returned.real_type.clone());
+            (output.kwarg_only, output.alias) = (true, written(&letter.to_string(), &returned.real_type));
+            returned.alias.clone_from(&output.alias);
             arguments.push(output);
         }
+        let returns = written_returns(returns);
         let overload = match (overload, self.name.overload.as_str()) {
             (Some(given), _) => given.to_owned(),
             (None, "") => "out".to_owned(),
@@ -128,17 +130,39 @@ impl FunctionSchema {
     }
 
     fn check_functional(&self) -> Result<(), String> {
-        let is_new = |argument: &Argument| argument.real_type == Type::Tensor && argument.alias.is_none();
+        let is_new = |returned: &Argument| {
+            (returned.real_type == Type::Tensor || is_list(returned)) && returned.alias.is_none()
+        };
         let is_plain = self.arguments.iter().all(|argument| argument.alias.is_none());
         if !self.returns.is_empty() && is_plain && self.returns.iter().all(is_new) {
             Ok(())
         } else {
             Err(format!(
-                "{}: only an operator that writes nothing and returns new tensors has forms that write; its schema is {self}",
+                "{}: only an operator that writes nothing and returns new tensors, or lists of them, has forms that write; its schema is {self}",
                 self.name
             ))
         }
     }
+}
+
+/// Whether it is a list of tensors.
+fn is_list(argument: &Argument) -> bool {
+    argument.real_type == Type::List(Box::new(Type::Tensor))
+}
+
+/// The annotation of a value that is written: a tensor, or the tensors of a list.
+fn written(set: &str, real_type: &Type) -> Option<AliasInfo> {
+    let tensor = AliasInfo::new(set, true);
+    match real_type {
+        Type::List(_) => AliasInfo::enclose(Some(tensor), None),
+        _ => Some(tensor),
+    }
+}
+
+/// What is returned of values that are written: tensors, but no lists.
+fn written_returns(mut returns: Vec<Argument>) -> Vec<Argument> {
+    returns.retain(|returned| !is_list(returned));
+    returns
 }
 
 /// Whether arguments are the options of a new tensor, all of them.

@@ -1,6 +1,7 @@
 //! What the operators of a kind share: rules for shapes and dtypes, samples, and differences from torch.
 
 pub(crate) mod dropout;
+pub(crate) mod foreach;
 pub(crate) mod loss;
 pub(crate) mod margins;
 pub(crate) mod normalisations;

@@ -4,7 +4,7 @@
 //!
 //! - Shapes: that of `self`.
 //! - Dtypes: that of `self`; real numbers are their own conjugates.
-//! - Aliasing: real numbers give `self` itself, complex ones a new tensor.
+//! - Aliasing: real numbers give `self` itself, complex ones a new tensor, as `_conj_copy` does of both.
 //! - Dispatch: a composite of `_conj_physical`.
 //! - Source: torch.conj, PyTorch 2.15.
 //!
@@ -26,6 +26,7 @@ pub(super) fn register(library: &mut Library) {
         .kind(&kind::POINTWISE_UNARY)
         .on_every_backend(complex::conjugate)
         .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::conjugate(grad)));
+    library.copy_of_view(ConjCopy, ConjKernel);
 }
 
 #[cfg(feature = "samples")]
@@ -36,6 +37,7 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         samples.unary(Conj, ANY, DTypeRule::Promoted, number::conjugate);
         samples.unary(ConjKernel, ANY, DTypeRule::Promoted, number::conjugate);
+        samples.copy_of_view(ConjCopy, ConjKernel);
         samples.differs(Conj, complex::samples::COMPUTED);
         let what = "torch's kernel of `conj` returns a view with the conjugate bit set; here it computes new numbers";
         samples.differs(

@@ -4,7 +4,7 @@
 //!
 //! - Shapes: that of `self` without the last dimension, whose size is 2.
 //! - Dtypes: float32 and float64; the result has the complex one of such parts.
-//! - Aliasing: a view of `self`.
+//! - Aliasing: a view of `self`; `view_as_complex_copy` copies it.
 //! - Errors: other dtypes; another size or stride of the last dimension; other strides or an offset that are odd.
 //! - Source: torch.view_as_complex, PyTorch 2.15.
 
@@ -27,6 +27,7 @@ pub(super) fn register(library: &mut Library) {
             })
         },
     );
+    library.copy_of_view(ViewAsComplexCopy, ViewAsComplex);
 }
 
 fn view_as_complex(input: &Tensor) -> Result<Tensor> {
@@ -96,5 +97,6 @@ pub(crate) mod samples {
             .needs_contiguous()
             .refuses("no dimensions", of(&[]))
             .refuses("size 3", of(&[2, 3]));
+        samples.copy_of_view(ViewAsComplexCopy, ViewAsComplex);
     }
 }

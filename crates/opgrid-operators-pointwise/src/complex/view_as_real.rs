@@ -4,7 +4,7 @@
 //!
 //! - Shapes: that of `self` with a last dimension of size 2.
 //! - Dtypes: complex ones; the result has that of the parts.
-//! - Aliasing: a view of `self`.
+//! - Aliasing: a view of `self`; `view_as_real_copy` copies it.
 //! - Errors: real numbers.
 //! - Source: torch.view_as_real, PyTorch 2.15.
 
@@ -19,6 +19,7 @@ pub(super) fn register(library: &mut Library) {
         .kind(&kind::VIEW)
         .on_every_backend(view_as_real)
         .derivative(|d, (input,)| d.by(input, [], |grad, []| ViewAsComplex.call(&grad.contiguous()?)));
+    library.copy_of_view(ViewAsRealCopy, ViewAsReal);
 }
 
 fn view_as_real(input: &Tensor) -> Result<Tensor> {
@@ -53,5 +54,6 @@ pub(crate) mod samples {
                 .into())
             })
             .view();
+        samples.copy_of_view(ViewAsRealCopy, ViewAsReal);
     }
 }

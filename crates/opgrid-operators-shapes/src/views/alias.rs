@@ -1,7 +1,8 @@
 //! `aten::alias`, `aten::detach`, `aten::lift`: the same elements through another handle.
 //!
 //! - Shapes: that of `self`.
-//! - Aliasing: `alias` and `detach` give views of `self`; `detach_`, `lift` and `lift_fresh` give `self` itself.
+//! - Aliasing: `alias` and `detach` give views of `self`; `detach_`, `lift` and `lift_fresh` give `self` itself;
+//!   `alias_copy` and `detach_copy` give new tensors.
 //! - Derivative: `detach` is where derivatives end.
 //! - Source: torch.Tensor.detach, torch.ops.aten.alias, PyTorch 2.15.
 
@@ -40,6 +41,9 @@ pub(super) fn register(library: &mut Library) {
         .kind(&kind::VIEW)
         .on_every_backend(|input| input.spec().map(|_| input.clone()))
         .derivative(|d, (input,)| d.by(input, [], |grad, []| Ok(grad.clone())));
+    library.copy_of_view(AliasCopy, Alias);
+    library.copy_of_view(DetachCopy, Detach);
+    library.implement(DetachCopy).non_differentiable();
 }
 
 #[cfg(feature = "samples")]
@@ -54,5 +58,7 @@ pub(crate) mod samples {
         samples.operator(DetachInplace, STORED, generate::unary, views::samples::same);
         samples.operator(Lift, STORED, generate::unary, views::samples::same);
         samples.operator(LiftFresh, STORED, generate::unary, views::samples::same).view();
+        samples.copy_of_view(AliasCopy, Alias);
+        samples.copy_of_view(DetachCopy, Detach);
     }
 }

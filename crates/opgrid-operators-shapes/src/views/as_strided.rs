@@ -3,7 +3,7 @@
 //! `out[i, j, …] = storage[storage_offset + i * stride[0] + j * stride[1] + …]`
 //!
 //! - Strides and offset count elements; without `storage_offset` it is that of `self`.
-//! - Aliasing: a view of the storage of `self`; `as_strided_` makes `self` that view.
+//! - Aliasing: a view of the storage of `self`; `as_strided_` makes `self` that view, `as_strided_copy` copies it.
 //! - Errors: negative strides, lists of different lengths, elements beyond the storage.
 //! - Source: torch.as_strided, PyTorch 2.15.
 
@@ -19,6 +19,7 @@ pub const AS_STRIDED: ViewFamily<AsStrided> = ViewFamily::new(AsStrided, geometr
 pub(super) fn register(library: &mut Library) {
     library.view(AsStrided, &AS_STRIDED).derivative(derivative);
     library.view_in_place(AsStridedInplace, &AS_STRIDED).derivative(derivative);
+    library.copy_of_view(AsStridedCopy, AsStrided);
 }
 
 fn derivative(
@@ -124,6 +125,7 @@ pub(crate) mod samples {
             .refuses("", given(x.clone()).and([2].to_vec()).and([4].to_vec()))
             .refuses("", given(x).and([2].to_vec()).and([-1].to_vec()));
         samples.operator(AsStridedInplace, STORED, inputs, reference).needs_contiguous();
+        samples.copy_of_view(AsStridedCopy, AsStrided);
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {

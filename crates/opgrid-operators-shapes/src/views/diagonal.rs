@@ -4,7 +4,7 @@
 //!
 //! - Shapes: without `dim1` and `dim2`, and with a last dimension of the diagonal's length. Offsets below zero are
 //!   below the main diagonal; one beyond the matrix gives no elements.
-//! - Aliasing: a view of `self`; `diagonal_backward.out` writes `out`.
+//! - Aliasing: a view of `self`; `diagonal_copy` copies it, `diagonal_backward.out` writes `out`.
 //! - Dispatch: `linalg_diagonal` is a composite of `diagonal`, of the last two dimensions unless told otherwise;
 //!   the gradient is one of `diagonal_scatter`.
 //! - Errors: a dimension out of range, twice the same; a gradient of another shape than the view.
@@ -27,6 +27,7 @@ pub(super) fn register(library: &mut Library) {
         .define(LinalgDiagonal)
         .kind(&kind::VIEW)
         .implicit(|input, offset, dim1, dim2| Diagonal.call(input, offset, dim1, dim2));
+    library.copy_of_view(DiagonalCopy, Diagonal);
     library.implicit(DiagonalBackward, &kind::INDEXING, |grad, sizes, offset, dim1, dim2| {
         let view = |zeros: &Tensor| Diagonal.call(zeros, offset, dim1, dim2);
         let zeros = views::zeros_for(("grad_output", grad), sizes, view)?;
@@ -65,6 +66,7 @@ pub(crate) mod samples {
             vec![x(), x().named("offset", 1), x().named("offset", -1).named("dim1", 0).named("dim2", 1)]
         };
         samples.operator(LinalgDiagonal, STORED, matrices, reference).view();
+        samples.copy_of_view(DiagonalCopy, Diagonal);
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {

@@ -3,7 +3,8 @@
 //! `out[…, i, …] = self[…, 0, …]` where `self` has size 1
 //!
 //! - Shapes: `size`, in which -1 keeps a size; new dimensions come first.
-//! - Aliasing: a view of `self`; repeated elements have stride 0 and must not be written.
+//! - Aliasing: a view of `self`; repeated elements have stride 0 and must not be written. `expand_copy`
+//!   copies it.
 //! - Dispatch: `expand_as` and `broadcast_to` are `expand`.
 //! - Errors: fewer dimensions than there are, a size that does not fit.
 //! - Source: torch.Tensor.expand, PyTorch 2.15. `implicit` is for tracers and makes no difference.
@@ -33,6 +34,7 @@ pub(super) fn register(library: &mut Library) {
         .kind(&kind::VIEW)
         .implicit(|input, other| Expand.call(input, other.spec()?.sizes(), false));
     library.define(BroadcastTo).kind(&kind::VIEW).implicit(|input, size| Expand.call(input, size, false));
+    library.copy_of_view(ExpandCopy, Expand);
 }
 
 #[cfg(feature = "samples")]
@@ -62,6 +64,7 @@ pub(crate) mod samples {
             })
             .view()
             .refuses("", given(x).and(generate::numbers(DType::F32, &[3], 0)));
+        samples.copy_of_view(ExpandCopy, Expand);
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {

@@ -9,7 +9,7 @@
 //! - Source: torch.narrow, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::{Item, SliceScatter, SliceTensor};
+use opgrid_tensor::ops::{Item, SliceTensor};
 use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::views::narrow::*;
@@ -28,24 +28,7 @@ pub(super) fn register(library: &mut Library) {
         }
         narrow(input, dim, arithmetic::element(Item.call(start)?)?, length)
     });
-    library
-        .define_with_forms(NarrowCopy, &kind::COPY)
-        .on_every_backend(|input, dim, start, length| {
-            opgrid_tensor::ops::CloneTensor
-                .call(&narrow(input, dim, start, length)?, Some(MemoryFormat::Contiguous))
-        })
-        .derivative(|d, (input, dim, start, length)| {
-            let sizes = input.sizes().to_vec();
-            d.by(input, [], move |grad, []| {
-                let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
-                SliceScatter.call(&zeros, grad, dim, Some(start), Some(start + length), 1)
-            })
-        });
-    library.implement(NarrowCopyOut).on_every_backend(|input, dim, start, length, out| {
-        let part = opgrid_tensor::ops::CloneTensor
-            .call(&narrow(input, dim, start, length)?, Some(MemoryFormat::Contiguous))?;
-        result::copied(out, &part)
-    });
+    library.copy_of_view(NarrowCopy, Narrow);
 }
 
 fn narrow(input: &Tensor, dim: i64, start: i64, length: i64) -> Result<Tensor> {
@@ -99,8 +82,7 @@ pub(crate) mod samples {
             .view()
             .not_on_meta()
             .refuses("without dimensions", given(x.clone()).and(0).and(x).and(1));
-        samples.operator(NarrowCopy, STORED, inputs, reference);
-        samples.differs(NarrowCopy, READ_AFTER_WRITTEN);
+        samples.copy_of_view(NarrowCopy, Narrow);
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {

@@ -2,7 +2,7 @@
 //!
 //! `out[i[dims[0]], i[dims[1]], …] = self[i[0], i[1], …]`
 //!
-//! - Aliasing: a view of `self`.
+//! - Aliasing: a view of `self`; `permute_copy` copies it.
 //! - Errors: a list of another length, a dimension out of range or named twice.
 //! - Source: torch.permute, PyTorch 2.15.
 
@@ -23,6 +23,7 @@ pub(super) fn register(library: &mut Library) {
         }
         d.by(input, [], move |grad, []| grad.permute(&inverse))
     });
+    library.copy_of_view(PermuteCopy, Permute);
 }
 
 #[cfg(feature = "samples")]
@@ -46,5 +47,6 @@ pub(crate) mod samples {
             .view()
             .refuses("", given(generate::numbers(DType::F32, &[2, 3], 0)).and([0].to_vec()))
             .refuses("", given(generate::numbers(DType::F32, &[2, 3], 0)).and([0, 0].to_vec()));
+        samples.copy_of_view(PermuteCopy, Permute);
     }
 }

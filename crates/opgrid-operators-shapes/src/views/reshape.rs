@@ -1,7 +1,8 @@
-//! `aten::reshape`, `aten::reshape_as`: the same elements in the same order under other sizes, copied where no view has them.
+//! `aten::reshape`, `aten::reshape_as`, `aten::_reshape_copy`: the same elements in the same order under other sizes, copied where
+//! no view has them.
 //!
 //! - Shapes: `shape`, of which one may be -1; as many elements as `self`.
-//! - Aliasing: a view of `self` where strides can express it, otherwise a copy.
+//! - Aliasing: a view of `self` where strides can express it, otherwise a copy; `_reshape_copy` always copies.
 //! - Dispatch: a composite of `view` and, where needed, `clone`.
 //! - Errors: sizes that do not fit.
 //! - Source: torch.reshape, PyTorch 2.15.
@@ -18,6 +19,7 @@ pub(super) fn register(library: &mut Library) {
         .define(ReshapeAs)
         .kind(&kind::VIEW)
         .implicit(|input, other| reshape(input, other.spec()?.sizes()));
+    library.copy_of_view(ReshapeCopy, Reshape);
 }
 
 fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {
@@ -39,6 +41,9 @@ pub(crate) mod samples {
             .operator(Reshape, STORED, generate::other_sizes, |it| generate::same_elements(it, "shape"))
             .refuses("", given(generate::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()))
             .refuses("", given(generate::numbers(DType::F32, &[2, 3], 0)).and([-1, -1].to_vec()));
+        samples
+            .operator(ReshapeCopy, STORED, generate::other_sizes, |it| generate::same_elements(it, "size"))
+            .refuses("", given(generate::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()));
         samples.operator(ReshapeAs, STORED, generate::beside_as_many, generate::as_the_other);
     }
 }

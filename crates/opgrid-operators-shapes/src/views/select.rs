@@ -1,6 +1,6 @@
 //! `aten::select`, `aten::select_backward`: one index of a dimension, which disappears, and the gradient.
 //!
-//! - Aliasing: a view of `self`; `select_backward.out` writes `out`.
+//! - Aliasing: a view of `self`; `select_copy` copies it, `select_backward.out` writes `out`.
 //! - Dispatch: the gradient is a composite of `select_scatter`.
 //! - Errors: a dimension or an index out of range (negative ones count from the end), no dimensions;
 //!   a gradient of another shape than the view.
@@ -18,6 +18,7 @@ pub const SELECT: ViewFamily<SelectInt> =
 
 pub(super) fn register(library: &mut Library) {
     library.view(SelectInt, &SELECT);
+    library.copy_of_view(SelectCopyInt, SelectInt);
     library.implicit(SelectBackward, &kind::INDEXING, |grad, sizes, dim, index| {
         let zeros =
             views::zeros_for(("grad_output", grad), sizes, |zeros| SelectInt.call(zeros, dim, index))?;
@@ -50,6 +51,7 @@ pub(crate) mod samples {
                 naive::transposed(it.tensor("grad_output")?, &sizes, |one| selected(one, it)).map(Into::into)
             })
             .refuses("`grad_output` has shape", given(x()).and(vec![2, 3]).and(0).and(1));
+        samples.copy_of_view(SelectCopyInt, SelectInt);
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {

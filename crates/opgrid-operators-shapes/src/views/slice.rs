@@ -1,7 +1,7 @@
 //! `aten::slice`, `aten::slice_backward`: every `step`-th index of a dimension from `start` to before `end`, and the gradient.
 //!
 //! - Bounds: negative ones count from the end, those beyond the ends are moved to them.
-//! - Aliasing: a view of `self`; `slice_backward.out` writes `out`.
+//! - Aliasing: a view of `self`; `slice_copy` copies it, `slice_backward.out` writes `out`.
 //! - Dispatch: the gradient is a composite of `slice_scatter`.
 //! - Errors: a dimension out of range, a step that is not positive, no dimensions; a gradient of another shape than
 //!   the view.
@@ -18,6 +18,7 @@ pub const SLICE: ViewFamily<SliceTensor> = ViewFamily::new(SliceTensor, geometry
 
 pub(super) fn register(library: &mut Library) {
     library.view(SliceTensor, &SLICE);
+    library.copy_of_view(SliceCopyTensor, SliceTensor);
     library.implicit(SliceBackward, &kind::INDEXING, |grad, sizes, dim, start, end, step| {
         let (start, end) = (Some(start), Some(end));
         let view = |zeros: &Tensor| SliceTensor.call(zeros, dim, start, end, step);
@@ -80,6 +81,7 @@ pub(crate) mod samples {
                 }),
             },
         );
+        samples.copy_of_view(SliceCopyTensor, SliceTensor);
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {

@@ -3,7 +3,7 @@
 //! - Results: parts of `split_size` each, the last one perhaps smaller; parts of the sizes in a list; as many parts as
 //!   `chunks` or fewer, of equal sizes but for the last one. A dimension without elements gives one part, or `chunks` of them.
 //! - Aliasing: views of `self`. `unsafe_split` and `unsafe_chunk` give views too, but their schemas keep that from layers:
-//!   they are for tensors that nobody else has.
+//!   they are for tensors that nobody else has. `split_copy` and `split_with_sizes_copy` copy the parts.
 //! - Dispatch: `split.sizes` is `split_with_sizes`; `chunk` is made of both.
 //! - Errors: a tensor without dimensions, a dimension out of range, negative sizes, sizes of another sum, no parts.
 //! - Source: torch.split, torch.chunk, PyTorch 2.15.
@@ -46,6 +46,8 @@ pub(super) fn register(library: &mut Library) {
             Chunks::Empty => SplitWithSizes.call(input, &empty_chunks(chunks)?, dim),
         }
     });
+    library.copy_of_view(SplitCopyTensor, SplitTensor);
+    library.copy_of_view(SplitWithSizesCopy, SplitWithSizes);
 }
 
 /// # Errors
@@ -209,6 +211,8 @@ pub(crate) mod samples {
             .refuses("1 or more", given(x).and(0))
             .refuses("", number.clone());
         samples.operator(UnsafeChunk, STORED, by_count, of_count).view().refuses("", number);
+        samples.copy_of_view(SplitCopyTensor, SplitTensor);
+        samples.copy_of_view(SplitWithSizesCopy, SplitWithSizes);
     }
 
     /// The size of the dimension that is cut.

@@ -1,7 +1,7 @@
 //! `aten::squeeze`: without dimensions of size 1.
 //!
 //! - Shapes: all dimensions of size 1 disappear, or those of `dim` that have it.
-//! - Aliasing: a view of `self`; `squeeze_` makes `self` that view of itself.
+//! - Aliasing: a view of `self`; `squeeze_` makes `self` that view of itself, `squeeze_copy` copies it.
 //! - Errors: a dimension out of range or named twice.
 //! - Source: torch.squeeze, PyTorch 2.15.
 
@@ -38,6 +38,9 @@ pub(super) fn register(library: &mut Library) {
     library.view_in_place(SqueezeInplace, &SQUEEZE);
     library.view_in_place(SqueezeInplaceDim, &SQUEEZE_DIM);
     library.view_in_place(SqueezeInplaceDims, &SQUEEZE_DIMS);
+    library.copy_of_view(SqueezeCopy, Squeeze);
+    library.copy_of_view(SqueezeCopyDim, SqueezeDim);
+    library.copy_of_view(SqueezeCopyDims, SqueezeDims);
 }
 
 fn squeeze_dims(input: &Tensor, dim: &[i64]) -> Result<Geometry> {
@@ -87,6 +90,9 @@ pub(crate) mod samples {
             given(generate::numbers(DType::F32, &[1, 2], 0)).and([0, -2].to_vec()),
         );
         samples.operator(SqueezeInplaceDims, STORED, several, |it| reference(it, it.value("dim")?));
+        samples.copy_of_view(SqueezeCopy, Squeeze);
+        samples.copy_of_view(SqueezeCopyDim, SqueezeDim);
+        samples.copy_of_view(SqueezeCopyDims, SqueezeDims);
     }
 
     fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {

@@ -3,7 +3,8 @@
 //! `out[…, j, …, i, …] = self[…, i, …, j, …]`
 //!
 //! - Shapes: `t` takes a matrix; a vector or a number stays what it is.
-//! - Aliasing: views of `self`; `transpose_`, `t_`, `swapaxes_` and `swapdims_` make `self` that view of itself.
+//! - Aliasing: views of `self`; `transpose_`, `t_`, `swapaxes_` and `swapdims_` make `self` that view of itself;
+//!   `transpose_copy` and `t_copy` copy it.
 //! - Dispatch: `swapaxes` and `swapdims` are `transpose`.
 //! - Errors: a dimension out of range; `t` of more than two dimensions.
 //! - Source: torch.transpose, torch.t, PyTorch 2.15.
@@ -32,6 +33,8 @@ pub(super) fn register(library: &mut Library) {
     let exchange_in_place = |input: &Tensor, dim0, dim1| TransposeInplace.call(input, dim0, dim1);
     library.define(SwapaxesInplace).kind(&kind::VIEW).implicit(exchange_in_place);
     library.define(SwapdimsInplace).kind(&kind::VIEW).implicit(exchange_in_place);
+    library.copy_of_view(TransposeCopyInt, TransposeInt);
+    library.copy_of_view(TCopy, TMatrix);
 }
 
 fn t(input: &Tensor) -> Result<Geometry> {
@@ -89,6 +92,8 @@ pub(crate) mod samples {
             .operator(TMatrix, STORED, matrices, flipped)
             .view()
             .refuses("at most 2 dimensions", given(generate::numbers(DType::F32, &[1, 2, 3], 0)));
+        samples.copy_of_view(TransposeCopyInt, TransposeInt);
+        samples.copy_of_view(TCopy, TMatrix);
     }
 
     fn reference(it: &Inputs, dim0: i64, dim1: i64) -> Result<Expected> {

@@ -1,7 +1,7 @@
 //! `aten::unbind`: the slices of a dimension, which disappears.
 //!
 //! - Results: as many as the dimension's size.
-//! - Aliasing: views of `self`.
+//! - Aliasing: views of `self`; `unbind_copy` copies them.
 //! - Errors: a dimension out of range, a tensor without dimensions.
 //! - Source: torch.unbind, PyTorch 2.15.
 
@@ -29,6 +29,7 @@ pub const UNBIND: ViewFamily<UnbindInt> = ViewFamily::new(UnbindInt, |input, dim
 
 pub(super) fn register(library: &mut Library) {
     library.view(UnbindInt, &UNBIND).derivative(|d, (input, dim)| joined(d, input, dim, true));
+    library.copy_of_view(UnbindCopyInt, UnbindInt);
 }
 
 #[cfg(feature = "samples")]
@@ -57,5 +58,6 @@ pub(crate) mod samples {
             .view()
             .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(1))
             .refuses("no dimensions", given(Plain::number(DType::F32, 1)));
+        samples.copy_of_view(UnbindCopyInt, UnbindInt);
     }
 }

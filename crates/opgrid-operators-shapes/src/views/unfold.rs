@@ -4,7 +4,7 @@
 //!
 //! - Shapes: the number of windows, `(size of dimension - size) / step + 1`, instead of the size of `dimension`, and a
 //!   last dimension of `size`. A tensor without dimensions counts as one of size 1.
-//! - Aliasing: a view of `self`, which repeats elements where `step` is less than `size`; `unfold_backward.out` writes `out`.
+//! - Aliasing: a view of `self`, which repeats elements where `step` is less than `size`; `unfold_copy` copies it, `unfold_backward.out` writes `out`.
 //! - Dispatch: the gradient is a composite of `index_add`.
 //! - Errors: windows larger than the dimension, or negative; a step that is not positive; a dimension out of range; a gradient
 //!   of another shape than the view.
@@ -29,6 +29,7 @@ pub(super) fn register(library: &mut Library) {
             gradient(grad, Tensor::zeros(&sizes, grad.dtype(), grad.device())?, dimension, size, step)
         })
     });
+    library.copy_of_view(UnfoldCopy, Unfold);
     library.implicit(UnfoldBackward, &kind::INDEXING, |grad, sizes, dim, size, step| {
         let view = |zeros: &Tensor| Unfold.call(zeros, dim, size, step);
         gradient(grad, views::zeros_for(("grad_in", grad), sizes, view)?, dim, size, step)
@@ -82,6 +83,7 @@ pub(crate) mod samples {
             .tolerance(4.0)
             .refuses("`grad_in` has shape", given(x).and(vec![4]).and(0).and(2).and(1));
         samples.rounds(UnfoldBackward, Roundings::all(Rounding::Sum(4)));
+        samples.copy_of_view(UnfoldCopy, Unfold);
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {

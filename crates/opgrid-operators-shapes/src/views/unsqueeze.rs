@@ -1,7 +1,7 @@
 //! `aten::unsqueeze`: with a dimension of size 1 more.
 //!
 //! - Shapes: the new dimension stands before `dim`, which may also be one past the last.
-//! - Aliasing: a view of `self`; `unsqueeze_` makes `self` that view of itself.
+//! - Aliasing: a view of `self`; `unsqueeze_` makes `self` that view of itself, `unsqueeze_copy` copies it.
 //! - Errors: a dimension out of range.
 //! - Source: torch.unsqueeze, PyTorch 2.15.
 
@@ -18,6 +18,7 @@ pub(super) fn register(library: &mut Library) {
         .view(Unsqueeze, &UNSQUEEZE)
         .derivative(|d, (input, dim)| d.by(input, [], move |grad, []| grad.squeeze(dim)));
     library.view_in_place(UnsqueezeInplace, &UNSQUEEZE);
+    library.copy_of_view(UnsqueezeCopy, Unsqueeze);
 }
 
 #[cfg(feature = "samples")]
@@ -35,6 +36,7 @@ pub(crate) mod samples {
             .view()
             .refuses("range", given(generate::numbers(DType::F32, &[2], 0)).and(2));
         samples.operator(UnsqueezeInplace, STORED, inputs, reference);
+        samples.copy_of_view(UnsqueezeCopy, Unsqueeze);
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {

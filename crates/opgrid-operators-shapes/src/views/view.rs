@@ -2,12 +2,13 @@
 //!
 //! - Shapes: `size`, of which one may be -1; as many elements as `self`.
 //! - Aliasing: a view of `self`. `_unsafe_view` is one too, but its schema keeps that from layers: it is for tensors that
-//!   nobody else has.
-//! - Dispatch: `view_as` is `view`.
+//!   nobody else has. `view_copy` copies the elements, whatever the strides of `self` are.
+//! - Dispatch: `view_as` is `view`; `view_copy` is a composite of `reshape`.
 //! - Errors: sizes that do not fit, or that strides cannot express.
 //! - Source: torch.Tensor.view, PyTorch 2.15.
 
 use crate::prelude::*;
+use opgrid_tensor::ops::Reshape;
 
 pub use opgrid_tensor::ops::views::view::*;
 
@@ -28,6 +29,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .implement(UnsafeViewOut)
         .on_every_backend(|input, size, out| result::copied(out, &View.call(input, size)?.contiguous()?));
+    library.copy_of_view(ViewCopy, Reshape);
 }
 
 #[cfg(feature = "samples")]
@@ -47,6 +49,10 @@ pub(crate) mod samples {
             .view()
             .needs_contiguous()
             .refuses("", given(x.clone()).and([4].to_vec()));
+        samples
+            .operator(ViewCopy, STORED, generate::other_sizes, |it| generate::same_elements(it, "size"))
+            .refuses("", given(x.clone()).and([4].to_vec()));
+        samples.differs(ViewCopy, READ_AFTER_WRITTEN);
         samples
             .operator(ViewAs, STORED, generate::beside_as_many, generate::as_the_other)
             .view()

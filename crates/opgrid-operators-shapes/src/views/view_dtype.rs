@@ -2,7 +2,7 @@
 //!
 //! - Shapes: those of `self`; the last dimension counts more elements where they are smaller, and fewer where they are
 //!   larger.
-//! - Aliasing: a view of `self`.
+//! - Aliasing: a view of `self`; `view_copy.dtype` copies it.
 //! - Errors: elements of another size in a tensor without dimensions, or whose last dimension has gaps; sizes,
 //!   strides or an offset that larger elements do not divide.
 //! - Source: torch.Tensor.view, PyTorch 2.15.
@@ -13,6 +13,8 @@ pub use opgrid_tensor::ops::views::view_dtype::*;
 
 pub(super) fn register(library: &mut Library) {
     library.define(ViewDtype).kind(&kind::VIEW).on_every_backend(view_dtype).non_differentiable();
+    library.copy_of_view(ViewCopyDtype, ViewDtype);
+    library.implement(ViewCopyDtype).non_differentiable();
 }
 
 fn view_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
@@ -129,6 +131,7 @@ pub(crate) mod samples {
                 directed: None,
             },
         );
+        samples.copy_of_view(ViewCopyDtype, ViewDtype);
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {

@@ -28,7 +28,7 @@ pub(super) fn call(
     arguments: &Arguments<'_, '_>,
 ) -> PyResult<Py<PyAny>> {
     chosen(py, name, candidates, style, arguments, &|overload, lent| {
-        overload.formed(py, style, call::run(py, overload, lent)?)
+        overload.formed(py, style, arguments, call::run(py, overload, lent)?)
     })
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn call_one(
             handle.call_boxed(values, returns)
         })
     })?;
-    overload.formed(py, style, result)
+    overload.formed(py, style, arguments, result)
 }
 
 /// Binds the arguments of a call to this overload and gives them to `body`.

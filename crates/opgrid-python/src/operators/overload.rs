@@ -13,6 +13,11 @@ use super::arguments::{Arguments, Source};
 use crate::once::OncePlace;
 use crate::values::read::Rules;
 
+/// Whether it is a list of tensors.
+fn is_list(argument: &Argument) -> bool {
+    matches!(&argument.real_type, Type::List(element) if **element == Type::Tensor)
+}
+
 /// How a call is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -40,6 +45,8 @@ enum ResultForm {
     Named,
     /// One list of tensors.
     Tuple,
+    /// None, but a list of tensors is written that is the first argument.
+    FirstArgument,
 }
 
 /// An overload, made for many calls.
@@ -84,6 +91,8 @@ impl Overload {
         let takes_numbers = NumbersForTensors::taken_by(dispatcher, &handle)?;
         let arguments = &binder.schema().arguments;
         let is_int_list = |argument: &Argument| matches!(&argument.real_type, Type::List(element) if matches!(**element, Type::Int | Type::SymInt));
+        let is_written_list =
+            |argument: &Argument| argument.is_write() && !argument.is_out() && is_list(argument);
         let spread = |from: usize| {
             let positional = arguments.get(from..binder.positions())?;
             // In methods, other parameters of the schema come by name where they have defaults.
@@ -98,9 +107,8 @@ impl Overload {
         let integers = which(&|argument| is_int_list(argument));
         let returns = &binder.schema().returns;
         let form = match returns.as_slice() {
-            [only] if matches!(&only.real_type, Type::List(element) if **element == Type::Tensor) => {
-                ResultForm::Tuple
-            }
+            [only] if is_list(only) => ResultForm::Tuple,
+            [] if arguments.first().is_some_and(is_written_list) => ResultForm::FirstArgument,
             [_, _, ..] if returns.iter().all(|result| !result.name.is_empty()) => ResultForm::Named,
             _ => ResultForm::AsReturned,
         };
@@ -140,19 +148,34 @@ impl Overload {
     }
 
     /// What functions and methods give: several results with names are an object of a class that has these names, and a list of
-    /// tensors is a tuple. Overloads give what the schema says.
+    /// tensors is a tuple; a list that was written is given back. Overloads give what the schema says.
     ///
     /// # Errors
     ///
     /// The class cannot be made.
     #[inline]
-    pub(crate) fn formed(&self, py: Python<'_>, style: Style, result: Py<PyAny>) -> PyResult<Py<PyAny>> {
+    pub(crate) fn formed(
+        &self,
+        py: Python<'_>,
+        style: Style,
+        arguments: &Arguments<'_, '_>,
+        result: Py<PyAny>,
+    ) -> PyResult<Py<PyAny>> {
         match self.form {
             ResultForm::Named if style.is_function() => self.class_of_results(py)?.call1(py, (result,)),
             ResultForm::Tuple if style.is_function() => match result.bind(py).cast_exact::<PyList>() {
                 Ok(list) => Ok(list.to_tuple().into_any().unbind()),
                 Err(_) => Ok(result),
             },
+            ResultForm::FirstArgument if style.is_function() => {
+                let is_first =
+                    |name: &str| Some(name) == self.schema().arguments.first().map(|first| &*first.name);
+                let mut named = arguments.keyword.iter();
+                let named = named
+                    .find(|(name, _)| name.to_str().is_ok_and(|name| is_first(self.parameter(name, style))));
+                let written = arguments.positional.first().or(named.map(|(_, value)| value));
+                Ok(written.map_or(result, |written| (**written).clone().unbind()))
+            }
             _ => Ok(result),
         }
     }

@@ -28,6 +28,18 @@ fn forms_are_those_of_torch() {
             None,
             "aten::ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
         ),
+        (
+            "aten::_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]",
+            "aten::_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()",
+            None,
+            "aten::_foreach_add.List_out(Tensor[] self, Tensor[] other, *, Scalar alpha=1, Tensor(a!)[] out) -> ()",
+        ),
+        (
+            "aten::_foreach_zero(Tensor[] self) -> Tensor[] self_out",
+            "aten::_foreach_zero_(Tensor(a!)[] self) -> ()",
+            None,
+            "aten::_foreach_zero.out(Tensor[] self, *, Tensor(a!)[] out) -> ()",
+        ),
     ] {
         let functional = parse(functional);
         let found = [functional.in_place_form(None).unwrap(), functional.out_form(overload, &[]).unwrap()];
@@ -97,11 +109,14 @@ fn several_results_have_several_outputs() {
 fn schemas_without_such_forms_say_why() {
     let no_tensor = parse("t::f(int n) -> Tensor").in_place_form(None).unwrap_err();
     assert!(no_tensor.contains("t::f") && no_tensor.contains("first argument is a tensor"), "{no_tensor}");
+    let no_list = parse("t::split(Tensor x, int size) -> Tensor[]").in_place_form(None).unwrap_err();
+    assert!(no_list.contains("first argument is a list of tensors"), "{no_list}");
     for text in [
         "t::f(Tensor(a) x) -> Tensor(a)",
         "t::f(Tensor(a!) x) -> Tensor(a!)",
         "t::f(Tensor x) -> (Tensor, int)",
-        "t::f(Tensor x) -> Tensor[]",
+        "t::f(Tensor x) -> Tensor(a)[]",
+        "t::f(Tensor x) -> int[]",
         "t::f(Tensor x) -> int",
         "t::f(Tensor x) -> ()",
     ] {

@@ -48,6 +48,14 @@ pub trait DefineFamily {
         family: &ViewFamily<O>,
     ) -> OperatorBuilder<'_, O>;
 
+    /// Defines an operator that gives row-major copies of what a view shows, and its `out` form: a composite of the view, which
+    /// has what layers ask for.
+    #[track_caller]
+    fn copy_of_view<C, V>(&mut self, copy: C, view: V)
+    where
+        V: Operator<Signature: ViewSignature> + Default,
+        C: Operator<Signature = V::Signature>;
+
     /// Defines an operator that makes its first argument that view of itself.
     #[track_caller]
     fn view_in_place<F: Operator<Signature: FamilySignature + Signature<Output = Tensor>>, O>(
@@ -128,6 +136,17 @@ impl DefineFamily for Library {
     }
 
     #[track_caller]
+    fn copy_of_view<C, V>(&mut self, _copy: C, _view: V)
+    where
+        V: Operator<Signature: ViewSignature> + Default,
+        C: Operator<Signature = V::Signature>,
+    {
+        let schemas = Schemas::for_operator::<C>();
+        define_linked(self, schemas, &kind::COPY);
+        add_copies::<V::Signature>(self, schemas, |args| operator::call(V::default(), args));
+    }
+
+    #[track_caller]
     fn view_in_place<F: Operator<Signature: FamilySignature + Signature<Output = Tensor>>, O>(
         &mut self,
         operator: O,
@@ -174,6 +193,30 @@ fn view_kernel<S: ViewSignature>(
         };
         made().map_err(|error: Error| named(error, schema))
     })
+}
+
+/// Adds the kernels of an operator that copies what a view shows, and of its `out` form, which has no derivative.
+#[inline(never)]
+#[track_caller]
+fn add_copies<S: ViewSignature>(
+    library: &mut Library,
+    schemas: Schemas,
+    view: for<'a> fn(S::Args<'a>) -> Result<S::Output>,
+) {
+    let schema = schemas.functional;
+    let copies = Kernel::closure::<S>(move |args| {
+        view(args).and_then(|views| views.copied()).map_err(|error| named(error, schema))
+    });
+    add_form(library, schema, copies, DispatchKey::CompositeImplicitAutograd);
+    if let Some(schema) = schemas.out {
+        let written = Kernel::closure::<S::CopiesOut>(move |all| {
+            let (args, outputs) = S::split_outputs(all);
+            // What the views show may be written, so that it is copied before.
+            let written = view(args).and_then(|views| views.copied()?.written_to(outputs));
+            written.map_err(|error| named(error, schema))
+        });
+        add_form(library, schema, written, DispatchKey::CompositeExplicitAutograd);
+    }
 }
 
 fn view_shape<S: ViewSignature>(geometry: GeometriesOf<S>) -> ShapeRule {

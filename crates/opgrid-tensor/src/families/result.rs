@@ -67,6 +67,22 @@ pub fn all_copied(outputs: &[(&Tensor, &Tensor)]) -> Result<()> {
     converted(outputs)
 }
 
+/// As [`all_copied`], for operators whose result is a list.
+///
+/// # Errors
+///
+/// As [`all_copied`]; another number of outputs.
+pub fn list_copied(outputs: &[Tensor], results: &[Tensor]) -> Result<()> {
+    if outputs.len() != results.len() {
+        return Err(argument(format!(
+            "argument `out` has {} tensors, expected {}, one for each result",
+            outputs.len(),
+            results.len()
+        )));
+    }
+    all_copied(&outputs.iter().zip(results).collect::<Vec<_>>())
+}
+
 /// Writes results to outputs, converted: for operators that are made of others.
 ///
 /// # Errors

@@ -60,8 +60,16 @@ pub type OutputsOf<'a, S> = <<S as Signature>::Output as Results>::Outputs<'a>;
 
 /// The signature of an overload that gives views of its first argument.
 pub trait ViewSignature: Signature<Output: Views> {
+    /// The signature of the overload that writes copies of the views to outputs behind the arguments.
+    type CopiesOut: Signature<Output = ()>;
+
     /// The first argument, if it is a tensor.
     fn base<'a>(args: Self::Args<'a>) -> Option<&'a Tensor>;
+
+    /// The arguments apart from the outputs.
+    fn split_outputs<'a>(
+        args: <Self::CopiesOut as Signature>::Args<'a>,
+    ) -> (Self::Args<'a>, <Self::Output as Argument>::At<'a>);
 }
 
 /// The signature of an overload that writes its first argument, beside that of the functional form it would have.
@@ -157,9 +165,17 @@ macro_rules! signatures {
                 (one, two, three, four) [one Tensor, two Tensor, three Tensor, four Tensor]
             }
 
-            impl<F: FirstArgument, V: Views + Return<Output = V>, $($name: Argument),*> ViewSignature for fn(F, $($name),*) -> V {
+            impl<F: FirstArgument, V: Views, $($name: Argument),*> ViewSignature for fn(F, $($name),*) -> V {
+                type CopiesOut = fn(F, $($name,)* V) -> V::Written;
+
                 fn base<'a>(args: Self::Args<'a>) -> Option<&'a Tensor> {
                     F::tensor(args.0)
+                }
+
+                fn split_outputs<'a>(
+                    (first, $($value,)* outputs): <Self::CopiesOut as Signature>::Args<'a>,
+                ) -> (Self::Args<'a>, V::At<'a>) {
+                    ((first, $($value,)*), outputs)
                 }
             }
 

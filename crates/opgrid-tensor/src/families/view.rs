@@ -2,16 +2,21 @@
 
 use std::fmt;
 
-use opgrid_core::{Column, MemoryFormat, Operator, Result, Signature, TensorType, ValueRef};
+use opgrid_core::{
+    Argument, Column, MemoryFormat, Operator, Result, Return, Signature, TensorType, ValueRef, WritesLast,
+};
 
+use super::result;
 use crate::error::argument;
 use crate::ops::{CloneTensor, CopyInplace};
 use crate::tensor::{Geometry, Tensor};
 
 /// The result of an operator that gives views: one, or a list of them.
-pub trait Views: Sized + 'static {
+pub trait Views: Sized + Argument + Return<Output = Self> {
     /// Where the elements of the views lie.
     type Geometries: 'static;
+    /// What an operator returns that writes copies of the views to outputs.
+    type Written: Return<Output = ()>;
 
     /// Takes the views.
     ///
@@ -29,10 +34,25 @@ pub trait Views: Sized + 'static {
 
     /// The geometries one by one.
     fn list(geometries: Self::Geometries) -> Vec<Geometry>;
+
+    /// Row-major copies of the views.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for them.
+    fn copied(&self) -> Result<Self>;
+
+    /// Writes the tensors to outputs of their dtypes.
+    ///
+    /// # Errors
+    ///
+    /// Another number of outputs; those of [`result::all_copied`].
+    fn written_to(&self, outputs: Self::At<'_>) -> Result<()>;
 }
 
 impl Views for Tensor {
     type Geometries = Geometry;
+    type Written = WritesLast;
 
     fn from_base(base: &Tensor, geometry: Geometry) -> Result<Self> {
         Ok(base.bare_view(geometry)?.taken_of(base))
@@ -45,10 +65,19 @@ impl Views for Tensor {
     fn list(geometry: Geometry) -> Vec<Geometry> {
         vec![geometry]
     }
+
+    fn copied(&self) -> Result<Self> {
+        CloneTensor.call(self, Some(MemoryFormat::Contiguous))
+    }
+
+    fn written_to(&self, output: &Tensor) -> Result<()> {
+        result::copied(output, self)
+    }
 }
 
 impl Views for Vec<Tensor> {
     type Geometries = Vec<Geometry>;
+    type Written = ();
 
     fn from_base(base: &Tensor, geometries: Vec<Geometry>) -> Result<Self> {
         geometries.into_iter().map(|geometry| Tensor::from_base(base, geometry)).collect()
@@ -60,6 +89,14 @@ impl Views for Vec<Tensor> {
 
     fn list(geometries: Vec<Geometry>) -> Vec<Geometry> {
         geometries
+    }
+
+    fn copied(&self) -> Result<Self> {
+        self.iter().map(Views::copied).collect()
+    }
+
+    fn written_to(&self, outputs: &[Tensor]) -> Result<()> {
+        result::list_copied(outputs, self)
     }
 }
 

@@ -17,6 +17,8 @@ declarations! {
             /// Complex numbers with the other sign of the imaginary part.
             pub Conj = "aten::conj(Tensor(a) self) -> Tensor(a)", method;
             pub ConjKernel = "aten::_conj(Tensor(a) self) -> Tensor(a)";
+            /// Complex numbers with the other sign of the imaginary part, and real ones, in a new tensor.
+            pub ConjCopy = "aten::_conj_copy(Tensor self) -> Tensor", out;
         }
 
         conj_physical {
@@ -56,11 +58,15 @@ declarations! {
         view_as_complex {
             /// Pairs of numbers as complex ones.
             pub ViewAsComplex = "aten::view_as_complex(Tensor(a) self) -> Tensor(a)", method;
+            /// Pairs of numbers as complex ones in a new tensor.
+            pub ViewAsComplexCopy = "aten::view_as_complex_copy(Tensor self) -> Tensor", out;
         }
 
         view_as_real {
             /// The parts of complex numbers as a dimension more.
             pub ViewAsReal = "aten::view_as_real(Tensor(a) self) -> Tensor(a)", method;
+            /// The parts of complex numbers as a dimension more, in a new tensor.
+            pub ViewAsRealCopy = "aten::view_as_real_copy(Tensor self) -> Tensor", out;
         }
     }
 }

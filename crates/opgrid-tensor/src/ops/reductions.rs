@@ -63,7 +63,7 @@ declarations! {
         }
 
         linalg_powsum {
-            /// The sum of the powers of absolute values over dimensions, all if none is named.
+            /// The sum of the powers of magnitudes, of all elements or over dimensions.
             pub LinalgPowsum = "aten::linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
         }
 

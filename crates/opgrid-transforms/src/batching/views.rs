@@ -22,7 +22,7 @@ pub(super) const RULES: &[(&[&str], Rule)] = &[
         ],
         as_it_is,
     ),
-    (&["_unsafe_view", "narrow_copy", "unsafe_split.Tensor"], along_dimensions),
+    (&["_unsafe_view", "unsafe_split.Tensor"], along_dimensions),
     (&["as_strided"], as_strided),
     (&["as_strided_scatter"], as_strided_scatter),
     (&["new_empty_strided"], new_empty_strided),

@@ -17,9 +17,10 @@ def _grads(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
 
 def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:
     """The norm of all elements of several tensors."""
-    norms = [og.linalg_vector_norm(tensor, norm_type) for tensor in tensors]
-    if not norms:
+    listed = list(tensors)
+    if not listed:
         return og.tensor(0.0)
+    norms = og.ops.aten._foreach_norm(listed, norm_type)
     total = og.linalg_vector_norm(og.stack(norms), norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
@@ -38,13 +39,15 @@ def clip_grad_norm_(
         total = get_total_norm(grads, norm_type, error_if_nonfinite)
         # Always multiplied, if only by one: a comparison would wait for the device.
         factor = (max_norm / (total + 1e-6)).clamp_max(1.0)
-        for grad in grads:
-            grad.mul_(factor)
+        if grads:
+            og.ops.aten._foreach_mul_.Tensor(grads, factor)
     return total
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
     """Clamps gradients in place to ``±clip_value``."""
     with no_grad():
-        for grad in _grads(parameters):
-            grad.clamp_(-clip_value, clip_value)
+        grads = _grads(parameters)
+        if grads:
+            og.ops.aten._foreach_clamp_min_(grads, -clip_value)
+            og.ops.aten._foreach_clamp_max_(grads, clip_value)
