@@ -326,7 +326,7 @@ macro_rules! complex {
                     (_, im) if im.is_infinite() => Self::new(<$part>::INFINITY, im),
                     (<$part>::INFINITY, im) => Self::new(<$part>::INFINITY, beside.copysign(im)),
                     (<$part>::NEG_INFINITY, im) => Self::new(beside, <$part>::INFINITY.copysign(im)),
-                    _ => Complex::sqrt(self),
+                    _ => Self::new(<$part>::NAN, <$part>::NAN),
                 }
             }
 
@@ -339,9 +339,16 @@ macro_rules! complex {
                 if self.im == 0.0 {
                     return Self::new(self.re.tanh(), self.im);
                 }
+                if self.re == 0.0 && !self.im.is_finite() {
+                    return Self::new(self.re, <$part>::NAN);
+                }
                 if self.re.is_infinite() || (self.re.abs() > 20.0 && self.im.is_finite()) {
                     let far = <$part>::exp(-2.0 * self.re.abs());
-                    let turn = if far == 0.0 { 0.0 } else { 4.0 * self.im.sin() * self.im.cos() * far };
+                    let turn = if self.re.is_infinite() {
+                        (0.0 as $part).copysign(self.im)
+                    } else {
+                        4.0 * self.im.sin() * self.im.cos() * far
+                    };
                     return Self::new((1.0 as $part).copysign(self.re), turn);
                 }
                 let (sinh, tan) = (self.re.sinh(), self.im.tan());
