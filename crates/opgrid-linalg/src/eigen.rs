@@ -9,7 +9,7 @@ use faer::traits::{ComplexField, RealField};
 use faer::{Col, ColMut, MatMut, MatRef, Par};
 use num_complex::Complex;
 
-use crate::number::{Number, zero};
+use crate::number::{Number, Scale, zero};
 
 /// The eigenvalues of a Hermitian matrix, from the smallest to the largest one, and where asked for its eigenvectors as columns. Only the
 /// lower triangle is read, whose diagonal loses its imaginary parts. Returns whether they were found.
@@ -31,7 +31,9 @@ pub(crate) fn hermitian<T: Number>(
         return n == 0;
     }
     let asked = if vectors.is_some() { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
-    let matrix = MatRef::from_column_major_slice(matrix, n, n);
+    let scale = Scale::new(matrix);
+    let matrix = scale.applied(matrix);
+    let matrix = MatRef::from_column_major_slice(&matrix, n, n);
     let mut found: Col<T> = Col::zeros(n);
     let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<T>(n, asked, Par::Seq, Default::default()));
     let done = self_adjoint_evd(
@@ -43,7 +45,7 @@ pub(crate) fn hermitian<T: Number>(
         Default::default(),
     );
     for (value, found) in values.iter_mut().zip(found.iter()) {
-        *value = found.real();
+        *value = scale.undone(found.real());
     }
     done.is_ok()
 }
@@ -158,10 +160,13 @@ where
     let asked = if vectors.is_some() { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
     let request = evd_scratch::<T>(n, ComputeEigenvectors::No, asked, Par::Seq, Default::default());
     let mut memory = MemBuffer::new(request);
-    let matrix = MatRef::from_column_major_slice(matrix, n, n);
+    let scale = Scale::new(matrix);
+    let matrix = scale.applied(matrix);
+    let matrix = MatRef::from_column_major_slice(&matrix, n, n);
     if T::decompose(matrix, values, vectors.as_deref_mut(), MemStack::new(&mut memory)).is_err() {
         return false;
     }
+    values.iter_mut().for_each(|value| *value = scale.undone(*value));
     vectors.into_iter().flat_map(|vectors| vectors.chunks_exact_mut(n)).for_each(normalize);
     true
 }

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, Par};
 
-use crate::number::{Number, one, zero};
+use crate::number::{Number, Scale, one, zero};
 
 /// How many reflections are applied together.
 const BLOCK: usize = 32;
@@ -24,6 +24,8 @@ pub struct Application {
 pub(crate) fn factor<T: Number>(matrix: &mut [T], rows: usize, columns: usize, tau: &mut [T]) {
     assert!((matrix.len(), tau.len()) == (rows * columns, rows.min(columns)), "elements and factors");
     let count = tau.len();
+    let scale = Scale::new(matrix);
+    scale.apply(matrix);
     for start in (0..count).step_by(BLOCK) {
         let width = BLOCK.min(count - start);
         for j in start..start + width {
@@ -48,6 +50,9 @@ pub(crate) fn factor<T: Number>(matrix: &mut [T], rows: usize, columns: usize, t
             let after = MatMut::from_column_major_slice_mut(after, rows, others);
             block.apply_left(true, after.subrows_mut(start, rows - start));
         }
+    }
+    for (j, column) in matrix.chunks_exact_mut(rows.max(1)).enumerate() {
+        column.iter_mut().take(j + 1).for_each(|element| *element = scale.undone(*element));
     }
 }
 

@@ -1,4 +1,6 @@
-//! What the factorizations need of a number.
+//! What the factorizations need of a number, and matrices whose elements are far from 1.
+
+use std::borrow::Cow;
 
 use faer::traits::{ComplexField, RealField};
 
@@ -40,6 +42,55 @@ pub(crate) trait Number: ComplexField<Real: RealField + Copy> + Copy {
 }
 
 impl<T: ComplexField<Real: RealField + Copy> + Copy> Number for T {}
+
+/// By which power of two a matrix is multiplied so that squares of its elements neither overflow nor vanish, and by which what is
+/// computed of it to make up for that. Both are 1 for most matrices.
+pub(crate) struct Scale<R> {
+    to: R,
+    back: R,
+}
+
+impl<R: RealField + Copy> Scale<R> {
+    pub(crate) fn new<T: Number<Real = R>>(elements: &[T]) -> Self {
+        let parts = elements.iter().flat_map(|element| [element.real().size(), element.imaginary().size()]);
+        let largest = parts.fold(zero::<R>(), |largest, part| if part > largest { part } else { largest });
+        let down = R::sqrt_min_positive_impl();
+        let up = one::<R>() / down;
+        let (low, high) = (down.root(), up.root());
+        let mut to = one::<R>();
+        if largest > zero() && largest.is_finite() {
+            while largest * to > high {
+                to *= down;
+            }
+            while largest * to < low {
+                to *= up;
+            }
+        }
+        Self { to, back: one::<R>() / to }
+    }
+
+    /// The matrix to compute with.
+    pub(crate) fn applied<'m, T: Number<Real = R>>(&self, elements: &'m [T]) -> Cow<'m, [T]> {
+        if self.to == one() {
+            return Cow::Borrowed(elements);
+        }
+        let mut scaled = elements.to_vec();
+        self.apply(&mut scaled);
+        Cow::Owned(scaled)
+    }
+
+    /// Makes a matrix the one to compute with.
+    pub(crate) fn apply<T: Number<Real = R>>(&self, elements: &mut [T]) {
+        if self.to != one() {
+            elements.iter_mut().for_each(|element| *element *= T::from_real(self.to));
+        }
+    }
+
+    /// A value of the matrix that was given, where it is one of the matrix that was computed with.
+    pub(crate) fn undone<T: Number<Real = R>>(&self, value: T) -> T {
+        if self.back == one() { value } else { value * T::from_real(self.back) }
+    }
+}
 
 pub(crate) fn zero<T: ComplexField>() -> T {
     T::zero_impl()

@@ -4,7 +4,7 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
 use faer::{Col, MatMut, MatRef, Par};
 
-use crate::number::Number;
+use crate::number::{Number, Scale};
 
 /// Writes `S`, and with `vectors` the columns of `U` and of `V`: as many as there are singular values, or rows and columns. Returns
 /// whether they were found.
@@ -27,7 +27,9 @@ pub(crate) fn decompose<T: Number>(
         Some(_) if is_full => ComputeSvdVectors::Full,
         Some(_) => ComputeSvdVectors::Thin,
     };
-    let matrix = MatRef::from_column_major_slice(matrix, rows, columns);
+    let scale = Scale::new(matrix);
+    let matrix = scale.applied(matrix);
+    let matrix = MatRef::from_column_major_slice(&matrix, rows, columns);
     let mut found: Col<T> = Col::zeros(count);
     let request = svd_scratch::<T>(rows, columns, asked, asked, Par::Seq, Default::default());
     let (u, v) = match vectors {
@@ -44,7 +46,7 @@ pub(crate) fn decompose<T: Number>(
     let stack = MemStack::new(&mut memory);
     let done = svd(matrix, found.as_diagonal_mut(), u, v, Par::Seq, stack, Default::default());
     for (value, found) in values.iter_mut().zip(found.iter()) {
-        *value = found.real();
+        *value = scale.undone(found.real());
     }
     done.is_ok()
 }

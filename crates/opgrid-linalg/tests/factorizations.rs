@@ -144,10 +144,57 @@ for_each_number! {
     eigenvectors_are_only_made_longer
     singular_vectors_multiply_to_a_matrix
     what_is_not_finite_has_no_eigenvalues
+    factors_of_matrices_far_from_one_are_those_of_near_ones
 }
 
 mod checks {
     use super::*;
+
+    /// Squares of the elements overflow or vanish; factors are powers of two, so that results differ by them alone.
+    pub fn factors_of_matrices_far_from_one_are_those_of_near_ones<T: Number>() {
+        let (m, n) = (5, 4);
+        let far = if T::EPS < 1e-10 { 900 } else { 100 };
+        for factor in [2.0_f64.powi(-far), 2.0_f64.powi(far)] {
+            let times = |matrix: &[T]| -> Vec<T> {
+                let parts = matrix.iter().map(|x| x.parts() * factor);
+                parts.map(|x| T::new(x.re, x.im)).collect()
+            };
+            let near = |found: &[T::Real], expected: &[T::Real]| {
+                for (found, expected) in doubles::<T>(found).iter().zip(doubles::<T>(expected)) {
+                    let error = (found / factor - expected).abs();
+                    assert!(error <= 64.0 * T::EPS, "{found} {expected} {factor}");
+                }
+            };
+            let matrix: Vec<T> = random(m, n, 17);
+            let (mut values, mut expected) = (vec![T::ZERO; n], vec![T::ZERO; n]);
+            assert!(
+                T::svd(&matrix, m, n, &mut expected, None)
+                    && T::svd(&times(&matrix), m, n, &mut values, None)
+            );
+            near(&values, &expected);
+            let square: Vec<T> = hermitian(n, 0.5);
+            assert!(T::eigen_hermitian(&mut square.clone(), n, &mut expected, None));
+            assert!(T::eigen_hermitian(&mut times(&square), n, &mut values, None));
+            near(&values, &expected);
+            let none = Complex::new(T::ZERO, T::ZERO);
+            let (mut values, mut expected) = (vec![none; n], vec![none; n]);
+            assert!(
+                T::eigen(&square, n, &mut expected, None) && T::eigen(&times(&square), n, &mut values, None)
+            );
+            let parts = |values: &[Complex<T::Real>]| -> Vec<T::Real> {
+                values.iter().map(|value| value.re).collect()
+            };
+            near(&parts(&values), &parts(&expected));
+            let (mut factors, mut expected) = (times(&matrix), matrix.clone());
+            let (mut tau, mut expected_tau) = (vec![T::new(0.0, 0.0); n], vec![T::new(0.0, 0.0); n]);
+            T::qr(&mut factors, m, n, &mut tau);
+            T::qr(&mut expected, m, n, &mut expected_tau);
+            let found = Matrix::of(&factors, m, n).triangle(true, false);
+            let found = Matrix::from_fn(m, n, |i, j| found.at(i, j) / factor);
+            found.assert_near::<T>(&Matrix::of(&expected, m, n).triangle(true, false));
+            Matrix::of(&tau, n, 1).assert_near::<T>(&Matrix::of(&expected_tau, n, 1));
+        }
+    }
 
     pub fn triangles_multiply_to_a_permuted_matrix<T: Number>() {
         for (m, n) in SIZES.into_iter().flat_map(|m| SIZES.map(|n| (m, n))) {
