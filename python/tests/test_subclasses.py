@@ -23,7 +23,7 @@ def test_results_keep_the_class():
 
 def test_methods_and_attributes_keep_the_class():
     x = Plain([[1.0, 2.0]])
-    for result in (x.detach(), x.data, x.T, x.mT, x.to(og.float64), x.double(), x.cpu()):
+    for result in (x[0], x[x > 1.5], *x, x.detach(), x.data, x.T, x.mT, x.to(og.float64), x.double(), x.cpu()):
         assert type(result) is Plain
     assert type(og.zeros(2).detach()) is og.Tensor
     x.data.add_(1)

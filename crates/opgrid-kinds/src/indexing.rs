@@ -184,7 +184,7 @@ fn without_masks(
                         index.sizes(),
                         seen.sizes()
                     );
-                    return Err(argument(message));
+                    return Err(out_of_range(message));
                 }
                 let columns = columns(&mask)?;
                 for column in 0..mask.sizes().len() as i64 {

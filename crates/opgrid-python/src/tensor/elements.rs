@@ -6,8 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyList};
 
 use super::attributes::own;
-use super::object::{TensorBase, tensor_object, tensor_of};
+use super::object::{TensorBase, tensor_of};
 use crate::errors::OrRaise;
+use crate::operators::overriding::result_of_method;
 use crate::values::read::is_number;
 
 /// The one element of a tensor that stands for a number.
@@ -81,7 +82,7 @@ impl TensorBase {
         let Some(&size) = tensor.sizes().first() else {
             return Err(PyTypeError::new_err("iteration over a 0-d tensor"));
         };
-        let part = |index| tensor_object(py, tensor.select(0, index).or_raise(py)?);
+        let part = |index| result_of_method(slf, tensor.select(0, index).or_raise(py)?);
         let parts = (0..size).map(part).collect::<PyResult<Vec<_>>>()?;
         Ok(PyList::new(py, parts)?.try_iter()?.into_any())
     }

@@ -6,11 +6,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
 
 use super::attributes::own;
-use super::object::{TensorBase, tensor_object, tensor_of};
+use super::object::{TensorBase, tensor_of};
 use super::{construct, nested};
 use crate::errors::OrRaise;
 use crate::exchange::foreign;
 use crate::once::intern;
+use crate::operators::overriding::result_of_method;
 use crate::values::read::{anything, is_number};
 
 /// What stands between the brackets, part by part.
@@ -218,7 +219,7 @@ impl TensorBase {
         } else {
             taken.view
         };
-        tensor_object(py, result)
+        result_of_method(slf, result)
     }
 
     fn __setitem__(
