@@ -109,11 +109,11 @@ del _name, _value
 
 
 
-def _array_namespace(self: TensorBase, api_version: str | None = None) -> Any:
+def _array_namespace(self: TensorBase, /, *, api_version: str | None = None) -> Any:
     """The namespace of the array API standard."""
     from ._array_api import array_namespace
 
-    return array_namespace(self, api_version)
+    return array_namespace(self, api_version=api_version)
 
 
 def _to_device(self: TensorBase, device: Any, /, *, stream: Any = None) -> TensorBase:

@@ -15,12 +15,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 @_standard("asarray", "clone")
 def _asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
-    if copy is False and not isinstance(obj, _opgrid.TensorBase) and not hasattr(obj, "__dlpack__"):
-        raise ValueError(f"asarray(): an object of type {type(obj).__name__} is an array only by copying")
-    result = _opgrid.asarray(obj, dtype=dtype, device=device)
-    if copy is False and isinstance(obj, _opgrid.TensorBase) and result.data_ptr() != obj.data_ptr():
-        raise ValueError("asarray(): another dtype or device needs a copy, but copy=False")
-    return _op("clone")(result) if copy and isinstance(obj, _opgrid.TensorBase) else result
+    return _opgrid.asarray(obj, dtype=dtype, device=device, copy=copy)
 
 
 @_standard("from_dlpack", "clone")
@@ -108,7 +103,7 @@ _triangle("triu", "ge")
 
 
 @_standard("meshgrid", "reshape", "expand")
-def _meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
+def _meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid(): `indexing` is 'xy' or 'ij', found {indexing!r}")
     places = list(range(len(arrays)))
@@ -118,4 +113,4 @@ def _meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
     for place, x in zip(places, arrays, strict=True):
         sizes[place] = x.numel()
     alone = [[-1 if place == other else 1 for other in range(len(arrays))] for place in places]
-    return [_op("expand")(_op("reshape")(x, one), sizes) for x, one in zip(arrays, alone, strict=True)]
+    return tuple(_op("expand")(_op("reshape")(x, one), sizes) for x, one in zip(arrays, alone, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import numbers
 import types
 from typing import Any
 
@@ -46,7 +47,7 @@ def _of_number(number: complex, dtype: _opgrid.dtype) -> _opgrid.dtype:
     if isinstance(number, builtins.bool):
         kind = 0
     else:
-        kind = 1 if isinstance(number, int) else 2 if isinstance(number, float) else 3
+        kind = 1 if isinstance(number, numbers.Integral) else 2 if isinstance(number, numbers.Real) else 3
     if kind <= _kind(dtype):
         return dtype
     if kind == 3:
@@ -55,7 +56,8 @@ def _of_number(number: complex, dtype: _opgrid.dtype) -> _opgrid.dtype:
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, (builtins.bool, int, float, complex))
+    """Whether it is a number of Python, or of a class that counts as one, as numpy's do."""
+    return isinstance(x, (builtins.bool, int, float, complex)) or isinstance(x, numbers.Number)
 
 
 @_standard("result_type")
@@ -63,6 +65,8 @@ def _result_type(*arrays_and_dtypes: Any) -> _opgrid.dtype:
     result = None
     for x in arrays_and_dtypes:
         if not _is_number(x):
+            # Libraries give names for dtypes, too: numpy takes them.
+            x = _DTYPES.get(x, x) if isinstance(x, str) else x
             dtype = x if isinstance(x, _opgrid.dtype) else _tensor(x, "result_type").dtype
             result = dtype if result is None else _promote(result, dtype)
     if result is None:
@@ -75,11 +79,17 @@ def _result_type(*arrays_and_dtypes: Any) -> _opgrid.dtype:
 
 @_standard("can_cast")
 def _can_cast(from_: Any, to: _opgrid.dtype, /) -> bool:
-    return _promote(_result_type(from_), to) == to
+    try:
+        return _promote(_result_type(from_), to) == to
+    except TypeError:
+        # They have no common dtype.
+        return False
 
 
 @_standard("isdtype")
 def _isdtype(dtype: _opgrid.dtype, kind: Any) -> bool:
+    if not isinstance(dtype, _opgrid.dtype):
+        raise TypeError(f"isdtype(): expected a dtype of opgrid, found {dtype!r}")
     if isinstance(kind, tuple):
         return any(_isdtype(dtype, one) for one in kind)
     if isinstance(kind, _opgrid.dtype):
@@ -130,7 +140,9 @@ def _finfo(type: Any, /) -> types.SimpleNamespace:
 
 @_standard("astype", "_to_copy")
 def _astype(x: Any, dtype: _opgrid.dtype, /, *, copy: bool = True, device: Any = None) -> Any:
-    same = _tensor(x, "astype").dtype == dtype and (device is None or _opgrid.device(device) == x.device)
+    if _tensor(x, "astype").dtype.is_complex and not dtype.is_complex:
+        raise TypeError(f"astype(): {x.dtype} does not convert to {dtype}; take `real`, `imag` or `abs` first")
+    same = x.dtype == dtype and (device is None or _opgrid.device(device) == x.device)
     return x if same and not copy else _op("_to_copy")(x, dtype=dtype, device=device)
 
 
@@ -147,8 +159,8 @@ class _Info:
     def default_device(self) -> _opgrid.device:
         return _opgrid.device("cpu")
 
-    def devices(self) -> list[_opgrid.device]:
-        return [_opgrid.device("cpu"), _opgrid.device("meta")]
+    def devices(self) -> tuple[_opgrid.device, ...]:
+        return _opgrid.device("cpu"), _opgrid.device("meta")
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, _opgrid.dtype]:
         return {

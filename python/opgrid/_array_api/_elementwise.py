@@ -12,13 +12,13 @@ from ._namespace import _op, _standard, _tensor
 
 _UNARY = {
     "abs": "abs", "bitwise_invert": "bitwise_not", "conj": "conj_physical", "exp": "exp", "isfinite": "isfinite",
-    "isnan": "isnan", "log": "log", "logical_not": "logical_not", "negative": "neg", "positive": "clone",
+    "isinf": "isinf", "isnan": "isnan", "log": "log", "logical_not": "logical_not", "negative": "neg", "positive": "clone",
     "reciprocal": "reciprocal", "sqrt": "sqrt", "tanh": "tanh",
 }  # fmt: skip
 _UNARY |= {
     name: name
     for name in (
-        "acos acosh asin asinh atan atanh ceil cos cosh expm1 floor imag log10 log1p log2 real round sign signbit sin sinh"
+        "acos acosh asin asinh atan atanh ceil cos cosh floor imag log10 log1p log2 real signbit sin sinh"
         " tan trunc"
     ).split()
 }
@@ -26,8 +26,8 @@ _UNARY |= {
 _BINARY = {
     "add": "add.Tensor", "divide": "div.Tensor", "equal": "eq.Tensor", "greater": "gt.Tensor",
     "greater_equal": "ge.Tensor", "less": "lt.Tensor", "less_equal": "le.Tensor", "logical_and": "logical_and",
-    "logical_or": "logical_or", "maximum": "maximum", "minimum": "minimum", "multiply": "mul.Tensor",
-    "not_equal": "ne.Tensor", "pow": "pow.Tensor_Tensor", "subtract": "sub.Tensor", "remainder": "remainder.Tensor",
+    "logical_or": "logical_or", "logical_xor": "logical_xor", "maximum": "maximum", "minimum": "minimum", "multiply": "mul.Tensor",
+    "not_equal": "ne.Tensor", "pow": "pow.Tensor_Tensor", "subtract": "sub.Tensor",
     "copysign": "copysign.Tensor", "atan2": "atan2", "hypot": "hypot", "logaddexp": "logaddexp",
     "nextafter": "nextafter", "bitwise_and": "bitwise_and.Tensor", "bitwise_or": "bitwise_or.Tensor",
     "bitwise_xor": "bitwise_xor.Tensor", "bitwise_left_shift": "bitwise_left_shift.Tensor",
@@ -60,25 +60,49 @@ for _name, _operator in _BINARY.items():
 del _name, _operator
 
 
+@_standard("remainder", "remainder.Tensor", "eq.Scalar", "where.self", "copysign.Tensor")
+def _remainder(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = _together("remainder", x1, x2)
+    left = _op("remainder")(x1, x2)
+    # A remainder of zero has the divisor's sign, too.
+    return _op("where")(_op("eq")(left, 0), _op("copysign")(left, x2), left) if left.is_floating_point() else left
+
+
 @_standard("square", "mul.Tensor")
 def _square(x: Any, /) -> Any:
     return _op("mul")(_tensor(x, "square"), x)
 
 
-@_standard("floor_divide", "div.Tensor_mode")
+@_standard("floor_divide", "div.Tensor_mode", "div.Tensor", "isfinite", "logical_and", "where.self")
 def _floor_divide(x1: Any, x2: Any, /) -> Any:
-    return _op("div")(*_together("floor_divide", x1, x2), rounding_mode="floor")
+    x1, x2 = _together("floor_divide", x1, x2)
+    quotient = _op("div")(x1, x2, rounding_mode="floor")
+    if not quotient.is_floating_point():
+        return quotient
+    # Quotients of infinities are infinite, and those by infinities are zeros; the operator gives what remainders leave.
+    is_finite = _op("logical_and")(_op("isfinite")(x1), _op("isfinite")(x2))
+    return _op("where")(is_finite, quotient, _op("div")(x1, x2))
 
 
-@_standard("isinf", "isfinite", "isnan", "logical_or", "logical_not")
-def _isinf(x: Any, /) -> Any:
-    return _op("logical_not")(_op("logical_or")(_op("isfinite")(_tensor(x, "isinf")), _op("isnan")(x)))
+@_standard("sign", "sgn", "isnan", "where.self")
+def _sign(x: Any, /) -> Any:
+    signs = _op("sgn")(_tensor(x, "sign"))
+    # The operator gives 0 for NaN.
+    return _op("where")(_op("isnan")(x), x, signs) if x.is_floating_point() else signs
 
 
-@_standard("logical_xor", "logical_not", "ne.Tensor")
-def _logical_xor(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _together("logical_xor", x1, x2)
-    return _op("ne")(_op("logical_not")(x1), _op("logical_not")(x2))
+@_standard("round", "round", "view_as_real", "view_as_complex")
+def _round(x: Any, /) -> Any:
+    if _tensor(x, "round").is_complex():
+        return _op("view_as_complex")(_op("round")(_op("view_as_real")(x)))
+    return _op("round")(x)
+
+
+@_standard("expm1", "expm1", "add.Scalar")
+def _expm1(x: Any, /) -> Any:
+    result = _op("expm1")(_tensor(x, "expm1"))
+    # Complex results are 0 where the operator gives -0 as the real part.
+    return _op("add")(result, complex(0.0, -0.0)) if x.is_complex() else result
 
 
 @_standard("clip", "maximum", "minimum", "clone")

@@ -47,6 +47,9 @@ def _tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 @_standard("vecdot", "mul.Tensor", "sum.dim_IntList", "_to_copy")
 def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x1, x2 = _together("vecdot", _tensor(x1, "vecdot"), _tensor(x2, "vecdot"))
+    sizes = [x.shape[_axes("vecdot", x, axis)[0]] for x in (x1, x2)]
+    if sizes[0] != sizes[1]:
+        raise ValueError(f"vecdot(): axis {axis} has {sizes[0]} elements in one array and {sizes[1]} in the other")
     if x1.is_complex():
         x1 = namespace.conj(x1)
     return _op("sum")(_op("mul")(x1, x2), [axis], dtype=x1.dtype)

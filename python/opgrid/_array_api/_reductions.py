@@ -6,31 +6,33 @@ import math
 from typing import Any
 
 from .. import _opgrid
-from ._arguments import _axes, _together
-from ._dtypes import _astype, _kind
+from ._arguments import _as_dtype, _axes, _places, _together
+from ._dtypes import _kind
 from ._namespace import _op, _standard, _tensor, namespace
 from ._shapes import _concat
+
+
+def _over(name: str, function: str, x: Any, axis: Any, keepdims: bool, **options: Any) -> Any:
+    """A reduction over axes."""
+    axes = _axes(name, _tensor(x, name), axis)
+    if axes:
+        return _op(function)(x, axes, keepdim=keepdims, **options)
+    # No axes stand for all of them in the operator.
+    return _op("squeeze")(_op(function)(_op("unsqueeze")(x, 0), [0], keepdim=True, **options), 0)
 
 
 def _reduce(name: str, operator: str, function: str, numbers: bool) -> None:
     """A reduction over axes; those of numbers take a dtype."""
 
-    def reduced(x: Any, axis: Any, keepdims: bool, **dtype: Any) -> Any:
-        axes = _axes(name, _tensor(x, name), axis)
-        if axes:
-            return _op(function)(x, axes, keepdims, **dtype)
-        # No axes stand for all of them in the operator.
-        return _op("squeeze")(_op(function)(_op("unsqueeze")(x, 0), [0], True, **dtype), 0)
-
     def of_numbers(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        return reduced(x, axis, keepdims, dtype=dtype)
+        return _over(name, function, x, axis, keepdims, dtype=dtype)
 
     def plain(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         # Operators that return truth values return `uint8` for it, as torch's do.
         truth = name in ("all", "any")
-        return reduced(_astype(x, _opgrid.bool, copy=False) if truth else x, axis, keepdims)
+        return _over(name, function, _op("ne")(x, 0) if truth and x.dtype == _opgrid.uint8 else x, axis, keepdims)
 
-    _standard(name, operator, "squeeze.dim", "unsqueeze", "_to_copy")(of_numbers if numbers else plain)
+    _standard(name, operator, "squeeze.dim", "unsqueeze", "ne.Scalar")(of_numbers if numbers else plain)
 
 
 _reduce("sum", "sum.dim_IntList", "sum", True)
@@ -46,7 +48,7 @@ def _prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fa
     axes = _axes("prod", _tensor(x, "prod"), axis)
     if dtype is None:
         dtype = _opgrid.int64 if _kind(x.dtype) < 2 else x.dtype
-    result = _astype(x, dtype)
+    result = _as_dtype(x, dtype, x.device)
     for one in axes:
         result = _op("prod")(result, one, True, dtype=dtype)
     if keepdims:
@@ -89,20 +91,15 @@ def _count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> An
     return namespace.sum(_op("ne")(_tensor(x, "count_nonzero"), 0), axis=axis, keepdims=keepdims)
 
 
-_OF_VARIANCE = ("mean.dim", "sub.Tensor", "mul.Tensor", "sum.dim_IntList", "div.Scalar", "squeeze.dim", "unsqueeze")
+def _spread(name: str) -> None:
+    def spread(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+        return _over(name, name, x, axis, keepdims, correction=correction)
+
+    _standard(name, f"{name}.correction", "squeeze.dim", "unsqueeze")(spread)
 
 
-@_standard("var", *_OF_VARIANCE)
-def _var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    count = math.prod(x.shape[one] for one in _axes("var", _tensor(x, "var"), axis))
-    away = _op("sub")(x, namespace.mean(x, axis=axis, keepdims=True))
-    squares = namespace.sum(_op("mul")(away, away), axis=axis, keepdims=keepdims)
-    return _op("div")(squares, max(count - correction, 0.0))
-
-
-@_standard("std", *_OF_VARIANCE, "sqrt")
-def _std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    return _op("sqrt")(_var(x, axis=axis, correction=correction, keepdims=keepdims))
+_spread("var")
+_spread("std")
 
 
 def _search(name: str) -> None:
@@ -124,12 +121,8 @@ def _searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted(): unknown side {side!r}; expected 'left' or 'right'")
     x1, x2 = _together("searchsorted", _tensor(x1, "searchsorted"), x2)
+    sorter = None if sorter is None else _places(sorter, x1.shape[-1])
     return _op("searchsorted")(x1, x2, side=side, sorter=sorter)
-
-
-@_standard("where", "where.self")
-def _where(condition: Any, x1: Any, x2: Any, /) -> Any:
-    return _op("where")(_tensor(condition, "where"), *_together("where", x1, x2))
 
 
 @_standard("isin", "eq.Tensor", "any.dims", "unsqueeze", "reshape", "logical_not")
@@ -137,6 +130,14 @@ def _isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     x1, x2 = _together("isin", x1, x2)
     found = _op("any")(_op("eq")(_op("unsqueeze")(x1, -1), _op("reshape")(x2, [-1])), [-1])
     return _op("logical_not")(found) if invert else found
+
+
+@_standard("where", "where.self", "nonzero", "select.int")
+def _where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
+    if x1 is None and x2 is None:
+        # As numpy and torch have it, by which scikit-learn calls it.
+        return _nonzero(condition)
+    return _op("where")(_tensor(condition, "where"), *_together("where", x1, x2))
 
 
 @_standard("nonzero", "nonzero", "select.int")
@@ -148,7 +149,7 @@ def _nonzero(x: Any, /) -> tuple[Any, ...]:
 
 
 @_standard("diff", "slice.Tensor", "sub.Tensor", "cat")
-def _diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+def _diff(x: Any, /, n: int = 1, *, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     (axis,) = _axes("diff", _tensor(x, "diff"), axis)
     parts = [part for part in (prepend, x, append) if part is not None]
     x = _concat(parts, axis=axis) if len(parts) > 1 else x

@@ -24,28 +24,48 @@ class _UniqueInverse(NamedTuple):
     inverse_indices: Any
 
 
-@_standard("unique_values", "_unique2")
+_OF_UNIQUE = (
+    "_unique2", "real", "imag", "mul.Scalar", "add.Tensor", "index_select", "reshape", "arange", "full_like", "scatter_reduce.two",
+)  # fmt: skip
+
+
+def _unique(name: str, x: Any, *, inverse: bool = False, counts: bool = False) -> tuple[Any, Any, Any]:
+    """The different elements in order, where each element is among them, and how often each occurs, if asked for."""
+    if not _tensor(x, name).is_complex():
+        return _op("_unique2")(x, return_inverse=inverse, return_counts=counts)
+    # Complex numbers are ordered by their real parts and then by their imaginary ones: as numbers of both.
+    _, places_of_real, _ = _op("_unique2")(_op("real")(x), return_inverse=True)
+    imaginary, places_of_imaginary, _ = _op("_unique2")(_op("imag")(x), return_inverse=True)
+    pairs = _op("add")(_op("mul")(places_of_real, imaginary.numel()), places_of_imaginary)
+    _, places, numbers = _op("_unique2")(pairs, return_inverse=True, return_counts=True)
+    return _op("index_select")(_op("reshape")(x, [-1]), 0, _first(places, numbers)), places, numbers
+
+
+def _first(inverse: Any, counts: Any) -> Any:
+    """The first place of each different element: the smallest of its places."""
+    places = _op("arange")(inverse.numel(), device=inverse.device)
+    first = _op("full_like")(counts, inverse.numel())
+    return _op("scatter_reduce")(first, 0, _op("reshape")(inverse, [-1]), places, "amin")
+
+
+@_standard("unique_values", *_OF_UNIQUE)
 def _unique_values(x: Any, /) -> Any:
-    return _op("_unique2")(_tensor(x, "unique_values"))[0]
+    return _unique("unique_values", x)[0]
 
 
-@_standard("unique_counts", "_unique2")
+@_standard("unique_counts", *_OF_UNIQUE)
 def _unique_counts(x: Any, /) -> _UniqueCounts:
-    values, _, counts = _op("_unique2")(_tensor(x, "unique_counts"), return_counts=True)
+    values, _, counts = _unique("unique_counts", x, counts=True)
     return _UniqueCounts(values, counts)
 
 
-@_standard("unique_inverse", "_unique2")
+@_standard("unique_inverse", *_OF_UNIQUE)
 def _unique_inverse(x: Any, /) -> _UniqueInverse:
-    values, inverse, _ = _op("_unique2")(_tensor(x, "unique_inverse"), return_inverse=True)
+    values, inverse, _ = _unique("unique_inverse", x, inverse=True)
     return _UniqueInverse(values, inverse)
 
 
-@_standard("unique_all", "_unique2", "arange", "full_like", "reshape", "scatter_reduce.two")
+@_standard("unique_all", *_OF_UNIQUE)
 def _unique_all(x: Any, /) -> _UniqueAll:
-    values, inverse, counts = _op("_unique2")(_tensor(x, "unique_all"), return_inverse=True, return_counts=True)
-    # The first place of each value is the smallest of its places.
-    places = _op("arange")(x.numel())
-    first = _op("full_like")(counts, x.numel())
-    first = _op("scatter_reduce")(first, 0, _op("reshape")(inverse, [-1]), places, "amin")
-    return _UniqueAll(values, first, inverse, counts)
+    values, inverse, counts = _unique("unique_all", x, inverse=True, counts=True)
+    return _UniqueAll(values, _first(inverse, counts), inverse, counts)

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _opgrid
 from .._functional import broadcast_shapes
-from ._arguments import _axes, _together
+from ._arguments import _axes, _places, _together
 from ._namespace import _op, _standard, _tensor
 
 
@@ -27,9 +27,9 @@ def _broadcast_to(x: Any, /, shape: Sequence[int]) -> Any:
 
 
 @_standard("broadcast_arrays", "expand")
-def _broadcast_arrays(*arrays: Any) -> list[Any]:
+def _broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     shape = _broadcast_shapes(*(x.shape for x in arrays))
-    return [_op("expand")(x, shape) for x in arrays]
+    return tuple(_op("expand")(x, shape) for x in arrays)
 
 
 @_standard("concat", "cat", "reshape", "_to_copy")
@@ -95,67 +95,53 @@ def _reshape(x: Any, /, shape: Sequence[int], *, copy: bool | None = None) -> An
     return _op("clone")(result) if copy and result.data_ptr() == x.data_ptr() else result
 
 
-@_standard("take", "index_select")
+_OF_PLACES = ("where.self", "lt.Scalar", "add.Scalar", "_to_copy")
+
+
+@_standard("take", "index_select", *_OF_PLACES)
 def _take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     if axis is None and _tensor(x, "take").ndim != 1:
         raise ValueError(f"take(): `axis` is needed for an array of {x.ndim} dimensions")
-    return _op("index_select")(_tensor(x, "take"), 0 if axis is None else axis, indices)
+    (axis,) = _axes("take", _tensor(x, "take"), 0 if axis is None else axis)
+    return _op("index_select")(x, axis, _places(_tensor(indices, "take"), x.shape[axis]))
 
 
-@_standard("take_along_axis", "gather", "expand")
+@_standard("take_along_axis", "gather", "expand", *_OF_PLACES)
 def _take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
     (axis,) = _axes("take_along_axis", _tensor(x, "take_along_axis"), axis)
     shape = list(_broadcast_shapes(*([*y.shape[:axis], 1, *y.shape[axis + 1 :]] for y in (x, indices))))
     x, indices = (_op("expand")(y, [*shape[:axis], y.shape[axis], *shape[axis + 1 :]]) for y in (x, indices))
-    return _op("gather")(x, axis, indices)
+    return _op("gather")(x, axis, _places(indices, x.shape[axis]))
 
 
-def _at(x: Any, places: Sequence[int], axis: int) -> Any:
-    return _op("index_select")(x, axis, _opgrid.tensor(list(places), dtype=_opgrid.int64, device=x.device))
-
-
-@_standard("flip", "index_select", "clone")
+@_standard("flip", "flip")
 def _flip(x: Any, /, *, axis: Any = None) -> Any:
-    axes = _axes("flip", _tensor(x, "flip"), axis)
-    for one in axes:
-        x = _at(x, range(x.shape[one])[::-1], one)
-    return x if axes else _op("clone")(x)
+    return _op("flip")(_tensor(x, "flip"), _axes("flip", x, axis))
 
 
-@_standard("roll", "index_select", "reshape", "clone")
+@_standard("roll", "roll")
 def _roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
-    if axis is None:
-        flat = _op("reshape")(_tensor(x, "roll"), [-1])
-        return _op("reshape")(_roll(flat, shift, axis=0), tuple(x.shape))
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    shifts = shift if isinstance(shift, tuple) else (shift,) * len(axes)
-    if len(shifts) != len(axes):
+    axes = None if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    shifts = shift if isinstance(shift, tuple) else (shift,) * len(axes or (0,))
+    if axes is not None and len(shifts) != len(axes):
         raise ValueError(f"roll(): {len(shifts)} shifts do not match {len(axes)} axes")
-    x = _op("clone")(_tensor(x, "roll"))
-    for by, one in zip(shifts, axes, strict=True):
-        (place,) = _axes("roll", x, one)
-        size = x.shape[place]
-        x = _at(x, [(start - by) % size for start in range(size)], place)
-    return x
+    if axes is None:
+        return _op("roll")(_tensor(x, "roll"), shifts)
+    return _op("roll")(x, shifts, [place for one in axes for place in _axes("roll", _tensor(x, "roll"), one)])
 
 
-@_standard("repeat", "index_select", "reshape")
+@_standard("repeat", "repeat_interleave.self_Tensor", "reshape", "expand", "_to_copy")
 def _repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     if axis is None:
         x, axis = _op("reshape")(_tensor(x, "repeat"), [-1]), 0
     (axis,) = _axes("repeat", _tensor(x, "repeat"), axis)
-    counts = repeats.tolist() if isinstance(repeats, _opgrid.TensorBase) else repeats
-    counts = [counts] * x.shape[axis] if isinstance(counts, int) else list(counts)
-    counts = counts * x.shape[axis] if len(counts) == 1 else counts
-    if len(counts) != x.shape[axis]:
-        raise ValueError(f"repeat(): {len(counts)} counts do not match {x.shape[axis]} elements")
-    return _at(x, [place for place, count in enumerate(counts) for _ in range(count)], axis)
+    counts = _opgrid.asarray(repeats, dtype=_opgrid.int64, device=x.device)
+    if counts.numel() not in (1, x.shape[axis]):
+        raise ValueError(f"repeat(): {counts.numel()} counts do not match {x.shape[axis]} elements")
+    counts = _op("expand")(_op("reshape")(counts, [-1]), [x.shape[axis]])
+    return _op("repeat_interleave")(x, counts, axis)
 
 
-@_standard("tile", "index_select", "reshape", "clone")
+@_standard("tile", "tile")
 def _tile(x: Any, repetitions: Sequence[int], /) -> Any:
-    repetitions = (1,) * (_tensor(x, "tile").ndim - len(repetitions)) + tuple(repetitions)
-    x = _op("clone")(_op("reshape")(x, (1,) * (len(repetitions) - x.ndim) + tuple(x.shape)))
-    for axis, count in enumerate(repetitions):
-        x = _at(x, list(range(x.shape[axis])) * count, axis)
-    return x
+    return _op("tile")(_tensor(x, "tile"), tuple(repetitions))
