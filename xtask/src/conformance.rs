@@ -3,7 +3,8 @@
 //! `differences` and `missing-operators` print a page of the documentation, and write it to `docs/reference`.
 //!
 //! A suite has a program of ours and one linked against PyTorch, or a script for it. This file prepares both and
-//! hands the rest of the command line over; what is compared stands in the crate `conformance`.
+//! hands the rest of the command line over; what is compared stands in the crate `conformance`. Suites of other libraries have
+//! an environment with pinned packages instead of PyTorch.
 
 use crate::failure::Failure;
 use crate::python::Package;
@@ -16,23 +17,36 @@ use std::process::Command;
 struct Suite {
     name: &'static str,
     /// Prepares the suite and gives the command that runs it, without the user's options.
-    prepare: fn(&Workspace, &Torch) -> Result<Command, Failure>,
+    prepare: Prepare,
 }
+
+/// How a suite is prepared.
+#[derive(Clone, Copy)]
+enum Prepare {
+    /// Beside PyTorch.
+    BesideTorch(fn(&Workspace, &Torch) -> Result<Command, Failure>),
+    /// By a script below `conformance`, in an environment with packages.
+    WithPackages(&'static str, &'static [&'static str]),
+}
+
+use Prepare::{BesideTorch, WithPackages};
 
 /// The suites; the first one runs when none is named.
 const SUITES: &[Suite] = &[
-    Suite { name: "dispatcher", prepare: dispatcher },
-    Suite { name: "tensors", prepare: tensors },
-    Suite { name: "python", prepare: python },
-    Suite { name: "operators", prepare: operators },
-    Suite { name: "autograd", prepare: autograd },
-    Suite { name: "transforms", prepare: transforms },
-    Suite { name: "models", prepare: models },
-    Suite { name: "training", prepare: training },
-    Suite { name: "autocast", prepare: autocast },
-    Suite { name: "exported", prepare: exported },
-    Suite { name: "torch-operators", prepare: torch_operators },
-    Suite { name: "torch-cost", prepare: torch_cost },
+    Suite { name: "dispatcher", prepare: BesideTorch(dispatcher) },
+    Suite { name: "tensors", prepare: BesideTorch(tensors) },
+    Suite { name: "python", prepare: BesideTorch(python) },
+    Suite { name: "operators", prepare: BesideTorch(operators) },
+    Suite { name: "autograd", prepare: BesideTorch(autograd) },
+    Suite { name: "transforms", prepare: BesideTorch(transforms) },
+    Suite { name: "models", prepare: BesideTorch(models) },
+    Suite { name: "training", prepare: BesideTorch(training) },
+    Suite { name: "autocast", prepare: BesideTorch(autocast) },
+    Suite { name: "exported", prepare: BesideTorch(exported) },
+    Suite { name: "torch-operators", prepare: BesideTorch(torch_operators) },
+    Suite { name: "torch-cost", prepare: BesideTorch(torch_cost) },
+    Suite { name: "array-api", prepare: WithPackages("array-api/run.py", &ARRAY_API_NEEDS) },
+    Suite { name: "clients", prepare: WithPackages("clients/run.py", &CLIENTS) },
 ];
 
 /// A page of the documentation that a program of the suite prints; it needs no PyTorch.
@@ -59,7 +73,7 @@ const PAGES: [Page; 2] = [
 ];
 
 /// The options of the suites that take a value.
-const OPTIONS: [&str; 11] = [
+const OPTIONS: [&str; 13] = [
     "--seeds",
     "--seed",
     "--show",
@@ -71,11 +85,35 @@ const OPTIONS: [&str; 11] = [
     "--details",
     "--jobs",
     "--seconds",
+    "--suite",
+    "--max-examples",
 ];
 
 /// The options of the suites that take none.
 const FLAGS: [&str; 7] =
     ["--all", "--again", "--reference", "--backward", "--missing", "--scope", "--no-meta"];
+
+/// What the test suite of the array API standard imports.
+const ARRAY_API_NEEDS: [&str; 6] = [
+    "hypothesis==6.170.17",
+    "ndindex==1.10.1",
+    "numpy==2.4.6",
+    "pytest==9.2.0",
+    "pytest-json-report==1.5.0",
+    "pytest-xdist==3.8.0",
+];
+
+/// Libraries that are written for any array.
+const CLIENTS: [&str; 8] = [
+    "array-api-compat==1.16.0",
+    "array-api-extra==0.11.5",
+    "einops==0.8.2",
+    "numpy==2.4.6",
+    "opt_einsum==3.4.0",
+    "scikit-learn==1.9.1",
+    "scipy==1.17.1",
+    "xarray==2026.9.0",
+];
 
 /// What torch's database of operators imports.
 const DATABASE_NEEDS: [&str; 2] = ["expecttest", "scipy"];
@@ -103,9 +141,19 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     let (suite, options) = suite_of(arguments)?;
     let workspace = Workspace::current()?;
-    let torch = Torch::prepare(&workspace)?;
-    println!("comparing with torch {}", torch.version());
-    let mut command = (suite.prepare)(&workspace, &torch)?;
+    let mut command = match suite.prepare {
+        BesideTorch(prepare) => {
+            let torch = Torch::prepare(&workspace)?;
+            println!("comparing with torch {}", torch.version());
+            prepare(&workspace, &torch)?
+        }
+        WithPackages(script, packages) => {
+            let package = Package::beside(&workspace, suite.name, packages)?;
+            let mut command = package.command();
+            command.arg(workspace.root().join("conformance").join(script));
+            command
+        }
+    };
     let status = command.current_dir(workspace.root()).args(options).status();
     let status = status.map_err(|error| Failure::new(format!("cannot run the suite: {error}")))?;
     match status.code() {
@@ -274,6 +322,8 @@ mod tests {
             ("dispatcher --show 3", "dispatcher", 2),
             ("tensors --seed 3", "tensors", 2),
             ("operators --all --only add,sum --missing", "operators", 4),
+            ("array-api --suite checkout --max-examples 20", "array-api", 4),
+            ("clients --only sklearn", "clients", 2),
         ];
         for (line, name, left) in cases {
             let arguments = words(line);

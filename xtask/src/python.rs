@@ -29,8 +29,19 @@ impl Package {
     /// Python or its module venv is missing, packages cannot be had, the module does not build.
     pub fn prepare(workspace: &Workspace, profile: &str) -> Result<Self, Failure> {
         let folder = workspace.target()?.join("python");
-        let python = environment(workspace, &folder.join("environment"))?;
+        let python = environment(workspace, &folder.join("environment"), PACKAGES)?;
         let site = Self::assemble(workspace, profile)?;
+        Ok(Self { python, site })
+    }
+
+    /// Puts the package together beside other packages, in an environment of that name that is made if there is none.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    pub fn beside(workspace: &Workspace, name: &str, packages: &[&str]) -> Result<Self, Failure> {
+        let folder = workspace.target()?.join("python").join(format!("environment-{name}"));
+        let python = environment(workspace, &folder, packages)?;
+        let site = Self::assemble(workspace, "dev")?;
         Ok(Self { python, site })
     }
 
@@ -70,18 +81,18 @@ impl Package {
     }
 }
 
-/// The environment's interpreter. What was installed is written down when it is complete.
-fn environment(workspace: &Workspace, folder: &Path) -> Result<PathBuf, Failure> {
+/// The interpreter of an environment with packages. What was installed is written down when it is complete.
+fn environment(workspace: &Workspace, folder: &Path, packages: &[&str]) -> Result<PathBuf, Failure> {
     let python = folder.join("bin/python");
     let complete = folder.join("packages");
-    let wanted = PACKAGES.join(" ");
+    let wanted = packages.join(" ");
     if python.is_file() && std::fs::read_to_string(&complete).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
-    println!("making an environment for the Python package; this happens once");
+    println!("making an environment for the Python package in {}; this happens once", folder.display());
     fresh_environment(workspace, folder)?;
     let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(PACKAGES);
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
     passes(&mut install)
         .map_err(|error| Failure::new(format!("{error}; installing {wanted} needs the network")))?;
     write(&complete, &wanted)?;
