@@ -23,6 +23,7 @@ mod progress;
 mod style;
 mod suggest;
 mod tensor_literal;
+mod torch_names;
 
 use std::io::{self, Write};
 use std::panic;

@@ -204,6 +204,11 @@ impl FunctionSchema {
         FunctionSchema { name, arguments, returns, is_vararg: false, is_varret: false, alias_analysis: None }
     }
 
+    /// Whether torch makes it a method of tensors: its first argument is a tensor with the name `self`.
+    pub fn is_method(&self) -> bool {
+        self.arguments.first().is_some_and(|first| first.name == "self" && first.real_type == Type::Tensor)
+    }
+
     /// The schema under another name.
     #[must_use]
     pub fn with_name(self, name: OperatorName) -> Self {

@@ -66,6 +66,37 @@ fn backends_are_covered() {
 }
 
 #[test]
+fn names_of_torch_are_covered() {
+    let counts = prints(&["coverage"]);
+    let row = |namespace: &str| -> Vec<usize> {
+        let line = counts.lines().find(|line| line.split_whitespace().next() == Some(namespace)).unwrap();
+        line.split_whitespace().skip(1).map(|number| number.parse().unwrap()).collect()
+    };
+    for (namespace, all) in [("torch.linalg", 44), ("torch.fft", 22), ("torch.special", 56)] {
+        let [here, of, missing] = row(namespace)[..] else { panic!("{counts}") };
+        assert!(of == all && here + missing == all && here > all / 2, "{counts}");
+    }
+    let linalg = prints(&["coverage", "--namespace", "torch.linalg"]);
+    let (here, missing) = linalg.split_once("\nmissing: ").unwrap();
+    assert!(here.contains("\n  svd") && here.contains("\n  LinAlgError"), "{linalg}");
+    assert!(!missing.contains("  svd\n"), "{linalg}");
+    // An operator, what is only in the package, and what is not there.
+    let functions = json(&["coverage", "--namespace", "torch"]);
+    for (name, place) in [("add", "here"), ("is_tensor", "here"), ("from_file", "missing")] {
+        assert!(functions[place].as_array().unwrap().contains(&value!(name)), "{name}: {functions}");
+    }
+    let methods = json(&["coverage", "--namespace", "torch.Tensor"]);
+    let here = methods["here"].as_array().unwrap();
+    assert!(here.contains(&value!("add_")) && here.contains(&value!("tolist")), "{methods}");
+    assert!(!here.contains(&value!("zeros")), "{methods}");
+    let all = json(&["coverage"]);
+    let both = (all["backends"].as_array().unwrap().len(), all["namespaces"].as_array().unwrap().len());
+    assert!(both.0 > 1 && both.1 > 5, "{all}");
+    fails(&["coverage", "--namespace", "torch.linlag"], &["did you mean torch.linalg?"]);
+    fails(&["coverage", "--namespace", "torch.fft", "--backend", "CPU"], &["cannot be used with"]);
+}
+
+#[test]
 fn tables_are_shown() {
     let text = prints(&["table", "aten::add.Tensor"]);
     let cpu = text.lines().find(|line| line.starts_with("CPU ")).unwrap();

@@ -1,6 +1,6 @@
 //! Functions and methods: what `og.add` and `x.add` are.
 
-use opgrid::dispatch::schema::{OperatorName, Type};
+use opgrid::dispatch::schema::OperatorName;
 use opgrid::{OperatorHandle, Result};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
@@ -326,11 +326,8 @@ fn text_signature(overload: &super::overload::Overload, style: Style) -> String 
     parts.join(", ")
 }
 
-/// Whether an operator is a method: its first argument is a tensor, and it does not write to outputs.
 fn is_method(operator: &OperatorHandle) -> bool {
-    operator.find_schema().is_some_and(|schema| {
-        schema.arguments.first().is_some_and(|first| first.name == "self" && first.real_type == Type::Tensor)
-    })
+    operator.find_schema().is_some_and(|schema| schema.is_method())
 }
 
 /// The names of functions among operators, in order.
