@@ -76,15 +76,16 @@ def _linspace(
     return points if endpoint else points[:num]
 
 
-def _diagonals(x: Any, rows: int, columns: int) -> Any:
-    """The number of the diagonal of each place of a matrix: 0 on the main one, positive above."""
-    numbers = _op("arange")(columns, device=x), _op("arange")(rows, device=x)
-    return _op("sub")(numbers[0], _op("unsqueeze")(numbers[1], 1))
+def _beside_diagonal(comparison: str, k: int, device: Any, rows: int, columns: int) -> Any:
+    """The places of a matrix whose diagonals compare so with number ``k``: 0 is the main one, those above are positive."""
+    numbers = _op("arange")(columns, device=device), _op("arange")(rows, device=device)
+    # Beyond the corners all numbers mean the same, however large they are.
+    return _op(comparison)(_op("sub")(numbers[0], _op("unsqueeze")(numbers[1], 1)), max(-rows, min(k, columns)))
 
 
 @_standard("eye", "arange", "sub.Tensor", "unsqueeze", "eq.Scalar", "_to_copy")
 def _eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
-    on = _op("eq")(_diagonals(device, n_rows, n_rows if n_cols is None else n_cols), k)
+    on = _beside_diagonal("eq", k, device, n_rows, n_rows if n_cols is None else n_cols)
     return _astype(on, dtype or _opgrid.float32)
 
 
@@ -92,7 +93,7 @@ def _triangle(name: str, comparison: str) -> None:
     def triangle(x: Any, /, *, k: int = 0) -> Any:
         if _tensor(x, name).ndim < 2:
             raise ValueError(f"{name}(): expected a matrix or a stack of them, found {x.ndim} dimensions")
-        inside = _op(comparison)(_diagonals(x.device, *x.shape[-2:]), k)
+        inside = _beside_diagonal(comparison, k, x.device, *x.shape[-2:])
         return _op("where")(inside, x, _op("zeros")((), dtype=x.dtype, device=x.device))
 
     _standard(name, "arange", "sub.Tensor", "unsqueeze", f"{comparison}.Scalar", "where.self", "zeros")(triangle)
