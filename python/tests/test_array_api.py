@@ -496,6 +496,14 @@ def test_results_are_arrays_and_tensors():
         assert type(several(xp.arange(2), xp.arange(2))) is tuple
 
 
+@pytest.mark.parametrize("sign", "< <= == != > >=".split())
+def test_numbers_beyond_the_dtype_are_compared(sign):
+    x = np.array([1, 200], dtype="uint8")
+    for number in (-1, 300, 2**70):
+        for text in (f"x {sign} {number}", f"{number} {sign} x"):
+            same(eval(text, {"x": ours_as_array(x)}), eval(text, {"x": x}))
+
+
 def test_arrays_beside_other_objects():
     x = xp.asarray([1.0, 2.0])
     with pytest.raises(TypeError):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator as python
+from collections.abc import Callable
 from typing import Any
 
 from .. import _opgrid
 from ._arguments import _together
-from ._dtypes import _astype, _is_number
+from ._dtypes import _astype, _iinfo, _is_number, _isdtype
 from ._namespace import _op, _standard, _tensor
 
 
@@ -24,15 +26,21 @@ _UNARY |= {
 }
 
 _BINARY = {
-    "add": "add.Tensor", "divide": "div.Tensor", "equal": "eq.Tensor", "greater": "gt.Tensor",
-    "greater_equal": "ge.Tensor", "less": "lt.Tensor", "less_equal": "le.Tensor", "logical_and": "logical_and",
+    "add": "add.Tensor", "divide": "div.Tensor", "logical_and": "logical_and",
     "logical_or": "logical_or", "logical_xor": "logical_xor", "maximum": "maximum", "minimum": "minimum", "multiply": "mul.Tensor",
-    "not_equal": "ne.Tensor", "pow": "pow.Tensor_Tensor", "subtract": "sub.Tensor",
+    "pow": "pow.Tensor_Tensor", "subtract": "sub.Tensor",
     "copysign": "copysign.Tensor", "atan2": "atan2", "hypot": "hypot", "logaddexp": "logaddexp",
     "nextafter": "nextafter", "bitwise_and": "bitwise_and.Tensor", "bitwise_or": "bitwise_or.Tensor",
     "bitwise_xor": "bitwise_xor.Tensor", "bitwise_left_shift": "bitwise_left_shift.Tensor",
     "bitwise_right_shift": "bitwise_right_shift.Tensor",
 }  # fmt: skip
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "equal": python.eq, "greater": python.gt, "greater_equal": python.ge, "less": python.lt, "less_equal": python.le,
+    "not_equal": python.ne,
+}  # fmt: skip
+"""Each is an operator of that name in Python, and in the registry."""
 
 
 def _unary(name: str, operator: str) -> None:
@@ -53,11 +61,34 @@ def _binary(name: str, operator: str) -> None:
     _standard(name, operator)(elementwise)
 
 
+def _is_outside(number: Any, x: Any) -> bool:
+    """Whether it is an integer that the array's dtype, one of integers, does not represent."""
+    if not isinstance(number, int) or isinstance(x, int) or not _isdtype(x.dtype, "integral"):
+        return False
+    info = _iinfo(x)
+    return not info.min <= number <= info.max
+
+
+def _comparison(name: str, compare: Callable[[Any, Any], bool]) -> None:
+    function = compare.__name__
+
+    def elementwise(x1: Any, x2: Any, /) -> Any:
+        if not _is_outside(x1, x2) and not _is_outside(x2, x1):
+            return _op(function)(*_together(name, x1, x2))
+        # All elements lie on one side of it, as 0 does.
+        x, result = (x2, compare(x1, 0)) if isinstance(x1, int) else (x1, compare(0, x2))
+        return _op("full")(x.shape, result, dtype=_opgrid.bool, device=x.device)
+
+    _standard(name, f"{function}.Tensor", "full")(elementwise)
+
+
 for _name, _operator in _UNARY.items():
     _unary(_name, _operator)
 for _name, _operator in _BINARY.items():
     _binary(_name, _operator)
-del _name, _operator
+for _name, _compare in _COMPARISONS.items():
+    _comparison(_name, _compare)
+del _name, _operator, _compare
 
 
 @_standard("remainder", "remainder.Tensor", "eq.Scalar", "where.self", "copysign.Tensor")
