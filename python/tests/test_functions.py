@@ -150,6 +150,43 @@ def test_lists_of_tensors_are_tuples():
     assert first.shape == second.shape == (2, 1)
 
 
+def test_operators_over_lists():
+    tensors = [og.tensor([1.0, 2.0]), og.tensor([3.0])]
+    assert og._foreach_add_(tensors, 1) is tensors
+    assert [x.tolist() for x in tensors] == [[2.0, 3.0], [4.0]]
+    assert og.ops.aten._foreach_mul_.ScalarList(tensors, [2, 0.5]) is None
+    assert [x.tolist() for x in tensors] == [[4.0, 6.0], [2.0]]
+    roots = og._foreach_sqrt([og.tensor([4.0, 9.0]), og.tensor(16)])
+    assert isinstance(roots, tuple) and [x.tolist() for x in roots] == [[2.0, 3.0], 4.0]
+    assert [x.tolist() for x in og._foreach_pow(2, tensors)] == [[16.0, 64.0], [4.0]]
+    assert [x.tolist() for x in og._foreach_add(self=tensors, other=tensors, alpha=2)] == [[12.0, 18.0], [6.0]]
+    assert og._foreach_zero_(self=tensors) is tensors
+    packed = og._foreach_addcmul(tensors, roots, roots, og.tensor([1.0, 0.5]))
+    assert [x.tolist() for x in packed] == [[4.0, 9.0], [8.0]]
+    for call, message in [
+        (lambda: og._foreach_abs([]), "`self` is an empty list"),
+        (lambda: og._foreach_add(tensors, tensors[:1]), "`other` has 1 tensors, expected 2"),
+        (lambda: og._foreach_add(tensors, [1.0]), "`scalars` has 1 numbers, expected 2"),
+        (lambda: og._foreach_mul(tensors, og.tensor([2.0])), r"`other` has sizes \[1\], expected \[\]"),
+        (lambda: og._foreach_add([og.ones(2), og.ones(2)], [og.ones(2), og.ones(3)]), "tensor 1: "),
+    ]:
+        with pytest.raises(RuntimeError, match=message):
+            call()
+    x = og.ones(2, requires_grad=True)
+    sum(y.sum() for y in og._foreach_mul([x, x], [3.0, 4.0])).backward()
+    assert x.grad.tolist() == [7.0, 7.0]
+
+
+def test_copies_of_views():
+    x = og.arange(6).view(2, 3)
+    copy = og.permute_copy(x, (1, 0))
+    x.zero_()
+    assert copy.tolist() == [[0, 3], [1, 4], [2, 5]] and copy.is_contiguous()
+    outputs = [og.empty(0, dtype=og.int64) for _ in range(2)]
+    og.split_copy(copy, 2, out=outputs)
+    assert [y.tolist() for y in outputs] == [[[0, 3], [1, 4]], [[2, 5]]]
+
+
 def test_several_results_have_names():
     x = og.tensor([[1.0, 3.0], [4.0, 2.0]])
     found = og.max(x, 1)

@@ -2,8 +2,8 @@
 
 use opgrid_core::{DType, Device, Scalar};
 use opgrid_tensor::ops::{
-    FullOut, GatherOut, IndexSelectOut, LocalScalarDense, MaskedFillInplaceTensor, SqueezeDims,
-    WhereScalarOther,
+    ExpandCopy, FullOut, GatherOut, IndexSelectOut, LocalScalarDense, MaskedFillInplaceTensor, PermuteCopy,
+    SplitCopyTensor, SplitCopyTensorOut, SqueezeDims, ViewCopy, WhereScalarOther,
 };
 use opgrid_tensor::{Bool, Tensor};
 
@@ -48,6 +48,46 @@ fn views_share_memory() {
     let copy = x.squeeze_all().unwrap().t().unwrap().reshape(&[-1]).unwrap();
     assert!(!copy.array().unwrap().storage().is_same(x.array().unwrap().storage()));
     assert_eq!(elements(&copy), [0, 3, 9, 9, 2, 5]);
+}
+
+#[test]
+fn copies_of_views_are_row_major_in_memory_of_their_own() {
+    let x = count(&[2, 3]);
+    let copies = [
+        PermuteCopy.call(&x, &[1, 0]).unwrap(),
+        ExpandCopy.call(&x, &[2, 2, 3], false).unwrap(),
+        // No view shows a transposed matrix as a vector.
+        ViewCopy.call(&x.t().unwrap(), &[6]).unwrap(),
+    ];
+    let parts = SplitCopyTensor.call(&x.t().unwrap(), 2, 0).unwrap();
+    x.fill_(9).unwrap();
+    for copy in copies.iter().chain(&parts) {
+        assert!(copy.geometry().is_row_major() && copy.geometry().offset() == 0, "{copy:?}");
+    }
+    assert_eq!(elements(&copies[0]), [0, 3, 1, 4, 2, 5]);
+    assert_eq!(elements(&copies[1]), [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]);
+    assert_eq!(elements(&copies[2]), [0, 3, 1, 4, 2, 5]);
+    assert_eq!(parts.iter().map(elements).collect::<Vec<_>>(), [vec![0, 3, 1, 4], vec![2, 5]]);
+}
+
+#[test]
+fn a_list_of_outputs_has_one_for_each_result() {
+    let x = count(&[3, 2]);
+    let outputs = [list(&[]), count(&[1, 2])];
+    SplitCopyTensorOut.call(&x, 2, 0, &outputs).unwrap();
+    assert_eq!((elements(&outputs[0]), elements(&outputs[1])), (vec![0, 1, 2, 3], vec![4, 5]));
+    let before = outputs.each_ref().map(elements);
+    for (wrong, part) in [
+        (&outputs[..1], "argument `out` has 1 tensors, expected 2"),
+        (&[outputs[0].clone(), list(&[1])][..], "doesn't match the result's shape [1, 2]"),
+        (&[outputs[0].clone(), outputs[1].to_dtype(DType::F32).unwrap()][..], "dtype float32, expected int64"),
+        (&[x.narrow(0, 0, 2).unwrap(), x.narrow(0, 0, 1).unwrap()][..], "two outputs"),
+    ] {
+        let error = message(SplitCopyTensorOut.call(&x, 2, 0, wrong));
+        assert!(error.contains("split_copy.Tensor_out") && error.contains(part), "{error}");
+    }
+    assert_eq!(outputs.each_ref().map(elements), before);
+    assert_eq!(elements(&x), [0, 1, 2, 3, 4, 5]);
 }
 
 #[test]
