@@ -88,6 +88,9 @@ def signatures(name: str, method: bool) -> list[str]:
         if len(results) == 1 and results[0].startswith("list[Tensor"):
             results = ["tuple[Tensor, ...]"]
         result = {0: "None", 1: results[0] if results else "None"}.get(len(results), f"tuple[{', '.join(results)}]")
+        if not results and first is not None and first.type == "Tensor[]" and first.is_write and not first.kwarg_only:
+            # A list that was written is given back.
+            result = "Sequence[Tensor]"
         if len(results) > 1 and all(one.name for one in schema.returns):
             result = f"return_types.{name}"
             fields = "\n".join(f"    {one.name}: {kind}" for one, kind in zip(schema.returns, results, strict=True))
