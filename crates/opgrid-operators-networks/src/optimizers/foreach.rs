@@ -106,7 +106,7 @@ pub(crate) mod samples {
         };
         let wrong = || two().and(vec![x.clone(); 2]).and(vec![x.clone(); 2]).and(x.with_sizes(&[2, 1]));
         samples
-            .operator(ForeachAddcmulTensor, INEXACT, inputs, |it| scaled(it, number::times))
+            .operator(ForeachAddcmulTensor, NUMBERS, inputs, |it| scaled(it, number::times))
             .constant(&["scalars"])
             .tolerance(4.0)
             .not_on_meta()

@@ -80,7 +80,10 @@ fn a_list_of_outputs_has_one_for_each_result() {
     for (wrong, part) in [
         (&outputs[..1], "argument `out` has 1 tensors, expected 2"),
         (&[outputs[0].clone(), list(&[1])][..], "doesn't match the result's shape [1, 2]"),
-        (&[outputs[0].clone(), outputs[1].to_dtype(DType::F32).unwrap()][..], "dtype float32, expected int64"),
+        (
+            &[outputs[0].clone(), outputs[1].to_dtype(DType::F32).unwrap()][..],
+            "dtype float32, expected int64",
+        ),
         (&[x.narrow(0, 0, 2).unwrap(), x.narrow(0, 0, 1).unwrap()][..], "two outputs"),
     ] {
         let error = message(SplitCopyTensorOut.call(&x, 2, 0, wrong));
