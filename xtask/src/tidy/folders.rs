@@ -75,6 +75,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "inputs",
             "generate",
             "naive",
+            "lists",
             "collection",
             "indexing",
             "prelude",
