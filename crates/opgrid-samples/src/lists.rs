@@ -97,9 +97,10 @@ impl Lists {
             let each = || group.iter().filter_map(|given| given[place].clone());
             let argument = if self.is_list(place) { Some(list_of(each().collect())) } else { each().next() };
             let Some(argument) = argument else { continue };
-            sample = match sample.positional.len() == place && !declared.kwarg_only {
-                true => sample.and(argument),
-                false => sample.named(&declared.name, argument),
+            sample = if sample.positional.len() == place && !declared.kwarg_only {
+                sample.and(argument)
+            } else {
+                sample.named(&declared.name, argument)
             };
         }
         sample
@@ -115,7 +116,7 @@ impl Lists {
         it: &Inputs,
         reference: &dyn Fn(&Inputs) -> Result<Expected>,
     ) -> Result<Expected> {
-        let count = it.arguments().iter().filter_map(|(_, given)| length(given)).next();
+        let count = it.arguments().iter().find_map(|(_, given)| length(given));
         let count = count.ok_or_else(|| strange("there is no list".to_owned()))?;
         let one = |index: usize| {
             let arguments = self.single.schema().arguments.iter().enumerate().map(|(place, declared)| {

@@ -125,9 +125,10 @@ fn call_each(call: &mut BoxedCall<'_>, single: Find) -> Result<()> {
         single
             .call_boxed(&one, &mut returns)
             .map_err(|error| error.within(format_args!("tensor {index}")))?;
-        match returns.take(0) {
-            Some(Value::Tensor(result)) if gives_new => results.push(result),
-            _ => {}
+        if let Some(Value::Tensor(result)) = returns.take(0)
+            && gives_new
+        {
+            results.push(result);
         }
         returns.clear();
     }
