@@ -216,9 +216,10 @@ pub(crate) mod samples {
         samples
             .operator(RreluWithNoiseFunctional, FLOATS, beside_noise, |it| {
                 let (x, noise) = (it.tensor("self")?, it.tensor("noise")?);
-                let noise = match it.value("training")? {
-                    true => Expected::Random(x.sizes().to_vec(), x.dtype(), slopes(it)?),
-                    false => noise.clone().into(),
+                let noise = if it.value("training")? {
+                    Expected::Random(x.sizes().to_vec(), x.dtype(), slopes(it)?)
+                } else {
+                    noise.clone().into()
                 };
                 Ok(Expected::Several(vec![of_negative(it)?, noise]))
             })

@@ -288,8 +288,11 @@ pub(crate) mod samples {
         samples.rounds(FractionalMaxPool3dBackward, Roundings::all(Rounding::Sum(2)));
     }
 
-    /// What is before images, their sizes, kernels and numbers of windows, whose distances every dtype has exactly.
-    const CASES: [(&[i64], [i64; 3], [i64; 3], [i64; 3]); 5] = [
+    /// What is before images, their sizes, kernels and numbers of windows.
+    type Case = (&'static [i64], [i64; 3], [i64; 3], [i64; 3]);
+
+    /// Windows whose distances every dtype has exactly.
+    const CASES: [Case; 5] = [
         (&[2, 3], [5, 6, 7], [2, 2, 2], [3, 3, 3]),
         (&[2], [4, 5, 7], [1, 3, 3], [2, 2, 3]),
         (&[1, 1], [3, 3, 2], [1, 1, 1], [1, 1, 1]),
@@ -298,7 +301,7 @@ pub(crate) mod samples {
     ];
 
     fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
-        let one = |(outer, image, kernel, output): (&[i64], [i64; 3], [i64; 3], [i64; 3])| {
+        let one = |(outer, image, kernel, output): Case| {
             let (images, channels) =
                 if let &[images, channels] = outer { (images, channels) } else { (1, outer[0]) };
             let samples: Vec<f64> = (0..30).map(|at| (at * 3 % 8) as f64 / 8.0).collect();
@@ -311,7 +314,7 @@ pub(crate) mod samples {
     }
 
     fn backward_inputs(dtype: DType, dims: usize) -> Vec<Sample> {
-        let one = |(outer, image, kernel, output): (&[i64], [i64; 3], [i64; 3], [i64; 3])| {
+        let one = |(outer, image, kernel, output): Case| {
             let (image, kernel, output) = (&image[3 - dims..], &kernel[3 - dims..], &output[3 - dims..]);
             let (sizes, plane) = ([outer, output].concat(), image.iter().product::<i64>());
             let indices: Vec<i64> =
