@@ -22,8 +22,8 @@ def max_pool1d(
     return_indices: bool = False,
 ) -> Any:
     """The maximum of each window over one dimension; with ``return_indices``, where it is, too."""
-    operator = og.max_pool1d_with_indices if return_indices else og.max_pool1d
-    return operator(input, kernel_size, _step(stride), padding, dilation, ceil_mode)
+    args = (input, kernel_size, _step(stride), padding, dilation, ceil_mode)
+    return og.max_pool1d_with_indices(*args) if return_indices else og.max_pool1d(*args)
 
 
 def max_pool2d(
@@ -36,8 +36,8 @@ def max_pool2d(
     return_indices: bool = False,
 ) -> Any:
     """The maximum of each window over two dimensions; with ``return_indices``, where it is, too."""
-    operator = og.max_pool2d_with_indices if return_indices else og.max_pool2d
-    return operator(input, kernel_size, _step(stride), padding, dilation, ceil_mode)
+    args = (input, kernel_size, _step(stride), padding, dilation, ceil_mode)
+    return og.max_pool2d_with_indices(*args) if return_indices else og.max_pool2d(*args)
 
 
 def max_pool3d(
@@ -50,8 +50,8 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Any:
     """The maximum of each window over three dimensions; with ``return_indices``, where it is, too."""
-    operator = og.max_pool3d_with_indices if return_indices else og.max_pool3d
-    return operator(input, kernel_size, _step(stride), padding, dilation, ceil_mode)
+    args = (input, kernel_size, _step(stride), padding, dilation, ceil_mode)
+    return og.max_pool3d_with_indices(*args) if return_indices else og.max_pool3d(*args)
 
 
 def avg_pool1d(
