@@ -10,7 +10,8 @@
 //!   precision, and none for positive elements.
 //! - Aliasing: `rrelu_with_noise` writes `noise` in training; the overloads whose names end in `_` write `self`, `rrelu_with_noise.out` writes
 //!   `out`.
-//! - Dispatch: `rrelu` and the overloads that write `self` are composites of `rrelu_with_noise`, or of `leaky_relu` outside of training.
+//! - Dispatch: `rrelu`, `rrelu_with_noise_functional` and the overloads that write `self` are composites of `rrelu_with_noise`, or of
+//!   `leaky_relu` outside of training, and `rrelu_with_noise_backward` of their gradients.
 //! - Derivative: the noise has none.
 //! - Errors: other dtypes and shapes; bounds that are no finite numbers in this order.
 //! - Source: torch.nn.functional.rrelu, PyTorch 2.15; B. Xu et al., Empirical Evaluation of Rectified Activations (2015).
@@ -52,26 +53,17 @@ pub(super) fn register(library: &mut Library) {
     );
     library.define(RreluWithNoiseFunctional).kind(&kind::RANDOM).implicit(
         |input, noise, lower, upper, training, generator| {
-            let noise = CloneTensor.call(noise, None)?;
-            let out = RreluWithNoise.call(input, &noise, lower, upper, training, generator)?;
-            Ok((out, noise))
+            shape(input, noise, lower, upper, training)?;
+            let noise = if training { places(input)? } else { CloneTensor.call(noise, None)? };
+            Ok((with_noise(input, &noise, lower, upper, training, generator)?, noise))
         },
     );
     library.define(Rrelu).kind(&kind::RANDOM).implicit(rrelu);
     library.define(RreluInplace).kind(&kind::RANDOM).implicit(|input, lower, upper, training, generator| {
         CopyInplace.call(input, &rrelu(input, lower, upper, training, generator)?, false)
     });
-    library
-        .define_with_forms(RreluWithNoiseBackward, &kind::POINTWISE_TERNARY)
-        .on_every_backend(backward)
-        .derivative(|d, (grad, input, noise, lower, upper, training, is_result)| {
-            d.by(grad, [input, noise], move |grad, [x, noise]| {
-                RreluWithNoiseBackward.call(grad, x, noise, lower, upper, training, is_result)
-            })?;
-            // Slopes are constant where they are defined.
-            d.by(input, [input], |_, [x]| derivatives::zeros(x))
-        });
-    library.implement(RreluWithNoiseBackwardOut).on_every_backend(
+    library.define_with_forms(RreluWithNoiseBackward, &kind::POINTWISE_TERNARY).implicit(backward);
+    library.implement(RreluWithNoiseBackwardOut).implicit(
         |grad, input, noise, lower, upper, training, is_result, out| {
             result::converted(&[(out, &backward(grad, input, noise, lower, upper, training, is_result)?)])
         },
@@ -85,12 +77,28 @@ fn rrelu(
     training: bool,
     generator: Option<&Generator>,
 ) -> Result<Tensor> {
-    let bounds = bounds(lower, upper)?;
-    if !training {
-        return LeakyRelu.call(input, middle(bounds));
+    let noise = places(input)?;
+    with_noise(input, &noise, lower, upper, training, generator)
+}
+
+/// A row-major tensor with a place for each slope, with any content.
+fn places(input: &Tensor) -> Result<Tensor> {
+    EmptyLike.call(input, None, None, None, None, Some(MemoryFormat::Contiguous))
+}
+
+/// Writes the noise in training; nothing is drawn outside of it.
+fn with_noise(
+    input: &Tensor,
+    noise: &Tensor,
+    lower: Scalar,
+    upper: Scalar,
+    training: bool,
+    generator: Option<&Generator>,
+) -> Result<Tensor> {
+    if training {
+        return RreluWithNoise.call(input, noise, lower, upper, training, generator);
     }
-    let noise = EmptyLike.call(input, None, None, None, None, Some(MemoryFormat::Contiguous))?;
-    RreluWithNoise.call(input, &noise, lower, upper, training, generator)
+    LeakyRelu.call(&input.contiguous()?, middle(bounds(lower, upper)?))
 }
 
 /// The gradient: by the noise where it was drawn, and by the slope in the middle of the bounds otherwise.
@@ -105,6 +113,7 @@ fn backward(
 ) -> Result<Tensor> {
     /// Bounds that are as near to each other as this count as one slope, as in torch.
     const ONE_SLOPE: f64 = 1e-6;
+    pointwise::check_float(input.spec()?.dtype())?;
     let [lower, upper] = [lower.to_f64()?, upper.to_f64()?];
     if training && upper - lower > ONE_SLOPE {
         MulTensor.call(grad, noise)
@@ -203,21 +212,42 @@ pub(crate) mod samples {
         samples
             .operator(RreluWithNoise, FLOATS, beside_noise, of_negative)
             .tolerance(4.0)
-            .constant(&["noise"])
+            // Gradients need the noise, which the next call writes; those of `rrelu` have their own.
+            .constant(&["self", "noise"])
             .refuses("`noise` has shape [3]", given(x()).and(generate::numbers(DType::F32, &[3], 0)))
             .refuses(
                 "expected float32 as `self`",
                 given(x()).and(x().to(DType::F64)).and(0.1).and(0.5).and(true),
             );
+        let drawn = |dtype| {
+            let with_noise = |x: Plain| given(x.clone()).and(Plain::from_elements(dtype, x.sizes(), &[1]));
+            let in_training = |call: Sample| call.and(0.25).and(0.75).and(true);
+            tensors(dtype).into_iter().take(2).map(with_noise).map(in_training).collect()
+        };
         samples
-            .operator(RreluWithNoiseInplace, FLOATS, beside_noise, of_negative)
+            .operator(RreluWithNoiseInplace, FLOATS, drawn, of_negative)
+            .tolerance(4.0)
+            .constant(&["noise"]);
+        let with_output = |dtype| {
+            let noise = |x: &Plain| Plain::from_elements(dtype, x.sizes(), &[1]);
+            let calls = tensors(dtype).into_iter().map(|x| (given(x.clone()).and(noise(&x)), noise(&x)));
+            let with = |(call, out): (Sample, Plain)| {
+                let call = call.named("out", out);
+                [call.clone(), call.named("training", true)]
+            };
+            calls.flat_map(with).collect()
+        };
+        samples
+            .operator(RreluWithNoiseOut, FLOATS, with_output, of_negative)
             .tolerance(4.0)
             .constant(&["noise"]);
         samples
             .operator(RreluWithNoiseFunctional, FLOATS, beside_noise, |it| {
                 let (x, noise) = (it.tensor("self")?, it.tensor("noise")?);
-                let noise = if it.value("training")? {
-                    Expected::Random(x.sizes().to_vec(), x.dtype(), slopes(it)?)
+                let is_drawn = x.elements().iter().any(|x| x.to_complex().re <= 0.0);
+                let noise = if it.value("training")? && is_drawn {
+                    let [lower, upper] = both_bounds(it)?;
+                    Expected::Random(x.sizes().to_vec(), x.dtype(), Distribution::uniform(lower, upper))
                 } else {
                     noise.clone().into()
                 };
@@ -271,13 +301,6 @@ pub(crate) mod samples {
 
     fn both_bounds(it: &Inputs) -> Result<[f64; 2]> {
         Ok([it.value::<Scalar>("lower")?, it.value::<Scalar>("upper")?].map(|bound| bound.to_complex().re))
-    }
-
-    /// The distribution of slopes of negative elements, and 1 for others.
-    fn slopes(it: &Inputs) -> Result<Distribution> {
-        let [lower, upper] = both_bounds(it)?;
-        let is_negative = it.tensor("self")?.elements().iter().any(|x| x.to_complex().re <= 0.0);
-        Ok(if is_negative { Distribution::uniform(lower, upper) } else { Distribution::uniform(1.0, 1.0) })
     }
 
     /// What becomes of equal elements.

@@ -171,7 +171,7 @@ pub(crate) mod samples {
     pub(crate) fn gradients(it: &Inputs, loss: impl Fn(&[f64], &[i64]) -> f64) -> Result<Expected> {
         let (x, grad, rows) = (it.tensor("self")?, it.tensor("grad_output")?, rows(it)?);
         let mean = it.value::<i64>("reduction")? == 1;
-        let step = 1.0 / 1024.0;
+        let step = 1.0 / 128.0;
         let elements = rows.iter().enumerate().flat_map(|(at, (scores, targets))| {
             let factor = match *grad.sizes() {
                 [] => grad.at(&[]),

@@ -97,7 +97,7 @@ fn sizes<const DIMS: usize>(input: &TensorSpec, output: &[i64]) -> Result<Dims> 
             "argument `self` has shape {sizes:?}, expected images that are not empty"
         )));
     }
-    pooling::adaptive(input, output, DIMS, 0)
+    pooling::adaptive(input, output, DIMS, 1)
 }
 
 fn shape<const DIMS: usize>(

@@ -19,6 +19,8 @@ pub(super) const RULES: &[(&[&str], Rule)] = &[
     (&["nanmedian"], |call| over_all(call, "nanmedian.dim", Dim::One)),
     (&["norm.Scalar"], |call| over_all(call, "norm.ScalarOpt_dim", Dim::AfterNumber)),
     (&["norm.ScalarOpt_dtype"], |call| over_all(call, "norm.ScalarOpt_dim_dtype", Dim::AfterNumberWithDtype)),
+    // The norms of an example are those of all its dimensions but one.
+    (&["renorm"], |call| call.one_by_one()),
     (&["trace"], |call| {
         let diagonal = Diagonal.call(&full(call, 0)?, 0, 1, 2)?;
         call.push(diagonal.sum_dim(1, false)?.into())
