@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import gradients
 import torch
 import torch.nn.functional as F
 
@@ -113,4 +114,5 @@ PROGRAMS = (
     Program("lstm", recurrent(torch.nn.LSTM)),
     Program("gru", recurrent(torch.nn.GRU)),
     Program("_embedding_bag", embedding_bags),
+    *(Program(name, calls) for name, calls in gradients.TOPICS.items()),
 )

@@ -76,6 +76,42 @@ special_entr special_erfcx special_log_ndtr special_ndtr special_ndtri special_p
 """
 """Composites and other operators that users of torch meet, beside the core ones."""
 
+BACKWARD = {
+    "gradients_of_elements": """
+hardswish_backward hardsigmoid_backward hardshrink_backward softshrink_backward mish_backward log_sigmoid_backward logit_backward
+_prelu_kernel_backward native_dropout_backward glu_backward glu_jvp glu_backward_jvp infinitely_differentiable_gelu_backward
+""",
+    "gradients_of_losses": """
+mse_loss_backward smooth_l1_loss_backward huber_loss_backward soft_margin_loss_backward binary_cross_entropy_backward
+nll_loss_backward nll_loss2d_backward
+""",
+    "gradients_of_normalisations": """
+native_batch_norm_backward _weight_norm_interface _weight_norm_interface_backward _weight_norm_differentiable_backward
+""",
+    "gradients_of_views": """
+select_backward slice_backward diagonal_backward unfold_backward index_select_backward gather_backward masked_select_backward
+masked_scatter_backward trace_backward value_selecting_reduction_backward cummaxmin_backward cumprod_backward
+""",
+    "gradients_of_padding": """
+reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward
+replication_pad1d_backward replication_pad2d_backward replication_pad3d_backward
+""",
+    "gradients_of_images": """
+upsample_linear1d_backward upsample_bilinear2d_backward upsample_trilinear3d_backward upsample_bicubic2d_backward
+upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward _upsample_nearest_exact1d_backward
+_upsample_nearest_exact2d_backward _upsample_nearest_exact3d_backward _upsample_bilinear2d_aa_backward
+_upsample_bicubic2d_aa_backward grid_sampler_2d_backward grid_sampler_3d_backward affine_grid_generator_backward
+""",
+    "gradients_of_pooling": """
+adaptive_max_pool2d_backward adaptive_max_pool3d_backward max_pool3d_with_indices_backward conv_tbc
+""",
+    "gradients_of_tables": """
+embedding_backward _embedding_bag_backward _embedding_bag_dense_backward _embedding_bag_per_sample_weights_backward _cdist_backward
+_pdist_backward
+""",
+}
+"""Backward operators, by the programs that call them: torch's functions reach them in derivatives only."""
+
 DRIVERS = """
 nn.functional.cross_entropy nn.functional.nll_loss nn.functional.interpolate nn.functional.upsample_bilinear
 nn.functional.upsample_nearest nn.functional.pad nn.functional.unfold nn.functional.grid_sample nn.functional.logsigmoid
@@ -160,7 +196,7 @@ REACHED_BY = {
     "moveaxis": "shapes",
     "adjoint": "shapes",
     "ger": "shapes",
-}
+} | {name: program for program, names in BACKWARD.items() for name in names.split()}
 """Which entries make calls of operators that have no entry of their own, for runs that are limited to these."""
 
 WITHOUT_CALLS = {
@@ -188,6 +224,7 @@ VALUE_DEPENDENT = {
     "nonzero": "as many rows as there are elements other than zero",
     "argwhere": "as nonzero",
     "masked_select": "as many elements as the mask selects",
+    "masked_scatter_backward": "it selects elements by the mask",
     "unique": "as many elements as there are different ones",
     "_unique2": "as many elements as there are different ones",
     "unique_dim": "as many slices as there are different ones",
@@ -228,7 +265,7 @@ def core() -> frozenset[str]:
 
 @cache
 def composites() -> frozenset[str]:
-    return words(COMPOSITES)
+    return words(COMPOSITES).union(*map(words, BACKWARD.values()))
 
 
 @cache
