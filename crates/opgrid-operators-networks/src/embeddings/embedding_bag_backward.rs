@@ -293,13 +293,25 @@ pub(crate) mod samples {
         samples
     }
 
+    /// The row and the bag of each index.
+    fn places(it: &Inputs) -> Result<Vec<(i64, usize)>> {
+        let whole = |x: &Plain| x.elements().iter().map(|x| number::whole(*x)).collect::<Vec<_>>();
+        let (rows, bags) = (whole(it.tensor("indices")?), whole(it.tensor("offset2bag")?));
+        let offsets = it.tensor("offsets").map(whole).unwrap_or_default();
+        let bag = |place: usize| match bags.get(place) {
+            Some(bag) => *bag as usize,
+            None => offsets.iter().filter(|offset| **offset <= place as i64).count() - 1,
+        };
+        Ok(rows.iter().enumerate().map(|(place, row)| (*row, bag(place))).collect())
+    }
+
     fn by_table(it: &Inputs) -> Result<Expected> {
         let (grad, sizes, largest) =
             (it.tensor("grad")?, it.tensor("bag_size")?, it.tensor("maximum_indices")?);
         let weights = it.tensor("per_sample_weights").ok();
         let (rows, mode, padding): (i64, i64, i64) =
             (it.value("num_weights")?, it.value("mode")?, it.value("padding_idx")?);
-        let is_scaled: bool = it.value("scale_grad_by_freq")?;
+        let (is_scaled, places): (bool, _) = (it.value("scale_grad_by_freq")?, places(it)?);
         let real = |x: &Plain, position: &[i64]| x.at(position).to_complex().re;
         Ok(Plain::from_fn(grad.dtype(), &[rows, grad.sizes()[1]], |position| {
             let (row, column) = (position[0], position[1]);
@@ -310,16 +322,15 @@ pub(crate) mod samples {
                 let bags = (0..grad.sizes()[0]).filter(is_it);
                 return Scalar::Float(bags.map(|bag| real(grad, &[bag, column])).sum());
             }
-            let is_it = |place: &usize| INDICES[*place] == row && row != padding;
-            let places: Vec<usize> = (0..INDICES.len()).filter(is_it).collect();
-            let term = |place: &usize| {
-                let bag = BAGS[*place];
-                let share = if mode == 1 { real(sizes, &[bag]) } else { 1.0 };
-                let weight = weights.map_or(1.0, |weights| real(weights, &[*place as i64]));
+            let own = (0..).zip(&places).filter(|(_, (own, _))| *own == row && row != padding);
+            let term = |(place, (_, bag)): (i64, &(i64, usize))| {
+                let bag = *bag as i64;
+                let share = if mode == 1 { real(sizes, &[bag]).max(1.0) } else { 1.0 };
+                let weight = weights.map_or(1.0, |weights| real(weights, &[place]));
                 real(grad, &[bag, column]) * weight / share
             };
-            let count = if is_scaled { places.len().max(1) as f64 } else { 1.0 };
-            Scalar::Float(places.iter().map(term).sum::<f64>() / count)
+            let count = if is_scaled { own.clone().count().max(1) as f64 } else { 1.0 };
+            Scalar::Float(own.map(term).sum::<f64>() / count)
         })
         .into())
     }
@@ -341,10 +352,13 @@ pub(crate) mod samples {
     fn by_weights(it: &Inputs) -> Result<Expected> {
         let (grad, weight, padding): (_, _, i64) =
             (it.tensor("grad")?, it.tensor("weight")?, it.value("padding_idx")?);
+        let places = places(it)?;
         let real = |x: &Plain, position: &[i64]| x.at(position).to_complex().re;
-        Ok(Plain::from_fn(grad.dtype(), &[INDICES.len() as i64], |position| {
-            let (row, bag) = (INDICES[position[0] as usize], BAGS[position[0] as usize]);
-            let terms = (0..3).map(|column| real(grad, &[bag, column]) * real(weight, &[row, column]));
+        Ok(Plain::from_fn(grad.dtype(), &[places.len() as i64], |position| {
+            let (row, bag) = places[position[0] as usize];
+            let columns = 0..grad.sizes()[1];
+            let terms =
+                columns.map(|column| real(grad, &[bag as i64, column]) * real(weight, &[row, column]));
             Scalar::Float(if row == padding { 0.0 } else { terms.sum() })
         })
         .into())

@@ -30,12 +30,15 @@ pub(super) fn register(library: &mut Library) {
                 let is_ignored = is_out.logical_or(&list.eq(padding_idx)?)?;
                 let list = list.masked_fill(&is_ignored, 0)?;
                 let mut read = grad.index_select(0, &list)?;
+                let is_ignored = is_ignored.unsqueeze(1)?;
                 if scale_grad_by_freq {
+                    // Of what is read: the first row stands for the ignored ones.
                     let ones = derivatives::zeros_of(&[list.numel(), 1], grad)?.add(1)?;
+                    let ones = ones.masked_fill(&is_ignored, 0)?;
                     let counts = EmbeddingDenseBackward.call(&ones, &list, rows, -1, false)?;
-                    read = read.div(&counts.index_select(0, &list)?)?;
+                    read = read.div(&counts.index_select(0, &list)?.masked_fill(&is_ignored, 1)?)?;
                 }
-                read.masked_fill(&is_ignored.unsqueeze(1)?, 0)?.reshape(&sizes)
+                read.masked_fill(&is_ignored, 0)?.reshape(&sizes)
             })
         },
     );
@@ -151,6 +154,7 @@ pub(crate) mod samples {
         ];
         if dtype.is_floating_point() || dtype.is_complex() {
             samples.push(of(&[5], &[0, 2, 2, 2, 2], -1, true));
+            samples.push(of(&[5], &[0, 2, 1, 1, 2], 2, true));
         }
         samples
     }

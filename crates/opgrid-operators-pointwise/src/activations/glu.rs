@@ -194,36 +194,22 @@ pub(crate) mod samples {
             )
             .tolerance(16.0)
             .refuses("`dx` has size 3", given(x(&[2], 1)).and(x(&[4], 2)).and(x(&[3], 2)).and(0));
-        // With the gradient that belongs to the other arguments, of which the operator looks at the first half alone.
-        let with_gradients = |dtype| {
-            let with = |sample: Sample| {
-                let [grad, x] = [0, 1].map(|at| sample.positional[at].tensors()[0].clone());
-                let dim = x.sizes().iter().zip(grad.sizes()).position(|(x, grad)| x != grad).unwrap_or(0);
-                let of_x = Plain::from_fn(dtype, x.sizes(), |position| {
-                    let (half, mut second) = (grad.sizes()[dim], position.to_vec());
-                    second[dim] = second[dim] % half.max(1) + half;
-                    let gate = 1.0 / (1.0 + (-x.at(&second).to_complex().re).exp());
-                    second[dim] -= half;
-                    number::times(grad.at(&second), Scalar::Float(gate))
-                });
-                Sample { positional: [vec![of_x.into()], sample.positional].concat(), ..sample }
-            };
-            with_dims(dtype, &[1, 2, 1, 2]).into_iter().map(with).collect()
-        };
         samples
-            .operator(GluBackwardJvp, FLOATS, with_gradients, |it| {
-                let (grad, dgrad) = (it.tensor("grad_glu")?, it.tensor("dgrad_glu")?);
-                of_halves(it, "x", ["dx"], |position, [a, gate], [[da, db]], is_first| {
-                    let [grad, dgrad] = [grad, dgrad].map(|of| of.at(position).to_complex().re);
-                    let (slope, dgate) = (1.0 - gate, gate * (1.0 - gate) * db);
-                    if is_first {
-                        dgrad * gate + grad * dgate
-                    } else {
-                        let moved = da * gate * slope + a * dgate * slope - a * gate * dgate;
-                        dgrad * a * gate * slope + grad * moved
-                    }
-                })
-            })
+            .operator(
+                GluBackwardJvp,
+                FLOATS,
+                |dtype| with_dims(dtype, &[2, 1, 2, 1, 2]),
+                |it| {
+                    let dgrad = it.tensor("dgrad_glu")?;
+                    // The gradient of the first half says that of the result, where the gate is not zero.
+                    let names = ["dx", "grad_x"];
+                    of_halves(it, "x", names, |position, [a, gate], [[da, db], [grad, _]], is_first| {
+                        let (slope, dgate) = (1.0 - gate, gate * (1.0 - gate) * db);
+                        let first = dgrad.at(position).to_complex().re * gate + grad * slope * db;
+                        if is_first { first } else { (first * a + grad * da) * slope - grad * a * dgate }
+                    })
+                },
+            )
             .tolerance(64.0);
         samples.rounds(GluBackward, Roundings::all(Rounding::Sum(16)));
         samples.rounds(GluJvp, Roundings::all(Rounding::Sum(16)));

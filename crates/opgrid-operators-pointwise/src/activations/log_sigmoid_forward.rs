@@ -2,10 +2,10 @@
 //! the gradient.
 //!
 //! `output[i] = min(self[i], 0) - ln(1 + buffer[i])`, where `buffer[i] = e ^ -|self[i]|`;
-//! `grad_input[i] = grad_output[i] * s`, with `s = 1 / (1 + buffer[i]) if self[i] < 0, buffer[i] / (1 + buffer[i]) otherwise`
+//! `grad_input[i] = grad_output[i] / (1 + e ^ self[i])`
 //!
-//! - Shapes: that of `self`, for both; all three arguments of the gradient broadcast. A buffer without elements, which other devices
-//!   give in torch, is computed.
+//! - Shapes: that of `self`, for both; `grad_output` and `self` of the gradient broadcast.
+//! - Values: the gradient does not look at `buffer`, which follows from `self`, and which other devices leave empty in torch.
 //! - Dtypes: floating-point ones, one for all.
 //! - Aliasing: `log_sigmoid_forward.output` writes `output` and `buffer`, which have the dtype of `self`;
 //!   `log_sigmoid_backward.grad_input` writes `grad_input`.
@@ -31,10 +31,7 @@ pub const LOG_SIGMOID_BACKWARD: Family<LogSigmoidBackward> =
         for argument in [("grad_output", grad), ("buffer", buffer)] {
             pointwise::check_one_dtype(("self", input), argument)?;
         }
-        if !is_given(buffer, input) {
-            return Ok(spec);
-        }
-        pointwise::promoted([("grad_output", grad), ("self", input), ("buffer", buffer)])
+        Ok(spec)
     });
 
 pub(super) fn register(library: &mut Library) {
@@ -70,21 +67,9 @@ fn cpu(input: &Tensor, out: &Tensor, buffer: &Tensor) -> Result<()> {
     })
 }
 
-/// Whether there is a buffer, or no element that needs one.
-fn is_given(buffer: &Tensor, input: &Tensor) -> bool {
-    buffer.numel() > 0 || input.numel() == 0
-}
-
-fn backward(grad: &Tensor, input: &Tensor, buffer: &Tensor, out: &Tensor) -> Result<()> {
+fn backward(grad: &Tensor, input: &Tensor, _buffer: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Float => {
-        if is_given(buffer, input) {
-            elementwise::ternary::<T, T, T, T>(out, grad, input, buffer, |grad, x, power| {
-                let share = power / (1.0 + power);
-                grad * if x < 0.0 { 1.0 - share } else { share }
-            })
-        } else {
-            elementwise::binary::<T, T, T>(out, grad, input, |grad, x| grad * Inexact::sigmoid(-x))
-        }
+        elementwise::binary::<T, T, T>(out, grad, input, |grad, x| grad * Inexact::sigmoid(-x))
     })
 }
 

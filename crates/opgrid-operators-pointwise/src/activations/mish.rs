@@ -56,7 +56,7 @@ pub(crate) mod samples {
                     grad * (gate + x / (1.0 + (-x).exp()) * (1.0 - gate * gate))
                 })
             })
-            .tolerance(16.0);
+            .tolerance(64.0);
         samples.rounds(MishBackward, Roundings::all(Rounding::Sum(16)));
     }
 }

@@ -8,7 +8,8 @@
 //! - Aliasing: `cumprod_` writes `self`, `cumprod.out` writes `out`, each in its own dtype.
 //! - Derivative: right where there are zeros, to any order. With zeros and `create_graph` it takes memory for the square of the
 //!   size of `dim`, as torch's does.
-//! - Dispatch: the gradient is a composite of scans and arithmetic, of floating-point and complex dtypes.
+//!   `cumprod_backward` does not look at `output`, which follows from `input`.
+//! - Dispatch: the gradient is a composite of scans and arithmetic, of one floating-point or complex dtype.
 //! - Errors: a bool `dtype`, `out` or `self` of `cumprod_`; an `out`, or `self` of `cumprod_`, of another dtype than `dtype`;
 //!   a dimension out of range.
 //! - Source: torch.cumprod, PyTorch 2.15.
@@ -35,20 +36,19 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, dim, _)| {
             d.by(input, [input, d.result(0)], move |grad, [x, out]| slope(grad, x, dim, out))
         });
-    library.implicit(CumprodBackward, &kind::SCAN, |grad, input, dim, output| {
+    library.implicit(CumprodBackward, &kind::SCAN, |grad, input, dim, _| {
         pointwise::check_inexact(grad.spec()?.dtype())?;
-        for (name, other) in [("input", input), ("output", output)] {
-            if other.spec()?.sizes() != grad.sizes() {
-                let message = format!(
-                    "argument `{name}` has shape {:?}, expected {:?} as `grad`",
-                    other.sizes(),
-                    grad.sizes()
-                );
-                return Err(argument(message));
-            }
+        pointwise::check_one_dtype(("grad", grad), ("input", input))?;
+        if input.sizes() != grad.sizes() {
+            let message = format!(
+                "argument `input` has shape {:?}, expected {:?} as `grad`",
+                input.sizes(),
+                grad.sizes()
+            );
+            return Err(argument(message));
         }
-        scans::dimension(input, dim)?;
-        derivatives::owned(slope(grad, input, dim, output)?, grad)
+        let products = input.cumprod(dim)?;
+        derivatives::owned(slope(grad, input, dim, &products)?, grad)
     });
 }
 

@@ -12,7 +12,7 @@
 
 use crate::kinds::views;
 use crate::prelude::*;
-use opgrid_tensor::ops::MovedimInt;
+use opgrid_tensor::ops::{Arange, MovedimInt};
 use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::views::unfold::*;
@@ -45,7 +45,9 @@ fn gradient(grad: &Tensor, zeros: Tensor, dimension: i64, size: i64, step: i64) 
     }
     // Elements are in several windows where these overlap.
     let dim = normalise_dim(dimension, sizes.len())?;
-    let places = Tensor::arange(0, sizes[dim], 1)?.unfold(0, size, step)?.reshape(&[-1])?;
+    let device = Some(grad.device());
+    let places = Arange.call(sizes[dim].into(), Some(DType::I64), None, device, None)?;
+    let places = places.unfold(0, size, step)?.reshape(&[-1])?;
     let windows = MovedimInt.call(grad, -1, dim as i64 + 1)?;
     let windows = windows.flatten(dim as i64, dim as i64 + 1)?;
     zeros.index_add(dim as i64, &places, &windows)
