@@ -215,7 +215,7 @@ mod tests {
             ("sparse_coo_tensor", "Sparse, nested and ragged tensors"),
             ("quantile", "Signals, histograms and statistics"),
             ("gather_backward", "Backward functions, which are formulas here"),
-            ("ctc_loss", "Other public names"),
+            ("slow_conv3d", "Other public names"),
             ("_foobar", "Other internal names"),
         ] {
             assert_eq!(title_of(name), title, "{name}");

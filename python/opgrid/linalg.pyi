@@ -12,6 +12,7 @@ _float = float
 _bool = bool
 _str = str
 
+def _powsum(input: Tensor, ord: Number = ..., dim: Sequence[_int] | _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ...) -> Tensor: ...
 @overload
 def cholesky(input: Tensor, *, upper: _bool = ...) -> Tensor: ...
 @overload

@@ -55,9 +55,21 @@ class cummin(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class frexp(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+
 class geqrf(NamedTuple):
     a: Tensor
     tau: Tensor
+
+class histogram(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
+class histogramdd(NamedTuple):
+    hist: Tensor
+    bin_edges: list[Tensor]
 
 class kthvalue(NamedTuple):
     values: Tensor
@@ -153,6 +165,10 @@ class min(NamedTuple):
 class mode(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class multilabel_margin_loss_forward(NamedTuple):
+    output: Tensor
+    is_target: Tensor
 
 class nanmedian(NamedTuple):
     values: Tensor

@@ -168,6 +168,16 @@ mod tests {
 
     use super::*;
 
+    /// Whether arguments are lists of numbers of any kind, or of tensors that are written, which cases have no words for.
+    fn takes_unwritable_lists(setting: &Setting, name: &str) -> bool {
+        let handle = setting.ours.dispatcher().find(name).unwrap();
+        let schema = handle.schema().unwrap();
+        schema.arguments.iter().any(|argument| {
+            let text = argument.real_type.to_string();
+            text == "Scalar[]" || (text == "Tensor[]" && argument.is_write())
+        })
+    }
+
     #[test]
     fn every_sampled_overload_is_called() {
         let setting = Setting::new().unwrap();
@@ -178,7 +188,7 @@ mod tests {
         };
         let never = (0..count).filter(|first| !(0..40).any(|round| is_called(&(first + round * count))));
         let mut names: Vec<String> = never.map(|seed| setting.sampled(seed).0.name.to_string()).collect();
-        names.retain(|name| setting.can_be_called(name));
+        names.retain(|name| setting.can_be_called(name) && !takes_unwritable_lists(&setting, name));
         assert!(names.is_empty(), "no variation of a sample is taken by {}", names.join(", "));
     }
 }

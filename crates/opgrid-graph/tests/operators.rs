@@ -297,7 +297,13 @@ fn overloads_that_write_become_pure() {
 
 /// Operators that look at elements and give results whose sizes do not depend on them; `one_hot` where it is told the number of
 /// classes.
-const SIZES_ARE_KNOWN: [&str; 5] = [
+const SIZES_ARE_KNOWN: [&str; 11] = [
+    "aten::_ctc_loss.Tensor",
+    "aten::_ctc_loss_backward.Tensor",
+    "aten::_foreach_addcdiv.Tensor",
+    "aten::_foreach_addcmul.Tensor",
+    "aten::ctc_loss.Tensor",
+    "aten::masked_scatter_backward",
     "aten::narrow.Tensor",
     "aten::one_hot",
     "aten::pin_memory",

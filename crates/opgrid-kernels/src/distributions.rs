@@ -147,7 +147,8 @@ pub fn standard_gamma(random: &mut Random, a: f64) -> f64 {
     }
     // Below one, a sample of the next larger shape is scaled.
     let (a, scale) = if a < 1.0 { (a + 1.0, (1.0 - random.uniform(53)).powf(1.0 / a)) } else { (a, 1.0) };
-    let d = a - 1.0 / 3.0;
+    // torch's constants are of single precision, on which the last digits depend.
+    let d = a - f64::from(1.0f32 / 3.0);
     let c = 1.0 / (9.0 * d).sqrt();
     loop {
         let (x, y) = loop {
@@ -160,7 +161,8 @@ pub fn standard_gamma(random: &mut Random, a: f64) -> f64 {
         let v = y * y * y;
         let u = 1.0 - random.uniform(53);
         let square = x * x;
-        if u < 1.0 - 0.0331 * square * square || u.ln() < 0.5 * square + d * (1.0 - v + v.ln()) {
+        if u < 1.0 - f64::from(0.0331f32) * square * square || u.ln() < 0.5 * square + d * (1.0 - v + v.ln())
+        {
             return scale * d * v;
         }
     }

@@ -133,6 +133,7 @@ fn numbers_of_distributions_are_those_of_torch() {
 /// Numbers that no distribution has are refused, or have a value: nothing draws without end.
 #[test]
 fn distributions_of_strange_parameters_end() {
+    let _turn = TURN.lock();
     let of = |number: f64| Tensor::from_slice(&[number], &[1]).unwrap();
     for strange in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 5e-324, f64::MAX] {
         let _ = Poisson.call(&of(strange), None);
@@ -142,6 +143,8 @@ fn distributions_of_strange_parameters_end() {
             Binomial.call(&of(strange), &of(other), None).unwrap();
         }
     }
+    let certain = |p: f64| Binomial.call(&of(5.0), &of(p), None).unwrap().to_vec::<f64>().unwrap();
+    assert_eq!([certain(0.0), certain(1.0)], [[0.0], [5.0]]);
 }
 
 #[test]

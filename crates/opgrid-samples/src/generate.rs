@@ -38,11 +38,11 @@ pub fn nonzero(dtype: DType, sizes: &[i64], seed: i64) -> Plain {
     Plain::from_elements(dtype, sizes, &all.elements().iter().map(one).collect::<Vec<_>>())
 }
 
-/// The ends of the dtype's range, zeros of both signs, and what is no number. Complex dtypes have only the last here:
-/// what becomes of infinite parts depends on how a formula is written.
+/// The ends of the dtype's range, zeros of both signs, and what is no number. Complex dtypes have only the last here, in both
+/// parts: what becomes of infinite parts, and of one NaN, depends on how a formula is written.
 pub fn extremes(dtype: DType) -> Plain {
     let elements: Vec<Scalar> = if dtype.is_complex() {
-        vec![Scalar::Float(f64::NAN), Scalar::Float(-1.0)]
+        vec![Scalar::Complex(num_complex::Complex64::new(f64::NAN, f64::NAN)), Scalar::Float(-1.0)]
     } else if let Ok(limits) = finfo(dtype) {
         let ends = [limits.max, limits.min, limits.eps, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
         ends.into_iter().chain([0.0, -0.0, 1.0]).map(Scalar::Float).collect()

@@ -182,21 +182,22 @@ pub struct Case<'a> {
     pub(crate) expected: Expected,
 }
 
-/// The results one by one, if all are tensors; those of a list that is the only result.
+/// The results one by one, and those of lists among them, if all are tensors.
 pub(crate) fn tensors(results: &[Value]) -> Option<Vec<Tensor>> {
-    match results {
-        [Value::List(list)] => match &**list {
-            List::Tensors(tensors) => {
-                tensors.iter().map(|tensor| Tensor::try_from(tensor.clone()).ok()).collect()
-            }
-            _ => None,
-        },
-        _ => results
-            .iter()
-            .map(|result| match result {
-                Value::Tensor(tensor) => Tensor::try_from(tensor.clone()).ok(),
-                _ => None,
-            })
-            .collect(),
+    let mut found = Vec::new();
+    for result in results {
+        match result {
+            Value::Tensor(tensor) => found.push(Tensor::try_from(tensor.clone()).ok()?),
+            Value::List(list) => match &**list {
+                List::Tensors(tensors) => {
+                    for tensor in tensors {
+                        found.push(Tensor::try_from(tensor.clone()).ok()?);
+                    }
+                }
+                _ => return None,
+            },
+            _ => return None,
+        }
     }
+    Some(found)
 }

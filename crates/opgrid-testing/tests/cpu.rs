@@ -79,18 +79,30 @@ fn gradients_of_every_operator_are_those_of_differences() {
 
 /// Why a batch is one example after another.
 const DEPENDS_ON_DATA: &str = "the sizes of the result depend on the data";
+const HAS_OWN_BATCHES: &str =
+    "a dimension of its own counts examples, which a further one would be mixed with";
 const DEPENDS_ON_MASKS: &str = "the sizes of the result depend on the data where masks choose";
 
 /// The operators that run once for each example of a batch, and why.
-const LOOPS: [(&str, &str); 13] = [
+const LOOPS: [(&str, &str); 23] = [
+    ("aten::_ctc_loss", HAS_OWN_BATCHES),
+    ("aten::_ctc_loss_backward", HAS_OWN_BATCHES),
     ("aten::_unique", DEPENDS_ON_DATA),
     ("aten::_unique2", DEPENDS_ON_DATA),
     ("aten::argwhere", DEPENDS_ON_DATA),
     ("aten::bincount", DEPENDS_ON_DATA),
+    ("aten::fractional_max_pool2d", HAS_OWN_BATCHES),
+    ("aten::fractional_max_pool3d", HAS_OWN_BATCHES),
     ("aten::index.Tensor", DEPENDS_ON_MASKS),
     ("aten::masked_select", DEPENDS_ON_DATA),
+    ("aten::multi_margin_loss", HAS_OWN_BATCHES),
+    ("aten::multi_margin_loss_backward", HAS_OWN_BATCHES),
+    ("aten::multilabel_margin_loss_backward", HAS_OWN_BATCHES),
+    ("aten::multilabel_margin_loss_forward", HAS_OWN_BATCHES),
     ("aten::nonzero", DEPENDS_ON_DATA),
     ("aten::nonzero_numpy", DEPENDS_ON_DATA),
+    ("aten::nonzero_static", DEPENDS_ON_DATA),
+    ("aten::renorm", HAS_OWN_BATCHES),
     ("aten::repeat_interleave.Tensor", DEPENDS_ON_DATA),
     ("aten::unique_consecutive", DEPENDS_ON_DATA),
     ("aten::unique_dim", DEPENDS_ON_DATA),
@@ -103,7 +115,12 @@ const REFUSED: [(&str, &[&str]); 3] = [
     (
         "the result depends on the data",
         &[
+            "aten::_ctc_loss.Tensor",
+            "aten::_ctc_loss_backward.Tensor",
+            "aten::_foreach_addcdiv.Tensor",
+            "aten::_foreach_addcmul.Tensor",
             "aten::cov",
+            "aten::ctc_loss.Tensor",
             "aten::narrow.Tensor",
             "aten::one_hot",
             "aten::tensor_split.tensor_indices_or_sections",
@@ -128,7 +145,16 @@ const REFUSED: [(&str, &[&str]); 3] = [
             "aten::unsqueeze_",
         ],
     ),
-    ("it may draw random numbers", &["aten::native_dropout"]),
+    (
+        "it may draw random numbers",
+        &[
+            "aten::native_dropout",
+            "aten::rrelu",
+            "aten::rrelu_",
+            "aten::rrelu_with_noise",
+            "aten::rrelu_with_noise_functional",
+        ],
+    ),
 ];
 
 #[test]

@@ -233,7 +233,8 @@ pub(crate) mod samples {
             let calls = tensors(dtype).into_iter().map(|x| (given(x.clone()).and(noise(&x)), noise(&x)));
             let with = |(call, out): (Sample, Plain)| {
                 let call = call.named("out", out);
-                [call.clone(), call.named("training", true)]
+                let bounds = call.clone().named("lower", 0.25).named("upper", 0.75);
+                [call, bounds.named("training", true)]
             };
             calls.flat_map(with).collect()
         };

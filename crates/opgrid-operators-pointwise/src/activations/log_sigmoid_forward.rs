@@ -4,7 +4,7 @@
 //! `output[i] = min(self[i], 0) - ln(1 + buffer[i])`, where `buffer[i] = e ^ -|self[i]|`;
 //! `grad_input[i] = grad_output[i] / (1 + e ^ self[i])`
 //!
-//! - Shapes: that of `self`, for both; `grad_output` and `self` of the gradient broadcast.
+//! - Shapes: that of `self`, for both; `grad_output`, `self` and a `buffer` with elements broadcast in the gradient.
 //! - Values: the gradient does not look at `buffer`, which follows from `self`, and which other devices leave empty in torch.
 //! - Dtypes: floating-point ones, one for all.
 //! - Aliasing: `log_sigmoid_forward.output` writes `output` and `buffer`, which have the dtype of `self`;
@@ -27,7 +27,12 @@ pub const LOG_SIGMOID_FORWARD: Family<LogSigmoidForward> =
 /// The family of `aten::log_sigmoid_backward`: its kind, shape rule and `out` rule.
 pub const LOG_SIGMOID_BACKWARD: Family<LogSigmoidBackward> =
     Family::new(LogSigmoidBackward, &kind::POINTWISE_TERNARY, |grad, input, buffer| {
-        let spec = activation::slope(("grad_output", grad), ("self", input))?;
+        let spec = if buffer.spec()?.numel() == 0 {
+            activation::slope(("grad_output", grad), ("self", input))?
+        } else {
+            pointwise::promoted([("grad_output", grad), ("self", input), ("buffer", buffer)])?
+        };
+        pointwise::check_float(spec.dtype())?;
         for argument in [("grad_output", grad), ("buffer", buffer)] {
             pointwise::check_one_dtype(("self", input), argument)?;
         }

@@ -14,6 +14,7 @@
 
 use crate::prelude::*;
 use opgrid_tensor::ops::{Cat, Reshape};
+use opgrid_tensor::tensor::promote_types;
 use opgrid_tensor::tensor::views::normalise_dim;
 
 pub use opgrid_tensor::ops::scans::gradient::*;
@@ -78,6 +79,9 @@ fn gradient(input: &Tensor, spacings: Vec<Spacing>, dims: &[i64], edge_order: i6
             dims.len()
         );
         return Err(argument(message));
+    }
+    if input.dim() == 0 && !dims.is_empty() {
+        return Err(argument("argument `self` has no dimensions, expected at least one"));
     }
     let mut seen = vec![false; input.dim()];
     let mut slopes = Vec::with_capacity(dims.len());
@@ -149,7 +153,9 @@ impl Line<'_> {
         }
         let mut sizes = vec![1; self.points.dim()];
         sizes[self.at] = self.length;
-        let x = Reshape.call(x, &sizes)?;
+        // Their differences have as many digits as the points.
+        let dtype = promote_types(self.points.dtype(), x.dtype())?;
+        let x = Reshape.call(&x.to_dtype(dtype)?, &sizes)?;
         let last = self.length - 1;
         let steps = Line { points: &x, ..*self };
         let steps = (steps.part(1, last)? - steps.part(0, last)?)?;
@@ -192,6 +198,7 @@ impl Line<'_> {
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
     use super::*;
+    use opgrid_core::{Value, ValueType};
     use opgrid_samples::prelude::*;
 
     /// Numbers whose differences have signs.
@@ -248,27 +255,75 @@ pub(crate) mod samples {
             .tolerance(64.0);
         samples
             .operator(
+                GradientScalarrayint,
+                DTYPES,
+                |dtype| {
+                    let x = given(generate::numbers(dtype, &[3, 4], 1));
+                    vec![
+                        x.clone().named("spacing", scalars([0.5, 2.0])),
+                        x.named("spacing", scalars([0.25])).named("dim", 1),
+                    ]
+                },
+                by_steps,
+            )
+            .tolerance(64.0)
+            .refuses("one for each of 2", given(x(&[3, 3])).named("spacing", scalars([1.0])));
+        let along_dims = |dtype| {
+            let x = given(generate::numbers(dtype, &[3, 4], 1));
+            vec![x.named("spacing", scalars([0.5, 2.0])).named("dim", vec![1, 0])]
+        };
+        samples.operator(GradientScalarrayarray, DTYPES, along_dims, by_steps).tolerance(64.0);
+        samples
+            .operator(
                 GradientTensorarrayint,
                 DTYPES,
                 |dtype| {
                     let x = given(generate::numbers(dtype, &[3, 4], 1));
-                    let along = |n: i64| Plain::from_elements(DType::F32, &[n], &[0.0, 1.0, 3.0, 3.5]);
                     let both = x.clone().named("spacing", vec![along(3), along(4)]);
                     let one = x.named("spacing", vec![along(4)]).named("dim", 1);
                     vec![both.clone(), both.named("edge_order", 2), one.named("edge_order", 2)]
                 },
-                |it| {
-                    let x = it.tensor("self")?;
-                    let dims = it.option::<i64>("dim")?.map_or_else(|| every(x), |dim| vec![dim]);
-                    let along = |x: &Plain| x.elements().iter().map(|x| x.to_complex().re).collect();
-                    let spacing: Vec<Along> =
-                        it.tensors("spacing")?.iter().map(along).map(Along::At).collect();
-                    slopes(it, x, &spacing, &dims)
-                },
+                by_coordinates,
             )
             .tolerance(256.0)
+            .needs_distinct()
             .refuses("expected [3]", given(x(&[3])).named("spacing", vec![x(&[2])]))
             .refuses("one for each of 2", given(x(&[3, 3])).named("spacing", vec![x(&[3])]));
+        let coordinates = |dtype| {
+            let x = given(generate::numbers(dtype, &[3, 4], 1));
+            vec![x.named("spacing", vec![along(4), along(3)]).named("dim", vec![-1, 0])]
+        };
+        samples
+            .operator(GradientTensorarray, DTYPES, coordinates, by_coordinates)
+            .tolerance(256.0)
+            .needs_distinct();
+    }
+
+    fn scalars<const N: usize>(numbers: [f64; N]) -> Value {
+        numbers.map(Scalar::Float).to_vec().into_value()
+    }
+
+    /// Coordinates of so many points.
+    fn along(n: i64) -> Plain {
+        Plain::from_elements(DType::F32, &[n], &[0.0, 1.0, 3.0, 3.5])
+    }
+
+    /// The dimensions that a call names: one, several or all.
+    fn dims_of(it: &Inputs, x: &Plain) -> Result<Vec<i64>> {
+        let one = it.option::<i64>("dim").ok().flatten();
+        one.map_or_else(|| it.value("dim").or_else(|_| Ok(every(x))), |dim| Ok(vec![dim]))
+    }
+
+    fn by_steps(it: &Inputs) -> Result<Expected> {
+        let (x, steps): (_, Vec<Scalar>) = (it.tensor("self")?, it.value("spacing")?);
+        slopes(it, x, &steps.into_iter().map(equal).collect::<Vec<_>>(), &dims_of(it, x)?)
+    }
+
+    fn by_coordinates(it: &Inputs) -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let along = |x: &Plain| x.elements().iter().map(|x| x.to_complex().re).collect();
+        let spacing: Vec<Along> = it.tensors("spacing")?.iter().map(along).map(Along::At).collect();
+        slopes(it, x, &spacing, &dims_of(it, x)?)
     }
 
     fn of_number(dtype: DType) -> Vec<Sample> {
@@ -301,7 +356,10 @@ pub(crate) mod samples {
     /// Slopes of Lagrange's polynomials through the nearest points.
     fn slopes(it: &Inputs, x: &Plain, spacing: &[Along], dims: &[i64]) -> Result<Expected> {
         let order: i64 = it.value("edge_order")?;
-        let dtype = inexact(x.dtype());
+        let dtype = match spacing.first() {
+            Some(Along::At(_)) => promote_types(x.dtype(), DType::F32)?,
+            _ => inexact(x.dtype()),
+        };
         let one = |(along, dim): (&Along, &i64)| {
             let at = dim.rem_euclid(x.sizes().len() as i64) as usize;
             let length = x.sizes()[at];

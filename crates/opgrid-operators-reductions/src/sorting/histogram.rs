@@ -7,14 +7,15 @@
 //! - Dtypes: float32 and float64, one for all arguments and results.
 //! - Values: the last bin has its end, too. Points beyond the edges and those with NaN do not count. Without `range` edges reach from the least to the largest
 //!   coordinate, and one half further at both ends where these are equal; from 0 to 1 where there are no points. With `density` sums are divided by that of all and by the size of the bin.
-//! - Dispatch: composites of `searchsorted`, `linspace` and `index_add`, which `weight` has its gradient from.
+//! - Dispatch: composites of `searchsorted`, `linspace` and `index_add`, so that edges and sums have derivatives by points and weights.
 //! - Aliasing: the overloads `out` write `out`, or `hist` and `bin_edges`.
 //! - Errors: other dtypes; no bins; edges that do not fit; a range that is not finite or whose end is below its start; a `weight` of another shape or dtype.
 //! - Source: torch.histogram, torch.histogramdd, PyTorch 2.15.
 
 use crate::prelude::*;
 use opgrid_tensor::ops::{
-    IndexAdd, Linspace, LogicalAnd, Reshape, SearchsortedTensor, WhereScalarOther, WhereSelf,
+    Arange, IndexAdd, Linspace, LogicalAnd, Reshape, SearchsortedTensor, WhereScalar, WhereScalarOther,
+    WhereSelf,
 };
 
 pub use opgrid_tensor::ops::sorting::histogram::*;
@@ -43,12 +44,12 @@ pub(super) fn register(library: &mut Library) {
         let counts = HistogramddFromBinTensors.call(input, bins, weight, density)?;
         Ok((counts, bins.to_vec()))
     });
-    library.define(HistogramddBinEdges).kind(kind).implicit(|input, bins, range, weight, _density| {
+    library.define_with_forms(HistogramddBinEdges, kind).implicit(|input, bins, range, weight, _density| {
         let points = check_points(input)?;
         check_weight(input, &input.sizes()[..input.dim() - 1], weight)?;
         edges(&points, bins, range)
     });
-    library.define(HistogramddBinEdgesOut).kind(kind).implicit(|input, bins, range, weight, density, out| {
+    library.implement(HistogramddBinEdgesOut).implicit(|input, bins, range, weight, density, out| {
         let found = HistogramddBinEdges.call(input, bins, range, weight, density)?;
         if out.len() != found.len() {
             let message = format!("argument `out` has {} tensors, expected {}", out.len(), found.len());
@@ -213,41 +214,63 @@ fn edges(points: &Tensor, bins: &[i64], range: Option<&[f64]>) -> Result<Vec<Ten
         );
         return Err(argument(message));
     }
-    let ends = match range {
-        Some(range) => range.chunks(2).map(|ends| (ends[0], ends[1])).collect(),
-        None => ends_of_points(points, bins.len())?,
-    };
-    let one = |(bins, (least, most)): (&i64, (f64, f64))| {
+    let of_coordinate = |(k, bins): (usize, &i64)| {
         if *bins < 1 {
             return Err(argument(format!("argument `bins` has {bins}, expected one or more")));
         }
-        if !least.is_finite() || !most.is_finite() {
-            let message = format!(
-                "the range is [{least}, {most}], expected finite numbers; give `range` or remove NaN"
-            );
-            return Err(argument(message));
+        match range {
+            Some(range) => between((range[2 * k], range[2 * k + 1]), *bins, points),
+            None if points.sizes()[0] == 0 => between((0.0, 1.0), *bins, points),
+            None => around(&points.select(1, k as i64)?, *bins),
         }
-        if least > most {
-            let message = format!("argument `range` ends at {most}, which is below its start, {least}");
-            return Err(argument(message));
-        }
-        let further = if least == most { 0.5 } else { 0.0 };
-        let ends = [least - further, most + further].map(Scalar::Float);
-        // Twice as many as memory has are refused there.
-        let count = bins.saturating_add(1);
-        Linspace.call(ends[0], ends[1], count, Some(points.dtype()), None, Some(points.device()), None)
     };
-    bins.iter().zip(ends).map(one).collect()
+    bins.iter().enumerate().map(of_coordinate).collect()
 }
 
-/// The least and the largest of each coordinate; 0 and 1 where there are no points, or no data.
-fn ends_of_points(points: &Tensor, coordinates: usize) -> Result<Vec<(f64, f64)>> {
-    if points.sizes()[0] == 0 || points.device() != Device::CPU || points.array().is_err() {
-        return Ok(vec![(0.0, 1.0); coordinates]);
+/// Edges between two numbers, which have to be finite and in order.
+fn between((least, most): (f64, f64), bins: i64, like: &Tensor) -> Result<Tensor> {
+    check_finite(least, most)?;
+    if least > most {
+        let message = format!("argument `range` ends at {most}, which is below its start, {least}");
+        return Err(argument(message));
     }
-    let numbers = |x: Tensor| x.to_dtype(DType::F64)?.to_vec::<f64>();
-    let points = points.detach()?;
-    Ok(numbers(points.amin([0], false)?)?.into_iter().zip(numbers(points.amax([0], false)?)?).collect())
+    let further = if least == most { 0.5 } else { 0.0 };
+    let ends = [least - further, most + further].map(Scalar::Float);
+    // More edges than memory has are refused there.
+    let count = bins.saturating_add(1);
+    Linspace.call(ends[0], ends[1], count, Some(like.dtype()), None, Some(like.device()), None)
+}
+
+/// Edges from the least to the largest element, which may be those of a batch.
+fn around(x: &Tensor, bins: i64) -> Result<Tensor> {
+    let (least, most) = (x.amin([0], false)?, x.amax([0], false)?);
+    if !x.device().is_meta() && x.array().is_ok() {
+        check_finite(number(&least)?, number(&most)?)?;
+    }
+    let further = WhereScalar.call(&least.eq(&most)?, Scalar::Float(0.5), Scalar::Float(0.0))?;
+    let further = further.to_dtype(x.dtype())?;
+    let (least, most) = (least.sub(&further)?, most.add(&further)?);
+    // As `linspace` does: each half from its end.
+    let places =
+        Arange.call(Scalar::Int(bins.saturating_add(1)), Some(x.dtype()), None, Some(x.device()), None)?;
+    let step = most.sub(&least)?.div(bins)?;
+    let from_least = least.add(&step.mul(&places)?)?;
+    let from_most = most.sub(&step.mul(&places.neg()?.add(bins)?)?)?;
+    WhereSelf.call(&places.lt((bins + 1) / 2)?, &from_least, &from_most)
+}
+
+fn number(x: &Tensor) -> Result<f64> {
+    Ok(x.detach()?.to_dtype(DType::F64)?.to_vec::<f64>()?[0])
+}
+
+fn check_finite(least: f64, most: f64) -> Result<()> {
+    if least.is_finite() && most.is_finite() {
+        return Ok(());
+    }
+    let message = format!(
+        "the range is [{least}, {most}], expected finite numbers; give `range`, or leave out NaN and infinite points"
+    );
+    Err(argument(message))
 }
 
 /// The sums of weights for each bin.
@@ -278,7 +301,7 @@ fn counted(points: &Tensor, edges: &[Tensor], weight: Option<&Tensor>, density: 
     let nothing = derivatives::zeros_of(&[count], &weight)?;
     let weight = WhereSelf.call(&is_inside, &weight, &nothing)?;
     let bin = WhereScalarOther.call(&is_inside, &bin, Scalar::Int(0))?;
-    let sums = derivatives::zeros_of(&[bins.iter().product()], &weight)?;
+    let sums = Reshape.call(&derivatives::zeros_of(&bins, &weight)?, &[-1])?;
     let mut hist = Reshape.call(&IndexAdd.call(&sums, 0, &bin, &weight, Scalar::Int(1))?, &bins)?;
     if density {
         hist = hist.div(&hist.sum()?)?;
@@ -356,6 +379,56 @@ pub(crate) mod samples {
             .tolerance(16.0)
             .refuses("at least two dimensions", given(x()).and(vec![2]))
             .refuses("each coordinate", given(generate::numbers(DType::F32, &[4, 2], 0)).and(vec![2]));
+        samples
+            .operator(Histogramdd, DTYPES, of_points, |it| {
+                let (x, bins): (_, Vec<i64>) = (it.tensor("self")?, it.value("bins")?);
+                all_of(it, x, &bins)
+            })
+            .tolerance(16.0);
+        samples
+            .operator(
+                HistogramddIntBins,
+                DTYPES,
+                |dtype| vec![given(generate::numbers(dtype, &[6, 2], 1)).and(2)],
+                |it| all_of(it, it.tensor("self")?, &[it.value("bins")?; 2]),
+            )
+            .tolerance(16.0);
+        samples
+            .operator(HistogramddBinEdges, DTYPES, of_points, |it| {
+                let (x, bins): (_, Vec<i64>) = (it.tensor("self")?, it.value("bins")?);
+                let edges =
+                    equal_edges(&rows(x, bins.len()), &bins, it.option::<Vec<f64>>("range")?.as_deref());
+                Ok(edges.iter().map(|edges| plain(x.dtype(), edges)).collect::<Vec<_>>().into())
+            })
+            .tolerance(16.0);
+        let with_edges = |dtype| {
+            let edges = vec![own_edges(dtype), Plain::from_elements(dtype, &[3], &[-1.0, 0.25, 2.0])];
+            let x = given(generate::numbers(dtype, &[6, 2], 1)).and(edges);
+            vec![x.clone(), x.named("density", true)]
+        };
+        let by_edges = |it: &Inputs| {
+            let (x, bins) = (it.tensor("self")?, it.tensors("bins")?);
+            let edges: Vec<Vec<f64>> = bins.iter().map(numbers).collect();
+            histogram(it, &rows(x, edges.len()), &edges, x.dtype())
+        };
+        samples
+            .operator_with(HistogramddFromBinTensors, DTYPES, with_edges, move |it| Ok(by_edges(it)?.into()))
+            .tolerance(16.0);
+        samples
+            .operator_with(HistogramddTensorListBins, DTYPES, with_edges, move |it| {
+                let edges = it.tensors("bins")?.to_vec();
+                Ok([vec![by_edges(it)?], edges].concat().into())
+            })
+            .tolerance(16.0);
+    }
+
+    /// The sums and the edges.
+    fn all_of(it: &Inputs, x: &Plain, bins: &[i64]) -> Result<Expected> {
+        let points = rows(x, bins.len());
+        let edges = equal_edges(&points, bins, it.option::<Vec<f64>>("range")?.as_deref());
+        let counts = histogram(it, &points, &edges, x.dtype())?;
+        let edges = edges.iter().map(|edges| plain(x.dtype(), edges));
+        Ok([counts].into_iter().chain(edges).collect::<Vec<_>>().into())
     }
 
     fn own_edges(dtype: DType) -> Plain {

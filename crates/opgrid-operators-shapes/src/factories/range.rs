@@ -81,14 +81,20 @@ pub(crate) mod samples {
             .output_decides()
             .refuses("nonzero", given(0).and(1).and(0))
             .refuses("finite", given(0).and(f64::INFINITY));
+        samples.operator(RangeOutWithoutStep, REAL, into_output, reference);
         // A product and a sum, which are fused where torch was compiled so; torch counts in single precision.
         samples.rounds(RangeStep, Roundings::all(Rounding::Sum(2)));
+    }
+
+    fn into_output(dtype: DType) -> Vec<Sample> {
+        vec![given(2).and(7).named("out", generate::numbers(dtype, &[6], 0))]
     }
 
     fn reference(it: &Inputs) -> Result<Expected> {
         let (start, end): (Scalar, Scalar) = (it.value("start")?, it.value("end")?);
         let step = it.option::<Scalar>("step").ok().flatten().unwrap_or(Scalar::Int(1));
-        let dtype = it.value::<Option<DType>>("dtype")?.unwrap_or(DType::F32);
+        let out = it.tensor("out").ok().map(Plain::dtype);
+        let dtype = out.or(it.option("dtype").ok().flatten()).unwrap_or(DType::F32);
         let [from, to, by] = [start, end, step].map(|number| number.to_complex().re);
         let count = ((to - from) / by).floor() as i64 + 1;
         let at = |i: &[i64]| number::plus(start, number::times(step, Scalar::Int(i[0])));

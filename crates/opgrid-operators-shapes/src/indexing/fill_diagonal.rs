@@ -5,56 +5,56 @@
 //! - Shapes: at least two dimensions; of more than two, all have one size.
 //! - Dtypes: `value` is converted to that of `self`; a fraction is cut off for integers.
 //! - Aliasing: writes `self`, which must not repeat elements.
+//! - Dispatch: a composite of views and `fill_`.
 //! - Errors: fewer dimensions, or three and more of different sizes; a number beyond the range of the dtype.
 //! - Source: torch.Tensor.fill_diagonal_, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::CloneTensor;
+use opgrid_kernels::access::check_written;
+use opgrid_tensor::ops::{Diagonal, FillInplaceScalar, UnflattenInt};
 
 pub use opgrid_tensor::ops::indexing::fill_diagonal::*;
 
 pub(super) fn register(library: &mut Library) {
-    library.define(FillDiagonalInplace).kind(&kind::INDEXING).in_place(shape, cpu).derivative(
-        |d, (input, _, wrap)| {
-            d.by(input, [], move |grad, []| {
-                let grad = CloneTensor.call(grad, None)?;
-                FillDiagonalInplace.call(&grad, Scalar::Int(0), wrap)?;
-                Ok(grad)
-            })
-        },
-    );
+    library.define(FillDiagonalInplace).kind(&kind::INDEXING).implicit(|input, value, wrap| {
+        check(input)?;
+        for diagonal in diagonals(input, wrap)? {
+            FillInplaceScalar.call(&diagonal, value)?;
+        }
+        Ok(())
+    });
 }
 
-fn shape(input: &Tensor, _value: Scalar, _wrap: bool) -> Result<TensorSpec> {
+fn check(input: &Tensor) -> Result<()> {
     let spec = input.spec()?;
+    check_written(spec.geometry())?;
     match spec.sizes() {
-        [_, _] => Ok(spec.clone()),
-        [first, _, rest @ ..] if !rest.is_empty() && spec.sizes().iter().all(|size| size == first) => {
-            Ok(spec.clone())
-        }
+        [_, _] => Ok(()),
+        [first, _, rest @ ..] if !rest.is_empty() && spec.sizes().iter().all(|size| size == first) => Ok(()),
         found => Err(argument(format!(
             "argument `self` has shape {found:?}, expected a matrix, or more dimensions of one size"
         ))),
     }
 }
 
-fn cpu(_input: &Tensor, value: Scalar, wrap: bool, out: &Tensor) -> Result<()> {
-    with_dtype!(out.dtype(), T: Stored => arithmetic::element::<T>(value).map(drop))?;
-    if out.numel() == 0 {
-        return Ok(());
+/// Views of the elements that are set.
+fn diagonals(input: &Tensor, wrap: bool) -> Result<Vec<Tensor>> {
+    let &[rows, columns] = input.sizes() else {
+        let mut diagonal = input.clone();
+        while diagonal.dim() > 1 {
+            diagonal = Diagonal.call(&diagonal, 0, 0, -1)?;
+        }
+        return Ok(vec![diagonal]);
+    };
+    if !wrap || columns == 0 || rows <= columns {
+        return Ok(vec![Diagonal.call(input, 0, 0, 1)?]);
     }
-    let array = out.array()?;
-    let geometry = array.geometry();
-    let (sizes, strides) = (geometry.sizes(), geometry.strides());
-    let (rows, columns, wraps) = (sizes[0], sizes[1], wrap && sizes.len() == 2);
-    let step = strides.iter().fold(0, |sum: i64, stride| sum.saturating_add(*stride));
-    // After a square, one row is left out before the next diagonal.
-    let starts = (0..rows).step_by(columns as usize + 1).take(if wraps { usize::MAX } else { 1 });
-    for start in starts {
-        let (count, offset) = ((rows - start).min(columns), geometry.offset() + start * strides[0]);
-        elementwise::fill(&array.view(Geometry::strided(&[count], &[step], offset)?)?, value)?;
-    }
-    Ok(())
+    // After each square, one row is left out before the next diagonal.
+    let period = columns + 1;
+    let blocks = rows / period;
+    let whole = UnflattenInt.call(&input.slice(0, 0, blocks * period, 1)?, 0, &[blocks, period])?;
+    let rest = input.slice(0, blocks * period, rows, 1)?;
+    Ok(vec![Diagonal.call(&whole, 0, 1, 2)?, Diagonal.call(&rest, 0, 0, 1)?])
 }
 
 #[cfg(feature = "samples")]

@@ -36,7 +36,7 @@ pub(super) fn register(library: &mut Library) {
 /// The gradient of a source of these sizes.
 fn gradient(grad: &Tensor, mask: &Tensor, sizes: &[i64]) -> Result<Tensor> {
     let chosen = grad.masked_select(mask)?;
-    let rest = sizes.iter().product::<i64>() - chosen.numel();
+    let rest = TensorSpec::contiguous(sizes, grad.dtype(), grad.device())?.numel() - chosen.numel();
     if rest < 0 {
         let message = format!(
             "argument `sizes` is {sizes:?}, expected those of at least {} elements, the number of true elements of the mask",

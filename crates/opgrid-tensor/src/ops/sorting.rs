@@ -34,8 +34,7 @@ declarations! {
             /// How many points lie in bins of a grid with the given edges.
             pub HistogramddTensorListBins = "aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)";
             /// The edges of the bins of `histogramdd`.
-            pub HistogramddBinEdges = "aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor[]";
-            pub HistogramddBinEdgesOut = "aten::_histogramdd_bin_edges.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False, Tensor(a!)[] out) -> ()";
+            pub HistogramddBinEdges = "aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor[]", out;
             /// The sums of `histogramdd` by numbers of bins.
             pub HistogramddFromBinCts = "aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor", out;
             /// The sums of `histogramdd` by edges.

@@ -7,9 +7,9 @@ use opgrid_core::{AnyTensor, DType, List, MemoryFormat, Result, TensorType, Valu
 use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::vmap::BatchedCall;
 use opgrid_tensor::ops::{
-    CloneTensor, Cumsum, DiagEmbed, FillDiagonalInplace, Gather, IndexPut, IndexSelect, LtScalar,
-    MaskedScatter, Permute, Repeat, Roll, ScatterAdd, ScatterReduceTwo, ScatterSrc, ScatterValue, SubScalar,
-    WhereScalarOther, WhereSelf, ZerosLike,
+    CloneTensor, Cumsum, DiagEmbed, Gather, IndexPut, IndexSelect, LtScalar, MaskedScatter, Permute, Repeat,
+    Roll, ScatterAdd, ScatterReduceTwo, ScatterSrc, ScatterValue, SubScalar, WhereScalarOther, WhereSelf,
+    ZerosLike,
 };
 
 use super::arguments::{behind, differs, flag, full, given, int, ints, rows, with_dims};
@@ -18,7 +18,6 @@ use super::{Rule, as_it_is};
 
 pub(super) const RULES: &[(&[&str], Rule)] = &[
     (&["diag_embed"], diag_embed),
-    (&["fill_diagonal_"], fill_diagonal),
     (
         &[
             "gather",
@@ -46,17 +45,6 @@ pub(super) const RULES: &[(&[&str], Rule)] = &[
     (&["take"], take),
     (&["tril", "triu"], as_it_is),
 ];
-
-/// Writes the diagonal of each example.
-fn fill_diagonal(call: &mut BatchedCall<'_, '_>) -> Result<()> {
-    let (target, value) = (full(call, 0)?, call.args()[1].as_scalar().unwrap_or(0.into()));
-    let wrap = flag(call, 2);
-    for example in 0..call.size() {
-        FillDiagonalInplace.call(&target.select(0, example)?, value, wrap)?;
-    }
-    call.push_same(call.args()[0].to_value());
-    Ok(())
-}
 
 fn diag_embed(call: &mut BatchedCall<'_, '_>) -> Result<()> {
     let input = full(call, 0)?;

@@ -461,6 +461,16 @@ impl Functionalizer {
             .iter()
             .map(|index| sources[*index].map_or_else(|| Ok(Vec::new()), |given| self.entries_of(given)))
             .collect::<Result<_>>()?;
+        // What is written twice has the second result of one after the other, which no call without writes gives.
+        let roots: BTreeSet<usize> = entries.iter().flatten().map(|entry| self.root(*entry)).collect();
+        if roots.len() < entries.iter().flatten().count() {
+            if self.expand_composite(&node)? {
+                return Ok(());
+            }
+            let message =
+                format!("{} writes one memory twice; expected tensors with memory of their own", node.target);
+            return Err(error::unsupported(message));
+        }
         let before: Vec<Option<TensorLayout>> =
             entries.iter().flatten().map(|entry| self.entries[*entry].layout.clone()).collect();
 

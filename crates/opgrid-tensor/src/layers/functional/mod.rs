@@ -313,6 +313,14 @@ fn write(call: &mut BoxedCall<'_>, schema: &FunctionSchema, level: &Level) -> Re
     let all: Vec<ValueRef<'_>> =
         schema.arguments.iter().zip(call.args()).filter(is_target).map(|(_, value)| *value).collect();
     each_tensor(&all, &mut |target| targets.push(target.clone()));
+    let memories: Vec<_> =
+        targets.iter().filter_map(|it| view_of(it, level)).map(|view| view.memory.clone()).collect();
+    let is_same = |one: &Arc<_>, others: &[Arc<_>]| others.iter().any(|other| Arc::ptr_eq(one, other));
+    if memories.iter().enumerate().any(|(at, memory)| is_same(memory, &memories[..at])) {
+        return Err(argument(
+            "it writes one memory twice, and what the second write gives depends on the first; write one tensor after the other",
+        ));
+    }
     for (target, value) in targets.iter().zip(&values) {
         match view_of(target, level) {
             Some(view) => view.set(value)?,
