@@ -14,7 +14,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-linalg", &[]),
     ("opgrid-special", &[]),
     ("opgrid-array", &["opgrid-core"]),
-    ("opgrid-kernels", &["opgrid-array", "opgrid-fft", "opgrid-linalg"]),
+    ("opgrid-kernels", &["opgrid-array", "opgrid-fft", "opgrid-linalg", "opgrid-special"]),
     ("opgrid-tensor", &["opgrid-array"]),
     ("opgrid-samples", &["opgrid-kernels", "opgrid-tensor"]),
     ("opgrid-kinds", &["opgrid-samples"]),
@@ -22,7 +22,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-operators-reductions", &["opgrid-kinds"]),
     ("opgrid-operators-shapes", &["opgrid-kinds"]),
     ("opgrid-operators-networks", &["opgrid-kinds"]),
-    ("opgrid-operators-algebra", &["opgrid-kinds"]),
+    ("opgrid-operators-algebra", &["opgrid-kinds", "opgrid-special"]),
     (
         "opgrid-operators",
         &[
@@ -100,7 +100,7 @@ const EXTERNAL: &[(&str, &[&str])] = &[
     ("opgrid-operators-reductions", &["num-complex", "smallvec"]),
     ("opgrid-operators-shapes", &["num-complex", "smallvec"]),
     ("opgrid-operators-networks", &["num-complex", "smallvec"]),
-    ("opgrid-operators-algebra", &["num-complex", "smallvec"]),
+    ("opgrid-operators-algebra", &["libm", "num-complex", "smallvec"]),
     ("opgrid-operators", &[]),
     ("opgrid-nn", &[]),
     ("opgrid-graph", &["serde_json", "smallvec", "zip"]),

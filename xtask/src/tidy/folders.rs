@@ -127,6 +127,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "answer",
             "grammar",
             "numbers",
+            "torch_names",
             "file",
             "tensor_literal",
             "literal",
