@@ -58,7 +58,7 @@ fn range_out(start: Scalar, end: Scalar, step: Scalar, out: &Tensor) -> Result<(
 
 fn length(range: [Scalar; 3], dtype: DType) -> Result<i64> {
     let [start, end, step] = check_range(range, dtype)?;
-    check_length(((end - start) / step).floor() as i128 + 1)
+    check_length((((end - start) / step).floor() as i128).saturating_add(1))
 }
 
 #[cfg(feature = "samples")]
