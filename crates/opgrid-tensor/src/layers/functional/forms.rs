@@ -80,6 +80,15 @@ pub fn source(writing: &FunctionSchema, pure: &FunctionSchema, argument: &Declar
     writing.argument_index(&argument.name).or(first.map(|_| 0))
 }
 
+/// The places of the written arguments in the order in which a pure form gives their values, behind the results that are new: outputs stand for
+/// results, and come before what is written besides.
+pub fn written(schema: &FunctionSchema) -> Vec<usize> {
+    let places = (0..schema.arguments.len()).filter(|place| schema.arguments[*place].is_write());
+    let (outputs, others): (Vec<usize>, Vec<usize>) =
+        places.partition(|place| schema.arguments[*place].is_out());
+    [outputs, others].concat()
+}
+
 /// The places of the results that are not written arguments.
 pub fn fresh(schema: &FunctionSchema) -> impl Iterator<Item = usize> + '_ {
     schema.returns.iter().enumerate().filter(|(_, given)| !given.is_write()).map(|(index, _)| index)
