@@ -111,15 +111,11 @@ fn backward(
     training: bool,
     is_result: bool,
 ) -> Result<Tensor> {
-    /// Bounds that are as near to each other as this count as one slope, as in torch.
-    const ONE_SLOPE: f64 = 1e-6;
     pointwise::check_float(input.spec()?.dtype())?;
-    let [lower, upper] = [lower.to_f64()?, upper.to_f64()?];
-    if training && upper - lower > ONE_SLOPE {
-        MulTensor.call(grad, noise)
-    } else {
-        LeakyReluBackward.call(grad, input, middle([lower, upper]), is_result)
+    if training {
+        return MulTensor.call(grad, noise);
     }
+    LeakyReluBackward.call(grad, input, middle([lower.to_f64()?, upper.to_f64()?]), is_result)
 }
 
 /// # Errors
@@ -270,7 +266,7 @@ pub(crate) mod samples {
             .operator(RreluWithNoiseBackward, FLOATS, gradients, |it| {
                 let (grad, x, noise) = (it.tensor("grad_output")?, it.tensor("self")?, it.tensor("noise")?);
                 let [lower, upper] = both_bounds(it)?;
-                let by_noise = it.value("training")? && upper > lower;
+                let by_noise: bool = it.value("training")?;
                 Ok(Plain::from_fn(x.dtype(), x.sizes(), |at| match x.at(at).to_complex().re {
                     _ if by_noise => number::times(grad.at(at), noise.at(at)),
                     x if x > 0.0 => grad.at(at),
