@@ -5,9 +5,9 @@ use opgrid_tensor::Tensor;
 use opgrid_tensor::layers::autograd::gradcheck;
 use opgrid_tensor::ops::{
     BinaryCrossEntropy, BinaryCrossEntropyOut, BinaryCrossEntropyWithLogits, CrossEntropyLoss,
-    CtcLossIntList, HingeEmbeddingLoss, HuberLoss, HuberLossOut, KlDiv, MarginRankingLoss, MseLoss, NllLoss,
-    NllLoss2d, NllLoss2dOut, NllLossForward, NllLossNd, PoissonNllLoss, SmoothL1Loss, SoftMarginLoss,
-    SoftMarginLossOut, ToCopy, TripletMarginLoss,
+    CtcLossForward, CtcLossIntList, HingeEmbeddingLoss, HuberLoss, HuberLossOut, KlDiv, MarginRankingLoss,
+    MseLoss, NllLoss, NllLoss2d, NllLoss2dOut, NllLossForward, NllLossNd, PoissonNllLoss, SmoothL1Loss,
+    SoftMarginLoss, SoftMarginLossOut, ToCopy, TripletMarginLoss,
 };
 
 const NONE: i64 = 0;
@@ -269,5 +269,21 @@ fn sequences_without_alignments_have_no_gradient_where_infinity_is_zero() -> Res
     zeros.sum()?.backward()?;
     assert_eq!(elements(&zeros.detach()?), [0.0; 2]);
     assert_eq!(elements(&log_probs.grad().unwrap()), [0.0; 12]);
+    Ok(())
+}
+
+/// torch leaves memory as it was where a sequence is shorter than others, or a state cannot be reached.
+#[test]
+fn states_that_no_alignment_is_in_are_impossible() -> Result<()> {
+    let log_probs = tensor(&[-1.0, -2.0, -3.0], &[1, 1, 3], DType::F64).expand([3, 2, 3])?.contiguous()?;
+    // Both sequences have room for five states at three steps; the second one has three, at two.
+    let (_, log_alpha) =
+        CtcLossForward.call(&log_probs, &classes(&[1, 2, 1], &[3]), &[3, 2], &[2, 1], 0, false)?;
+    let found = elements(&log_alpha.select(0, 1)?);
+    let is_reached = |step: usize, state: usize| step < 2 && state < 3 && state <= 2 * step + 1;
+    for (at, alpha) in found.iter().enumerate() {
+        let (step, state) = (at / 5, at % 5);
+        assert_eq!(alpha.is_finite(), is_reached(step, state), "step {step}, state {state}: {alpha}");
+    }
     Ok(())
 }
