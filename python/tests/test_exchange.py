@@ -29,8 +29,7 @@ def test_numbers_of_every_width_are_kept():
     tensor = og.from_numpy(array)
     assert tensor.tolist() == array.tolist() and "18446744073709551615]" in repr(tensor)
     assert (tensor == tensor).all() and tensor.to(og.float64).tolist() == array.astype("float64").tolist()
-    with pytest.raises(og.OpgridError, match=r"found 18446744073709551615, expected at most .*to_vec"):
-        tensor[2].item()
+    assert tensor[2].item() == 2**64 - 1 and int(tensor[1]) == 2**63
     floats = og.tensor([0.3, -1.0, 1000.0])
     assert floats.to(og.float8_e4m3fn).to(og.float32).tolist() == [0.3125, -1.0, 448.0]
     assert floats.to(og.float8_e5m2).to(og.float32).tolist() == [0.3125, -1.0, 1024.0]

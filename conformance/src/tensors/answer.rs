@@ -127,7 +127,10 @@ fn returned(json: &Json) -> Result<Returned, String> {
             bytes: bytes(&json[7])?,
         }),
         "bool" => Returned::Number(Scalar::Bool(value.as_bool().ok_or_else(wrong)?)),
-        "int" => Returned::Number(Scalar::Int(value.as_i64().ok_or_else(wrong)?)),
+        "int" => {
+            let number = value.as_i64().map(Scalar::Int).or(value.as_u64().map(Scalar::from));
+            Returned::Number(number.ok_or_else(wrong)?)
+        }
         "float" => Returned::Number(Scalar::Float(double(value)?)),
         "complex" => {
             let value = opgrid_core::Complex64::new(double(&value[0])?, double(&value[1])?);

@@ -161,6 +161,7 @@ fn number(answer: &mut Answer) -> bool {
     let other = match *number {
         Scalar::Bool(value) => Scalar::Bool(!value),
         Scalar::Int(value) => Scalar::Int(value.wrapping_add(1)),
+        Scalar::UInt(value) => Scalar::from(value.wrapping_add(1)),
         Scalar::Float(value) => Scalar::Float(if value.is_nan() { 0.0 } else { value + 1.0 + value.abs() }),
         Scalar::Complex(_) => Scalar::Bool(true),
     };

@@ -244,6 +244,7 @@ impl Run<'_> {
             Value::Float(value) => Returned::Number(Scalar::Float(*value)),
             Value::Bool(value) => Returned::Number(Scalar::Bool(*value)),
             Value::Complex(value) => Returned::Number(Scalar::Complex(**value)),
+            Value::UInt(value) => Returned::Number(Scalar::UInt(*value)),
             Value::List(list) => match &**list {
                 List::Tensors(list) => {
                     let each = list.iter().map(|tensor| self.returned(&Value::Tensor(tensor.clone())));

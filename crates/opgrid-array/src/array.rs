@@ -34,7 +34,8 @@ pub struct Array {
 }
 
 impl Array {
-    /// The array of one element, without dimensions, that a number stands for: int64, float64, bool or complex128.
+    /// The array of one element, without dimensions, that a number stands for: int64, uint64, float64, bool or
+    /// complex128.
     ///
     /// # Errors
     ///
@@ -42,6 +43,7 @@ impl Array {
     pub fn from_number(value: Scalar) -> Result<Self> {
         match value {
             Scalar::Int(value) => Self::from_slice(&[value], &[]),
+            Scalar::UInt(value) => Self::from_slice(&[value], &[]),
             Scalar::Float(value) => Self::from_slice(&[value], &[]),
             Scalar::Bool(value) => Self::from_slice(&[Bool::from(value)], &[]),
             Scalar::Complex(value) => Self::from_slice(&[value], &[]),

@@ -29,20 +29,30 @@ pub fn unsupported(dtype: DType, expected: &str) -> Error {
 /// | bound | bool | integers | floats | complex | wide unsigned | 8-bit floats |
 /// |---|---|---|---|---|---|---|
 /// | `Stored` | yes | yes | yes | yes | yes | yes |
-/// | `Sortable` | yes | yes | yes | | yes | |
-/// | `AnyInteger` | | yes | | | yes | |
 /// | `AnyFloat` | | | yes | | | yes |
-/// | none, `Any` | yes | yes | yes | yes | | |
-/// | `Number` | | yes | yes | yes | | |
-/// | `Ordered` | yes | yes | yes | | | |
-/// | `Real` | | yes | yes | | | |
+/// | none, `Any` | yes | yes | yes | yes | see below | |
+/// | `Number` | | yes | yes | yes | see below | |
+/// | `Ordered` | yes | yes | yes | | see below | |
+/// | `Real` | | yes | yes | | see below | |
 /// | `Inexact` | | | yes | yes | | |
 /// | `Float` | | | yes | | | |
 /// | `Complex` | | | | yes | | |
-/// | `Integral` | yes | yes | | | | |
-/// | `Integer` | | yes | | | | |
+/// | `Integral` | yes | yes | | | see below | |
+/// | `Integer` | | yes | | | see below | |
 ///
-/// The first four are for what reads, writes, compares and converts elements; kernels that compute take the others.
+/// `Stored` and `AnyFloat` are for what reads, writes, compares and converts elements; kernels that compute take the others.
+///
+/// Unsigned integers of more than 8 bits ("wide unsigned") are mostly computed as other integers, so that there are few loops
+/// for them. What is behind a bound says as which:
+///
+/// | behind the bound | uint16 | uint32 | uint64 | for |
+/// |---|---|---|---|---|
+/// | nothing | | | | loops that do not take them |
+/// | `by value` | i64 | i64 | u64 | loops that convert elements to `T`, and results from it |
+/// | `by bits` | i16 | i32 | i64 | loops where the lowest bits of operands make the lowest bits of results: copies, sums, products, bitwise operators |
+/// | `by itself` | u16 | u32 | u64 | what compares, checks or converts elements, and all else |
+///
+/// All other dtypes have their own type in each case.
 ///
 /// The groups at the end of the macro are the one list of dtypes and their Rust types: [`STORED`] and the table of conversions
 /// are made of it.
@@ -62,51 +72,59 @@ pub fn unsupported(dtype: DType, expected: &str) -> Error {
 #[macro_export]
 macro_rules! with_dtype {
     ($dtype:expr, $T:ident => $body:expr) => {
-        $crate::with_dtype!(@rows [bool integer float complex] [] @match ($dtype, $T, $body, "another dtype"))
+        $crate::with_dtype!(@bound Any [integer] ($dtype, $T, $body))
     };
-    ($dtype:expr, $T:ident: Any => $body:expr) => {
-        $crate::with_dtype!($dtype, $T => $body)
+    ($dtype:expr, $T:ident: $bound:ident => $body:expr) => {
+        $crate::with_dtype!(@bound $bound [integer] ($dtype, $T, $body))
     };
-    ($dtype:expr, $T:ident: Stored => $body:expr) => {
+    ($dtype:expr, $T:ident: $bound:ident by value => $body:expr) => {
+        $crate::with_dtype!(@bound $bound [integer_by_value] ($dtype, $T, $body))
+    };
+    ($dtype:expr, $T:ident: $bound:ident by bits => $body:expr) => {
+        $crate::with_dtype!(@bound $bound [integer_by_bits] ($dtype, $T, $body))
+    };
+    ($dtype:expr, $T:ident: $bound:ident by itself => $body:expr) => {
+        $crate::with_dtype!(@bound $bound [integer unsigned] ($dtype, $T, $body))
+    };
+    (@bound Any [$($integer:ident)*] ($dtype:expr, $T:ident, $body:expr)) => {
+        $crate::with_dtype!(@rows [bool $($integer)* float complex] []
+            @match ($dtype, $T, $body, "another dtype"))
+    };
+    (@bound Number [$($integer:ident)*] ($dtype:expr, $T:ident, $body:expr)) => {
+        $crate::with_dtype!(@rows [$($integer)* float complex] []
+            @match ($dtype, $T, $body, "a numeric dtype"))
+    };
+    (@bound Ordered [$($integer:ident)*] ($dtype:expr, $T:ident, $body:expr)) => {
+        $crate::with_dtype!(@rows [bool $($integer)* float] []
+            @match ($dtype, $T, $body, "a bool, integer or floating-point dtype"))
+    };
+    (@bound Real [$($integer:ident)*] ($dtype:expr, $T:ident, $body:expr)) => {
+        $crate::with_dtype!(@rows [$($integer)* float] []
+            @match ($dtype, $T, $body, "an integer or floating-point dtype"))
+    };
+    (@bound Integral [$($integer:ident)*] ($dtype:expr, $T:ident, $body:expr)) => {
+        $crate::with_dtype!(@rows [bool $($integer)*] []
+            @match ($dtype, $T, $body, "a bool or integer dtype"))
+    };
+    (@bound Integer [$($integer:ident)*] ($dtype:expr, $T:ident, $body:expr)) => {
+        $crate::with_dtype!(@rows [$($integer)*] [] @match ($dtype, $T, $body, "an integer dtype"))
+    };
+    (@bound Stored [integer] ($dtype:expr, $T:ident, $body:expr)) => {
         $crate::with_dtype!(@rows [bool integer float complex unsigned float8] []
             @match ($dtype, $T, $body, "a dtype with data"))
     };
-    ($dtype:expr, $T:ident: Sortable => $body:expr) => {
-        $crate::with_dtype!(@rows [bool integer float unsigned] []
-            @match ($dtype, $T, $body, "a bool, integer or floating-point dtype"))
-    };
-    ($dtype:expr, $T:ident: AnyInteger => $body:expr) => {
-        $crate::with_dtype!(@rows [integer unsigned] [] @match ($dtype, $T, $body, "an integer dtype"))
-    };
-    ($dtype:expr, $T:ident: AnyFloat => $body:expr) => {
+    (@bound AnyFloat [integer] ($dtype:expr, $T:ident, $body:expr)) => {
         $crate::with_dtype!(@rows [float float8] [] @match ($dtype, $T, $body, "a floating-point dtype"))
     };
-    ($dtype:expr, $T:ident: Number => $body:expr) => {
-        $crate::with_dtype!(@rows [integer float complex] [] @match ($dtype, $T, $body, "a numeric dtype"))
-    };
-    ($dtype:expr, $T:ident: Ordered => $body:expr) => {
-        $crate::with_dtype!(@rows [bool integer float] []
-            @match ($dtype, $T, $body, "a bool, integer or floating-point dtype"))
-    };
-    ($dtype:expr, $T:ident: Real => $body:expr) => {
-        $crate::with_dtype!(@rows [integer float] []
-            @match ($dtype, $T, $body, "an integer or floating-point dtype"))
-    };
-    ($dtype:expr, $T:ident: Inexact => $body:expr) => {
+    (@bound Inexact [integer] ($dtype:expr, $T:ident, $body:expr)) => {
         $crate::with_dtype!(@rows [float complex] []
             @match ($dtype, $T, $body, "a floating-point or complex dtype"))
     };
-    ($dtype:expr, $T:ident: Float => $body:expr) => {
+    (@bound Float [integer] ($dtype:expr, $T:ident, $body:expr)) => {
         $crate::with_dtype!(@rows [float] [] @match ($dtype, $T, $body, "a floating-point dtype"))
     };
-    ($dtype:expr, $T:ident: Complex => $body:expr) => {
+    (@bound Complex [integer] ($dtype:expr, $T:ident, $body:expr)) => {
         $crate::with_dtype!(@rows [complex] [] @match ($dtype, $T, $body, "a complex dtype"))
-    };
-    ($dtype:expr, $T:ident: Integral => $body:expr) => {
-        $crate::with_dtype!(@rows [bool integer] [] @match ($dtype, $T, $body, "a bool or integer dtype"))
-    };
-    ($dtype:expr, $T:ident: Integer => $body:expr) => {
-        $crate::with_dtype!(@rows [integer] [] @match ($dtype, $T, $body, "an integer dtype"))
     };
     (@rows [bool $($more:ident)*] [$($row:tt)*] $($then:tt)*) => {
         $crate::with_dtype!(@rows [$($more)*] [$($row)*
@@ -133,14 +151,24 @@ macro_rules! with_dtype {
             (U16, u16) (U32, u32) (U64, u64)
         ] $($then)*)
     };
+    (@rows [integer_by_value $($more:ident)*] [$($row:tt)*] $($then:tt)*) => {
+        $crate::with_dtype!(@rows [$($more)*] [$($row)*
+            (U8, u8) (I8, i8) (I16, i16) (I32, i32) (I64 | U16 | U32, i64) (U64, u64)
+        ] $($then)*)
+    };
+    (@rows [integer_by_bits $($more:ident)*] [$($row:tt)*] $($then:tt)*) => {
+        $crate::with_dtype!(@rows [$($more)*] [$($row)*
+            (U8, u8) (I8, i8) (I16 | U16, i16) (I32 | U32, i32) (I64 | U64, i64)
+        ] $($then)*)
+    };
     (@rows [float8 $($more:ident)*] [$($row:tt)*] $($then:tt)*) => {
         $crate::with_dtype!(@rows [$($more)*] [$($row)*
             (F8E5M2, $crate::F8E5M2) (F8E4M3, $crate::F8E4M3)
         ] $($then)*)
     };
-    (@rows [] [$(($variant:ident, $type:ty))*] @match ($dtype:expr, $T:ident, $body:expr, $expected:literal)) => {
+    (@rows [] [$(($($variant:ident)|+, $type:ty))*] @match ($dtype:expr, $T:ident, $body:expr, $expected:literal)) => {
         match $dtype {
-            $($crate::__private::DType::$variant => {
+            $($($crate::__private::DType::$variant)|+ => {
                 type $T = $type;
                 $body
             })*
@@ -164,17 +192,17 @@ macro_rules! list {
 pub const STORED: &[DType] =
     crate::with_dtype!(@rows [bool integer float complex unsigned float8] [] list ());
 /// The dtypes that kernels compute with.
-pub const ANY: &[DType] = crate::with_dtype!(@rows [bool integer float complex] [] list ());
+pub const ANY: &[DType] = crate::with_dtype!(@rows [bool integer float complex unsigned] [] list ());
 /// All of those but bool.
-pub const NUMBERS: &[DType] = crate::with_dtype!(@rows [integer float complex] [] list ());
+pub const NUMBERS: &[DType] = crate::with_dtype!(@rows [integer float complex unsigned] [] list ());
 /// All but complex ones.
-pub const ORDERED: &[DType] = crate::with_dtype!(@rows [bool integer float] [] list ());
+pub const ORDERED: &[DType] = crate::with_dtype!(@rows [bool integer float unsigned] [] list ());
 /// Integers and floats.
-pub const REAL: &[DType] = crate::with_dtype!(@rows [integer float] [] list ());
+pub const REAL: &[DType] = crate::with_dtype!(@rows [integer float unsigned] [] list ());
 /// Bool and integers.
-pub const INTEGRAL: &[DType] = crate::with_dtype!(@rows [bool integer] [] list ());
+pub const INTEGRAL: &[DType] = crate::with_dtype!(@rows [bool integer unsigned] [] list ());
 /// Integers.
-pub const INTEGERS: &[DType] = crate::with_dtype!(@rows [integer] [] list ());
+pub const INTEGERS: &[DType] = crate::with_dtype!(@rows [integer unsigned] [] list ());
 /// Floats.
 pub const FLOATS: &[DType] = crate::with_dtype!(@rows [float] [] list ());
 /// Complex ones.

@@ -128,9 +128,9 @@ range! { u8 i8 i16 i32 i64 u16 u32 u64 }
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn iinfo(dtype: DType) -> Result<IntegerLimits> {
-    let (min, max) = with_dtype!(dtype, T: AnyInteger => Ok((<T as Range>::MIN, <T as Range>::MAX)))
+    let (min, max) = with_dtype!(dtype, T: Integer by itself => Ok((<T as Range>::MIN, <T as Range>::MAX)))
         .map_err(|_| {
-            argument(format!("iinfo: found dtype {dtype}, expected an integer one; floats have finfo"))
-        })?;
+        argument(format!("iinfo: found dtype {dtype}, expected an integer one; floats have finfo"))
+    })?;
     Ok(IntegerLimits { dtype, bits: dtype.size_in_bytes() as u32 * 8, max, min })
 }

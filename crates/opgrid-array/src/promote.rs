@@ -7,7 +7,7 @@
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use opgrid_core::{DType, Result};
+use opgrid_core::{DType, Error, Result};
 
 use crate::error::argument;
 
@@ -37,10 +37,13 @@ pub fn kind(dtype: DType) -> Kind {
 
 /// The smallest dtype that holds what both hold.
 ///
+/// Torch has no common dtype for an unsigned integer of more than 8 bits and a bool, another integer or a complex number. Here
+/// they have that of the array API standard (2025.12).
+///
 /// # Errors
 ///
-/// Two different dtypes of which one is quantised or a float of 8 bits; an unsigned integer of more than 8 bits beside
-/// what is no float of 16 bits or more.
+/// Two different dtypes of which one is quantised or a float of 8 bits; uint64 beside a signed integer, because no integer
+/// holds both.
 ///
 /// # Examples
 ///
@@ -50,6 +53,7 @@ pub fn kind(dtype: DType) -> Kind {
 ///
 /// assert_eq!(promote_types(DType::I64, DType::F32)?, DType::F32);
 /// assert_eq!(promote_types(DType::U8, DType::I8)?, DType::I16);
+/// assert_eq!(promote_types(DType::U32, DType::I8)?, DType::I64);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn promote_types(one: DType, other: DType) -> Result<DType> {
@@ -60,40 +64,47 @@ pub fn promote_types(one: DType, other: DType) -> Result<DType> {
         let message = format!("no dtype holds {one} and {other}; dequantise the tensor first");
         return Err(argument(message));
     }
-    if [one, other].iter().any(|dtype| dtype.is_wide_unsigned() || dtype.is_float8()) {
-        return beside_stored(one, other);
+    if one.is_float8() || other.is_float8() {
+        return Err(without_common(one, other));
     }
     let (low, high) = if kind(one) <= kind(other) { (one, other) } else { (other, one) };
-    if kind(low) == kind(high) {
-        return Ok(widest(one, other));
-    }
-    Ok(match (low, high) {
+    Ok(match (kind(low), kind(high)) {
+        (Kind::Integer, Kind::Integer) => common_integer(one, other)?,
+        (Kind::Float, Kind::Float) if one.size_in_bytes() == other.size_in_bytes() => DType::F32,
+        (one_kind, other_kind) if one_kind == other_kind => wider(one, other),
         // The real parts of a complex number have the precision of the float.
-        (DType::F64, DType::Complex64) => DType::Complex128,
+        (Kind::Float, Kind::Complex) if low == DType::F64 => DType::Complex128,
         _ => high,
     })
 }
 
-/// [`promote_types`] where one of two different dtypes is one that is stored but not computed with.
 #[cold]
-fn beside_stored(one: DType, other: DType) -> Result<DType> {
-    let is_float = |dtype: DType| dtype.is_floating_point() && !dtype.is_float8();
-    match (one, other) {
-        (integer, float) | (float, integer) if integer.is_wide_unsigned() && is_float(float) => Ok(float),
-        _ => Err(argument(format!(
-            "{one} and {other} are not promoted to a common dtype; convert one of them by `to`"
-        ))),
-    }
+fn without_common(one: DType, other: DType) -> Error {
+    argument(format!("{one} and {other} are not promoted to a common dtype; convert one of them by `to`"))
 }
 
-/// The wider one of two different dtypes of one kind, or the next that holds both.
-fn widest(one: DType, other: DType) -> DType {
-    match (one, other) {
-        (DType::F16, DType::BF16) | (DType::BF16, DType::F16) => DType::F32,
-        (DType::U8, DType::I8) | (DType::I8, DType::U8) => DType::I16,
-        _ if one.size_in_bytes() >= other.size_in_bytes() => one,
-        _ => other,
-    }
+/// The integer dtype that holds two different ones.
+///
+/// # Errors
+///
+/// There is none.
+fn common_integer(one: DType, other: DType) -> Result<DType> {
+    let (unsigned, signed) = match (one.is_signed(), other.is_signed()) {
+        (false, true) => (one, other),
+        (true, false) => (other, one),
+        _ => return Ok(wider(one, other)),
+    };
+    let holds_unsigned = match unsigned {
+        DType::U8 => DType::I16,
+        DType::U16 => DType::I32,
+        DType::U32 => DType::I64,
+        _ => return Err(without_common(one, other)),
+    };
+    Ok(wider(holds_unsigned, signed))
+}
+
+fn wider(one: DType, other: DType) -> DType {
+    if one.size_in_bytes() >= other.size_in_bytes() { one } else { other }
 }
 
 /// Whether results of dtype `from` may be written to a tensor of dtype `to`: to the same or a higher kind.

@@ -54,7 +54,7 @@ impl Number {
     pub(crate) fn into_value(self) -> Result<Value> {
         Ok(match self {
             Self::Int(number) => Value::Int(number),
-            Self::Large(text) => return Err(too_large(&text)),
+            Self::Large(text) => text.parse::<u64>().map(Value::from).map_err(|_| too_large(&text))?,
             Self::Float(number) => Value::Float(number),
             Self::Bool(truth) => Value::Bool(truth),
             Self::Complex(number) => Value::Complex(Arc::new(number)),

@@ -252,6 +252,7 @@ fn value(argument: &Argument) -> Json {
         Argument::None => Json::Null,
         Argument::Value(name) => json!({ "value": name }),
         Argument::Number(Scalar::Int(number)) => json!(number),
+        Argument::Number(Scalar::UInt(number)) => json!(number),
         Argument::Number(Scalar::Float(number)) => float(*number),
         Argument::Number(Scalar::Bool(truth)) => json!(truth),
         Argument::Number(Scalar::Complex(Complex64 { re, im })) => {
@@ -287,11 +288,13 @@ fn read_value(json: &Json) -> Result<Argument> {
         Json::Null => Argument::None,
         Json::Bool(truth) => Argument::Number(Scalar::Bool(*truth)),
         Json::String(text) => Argument::Str(text.clone()),
-        Json::Number(number) => match number.as_i64() {
-            Some(number) => Argument::Number(Scalar::Int(number)),
-            None if number.is_f64() => Argument::Number(Scalar::Float(read_float(json)?)),
-            None => return Err(unexpected(json, "an integer of 64 bits")),
-        },
+        Json::Number(number) => {
+            match number.as_i64().map(Scalar::Int).or(number.as_u64().map(Scalar::from)) {
+                Some(number) => Argument::Number(number),
+                None if number.is_f64() => Argument::Number(Scalar::Float(read_float(json)?)),
+                None => return Err(unexpected(json, "an integer of 64 bits")),
+            }
+        }
         Json::Array(items) => Argument::List(items.iter().map(read_value).collect::<Result<_>>()?),
         Json::Object(object) => {
             let Some((kind, content)) = object.iter().next() else { return Err(unexpected(json, EXPECTED)) };

@@ -56,13 +56,14 @@ macro_rules! integers {
         impl Shift for $type {
             #[inline(always)]
             fn shifted_left(self, count: Self) -> Self {
+                // A negative count is a large one.
                 let moved = self.wrapping_shl(count as u32);
-                if count < 0 || count as i64 >= i64::from(Self::BITS) { 0 } else { moved }
+                if count as u64 >= u64::from(Self::BITS) { 0 } else { moved }
             }
 
             #[inline(always)]
             fn shifted_right(self, count: Self) -> Self {
-                let beyond = count < 0 || count as i64 >= i64::from(Self::BITS);
+                let beyond = count as u64 >= u64::from(Self::BITS);
                 let rest = if self < 0 { !0 } else { 0 };
                 if beyond { rest } else { self.wrapping_shr(count as u32) }
             }
@@ -70,7 +71,7 @@ macro_rules! integers {
     };
 }
 
-integers!(u8, i8, i16, i32, i64);
+integers!(u8, i8, i16, i32, i64, u64);
 
 impl Bits for Bool {
     #[inline(always)]

@@ -37,6 +37,9 @@ bounded! {
     i16, i16::MIN, i16::MAX;
     i32, i32::MIN, i32::MAX;
     i64, i64::MIN, i64::MAX;
+    u16, u16::MIN, u16::MAX;
+    u32, u32::MIN, u32::MAX;
+    u64, u64::MIN, u64::MAX;
     f32, f32::NEG_INFINITY, f32::INFINITY;
     f64, f64::NEG_INFINITY, f64::INFINITY;
     Bool, Bool::FALSE, Bool::TRUE;
@@ -71,7 +74,7 @@ pub fn check_not_empty(input: &TensorSpec, dims: &[i64]) -> Result<()> {
 ///
 /// As [`reduce::fold`]; a dtype without an order.
 pub fn largest(out: &impl Destination, input: &(impl Operand + Typed), dims: &[i64]) -> Result<()> {
-    with_dtype!(input.element_type(), T: Ordered => reduce::fold(out, input, dims, &Extreme::<Top, T>(PhantomData)))
+    with_dtype!(input.element_type(), T: Ordered by value => reduce::fold(out, input, dims, &Extreme::<Top, T>(PhantomData)))
 }
 
 /// The smallest of the elements over `dims` (all if empty); NaN wins.
@@ -80,7 +83,7 @@ pub fn largest(out: &impl Destination, input: &(impl Operand + Typed), dims: &[i
 ///
 /// As [`reduce::fold`]; a dtype without an order.
 pub fn smallest(out: &impl Destination, input: &(impl Operand + Typed), dims: &[i64]) -> Result<()> {
-    with_dtype!(input.element_type(), T: Ordered => reduce::fold(out, input, dims, &Extreme::<Bottom, T>(PhantomData)))
+    with_dtype!(input.element_type(), T: Ordered by value => reduce::fold(out, input, dims, &Extreme::<Bottom, T>(PhantomData)))
 }
 
 /// The index of the first of the largest elements over `dims` (all if empty); NaN wins.
@@ -89,7 +92,7 @@ pub fn smallest(out: &impl Destination, input: &(impl Operand + Typed), dims: &[
 ///
 /// As [`reduce::fold`]; a dtype without an order.
 pub fn index_of_largest(out: &impl Destination, input: &(impl Operand + Typed), dims: &[i64]) -> Result<()> {
-    with_dtype!(input.element_type(), T: Ordered => reduce::fold(out, input, dims, &IndexOf::<Top, T>(PhantomData)))
+    with_dtype!(input.element_type(), T: Ordered by value => reduce::fold(out, input, dims, &IndexOf::<Top, T>(PhantomData)))
 }
 
 /// The index of the first of the smallest elements over `dims` (all if empty); NaN wins.
@@ -98,7 +101,7 @@ pub fn index_of_largest(out: &impl Destination, input: &(impl Operand + Typed), 
 ///
 /// As [`reduce::fold`]; a dtype without an order.
 pub fn index_of_smallest(out: &impl Destination, input: &(impl Operand + Typed), dims: &[i64]) -> Result<()> {
-    with_dtype!(input.element_type(), T: Ordered => reduce::fold(out, input, dims, &IndexOf::<Bottom, T>(PhantomData)))
+    with_dtype!(input.element_type(), T: Ordered by value => reduce::fold(out, input, dims, &IndexOf::<Bottom, T>(PhantomData)))
 }
 
 /// The elements of `input` at `indices` along `dim`, which is reduced: `out` and `indices` have a size of 1 there, or no such

@@ -21,9 +21,9 @@ pub fn by_numbers(
     low: Option<Scalar>,
     high: Option<Scalar>,
 ) -> Result<()> {
-    with_dtype!(dtype, T: Real => {
+    with_dtype!(dtype, T: Real by value => {
         let bound = |number: Option<Scalar>| -> Result<_> {
-            Ok(number.map(arithmetic::element::<T>).transpose()?.map(Element::widen))
+            Ok(number.map(|number| arithmetic::element_for::<T>(number, dtype)).transpose()?.map(Element::widen))
         };
         let low = bound(effective(dtype, low, Side::Low)?)?;
         let high = bound(effective(dtype, high, Side::High)?)?;
@@ -60,10 +60,9 @@ fn at_most<T: Ordered>(a: T, high: T) -> T {
 /// A bound of integers that none of them keeps; one of floats beyond their range.
 pub fn check_numbers(dtype: DType, [low, high]: [Option<Scalar>; 2]) -> Result<()> {
     let bounds = [effective(dtype, low, Side::Low)?, effective(dtype, high, Side::High)?];
-    bounds
-        .into_iter()
-        .flatten()
-        .try_for_each(|number| with_dtype!(dtype, T: Real => arithmetic::element::<T>(number).map(drop)))
+    bounds.into_iter().flatten().try_for_each(
+        |number| with_dtype!(dtype, T: Real by itself => arithmetic::element::<T>(number).map(drop)),
+    )
 }
 
 /// Which of two bounds a number is.
@@ -79,9 +78,14 @@ enum Side {
 ///
 /// An integer that no element of the dtype can keep: the result would be a number that the dtype does not have.
 fn effective(dtype: DType, bound: Option<Scalar>, side: Side) -> Result<Option<Scalar>> {
-    let (Some(Scalar::Int(number)), Ok(range)) = (bound, iinfo(dtype)) else { return Ok(bound) };
-    let is_below = number < range.min;
-    if !is_below && u64::try_from(number).unwrap_or(0) <= range.max {
+    let Ok(range) = iinfo(dtype) else { return Ok(bound) };
+    let number = match bound {
+        Some(Scalar::Int(number)) => i128::from(number),
+        Some(Scalar::UInt(number)) => i128::from(number),
+        _ => return Ok(bound),
+    };
+    let is_below = number < range.min.into();
+    if !is_below && number <= range.max.into() {
         return Ok(bound);
     }
     match (side, is_below) {
@@ -109,7 +113,7 @@ pub fn by_tensors(
     low: Option<Source<'_>>,
     high: Option<Source<'_>>,
 ) -> Result<()> {
-    with_dtype!(dtype, T: Ordered => match (low, high) {
+    with_dtype!(dtype, T: Ordered by value => match (low, high) {
         (Some(low), Some(high)) => {
             elementwise::ternary::<T, T, T, T>(out, &input, &low, &high, |a, low, high| {
                 // A bound that is NaN wins over the other one.

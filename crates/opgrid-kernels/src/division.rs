@@ -140,7 +140,7 @@ macro_rules! integers {
     };
 }
 
-integers!(u8, i8, i16, i32, i64);
+integers!(u8, i8, i16, i32, i64, u64);
 
 macro_rules! floats {
     ($($type:ty, $remainder:ident below $quotient:literal;)*) => {

@@ -1,5 +1,7 @@
 //! Common divisors and multiples of integers.
 
+use opgrid_array::loops::math::Magnitude;
+
 /// An integer with divisors.
 pub trait Divisors: Copy {
     /// The largest integer that divides both, by Euclid's algorithm; 0 for two zeros. It is negative where the size of the least
@@ -15,7 +17,7 @@ macro_rules! divisors {
     ($($type:ident in $wide:ident),*) => {
         $(impl Divisors for $type {
             fn common_divisor(self, other: Self) -> Self {
-                let [mut a, mut b] = [self, other].map(|x| $wide::from($wide::from(x).wrapping_abs() as Self));
+                let [mut a, mut b] = [self, other].map(|x| $wide::from($wide::from(x).magnitude() as Self));
                 while a != 0 {
                     (a, b) = (b.wrapping_rem(a), a);
                 }
@@ -27,7 +29,7 @@ macro_rules! divisors {
                     0 => 0,
                     divisor => {
                         let multiple = $wide::from(self).wrapping_div(divisor).wrapping_mul($wide::from(other));
-                        multiple.wrapping_abs() as Self
+                        multiple.magnitude() as Self
                     }
                 }
             }
@@ -35,7 +37,7 @@ macro_rules! divisors {
     };
 }
 
-divisors!(u8 in i32, i8 in i32, i16 in i32, i32 in i32, i64 in i64);
+divisors!(u8 in i32, i8 in i32, i16 in i32, i32 in i32, i64 in i64, u64 in u64);
 
 #[cfg(test)]
 mod tests {

@@ -403,7 +403,7 @@ pub fn accumulate(out: &Array, values: &Array, lookup: &Lookup) -> Result<()> {
     let values = copy::apart_from(out, values)?;
     let reader = values.storage().read()?;
     let mut writer = out.storage().write()?;
-    with_dtype!(out.dtype(), T => {
+    with_dtype!(out.dtype(), T: Any by bits => {
         let (out, values) = (writer.slice::<T>()?, (reader.slice()?, values.geometry()));
         combine(out, values, lookup, |sum: T, value: T| T::narrow(sum.widen().plus(value.widen())))
     })

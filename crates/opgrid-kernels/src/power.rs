@@ -97,7 +97,7 @@ macro_rules! integers {
     };
 }
 
-integers!(u8, i8, i16, i32, i64);
+integers!(u8, i8, i16, i32, i64, u64);
 
 impl Power for f64 {
     #[inline]

@@ -18,7 +18,12 @@ use opgrid_array::{Element, Math};
 ///
 /// As [`reduce::fold`].
 pub fn product(out: &impl Destination, input: &impl Operand, dims: &[i64], dtype: DType) -> Result<()> {
-    with_dtype!(dtype, T => reduce::fold(out, input, dims, &Product::<T>(PhantomData)))
+    match reduce::as_unsigned(input, dtype)? {
+        Some(converted) => product(out, &converted, dims, dtype),
+        None => {
+            with_dtype!(dtype, T: Any by bits => reduce::fold(out, input, dims, &Product::<T>(PhantomData)))
+        }
+    }
 }
 
 struct Product<T>(PhantomData<fn() -> T>);

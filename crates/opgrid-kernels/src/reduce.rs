@@ -132,6 +132,30 @@ impl<'a> Held<'a> {
     }
 }
 
+/// The elements of what is to be reduced to unsigned integers, converted to those, if that is more than taking their lowest
+/// bits: loops that compute `dtype` [by bits](with_dtype) are given integers.
+///
+/// # Errors
+///
+/// A tensor without data, no memory.
+#[inline]
+pub(crate) fn as_unsigned(input: &impl Operand, dtype: DType) -> Result<Option<Array>> {
+    if dtype.is_wide_unsigned() { converted(input.source()?, dtype) } else { Ok(None) }
+}
+
+#[cold]
+#[inline(never)]
+fn converted(input: Source<'_>, dtype: DType) -> Result<Option<Array>> {
+    let held = Held::from_source(input)?;
+    let spec = held.array().spec();
+    if spec.dtype().is_integral() || spec.dtype() == DType::Bool {
+        return Ok(None);
+    }
+    let converted = Array::empty(TensorSpec::contiguous(spec.sizes(), dtype, spec.device())?)?;
+    copy::copy(&converted, held.array())?;
+    Ok(Some(converted))
+}
+
 /// The sum of `input` over `dims` (all if empty), each element first converted to `dtype`.
 ///
 /// # Errors
@@ -152,7 +176,10 @@ impl<'a> Held<'a> {
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn sum(out: &impl Destination, input: &impl Operand, dims: &[i64], dtype: DType) -> Result<()> {
-    with_dtype!(dtype, T => fold(out, input, dims, &Sum::<T>(PhantomData)))
+    match as_unsigned(input, dtype)? {
+        Some(converted) => sum(out, &converted, dims, dtype),
+        None => with_dtype!(dtype, T: Any by bits => fold(out, input, dims, &Sum::<T>(PhantomData))),
+    }
 }
 
 /// The sum of the elements that are not NaN over `dims` (all if empty), each element first converted to `dtype`.
@@ -166,7 +193,10 @@ pub fn sum_of_numbers(
     dims: &[i64],
     dtype: DType,
 ) -> Result<()> {
-    with_dtype!(dtype, T => fold(out, input, dims, &Sum::<T, true>(PhantomData)))
+    match as_unsigned(input, dtype)? {
+        Some(converted) => sum_of_numbers(out, &converted, dims, dtype),
+        None => with_dtype!(dtype, T: Any by bits => fold(out, input, dims, &Sum::<T, true>(PhantomData))),
+    }
 }
 
 /// The sum of elements of type `T`, rounded once where that is a float; where `NUMBERS`, without those that are NaN.

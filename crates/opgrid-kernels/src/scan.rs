@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use opgrid_core::{DType, Result};
 
-use crate::reduce::Summed;
+use crate::reduce::{self, Summed};
 use crate::{lines, parts};
 use opgrid_array::loops::arithmetic::{Arithmetic, Ordered};
 use opgrid_array::loops::simd::{VectorLoop, narrow_over, widened};
@@ -17,7 +17,10 @@ use opgrid_array::{Array, Element, Math};
 ///
 /// As `lines::map`; a dtype without sums.
 pub fn sums(out: &Array, input: &Array, dim: usize, dtype: DType) -> Result<()> {
-    with_dtype!(dtype, T: Number => {
+    if let Some(converted) = reduce::as_unsigned(input, dtype)? {
+        return sums(out, &converted, dim, dtype);
+    }
+    with_dtype!(dtype, T: Number by bits => {
         scan::<T>(out, input, dim, <Math<T> as Summed>::Wide::default(), Math::<T>::add)
     })
 }
@@ -28,7 +31,10 @@ pub fn sums(out: &Array, input: &Array, dim: usize, dtype: DType) -> Result<()> 
 ///
 /// As [`sums`].
 pub fn products(out: &Array, input: &Array, dim: usize, dtype: DType) -> Result<()> {
-    with_dtype!(dtype, T: Number => {
+    if let Some(converted) = reduce::as_unsigned(input, dtype)? {
+        return products(out, &converted, dim, dtype);
+    }
+    with_dtype!(dtype, T: Number by bits => {
         scan::<T>(out, input, dim, <<Math<T> as Summed>::Wide as Arithmetic>::ONE, |one, other| one.times(other))
     })
 }
@@ -173,7 +179,7 @@ fn join_block<T: Element<Math: Summed>>(
 ///
 /// As `lines::map`; a dtype without an order.
 pub fn extremes(values: &Array, indices: &Array, input: &Array, dim: usize, is_smallest: bool) -> Result<()> {
-    with_dtype!(input.dtype(), T: Ordered => {
+    with_dtype!(input.dtype(), T: Ordered by value => {
         let line = |(): &mut (), x: &[T], values: &mut [T], indices: &mut [i64]| {
             let Some(mut best) = x.first().copied() else { return };
             let mut place = 0;

@@ -112,16 +112,22 @@ pub fn scatter(out: &Array, places: &Places, values: &Array, combine: Combine) -
         return with_size_of!(out.dtype(), T => apply::<T>(out, places, &values, |_, value| value));
     }
     match combine {
-        Combine::Largest => with_dtype!(out.dtype(), T: Ordered => apply::<T>(out, places, &values, |a, b| {
-            T::narrow(a.widen().larger(b.widen()))
-        })),
-        Combine::Smallest => with_dtype!(out.dtype(), T: Ordered => apply::<T>(out, places, &values, |a, b| {
-            T::narrow(a.widen().smaller(b.widen()))
-        })),
-        Combine::Product => with_dtype!(out.dtype(), T => apply::<T>(out, places, &values, |a, b| {
-            T::narrow(a.widen().times(b.widen()))
-        })),
-        _ => with_dtype!(out.dtype(), T => apply::<T>(out, places, &values, |a, b| {
+        Combine::Largest => {
+            with_dtype!(out.dtype(), T: Ordered by itself => apply::<T>(out, places, &values, |a, b| {
+                T::narrow(a.widen().larger(b.widen()))
+            }))
+        }
+        Combine::Smallest => {
+            with_dtype!(out.dtype(), T: Ordered by itself => apply::<T>(out, places, &values, |a, b| {
+                T::narrow(a.widen().smaller(b.widen()))
+            }))
+        }
+        Combine::Product => {
+            with_dtype!(out.dtype(), T: Any by bits => apply::<T>(out, places, &values, |a, b| {
+                T::narrow(a.widen().times(b.widen()))
+            }))
+        }
+        _ => with_dtype!(out.dtype(), T: Any by bits => apply::<T>(out, places, &values, |a, b| {
             T::narrow(a.widen().plus(b.widen()))
         })),
     }
@@ -158,8 +164,8 @@ pub fn add_scaled(out: &Array, places: &Places, values: &Array, alpha: Scalar) -
         return scatter(out, places, values, Combine::Sum);
     }
     let values = seen(out, places, values)?;
-    with_dtype!(out.dtype(), T => {
-        let alpha = opgrid_array::loops::arithmetic::element::<<T as Element>::Math>(alpha)?;
+    with_dtype!(out.dtype(), T: Any by bits => {
+        let alpha = opgrid_array::loops::arithmetic::element_for::<<T as Element>::Math>(alpha, out.dtype())?;
         apply::<T>(out, places, &values, move |a, b| T::narrow(a.widen().plus(alpha.times(b.widen()))))
     })
 }
@@ -185,9 +191,11 @@ pub fn fill(out: &Array, places: &Places, value: Scalar, combine: Combine) -> Re
 pub fn initialize(out: &Array, places: &Places, combine: Combine) -> Result<()> {
     let first = match combine {
         Combine::Product => Scalar::Int(1),
-        Combine::Largest => with_dtype!(out.dtype(), T: Ordered => Ok(scalar(<T as Element>::Math::LOWEST)))?,
+        Combine::Largest => {
+            with_dtype!(out.dtype(), T: Ordered by itself => Ok(scalar(<T as Element>::Math::LOWEST)))?
+        }
         Combine::Smallest => {
-            with_dtype!(out.dtype(), T: Ordered => Ok(scalar(<T as Element>::Math::HIGHEST)))?
+            with_dtype!(out.dtype(), T: Ordered by itself => Ok(scalar(<T as Element>::Math::HIGHEST)))?
         }
         Combine::Sum | Combine::Replace => Scalar::Int(0),
     };
@@ -198,6 +206,7 @@ fn scalar<T: Element>(value: T) -> Scalar {
     match value.number() {
         opgrid_array::Number::F32(value) => Scalar::Float(value.into()),
         opgrid_array::Number::F64(value) => Scalar::Float(value),
+        opgrid_array::Number::U64(value) => value.into(),
         opgrid_array::Number::Bool(value) => Scalar::Bool(value),
         // No type that has ends has others.
         other => Scalar::Int(i64::from_number(other)),

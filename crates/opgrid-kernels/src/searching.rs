@@ -42,7 +42,7 @@ fn copied(input: &Array, dtype: DType) -> Result<Array> {
 /// As `lines::map`; a dtype without an order.
 pub fn places(out: &Array, sequence: &Array, values: &Array, dtype: DType, right: bool) -> Result<()> {
     let last = values.sizes().len().saturating_sub(1);
-    with_dtype!(dtype, T: Real => {
+    with_dtype!(dtype, T: Real by value => {
         let find = move |sequence: &[T], value: T| {
             let value = value.widen();
             // NaN is behind everything.
@@ -58,9 +58,9 @@ pub fn places(out: &Array, sequence: &Array, values: &Array, dtype: DType, right
         if sequence.sizes().len() == 1 {
             check_apart(out, sequence)?;
             let sequence = if sequence.storage().is_same(out.storage()) {
-                copied(sequence, dtype)?
+                copied(sequence, T::DTYPE)?
             } else {
-                row_major(sequence, dtype)?
+                row_major(sequence, T::DTYPE)?
             };
             let reader = sequence.storage().read()?;
             let sequence = elements::<T>(&sequence, &reader)?;
@@ -93,7 +93,7 @@ pub fn reordered(sequence: &Array, sorter: &Array, dtype: DType) -> Result<Array
         }
     }
     let rows = Array::empty(TensorSpec::contiguous(sequence.sizes(), dtype, sequence.device())?)?;
-    with_dtype!(dtype, T: Real => {
+    with_dtype!(dtype, T: Real by value => {
         lines::map_two(&rows, (sequence, &places), last, |line: &[T], places: &[i64], rows: &mut [T]| {
             rows.iter_mut().zip(places).for_each(|(row, place)| *row = line[*place as usize]);
         })
@@ -109,7 +109,7 @@ pub fn reordered(sequence: &Array, sorter: &Array, dtype: DType) -> Result<Array
 /// As `lines::map`; a dtype without an order.
 pub fn is_in(out: &Array, input: &Array, set: &Array, dtype: DType, invert: bool) -> Result<()> {
     let last = input.sizes().len().saturating_sub(1);
-    with_dtype!(dtype, T: Sortable => {
+    with_dtype!(dtype, T: Ordered by itself => {
         let set = row_major(set, dtype)?;
         let reader = set.storage().read()?;
         let numbers = elements::<T>(&set, &reader)?.iter().filter(|element| !element.is_unordered());
@@ -160,7 +160,7 @@ pub fn histogram(out: &Array, input: &Array, least: f64, most: f64) -> Result<()
 ///
 /// No data, no memory; a dtype without an order.
 pub fn unique(input: &Array, consecutive: bool, numbered: bool) -> Result<(Array, Vec<i64>, Vec<i64>)> {
-    with_dtype!(input.dtype(), T: Sortable => {
+    with_dtype!(input.dtype(), T: Ordered by itself => {
         let rows = row_major(input, T::DTYPE)?;
         let reader = rows.storage().read()?;
         let line = elements::<T>(&rows, &reader)?;
@@ -189,7 +189,7 @@ pub fn unique(input: &Array, consecutive: bool, numbered: bool) -> Result<(Array
 ///
 /// As [`unique`].
 pub fn unique_rows(input: &Array, rows: usize, length: usize, consecutive: bool) -> Result<Groups> {
-    with_dtype!(input.dtype(), T: Sortable => {
+    with_dtype!(input.dtype(), T: Ordered by itself => {
         let input = row_major(input, T::DTYPE)?;
         let reader = input.storage().read()?;
         let all = elements::<T>(&input, &reader)?;

@@ -7,11 +7,11 @@ use opgrid_array::loops::iter::Output;
 use opgrid_array::loops::iter::produce::Sequence;
 use opgrid_array::{Array, Element};
 
-/// `out[i] = f(i)`, with elements numbered in row-major order.
+/// `out[i] = f(i)`, converted to the output's dtype, with elements numbered in row-major order.
 ///
 /// # Errors
 ///
-/// An output that repeats elements, has no data, or is used by others; another dtype.
+/// An output that repeats elements, has no data, or is used by others.
 ///
 /// # Examples
 ///
@@ -25,7 +25,6 @@ use opgrid_array::{Array, Element};
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn numbered<T: Element>(out: &Array, f: impl Fn(i64) -> T) -> Result<()> {
-    out.expect_dtype(T::DTYPE)?;
     produced(out, |sequence| {
         let n = sequence.rest();
         sequence.extend_with(n, move |i| f(i as i64));
@@ -40,7 +39,7 @@ pub fn numbered<T: Element>(out: &Array, f: impl Fn(i64) -> T) -> Result<()> {
 /// As [`numbered`]; that of `f`.
 pub fn produced<T: Element>(out: &Array, f: impl FnOnce(&mut Sequence<'_, T>) -> Result<()>) -> Result<()> {
     let mut f = Some(f);
-    with_rows_of(out, out.dtype(), &mut |target| {
+    with_rows_of(out, T::DTYPE, &mut |target| {
         let output = Output::from_target(target)?;
         f.take().map_or(Ok(()), |f| output.produce(f))
     })

@@ -166,7 +166,7 @@ impl Sortable for Bool {
 
 /// Whether elements of a dtype have an order that lines are sorted in.
 pub fn is_sortable(dtype: DType) -> bool {
-    with_dtype!(dtype, T: Sortable => Ok(size_of::<T>())).is_ok()
+    with_dtype!(dtype, T: Ordered by itself => Ok(size_of::<T>())).is_ok()
 }
 
 /// Pairs that are sorted digit by digit, and what that takes.
@@ -375,7 +375,7 @@ pub fn check_length(length: i64) -> Result<()> {
 ///
 /// As `lines::map`; a dtype without an order.
 pub fn sort(values: &Array, indices: &Array, input: &Array, dim: usize, descending: bool) -> Result<()> {
-    with_dtype!(input.dtype(), T: Sortable => {
+    with_dtype!(input.dtype(), T: Ordered by itself => {
         let line = |scratch: &mut Scratch<<T as Sortable>::Pair>, x: &[T], values: &mut [T], indices: &mut [i64]| {
             let mut to = values.iter_mut().zip(indices);
             scratch.sorted(x, descending).for_each_place(|place| {
@@ -394,7 +394,7 @@ pub fn sort(values: &Array, indices: &Array, input: &Array, dim: usize, descendi
 ///
 /// As [`sort`].
 pub fn top(values: &Array, indices: &Array, input: &Array, dim: usize, largest: bool) -> Result<()> {
-    with_dtype!(input.dtype(), T: Sortable => {
+    with_dtype!(input.dtype(), T: Ordered by itself => {
         let line = |scratch: &mut Scratch<<T as Sortable>::Pair>, x: &[T], values: &mut [T], indices: &mut [i64]| {
             let pairs = scratch.first(x, values.len(), largest);
             for ((value, index), pair) in values.iter_mut().zip(indices).zip(pairs) {
@@ -424,7 +424,7 @@ pub enum Rank {
 ///
 /// As [`sort`].
 pub fn ranked(values: &Array, indices: &Array, input: &Array, dim: usize, rank: Rank) -> Result<()> {
-    with_dtype!(input.dtype(), T: Sortable => {
+    with_dtype!(input.dtype(), T: Ordered by itself => {
         let line = |scratch: &mut Scratch<<T as Sortable>::Pair>, x: &[T], values: &mut [T], indices: &mut [i64]| {
             if let (Some(place), [value], [index]) = (place(scratch, x, rank), values, indices) {
                 (*value, *index) = (x[place], place as i64);

@@ -1,12 +1,15 @@
 //! What element-wise operators share: the shape of the result and what arguments may be.
 
+use std::borrow::Cow;
+
 use opgrid_core::{DType, Device, Result, Scalar};
 
 use opgrid_array::error::argument;
 use opgrid_array::with_dtype;
-use opgrid_kernels::arithmetic;
+use opgrid_array::{Array, TensorSpec};
+use opgrid_kernels::{arithmetic, elementwise};
 use opgrid_tensor::tensor::choose::unsupported;
-use opgrid_tensor::tensor::{Tensor, TensorSpec, broadcast, part_of, result_type};
+use opgrid_tensor::tensor::{Tensor, broadcast, part_of, result_type};
 
 /// What an element-wise operator on these arguments gives, in the promoted dtype.
 ///
@@ -141,6 +144,39 @@ pub fn keeps_digits(other: &Tensor, dtype: DType) -> bool {
     other.is_number() || (other.dtype() != dtype && other.numel() == 1)
 }
 
+/// An operand of a loop that computes in `dtype` [by value](with_dtype). Numbers and tensors without dimensions may be beyond
+/// the range of an unsigned dtype, but not of the wider one that stands for it: they are converted to the first before.
+///
+/// # Errors
+///
+/// A tensor without data or used by others.
+#[inline]
+pub fn operand(dtype: DType, tensor: &Tensor) -> Result<Cow<'_, Tensor>> {
+    if dtype.is_wide_unsigned() && tensor.dtype() != dtype && tensor.dim() == 0 {
+        converted(dtype, tensor).map(Cow::Owned)
+    } else {
+        Ok(Cow::Borrowed(tensor))
+    }
+}
+
+/// Two operands, each as [`operand`] gives it.
+///
+/// # Errors
+///
+/// As [`operand`].
+#[inline]
+pub fn operands<'a>(dtype: DType, [one, other]: [&'a Tensor; 2]) -> Result<[Cow<'a, Tensor>; 2]> {
+    Ok([operand(dtype, one)?, operand(dtype, other)?])
+}
+
+#[cold]
+#[inline(never)]
+fn converted(dtype: DType, tensor: &Tensor) -> Result<Tensor> {
+    let element = Array::empty(TensorSpec::contiguous(&[], dtype, Device::CPU)?)?;
+    elementwise::copy(&element, tensor)?;
+    Tensor::from_array(element)
+}
+
 /// Checks that a factor such as `alpha` fits the dtype of the result.
 ///
 /// # Errors
@@ -248,7 +284,7 @@ pub fn check_integral(dtype: DType) -> Result<()> {
 pub fn real_with_numbers(spec: TensorSpec, numbers: &[Scalar]) -> Result<TensorSpec> {
     check_real(spec.dtype())?;
     for number in numbers {
-        with_dtype!(spec.dtype(), T: Real => arithmetic::element::<T>(*number).map(drop))?;
+        with_dtype!(spec.dtype(), T: Real by itself => arithmetic::element::<T>(*number).map(drop))?;
     }
     Ok(spec)
 }

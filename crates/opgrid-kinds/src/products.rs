@@ -82,7 +82,7 @@ pub fn weighed_sum(
 ) -> Result<TensorSpec> {
     let [(_, first), _] = factors;
     check_factors(&[factors[0], factors[1], ("self", input)])?;
-    with_dtype!(first.dtype(), T: Number => {
+    with_dtype!(first.dtype(), T: Number by itself => {
         // What is computed in holds them: single precision for 16-bit floats.
         weights.into_iter().try_for_each(|weight| arithmetic::element::<Math<T>>(weight).map(drop))
     })?;
@@ -322,6 +322,7 @@ pub mod samples {
             let vanishes = match seen.number("alpha") {
                 Some(Scalar::Float(value)) => !value.is_finite() || value == 0.0,
                 Some(Scalar::Int(value)) => value == 0,
+                Some(Scalar::UInt(_)) => false,
                 Some(Scalar::Bool(value)) => !value,
                 Some(Scalar::Complex(value)) => !value.is_finite() || value == Complex64::ZERO,
                 None => false,

@@ -236,6 +236,7 @@ fn argument(value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         Value::Str(text) => Argument::Str(text.to_string()),
         Value::Bool(value) => Argument::Number(Scalar::Bool(value)),
         Value::Int(value) => value.into(),
+        Value::UInt(value) => Argument::Number(Scalar::UInt(value)),
         Value::Float(value) => Argument::Number(Scalar::Float(value)),
         Value::Complex(value) => Argument::Number(Scalar::Complex(*value)),
         Value::DType(dtype) => Argument::DType(dtype),

@@ -47,7 +47,7 @@ pub fn extremes(dtype: DType) -> Plain {
         let ends = [limits.max, limits.min, limits.eps, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
         ends.into_iter().chain([0.0, -0.0, 1.0]).map(Scalar::Float).collect()
     } else if let Ok(limits) = iinfo(dtype) {
-        [limits.min, limits.max.try_into().unwrap_or(i64::MAX), 0, 1].map(Scalar::Int).to_vec()
+        [limits.min.into(), limits.max.into(), Scalar::Int(0), Scalar::Int(1)].to_vec()
     } else {
         vec![Scalar::Bool(true), Scalar::Bool(false)]
     };

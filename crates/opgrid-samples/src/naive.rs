@@ -146,7 +146,7 @@ fn operand(name: &str, given: &Given) -> Result<(Plain, Weight)> {
 pub(super) fn dtype_of(number: Scalar) -> DType {
     match number {
         Scalar::Bool(_) => DType::Bool,
-        Scalar::Int(_) => DType::I64,
+        Scalar::Int(_) | Scalar::UInt(_) => DType::I64,
         Scalar::Float(_) => default_dtype(),
         Scalar::Complex(_) => complex_of(default_dtype()),
     }

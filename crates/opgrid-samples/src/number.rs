@@ -5,9 +5,10 @@
 use std::cmp::Ordering;
 
 use num_complex::Complex64;
-use opgrid_core::Scalar::{self, Bool, Complex, Float, Int};
+use opgrid_core::Scalar::{self, Bool, Complex, Float, Int, UInt};
 
 use super::plain::real;
+pub use super::plain::{exact, integer};
 
 /// The function of both numbers' common kind.
 pub fn of_two(
@@ -57,6 +58,7 @@ pub fn off_cuts(x: Complex64) -> Complex64 {
 pub fn magnitude(x: Scalar) -> Scalar {
     match x {
         Int(x) => Int(x.wrapping_abs()),
+        UInt(x) => UInt(x),
         x => Float(x.to_complex().norm()),
     }
 }
@@ -74,6 +76,7 @@ pub fn direction(x: Scalar) -> Scalar {
     match x {
         Bool(x) => Bool(x),
         Int(x) => Int(x.signum()),
+        UInt(_) => Int(1),
         Complex(x) if x == Complex64::ZERO => Complex(x),
         Complex(x) => Complex(x / x.norm()),
         Float(x) => Float(f64::from(i8::from(x > 0.0) - i8::from(x < 0.0))),
@@ -159,16 +162,16 @@ pub fn minus(a: Scalar, b: Scalar) -> Scalar {
 
 /// The order of two numbers; none if one is NaN. Complex numbers are ordered by their real parts.
 pub fn order(a: Scalar, b: Scalar) -> Option<Ordering> {
-    match (a, b) {
-        (Int(a), Int(b)) => Some(a.cmp(&b)),
+    match (exact(a), exact(b)) {
+        (Some(a), Some(b)) => Some(a.cmp(&b)),
         _ => real(a).partial_cmp(&real(b)),
     }
 }
 
 /// Whether two numbers are equal; NaN is not.
 pub fn same(a: Scalar, b: Scalar) -> bool {
-    match (a, b) {
-        (Int(a), Int(b)) => a == b,
+    match (exact(a), exact(b)) {
+        (Some(a), Some(b)) => a == b,
         _ => a.to_complex() == b.to_complex(),
     }
 }
@@ -184,10 +187,11 @@ pub fn is_infinite(x: Scalar) -> bool {
     x.re.is_infinite() || x.im.is_infinite()
 }
 
-/// The number as an integer, without its fraction.
+/// The number as an integer, without its fraction and with its lowest 64 bits.
 pub fn whole(x: Scalar) -> i64 {
     match x {
         Int(x) => x,
+        UInt(x) => x as i64,
         other => real(other) as i64,
     }
 }
@@ -202,12 +206,11 @@ pub fn over(a: Scalar, b: Scalar) -> Scalar {
 
 /// The quotient, rounded downwards. Nothing is below infinity by less than one, so that the remainder of that is no number.
 pub fn floored(a: Scalar, b: Scalar) -> Scalar {
+    if let (Some(a), Some(b)) = (exact(a), exact(b)) {
+        let below = a % b != 0 && (a < 0) != (b < 0);
+        return integer(a / b - i128::from(below));
+    }
     match (a, b) {
-        (Int(a), Int(b)) => {
-            let is_fraction = a.checked_rem(b).is_some_and(|rest| rest != 0);
-            let below = is_fraction && (a < 0) != (b < 0);
-            Int(a.wrapping_div(b) - i64::from(below))
-        }
         (a, b) if !a.to_complex().is_finite() => minus(over(a, b), a),
         (a, b) => inexact(over(a, b), f64::floor, |quotient| quotient),
     }
@@ -215,6 +218,9 @@ pub fn floored(a: Scalar, b: Scalar) -> Scalar {
 
 /// What a quotient that is rounded towards zero leaves.
 pub fn left(a: Scalar, b: Scalar) -> Scalar {
+    if let (Some(a), Some(b)) = (exact(a), exact(b)) {
+        return integer(a.checked_rem(b).unwrap_or(0));
+    }
     of_two(a, b, |_, _| false, |a, b| a.checked_rem(b).unwrap_or(0), |a, b| a % b, |a, _| a)
 }
 

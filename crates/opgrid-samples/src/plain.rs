@@ -182,24 +182,35 @@ pub fn convert(number: Scalar, dtype: DType) -> Scalar {
         }
         dtype if dtype.is_floating_point() => Scalar::Float(real(number)),
         _ => {
-            let whole = match number {
-                Scalar::Int(value) => value,
-                other => {
-                    let (least, most) = iinfo(dtype).map_or((i64::MIN, i64::MAX), |limits| {
-                        (limits.min, limits.max.try_into().unwrap_or(i64::MAX))
-                    });
-                    (real(other) as i64).clamp(least, most)
-                }
-            };
+            let whole = exact(number).unwrap_or_else(|| {
+                let (least, most) = iinfo(dtype).map_or((i64::MIN.into(), i64::MAX.into()), |limits| {
+                    (i128::from(limits.min), i128::from(limits.max))
+                });
+                (real(number) as i128).clamp(least, most)
+            });
             // The lowest bits, with the sign in the highest of them.
-            let cut = 64 - 8 * dtype.size_in_bytes() as u32;
-            Scalar::Int(if dtype.is_signed() {
+            let cut = 128 - 8 * dtype.size_in_bytes() as u32;
+            integer(if dtype.is_signed() {
                 whole << cut >> cut
             } else {
-                ((whole as u64) << cut >> cut) as i64
+                ((whole as u128) << cut >> cut) as i128
             })
         }
     }
+}
+
+/// The number, if it is an integer.
+pub fn exact(number: Scalar) -> Option<i128> {
+    match number {
+        Scalar::Int(value) => Some(value.into()),
+        Scalar::UInt(value) => Some(value.into()),
+        _ => None,
+    }
+}
+
+/// An integer as a number, with its lowest 64 bits where it has more.
+pub fn integer(value: i128) -> Scalar {
+    u64::try_from(value).map_or(Scalar::Int(value as i64), Scalar::from)
 }
 
 /// The real part of a number.
@@ -210,6 +221,7 @@ pub(super) fn real(number: Scalar) -> f64 {
 fn to_number(number: Scalar) -> Number {
     match number {
         Scalar::Int(value) => Number::I64(value),
+        Scalar::UInt(value) => Number::U64(value),
         Scalar::Float(value) => Number::F64(value),
         Scalar::Complex(value) => Number::Complex128(value),
         Scalar::Bool(value) => Number::Bool(value),
@@ -221,7 +233,7 @@ fn to_scalar(number: Number) -> Scalar {
         Number::F32(value) => Scalar::Float(value.into()),
         Number::F64(value) => Scalar::Float(value),
         Number::I64(value) => Scalar::Int(value),
-        Number::U64(value) => value.try_into().map_or(Scalar::Float(value as f64), Scalar::Int),
+        Number::U64(value) => value.into(),
         Number::Bool(value) => Scalar::Bool(value),
         complex => Scalar::Complex(Element::from_number(complex)),
     }
@@ -243,6 +255,9 @@ mod tests {
         let cases = [
             (Scalar::Int(300), DType::U8, Scalar::Int(44)),
             (Scalar::Float(-1.75), DType::I8, Scalar::Int(-1)),
+            (Scalar::Int(-1), DType::U64, Scalar::UInt(u64::MAX)),
+            (Scalar::UInt(u64::MAX), DType::I64, Scalar::Int(-1)),
+            (Scalar::Float(1e30), DType::U64, Scalar::UInt(u64::MAX)),
             (Scalar::Float(f64::NAN), DType::I64, Scalar::Int(0)),
             (Scalar::Float(1.0 + 1e-4), DType::F16, Scalar::Float(1.0)),
             (Scalar::Float(1e39), DType::F32, Scalar::Float(f64::INFINITY)),

@@ -1,7 +1,7 @@
 //! When a result is as good as the expected one: shape, dtype, and elements up to a tolerance.
 
 use opgrid_core::{DType, Result, Scalar, Value};
-use opgrid_samples::{Expected, Plain};
+use opgrid_samples::{Expected, Plain, number};
 use opgrid_tensor::tensor::finfo;
 use opgrid_tensor::{Complex, Tensor};
 
@@ -89,7 +89,7 @@ pub(crate) fn elements(found: &Plain, expected: &Plain, tolerance: f64) -> Resul
 
 /// Whether both parts are equal, both NaN, or apart by no more than `allowed` times the magnitude.
 fn near(found: Scalar, expected: Scalar, allowed: f64) -> bool {
-    if let (Scalar::Int(found), Scalar::Int(expected)) = (found, expected) {
+    if let (Some(found), Some(expected)) = (number::exact(found), number::exact(expected)) {
         return found == expected;
     }
     let (Complex { re, im }, wanted) = (found.to_complex(), expected.to_complex());

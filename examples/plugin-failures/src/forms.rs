@@ -43,6 +43,9 @@ fn named(s: Scalar) -> String {
         Scalar::Float(x) => format!("float {x}"),
         Scalar::Bool(flag) => format!("bool {flag}"),
         Scalar::Complex(c) => format!("complex {} {}", c.re, c.im),
+        // Integers above the largest `i64`, which plugins are not given.
+        #[allow(unreachable_patterns)]
+        other => format!("{other:?}"),
     }
 }
 

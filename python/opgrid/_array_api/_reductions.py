@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _opgrid
 from ._arguments import _as_dtype, _axes, _places, _together
-from ._dtypes import _kind
+from ._dtypes import _isdtype, _kind
 from ._namespace import _op, _standard, _tensor, namespace
 from ._shapes import _concat
 
@@ -21,11 +21,18 @@ def _over(name: str, function: str, x: Any, axis: Any, keepdims: bool, **options
     return _op("squeeze")(_op(function)(_op("unsqueeze")(x, 0), [0], keepdim=True, **options), 0)
 
 
+def _dtype_of_sums(x: Any, dtype: Any) -> Any:
+    """The dtype of sums and products of an array: operators, as torch's, sum unsigned integers as signed ones."""
+    if dtype is None and _isdtype(x.dtype, "unsigned integer"):
+        return _opgrid.uint64
+    return dtype
+
+
 def _reduce(name: str, operator: str, function: str, numbers: bool) -> None:
     """A reduction over axes; those of numbers take a dtype."""
 
     def of_numbers(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        return _over(name, function, x, axis, keepdims, dtype=dtype)
+        return _over(name, function, x, axis, keepdims, dtype=_dtype_of_sums(_tensor(x, name), dtype))
 
     def plain(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         # Operators that return truth values return `uint8` for it, as torch's do.
@@ -46,8 +53,7 @@ _reduce("any", "any.dims", "any", False)
 @_standard("prod", "prod.dim_int", "reshape", "_to_copy")
 def _prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     axes = _axes("prod", _tensor(x, "prod"), axis)
-    if dtype is None:
-        dtype = _opgrid.int64 if _kind(x.dtype) < 2 else x.dtype
+    dtype = _dtype_of_sums(x, dtype) or (_opgrid.int64 if _kind(x.dtype) < 2 else x.dtype)
     result = _as_dtype(x, dtype, x.device)
     for one in axes:
         result = _op("prod")(result, one, True, dtype=dtype)
@@ -61,7 +67,7 @@ def _cumulative(name: str, operator: str, start: int) -> None:
         if axis is None and _tensor(x, name).ndim != 1:
             raise ValueError(f"{name}(): `axis` is needed for an array of {x.ndim} dimensions")
         (place,) = _axes(name, _tensor(x, name), 0 if axis is None else axis)
-        result = _op(operator)(x, place, dtype=dtype)
+        result = _op(operator)(x, place, dtype=_dtype_of_sums(x, dtype))
         if not include_initial:
             return result
         shape = [1 if one == place else size for one, size in enumerate(x.shape)]

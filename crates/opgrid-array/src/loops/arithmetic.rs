@@ -6,7 +6,7 @@ use num_complex::Complex;
 use opgrid_core::{DType, Result, Scalar};
 
 use crate::error::argument;
-use crate::{Bool, Element, Number, iinfo};
+use crate::{Bool, Element, Number, iinfo, with_dtype};
 
 /// A type that can be added, multiplied and negated.
 pub trait Arithmetic: Element<Math = Self> {
@@ -144,7 +144,7 @@ macro_rules! wrapping {
     };
 }
 
-wrapping!(u8, i8, i16, i32, i64);
+wrapping!(u8, i8, i16, i32, i64, u16, u32, u64);
 
 macro_rules! ordered_float {
     ($($type:ty),*) => {
@@ -205,6 +205,7 @@ impl Ordered for Bool {
 pub(crate) fn number(value: Scalar) -> Number {
     match value {
         Scalar::Int(value) => Number::I64(value),
+        Scalar::UInt(value) => Number::U64(value),
         Scalar::Float(value) => Number::F64(value),
         Scalar::Bool(value) => Number::Bool(value),
         Scalar::Complex(value) => Number::Complex128(value),
@@ -225,6 +226,27 @@ pub fn element<T: Element>(value: Scalar) -> Result<T> {
         return Err(misfit(value, T::DTYPE));
     }
     Ok(T::from_number(number(value)))
+}
+
+/// As [`element`], of `dtype` as a kernel computes it in `T`: the range is that of `T` but for unsigned integers that
+/// [`with_dtype!`](crate::with_dtype) chooses another type for.
+///
+/// # Errors
+///
+/// As [`element`].
+#[inline(always)]
+pub fn element_for<T: Element>(value: Scalar, dtype: DType) -> Result<T> {
+    if !dtype.is_wide_unsigned() {
+        return element(value);
+    }
+    unsigned(value, dtype).map(T::from_number)
+}
+
+/// The element of an unsigned dtype that a scalar argument converts to.
+#[cold]
+#[inline(never)]
+fn unsigned(value: Scalar, dtype: DType) -> Result<Number> {
+    with_dtype!(dtype, T: Integer by itself => element::<T>(value).map(|element| element.number()))
 }
 
 #[cold]
@@ -252,6 +274,7 @@ fn fits(value: Scalar, dtype: DType) -> bool {
         (Scalar::Float(value), DType::F16) => within(value, 65504.0),
         (Scalar::Float(value), DType::BF16) => within(value, half::bf16::MAX.to_f64()),
         (Scalar::Int(value), DType::F16) => value.unsigned_abs() <= 65504,
+        (Scalar::UInt(_), DType::F16) => false,
         (Scalar::Float(value), DType::I64) => (-(2f64.powi(63))..2f64.powi(63)).contains(&value),
         (value, dtype) => {
             iinfo(dtype).is_ok_and(|limits| {
@@ -260,6 +283,7 @@ fn fits(value: Scalar, dtype: DType) -> bool {
                 let least = if least == 0 { -most } else { least };
                 match value {
                     Scalar::Int(value) => (least..=most).contains(&value.into()),
+                    Scalar::UInt(value) => i128::from(value) <= most,
                     Scalar::Float(value) => (limits.min as f64..=limits.max as f64).contains(&value),
                     _ => true,
                 }

@@ -37,6 +37,8 @@
 //! - What is longer than some lines is a type, because the compiler inlines short closures only: see
 //!   [`Function`] and [`unary_by`]. Reductions are types as well: see [`iter::reduction::Reduction`].
 
+use std::borrow::Cow;
+
 use opgrid_core::{DType, Result, Scalar};
 
 use super::access::{self, Aliasing};
@@ -77,6 +79,13 @@ impl Destination for Array {
     #[inline]
     fn destination(&self) -> Result<&Array> {
         Ok(self)
+    }
+}
+
+impl<T: Operand + Clone> Operand for Cow<'_, T> {
+    #[inline]
+    fn source(&self) -> Result<Source<'_>> {
+        (**self).source()
     }
 }
 

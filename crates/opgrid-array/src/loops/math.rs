@@ -420,6 +420,7 @@ integers! {
     i16, |value| value.wrapping_abs();
     i32, |value| value.wrapping_abs();
     i64, |value| value.wrapping_abs();
+    u64, |value| value;
 }
 
 /// A type whose values have a conjugate: themselves where they are real.
@@ -467,7 +468,7 @@ macro_rules! directions {
     };
 }
 
-directions!(u8, i8, i16, i32, i64, f32, f64);
+directions!(u8, i8, i16, i32, i64, u64, f32, f64);
 
 impl Direction for Bool {
     #[inline(always)]
@@ -507,8 +508,8 @@ macro_rules! parts {
     };
 }
 
-parts!(u8 => Self, i8 => Self, i16 => Self, i32 => Self, i64 => Self, half::f16 => Self, half::bf16 => Self);
-parts!(f32 => Self, f64 => Self, Complex<f32> => f32, Complex<f64> => f64);
+parts!(u8 => Self, i8 => Self, i16 => Self, i32 => Self, i64 => Self, u64 => Self);
+parts!(half::f16 => Self, half::bf16 => Self, f32 => Self, f64 => Self, Complex<f32> => f32, Complex<f64> => f64);
 
 /// A type with an angle, seen from zero: that of real numbers is 0, or pi of negative ones.
 pub trait Phase: Magnitude {

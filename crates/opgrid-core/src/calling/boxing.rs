@@ -346,7 +346,7 @@ pub(crate) fn kinds_of(declared: &Type) -> u32 {
         Type::Float => kind::FLOAT,
         Type::Complex => kind::COMPLEX,
         Type::Bool | Type::SymBool => kind::BOOL,
-        Type::Scalar => kind::INT | kind::SYM_INT | kind::FLOAT | kind::COMPLEX | kind::BOOL,
+        Type::Scalar => kind::INT | kind::UINT | kind::SYM_INT | kind::FLOAT | kind::COMPLEX | kind::BOOL,
         Type::Str => kind::STR,
         Type::ScalarType => kind::DTYPE | kind::INT,
         Type::Layout => kind::LAYOUT | kind::INT,
@@ -409,6 +409,7 @@ fn fits(value: ValueRef<'_>, declared: &Type) -> bool {
         (ValueView::Tensor(_) | ValueView::None, _) => false,
         (
             ValueView::Int(_)
+            | ValueView::UInt(_)
             | ValueView::Float(_)
             | ValueView::Complex(_)
             | ValueView::Bool(_)

@@ -233,6 +233,7 @@ impl Argument for Scalar {
     fn pack<'a>(argument: Self, hold: &'a mut Complex64) -> ValueRef<'a> {
         match argument {
             Self::Int(value) => value.into(),
+            Self::UInt(value) => ValueRef::unsigned(value),
             Self::Float(value) => value.into(),
             Self::Bool(value) => value.into(),
             Self::Complex(value) => Complex64::pack(value, hold),

@@ -50,6 +50,7 @@ enum Repr<'a> {
     None,
     Tensor(&'a AnyTensor),
     Int(i64),
+    UInt(u64),
     SymInt(&'a SymNode),
     Float(f64),
     Complex(&'a Complex64),
@@ -76,25 +77,26 @@ pub(crate) mod kind {
     pub(crate) const NONE: u32 = 1 << 0;
     pub(crate) const TENSOR: u32 = 1 << 1;
     pub(crate) const INT: u32 = 1 << 2;
-    pub(crate) const SYM_INT: u32 = 1 << 3;
-    pub(crate) const FLOAT: u32 = 1 << 4;
-    pub(crate) const COMPLEX: u32 = 1 << 5;
-    pub(crate) const BOOL: u32 = 1 << 6;
-    pub(crate) const STR: u32 = 1 << 7;
-    pub(crate) const DTYPE: u32 = 1 << 8;
-    pub(crate) const LAYOUT: u32 = 1 << 9;
-    pub(crate) const MEMORY_FORMAT: u32 = 1 << 10;
-    pub(crate) const DEVICE: u32 = 1 << 11;
-    pub(crate) const GENERATOR: u32 = 1 << 12;
-    pub(crate) const INTS: u32 = 1 << 13;
-    pub(crate) const FLOATS: u32 = 1 << 14;
-    pub(crate) const BOOLS: u32 = 1 << 15;
-    pub(crate) const TENSORS: u32 = 1 << 16;
-    pub(crate) const OPTIONAL_TENSORS: u32 = 1 << 17;
-    pub(crate) const LIST: u32 = 1 << 18;
-    pub(crate) const TUPLE: u32 = 1 << 19;
-    pub(crate) const DICT: u32 = 1 << 20;
-    pub(crate) const OBJECT: u32 = 1 << 21;
+    pub(crate) const UINT: u32 = 1 << 3;
+    pub(crate) const SYM_INT: u32 = 1 << 4;
+    pub(crate) const FLOAT: u32 = 1 << 5;
+    pub(crate) const COMPLEX: u32 = 1 << 6;
+    pub(crate) const BOOL: u32 = 1 << 7;
+    pub(crate) const STR: u32 = 1 << 8;
+    pub(crate) const DTYPE: u32 = 1 << 9;
+    pub(crate) const LAYOUT: u32 = 1 << 10;
+    pub(crate) const MEMORY_FORMAT: u32 = 1 << 11;
+    pub(crate) const DEVICE: u32 = 1 << 12;
+    pub(crate) const GENERATOR: u32 = 1 << 13;
+    pub(crate) const INTS: u32 = 1 << 14;
+    pub(crate) const FLOATS: u32 = 1 << 15;
+    pub(crate) const BOOLS: u32 = 1 << 16;
+    pub(crate) const TENSORS: u32 = 1 << 17;
+    pub(crate) const OPTIONAL_TENSORS: u32 = 1 << 18;
+    pub(crate) const LIST: u32 = 1 << 19;
+    pub(crate) const TUPLE: u32 = 1 << 20;
+    pub(crate) const DICT: u32 = 1 << 21;
+    pub(crate) const OBJECT: u32 = 1 << 22;
 }
 
 // SAFETY: every variant is a number or a shared reference, slices are such references in parts, and what is referred to is
@@ -119,6 +121,8 @@ pub enum ValueView<'a> {
     Tensor(&'a AnyTensor),
     /// An integer.
     Int(i64),
+    /// An integer above the largest `Int`.
+    UInt(u64),
     /// An integer not known yet.
     SymInt(&'a SymNode),
     /// A floating-point number.
@@ -199,6 +203,12 @@ impl<'a> ValueRef<'a> {
     /// The absent optional.
     pub const NONE: Self = Self(Repr::None);
 
+    /// An integer that may be above the largest `int`. It is no `From`, beside which `ValueRef::from(0)` would need a type.
+    #[inline]
+    pub(crate) fn unsigned(value: u64) -> Self {
+        Self(i64::try_from(value).map_or(Repr::UInt(value), Repr::Int))
+    }
+
     /// The value opened for matching.
     #[inline]
     pub fn view(self) -> ValueView<'a> {
@@ -218,6 +228,7 @@ impl<'a> ValueRef<'a> {
             Repr::None => ValueView::None,
             Repr::Tensor(tensor) => ValueView::Tensor(tensor),
             Repr::Int(value) => ValueView::Int(value),
+            Repr::UInt(value) => ValueView::UInt(value),
             Repr::SymInt(node) => ValueView::SymInt(node),
             Repr::Float(value) => ValueView::Float(value),
             Repr::Complex(value) => ValueView::Complex(*value),
@@ -295,6 +306,7 @@ impl<'a> ValueRef<'a> {
     pub fn as_scalar(self) -> Option<Scalar> {
         match self.0 {
             Repr::Int(value) => Some(Scalar::Int(value)),
+            Repr::UInt(value) => Some(Scalar::UInt(value)),
             Repr::Float(value) => Some(Scalar::Float(value)),
             Repr::Complex(value) => Some(Scalar::Complex(*value)),
             Repr::Bool(value) => Some(Scalar::Bool(value)),
@@ -312,6 +324,7 @@ impl<'a> ValueRef<'a> {
             _ => match self.view() {
                 ValueView::Tensor(tensor) => Value::Tensor(tensor.clone()),
                 ValueView::Int(value) => Value::Int(value),
+                ValueView::UInt(value) => Value::UInt(value),
                 ValueView::SymInt(node) => Value::SymInt(node.clone()),
                 ValueView::Float(value) => Value::Float(value),
                 ValueView::Bool(value) => Value::Bool(value),
@@ -346,6 +359,8 @@ impl<'a> ValueRef<'a> {
             ValueView::None => Type::None,
             ValueView::Tensor(_) => Type::Tensor,
             ValueView::Int(_) => Type::Int,
+            // An `int` of schemas has 64 bits and a sign.
+            ValueView::UInt(_) => Type::Scalar,
             ValueView::SymInt(_) => Type::SymInt,
             ValueView::Float(_) => Type::Float,
             ValueView::Complex(_) => Type::Complex,
@@ -385,6 +400,7 @@ impl<'a> ValueRef<'a> {
             Repr::None => kind::NONE,
             Repr::Tensor(..) => kind::TENSOR,
             Repr::Int(..) => kind::INT,
+            Repr::UInt(..) => kind::UINT,
             Repr::SymInt(..) => kind::SYM_INT,
             Repr::Float(..) => kind::FLOAT,
             Repr::Complex(..) => kind::COMPLEX,
@@ -481,6 +497,7 @@ impl ValueRef<'_> {
             ValueView::None => f.write_str("None"),
             ValueView::Tensor(tensor) => write!(f, "{tensor}"),
             ValueView::Int(value) => write!(f, "{value}"),
+            ValueView::UInt(value) => write!(f, "{value}"),
             ValueView::SymInt(node) => write!(f, "{node}"),
             ValueView::Float(value) => f.write_str(&opgrid_schema::print_float(value)),
             ValueView::Complex(value) => print_complex(value, f),
@@ -624,6 +641,7 @@ impl Value {
             Self::None => Repr::None,
             Self::Tensor(tensor) => Repr::Tensor(tensor),
             Self::Int(value) => Repr::Int(*value),
+            Self::UInt(value) => Repr::UInt(*value),
             Self::SymInt(node) => Repr::SymInt(node),
             Self::Float(value) => Repr::Float(*value),
             Self::Complex(value) => Repr::Complex(value),

@@ -242,7 +242,7 @@ macro_rules! numbers {
     };
 }
 
-numbers!(i32 i64 f32 f64 bool Complex64 Scalar);
+numbers!(i32 i64 u64 f32 f64 bool Complex64 Scalar);
 
 /// Several tensors.
 pub trait TensorList<T> {

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Bool,
-    /// Integers that promote among themselves.
+    /// Signed integers, and unsigned ones of 8 bits.
     Integer,
     /// Unsigned integers of more than 8 bits.
     WideUnsigned,
@@ -217,10 +217,22 @@ impl DType {
         self.is_among(const { of_class(Class::Integer) | of_class(Class::WideUnsigned) })
     }
 
-    /// Whether elements are unsigned integers of more than 8 bits, which hold data but promote with no other integers.
+    /// Whether elements are unsigned integers of more than 8 bits, which kernels compute as other integers.
     #[inline]
     pub const fn is_wide_unsigned(self) -> bool {
         self.is_among(const { of_class(Class::WideUnsigned) })
+    }
+
+    /// The dtype that kernels take elements as for which only bits count: of unsigned integers of more than 8 bits the signed
+    /// one of their width, of others the dtype itself.
+    #[inline]
+    pub const fn of_bits(self) -> Self {
+        match self {
+            Self::U16 => Self::I16,
+            Self::U32 => Self::I32,
+            Self::U64 => Self::I64,
+            other => other,
+        }
     }
 
     /// Whether elements are floating-point numbers of 8 bits, which hold data but promote with nothing.

@@ -23,6 +23,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub enum Scalar {
     /// An integer.
     Int(i64),
+    /// An integer above the largest [`Int`](Self::Int), as `uint64` has them; made by `From<u64>`.
+    UInt(u64),
     /// A floating-point number.
     Float(f64),
     /// A complex number.
@@ -40,6 +42,7 @@ impl Scalar {
     pub fn to_f64(self) -> Result<f64> {
         match self {
             Self::Int(value) => Ok(value as f64),
+            Self::UInt(value) => Ok(value as f64),
             Self::Float(value) => Ok(value),
             Self::Complex(value) if value.im == 0.0 => Ok(value.re),
             Self::Bool(value) => Ok(f64::from(u8::from(value))),
@@ -65,6 +68,7 @@ impl Scalar {
         match self {
             Self::Int(value) => Ok(value),
             Self::Bool(value) => Ok(i64::from(value)),
+            Self::UInt(value) => i64::try_from(value).map_err(|_| self.refused("int")),
             Self::Float(_) | Self::Complex(_) => {
                 let value = self.to_f64().map_err(|_| self.refused("int"))?;
                 let fits = value.trunc() == value && (-(2f64.powi(63))..2f64.powi(63)).contains(&value);
@@ -77,6 +81,7 @@ impl Scalar {
     pub fn to_bool(self) -> bool {
         match self {
             Self::Int(value) => value != 0,
+            Self::UInt(value) => value != 0,
             Self::Float(value) => value != 0.0,
             Self::Complex(value) => value != Complex64::ZERO,
             Self::Bool(value) => value,
@@ -87,6 +92,7 @@ impl Scalar {
     pub fn to_complex(self) -> Complex64 {
         match self {
             Self::Int(value) => Complex64::new(value as f64, 0.0),
+            Self::UInt(value) => Complex64::new(value as f64, 0.0),
             Self::Float(value) => Complex64::new(value, 0.0),
             Self::Complex(value) => value,
             Self::Bool(value) => Complex64::new(f64::from(u8::from(value)), 0.0),
@@ -110,6 +116,13 @@ impl From<i32> for Scalar {
     #[inline]
     fn from(value: i32) -> Self {
         Self::Int(value.into())
+    }
+}
+
+impl From<u64> for Scalar {
+    #[inline]
+    fn from(value: u64) -> Self {
+        i64::try_from(value).map_or(Self::UInt(value), Self::Int)
     }
 }
 
@@ -145,6 +158,7 @@ impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Int(value) => write!(f, "{value}"),
+            Self::UInt(value) => write!(f, "{value}"),
             Self::Float(value) => f.write_str(&opgrid_schema::print_float(*value)),
             Self::Complex(value) => print_complex(*value, f),
             Self::Bool(value) => f.write_str(if *value { "True" } else { "False" }),

@@ -45,6 +45,8 @@ pub enum Value {
     Tensor(AnyTensor),
     /// An integer.
     Int(i64),
+    /// An integer above the largest `Int`: a [`Scalar::UInt`].
+    UInt(u64),
     /// An integer not known yet. One that is known is an [`Int`](Self::Int).
     SymInt(SymNode),
     /// A floating-point number.
@@ -345,6 +347,12 @@ impl From<i32> for Value {
     }
 }
 
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Scalar::from(value).into()
+    }
+}
+
 impl From<Complex64> for Value {
     fn from(value: Complex64) -> Self {
         Self::Complex(Arc::new(value))
@@ -355,6 +363,7 @@ impl From<Scalar> for Value {
     fn from(value: Scalar) -> Self {
         match value {
             Scalar::Int(value) => Self::Int(value),
+            Scalar::UInt(value) => Self::UInt(value),
             Scalar::Float(value) => Self::Float(value),
             Scalar::Complex(value) => value.into(),
             Scalar::Bool(value) => Self::Bool(value),

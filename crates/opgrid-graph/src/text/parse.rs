@@ -382,6 +382,9 @@ impl Parser<'_> {
         if let Ok(value) = text.parse::<i64>() {
             return Ok(Scalar::Int(value));
         }
+        if let Ok(value) = text.parse::<u64>() {
+            return Ok(value.into());
+        }
         let is_float = matches!(text, "inf" | "-inf" | "nan")
             || text.starts_with(|first: char| first.is_ascii_digit() || first == '-');
         let is_integer = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');

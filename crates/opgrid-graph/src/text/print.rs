@@ -135,6 +135,7 @@ fn argument(f: &mut Formatter<'_>, value: &Argument, depth: usize) -> fmt::Resul
         Argument::None => f.write_str("none"),
         Argument::Value(name) => write!(f, "%{}", Name(name)),
         Argument::Number(Scalar::Int(value)) => write!(f, "{value}"),
+        Argument::Number(Scalar::UInt(value)) => write!(f, "{value}"),
         Argument::Number(Scalar::Float(value)) => float(f, *value),
         Argument::Number(Scalar::Bool(value)) => write!(f, "{value}"),
         Argument::Number(Scalar::Complex(value)) => {

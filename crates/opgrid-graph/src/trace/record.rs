@@ -343,6 +343,7 @@ impl Session {
             ValueView::None => Argument::None,
             ValueView::Tensor(one) => tensor(one)?,
             ValueView::Int(value) => value.into(),
+            ValueView::UInt(value) => Argument::Number(Scalar::UInt(value)),
             ValueView::Float(value) => Argument::Number(Scalar::Float(value)),
             ValueView::Complex(value) => Argument::Number(Scalar::Complex(value)),
             ValueView::Bool(value) => Argument::Number(Scalar::Bool(value)),
@@ -560,7 +561,7 @@ impl Session {
         let Some(scalar) = results.first().and_then(|value| value.borrow().as_scalar()) else { return };
         let kind = match scalar {
             Scalar::Bool(_) => ValueType::Bool,
-            Scalar::Int(_) => ValueType::Int(None),
+            Scalar::Int(_) | Scalar::UInt(_) => ValueType::Int(None),
             _ => ValueType::Float,
         };
         let name = self.recording().unique(&value_name(&node.target));

@@ -27,6 +27,7 @@ use super::scheme::{Narrow, Pairs, Parts, Plain, Scheme, Widened};
 use super::tile;
 use super::winograd::{self, Layer};
 use crate::parts;
+use crate::searching::row_major;
 use opgrid_array::choose::unsupported;
 use opgrid_array::error::argument;
 use opgrid_array::loops::arithmetic::Arithmetic;
@@ -103,7 +104,7 @@ pub fn weigh(windows: &Windows, out: &Array, places: &Array, image: &Array) -> R
 type Fast<T> = fn(&Layer, &Output<'_, T>, &[T], Filters<'_, T>) -> bool;
 
 fn by_dtype(windows: &Windows, out: &Array, job: Job<'_>) -> Result<()> {
-    match out.dtype() {
+    match out.dtype().of_bits() {
         DType::F32 => run(Plain::<f32>::new(), windows, out, job, Some(winograd::correlate), |sum| sum),
         DType::F64 => run(Plain::<f64>::new(), windows, out, job, Some(winograd::correlate), |sum| sum),
         DType::I16 => run(Plain::<i16>::new(), windows, out, job, None, |sum| sum),
@@ -121,7 +122,7 @@ fn by_dtype(windows: &Windows, out: &Array, job: Job<'_>) -> Result<()> {
                 None => run(Widened(PhantomData::<bf16>), windows, out, job, None, |sum| sum),
             }
         }
-        dtype => Err(unsupported(dtype, "a numeric dtype")),
+        _ => Err(unsupported(out.dtype(), "a numeric dtype")),
     }
 }
 
@@ -138,7 +139,7 @@ where
 {
     let windows = windows.simplified();
     let job_of = |bias: Option<&Array>| -> Result<Option<Vec<S::Element>>> {
-        bias.map(|bias| bias.to_vec::<S::Element>()).transpose()
+        bias.map(|bias| row_major(bias, S::Element::DTYPE)?.to_vec::<S::Element>()).transpose()
     };
     match job {
         Job::Correlate { image, weight, bias } => {

@@ -18,7 +18,8 @@
 //! | `direct` | the same row by row, where zeros around images would be more than the images |
 //! | `columns` | writes patches out, and adds them up |
 //!
-//! The 16-bit floats are summed in single precision and rounded once. Integers wrap around.
+//! The 16-bit floats are summed in single precision and rounded once. Integers wrap around, so that unsigned ones of more than 8
+//! bits are multiplied as signed ones.
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
@@ -144,7 +145,7 @@ pub fn multiply_add(out: &Array, addend: Addend<'_>, a: &Array, b: &Array) -> Re
 fn by_dtype(out: &Array, factors: [&Array; 2], addend: Option<Addend<'_>>) -> Result<()> {
     check_sizes(out.geometry(), factors[0].geometry(), factors[1].geometry())?;
     let inner = factors[0].sizes().last();
-    match out.dtype() {
+    match out.dtype().of_bits() {
         DType::F32 => direct(Plain::<f32>::new(), out, factors, addend),
         DType::F64 => direct(Plain::<f64>::new(), out, factors, addend),
         DType::I16 => direct(Plain::<i16>::new(), out, factors, addend),
@@ -162,7 +163,7 @@ fn by_dtype(out: &Array, factors: [&Array; 2], addend: Option<Addend<'_>>) -> Re
         DType::Bool if addend.is_none() && (out.geometry().numel() == 0 || inner == Some(&0)) => {
             elementwise::fill(out, false)
         }
-        dtype => Err(unsupported(dtype, "a numeric dtype")),
+        _ => Err(unsupported(out.dtype(), "a numeric dtype")),
     }
 }
 
@@ -231,10 +232,10 @@ type Weights<'a, T> = (Option<(&'a Array, T)>, T);
 /// # Errors
 ///
 /// Factors that the dtype does not hold.
-fn weights<T: Arithmetic>(addend: Option<Addend<'_>>) -> Result<Weights<'_, T>> {
+fn weights<'a, T: Arithmetic>(addend: Option<Addend<'a>>, dtype: DType) -> Result<Weights<'a, T>> {
     let Some(Addend { input, beta, alpha }) = addend else { return Ok((None, T::ONE)) };
-    let beta = arithmetic::element::<T>(beta)?;
-    Ok(((beta != T::ZERO).then_some((input, beta)), arithmetic::element(alpha)?))
+    let beta = arithmetic::element_for::<T>(beta, dtype)?;
+    Ok(((beta != T::ZERO).then_some((input, beta)), arithmetic::element_for(alpha, dtype)?))
 }
 
 /// Sums are elements: they are added to the result where it lies.
@@ -244,7 +245,7 @@ fn direct<T: Arithmetic, S: Scheme<Element = T, Sum = T>>(
     [a, b]: [&Array; 2],
     addend: Option<Addend<'_>>,
 ) -> Result<()> {
-    let (added, alpha) = weights::<T>(addend)?;
+    let (added, alpha) = weights::<T>(addend, out.dtype())?;
     if alpha == T::ZERO && added.is_none() {
         return elementwise::fill(out, Scalar::Int(0));
     }
@@ -278,7 +279,7 @@ fn narrowed<S: Scheme>(
 where
     Math<S::Element>: Arithmetic,
 {
-    let (added, alpha) = weights::<Math<S::Element>>(addend)?;
+    let (added, alpha) = weights::<Math<S::Element>>(addend, out.dtype())?;
     let factors = [(a, Aliasing::Never), (b, Aliasing::Never)];
     let Some((input, beta)) = added else {
         let mut access = Access::new(out, factors)?;

@@ -51,6 +51,9 @@ pub(crate) mod samples {
         DType::I16,
         DType::I8,
         DType::U8,
+        DType::U16,
+        DType::U32,
+        DType::U64,
     ];
 
     pub(crate) fn collect(samples: &mut Samples) {

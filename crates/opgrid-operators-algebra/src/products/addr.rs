@@ -41,7 +41,7 @@ fn shape(input: &Tensor, vec1: &Tensor, vec2: &Tensor, beta: Scalar, alpha: Scal
     let dtype = common_dtype(input, vec1, vec2)?;
     for (name, weight) in [("beta", beta), ("alpha", alpha)] {
         pointwise::check_factor(name, weight, dtype)?;
-        with_dtype!(dtype, T => arithmetic::element::<Math<T>>(weight).map(drop))?;
+        with_dtype!(dtype, T: Any by itself => arithmetic::element::<Math<T>>(weight).map(drop))?;
     }
     let sizes = [vec1.sizes()[0], vec2.sizes()[0]];
     let Ok(stretched) = input.geometry().expand(&sizes) else {
@@ -70,8 +70,9 @@ fn cpu(
     out: &Tensor,
 ) -> Result<()> {
     let column: Array = products::column(vec1.array()?)?;
-    with_dtype!(common_dtype(input, vec1, vec2)?, T => {
-        let [beta, alpha] = [arithmetic::element::<Math<T>>(beta)?, arithmetic::element::<Math<T>>(alpha)?];
+    let dtype = common_dtype(input, vec1, vec2)?;
+    with_dtype!(dtype, T: Any by bits => {
+        let [beta, alpha] = [arithmetic::element_for::<Math<T>>(beta, dtype)?, arithmetic::element_for::<Math<T>>(alpha, dtype)?];
         if beta == Math::<T>::ZERO {
             elementwise::binary::<T, T, T>(out, &column, vec2, move |a, b| alpha.times(a.times(b)))
         } else {

@@ -77,7 +77,7 @@ fn cpu(input: &Tensor, other: &Tensor, dim: i64, out: &Tensor) -> Result<()> {
         let [x, y] = [part(a, k + 1)?, part(b, k + 2)?];
         let [later, earlier] = [part(a, k + 2)?, part(b, k + 1)?];
         let out = part(out, k)?;
-        with_dtype!(out.dtype(), T: Number => {
+        with_dtype!(out.dtype(), T: Number by bits => {
             elementwise::binary::<T, T, T>(&out, &x, &y, |x, y| x.times(y))?;
             elementwise::ternary::<T, T, T, T>(&out, &out, &later, &earlier, |one, x, y| {
                 one.minus(T::narrow(x.times(y)).widen())

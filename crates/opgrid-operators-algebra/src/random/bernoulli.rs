@@ -55,12 +55,12 @@ fn with_number(input: &Tensor, p: f64, _generator: Option<&Generator>) -> Result
     if !(0.0..=1.0).contains(&p) {
         return Err(argument(format!("argument `p` is {p}, expected a probability between 0 and 1")));
     }
-    with_dtype!(input.spec()?.dtype(), _T => draws::like(input))
+    with_dtype!(input.spec()?.dtype(), _T: Any by itself => draws::like(input))
 }
 
 fn with_tensor(input: &Tensor, p: &Tensor) -> Result<TensorSpec> {
     draws::like_floats(p)?;
-    with_dtype!(input.spec()?.dtype(), _T => Ok(()))?;
+    with_dtype!(input.spec()?.dtype(), _T: Any by itself => Ok(()))?;
     p.geometry().expand(input.sizes())?;
     draws::like(input)
 }

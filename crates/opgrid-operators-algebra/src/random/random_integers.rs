@@ -51,7 +51,7 @@ fn greatest(dtype: DType) -> i64 {
 
 fn like(input: &Tensor) -> Result<TensorSpec> {
     let dtype = input.spec()?.dtype();
-    with_dtype!(dtype, _T: Ordered => Ok(()))?;
+    with_dtype!(dtype, _T: Ordered by itself => Ok(()))?;
     draws::like(input)
 }
 
@@ -84,7 +84,9 @@ fn whole(generator: Option<&Generator>, out: &Tensor) -> Result<()> {
     let count = greatest(out.dtype()) as u64;
     match out.dtype() {
         DType::Bool => draws::fill(out, generator, |random| i64::from(random.bits32() & 1)),
-        DType::I64 => draws::fill(out, generator, |random| (random.bits64() & i64::MAX as u64) as i64),
+        DType::I64 | DType::U64 => {
+            draws::fill(out, generator, |random| (random.bits64() & i64::MAX as u64) as i64)
+        }
         DType::F64 => draws::fill(out, generator, move |random| (random.bits64() % (count + 1)) as i64),
         _ => draws::fill(out, generator, move |random| (u64::from(random.bits32()) % (count + 1)) as i64),
     }

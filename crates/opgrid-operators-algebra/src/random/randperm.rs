@@ -50,7 +50,7 @@ fn check(n: i64, dtype: DType) -> Result<()> {
         DType::BF16 => (1 << 8) + 1,
         DType::F32 => (1 << 24) + 1,
         DType::F64 => (1 << 53) + 1,
-        DType::U8 | DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
+        dtype if dtype.is_integral() => {
             i64::try_from(iinfo(dtype)?.max).unwrap_or(i64::MAX).saturating_add(1)
         }
         other => return with_dtype!(other, _T: Real => Ok(())),

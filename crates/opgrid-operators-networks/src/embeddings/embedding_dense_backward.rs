@@ -54,7 +54,7 @@ fn shape(
     let (spec, index) = (grad.spec()?, indices.spec()?);
     check_index_dtype("indices", index)?;
     pointwise::same_device([("grad_output", grad), ("indices", indices)])?;
-    with_dtype!(spec.dtype(), T => Ok(size_of::<T>()))?;
+    with_dtype!(spec.dtype(), T: Any by itself => Ok(size_of::<T>()))?;
     if scale_grad_by_freq {
         pointwise::check_inexact(spec.dtype())?;
     }
@@ -85,7 +85,7 @@ fn cpu(
     indexing::check_apart(out.array()?, indices.array()?)?;
     let indices: Vec<i64> = normalise::numbers(indices.array()?)?;
     let (out, grad) = (out.array()?, grad.array()?);
-    with_dtype!(grad.dtype(), T => {
+    with_dtype!(grad.dtype(), T: Any by bits => {
         embedding::add_rows::<T>(out, grad, &indices, padding_idx, |count| {
             if scale_grad_by_freq {
                 opgrid_tensor::Element::cast(1.0 / count as f64)

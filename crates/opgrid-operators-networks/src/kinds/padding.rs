@@ -150,7 +150,7 @@ pub(crate) fn shape(mode: Mode, spatial: usize, input: &Tensor, padding: &[i64])
         );
         return Err(argument(message));
     }
-    opgrid_array::with_dtype!(spec.dtype(), _T: Number => Ok(()))?;
+    opgrid_array::with_dtype!(spec.dtype(), _T: Number by itself => Ok(()))?;
     let runs = all_runs(mode, sizes, padding, spatial)?;
     let sum = |runs: &Runs| runs.iter().try_fold(0i64, |sum, run| sum.checked_add(run.count));
     let padded: Option<Vec<i64>> = runs.iter().map(sum).collect();

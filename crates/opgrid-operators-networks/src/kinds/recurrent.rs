@@ -88,7 +88,7 @@ impl Cell {
     /// A dtype that the gates have no functions for.
     pub(crate) fn check_dtype(self, dtype: DType) -> Result<()> {
         match self {
-            Self::Relu => with_dtype!(dtype, T: Real => check_type::<T>()),
+            Self::Relu => with_dtype!(dtype, T: Real by itself => check_type::<T>()),
             _ => with_dtype!(dtype, T: Inexact => check_type::<T>()),
         }
     }

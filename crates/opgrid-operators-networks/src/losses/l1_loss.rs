@@ -41,10 +41,8 @@ pub(crate) mod samples {
                 let (a, b) = (it.tensor("self")?, it.tensor("target")?);
                 let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
                 let losses = Plain::from_fn(part_of(a.dtype()), &sizes, |position| {
-                    match naive::convert(number::minus(a.at(position), b.at(position)), a.dtype()) {
-                        Scalar::Int(difference) => Scalar::Int(difference.wrapping_abs()),
-                        difference => Scalar::Float(difference.to_complex().norm()),
-                    }
+                    let difference = number::minus(a.at(position), b.at(position));
+                    number::magnitude(naive::convert(difference, a.dtype()))
                 });
                 Ok(loss::samples::reduced_plain(&losses, it.value("reduction")?))
             })

@@ -29,8 +29,8 @@ fn shape(input: &Tensor, threshold: Scalar, value: Scalar) -> Result<TensorSpec>
 }
 
 fn cpu(input: &Tensor, threshold: Scalar, value: Scalar, out: &Tensor) -> Result<()> {
-    with_dtype!(input.dtype(), T: Real => {
-        let (threshold, value) = (arithmetic::element::<Math<T>>(threshold)?, arithmetic::element::<T>(value)?.widen());
+    with_dtype!(input.dtype(), T: Real by value => {
+        let (threshold, value) = (arithmetic::element_for::<Math<T>>(threshold, input.dtype())?, arithmetic::element_for::<T>(value, input.dtype())?.widen());
         elementwise::unary::<T, T>(out, input, move |x| if x.is_at_most(threshold) { value } else { x })
     })
 }

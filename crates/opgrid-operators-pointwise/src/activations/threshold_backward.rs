@@ -29,8 +29,9 @@ fn shape(grad: &Tensor, input: &Tensor, threshold: Scalar) -> Result<TensorSpec>
 }
 
 fn cpu(grad: &Tensor, input: &Tensor, threshold: Scalar, out: &Tensor) -> Result<()> {
-    with_dtype!(result_type(&[grad, input])?, T: Real => {
-        let threshold = arithmetic::element::<Math<T>>(threshold)?;
+    let dtype = result_type(&[grad, input])?;
+    with_dtype!(dtype, T: Real by value => {
+        let threshold = arithmetic::element_for::<Math<T>>(threshold, dtype)?;
         elementwise::binary::<T, T, T>(out, grad, input, move |grad, x| {
             if x.is_at_most(threshold) { Math::<T>::ZERO } else { grad }
         })

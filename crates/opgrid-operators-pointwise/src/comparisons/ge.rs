@@ -28,7 +28,8 @@ pub(super) fn register(library: &mut Library) {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
-    with_dtype!(dtype, T: Ordered => {
+    let [input, other] = &pointwise::operands(dtype, [input, other])?;
+    with_dtype!(dtype, T: Ordered by value => {
         elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (b.is_at_most(a)).into())
     })
 }

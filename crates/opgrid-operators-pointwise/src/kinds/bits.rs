@@ -27,7 +27,7 @@ pub(crate) fn of_two_numbers(input: &Tensor, other: &Tensor) -> Result<TensorSpe
 /// Shapes that do not broadcast; a promoted dtype of no integers.
 pub(crate) fn integers_of_two(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     let spec = of_two(input, other)?;
-    with_dtype!(spec.dtype(), _T: Integer => Ok(spec))
+    with_dtype!(spec.dtype(), _T: Integer by itself => Ok(spec))
 }
 
 #[cfg(feature = "samples")]
@@ -96,12 +96,12 @@ pub(crate) mod samples {
         samples: &mut Samples,
         (tensors, number, number_first): (T, N, F),
         in_place: (impl Operator, impl Operator),
-        moved: fn(i64, i64) -> i64,
+        moved: fn(i128, u32) -> i128,
     ) {
         let of_numbers = move |a, b, dtype: DType| {
-            let (value, count) = (number::whole(a), number::whole(b));
-            let bits = 8 * dtype.size_in_bytes() as i64;
-            Scalar::Int(moved(value, if (0..bits).contains(&count) { count } else { 64 }))
+            let [value, count] = [a, b].map(|x| number::exact(x).unwrap_or(0));
+            let bits = 8 * dtype.size_in_bytes() as i128;
+            number::integer(moved(value, if (0..bits).contains(&count) { count as u32 } else { 64 }))
         };
         let reference = move |it: &Inputs| {
             let dtype = it.common_dtype(&["self", "other"])?;

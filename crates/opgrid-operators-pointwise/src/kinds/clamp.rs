@@ -4,6 +4,7 @@ use opgrid_core::{DType, Result, Scalar};
 
 use opgrid_array::error::argument;
 use opgrid_kernels::clamp;
+use opgrid_kernels::elementwise::Operand;
 use opgrid_kinds::derivatives;
 use opgrid_kinds::extremum::shared;
 use opgrid_kinds::pointwise;
@@ -52,8 +53,26 @@ pub(crate) fn by_tensors(input: &Tensor, low: Option<&Tensor>, high: Option<&Ten
     if spec.dtype().is_complex() { Err(unsupported(spec.dtype(), "a non-complex dtype")) } else { Ok(spec) }
 }
 
+/// Writes the elements of `input`, limited by tensors.
+///
+/// # Errors
+///
+/// Those of the loop.
+pub(crate) fn write_by_tensors(
+    input: &Tensor,
+    low: Option<&Tensor>,
+    high: Option<&Tensor>,
+    out: &Tensor,
+) -> Result<()> {
+    let dtype = dtype_by_tensors(input, low, high)?;
+    let operand = |tensor| pointwise::operand(dtype, tensor);
+    let (input, low, high) = (operand(input)?, low.map(operand).transpose()?, high.map(operand).transpose()?);
+    let [low, high] = [&low, &high].map(|bound| bound.as_ref().map(Operand::source).transpose());
+    clamp::by_tensors(out.array()?, input.source()?, dtype, low?, high?)
+}
+
 /// The dtype in which tensors are limited by others.
-pub(crate) fn dtype_by_tensors(input: &Tensor, low: Option<&Tensor>, high: Option<&Tensor>) -> Result<DType> {
+fn dtype_by_tensors(input: &Tensor, low: Option<&Tensor>, high: Option<&Tensor>) -> Result<DType> {
     result_type(&[input].into_iter().chain(low).chain(high).collect::<Vec<_>>())
 }
 

@@ -25,7 +25,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(input.dtype(), T: Number => elementwise::unary::<PartOf<T>, T>(out, input, Magnitude::magnitude))
+    with_dtype!(input.dtype(), T: Number by value => elementwise::unary::<PartOf<T>, T>(out, input, Magnitude::magnitude))
 }
 
 #[cfg(feature = "samples")]

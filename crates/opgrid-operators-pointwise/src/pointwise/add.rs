@@ -40,8 +40,8 @@ fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
-    with_dtype!(dtype, T => {
-        let alpha = arithmetic::element::<T>(alpha)?.widen();
+    with_dtype!(dtype, T: Any by bits => {
+        let alpha = arithmetic::element_for::<T>(alpha, dtype)?.widen();
         elementwise::binary_by::<T, T, T>(out, input, other, InPlace(move |a: Math<T>, b: Math<T>| a.plus(alpha.times(b))))
     })
 }

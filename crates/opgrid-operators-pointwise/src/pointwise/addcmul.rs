@@ -29,14 +29,14 @@ pub(super) fn register(library: &mut Library) {
 fn shape(input: &Tensor, first: &Tensor, second: &Tensor, value: Scalar) -> Result<TensorSpec> {
     let spec = pointwise::promoted([("self", input), ("tensor1", first), ("tensor2", second)])?;
     pointwise::check_numbers(spec.dtype())?;
-    with_dtype!(spec.dtype(), T: Number => arithmetic::element::<Math<T>>(value).map(drop))?;
+    with_dtype!(spec.dtype(), T: Number by itself => arithmetic::element::<Math<T>>(value).map(drop))?;
     Ok(spec)
 }
 
 fn cpu(input: &Tensor, first: &Tensor, second: &Tensor, value: Scalar, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, first, second])?;
-    with_dtype!(dtype, T: Number => {
-        let value = arithmetic::element::<Math<T>>(value)?;
+    with_dtype!(dtype, T: Number by bits => {
+        let value = arithmetic::element_for::<Math<T>>(value, dtype)?;
         elementwise::ternary::<T, T, T, T>(out, input, first, second, move |a, b, c| {
             a.plus(value.times(b).times(c))
         })

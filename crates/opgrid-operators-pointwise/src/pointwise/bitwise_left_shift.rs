@@ -39,7 +39,7 @@ pub(super) fn register(library: &mut Library) {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
-    with_dtype!(dtype, T: Integer => elementwise::binary::<T, T, T>(out, input, other, Shift::shifted_left))
+    with_dtype!(dtype, T: Integer by bits => elementwise::binary::<T, T, T>(out, input, other, Shift::shifted_left))
 }
 
 #[cfg(feature = "samples")]
@@ -52,9 +52,7 @@ pub(crate) mod samples {
             samples,
             (BitwiseLeftShiftTensor, BitwiseLeftShiftTensorScalar, BitwiseLeftShiftScalarTensor),
             (IlshiftTensor, IlshiftScalar),
-            |value, count| {
-                if count >= 63 { 0 } else { value.wrapping_shl(count as u32) }
-            },
+            |value, count| value << count,
         );
         samples.alias(LshiftTensor, BitwiseLeftShiftTensor);
         samples.alias(LshiftScalar, BitwiseLeftShiftTensorScalar);

@@ -27,7 +27,7 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(input.dtype(), T: Integral => elementwise::unary::<T, T>(out, input, Bits::inverted))
+    with_dtype!(input.dtype(), T: Integral by bits => elementwise::unary::<T, T>(out, input, Bits::inverted))
 }
 
 #[cfg(feature = "samples")]

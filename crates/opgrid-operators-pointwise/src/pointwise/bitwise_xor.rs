@@ -36,7 +36,7 @@ pub(super) fn register(library: &mut Library) {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
-    with_dtype!(dtype, T: Integral => elementwise::binary::<T, T, T>(out, input, other, Bits::xor))
+    with_dtype!(dtype, T: Integral by bits => elementwise::binary::<T, T, T>(out, input, other, Bits::xor))
 }
 
 #[cfg(feature = "samples")]

@@ -32,7 +32,7 @@ pub(super) fn register(library: &mut Library) {
             clamp::slope(grad, is_low, is_high)
         })
     });
-    library.family(&CLAMP_TENSOR).cpu(tensor_cpu).derivative(|d, (input, min, max)| {
+    library.family(&CLAMP_TENSOR).cpu(clamp::write_by_tensors).derivative(|d, (input, min, max)| {
         d.together([Some(input), min, max], [Some(input), min, max], clamp::slopes)
     });
 }
@@ -44,18 +44,6 @@ fn cpu(input: &Tensor, low: Option<Scalar>, high: Option<Scalar>, out: &Tensor) 
         clamp::dtype_by_numbers(input, low, high)?,
         low,
         high,
-    )
-}
-
-fn tensor_cpu(input: &Tensor, low: Option<&Tensor>, high: Option<&Tensor>, out: &Tensor) -> Result<()> {
-    let [low_source, high_source] =
-        [low, high].map(|bound| bound.map(elementwise::Operand::source).transpose());
-    opgrid_kernels::clamp::by_tensors(
-        out.array()?,
-        input.source()?,
-        clamp::dtype_by_tensors(input, low, high)?,
-        low_source?,
-        high_source?,
     )
 }
 

@@ -38,16 +38,7 @@ pub(super) fn register(library: &mut Library) {
         });
     library
         .family(&CLAMP_MAX_TENSOR)
-        .cpu(|input, bound, out| {
-            let dtype = clamp::dtype_by_tensors(input, None, Some(bound))?;
-            opgrid_kernels::clamp::by_tensors(
-                out.array()?,
-                input.source()?,
-                dtype,
-                None,
-                Some(bound.source()?),
-            )
-        })
+        .cpu(|input, bound, out| clamp::write_by_tensors(input, None, Some(bound), out))
         .derivative(|d, (input, max)| {
             d.by(input, [input, max], |grad, [x, max]| extremum::shared(grad, x, max, &x.gt(max)?))?;
             d.by(max, [input, max], |grad, [x, max]| extremum::shared(grad, max, x, &max.gt(x)?))

@@ -38,16 +38,7 @@ pub(super) fn register(library: &mut Library) {
         });
     library
         .family(&CLAMP_MIN_TENSOR)
-        .cpu(|input, bound, out| {
-            let dtype = clamp::dtype_by_tensors(input, Some(bound), None)?;
-            opgrid_kernels::clamp::by_tensors(
-                out.array()?,
-                input.source()?,
-                dtype,
-                Some(bound.source()?),
-                None,
-            )
-        })
+        .cpu(|input, bound, out| clamp::write_by_tensors(input, Some(bound), None, out))
         .derivative(|d, (input, min)| {
             d.by(input, [input, min], |grad, [x, min]| extremum::shared(grad, x, min, &x.lt(min)?))?;
             d.by(min, [input, min], |grad, [x, min]| extremum::shared(grad, min, x, &min.lt(x)?))

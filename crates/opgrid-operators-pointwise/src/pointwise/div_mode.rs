@@ -59,6 +59,7 @@ fn cpu(input: &Tensor, other: &Tensor, mode: Option<&str>, out: &Tensor) -> Resu
 
 fn rounded_cpu<const DOWNWARDS: bool>(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
+    let [input, other] = &pointwise::operands(dtype, [input, other])?;
     if !dtype.is_floating_point() {
         division::check_no_zero(other.source()?, other.spec()?, dtype)?;
     }
@@ -70,7 +71,9 @@ fn rounded_cpu<const DOWNWARDS: bool>(input: &Tensor, other: &Tensor, out: &Tens
         DType::BF16 if pointwise::keeps_digits(other, dtype) => {
             elementwise::binary_by::<bf16, bf16, f32>(out, input, other, divide)
         }
-        _ => with_dtype!(dtype, T: Real => elementwise::binary_by::<T, T, T>(out, input, other, divide)),
+        _ => {
+            with_dtype!(dtype, T: Real by value => elementwise::binary_by::<T, T, T>(out, input, other, divide))
+        }
     }
 }
 
@@ -189,10 +192,10 @@ pub(crate) mod samples {
 
     fn rounded_reference(it: &Inputs) -> Result<Expected> {
         let floor = it.value::<String>("rounding_mode")? == "floor";
-        it.binary(DTypeRule::Promoted, |a, b| match (a, b) {
-            (a, b) if floor => number::floored(a, b),
-            (Scalar::Int(a), Scalar::Int(b)) => Scalar::Int(a.wrapping_div(b)),
-            (a, b) => number::inexact(number::over(a, b), f64::trunc, |quotient| quotient),
+        it.binary(DTypeRule::Promoted, |a, b| match (number::exact(a), number::exact(b)) {
+            _ if floor => number::floored(a, b),
+            (Some(a), Some(b)) => number::integer(a / b),
+            _ => number::inexact(number::over(a, b), f64::trunc, |quotient| quotient),
         })
     }
 }

@@ -26,7 +26,8 @@ pub(super) fn register(library: &mut Library) {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
-    with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::larger_number))
+    let [input, other] = &pointwise::operands(dtype, [input, other])?;
+    with_dtype!(dtype, T: Ordered by value => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::larger_number))
 }
 
 /// Whether the second of two elements alone is chosen.

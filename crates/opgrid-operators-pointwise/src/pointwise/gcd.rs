@@ -22,7 +22,9 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(result_type(&[input, other])?, T: Integer => {
+    let dtype = result_type(&[input, other])?;
+    let [input, other] = &pointwise::operands(dtype, [input, other])?;
+    with_dtype!(dtype, T: Integer by value => {
         elementwise::binary::<T, T, T>(out, input, other, T::common_divisor)
     })
 }

@@ -28,7 +28,7 @@ fn shape(input: &Tensor, values: &Tensor) -> Result<TensorSpec> {
 }
 
 fn cpu(input: &Tensor, values: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(input.dtype(), T: Ordered => {
+    with_dtype!(input.dtype(), T: Ordered by value => {
         elementwise::binary::<T, T, T>(out, input, values, |a, value| {
             let step = if Math::<T>::ZERO.is_below(a) { Math::<T>::ONE } else { Math::<T>::ZERO };
             if a == Math::<T>::ZERO { value } else { step }

@@ -22,7 +22,13 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(result_type(&[input, other])?, T: Integer => {
+    let dtype = result_type(&[input, other])?;
+    let [input, other] = &pointwise::operands(dtype, [input, other])?;
+    if dtype.is_wide_unsigned() {
+        // The multiple of two uint32 may be beyond int64.
+        return elementwise::binary::<u64, u64, u64>(out, input, other, u64::common_multiple);
+    }
+    with_dtype!(dtype, T: Integer => {
         elementwise::binary::<T, T, T>(out, input, other, T::common_multiple)
     })
 }

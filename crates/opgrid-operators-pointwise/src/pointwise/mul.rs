@@ -47,7 +47,7 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
             elementwise::binary::<bf16, bf16, f32>(out, input, other, Arithmetic::times)
         }
         _ => {
-            with_dtype!(dtype, T => elementwise::binary_by::<T, T, T>(out, input, other, InPlace(Math::<T>::times)))
+            with_dtype!(dtype, T: Any by bits => elementwise::binary_by::<T, T, T>(out, input, other, InPlace(Math::<T>::times)))
         }
     }
 }

@@ -31,7 +31,7 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 /// The output has the dtype of the input: nothing is converted.
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(input.dtype(), T: Number => elementwise::unary::<T, T>(out, input, Math::<T>::negated))
+    with_dtype!(input.dtype(), T: Number by bits => elementwise::unary::<T, T>(out, input, Math::<T>::negated))
 }
 
 #[cfg(feature = "samples")]

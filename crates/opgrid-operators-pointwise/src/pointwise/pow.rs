@@ -66,7 +66,8 @@ fn cpu(input: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<()> {
         return elementwise::fill_for(out, exponent, 1);
     }
     let dtype = result_type(&[input, exponent])?;
-    with_dtype!(dtype, T: Number => elementwise::binary_by::<T, T, T>(out, input, exponent, Raise))
+    let [input, exponent] = &pointwise::operands(dtype, [input, exponent])?;
+    with_dtype!(dtype, T: Number by value => elementwise::binary_by::<T, T, T>(out, input, exponent, Raise))
 }
 
 fn scalar_shape(input: &Tensor, exponent: Scalar) -> Result<TensorSpec> {
@@ -89,7 +90,7 @@ fn scalar_shape(input: &Tensor, exponent: Scalar) -> Result<TensorSpec> {
     pointwise::check_numbers(spec.dtype())?;
     let is_rounded = whole || matches!(spec.dtype(), DType::F16 | DType::BF16);
     if is_rounded {
-        with_dtype!(spec.dtype(), T => arithmetic::element::<T>(exponent).map(drop))?;
+        with_dtype!(spec.dtype(), T: Any by itself => arithmetic::element::<T>(exponent).map(drop))?;
     }
     Ok(spec)
 }
@@ -114,10 +115,10 @@ fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
         });
     }
     if matches!(exponent, Scalar::Int(2) | Scalar::Float(2.0)) {
-        return with_dtype!(dtype, T: Number => elementwise::unary::<T, T>(out, input, |a| a.times(a)));
+        return with_dtype!(dtype, T: Number by bits => elementwise::unary::<T, T>(out, input, |a| a.times(a)));
     }
     if matches!(exponent, Scalar::Int(3) | Scalar::Float(3.0)) {
-        return with_dtype!(dtype, T: Number => {
+        return with_dtype!(dtype, T: Number by bits => {
             elementwise::unary::<T, T>(out, input, |a| a.times(a).times(a))
         });
     }
@@ -130,7 +131,7 @@ fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
             })
         }
         _ => {
-            with_dtype!(dtype, T: Number => elementwise::binary_by::<T, T, T>(out, input, &number, Raise))
+            with_dtype!(dtype, T: Number by value => elementwise::binary_by::<T, T, T>(out, input, &number, Raise))
         }
     }
 }
@@ -168,6 +169,7 @@ fn by_base(grad: &Tensor, base: &Tensor, exponent: Scalar) -> Result<Tensor> {
         Scalar::Int(1) | Scalar::Bool(true) => return Ok(grad.clone()),
         Scalar::Int(2) => base.mul(2)?,
         Scalar::Int(exponent) => base.pow(exponent - 1)?.mul(exponent)?,
+        Scalar::UInt(exponent) => base.pow(exponent - 1)?.mul(exponent)?,
         Scalar::Float(exponent) => base.pow(exponent - 1.0)?.mul(exponent)?,
         Scalar::Complex(exponent) => base.pow(exponent - 1.0)?.mul(exponent)?,
     };
@@ -254,7 +256,7 @@ pub(crate) mod samples {
             &[2, 1],
             &[-1, -2],
         ));
-        let negative = Some(negative).filter(|_| dtype != DType::U8);
+        let negative = Some(negative).filter(|_| dtype.is_signed());
         shapes.into_iter().map(one).chain(negative).collect()
     }
 

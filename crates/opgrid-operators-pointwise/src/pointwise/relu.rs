@@ -30,7 +30,7 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(input.dtype(), T: Real => {
+    with_dtype!(input.dtype(), T: Real by value => {
         elementwise::unary::<T, T>(out, input, |a| if a.is_below(Math::<T>::ZERO) { Math::<T>::ZERO } else { a })
     })
 }

@@ -39,8 +39,9 @@ pub(super) fn register(library: &mut Library) {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
+    let [input, other] = &pointwise::operands(dtype, [input, other])?;
     division::check_divisor(other, dtype)?;
-    with_dtype!(dtype, T: Real => elementwise::binary_by::<T, T, T>(out, input, other, Left::<true>))
+    with_dtype!(dtype, T: Real by value => elementwise::binary_by::<T, T, T>(out, input, other, Left::<true>))
 }
 
 #[cfg(feature = "samples")]

@@ -20,7 +20,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(input.dtype(), T => elementwise::unary::<T, T>(out, input, Direction::direction))
+    with_dtype!(input.dtype(), T: Any by value => elementwise::unary::<T, T>(out, input, Direction::direction))
 }
 
 /// The gradient, which turns a complex number around zero; the sign of a real one is a step.

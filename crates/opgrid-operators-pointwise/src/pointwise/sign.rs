@@ -25,7 +25,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(input.dtype(), T: Ordered => elementwise::unary::<T, T>(out, input, Direction::direction))
+    with_dtype!(input.dtype(), T: Ordered by value => elementwise::unary::<T, T>(out, input, Direction::direction))
 }
 
 #[cfg(feature = "samples")]

@@ -26,7 +26,7 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
         dtype if dtype.is_floating_point() => with_dtype!(dtype, T: Float => {
             elementwise::unary::<Bool, T>(out, input, |a| a.is_sign_negative().into())
         }),
-        dtype => with_dtype!(dtype, T: Ordered => {
+        dtype => with_dtype!(dtype, T: Ordered by value => {
             elementwise::unary::<Bool, T>(out, input, |a| a.is_below(Math::<T>::ZERO).into())
         }),
     }
@@ -40,7 +40,7 @@ pub(crate) mod samples {
     pub(crate) fn collect(samples: &mut Samples) {
         samples.unary(Signbit, ORDERED, DTypeRule::Bool, |x| match x {
             Scalar::Float(x) => Scalar::Bool(x.is_sign_negative()),
-            x => Scalar::Bool(number::whole(x) < 0),
+            x => Scalar::Bool(number::order(x, Scalar::Int(0)) == Some(std::cmp::Ordering::Less)),
         });
     }
 }

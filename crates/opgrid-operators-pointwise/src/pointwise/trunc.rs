@@ -26,7 +26,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(input.dtype(), T: Real => elementwise::unary::<T, T>(out, input, Whole::trunc))
+    with_dtype!(input.dtype(), T: Real by bits => elementwise::unary::<T, T>(out, input, Whole::trunc))
 }
 
 #[cfg(feature = "samples")]

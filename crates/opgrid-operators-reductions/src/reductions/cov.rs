@@ -43,6 +43,8 @@ fn cov(
             )));
         }
     };
+    // Weights are signed integers, with which these have no common dtype.
+    let rows = if spec.dtype() == DType::U64 { rows.to_dtype(inexact(DType::U64))? } else { rows };
     let count = rows.sizes()[1];
     if let Some(weights) = fweights {
         check_weights("fweights", weights, count, check_counts)?;

@@ -31,28 +31,18 @@ fn local_scalar_dense(input: &Tensor) -> Result<Scalar> {
         return Ok(*value);
     }
     let number = with_dtype!(input.dtype(), T: Stored => Ok(input.to_vec::<T>()?.first().map(|element| element.number())))?;
-    number.map_or(Ok(Scalar::Int(0)), scalar)
+    Ok(number.map_or(Scalar::Int(0), scalar))
 }
 
-/// # Errors
-///
-/// A `uint64` beyond what numbers hold.
-fn scalar(number: Number) -> Result<Scalar> {
-    Ok(match number {
+fn scalar(number: Number) -> Scalar {
+    match number {
         Number::F32(value) => Scalar::Float(value.into()),
         Number::F64(value) => Scalar::Float(value),
         Number::I64(value) => Scalar::Int(value),
-        Number::U64(value) => match value.try_into() {
-            Ok(value) => Scalar::Int(value),
-            Err(_) => {
-                let message =
-                    format!("found {value}, expected at most {}; read the tensor by `to_vec`", i64::MAX);
-                return Err(argument(message));
-            }
-        },
+        Number::U64(value) => value.into(),
         Number::Bool(value) => Scalar::Bool(value),
         complex => Scalar::Complex(Element::from_number(complex)),
-    })
+    }
 }
 
 fn check(input: &Tensor) -> Result<()> {

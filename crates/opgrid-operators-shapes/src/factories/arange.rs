@@ -44,7 +44,7 @@ fn arange(
     device: Option<Device>,
     pin_memory: Option<bool>,
 ) -> Result<Tensor> {
-    let all_whole = [start, end, step].into_iter().all(is_whole);
+    let all_whole = [start, end, step].into_iter().all(|number| whole(number).is_some());
     let dtype = dtype.unwrap_or_else(|| if all_whole { DType::I64 } else { default_dtype() });
     let length = length([start, end, step], dtype)?;
     let result = EmptyMemoryFormat.call(&[length], Some(dtype), layout, device, pin_memory, None)?;
@@ -72,12 +72,15 @@ pub(super) fn number(start: Scalar, step: Scalar, out: &Tensor) -> Result<()> {
     if out.dtype().is_floating_point() {
         floats(start.to_f64()?, step.to_f64()?, out)
     } else {
-        integers(arithmetic::element(start)?, arithmetic::element(step)?, out)
+        // Elements of other integers keep the lowest bits of these.
+        let dtype = if out.dtype() == DType::U64 { DType::U64 } else { DType::I64 };
+        let bits = |number| arithmetic::element_for(number, dtype);
+        integers(bits(start)?, bits(step)?, out)
     }
 }
 
 fn integers(start: i64, step: i64, out: &Tensor) -> Result<()> {
-    with_dtype!(out.dtype(), T: Integer => sequence::numbered(out.array()?, move |i| {
+    with_dtype!(out.dtype(), T: Integer by bits => sequence::numbered(out.array()?, move |i| {
         T::from_number(Number::I64(start.wrapping_add(i.wrapping_mul(step))))
     }))
 }
@@ -88,8 +91,14 @@ fn floats(start: f64, step: f64, out: &Tensor) -> Result<()> {
     }))
 }
 
-fn is_whole(number: Scalar) -> bool {
-    matches!(number, Scalar::Int(_) | Scalar::Bool(_))
+/// The number, if it is an integer or a bool.
+fn whole(number: Scalar) -> Option<i128> {
+    match number {
+        Scalar::Int(value) => Some(value.into()),
+        Scalar::UInt(value) => Some(value.into()),
+        Scalar::Bool(value) => Some(value.into()),
+        Scalar::Float(_) | Scalar::Complex(_) => None,
+    }
 }
 
 /// The number of elements.
@@ -100,12 +109,11 @@ fn is_whole(number: Scalar) -> bool {
 fn length(range: [Scalar; 3], dtype: DType) -> Result<i64> {
     let [from, to, by] = check_range(range, dtype)?;
     // Floats lose the lowest bits of large integers.
-    let length = if dtype == DType::I64 && range.into_iter().all(is_whole) {
-        let [start, end, step] = range.map(arithmetic::element::<i64>);
-        let (start, end, step) = (i128::from(start?), i128::from(end?), i128::from(step?));
-        (end - start + step - step.signum()) / step
-    } else {
-        ((to - from) / by).ceil() as i128
+    let length = match (dtype, range.map(whole)) {
+        (DType::I64 | DType::U64, [Some(start), Some(end), Some(step)]) => {
+            (end - start + step - step.signum()) / step
+        }
+        _ => ((to - from) / by).ceil() as i128,
     };
     check_length(length)
 }
@@ -116,7 +124,7 @@ fn length(range: [Scalar; 3], dtype: DType) -> Result<i64> {
 ///
 /// A range without an end, in the wrong direction, or of a dtype without ranges.
 pub(super) fn check_range(range: [Scalar; 3], dtype: DType) -> Result<[f64; 3]> {
-    with_dtype!(dtype, _T: Real => Ok(()))?;
+    with_dtype!(dtype, _T: Real by itself => Ok(()))?;
     let [start, end, step] = range.map(Scalar::to_f64);
     let (start, end, step) = (start?, end?, step?);
     if step == 0.0 || step.is_nan() {

@@ -92,7 +92,7 @@ fn logspace_out(start: Scalar, end: Scalar, steps: i64, base: f64, out: &Tensor)
                 T::from_number(Number::Complex128(Complex64::new(base, 0.0).powc(exponent(i))))
             }))
         } else {
-            with_dtype!(out.dtype(), T: Real => sequence::numbered(out.array()?, move |i| {
+            with_dtype!(out.dtype(), T: Real by itself => sequence::numbered(out.array()?, move |i| {
                 T::from_number(Number::F64(base.powf(exponent(i).re)))
             }))
         }

@@ -30,13 +30,13 @@ pub(super) fn register(library: &mut Library) {
 
 fn shape(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
     let dtype = input.spec()?.dtype();
-    with_dtype!(dtype, _T => Ok(()))?;
+    with_dtype!(dtype, _T: Any by itself => Ok(()))?;
     pointwise::check_factor("alpha", alpha, dtype)?;
     scatter::shape_of_joined_slices(input, dim, index, source)
 }
 
 fn cpu(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {
-    with_dtype!(out.dtype(), T => arithmetic::element::<T>(alpha).map(drop))?;
+    with_dtype!(out.dtype(), T: Any by itself => arithmetic::element::<T>(alpha).map(drop))?;
     let places = scatter::places_of_slices((input, out), (dim, index), &[source], false)?;
     kernel::add_scaled(out.array()?, &places, source.array()?, alpha)
 }

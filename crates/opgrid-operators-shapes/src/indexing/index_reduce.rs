@@ -17,7 +17,7 @@ pub use opgrid_tensor::ops::indexing::index_reduce::*;
 pub const INDEX_REDUCE: Family<IndexReduce> =
     Family::new(IndexReduce, &kind::INDEXING, |input, dim, index, source, reduce, include_self| {
         Reduction::named(reduce, &NAMES, include_self)?;
-        with_dtype!(input.spec()?.dtype(), _T: Real => Ok(()))?;
+        with_dtype!(input.spec()?.dtype(), _T: Real by itself => Ok(()))?;
         scatter::shape_of_joined_slices(input, dim, index, source)
     })
     .same_dtype_out();

@@ -93,8 +93,8 @@ fn check_value(value: &Tensor) -> Result<()> {
 }
 
 fn cpu(input: &Tensor, mask: &Tensor, value: Scalar, out: &Tensor) -> Result<()> {
-    with_dtype!(input.dtype(), T => {
-        let value = arithmetic::element::<T>(value)?.widen();
+    with_dtype!(input.dtype(), T: Any by bits => {
+        let value = arithmetic::element_for::<T>(value, input.dtype())?.widen();
         elementwise::binary::<T, T, Bool>(out, input, mask, move |element, masked| {
             if masked.is_true() { value } else { element }
         })

@@ -66,7 +66,7 @@ fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<Tens
 fn masked_scatter_(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<()> {
     check_mask(mask)?;
     let spec = input.spec()?;
-    with_dtype!(spec.dtype(), _T => Ok(()))?;
+    with_dtype!(spec.dtype(), _T: Any by itself => Ok(()))?;
     check_written(spec.geometry())?;
     scatter::check_values(spec, source.spec()?, "source")?;
     let mut chosen = Expand.call(mask, spec.sizes(), false)?;

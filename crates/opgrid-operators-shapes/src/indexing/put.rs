@@ -38,7 +38,7 @@ pub(super) fn register(library: &mut Library) {
 
 fn shape(input: &Tensor, index: &Tensor, source: &Tensor, _accumulate: bool) -> Result<TensorSpec> {
     let (spec, places, values) = (input.spec()?, index.spec()?, source.spec()?);
-    with_dtype!(spec.dtype(), _T => Ok(()))?;
+    with_dtype!(spec.dtype(), _T: Any by itself => Ok(()))?;
     scatter::check_long(index)?;
     check::dimension(spec, 0, places)?;
     scatter::check_values(spec, values, "source")?;

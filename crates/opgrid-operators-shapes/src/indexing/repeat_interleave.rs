@@ -35,14 +35,14 @@ fn indices(repeats: &Tensor, output_size: Option<i64>) -> Result<Tensor> {
     if spec.sizes().len() != 1 {
         return Err(argument(format!("argument `repeats` has shape {:?}, expected a vector", spec.sizes())));
     }
-    with_dtype!(spec.dtype(), _T: Integer => Ok(()))?;
+    with_dtype!(spec.dtype(), _T: Integer by itself => Ok(()))?;
     let vector = |length| TensorSpec::contiguous(&[length], spec.dtype(), spec.device());
     if spec.device().is_meta() {
         let assumed = || fake::assumed_count("repeats", spec.device(), spec.numel());
         let length = output_size.map_or_else(assumed, |length| Ok(Some(length)))?;
         return Tensor::allocate(vector(length.unwrap_or_default())?);
     }
-    let counts = with_dtype!(spec.dtype(), T: Integer => {
+    let counts = with_dtype!(spec.dtype(), T: Integer by itself => {
         Ok(repeats.to_vec::<T>()?.into_iter().map(Element::cast::<i64>).collect::<Vec<i64>>())
     })?;
     let mut length = 0i64;
@@ -58,7 +58,7 @@ fn indices(repeats: &Tensor, output_size: Option<i64>) -> Result<Tensor> {
         return Err(argument(message));
     }
     result::compute(vector(length)?, |out| {
-        with_dtype!(out.dtype(), T: Integer => sequence::produced::<T>(out.array()?, |places| {
+        with_dtype!(out.dtype(), T: Integer by bits => sequence::produced::<T>(out.array()?, |places| {
             for (at, &count) in (0i64..).zip(&counts) {
                 let place = T::from_number(Number::I64(at));
                 places.extend_with(count as usize, move |_| place);
@@ -122,8 +122,6 @@ pub(crate) mod samples {
     use super::*;
     use opgrid_samples::prelude::*;
 
-    const WHOLE: &[DType] = &[DType::U8, DType::I8, DType::I16, DType::I32, DType::I64];
-
     pub(crate) fn collect(samples: &mut Samples) {
         let lists = |dtype| {
             let of = |repeats: &[i64]| given(Plain::from_elements(dtype, &[repeats.len() as i64], repeats));
@@ -136,10 +134,10 @@ pub(crate) mod samples {
             let places = expected_places(repeats, repeats.elements().len());
             Ok(Plain::from_elements(repeats.dtype(), &[places.len() as i64], &places).into())
         };
-        samples.operator(RepeatInterleaveTensor, WHOLE, of_known_size, places_of);
+        samples.operator(RepeatInterleaveTensor, INTEGERS, of_known_size, places_of);
         let list = Plain::from_elements(DType::I64, &[2], &[1, 2]);
         samples
-            .operator(RepeatInterleaveTensor, WHOLE, lists, places_of)
+            .operator(RepeatInterleaveTensor, INTEGERS, lists, places_of)
             .not_on_meta()
             .refuses("negative", given(Plain::from_elements(DType::I64, &[2], &[1, -1])))
             .refuses("a vector", given(list.with_sizes(&[1, 2])))

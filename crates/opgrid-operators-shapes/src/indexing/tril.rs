@@ -31,7 +31,7 @@ pub(super) fn register(library: &mut Library) {
 
 fn shape(input: &Tensor, _diagonal: i64) -> Result<TensorSpec> {
     let spec = input.spec()?;
-    with_dtype!(spec.dtype(), _T => Ok(()))?;
+    with_dtype!(spec.dtype(), _T: Any by itself => Ok(()))?;
     if spec.sizes().len() < 2 {
         let message = format!(
             "argument `self` has shape {:?}, expected a matrix or a batch of them, with 2 dimensions or more",

@@ -9,7 +9,7 @@
 //! - Source: torch.vander, PyTorch 2.15, which takes running products, too.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::{Cumprod, Expand, Flip, FullLike, NewEmpty, ToCopy, Unsqueeze};
+use opgrid_tensor::ops::{Cumprod, Expand, Flip, FullLike, NewEmpty, Unsqueeze};
 
 pub use opgrid_tensor::ops::joining::vander::*;
 
@@ -26,10 +26,8 @@ fn vander(x: &Tensor, columns: Option<i64>, increasing: bool) -> Result<Tensor> 
     if columns < 0 {
         return Err(argument(format!("argument `N` is {columns}, expected 0 or more")));
     }
-    let x = match opgrid_tensor::tensor::promote_types(spec.dtype(), DType::I64)? {
-        DType::I64 => &ToCopy.call(x, Some(DType::I64), None, None, None, false, None)?,
-        _ => x,
-    };
+    let is_whole = spec.dtype().is_integral() || spec.dtype() == DType::Bool;
+    let x = if is_whole { &x.to_dtype(DType::I64)? } else { x };
     if columns == 0 {
         return NewEmpty.call(x, &[length, 0], None, None, None, None);
     }

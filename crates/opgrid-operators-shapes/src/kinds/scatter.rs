@@ -275,10 +275,12 @@ impl Reduction {
     /// A dtype whose elements are not combined in that way.
     pub(crate) fn check_dtype(&self, dtype: DType) -> Result<()> {
         match self.combine {
-            _ if self.is_mean => opgrid_array::with_dtype!(dtype, _T: Number => Ok(())),
-            Combine::Largest | Combine::Smallest => opgrid_array::with_dtype!(dtype, _T: Ordered => Ok(())),
+            _ if self.is_mean => opgrid_array::with_dtype!(dtype, _T: Number by itself => Ok(())),
+            Combine::Largest | Combine::Smallest => {
+                opgrid_array::with_dtype!(dtype, _T: Ordered by itself => Ok(()))
+            }
             Combine::Replace => Ok(()),
-            _ => opgrid_array::with_dtype!(dtype, _T => Ok(())),
+            _ => opgrid_array::with_dtype!(dtype, _T: Any by itself => Ok(())),
         }
     }
 
@@ -300,7 +302,11 @@ impl Reduction {
         if self.is_mean {
             let counts = scatter::counts(out, places, self.include_self)?;
             let rounding = (!out.dtype().is_floating_point() && !out.dtype().is_complex()).then_some("floor");
-            let (sum, counts) = (Tensor::from_array(out.clone())?, Tensor::from_array(counts)?);
+            let (sum, mut counts) = (Tensor::from_array(out.clone())?, Tensor::from_array(counts)?);
+            if out.dtype() == DType::U64 {
+                // It has no common dtype with signed integers.
+                counts = counts.to_dtype(DType::U64)?;
+            }
             DivInplaceTensorMode.call(&sum, &counts, rounding)?;
         }
         Ok(())

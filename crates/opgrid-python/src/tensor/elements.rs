@@ -24,6 +24,18 @@ fn element(slf: &Bound<'_, TensorBase>, class: &str) -> PyResult<Scalar> {
     Err(PyValueError::new_err(message))
 }
 
+/// A number as an integer of Python.
+///
+/// # Errors
+///
+/// A number with a fraction.
+fn whole(py: Python<'_>, number: Scalar) -> PyResult<Py<PyAny>> {
+    Ok(match number {
+        Scalar::UInt(number) => number.into_pyobject(py)?.into_any().unbind(),
+        number => number.to_i64().or_raise(py)?.into_pyobject(py)?.into_any().unbind(),
+    })
+}
+
 #[pymethods]
 impl TensorBase {
     fn __bool__(slf: &Bound<'_, Self>) -> PyResult<bool> {
@@ -47,7 +59,7 @@ impl TensorBase {
         match element(slf, "scalars")? {
             // Python knows how to cut off, and refuses what is no number.
             Scalar::Float(number) => Ok(number.into_pyobject(py)?.call_method0("__int__")?.unbind()),
-            number => Ok(number.to_i64().or_raise(py)?.into_pyobject(py)?.into_any().unbind()),
+            number => whole(py, number),
         }
     }
 
@@ -56,16 +68,13 @@ impl TensorBase {
         Ok(PyComplex::from_doubles(slf.py(), number.re, number.im))
     }
 
-    fn __index__(slf: &Bound<'_, Self>) -> PyResult<i64> {
+    fn __index__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         let tensor = own(slf)?;
         if !(tensor.dtype().is_integral() || tensor.dtype() == DType::Bool) || tensor.numel() != 1 {
             let message = "only integer tensors of a single element can be converted to an index";
             return Err(PyTypeError::new_err(message));
         }
-        match tensor.item().or_raise(slf.py())? {
-            Scalar::Bool(truth) => Ok(i64::from(truth)),
-            number => number.to_i64().or_raise(slf.py()),
-        }
+        whole(slf.py(), tensor.item().or_raise(slf.py())?)
     }
 
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {

@@ -15,7 +15,7 @@ use crate::errors::{OrRaise, new};
 use crate::exchange::foreign::library_of;
 use crate::exchange::shared;
 use crate::once::intern;
-use crate::values::read::{is_of_numpy, scalar};
+use crate::values::read::{is_of_numpy, scalar, whole};
 
 /// How deep lists may be nested: as many dimensions as tensors have.
 const DEEPEST: usize = 64;
@@ -119,19 +119,17 @@ impl Elements {
 fn element<T: Element>(number: Scalar) -> opgrid::Result<T> {
     let number = match number {
         Scalar::Int(number) => Number::I64(number),
+        Scalar::UInt(number) => Number::U64(number),
         Scalar::Float(number) => Number::F64(number),
         Scalar::Bool(truth) => Number::Bool(truth),
         Scalar::Complex(number) => Number::Complex128(number),
     };
     let element = T::from_number(number);
-    let whole = |number: f64| (-2f64.powi(63)..2f64.powi(63)).contains(&number);
+    let is = |number: i128| element.number().as_integer() == Some(number);
     let fits = match number {
-        Number::I64(number) if T::DTYPE.is_integral() && T::DTYPE != DType::Bool => {
-            element.number().as_integer() == Some(number.into())
-        }
-        Number::F64(number) if T::DTYPE.is_integral() && T::DTYPE != DType::Bool => {
-            whole(number) && element.number().as_integer() == Some((number as i64).into())
-        }
+        Number::I64(number) if T::DTYPE.is_integral() => is(number.into()),
+        Number::U64(number) if T::DTYPE.is_integral() => is(number.into()),
+        Number::F64(number) if T::DTYPE.is_integral() => number.is_finite() && is(number as i128),
         Number::Complex128(number) => T::DTYPE.is_complex() || number.im == 0.0,
         _ => true,
     };
@@ -153,9 +151,10 @@ fn number(object: &Bound<'_, PyAny>) -> PyResult<(Scalar, DType)> {
         return Ok((Scalar::Bool(truth.is_true()), DType::Bool));
     }
     if object.is_instance_of::<PyInt>() {
-        let overflow =
-            |_| PyValueError::new_err("found an integer beyond 64 bits, expected one that fits int64");
-        return object.extract().map(|number| (Scalar::Int(number), DType::I64)).map_err(overflow);
+        let overflow = |_| {
+            PyValueError::new_err("found an integer beyond 64 bits, expected one that fits int64 or uint64")
+        };
+        return whole(object).map(|number| (number, DType::I64)).map_err(overflow);
     }
     if let Some(tensor) = tensor_of(object) {
         return Ok((tensor.item().or_raise(py)?, tensor.dtype()));

@@ -181,6 +181,18 @@ fn real(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
     Ok(found.filter(|number| !matches!(number, Value::Complex(_))))
 }
 
+/// An integer of Python.
+///
+/// # Errors
+///
+/// An integer beyond 64 bits.
+pub(crate) fn whole(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    match object.extract::<i64>() {
+        Ok(number) => Ok(Scalar::Int(number)),
+        Err(raised) => object.extract::<u64>().map(Scalar::from).map_err(|_| raised),
+    }
+}
+
 /// A number as it is: an integer stays one, a float stays one.
 fn number(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
     if let Ok(number) = object.cast::<PyFloat>() {
@@ -190,7 +202,7 @@ fn number(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
         return Ok(Some(Value::Bool(truth.is_true())));
     }
     if object.is_instance_of::<PyInt>() {
-        return object.extract().map(|number: i64| Some(Value::Int(number)));
+        return whole(object).map(|number| Some(number.into()));
     }
     if let Ok(number) = object.cast::<PyComplex>() {
         return Ok(Some(Complex64::new(number.real(), number.imag()).into()));

@@ -26,6 +26,7 @@ pub(crate) fn lent(py: Python<'_>, value: ValueRef<'_>) -> PyResult<Py<PyAny>> {
         ValueView::None => py.None(),
         ValueView::Tensor(tensor) => object::of_any(py, tensor.clone())?,
         ValueView::Int(number) => number.into_pyobject(py)?.into_any().unbind(),
+        ValueView::UInt(number) => number.into_pyobject(py)?.into_any().unbind(),
         ValueView::SymInt(node) => {
             let number = node.guard().map_err(|error| errors::exception(py, &error))?;
             number.into_pyobject(py)?.into_any().unbind()

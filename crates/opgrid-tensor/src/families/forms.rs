@@ -4,7 +4,9 @@
 
 use opgrid_core::{Error, Kernel, Result, Signature};
 
-use super::result::{all_copied, check_outputs, check_result, same_dtype, stand_in, take_over, wrong_shape};
+use super::result::{
+    all_copied, check_outputs, check_result, is_filled_itself, same_dtype, stand_in, take_over, wrong_shape,
+};
 use super::results::Results;
 use super::signature::{FamilySignature, OutputsOf, SpecsOf};
 use crate::error::argument;
@@ -118,7 +120,7 @@ impl<S: FamilySignature> FormKernels<S> {
                     each.clone().try_for_each(|(out, spec)| same_dtype(out, spec))?;
                 }
                 check_outputs(each.clone(), Some(schema))?;
-                if each.clone().all(|(out, spec)| out.sizes() == spec.sizes()) {
+                if each.clone().all(|(out, spec)| is_filled_itself(out, spec)) {
                     self.fill(args, outputs)?;
                 } else {
                     let filled =

@@ -116,29 +116,46 @@ pub(super) fn check_outputs<'a, 's>(
     check_apart(outputs.map(|(out, _)| out))
 }
 
-/// What is filled in an output's place: the output, or a new tensor where it has no elements yet. So an argument that is
-/// the same tensor keeps its shape, and a loop that fails leaves the output as it was.
+/// Whether a result is written where the output lies. Unsigned integers are not that become another dtype there: loops that
+/// compute them as other integers rely on the output for what is left of a result.
+#[inline]
+pub(super) fn is_filled_itself(out: &Tensor, spec: &TensorSpec) -> bool {
+    out.sizes() == spec.sizes() && (!spec.dtype().is_wide_unsigned() || out.dtype() == spec.dtype())
+}
+
+/// What is filled in an output's place: the output, or a new tensor where it has no elements yet or is not [filled
+/// itself](is_filled_itself). So an argument that is the same tensor keeps its shape, and a loop that fails leaves the output
+/// as it was.
 pub(super) fn stand_in(
     out: &Tensor,
     spec: &TensorSpec,
     allocate: impl FnOnce(TensorSpec) -> Result<Array>,
 ) -> Result<Tensor> {
-    if out.sizes() == spec.sizes() {
+    if is_filled_itself(out, spec) {
         Ok(out.clone())
     } else {
         // New memory begins with it, also where the result is a view.
         let geometry = spec.geometry().clone().at_offset(0)?;
-        Tensor::from_array(allocate(TensorSpec::new(geometry, out.dtype(), out.device()))?)
+        let dtype = if spec.dtype().is_wide_unsigned() { spec.dtype() } else { out.dtype() };
+        Tensor::from_array(allocate(TensorSpec::new(geometry, dtype, out.device()))?)
     }
 }
 
-/// Gives an output the memory of what was filled in its place.
+/// Gives an output the memory of what was filled in its place, or its elements where they have another dtype.
 ///
 /// # Errors
 ///
 /// Another thread gave the output a shape.
 pub(super) fn take_over(out: &Tensor, filled: &Tensor) -> Result<()> {
-    if out.is_same(filled) { Ok(()) } else { out.replace_empty(filled.array()?.clone()) }
+    if out.is_same(filled) {
+        return Ok(());
+    }
+    if out.dtype() == filled.dtype() {
+        return out.replace_empty(filled.array()?.clone());
+    }
+    let spec = filled.spec()?;
+    give_shape(out, &TensorSpec::new(spec.geometry().clone(), out.dtype(), spec.device()))?;
+    CopyInplace.call(out, filled, false)
 }
 
 /// What an output is called: those of a schema are its written arguments.

@@ -187,7 +187,7 @@ impl<'a> Target<'a> {
 /// An operand of type `T` that is read.
 #[derive(Clone, Copy)]
 pub struct Input<'a, T> {
-    /// Invariant: of dtype `T::DTYPE`.
+    /// Invariant: of dtype `T::DTYPE`, or of unsigned integers whose [bits](DType::of_bits) it holds.
     span: Span<'a>,
     elements: PhantomData<&'a T>,
 }
@@ -287,9 +287,9 @@ impl<'a, T: Element> Output<'a, T> {
 
 /// # Errors
 ///
-/// The elements are of another dtype than `T`.
+/// The elements are of another dtype than `T`, other than unsigned integers that are taken as signed ones.
 fn expect_dtype<T: Element>(span: Span<'_>) -> Result<()> {
-    if span.dtype == T::DTYPE {
+    if span.dtype == T::DTYPE || span.dtype.of_bits() == T::DTYPE {
         return Ok(());
     }
     Err(unexpected(T::DTYPE, span.dtype))

@@ -589,6 +589,12 @@ fn constant(argument: &Argument) -> Result<Json> {
     Ok(match argument {
         Argument::None => json!({"as_none": true}),
         Argument::Number(Scalar::Int(value)) => json!({"as_int": value}),
+        Argument::Number(Scalar::UInt(value)) => {
+            return Err(error::unsupported(format!(
+                "found the integer {value}, expected at most {}, as torch.export writes integers",
+                i64::MAX
+            )));
+        }
         Argument::Number(Scalar::Float(value)) => json!({"as_float": float(*value)}),
         Argument::Number(Scalar::Bool(value)) => json!({"as_bool": value}),
         Argument::Number(Scalar::Complex(Complex64 { re, im })) => {

@@ -243,17 +243,19 @@ fn number_spec(value: Scalar) -> &'static TensorSpec {
     const fn scalar_spec(dtype: DType) -> TensorSpec {
         TensorSpec::new(Geometry::ONE, dtype, Device::CPU)
     }
-    static SPECS: [TensorSpec; 4] = [
+    static SPECS: [TensorSpec; 5] = [
         scalar_spec(DType::I64),
+        scalar_spec(DType::U64),
         scalar_spec(DType::F64),
         scalar_spec(DType::Bool),
         scalar_spec(DType::Complex128),
     ];
     match value {
         Scalar::Int(_) => &SPECS[0],
-        Scalar::Float(_) => &SPECS[1],
-        Scalar::Bool(_) => &SPECS[2],
-        Scalar::Complex(_) => &SPECS[3],
+        Scalar::UInt(_) => &SPECS[1],
+        Scalar::Float(_) => &SPECS[2],
+        Scalar::Bool(_) => &SPECS[3],
+        Scalar::Complex(_) => &SPECS[4],
     }
 }
 
