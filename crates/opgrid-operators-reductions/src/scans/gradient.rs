@@ -8,7 +8,7 @@
 //! - Values: at both ends, with `edge_order` 1 the slope of the line through two points, with 2 that of the parabola through three. `spacing` is a number for all
 //!   dimensions, one for each, or the coordinates along each.
 //! - Dispatch: composites of views, arithmetic and `cat`.
-//! - Errors: bools and uint8; another `edge_order`; a dimension with `edge_order` elements or fewer, out of range or given twice; as many of
+//! - Errors: bools and unsigned integers; another `edge_order`; a dimension with `edge_order` elements or fewer, out of range or given twice; as many of
 //!   `spacing` as there are no dimensions; coordinates of several dimensions or another length.
 //! - Source: torch.gradient, PyTorch 2.15. B. Fornberg, Generation of Finite Difference Formulas on Arbitrarily Spaced Grids (1988).
 
@@ -65,7 +65,7 @@ fn all_dims(input: &Tensor) -> Vec<i64> {
 
 fn gradient(input: &Tensor, spacings: Vec<Spacing>, dims: &[i64], edge_order: i64) -> Result<Vec<Tensor>> {
     let dtype = input.spec()?.dtype();
-    if matches!(dtype, DType::Bool | DType::U8) {
+    if !dtype.is_signed() {
         let message = format!("argument `self` is {dtype}, whose differences have no sign; convert it");
         return Err(argument(message));
     }
