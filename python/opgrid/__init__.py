@@ -81,6 +81,7 @@ from ._functional import (
     unique_consecutive,
     unravel_index,
 )
+from . import _tensor_methods as _tensor_methods
 from ._ops import ops
 from ._size import Size
 from .errors import OpgridError
@@ -100,6 +101,7 @@ for _name, _value in vars(_opgrid).items():
 half = _opgrid.float16
 float = _opgrid.float32
 double = _opgrid.float64
+legacy_contiguous_format = _opgrid.contiguous_format
 short = _opgrid.int16
 int = _opgrid.int32
 long = _opgrid.int64
@@ -176,16 +178,43 @@ e = 2.718281828459045
 newaxis = None
 
 _OWN = frozenset(_opgrid.function_names())
-_MODULES = frozenset(["amp", "autograd", "export", "fft", "func", "library", "linalg", "nn", "optim", "return_types", "special", "torch", "utils"])
+_MODULES = frozenset(
+    "accelerator amp autograd backends compiler cpu cuda distributed export fft func functional futures jit library linalg mps mtia "
+    "multiprocessing nn optim overrides random return_types signal special storage torch types utils version xpu".split()
+)
 _LAZY = {
     name: module
     for module, names in {
         "_files": "load save",
+        "_legacy": "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor "
+        "set_default_tensor_type",
+        "_queries": "compiled_with_cxx11_abi dequantize dsmm get_device get_device_module get_file_path has_lapack has_mkl has_openmp has_spectral "
+        "is_distributed is_inference is_vulkan_available prepare_multiprocessing_environment spmm to_dlpack unsafe_split_with_sizes",
+        "_settings": "are_deterministic_algorithms_enabled get_autocast_cpu_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype "
+        "get_autocast_xla_dtype get_deterministic_debug_mode get_float32_matmul_precision get_num_interop_threads init_num_threads "
+        "is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cpu_enabled is_autocast_ipu_enabled is_autocast_xla_enabled "
+        "is_deterministic_algorithms_warn_only_enabled is_inference_mode_enabled is_warn_always_enabled set_anomaly_enabled "
+        "set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled "
+        "set_autocast_xla_dtype set_autocast_xla_enabled set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
+        "set_num_interop_threads set_warn_always use_deterministic_algorithms",
+        "_storage": "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage FloatStorage "
+        "HalfStorage IntStorage LongStorage ShortStorage TypedStorage",
+        "_symbolic": "sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
+        "_symint": "SymInt",
+        "compiler": "compile",
+        "_devices": "Event Stream",
+        "errors": "AcceleratorError JITException OutOfMemoryError",
+        "functional": "cholesky cond eig from_file lobpcg lstsq lu matrix_rank norm pca_lowrank qr solve svd_lowrank symeig tensordot while_loop",
+        "futures": "Future",
+        "signal": "windows",
+        "jit": "fork wait",
+        "random": "thread_safe_generator",
+        "storage": "UntypedStorage",
         "_inspect": "Explanation Stats Table call_explained dump explain keys registered_fallbacks registered_kernels schema stats table",
         "_modes": "DispatchMode current_mode",
         "_providers": "prefer provider",
         "_strict": "strict",
-        "amp": "autocast",
+        "amp": "GradScaler autocast",
         "func": "vmap",
         "autograd": "enable_grad inference_mode is_grad_enabled no_grad set_grad_enabled",
     }.items()

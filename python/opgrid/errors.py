@@ -69,6 +69,22 @@ class NotSupportedError(OpgridError, NotImplementedError):
     """The feature exists by name only, or not for this combination."""
 
 
+class DeviceError(OpgridError, RuntimeError):
+    """A device was asked for that is not there, or cannot do what was asked."""
+
+
+class OutOfMemoryError(DeviceError):
+    """A device has no memory left for a tensor."""
+
+
+class ScriptError(OpgridError):
+    """Something that needs TorchScript, which is not there."""
+
+
+AcceleratorError = DeviceError
+JITException = ScriptError
+
+
 class FileError(OpgridError, OSError):
     """A file could not be read or written."""
 
