@@ -26,6 +26,10 @@ _REMEDY = "install it, as with `pip install torch`, in version 2.13 or later"
 
 
 def _torch() -> Any:
+    from . import as_torch
+
+    if as_torch.is_installed():
+        raise errors.NotSupportedError("opgrid.torch needs PyTorch, and opgrid.as_torch took its name; use them in two processes")
     try:
         return importlib.import_module("torch")
     except ImportError as error:

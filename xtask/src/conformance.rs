@@ -42,6 +42,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "models", prepare: BesideTorch(models) },
     Suite { name: "training", prepare: BesideTorch(training) },
     Suite { name: "autocast", prepare: BesideTorch(autocast) },
+    Suite { name: "programs", prepare: BesideTorch(programs) },
     Suite { name: "exported", prepare: BesideTorch(exported) },
     Suite { name: "torch-operators", prepare: BesideTorch(torch_operators) },
     Suite { name: "torch-cost", prepare: BesideTorch(torch_cost) },
@@ -259,6 +260,11 @@ fn autocast(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     beside_torch(workspace, torch, "conformance/autocast/run.py")
 }
 
+/// Programs that are written for torch, run with opgrid in its place.
+fn programs(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    beside_torch(workspace, torch, "conformance/programs/run.py")
+}
+
 /// Networks of torch's model libraries, exported by torch and run by a program of ours.
 fn exported(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     torch.require(&MODEL_LIBRARIES)?;
@@ -324,6 +330,7 @@ mod tests {
             ("operators --all --only add,sum --missing", "operators", 4),
             ("array-api --suite checkout --max-examples 20", "array-api", 4),
             ("clients --only sklearn", "clients", 2),
+            ("programs --only vae,nanogpt --details", "programs", 3),
         ];
         for (line, name, left) in cases {
             let arguments = words(line);

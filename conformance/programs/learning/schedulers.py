@@ -62,7 +62,7 @@ def train(optimizer_class, options, make_schedule, x, y, record, name):
     if "momentum" in optimizer.param_groups[0]:
         record(name, momentum=float(optimizer.param_groups[0]["momentum"]))
     state = schedule.state_dict()
-    record(name, epoch=state["last_epoch"], norm=math.fsum(p.norm().item() for p in model.parameters()))
+    record(name, epoch=state.get("last_epoch"), norm=math.fsum(p.norm().item() for p in model.parameters()))
     return state
 
 
