@@ -9,7 +9,7 @@
 use crate::failure::Failure;
 use crate::python::Package;
 use crate::torch::Torch;
-use crate::workspace::{Workspace, output};
+use crate::workspace::{Workspace, output, passes};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -279,7 +279,8 @@ fn exported(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
 /// Our operators inside of torch, and torch's here.
 fn torch_operators(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     let mut command = beside_torch(workspace, torch, "conformance/torch-operators/run.py")?;
-    // The library that torch loads itself is built with the rest of the workspace.
+    // The library that torch loads itself.
+    passes(workspace.cargo().args(["build", "--package", "torch-operator"]))?;
     command.arg("--example").arg(workspace.target()?.join("debug/libtorch_operator.so"));
     Ok(command)
 }

@@ -11,6 +11,7 @@ mod language;
 mod operators;
 mod purity;
 mod test_modules;
+mod test_programs;
 mod unit_tests;
 mod unsafety;
 
@@ -119,6 +120,7 @@ pub fn check(workspace: &Workspace) -> Result<(), Failure> {
     violations.extend(language::follows_the_glossary(&files));
     let packages = workspace.packages()?;
     violations.extend(edges::check(&packages, workspace.root(), &files));
+    violations.extend(test_programs::hold_tests(&packages, workspace.root(), &files));
     violations.extend(packages.iter().flat_map(|package| unpublishable(package, workspace.root())));
     violations.sort();
     for violation in &violations {
