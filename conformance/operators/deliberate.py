@@ -159,7 +159,7 @@ RULES: tuple[Rule, ...] = (
             "torch promotes complex numbers beside 16-bit floats to a complex dtype of 16 bits, whose range results leave; here they are "
             "complex64"
         ),
-        test="opgrid-operators/tests/promotion.rs every_category_under_every_default",
+        test="opgrid-operators/tests/turns/promotion.rs every_category_under_every_default",
         explains=lambda call, outcome, difference: (
             difference.kind in ("dtype", "argument") and "complex32, opgrid complex64" in difference.text
         ),

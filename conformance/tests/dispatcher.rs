@@ -1,6 +1,8 @@
 //! Compares the dispatcher with what torch 2.15 answered once, so that the comparison runs without torch.
 //!
 //! The record is made by `cargo xtask conformance --seeds N --record FILE` with the schemas of `tests/schemas.txt`.
+//!
+//! A program of its own: tensors allocate a dispatch key, and programs are made of the keys that the process has.
 
 use std::collections::HashSet;
 

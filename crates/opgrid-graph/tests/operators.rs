@@ -1,4 +1,6 @@
 //! Every operator's samples: traced, replayed, as text, JSON and archive, and after each pass, they give what the operator gave.
+//!
+//! A program of its own: random operators draw from the default stream, which belongs to the process.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

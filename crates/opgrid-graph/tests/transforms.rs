@@ -1,5 +1,7 @@
 //! Batches and lower precision around and inside of programs: traced code that uses them runs to what it gives, and a program under
 //! them gives what its code would.
+//!
+//! A program of its own: it installs autocast, which programs install by themselves where nobody has.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

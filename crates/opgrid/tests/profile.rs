@@ -1,4 +1,6 @@
 //! The profiler: what it sees on every thread, and that its traces keep to the rules of the format.
+//!
+//! A program of its own: a profile sees the calls of the whole process. Tests take turns.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +11,6 @@ use opgrid::prelude::*;
 use opgrid::profile::{Outcome, Profile, Timeline, TimelineEvent};
 use serde_json::Value as Json;
 
-/// A profile sees the whole process, so that the tests take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn turn() -> MutexGuard<'static, ()> {

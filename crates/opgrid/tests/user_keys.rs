@@ -1,4 +1,6 @@
 //! Tensors on a backend and under a layer that are allocated at run time.
+//!
+//! A program of its own: the keys stay for the process, and the test itself gives the global dispatcher its operators.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,6 @@
 //! One file of operators, compiled with the host's `operator!` here and with that of the SDK in the plugin, does the same on both.
+//!
+//! A program of its own, which the recipe of a dtype runs by its name.
 
 mod common;
 #[path = "../src/forms.rs"]

@@ -1,4 +1,6 @@
 //! Devices, streams, events, memory and random numbers of the backend: what waits for what, and what goes wrong.
+//!
+//! A program of its own: the global dispatcher keeps the backend, and no other test may use its devices.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +21,7 @@ use opgrid::tensor::Allocator;
 use opgrid::tensor::CountingAllocator;
 use toy_backend::{TOY, Toy, arena::Block, kernels, queue, register};
 
-/// The global dispatcher has the backend, and no other test uses the devices.
+/// The global dispatcher with the backend, and its devices for one test.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     static REGISTERED: Once = Once::new();

@@ -76,14 +76,17 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/opgrid-core/tests/allocations.rs", "an allocator that counts has to be an allocator"),
     ("crates/opgrid-array/tests/forks.rs", "a process is forked by a function of C"),
     ("crates/opgrid-core/tests/forks.rs", "a process is forked by a function of C"),
-    ("crates/opgrid-plugin/tests/attacks.rs", "it asks the plugin for its counts by functions of C"),
-    ("crates/opgrid-plugin/tests/fuzz.rs", "it calls the table of functions as plugins do, through pointers"),
+    ("crates/opgrid-plugin/tests/all/attacks.rs", "it asks the plugin for its counts by functions of C"),
+    (
+        "crates/opgrid-plugin/tests/all/fuzz.rs",
+        "it calls the table of functions as plugins do, through pointers",
+    ),
     ("crates/opgrid-plugin/tests/hundred.rs", "an allocator that counts has to be an allocator"),
     (
-        "crates/opgrid-plugin/tests/table.rs",
+        "crates/opgrid-plugin/tests/all/table.rs",
         "it gives and takes memory through the table as plugins do, by pointers",
     ),
-    ("crates/opgrid-graph/tests/mapped.rs", "it promises that nobody changes the files that it maps"),
+    ("crates/opgrid-graph/tests/all/mapped.rs", "it promises that nobody changes the files that it maps"),
     (
         "crates/opgrid-operators/tests/all/dlpack.rs",
         "it changes what is lent as another library could, by a pointer",

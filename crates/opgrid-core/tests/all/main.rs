@@ -20,6 +20,7 @@ mod key_set;
 mod keys;
 mod legacy;
 mod libraries;
+mod lifetimes;
 mod providers;
 mod registration_errors;
 mod selecting;

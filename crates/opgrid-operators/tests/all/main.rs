@@ -1,7 +1,7 @@
 //! The tests that need no process of their own, as one program, so that there is one to link.
 //!
-//! Whatever changes what holds for the process (the default dtype, seeds, options of printing), or counts what happens in
-//! it, has a program of its own beside this folder.
+//! Whatever changes what holds for the process (the default dtype, seeds, the number of threads), or counts what happens in
+//! it, takes turns in `turns`, or has a program of its own beside this folder.
 
 use opgrid_operators as _;
 
@@ -29,9 +29,11 @@ mod networks;
 mod optimizers;
 mod ownership;
 mod packing;
+mod printing;
 mod products;
 mod safetensors;
 mod shared_memory;
+mod storage;
 mod strides;
 mod tensor;
 mod views;

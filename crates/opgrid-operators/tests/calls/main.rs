@@ -1,4 +1,6 @@
 //! Random calls of every operator; the fuzzer runs the same programs.
+//!
+//! A program of its own: it limits the memory of the process.
 
 use opgrid_operators as _;
 

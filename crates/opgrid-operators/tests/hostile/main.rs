@@ -1,5 +1,7 @@
 //! Safe code at the ends of every range: it ends in a result or in an error that says why, never in a panic, a race or
 //! a look at memory of others. Made for the sanitizer, too.
+//!
+//! A program of its own: it sets the number of threads of the process.
 #![forbid(unsafe_code)]
 
 use opgrid_operators as _;

@@ -11,7 +11,7 @@ pub const DIFFERENCES: &[Difference] = &[Difference {
     what: "torch promotes complex numbers with 16-bit floats to a 16-bit complex dtype, in which \
          results overflow; here they are complex64",
     why: "no processor supports 16-bit complex numbers, and torch has few kernels for them",
-    test: ("opgrid-operators/tests/promotion.rs", "every_category_under_every_default"),
+    test: ("opgrid-operators/tests/turns/promotion.rs", "every_category_under_every_default"),
     when: |seen| {
         let narrow = seen.meets_dtype(&[DType::F16, DType::BF16]);
         let is_number = seen.numbers().any(|number| matches!(number, Scalar::Complex(_)));

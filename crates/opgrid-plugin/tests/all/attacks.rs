@@ -1,18 +1,15 @@
 //! Plugins that attack their host where it can notice: each attack is an error, and the host goes on.
 #![allow(unsafe_code)]
 
-use opgrid_operators as _;
-
-mod common;
-
 use std::ffi::{CString, c_int};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
 
-use common::{build, subject};
 use opgrid_core::{Dispatcher, ErrorKind, Registration, Result, TensorType, Value};
-use opgrid_plugin::{Level, Load, Plugin, on_message};
+use opgrid_plugin::{Level, Load, Plugin};
 use opgrid_tensor::Tensor;
+
+use crate::common::{build, subject};
+use crate::heard;
 
 const SOURCE: &str = "crates/opgrid-plugin/tests/sources/attacks.c";
 
@@ -104,21 +101,6 @@ fn keys_that_nothing_has_lead_to_errors() {
     assert!((0..=4).contains(&caught), "{caught}");
     // The thread is as it was.
     assert_eq!(call(&dispatcher, "attacks::freed", &[]).unwrap(), Value::from(0));
-}
-
-/// What plugins said.
-type Heard = Arc<Mutex<Vec<(Level, String)>>>;
-
-/// What plugins of these tests say, from now on or before.
-fn heard() -> Heard {
-    static HEARD: OnceLock<Heard> = OnceLock::new();
-    let heard = HEARD.get_or_init(|| {
-        let heard = Heard::default();
-        let keep = heard.clone();
-        on_message(move |message| keep.lock().unwrap().push((message.level, message.to_string())));
-        heard
-    });
-    heard.clone()
 }
 
 #[test]

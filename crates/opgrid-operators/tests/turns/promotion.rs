@@ -1,14 +1,14 @@
 //! Type promotion against torch: every pair of dtypes, and every category of input.
 
-use opgrid_operators as _;
-
 use opgrid_core::{Complex64, DType, Device, Scalar};
 use opgrid_tensor::tensor::{can_cast, finfo, iinfo, promote_types, result_type, set_default_dtype};
 use opgrid_tensor::{Tensor, TensorSpec};
 use serde_json::{Value as Json, json};
 
+use crate::alone;
+
 fn file() -> Json {
-    serde_json::from_str(include_str!("vectors/promotion.json")).unwrap()
+    serde_json::from_str(include_str!("../vectors/promotion.json")).unwrap()
 }
 
 /// DIFFERENCE: torch has complex dtypes of two 16-bit floats, for which the next wider one stands here.
@@ -48,6 +48,7 @@ fn beside_unsigned(one: DType, other: DType) -> Option<DType> {
 
 #[test]
 fn every_pair_of_dtypes() {
+    let _alone = alone();
     let file = file();
     for (one, row) in dtypes(&file).iter().zip(file["promote"].as_array().unwrap()) {
         for (other, expected) in dtypes(&file).iter().zip(row.as_array().unwrap()) {
@@ -67,6 +68,7 @@ fn every_pair_of_dtypes() {
 
 #[test]
 fn every_cast() {
+    let _alone = alone();
     let file = file();
     let refused = file["cannot_cast"].as_array().unwrap();
     let dtypes = || DType::all().filter(|dtype| !dtype.is_quantized());
@@ -98,6 +100,7 @@ fn input(json: &Json) -> Tensor {
 
 #[test]
 fn every_category_under_every_default() {
+    let _alone = alone();
     let file = file();
     let categories = file["categories"].as_array().unwrap();
     assert_eq!(categories.len(), 28);
@@ -118,6 +121,7 @@ fn every_category_under_every_default() {
 
 #[test]
 fn the_limits_of_every_dtype() {
+    let _alone = alone();
     let file = file();
     for (name, expected) in file["finfo"].as_object().unwrap() {
         let limits = finfo(name.parse().unwrap()).unwrap();

@@ -1,16 +1,13 @@
 //! Kernels of plugins on the host's threads.
 
-use opgrid_operators as _;
-
-mod common;
-
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use common::{build, subject};
 use opgrid_array::loops::num_threads;
 use opgrid_core::{DispatchKey, Dispatcher, ErrorKind, Registration, Result, Value};
 use opgrid_plugin::{Load, Plugin};
+
+use crate::common::{build, subject};
 
 /// The plugin's file, built once for all tests.
 fn file() -> &'static PathBuf {

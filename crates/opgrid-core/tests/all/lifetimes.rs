@@ -1,17 +1,16 @@
 //! What lives how long: registrations, handles, kernels' state, dispatchers.
 
-mod common;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use common::{cpu, define, implement};
 use opgrid_core::schema::FunctionSchema;
 use opgrid_core::{
     AnyTensor as Tensor, DispatchKey, Dispatcher, ErrorKind, Kernel, Library, Listener, OperatorHandle,
     Registration, Returns, Value, ValueRef, operator, quiesce,
 };
+
+use crate::common::{cpu, define, implement, nothing};
 
 const KEY: DispatchKey = DispatchKey::CompositeExplicitAutograd;
 
@@ -82,8 +81,8 @@ fn a_failed_library_leaves_no_trace() {
             "fallback that is taken, in the middle of an alias",
             |d| {
                 let mut library = d.implementations("_", None);
-                library.fallback(common::nothing().at(DispatchKey::Cuda));
-                library.fallback(common::nothing().at(DispatchKey::Autograd));
+                library.fallback(nothing().at(DispatchKey::Cuda));
+                library.fallback(nothing().at(DispatchKey::Autograd));
                 library
             },
             "multiple backend fallbacks",
@@ -101,10 +100,10 @@ fn a_failed_library_leaves_no_trace() {
     let dispatcher = Dispatcher::bare();
     let mut library = dispatcher.library("taken");
     library.define("there() -> int").add(number(1).at(DispatchKey::Cpu));
-    library.implement("bare").add(common::nothing().at(DispatchKey::Cpu));
+    library.implement("bare").add(nothing().at(DispatchKey::Cpu));
     let _there = library.finish().unwrap();
     let mut library = dispatcher.implementations("_", DispatchKey::AutogradXpu);
-    library.fallback(common::nothing());
+    library.fallback(nothing());
     let _fallback = library.finish().unwrap();
     let before = picture(&dispatcher);
     for (name, library, message) in cases {
@@ -410,7 +409,7 @@ fn overrides_are_reported_without_a_lock_and_name_the_kernel_really_replaced() {
 #[test]
 fn a_new_definition_is_checked_against_old_signatures() {
     let dispatcher = Dispatcher::new();
-    let kept = implement(&dispatcher, "f", DispatchKey::Cuda, common::nothing()).unwrap();
+    let kept = implement(&dispatcher, "f", DispatchKey::Cuda, nothing()).unwrap();
     let first = define(&dispatcher, "f(Tensor x) -> Tensor").unwrap();
     let operator = dispatcher.find("test::f").unwrap();
     type Old = fn(Tensor) -> Tensor;
@@ -460,18 +459,18 @@ fn dropping_a_fallback_never_makes_a_table_too_large() {
         opgrid_core::torch_columns().into_iter().filter(|key| *key != DispatchKey::Undefined).collect();
     let mut library = dispatcher.implementations("_", None);
     for key in &columns {
-        library.fallback(common::nothing().at(*key));
+        library.fallback(nothing().at(*key));
     }
     let _fallbacks = library.finish().unwrap();
     let mut library = dispatcher.implementations("_", None);
     library.allow_override();
-    library.fallback(common::nothing().at(DispatchKey::CompositeExplicitAutograd));
-    library.fallback(common::nothing().at(DispatchKey::Autograd));
+    library.fallback(nothing().at(DispatchKey::CompositeExplicitAutograd));
+    library.fallback(nothing().at(DispatchKey::Autograd));
     let over = library.finish().unwrap();
     let _defined = define(&dispatcher, "f() -> ()").unwrap();
     let mut library = dispatcher.implementations("test", None);
     for key in &columns {
-        library.implement("f").add(common::nothing().at(*key));
+        library.implement("f").add(nothing().at(*key));
     }
     let _kernels = library.finish().unwrap();
     drop(over);

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use opgrid as _;
 use opgrid_graph::{Argument, Graph, check, read_graph};
 use serde_json::{Value as Json, json};
 

@@ -33,6 +33,7 @@ fn check(program: &Program, inputs: &[&Tensor]) -> Result<()> {
 
 #[test]
 fn a_detector_runs_and_is_traced_again() -> Result<()> {
+    let _alone = crate::alone();
     let without = Program::load(file("detector.pt2")).unwrap_err();
     assert!(without.to_string().contains("could not find schema for torchvision::"), "{without}");
     let _operators = opgrid_vision::register(opgrid::dispatcher()?)?;

@@ -1,7 +1,5 @@
 //! Transforms of functions, by themselves and in each other, against derivatives that are known and loops.
 
-use std::sync::OnceLock;
-
 use opgrid::layers::autograd;
 use opgrid::{Device, Tensor, ops};
 use opgrid_core::{DType, Result};
@@ -9,10 +7,7 @@ use opgrid_transforms::{
     Randomness, VmapOptions, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap, vmap_with,
 };
 
-fn install() {
-    static LAYERS: OnceLock<()> = OnceLock::new();
-    LAYERS.get_or_init(|| opgrid_transforms::install(opgrid::dispatcher().unwrap()).unwrap().keep());
-}
+use crate::install;
 
 fn numbers(sizes: &[i64], seed: i64) -> Tensor {
     let count = sizes.iter().product::<i64>();
@@ -188,7 +183,7 @@ fn tensors_that_escape_say_where_their_transform_was() -> Result<()> {
             "{error}"
         );
         assert!(
-            error.message().contains("tests/transforms.rs") && error.message().contains("aten::exp"),
+            error.message().contains("tests/all/transforms.rs") && error.message().contains("aten::exp"),
             "{error}"
         );
     }

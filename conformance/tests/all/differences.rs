@@ -53,6 +53,7 @@ fn names_are_unique_and_said_once() {
 
 #[test]
 fn directed_calls_are_calls() {
+    let _alone = crate::alone();
     let ours = opgrid_conformance::tensors::ours::Ours::new().unwrap();
     for (difference, _) in Differences::new().all() {
         let Some(call) = &difference.directed else { continue };

@@ -1,9 +1,7 @@
-//! Checkpoints: the same gradients with less memory. They draw from the default stream, so that they take turns.
-
-use opgrid_operators as _;
+//! Checkpoints: the same gradients with less memory.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use opgrid_core::{DType, Device, DispatchKey, Result, including};
 use opgrid_tensor::layers::autograd::{
@@ -12,11 +10,9 @@ use opgrid_tensor::layers::autograd::{
 };
 use opgrid_tensor::{Tensor, manual_seed, ops};
 
-static STREAM: Mutex<()> = Mutex::new(());
-
-/// The default stream from its beginning, for one test at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    let alone = STREAM.lock().unwrap_or_else(PoisonError::into_inner);
+/// The process for one test, with the default stream at its beginning.
+fn seeded() -> MutexGuard<'static, ()> {
+    let alone = crate::alone();
     manual_seed(7);
     alone
 }
@@ -63,7 +59,7 @@ const RECORDED: BackwardOptions = BackwardOptions { retain_graph: true, create_g
 
 #[test]
 fn gradients_are_the_same_bit_for_bit() -> Result<()> {
-    let _alone = alone();
+    let _alone = seeded();
     let (x, weight, bias) = (leaf(&[5, 4]), leaf(&[4, 4]), leaf(&[4]));
     let function = block(&weight, &bias);
     let gradients = |makes: &dyn Fn(&[Tensor]) -> Result<Vec<Tensor>>| -> Result<_> {
@@ -102,7 +98,7 @@ fn gradients_are_the_same_bit_for_bit() -> Result<()> {
 
 #[test]
 fn several_in_a_row_and_inside_of_each_other() -> Result<()> {
-    let _alone = alone();
+    let _alone = seeded();
     let (x, weight, bias) = (leaf(&[3, 4]), leaf(&[4, 4]), leaf(&[4]));
     let function = block(&weight, &bias);
     let chain = |depth: usize| -> Result<_> {
@@ -148,7 +144,7 @@ fn several_in_a_row_and_inside_of_each_other() -> Result<()> {
 
 #[test]
 fn gradients_have_gradients() -> Result<()> {
-    let _alone = alone();
+    let _alone = seeded();
     let function: Function = Arc::new(|x| Ok(vec![x[0].exp()?.mul(&x[1])?.tanh()?, x[0].mm(&x[1])?]));
     let with = |x: &[Tensor]| with_checkpoint(&function, x);
     gradcheck(with, &[leaf(&[2, 2]), leaf(&[2, 2])], Default::default())?;
@@ -169,7 +165,7 @@ fn gradients_have_gradients() -> Result<()> {
 
 #[test]
 fn a_graph_that_stays_is_as_small_as_before() -> Result<()> {
-    let _alone = alone();
+    let _alone = seeded();
     let x = leaf(&[64]);
     let runs = Arc::new(AtomicU32::new(0));
     let counted = runs.clone();
@@ -197,7 +193,7 @@ fn a_graph_that_stays_is_as_small_as_before() -> Result<()> {
 
 #[test]
 fn nothing_to_record_is_not_kept() -> Result<()> {
-    let _alone = alone();
+    let _alone = seeded();
     let before = nodes_alive();
     let dropped = Arc::new(());
     let held = dropped.clone();
@@ -236,7 +232,7 @@ fn nothing_to_record_is_not_kept() -> Result<()> {
 
 #[test]
 fn the_second_run_has_the_state_of_the_first() -> Result<()> {
-    let _alone = alone();
+    let _alone = seeded();
     let x = leaf(&[2]);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let place = seen.clone();
@@ -257,7 +253,7 @@ fn the_second_run_has_the_state_of_the_first() -> Result<()> {
 
 #[test]
 fn without_the_random_numbers_they_are_others() -> Result<()> {
-    let _alone = alone();
+    let _alone = seeded();
     let x = leaf(&[100]);
     let run = |x: &[Tensor]| Ok(vec![ops::RandLike.call(&x[0], None, None, None, None, None)?.mul(&x[0])?]);
     let y = one(checkpoint(run, std::slice::from_ref(&x), CheckpointOptions { preserve_random: false })?);
@@ -279,7 +275,7 @@ fn message<T>(result: Result<T>) -> String {
 
 #[test]
 fn what_changes_in_between_is_found() -> Result<()> {
-    let _alone = alone();
+    let _alone = seeded();
     let x = leaf(&[4]);
     // Another way the second time.
     let is_second = Arc::new(AtomicBool::new(false));
@@ -324,7 +320,7 @@ fn what_changes_in_between_is_found() -> Result<()> {
 
 #[test]
 fn tensors_that_were_written_are_found() -> Result<()> {
-    let _alone = alone();
+    let _alone = seeded();
     let (x, weight) = (leaf(&[4]), leaf(&[4]));
     let constant = Tensor::from_slice(&[1.0f64; 4], &[4])?;
     // The input.
@@ -359,7 +355,7 @@ fn tensors_that_were_written_are_found() -> Result<()> {
 
 #[test]
 fn a_function_may_go_back_itself() -> Result<()> {
-    let _alone = alone();
+    let _alone = seeded();
     let x = leaf(&[3]);
     // The norm of a gradient, which is differentiated again.
     let penalty: Function = Arc::new(|x| {
@@ -377,7 +373,7 @@ fn a_function_may_go_back_itself() -> Result<()> {
 
 #[test]
 fn two_threads_may_go_back_at_once() -> Result<()> {
-    let _alone = alone();
+    let _alone = seeded();
     let x = leaf(&[50]);
     let y = one(checkpoint(
         |x| Ok(vec![x[0].exp()?.sin()?.cos()?]),
@@ -397,7 +393,7 @@ fn two_threads_may_go_back_at_once() -> Result<()> {
 
 #[test]
 fn a_chain_of_checkpoints_is_dropped_without_recursion() -> Result<()> {
-    let _alone = alone();
+    let _alone = seeded();
     let before = nodes_alive();
     let x = leaf(&[1]);
     let side = x.mul(&Tensor::number(1.0))?;

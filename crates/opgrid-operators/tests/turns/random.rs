@@ -1,9 +1,5 @@
 //! Random numbers against the streams that torch gave, and answers of operators that give no tensor.
 
-use opgrid_operators as _;
-
-use std::sync::Mutex;
-
 use opgrid_core::{DType, Device, Generator, Result};
 use opgrid_kernels::random::{generator, initial_seed, philox_generator, seed, set_state, state};
 use opgrid_kernels::{num_threads, set_num_threads};
@@ -14,6 +10,8 @@ use opgrid_tensor::ops::{
     SampleDirichlet, ScaledDotProductAttention, StandardGamma,
 };
 use opgrid_tensor::{Tensor, manual_seed};
+
+use crate::alone;
 
 /// torch.rand after torch.manual_seed(0), in this order of dtypes; PyTorch 2.15.0.
 const UNIFORM: [f32; 3] = [0.4962566, 0.7682218, 0.08847743];
@@ -43,9 +41,6 @@ const NORMAL: [f64; 20] = [
 ];
 const NORMAL_FEW: [f64; 2] = [0.6613521715704522, 0.2669240982925188];
 
-/// Tests that seed the stream of the process take turns.
-static TURN: Mutex<()> = Mutex::new(());
-
 fn near(found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
@@ -55,7 +50,7 @@ fn near(found: &[f64], expected: &[f64]) {
 
 #[test]
 fn uniform_numbers_are_those_of_torch() {
-    let _turn = TURN.lock();
+    let _alone = alone();
     manual_seed(0);
     let single = Tensor::rand(&[3], DType::F32, Device::CPU).unwrap();
     assert_eq!(single.to_vec::<f32>().unwrap(), UNIFORM);
@@ -65,6 +60,7 @@ fn uniform_numbers_are_those_of_torch() {
 
 #[test]
 fn normal_numbers_are_those_of_torch() {
+    let _alone = alone();
     let own = generator(1);
     let few = RandnGenerator.call(&[2], Some(&own), Some(DType::F64), None, None, None).unwrap();
     let (one, other) = (generator(2), generator(2));
@@ -78,6 +74,7 @@ fn normal_numbers_are_those_of_torch() {
 /// Each distribution after `torch.manual_seed(3)`, and a uniform number after it, which tells how far the stream was drawn.
 #[test]
 fn numbers_of_distributions_are_those_of_torch() {
+    let _alone = alone();
     type Draw = fn(&Tensor, &Generator) -> Result<Tensor>;
     let shapes = [0.1, 0.5, 1.0, 2.0, 30.0];
     let cases: [(&[f64], Draw, &[f64], f64); 4] = [
@@ -133,7 +130,7 @@ fn numbers_of_distributions_are_those_of_torch() {
 /// Numbers that no distribution has are refused, or have a value: nothing draws without end.
 #[test]
 fn distributions_of_strange_parameters_end() {
-    let _turn = TURN.lock();
+    let _alone = alone();
     let of = |number: f64| Tensor::from_slice(&[number], &[1]).unwrap();
     for strange in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 5e-324, f64::MAX] {
         let _ = Poisson.call(&of(strange), None);
@@ -149,6 +146,7 @@ fn distributions_of_strange_parameters_end() {
 
 #[test]
 fn meta_tensors_draw_nothing_and_integers_are_refused() {
+    let _alone = alone();
     let own = generator(3);
     let meta = RandGenerator.call(&[2], Some(&own), None, None, Some(Device::META), None).unwrap();
     assert_eq!((meta.sizes(), meta.dtype()), (&[2][..], DType::F32));
@@ -158,6 +156,7 @@ fn meta_tensors_draw_nothing_and_integers_are_refused() {
 
 #[test]
 fn tensors_are_equal_or_as_good_as() {
+    let _alone = alone();
     let x = Tensor::from_slice(&[1.0f32, f32::NAN], &[2]).unwrap();
     let y = Tensor::from_slice(&[1.0f32, 2.0], &[2]).unwrap();
     let near = y.add(1e-6).unwrap();
@@ -179,6 +178,7 @@ fn filled(n: i64, dtype: DType, fill: impl Fn(&Tensor, &Generator) -> Result<()>
 /// torch.randperm, torch.randint and random_ after torch.manual_seed(0); PyTorch 2.15.0.
 #[test]
 fn integers_are_those_of_torch() {
+    let _alone = alone();
     let permuted = RandpermGenerator.call(10, Some(&generator(0)), None, None, None, None).unwrap();
     assert_eq!(permuted.to_vec::<i64>().unwrap(), [4, 1, 7, 5, 3, 9, 0, 8, 6, 2]);
     let drawn = RandintGenerator.call(10, &[8], Some(&generator(0)), None, None, None, None).unwrap();
@@ -219,6 +219,7 @@ fn integers_are_those_of_torch() {
 /// After torch.manual_seed(0); PyTorch 2.15.0.
 #[test]
 fn other_distributions_are_those_of_torch() {
+    let _alone = alone();
     let ones =
         |dtype| filled(8, dtype, |out, generator| BernoulliInplaceFloat.call(out, 0.5, Some(generator)));
     assert_eq!(ones(DType::F32), [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0]);
@@ -260,6 +261,7 @@ fn other_distributions_are_those_of_torch() {
 
 #[test]
 fn a_stream_is_put_back_where_it_was() {
+    let _alone = alone();
     let own = generator(5);
     let draw =
         || RandGenerator.call(&[3], Some(&own), None, None, None, None).unwrap().to_vec::<f32>().unwrap();
@@ -278,6 +280,7 @@ fn a_stream_is_put_back_where_it_was() {
 
 #[test]
 fn philox_does_not_depend_on_how_a_tensor_is_filled() {
+    let _alone = alone();
     let draw = |stream, n| {
         let own = philox_generator(11, stream);
         RandGenerator.call(&[n], Some(&own), None, None, None, None).unwrap().to_vec::<f32>().unwrap()
@@ -296,7 +299,7 @@ fn philox_does_not_depend_on_how_a_tensor_is_filled() {
 /// After torch.manual_seed(0); PyTorch 2.15.0.
 #[test]
 fn dropout_drops_what_torch_drops() {
-    let _turn = TURN.lock();
+    let _alone = alone();
     let stays = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0];
     let ones = Tensor::ones(&[12], DType::F64, Device::CPU).unwrap();
     manual_seed(0);

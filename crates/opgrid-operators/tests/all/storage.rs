@@ -1,13 +1,9 @@
 //! Checks the run-time borrow state of storages: conflicts, threads, memory that was never written, allocators.
 
-use opgrid_operators as _;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opgrid_core::Result;
-use opgrid_tensor::tensor::{
-    Allocator, CountingAllocator, FailingAllocator, cache_statistics, storage::ALIGNMENT, trim,
-};
+use opgrid_tensor::tensor::{Allocator, CountingAllocator, FailingAllocator, storage::ALIGNMENT};
 use opgrid_tensor::{Array, Bool, Storage, TensorSpec};
 
 fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
@@ -228,25 +224,6 @@ fn writers_exclude_one_another() {
     });
     let total = storage.read().unwrap().slice::<i64>().unwrap()[0];
     assert_eq!(total as usize, written.load(Ordering::Relaxed));
-}
-
-#[test]
-fn dropped_memory_is_used_again_until_it_is_trimmed() {
-    let (first, second) = (5000, 3 << 20);
-    for bytes in [first, second] {
-        drop(Storage::cpu(bytes).unwrap());
-        let before = cache_statistics();
-        let again = Storage::cpu(bytes).unwrap();
-        assert!(cache_statistics().reused > before.reused, "{bytes} bytes");
-        // What others have left there does not shine through.
-        assert!(again.read().unwrap().bytes().iter().all(|byte| *byte == 0));
-        again.write().unwrap().bytes().fill(7);
-    }
-    assert!(Storage::cpu(first).unwrap().read().unwrap().bytes().iter().all(|byte| *byte == 0));
-    let live = Storage::cpu(1 << 20).unwrap();
-    trim();
-    assert!(live.read().unwrap().bytes().iter().all(|byte| *byte == 0));
-    assert!(cache_statistics().live_bytes >= 1 << 20);
 }
 
 #[test]

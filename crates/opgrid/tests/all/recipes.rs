@@ -77,15 +77,15 @@ fn a_layer_sees_calls_where_its_key_is_included() -> Result<()> {
 
 #[test]
 fn the_recipes_show_code_that_is_compiled() {
-    let document = include_str!("../../../docs/how-to/recipes.md");
+    let document = include_str!("../../../../docs/how-to/recipes.md");
     let compiled = [
         include_str!("recipes.rs"),
-        include_str!("../../opgrid-operators-pointwise/src/pointwise/exp.rs"),
-        include_str!("../../opgrid-tensor/src/ops/pointwise.rs"),
-        include_str!("../../../examples/custom-layer/src/lib.rs"),
-        include_str!("../../../examples/own-tensor/src/intervals.rs"),
-        include_str!("../../../examples/toy-backend/src/lib.rs"),
-        include_str!("../../../examples/toy-backend/tests/suite.rs"),
+        include_str!("../../../opgrid-operators-pointwise/src/pointwise/exp.rs"),
+        include_str!("../../../opgrid-tensor/src/ops/pointwise.rs"),
+        include_str!("../../../../examples/custom-layer/src/lib.rs"),
+        include_str!("../../../../examples/own-tensor/src/intervals.rs"),
+        include_str!("../../../../examples/toy-backend/src/lib.rs"),
+        include_str!("../../../../examples/toy-backend/tests/suite.rs"),
     ];
     let blocks = document.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
     let blocks: Vec<_> = blocks.collect();

@@ -2,10 +2,6 @@
 //! goes.
 #![allow(unsafe_code)]
 
-use opgrid_operators as _;
-
-mod common;
-
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -16,6 +12,8 @@ use opgrid_plugin::Load;
 use opgrid_plugin::foreign::{open_table, take_error};
 use opgrid_plugin::fuzzing::api;
 use opgrid_tensor::Tensor;
+
+use crate::common::{build, root, subject};
 
 /// `DLTensor`, as the standard has it.
 #[repr(C)]
@@ -324,8 +322,8 @@ fn is_mapped(path: &std::path::Path) -> bool {
 
 #[test]
 fn code_is_given_back_to_the_system_when_that_is_asked_for() {
-    let path = common::build("examples/plugin-c/plugin.c", "unmapped", &[]);
-    let (dispatcher, _operators) = common::subject();
+    let path = build("examples/plugin-c/plugin.c", "unmapped", &[]);
+    let (dispatcher, _operators) = subject();
     let plugin = dispatcher.load(&path).unwrap();
     assert!(is_mapped(&path));
     let x = opgrid_core::Value::from(&Tensor::from_slice(&[1.0f32], &[1]).unwrap());
@@ -342,8 +340,8 @@ fn code_is_given_back_to_the_system_when_that_is_asked_for() {
 
 #[test]
 fn code_that_runs_is_not_given_back() {
-    let path = common::build("examples/plugin-c/plugin.c", "running_code", &[]);
-    let (dispatcher, _operators) = common::subject();
+    let path = build("examples/plugin-c/plugin.c", "running_code", &[]);
+    let (dispatcher, _operators) = subject();
     let plugin = std::sync::Mutex::new(Some(dispatcher.load(&path).unwrap()));
     let mut library = dispatcher.library("table");
     library.define("unmap() -> ()").boxed(opgrid_core::DispatchKey::CompositeExplicitAutograd, move |_| {
@@ -371,7 +369,7 @@ fn the_header_names_every_dtype() {
 
 #[test]
 fn programs_are_loaded_where_the_host_has_them() {
-    let (dispatcher, _operators) = common::subject();
+    let (dispatcher, _operators) = subject();
     let (mut table, mut library) = (ptr::null(), ptr::null_mut());
     let (mut program, mut error) = (ptr::null_mut(), ptr::null_mut());
     let opened = || Ok(dispatcher.clone());
@@ -380,7 +378,7 @@ fn programs_are_loaded_where_the_host_has_them() {
     assert_eq!(status, 0);
     assert!(ptr::eq(table, api()));
 
-    let path = common::root().join("crates/opgrid-graph/tests/models/mlp.pt2");
+    let path = root().join("crates/opgrid-graph/tests/models/mlp.pt2");
     let path = CString::new(path.into_os_string().into_encoded_bytes()).unwrap();
     // SAFETY: the path is a string, and every other address is that of a variable above.
     let status = unsafe { (api().program_load)(library, path.as_ptr(), 0, &raw mut program, &raw mut error) };

@@ -1,21 +1,11 @@
 //! Training, as a whole: memory that stays flat, and losses that do not depend on the number of threads.
-//!
-//! A program of its own: it looks at the memory of the process and sets the number of threads for it. Tests take turns.
-
-use opgrid_operators as _;
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opgrid_core::{DType, Device, Result};
 use opgrid_kernels::{num_threads, set_num_threads};
 use opgrid_tensor::layers::autograd::{CheckpointOptions, checkpoint, no_grad, nodes_alive};
 use opgrid_tensor::{Tensor, manual_seed, ops};
 
-static TURN: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use crate::alone;
 
 /// A leaf of random numbers, about as large as a layer of `inputs` wants them.
 fn weight(sizes: &[i64], inputs: i64) -> Result<Tensor> {

@@ -1,10 +1,6 @@
 //! Whatever is thrown at what reads files and descriptions, the host answers with an error and goes on.
 #![allow(unsafe_code)]
 
-use opgrid_operators as _;
-
-mod common;
-
 use std::ffi::{CString, c_char, c_void};
 use std::ptr;
 use std::sync::OnceLock;
@@ -18,10 +14,12 @@ use opgrid_core::Dispatcher;
 use opgrid_plugin::fuzzing::{api, manifest_of, with_library};
 use proptest::prelude::*;
 
+use crate::common::build;
+
 /// The bytes of a plugin.
 fn plugin() -> &'static [u8] {
     static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
-    BYTES.get_or_init(|| std::fs::read(common::build("examples/plugin-c/plugin.c", "fuzzed", &[])).unwrap())
+    BYTES.get_or_init(|| std::fs::read(build("examples/plugin-c/plugin.c", "fuzzed", &[])).unwrap())
 }
 
 #[test]

@@ -3,20 +3,16 @@
 //! The record is made by `cargo xtask conformance tensors --record conformance/tests/tensors.txt`.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use opgrid_conformance::tensors::mistakes::Noticed;
 use opgrid_conformance::tensors::record::{mistakes, replay};
 use opgrid_conformance::tensors::report::Report;
 use opgrid_conformance::tensors::run::Setting;
 
-const RECORD: &str = include_str!("tensors.txt");
-
-/// The default dtype and the stream of random numbers belong to the process.
-static ALONE: Mutex<()> = Mutex::new(());
+const RECORD: &str = include_str!("../tensors.txt");
 
 fn compared(record: &str) -> Report {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = crate::alone();
     let (setting, mut report) = (Setting::new().unwrap(), Report::default());
     replay(&setting, record, &mut report).unwrap();
     report
@@ -47,7 +43,7 @@ fn changed_answers_are_noticed() {
 /// Whatever an operator of a kind may answer wrongly is noticed by the calls that were recorded of that kind.
 #[test]
 fn mistakes_in_operators_of_every_kind_are_noticed() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = crate::alone();
     let (setting, mut noticed) = (Setting::new().unwrap(), Noticed::default());
     mistakes(&setting, RECORD, &mut noticed).unwrap();
     let mut kinds: BTreeMap<(String, &str), [usize; 2]> = BTreeMap::new();
@@ -67,7 +63,7 @@ fn mistakes_in_operators_of_every_kind_are_noticed() {
 #[test]
 fn wrong_elements_are_noticed() {
     let (mut changed, mut noticed) = (0, 0);
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = crate::alone();
     let setting = Setting::new().unwrap();
     for line in RECORD.lines().filter(|line| line.starts_with("call")) {
         let Some((start, digits, end)) = last_elements(line) else { continue };

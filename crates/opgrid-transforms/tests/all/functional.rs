@@ -1,20 +1,11 @@
 //! Functions without writes: random programs of views and writes, alone and within other transforms.
 
-use std::sync::Once;
-
 use opgrid::layers::modes::{self, Mode};
 use opgrid::{Tensor, ops};
 use opgrid_core::Result;
 use opgrid_transforms::{Kept, functionalize, grad, vmap};
 
-fn install() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let dispatcher = opgrid::dispatcher().unwrap();
-        opgrid_transforms::install(dispatcher).unwrap().keep();
-        modes::install(dispatcher).unwrap().keep();
-    });
-}
+use crate::install;
 
 /// Numbers from a seed, the same each time.
 struct Draw(u64);

@@ -1,0 +1,4 @@
+//! The tests that need no process of their own, as one program, so that there is one to link.
+
+mod changes;
+mod lint;
