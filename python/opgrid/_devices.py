@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _opgrid
 from .errors import DeviceError
 
-__all__ = ["DeviceKind", "count", "require"]
+__all__ = ["DeviceKind", "Event", "Stream", "count", "require", "with_device"]
 
 
-def _is_there(name: str) -> bool:
-    try:
-        _opgrid.Generator(_opgrid.device(name))
-    except RuntimeError:
-        return False
-    return True
+def with_device(device: _opgrid.device, func: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which runs with that device as the one of new tensors."""
+
+    @functools.wraps(func)
+    def within(*args: Any, **kwargs: Any) -> Any:
+        with device:
+            return func(*args, **kwargs)
+
+    return within
 
 
 def count(device_type: str) -> int:
     """How many devices of a kind the registered backends have; one CPU."""
-    if device_type == "cpu":
-        return 1
-    number = 0
-    while _is_there(f"{device_type}:{number}"):
-        number += 1
-    return number
+    return 1 if device_type == "cpu" else _opgrid._device_count(device_type)
 
 
 def require(device_type: str, index: int | None = None) -> None:
@@ -73,12 +74,11 @@ class DeviceKind:
     def current_device(self) -> int:
         """The number of the device that is meant where none is named."""
         require(self.device_type)
-        return 0
+        return _opgrid._current_device(self.device_type).index or 0
 
     def set_device(self, device: Any) -> None:
-        """Checks that the device is there, and is the first: another cannot be made the current one from Python."""
-        if self._index(device) != self.current_device():
-            raise DeviceError(f"set_device(): found {device}, expected the first device; name others with each tensor")
+        """Makes a device the one that is meant where none is named, on this thread."""
+        _opgrid._set_current_device(self._device(device))
 
     def get_device_name(self, device: Any = None) -> str:
         """The name of a device."""
@@ -93,8 +93,8 @@ class DeviceKind:
         raise DeviceError(f"get_device_properties(): {self.get_device_name(device)} does not give figures")
 
     def synchronize(self, device: Any = None) -> None:
-        """Waits until a device is done. Backends complete each call before it returns to Python."""
-        self._index(device)
+        """Waits until a device is done."""
+        _opgrid._synchronize(self._device(device))
 
     def empty_cache(self) -> None:
         """Gives memory back that is kept for new tensors, where a device keeps any."""
@@ -143,23 +143,23 @@ class DeviceKind:
         _opgrid.set_rng_state(new_state)
 
     def memory_allocated(self, device: Any = None) -> int:
-        """The bytes that tensors take, as far as backends say: 0."""
+        """The bytes that tensors take: 0, as backends keep no count that Python sees."""
         return 0
 
     def max_memory_allocated(self, device: Any = None) -> int:
-        """The most bytes that tensors took, as far as backends say: 0."""
+        """The most bytes that tensors took: 0, as backends keep no count that Python sees."""
         return 0
 
     def memory_reserved(self, device: Any = None) -> int:
-        """The bytes that are kept for tensors, as far as backends say: 0."""
+        """The bytes that are kept for tensors: 0, as backends keep no count that Python sees."""
         return 0
 
     def max_memory_reserved(self, device: Any = None) -> int:
-        """The most bytes that were kept for tensors, as far as backends say: 0."""
+        """The most bytes that were kept for tensors: 0, as backends keep no count that Python sees."""
         return 0
 
     def memory_stats(self, device: Any = None) -> OrderedDict[str, Any]:
-        """Figures of the memory by name, as far as backends say: none."""
+        """Figures of the memory by name, none: backends keep no count that Python sees."""
         return OrderedDict()
 
     def mem_get_info(self, device: Any = None) -> tuple[int, int]:
@@ -182,18 +182,24 @@ class DeviceKind:
         require(self.device_type, index)
         return index
 
-    def device(self, device: Any) -> Any:
-        """The device for the length of a ``with`` block: tensors are made there where none is named."""
-        import contextlib
+    def _device(self, device: Any) -> Any:
+        """The device that is meant, with its number."""
+        return _opgrid.device(self.device_type, self._index(device))
 
+    @contextlib.contextmanager
+    def device(self, device: Any) -> Iterator[None]:
+        """The device that is meant where none is named, for the length of a ``with`` block. Without a device nothing changes."""
         if device is None or not self.is_available():
-            return contextlib.nullcontext()
-        return contextlib.nullcontext(self.set_device(device))
+            yield
+            return
+        before = _opgrid._set_current_device(self._device(device))
+        try:
+            yield
+        finally:
+            _opgrid._set_current_device(before)
 
-    def stream(self, stream: Any) -> Any:
-        """The stream that calls run on, for the length of a ``with`` block; without a device, whatever block."""
-        import contextlib
-
+    def stream(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
+        """A ``with`` block without effect, as streams are not made in Python."""
         return contextlib.nullcontext(stream)
 
 

@@ -53,7 +53,7 @@ def constructed(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: _opgrid.dt
     if isinstance(only, _opgrid.TensorBase):
         if only.dtype is not dtype:
             raise TypeError(f"expected a tensor of dtype {dtype}, found {only.dtype}; convert it with `to`")
-        return only.detach().view_as(only) if args else only
+        return only.detach()
     if only is None or isinstance(only, (int, _size_class())) or len(args) > 1:
         return _opgrid.function("empty")(list(given.shape), dtype=dtype, device=device)
     return _opgrid.tensor(only, dtype=dtype, device=device)

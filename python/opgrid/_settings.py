@@ -146,7 +146,7 @@ def _legacy_autocast(kind: str, device_type: str) -> dict[str, Callable[..., Any
     def set_dtype(dtype: Any, /) -> None:
         _opgrid.set_autocast_dtype(device_type, dtype)
 
-    functions = {
+    functions: dict[str, tuple[Any, str]] = {
         f"is_autocast_{kind}_enabled": (is_enabled, "Whether autocasting is on for"),
         f"set_autocast_{kind}_enabled": (set_enabled, "Switches autocasting for"),
         f"get_autocast_{kind}_dtype": (get_dtype, "The dtype of autocasting for"),

@@ -174,7 +174,7 @@ class TensorMethods:
         """The tensor's memory as a sequence of elements, all of it."""
         return TypedStorage.of(self)
 
-    def storage_type(self: Any) -> type[TypedStorage]:
+    def storage_type(self: Any) -> Any:
         """The class of the tensor's memory as a sequence of elements."""
         return type(TypedStorage.of(self))
 

@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 
 from . import _opgrid
 from ._functional import broadcast_shapes, stft, unique, unique_consecutive
-from .errors import NotSupportedError
 
 __all__ = [
     "broadcast_shapes",
     "cond",
     "from_file",
+    "lobpcg",
     "lu",
     "norm",
     "pca_lowrank",
@@ -110,6 +110,28 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     return svd_lowrank(A - A.mean(dim=-2, keepdim=True) if center else A, size, niter)
 
 
+def lobpcg(A: Any, k: int | None = None, B: Any = None, X: Any = None, n: int | None = None, *_options: Any, largest: bool | None = None, **_named: Any) -> Any:
+    """The ``k`` largest, or smallest, eigenvalues of symmetric matrices and their vectors: by all of them, so that a first guess ``X`` and limits of
+    an iteration change nothing but how many there are.
+
+    With ``B``, positive definite, those of ``A x = value B x``. Returns: values of shape ``(*, k)`` and vectors of ``(*, m, k)``.
+    """
+    count = n or k or (1 if X is None else X.shape[-1])
+    size = A.shape[-1]
+    if size < 3 * count:
+        raise ValueError(f"lobpcg(): found matrices of {size} rows, expected 3 for each of the {count} eigenvalues; call `linalg.eigh`")
+    if B is None:
+        values, vectors = _opgrid.function("linalg_eigh")(A)
+    else:
+        factor, solve = _opgrid.function("linalg_cholesky")(B), _opgrid.function("linalg_solve_triangular")
+        half = solve(factor, A, upper=False)
+        values, vectors = _opgrid.function("linalg_eigh")(solve(factor, half.mH, upper=False))
+        vectors = solve(factor.mH, vectors, upper=True)
+    if largest is False:
+        return values[..., :count], vectors[..., :count]
+    return values[..., -count:].flip(-1), vectors[..., -count:].flip(-1)
+
+
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:
     """What one of two functions gives for the operands, as the condition says: a bool or a tensor of one."""
     if not isinstance(pred, (bool, _opgrid.TensorBase)):
@@ -175,8 +197,3 @@ def _removed(name: str) -> Callable[..., NoReturn]:
 
 
 globals().update({name: _removed(name) for name in _REMOVED})
-
-
-def lobpcg(*_args: Any, **_kwargs: Any) -> NoReturn:
-    """Refused: a few of the largest eigenvalues are not found on their own."""
-    raise NotSupportedError("lobpcg(): a few eigenvalues are not found on their own; `linalg.eigh` gives all")

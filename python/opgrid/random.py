@@ -6,9 +6,22 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from ._opgrid import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from ._opgrid import Generator, _default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
-__all__ = ["Generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state", "thread_safe_generator"]
+__all__ = [
+    "Generator",
+    "default_generator",
+    "fork_rng",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+    "thread_safe_generator",
+]
+
+default_generator: Generator = _default_generator()
+"""The stream that operators on the CPU draw from when no generator is given."""
 
 
 @contextlib.contextmanager

@@ -114,7 +114,7 @@ def stubs(names: list[str], method: bool, indent: str) -> str:
         if keyword.iskeyword(name) or (method and name in vars(og.TensorBase) and not callable_of_registry(name)):
             continue
         # Those of the package itself are in the template.
-        if not method and isinstance(vars(og).get(name), types.FunctionType):
+        if not method and isinstance(getattr(og, name), types.FunctionType | types.ModuleType):
             continue
         texts = signatures(name, method)
         for text in texts:

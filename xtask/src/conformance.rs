@@ -36,6 +36,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "dispatcher", prepare: BesideTorch(dispatcher) },
     Suite { name: "tensors", prepare: BesideTorch(tensors) },
     Suite { name: "python", prepare: BesideTorch(python) },
+    Suite { name: "names", prepare: BesideTorch(names) },
     Suite { name: "operators", prepare: BesideTorch(operators) },
     Suite { name: "autograd", prepare: BesideTorch(autograd) },
     Suite { name: "transforms", prepare: BesideTorch(transforms) },
@@ -91,8 +92,8 @@ const OPTIONS: [&str; 13] = [
 ];
 
 /// The options of the suites that take none.
-const FLAGS: [&str; 7] =
-    ["--all", "--again", "--reference", "--backward", "--missing", "--scope", "--no-meta"];
+const FLAGS: [&str; 8] =
+    ["--all", "--again", "--reference", "--backward", "--missing", "--scope", "--no-meta", "--list"];
 
 /// What the test suite of the array API standard imports.
 const ARRAY_API_NEEDS: [&str; 6] = [
@@ -224,6 +225,11 @@ fn tensors(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
 
 fn python(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     beside_torch(workspace, torch, "conformance/python/compare.py")
+}
+
+/// A call of every public name of torch and of its tensors.
+fn names(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    beside_torch(workspace, torch, "conformance/names/run.py")
 }
 
 /// PyTorch's own database of operators, of which the run needs some packages more.

@@ -22,7 +22,18 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     match raised_inside(error) {
         Some(raised) => raised.clone_ref(py),
         None if is_missing_file(error) => named(py, "MissingFileError", error.message()),
-        None => new(py, error.kind(), error.message()),
+        None => new(py, error.kind(), summary_and_listing(error).0),
+    }
+}
+
+/// The first paragraph of an error's message, and the rest: errors of cells without a kernel list the whole table there, which
+/// `explain()` shows.
+fn summary_and_listing(error: &Error) -> (&str, Option<&str>) {
+    let message = error.message();
+    let lists = matches!(error.kind(), ErrorKind::MissingKernel | ErrorKind::AmbiguousKernel);
+    match message.split_once("\n\n").filter(|_| lists) {
+        Some((summary, listing)) => (summary, Some(listing)),
+        None => (message, None),
     }
 }
 
@@ -45,7 +56,7 @@ pub(crate) fn of_call(
     let raised = exception(py, error);
     if raised_inside(error).is_none() {
         // An exception without these attributes is better than another exception.
-        let _ = describe(py, &raised, operator, args, keys);
+        let _ = describe(py, &raised, error, operator, args, keys);
     }
     raised
 }
@@ -53,6 +64,7 @@ pub(crate) fn of_call(
 fn describe(
     py: Python<'_>,
     raised: &PyErr,
+    error: &Error,
     operator: &OperatorHandle,
     args: &[ValueRef<'_>],
     keys: Option<DispatchKeySet>,
@@ -63,8 +75,11 @@ fn describe(
     if let Some(keys) = keys.or_else(|| operator.effective_keys(arguments).ok()) {
         value.setattr("keys", KeySet(keys))?;
     }
-    if let Ok(explanation) = operator.explain(args) {
-        value.setattr("_explanation", explanation.to_string())?;
+    let explanation = operator.explain(args).map(|explanation| explanation.to_string());
+    let listing = summary_and_listing(error).1.map(str::to_owned);
+    let parts: Vec<String> = explanation.ok().into_iter().chain(listing).collect();
+    if !parts.is_empty() {
+        value.setattr("_explanation", parts.join("\n\n"))?;
     }
     Ok(())
 }

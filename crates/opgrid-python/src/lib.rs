@@ -7,6 +7,7 @@
 mod autocast;
 mod autograd;
 mod collector;
+mod devices;
 mod errors;
 mod exchange;
 mod fake;
@@ -47,6 +48,10 @@ mod _opgrid {
         _backward, _checkpoint, _custom, _grad, _nodes_alive, _pop_packing, _push_packing,
         _register_derivative, _requires_grad_key, _set_anomaly_enabled, _set_grad_enabled, HookObject,
         NodeObject, is_grad_enabled,
+    };
+    #[pymodule_export]
+    use crate::devices::{
+        _current_device, _device_count, _set_current_device, _synchronize, get_default_device, set_default_device,
     };
     #[pymodule_export]
     use crate::exchange::buffer::frombuffer;
@@ -118,7 +123,7 @@ mod _opgrid {
     };
     #[pymodule_export]
     use crate::values::generator::{
-        GeneratorObject, StreamState, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
+        GeneratorObject, StreamState, _default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
     };
     #[pymodule_export]
     use crate::values::names::{DTypeObject, DeviceObject, LayoutObject, MemoryFormatObject};

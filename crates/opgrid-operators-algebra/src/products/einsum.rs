@@ -21,7 +21,7 @@ use opgrid_tensor::ops::{AsStrided, Bmm, Mm, MulTensor, Permute, Reshape, SumDim
 pub use opgrid_tensor::ops::products::einsum::*;
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Einsum).kind(&kind::PRODUCT).implicit(einsum);
+    library.define(Einsum).kind(&kind::PRODUCT).column(VariadicTensors).implicit(einsum);
 }
 
 /// What a dimension is called: a place in `...`, counted from its end, or a letter.

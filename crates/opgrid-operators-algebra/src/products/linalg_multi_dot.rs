@@ -20,7 +20,7 @@ pub use opgrid_tensor::ops::products::linalg_multi_dot::*;
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(LinalgMultiDot, &kind::PRODUCT).implicit(multi_dot);
     library.implement(LinalgMultiDotOut).implicit(|tensors, out| result::copied(out, &multi_dot(tensors)?));
-    library.define_with_forms(ChainMatmul, &kind::PRODUCT).implicit(chain_matmul);
+    library.define_with_forms(ChainMatmul, &kind::PRODUCT).column(VariadicTensors).implicit(chain_matmul);
     library.implement(ChainMatmulOut).implicit(|matrices, out| result::copied(out, &chain_matmul(matrices)?));
 }
 

@@ -14,24 +14,21 @@ use opgrid_tensor::ops::{Atleast2d, CopyInplace, SliceTensor, Zeros};
 pub use opgrid_tensor::ops::joining::block_diag::*;
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(BlockDiag, &kind::JOINING).on_every_backend(block_diag).derivative(
-        |d, (tensors,)| {
-            let sizes: Vec<Vec<i64>> = tensors.iter().map(|tensor| tensor.sizes().to_vec()).collect();
-            d.by_each(tensors, move |grad, index| {
-                let blocks = sizes.iter().map(|sizes| match sizes.as_slice() {
-                    [] => [1, 1],
-                    [columns] => [1, *columns],
-                    [rows, columns, ..] => [*rows, *columns],
-                });
-                let [rows, columns] = blocks
-                    .clone()
-                    .take(index)
-                    .fold([0, 0], |[a, b], [rows, columns]| [a + rows, b + columns]);
-                let [height, width] = blocks.clone().nth(index).unwrap_or([0, 0]);
-                grad.narrow(0, rows, height)?.narrow(1, columns, width)?.reshape(&sizes[index])
-            })
-        },
-    );
+    let builder = library.define_with_forms(BlockDiag, &kind::JOINING).column(VariadicTensors);
+    builder.on_every_backend(block_diag).derivative(|d, (tensors,)| {
+        let sizes: Vec<Vec<i64>> = tensors.iter().map(|tensor| tensor.sizes().to_vec()).collect();
+        d.by_each(tensors, move |grad, index| {
+            let blocks = sizes.iter().map(|sizes| match sizes.as_slice() {
+                [] => [1, 1],
+                [columns] => [1, *columns],
+                [rows, columns, ..] => [*rows, *columns],
+            });
+            let [rows, columns] =
+                blocks.clone().take(index).fold([0, 0], |[a, b], [rows, columns]| [a + rows, b + columns]);
+            let [height, width] = blocks.clone().nth(index).unwrap_or([0, 0]);
+            grad.narrow(0, rows, height)?.narrow(1, columns, width)?.reshape(&sizes[index])
+        })
+    });
     library
         .implement(BlockDiagOut)
         .on_every_backend(|tensors, out| result::copied(out, &block_diag(tensors)?));

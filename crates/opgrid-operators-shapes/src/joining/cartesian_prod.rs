@@ -11,7 +11,7 @@ use opgrid_tensor::ops::{FlattenUsingInts, Meshgrid, Stack};
 pub use opgrid_tensor::ops::joining::cartesian_prod::*;
 
 pub(super) fn register(library: &mut Library) {
-    library.define(CartesianProd).kind(&kind::JOINING).implicit(cartesian_prod);
+    library.define(CartesianProd).kind(&kind::JOINING).column(VariadicTensors).implicit(cartesian_prod);
 }
 
 fn cartesian_prod(tensors: &[Tensor]) -> Result<Tensor> {

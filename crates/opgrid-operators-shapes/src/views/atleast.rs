@@ -30,14 +30,17 @@ pub(super) fn register(library: &mut Library) {
     library
         .define(Atleast1dSequence)
         .kind(&kind::VIEW)
+        .column(VariadicTensors)
         .implicit(|tensors| each(tensors, |x| Atleast1d.call(x)));
     library
         .define(Atleast2dSequence)
         .kind(&kind::VIEW)
+        .column(VariadicTensors)
         .implicit(|tensors| each(tensors, |x| Atleast2d.call(x)));
     library
         .define(Atleast3dSequence)
         .kind(&kind::VIEW)
+        .column(VariadicTensors)
         .implicit(|tensors| each(tensors, |x| Atleast3d.call(x)));
 }
 

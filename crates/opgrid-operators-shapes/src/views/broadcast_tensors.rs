@@ -13,7 +13,7 @@ use opgrid_tensor::tensor::broadcast;
 pub use opgrid_tensor::ops::views::broadcast_tensors::*;
 
 pub(super) fn register(library: &mut Library) {
-    library.define(BroadcastTensors).kind(&kind::VIEW).implicit(|tensors| {
+    library.define(BroadcastTensors).kind(&kind::VIEW).column(VariadicTensors).implicit(|tensors| {
         let shapes = tensors.iter().map(|tensor| Ok(tensor.spec()?.sizes())).collect::<Result<Vec<_>>>()?;
         let sizes = broadcast(&shapes)?;
         let stretched = |tensor: &Tensor| {

@@ -16,9 +16,9 @@ use opgrid_tensor::ops::{Expand, View};
 pub use opgrid_tensor::ops::views::meshgrid::*;
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Meshgrid).kind(&kind::VIEW).implicit(meshgrid);
-    library.define(MeshgridIndexing).kind(&kind::VIEW).implicit(|tensors, indexing| {
-        match (indexing, tensors.len()) {
+    library.define(Meshgrid).kind(&kind::VIEW).column(VariadicTensors).implicit(meshgrid);
+    library.define(MeshgridIndexing).kind(&kind::VIEW).column(VariadicTensors).implicit(
+        |tensors, indexing| match (indexing, tensors.len()) {
             ("ij", _) | ("xy", 0 | 1) => meshgrid(tensors),
             ("xy", _) => {
                 let mut tensors = tensors.to_vec();
@@ -30,8 +30,8 @@ pub(super) fn register(library: &mut Library) {
             (other, _) => {
                 Err(argument(format!("argument `indexing` is \"{other}\", expected \"ij\" or \"xy\"")))
             }
-        }
-    });
+        },
+    );
 }
 
 fn meshgrid(tensors: &[Tensor]) -> Result<Vec<Tensor>> {

@@ -18,7 +18,7 @@ pub(crate) struct Arguments<'a, 'py> {
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'s, 'a, 'py> {
     One(Object<'a, 'py>),
-    /// Integers that stand one by one where the schema has a list: `zeros(2, 3)`.
+    /// Integers or tensors that stand one by one where the schema has a list: `zeros(2, 3)`, `block_diag(x, y)`.
     Rest(&'s [Object<'a, 'py>]),
 }
 

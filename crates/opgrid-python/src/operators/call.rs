@@ -88,7 +88,10 @@ pub(super) fn read<'s>(
     lent.clear();
     for (index, source) in sources.iter().enumerate() {
         let read = match source {
-            None => Lent::Default(overload.binder.default(index)),
+            None => match overload.default_device(index, style) {
+                Some(device) => Lent::Value(Value::Device(device)),
+                None => Lent::Default(overload.binder.default(index)),
+            },
             Some(Source::One(object)) => match tensor_of(object).filter(|_| overload.takes_tensor(index)) {
                 Some(tensor) => Lent::Tensor(tensor.as_any()),
                 None => match other(overload, style, index, object)? {
@@ -98,8 +101,13 @@ pub(super) fn read<'s>(
             },
             Some(Source::Rest(objects)) => {
                 let objects = objects.iter().map(|object| (**object).clone());
-                match read::all_integers(objects, overload.rules(style))? {
-                    Some(numbers) => Lent::Integers(numbers),
+                let read = if overload.takes_integers(index) {
+                    read::all_integers(objects, overload.rules(style))?.map(Lent::Integers)
+                } else {
+                    read::all_tensors(objects).map(Lent::Value)
+                };
+                match read {
+                    Some(read) => read,
                     None => return Ok(Some(index)),
                 }
             }

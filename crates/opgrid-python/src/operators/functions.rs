@@ -12,7 +12,7 @@ use super::choose;
 use super::fastcall;
 use super::gil_cell::GilCell;
 use super::messages;
-use super::overload::Style;
+use super::overload::{Overload, Style};
 use super::overriding;
 use crate::errors::OrRaise;
 use crate::once::{OncePlace, intern};
@@ -290,40 +290,61 @@ pub(super) fn caller_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py
 /// What `help` shows: a signature for `inspect`, then each overload with the place of its definition.
 pub(crate) fn documentation(candidates: &Candidates, style: Style) -> String {
     let mut text = String::new();
-    // Beside overloads that write outputs, the one that does not is the signature.
-    let mut plain = candidates.overloads.iter().filter(|overload| !overload.writes_outputs());
-    if let (Some(only), None) = (plain.next(), plain.next()) {
-        let mut signature = text_signature(only, style);
-        if candidates.overloads.len() > 1 {
-            signature += if signature.contains('*') { ", out=None" } else { ", *, out=None" };
-        }
-        text += &format!("{}({signature})\n--\n\n", only.schema().name.base());
+    // Overloads that write outputs are those that do not with one more argument.
+    let plain: Vec<&Overload> = candidates
+        .overloads
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|overload| !overload.writes_outputs())
+        .collect();
+    if let Some(signature) = text_signature(&plain, plain.len() < candidates.overloads.len(), style) {
+        text += &format!("{}({signature})\n--\n\n", plain[0].schema().name.base());
     }
     text + &candidates.overloads.iter().map(|overload| overload.documentation()).collect::<String>()
 }
 
-/// A signature that `inspect` can read. Defaults that Python has no literal for become `None`.
-fn text_signature(overload: &super::overload::Overload, style: Style) -> String {
+/// A signature that `inspect` can read: the parameters of the overload that has the most, of which those that others do without
+/// have defaults. Defaults that Python has no literal for become `None`.
+fn text_signature(overloads: &[&Overload], has_out: bool, style: Style) -> Option<String> {
+    let count = |overload: &&&Overload| overload.schema().arguments.len();
+    // Of several, the first one that is tried.
+    let longest = overloads.iter().rev().max_by_key(count)?;
+    let is_in_all = |name: &str| overloads.iter().all(|other| other.schema().argument_index(name).is_some());
+    let variadic = longest.variadic(style);
     let mut parts = Vec::new();
-    let mut by_name = false;
-    for (index, argument) in overload.schema().arguments.iter().enumerate() {
+    let (mut by_name, mut has_default) = (false, false);
+    for (index, argument) in longest.schema().arguments.iter().enumerate() {
+        let name = messages::parameter_name(argument, style);
         if argument.kwarg_only && !by_name {
             parts.push("*".to_owned());
             by_name = true;
         }
-        let name = messages::parameter_name(argument, style);
-        parts.push(match (&argument.default, style == Style::Method && index == 0) {
-            (_, true) => "$self".to_owned(),
-            (None, _) => name.to_owned(),
-            (Some(default), _) => {
-                let text = default.to_string();
-                let is_literal = matches!(text.as_str(), "None" | "True" | "False" | "[]")
-                    || text.parse::<f64>().is_ok_and(f64::is_finite);
-                format!("{name}={}", if is_literal { text } else { "None".to_owned() })
-            }
+        let literal = argument.default.as_ref().map(|default| {
+            let text = default.to_string();
+            let is_literal = matches!(text.as_str(), "None" | "True" | "False" | "[]")
+                || text.parse::<f64>().is_ok_and(f64::is_finite);
+            if is_literal { text } else { "None".to_owned() }
         });
+        if variadic == Some(index) {
+            parts.push(format!("*{name}"));
+            by_name = true;
+            continue;
+        }
+        if style == Style::Method && index == 0 {
+            parts.push("$self".to_owned());
+            continue;
+        }
+        // Parameters by position have defaults from the first one on that has.
+        let needs_default = !is_in_all(&argument.name) || (has_default && !by_name);
+        let default = literal.or_else(|| needs_default.then(|| "None".to_owned()));
+        has_default |= default.is_some();
+        parts.push(default.map_or_else(|| name.to_owned(), |default| format!("{name}={default}")));
     }
-    parts.join(", ")
+    if has_out {
+        parts.extend((!by_name).then(|| "*".to_owned()));
+        parts.push("out=None".to_owned());
+    }
+    Some(parts.join(", "))
 }
 
 fn is_method(operator: &OperatorHandle) -> bool {

@@ -2,8 +2,8 @@
 
 use opgrid::dispatch::Binder;
 use opgrid::dispatch::schema::{Argument, FunctionSchema, Type};
-use opgrid::families::NumbersForTensors;
-use opgrid::{Dispatcher, OperatorHandle, Result};
+use opgrid::families::{NumbersForTensors, VariadicTensors};
+use opgrid::{Device, Dispatcher, OperatorHandle, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use super::arguments::{Arguments, Source};
 use crate::once::OncePlace;
+use crate::values::default_device;
 use crate::values::read::Rules;
 
 /// Whether it is a list of tensors.
@@ -54,7 +55,7 @@ pub(crate) struct Overload {
     pub(crate) handle: OperatorHandle,
     pub(crate) binder: Binder,
     pub(crate) takes_numbers: bool,
-    /// The parameter that takes any number of integers by position, where functions may be called so.
+    /// The parameter that takes any number of integers or tensors by position, where functions may be called so.
     spread_in_functions: Option<usize>,
     spread_in_methods: Option<usize>,
     /// Bit `i`: parameter `i` takes a tensor.
@@ -63,6 +64,8 @@ pub(crate) struct Overload {
     integers: u64,
     /// Whether it is a factory, which functions let know of gradients.
     pub(crate) is_factory: bool,
+    /// The parameter for the device of a factory that no tensor gives its own.
+    device: Option<usize>,
     /// What functions and methods make of the results.
     form: ResultForm,
     /// The class of such results, made with the first call.
@@ -98,6 +101,9 @@ impl Overload {
             // In methods, other parameters of the schema come by name where they have defaults.
             matches!(positional, [only] if is_int_list(only)).then_some(from)
         };
+        let is_variadic = handle.column::<VariadicTensors>()?.is_some();
+        let last = binder.positions().checked_sub(1);
+        let spread_tensors = last.filter(|last| is_variadic && is_list(&arguments[*last]));
         let which = |admit: &dyn Fn(&Argument) -> bool| {
             let bits =
                 arguments.iter().enumerate().map(|(index, argument)| u64::from(admit(argument)) << index);
@@ -113,7 +119,9 @@ impl Overload {
             _ => ResultForm::AsReturned,
         };
         let is_factory = arguments.iter().any(|argument| argument.name == "pin_memory");
-        let (spread_in_functions, spread_in_methods) = (spread(0), spread(1));
+        let device = arguments.iter().position(|argument| argument.name == "device");
+        let device = device.filter(|_| is_factory && tensors == 0);
+        let (spread_in_functions, spread_in_methods) = (spread(0).or(spread_tensors), spread(1));
         Ok(Self {
             handle,
             takes_numbers,
@@ -122,6 +130,7 @@ impl Overload {
             tensors,
             integers,
             is_factory,
+            device,
             form,
             results: OncePlace::new(),
             binder,
@@ -205,6 +214,14 @@ impl Overload {
         Rules { numbers_for_tensors: self.takes_numbers, as_functions: style.is_function() }
     }
 
+    /// The device that parameter number `index` gets where a function is not given one: that of new tensors, for factories that no
+    /// tensor gives theirs.
+    #[inline]
+    pub(crate) fn default_device(&self, index: usize, style: Style) -> Option<Device> {
+        let is_asked = self.device == Some(index) && style == Style::Function;
+        if is_asked { default_device::chosen() } else { None }
+    }
+
     /// The schema's name of a parameter that a caller names so.
     pub(crate) fn parameter<'n>(&self, name: &'n str, style: Style) -> &'n str {
         if !style.is_function() || self.schema().argument_index(name).is_some() {
@@ -214,7 +231,13 @@ impl Overload {
         meant.into_iter().find(|meant| self.schema().argument_index(meant).is_some()).unwrap_or(name)
     }
 
-    /// Which parameter takes the integers that are given one by one, if they are.
+    /// Which parameter takes tensors that functions may be given one by one.
+    pub(crate) fn variadic(&self, style: Style) -> Option<usize> {
+        let place = self.spread_in_functions.filter(|_| style == Style::Function)?;
+        is_list(&self.schema().arguments[place]).then_some(place)
+    }
+
+    /// Which parameter takes the integers or tensors that are given one by one, if they are.
     pub(crate) fn spread(&self, arguments: &Arguments<'_, '_>, style: Style) -> Option<usize> {
         let from = match style {
             Style::Function => self.spread_in_functions?,

@@ -3,7 +3,7 @@
 use opgrid::{DType, Tensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyTuple};
 
 use super::object::{TensorBase, expect_tensor};
 use super::storage::StorageObject;
@@ -99,8 +99,12 @@ impl TensorBase {
         Ok(tensor.numel().saturating_mul(tensor.dtype().size_in_bytes() as i64))
     }
 
-    fn is_contiguous(slf: &Bound<'_, Self>) -> PyResult<bool> {
-        Ok(own(slf)?.is_contiguous())
+    /// Whether the elements lie in memory in the order of the format, without gaps.
+    #[pyo3(signature = (memory_format=None))]
+    fn is_contiguous(slf: &Bound<'_, Self>, memory_format: Option<Bound<'_, PyAny>>) -> PyResult<bool> {
+        let format = memory_format.map(|format| read::memory_format(&format)).transpose()?.flatten();
+        let geometry = own(slf)?.geometry();
+        Ok(format.map_or_else(|| geometry.is_contiguous(), |format| geometry.is_in_format(format)))
     }
 
     fn is_floating_point(slf: &Bound<'_, Self>) -> PyResult<bool> {
@@ -189,8 +193,9 @@ impl TensorBase {
         result_of_method(slf, turned.and_then(|turned| turned.conj()).or_raise(py)?)
     }
 
-    /// The tensor with another dtype, on another device, or as another tensor is; itself where nothing changes.
-    #[pyo3(signature = (*args, dtype=None, device=None, non_blocking=false, copy=false))]
+    /// The tensor with another dtype, on another device, as another tensor is, or in another order in memory; itself where nothing
+    /// changes. Truth values by position are `non_blocking` and `copy`.
+    #[pyo3(signature = (*args, dtype=None, device=None, non_blocking=false, copy=false, memory_format=None))]
     fn to(
         slf: &Bound<'_, Self>,
         args: &Bound<'_, PyTuple>,
@@ -198,10 +203,18 @@ impl TensorBase {
         device: Option<Bound<'_, PyAny>>,
         non_blocking: bool,
         copy: bool,
+        memory_format: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let (mut to_dtype, mut to_device) = (None, None);
+        let truths: Vec<bool> = args
+            .iter()
+            .filter_map(|object| object.cast::<PyBool>().ok().map(|truth| truth.is_true()))
+            .collect();
+        let non_blocking = truths.first().copied().unwrap_or(non_blocking);
+        let copy = truths.get(1).copied().unwrap_or(copy);
+        let format = memory_format.map(|format| read::memory_format(&format)).transpose()?.flatten();
         for object in args.iter().chain(dtype).chain(device) {
-            if object.is_none() {
+            if object.is_none() || object.is_instance_of::<PyBool>() {
                 continue;
             }
             if let Some(dtype) = read::dtype(&object) {
@@ -216,7 +229,7 @@ impl TensorBase {
                 return Err(PyTypeError::new_err(message));
             }
         }
-        convert(slf, to_dtype, to_device, copy, non_blocking)
+        convert_in(slf, to_dtype, to_device, copy, non_blocking, format)
     }
 
     fn cpu(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
@@ -312,10 +325,22 @@ fn convert(
     copy: bool,
     non_blocking: bool,
 ) -> PyResult<Py<PyAny>> {
+    convert_in(slf, dtype, device, copy, non_blocking, None)
+}
+
+fn convert_in(
+    slf: &Bound<'_, TensorBase>,
+    dtype: Option<DType>,
+    device: Option<opgrid::Device>,
+    copy: bool,
+    non_blocking: bool,
+    format: Option<opgrid::MemoryFormat>,
+) -> PyResult<Py<PyAny>> {
     let py = slf.py();
     let tensor = own(slf)?;
-    let converted =
-        crate::collector::detached(py, || construct::converted(tensor, dtype, device, copy, non_blocking));
+    let converted = crate::collector::detached(py, || {
+        construct::converted(tensor, dtype, device, copy, non_blocking, format)
+    });
     result_of_method(slf, converted.or_raise(py)?)
 }
 

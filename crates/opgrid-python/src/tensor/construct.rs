@@ -1,6 +1,6 @@
 //! New tensors: `tensor`, `asarray`, and what `Tensor(...)` means.
 
-use opgrid::{DType, Device, Error, ErrorKind, Tensor};
+use opgrid::{DType, Device, Error, ErrorKind, MemoryFormat, Tensor};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
@@ -11,7 +11,7 @@ use super::object::{tensor_object, tensor_of};
 use super::storage::StorageObject;
 use crate::errors::{OrRaise, new};
 use crate::exchange::buffer;
-use crate::values::{read, size};
+use crate::values::{default_device, read, size};
 
 /// The tensor that `Tensor(...)` makes: numbers one by one and a `Size` are sizes, anything else is data.
 ///
@@ -216,7 +216,7 @@ fn options(
     };
     let device = match device.filter(|object| !object.is_none()) {
         Some(object) => Some(read::device(object)?.ok_or_else(|| refused("device", object))?),
-        None => None,
+        None => default_device::chosen(),
     };
     Ok((dtype, device))
 }
@@ -233,17 +233,22 @@ fn moved(py: Python<'_>, tensor: Tensor, device: Option<Device>) -> PyResult<Ten
     }
 }
 
-/// The tensor with another dtype, on another device, or itself where nothing changes.
+/// The tensor with another dtype, on another device, in another order in memory, or itself where nothing changes.
 pub(super) fn converted(
     tensor: &Tensor,
     dtype: Option<DType>,
     device: Option<Device>,
     copy: bool,
     non_blocking: bool,
+    format: Option<MemoryFormat>,
 ) -> Result<Tensor, Error> {
     let is_there = |device| opgrid::devices::is_on(tensor.device(), device);
-    if dtype.is_none_or(|dtype| dtype == tensor.dtype()) && device.is_none_or(is_there) && !copy {
+    let is_ordered = |format| tensor.geometry().is_in_format(format);
+    let is_as_asked = dtype.is_none_or(|dtype| dtype == tensor.dtype())
+        && device.is_none_or(is_there)
+        && format.is_none_or(is_ordered);
+    if is_as_asked && !copy {
         return Ok(tensor.clone());
     }
-    opgrid::ops::ToCopy.call(tensor, dtype, None, device, None, non_blocking, None)
+    opgrid::ops::ToCopy.call(tensor, dtype, None, device, None, non_blocking, format)
 }

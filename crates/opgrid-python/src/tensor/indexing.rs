@@ -3,7 +3,7 @@
 use opgrid::{DType, Tensor};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyString, PyTuple};
 
 use super::attributes::own;
 use super::object::{TensorBase, tensor_of};
@@ -59,7 +59,10 @@ fn part(item: &Bound<'_, PyAny>) -> PyResult<Part> {
     if let Some(tensor) = tensor_of(item) {
         return of_tensor(item.py(), tensor.clone());
     }
-    if item.is_instance_of::<PyList>() || item.hasattr("__array_interface__")? {
+    let is_sequence = item.is_instance_of::<PyList>()
+        || item.is_instance_of::<PyTuple>()
+        || item.is_instance_of::<PyRange>();
+    if is_sequence || item.hasattr("__array_interface__")? {
         let tensor = match super::super::exchange::numpy::array_of(item, None)? {
             Some(tensor) => tensor,
             None => nested::tensor(item, None)?,

@@ -70,6 +70,16 @@ impl GeneratorObject {
     }
 }
 
+/// The stream that operators on the CPU draw from when no generator is given.
+///
+/// # Errors
+///
+/// None: the CPU has one.
+#[pyfunction]
+pub(crate) fn _default_generator(py: Python<'_>) -> PyResult<GeneratorObject> {
+    opgrid::devices::default_generator(opgrid::Device::CPU).or_raise(py).map(GeneratorObject)
+}
+
 /// Where a stream of random numbers is: its seed, and how far it was drawn.
 #[pyclass(name = "StreamState", module = "opgrid", frozen)]
 pub(crate) struct StreamState(Random);
@@ -81,10 +91,15 @@ impl StreamState {
     }
 }
 
-/// Starts the default streams of random numbers anew, of the CPU and of every device, from this seed.
+/// Starts the default streams of random numbers anew, of the CPU and of every device, from this seed, and gives that of the CPU.
+///
+/// # Errors
+///
+/// None: the CPU has a stream.
 #[pyfunction]
-pub(crate) fn manual_seed(seed: i64) {
+pub(crate) fn manual_seed(py: Python<'_>, seed: i64) -> PyResult<GeneratorObject> {
     opgrid::manual_seed(seed as u64);
+    _default_generator(py)
 }
 
 /// Starts the default stream of random numbers anew, from a seed that is another one each time, and gives that.

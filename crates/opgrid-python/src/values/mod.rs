@@ -1,5 +1,6 @@
 //! Values on their way between Python and the dispatcher.
 
+pub(crate) mod default_device;
 pub(crate) mod dtypes;
 pub(crate) mod generator;
 pub(crate) mod names;

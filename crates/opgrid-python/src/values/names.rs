@@ -4,8 +4,11 @@ use std::hash::{Hash, Hasher};
 
 use opgrid::dispatch::Layout;
 use opgrid::{DType, Device, MemoryFormat};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
+use super::default_device;
 use crate::errors::OrRaise;
 use crate::once::OncePlace;
 
@@ -112,8 +115,22 @@ impl Hash for DeviceObject {
 #[pymethods]
 impl DeviceObject {
     #[new]
-    #[pyo3(signature = (device, index=None))]
-    fn new(py: Python<'_>, device: &Bound<'_, PyAny>, index: Option<usize>) -> PyResult<Self> {
+    #[pyo3(signature = (device=None, index=None, *, r#type=None))]
+    fn new(
+        py: Python<'_>,
+        device: Option<&Bound<'_, PyAny>>,
+        index: Option<usize>,
+        r#type: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let device = match (device, r#type) {
+            (Some(device), None) | (None, Some(device)) => device,
+            (None, None) => {
+                return Err(PyTypeError::new_err("device() missing 1 required argument: 'device'"));
+            }
+            (Some(_), Some(_)) => {
+                return Err(PyTypeError::new_err("device(): found both 'device' and 'type', expected one"));
+            }
+        };
         if let Ok(device) = device.cast::<Self>() {
             return Ok(device.get().clone());
         }
@@ -144,6 +161,22 @@ impl DeviceObject {
             None => format!("device(type='{}')", self.kind()),
             Some(index) => format!("device(type='{}', index={index})", self.kind()),
         }
+    }
+
+    /// Makes it the device of new tensors where none is named, for the length of a `with` block on this thread.
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        default_device::enter(slf.get().0);
+        slf
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) {
+        default_device::leave();
+    }
+
+    /// The function, which runs with this device as that of new tensors.
+    fn __call__<'py>(slf: &Bound<'py, Self>, func: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("opgrid._devices")?.getattr("with_device")?.call1((slf, func))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (String,)) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use num_complex::Complex64;
 use opgrid::dispatch::schema::Type;
 use opgrid::dispatch::{AnyTensor, List};
-use opgrid::{DType, Device, Scalar, Tensor, Value};
+use opgrid::{DType, Device, MemoryFormat, Scalar, Tensor, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
@@ -259,6 +259,22 @@ pub(crate) fn device(object: &Bound<'_, PyAny>) -> PyResult<Option<Device>> {
     text.to_str()?.parse().or_raise(object.py()).map(Some)
 }
 
+/// The memory format that an object is; `None` of `None`.
+///
+/// # Errors
+///
+/// Anything else, as a `TypeError`.
+pub(crate) fn memory_format(object: &Bound<'_, PyAny>) -> PyResult<Option<MemoryFormat>> {
+    if object.is_none() {
+        return Ok(None);
+    }
+    let found = object.cast::<MemoryFormatObject>().map(|format| format.get().0);
+    found.map(Some).map_err(|_| {
+        let class = foreign::class_name(object);
+        PyTypeError::new_err(format!("argument 'memory_format' must be opgrid.memory_format, not {class}"))
+    })
+}
+
 /// Integers, without a memory allocation for as many as most tensors have dimensions.
 pub(crate) type Integers = SmallVec<[i64; 6]>;
 
@@ -302,6 +318,11 @@ pub(crate) fn all_integers<'py>(
         }
     }
     Ok(Some(numbers))
+}
+
+/// A list of tensors, if all items are tensors.
+pub(crate) fn all_tensors<'py>(items: impl Iterator<Item = Bound<'py, PyAny>>) -> Option<Value> {
+    items.map(|item| tensor_of(&item).cloned()).collect::<Option<Vec<Tensor>>>().map(Value::from)
 }
 
 /// The items of a list or a tuple; no other sequences stand for lists.

@@ -77,6 +77,27 @@ impl DeprecatedOrders {
     }
 }
 
+/// The column of operators whose functions take the tensors of their last list one by one, too: `block_diag(a, b)` is
+/// `block_diag([a, b])`. The overload that has the list carries it.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid::families::VariadicTensors;
+///
+/// opgrid::ops::ensure_registered()?;
+/// let dispatcher = opgrid_core::Dispatcher::global();
+/// assert!(dispatcher.find("aten::block_diag")?.column::<VariadicTensors>()?.is_some());
+/// assert!(dispatcher.find("aten::cat")?.column::<VariadicTensors>()?.is_none());
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct VariadicTensors;
+
+impl Column for VariadicTensors {
+    const NAME: &'static str = "variadic tensors";
+}
+
 /// The column of operators whose functions and methods have one more keyword, a bool: where it is true, another operator is
 /// meant, as in `nonzero(x, as_tuple=True)`.
 ///

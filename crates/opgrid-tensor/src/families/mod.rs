@@ -21,7 +21,7 @@ mod view;
 use opgrid_core::{Kind, Operator};
 
 pub use define::{Backend, Carries, DefineFamily, DefineKind, FamilyBuilder, FamilyKernels};
-pub use front_ends::{DeprecatedOrders, NumbersForTensors, Switch};
+pub use front_ends::{DeprecatedOrders, NumbersForTensors, Switch, VariadicTensors};
 pub use results::Results;
 pub use shape_rule::{ShapeRule, result_specs};
 pub use signature::{
