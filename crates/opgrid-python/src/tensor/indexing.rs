@@ -251,7 +251,7 @@ impl TensorBase {
                 .and_then(|value| taken.view.copy_(&value).map(drop))
                 .or_raise(py);
         }
-        let value = construct::converted(&value, Some(tensor.dtype()), None, value.is_number(), false)
+        let value = construct::converted(&value, Some(tensor.dtype()), None, value.is_number(), false, None)
             .or_raise(py)?;
         taken.view.index_put_(&taken.indices, &value, false).map(drop).or_raise(py)
     }
