@@ -21,6 +21,7 @@ import os
 import runpy
 import sys
 from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
 from types import ModuleType
 
 __all__ = ["install", "is_installed"]
@@ -29,7 +30,7 @@ _OURS = __package__ or "opgrid"
 _THEIRS = "torch"
 
 
-class _Alias:
+class _Alias(MetaPathFinder):
     """Finds ``torch.x.y`` as ``opgrid.x.y``, and gives the module that has the latter name already."""
 
     def find_spec(
@@ -43,7 +44,7 @@ class _Alias:
         return importlib.machinery.ModuleSpec(name, _Loader(), is_package=ours.submodule_search_locations is not None)
 
 
-class _Loader:
+class _Loader(Loader):
     """Imports a module under opgrid's name; importing it under torch's must leave no trace in it."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:

@@ -287,9 +287,7 @@ def _unit_vectors(tensors: Sequence[TensorBase]) -> list[Any]:
     for tensor in tensors:
         count = tensor.numel()
         block = _opgrid.function("zeros")((total, count), dtype=tensor.dtype, device=tensor.device)
-        block.narrow(0, before, count).fill_diagonal_(1) if hasattr(block, "fill_diagonal_") else block.narrow(0, before, count).copy_(
-            _opgrid.function("eye")(count, dtype=tensor.dtype, device=tensor.device)
-        )
+        block.narrow(0, before, count).copy_(_opgrid.function("eye")(count, dtype=tensor.dtype, device=tensor.device))
         vectors.append(block.reshape((total, *tensor.shape)))
         before += count
     return vectors

@@ -130,6 +130,6 @@ def main(record):
         record("sort", refused=type(error).__name__, once="once_differentiable" in str(error))
     y = x * 1.0
     z = DoubleInPlace.apply(y)
-    record("dirty", same=z is y, grad=torch.autograd.grad(z.sum(), x)[0][0], name=type(z.grad_fn).__name__)
+    record("dirty", same=z is y, grad=torch.autograd.grad(z.sum(), x)[0][0], name=z.grad_fn.name())
     second = torch.autograd.grad(torch.autograd.grad(Swish.apply(x, beta).sum(), x, create_graph=True)[0].pow(2).sum(), (x, beta))
     record("second", x=second[0], beta=second[1])

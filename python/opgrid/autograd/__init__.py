@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .. import _opgrid
 from .._opgrid import Graph, Node, RemovableHandle, Tensor, is_grad_enabled
 from . import forward_ad, functional, graph
+from .function import Function, FunctionCtx
 from .functional import hessian, hvp, jacobian, jvp, vhp, vjp
+from .variable import Variable
 
 if TYPE_CHECKING:
     from random import Random
@@ -23,6 +25,7 @@ __all__ = [
     "Graph",
     "Node",
     "RemovableHandle",
+    "Variable",
     "backward",
     "detect_anomaly",
     "enable_grad",
@@ -281,122 +284,6 @@ def get_graph(
     """
     pairs = names.items() if isinstance(names, Mapping) else () if names is None else names
     return _opgrid._graph(_listed(outputs), list(pairs), limit)
-
-
-class FunctionCtx:
-    """What the two halves of a function share."""
-
-    def __init__(self) -> None:
-        self.saved_tensors: tuple[Any, ...] = ()
-        self.needs_input_grad: tuple[bool, ...] = ()
-        self._constant: set[int] = set()
-        self._dirty: tuple[Any, ...] = ()
-        self._there: list[bool] = []
-        self._materializes = True
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        """Keeps tensors for the backward pass; one that is written meanwhile is noticed there."""
-        self.saved_tensors = tensors
-
-    def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Says that results are constant."""
-        self._constant = {id(tensor) for tensor in tensors}
-
-    def mark_dirty(self, *tensors: Any) -> None:
-        """Says that arguments were written in place; each has to be among the results."""
-        for place, tensor in enumerate(tensors):
-            if not isinstance(tensor, _opgrid.TensorBase):
-                raise RuntimeError(f"mark_dirty: argument {place} is of class {type(tensor).__name__}, expected tensors")
-        self._dirty = tensors
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Whether ``backward`` gets zeros instead of ``None`` for results without a gradient."""
-        self._materializes = value
-
-
-class Function:
-    """A function with a derivative of its own: ``forward`` and ``backward``, called by ``apply``.
-
-    With ``setup_context`` beside it, ``forward`` gets no ``ctx``.
-    """
-
-    @staticmethod
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        raise NotImplementedError("setup_context is not implemented.")
-
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function.")
-
-    @classmethod
-    def apply(cls, *args: Any) -> Any:
-        """Calls the function, and records it where an argument requires a gradient."""
-        ctx = FunctionCtx()
-        ctx.needs_input_grad = tuple(isinstance(a, _opgrid.TensorBase) and a.requires_grad for a in args)
-        places = [i for i, a in enumerate(args) if isinstance(a, _opgrid.TensorBase)]
-        made: dict[str, Any] = {}
-        # The formula, which stays with the graph, keeps no arguments but those that were saved.
-        count = len(args)
-
-        def forward() -> tuple[list[Any], list[Any], list[Any]]:
-            if cls.setup_context is Function.setup_context:
-                output = cls.forward(ctx, *args)
-            else:
-                output = cls.forward(*args)
-                cls.setup_context(ctx, args, output)
-            is_single = isinstance(output, _opgrid.TensorBase)
-            every = [output] if is_single else list(output)
-            results = [r for r in every if isinstance(r, _opgrid.TensorBase) and id(r) not in ctx._constant]
-            made.update(every=every, single=is_single, results=results)
-            made["like"] = [(tuple(r.shape), r.dtype, r.device) for r in results]
-            kept = [t for t in ctx.saved_tensors if t is not None]
-            made["gaps"] = [t is not None for t in ctx.saved_tensors]
-            ctx.saved_tensors = ()
-            dirty = [t for t in ctx._dirty if id(t) not in ctx._constant]
-            ctx._dirty = ()
-            return results, kept, dirty
-
-        def formula(grads: list[Any], kept: list[Any]) -> list[Any]:
-            tensors = iter(kept)
-            ctx.saved_tensors = tuple(next(tensors) if there else None for there in made["gaps"])
-            if ctx._materializes:
-                zeros = _opgrid.function("zeros")
-                grads = [
-                    zeros(size, dtype=dtype, device=device) if g is None else g
-                    for g, (size, dtype, device) in zip(grads, made["like"], strict=True)
-                ]
-            # Those of constant results stay away.
-            given = iter(grads)
-            every = [next(given) if there else None for there in made["there"]]
-            try:
-                back = cls.backward(ctx, *every)
-            finally:
-                ctx.saved_tensors = ()
-            back = back if isinstance(back, tuple) else (back,)
-            if len(back) != count:
-                if any(g is not None for g in back[count:]) or len(back) < count:
-                    raise RuntimeError(
-                        f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {count}, got {len(back)})"
-                    )
-            return [back[i] for i in places]
-
-        found = _opgrid._custom(cls.__name__ + "Backward", [args[i] for i in places], forward, formula)
-        kept_ids = {id(r) for r in made["results"]}
-        made["there"] = [id(r) in kept_ids for r in made["every"]]
-        given = iter(found)
-        every = [next(given) if there else _constant(r, args) for r, there in zip(made["every"], made["there"], strict=True)]
-        del made["every"], made["results"]
-        return every[0] if made["single"] else tuple(every)
-
-
-def _constant(result: Any, args: tuple[Any, ...]) -> Any:
-    """A result that no gradient comes from: not the argument that requires one."""
-    is_argument = isinstance(result, _opgrid.TensorBase) and any(result is a for a in args)
-    return result.detach() if is_argument and result.requires_grad else result
 
 
 def registered(

@@ -1,0 +1,174 @@
+"""Functions with a derivative of one's own, and what their two halves share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .. import _opgrid
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+
+class FunctionCtx:
+    """What the two halves of a function share."""
+
+    def __init__(self) -> None:
+        self.saved_tensors: tuple[Any, ...] = ()
+        self.needs_input_grad: tuple[bool, ...] = ()
+        self._constant: set[int] = set()
+        self._dirty: tuple[Any, ...] = ()
+        self._there: list[bool] = []
+        self._materializes = True
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keeps tensors for the backward pass; one that is written meanwhile is noticed there."""
+        self.saved_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Says that results are constant."""
+        self._constant = {id(tensor) for tensor in tensors}
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Says that arguments were written in place; each has to be among the results."""
+        for place, tensor in enumerate(tensors):
+            if not isinstance(tensor, _opgrid.TensorBase):
+                raise RuntimeError(f"mark_dirty: argument {place} is of class {type(tensor).__name__}, expected tensors")
+        self._dirty = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether ``backward`` gets zeros instead of ``None`` for results without a gradient."""
+        self._materializes = value
+
+
+class Function:
+    """A function with a derivative of its own: ``forward`` and ``backward``, called by ``apply``.
+
+    With ``setup_context`` beside it, ``forward`` gets no ``ctx``.
+    """
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function.")
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Calls the function, and records it where an argument requires a gradient."""
+        ctx = FunctionCtx()
+        ctx.needs_input_grad = tuple(isinstance(a, _opgrid.TensorBase) and a.requires_grad for a in args)
+        places = [i for i, a in enumerate(args) if isinstance(a, _opgrid.TensorBase)]
+        made: dict[str, Any] = {}
+        # The formula, which stays with the graph, keeps no arguments but those that were saved.
+        count = len(args)
+
+        def forward() -> tuple[list[Any], list[Any], list[Any]]:
+            if cls.setup_context is Function.setup_context:
+                output = cls.forward(ctx, *args)
+            else:
+                output = cls.forward(*args)
+                cls.setup_context(ctx, args, output)
+            is_single = isinstance(output, _opgrid.TensorBase)
+            every = [output] if is_single else list(output)
+            results = [r for r in every if isinstance(r, _opgrid.TensorBase) and id(r) not in ctx._constant]
+            made.update(every=every, single=is_single, results=results)
+            made["like"] = [(tuple(r.shape), r.dtype, r.device) for r in results]
+            kept = [t for t in ctx.saved_tensors if t is not None]
+            made["gaps"] = [t is not None for t in ctx.saved_tensors]
+            # Leaves are there anyway; `backward` gets them themselves, as those of torch, and may ask for gradients by them.
+            made["leaves"] = [t if t.requires_grad and t.is_leaf and all(t is not r for r in results) else None for t in kept]
+            ctx.saved_tensors = ()
+            dirty = [t for t in ctx._dirty if id(t) not in ctx._constant]
+            ctx._dirty = ()
+            return results, kept, dirty
+
+        def formula(grads: list[Any], kept: list[Any]) -> list[Any]:
+            tensors = (one if leaf is None else leaf for one, leaf in zip(kept, made["leaves"], strict=True))
+            ctx.saved_tensors = tuple(next(tensors) if there else None for there in made["gaps"])
+            if ctx._materializes:
+                zeros = _opgrid.function("zeros")
+                grads = [
+                    zeros(size, dtype=dtype, device=device) if g is None else g
+                    for g, (size, dtype, device) in zip(grads, made["like"], strict=True)
+                ]
+            # Those of constant results stay away.
+            given = iter(grads)
+            every = [next(given) if there else None for there in made["there"]]
+            try:
+                back = cls.backward(ctx, *every)
+            finally:
+                ctx.saved_tensors = ()
+            back = back if isinstance(back, tuple) else (back,)
+            if len(back) != count:
+                if any(g is not None for g in back[count:]) or len(back) < count:
+                    raise RuntimeError(
+                        f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {count}, got {len(back)})"
+                    )
+            return [back[i] for i in places]
+
+        found = _opgrid._custom(cls.__name__ + "Backward", [args[i] for i in places], forward, formula)
+        kept_ids = {id(r) for r in made["results"]}
+        made["there"] = [id(r) in kept_ids for r in made["every"]]
+        given = iter(found)
+        every = [next(given) if there else _constant(r, args) for r, there in zip(made["every"], made["there"], strict=True)]
+        del made["every"], made["results"]
+        return every[0] if made["single"] else tuple(every)
+
+
+def _constant(result: Any, args: tuple[Any, ...]) -> Any:
+    """A result that no gradient comes from: not the argument that requires one."""
+    is_argument = isinstance(result, _opgrid.TensorBase) and any(result is a for a in args)
+    return result.detach() if is_argument and result.requires_grad else result
+
+
+class _Once(Function):
+    """Gradients that are used, and may not be differentiated."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Any) -> Any:
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise RuntimeError("a gradient of a function whose backward is marked with @once_differentiable was differentiated; leave out the mark")
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks ``backward`` of a function as one that is not recorded, as where it calls numpy: differentiating its gradients is an error.
+
+    Example::
+
+        class Double(Function):
+            @staticmethod
+            def forward(ctx, x):
+                return 2 * x
+
+            @staticmethod
+            @once_differentiable
+            def backward(ctx, grad):
+                return 2 * grad
+    """
+
+    @functools.wraps(fn)
+    def backward(ctx: Any, *grads: Any) -> Any:
+        before = _opgrid._set_grad_enabled(False)
+        try:
+            found = fn(ctx, *grads)
+        finally:
+            _opgrid._set_grad_enabled(before)
+        if not before or not any(isinstance(grad, _opgrid.TensorBase) and grad.requires_grad for grad in grads):
+            return found
+        every = found if isinstance(found, tuple) else (found,)
+        there = [isinstance(one, _opgrid.TensorBase) for one in every]
+        marked = iter(_Once.apply(*(one.detach().requires_grad_() for one in every if isinstance(one, _opgrid.TensorBase))))
+        return tuple(next(marked) if is_tensor else one for one, is_tensor in zip(every, there, strict=True))
+
+    return backward
