@@ -12,6 +12,7 @@ from typing import Any
 import opgrid as og
 import pytest
 from opgrid import autograd
+from opgrid.autograd.function import once_differentiable
 
 
 def leaf(*numbers: float) -> og.Tensor:
@@ -269,6 +270,58 @@ class Square(autograd.Function):
     def backward(ctx: Any, grad: og.Tensor) -> Any:
         (x,) = ctx.saved_tensors
         return 2 * ctx.times * x * grad, None
+
+
+class ByInput(autograd.Function):
+    """Takes its gradient by what it saved, which is the leaf itself."""
+
+    @staticmethod
+    def forward(ctx: Any, x: og.Tensor, weight: og.Tensor) -> og.Tensor:
+        ctx.save_for_backward(x, None, weight)
+        return x * weight
+
+    @staticmethod
+    def backward(ctx: Any, grad: og.Tensor) -> tuple[og.Tensor, ...]:
+        x, nothing, weight = ctx.saved_tensors
+        assert nothing is None and weight.is_leaf and weight.requires_grad
+        with autograd.enable_grad():
+            return autograd.grad((x.detach() * weight * grad).sum(), weight)[0] * weight.detach() / x, x * grad
+
+
+def test_saved_leaves_come_back_as_themselves() -> None:
+    x, weight = leaf(1, 2), leaf(3, 5)
+    ByInput.apply(x * 1, weight).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [3, 5]
+    assert weight.grad is not None and weight.grad.tolist() == [1, 2]
+
+
+def test_gradients_of_functions_may_be_marked_as_differentiable_once() -> None:
+    class Power(autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: og.Tensor) -> og.Tensor:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx: Any, grad: og.Tensor) -> og.Tensor:
+            assert not og.is_grad_enabled()
+            return grad * 3 * ctx.saved_tensors[0] ** 2
+
+    x = leaf(1, 2)
+    assert autograd.grad(Power.apply(x).sum(), x)[0].tolist() == [3, 12]
+    # A gradient that is constant may be taken for a graph; one that depends on `x` may not be differentiated.
+    (first,) = autograd.grad((Power.apply(x) ** 2).sum(), x, create_graph=True)
+    assert first.tolist() == [6, 192] and first.requires_grad
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        first.sum().backward()
+
+
+def test_variables_are_tensors_without_their_history() -> None:
+    x = leaf(1, 2)
+    y = autograd.Variable(x * 2, requires_grad=True)
+    assert isinstance(x, autograd.Variable) and not isinstance(1, autograd.Variable)
+    assert y.is_leaf and y.requires_grad and type(y) is og.Tensor and not autograd.Variable(x).requires_grad
 
 
 class Both(autograd.Function):
