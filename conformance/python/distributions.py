@@ -1,0 +1,471 @@
+"""Compares the distributions, divergences, transforms and constraints of opgrid with those of torch.
+
+Every distribution is made on both sides with the same parameters. Compared are numbers, gradients, draws after the same seed, texts and
+classes of exceptions. Exit status 1 where something differs that is not listed in `WANTED`, or something listed does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import opgrid
+import torch
+
+Program = Callable[[Any], Any]
+
+SQUARE = [[2.0, 0.3, 0.1], [0.3, 1.5, -0.2], [0.1, -0.2, 1.0]]
+FACTOR = [[1.2, 0.0, 0.0], [0.4, 0.9, 0.0], [-0.3, 0.2, 1.1]]
+LOGITS = [[0.2, -1.0, 0.7], [1.5, 0.1, -0.4]]
+PROBS = [[0.2, 0.5, 0.3], [0.1, 0.6, 0.3]]
+
+# The parameters of each distribution, as lists or numbers; lists become tensors of float64 with gradients.
+PARAMETERS: list[tuple[str, dict[str, Any]]] = [
+    ("Bernoulli", {"probs": [0.2, 0.5, 0.9]}),
+    ("Bernoulli", {"logits": [0.2, -1.5, 3.0]}),
+    ("Bernoulli", {"probs": 0.3}),
+    ("Beta", {"concentration1": [0.5, 2.0, 3.5], "concentration0": [1.5, 2.0, 0.7]}),
+    ("Beta", {"concentration1": 2.0, "concentration0": 3.0}),
+    ("Binomial", {"total_count": 5, "probs": [0.2, 0.5, 0.9]}),
+    ("Binomial", {"total_count": [3.0, 8.0], "logits": [0.2, -1.5]}),
+    ("Categorical", {"probs": PROBS}),
+    ("Categorical", {"logits": LOGITS}),
+    ("Categorical", {"logits": LOGITS[0]}),
+    ("Cauchy", {"loc": [0.5, -1.0], "scale": [1.0, 2.5]}),
+    ("Chi2", {"df": [1.0, 3.5, 8.0]}),
+    ("ContinuousBernoulli", {"probs": [0.1, 0.4995, 0.8]}),
+    ("ContinuousBernoulli", {"logits": [-1.0, 0.0001, 2.0]}),
+    ("Dirichlet", {"concentration": [[0.5, 2.0, 3.0], [1.0, 1.0, 1.0]]}),
+    ("Dirichlet", {"concentration": [0.5, 0.4]}),
+    ("Exponential", {"rate": [0.5, 2.0]}),
+    ("FisherSnedecor", {"df1": [1.0, 5.0, 3.0], "df2": [1.5, 7.0, 3.0]}),
+    ("Gamma", {"concentration": [0.5, 1.0, 4.0], "rate": [1.0, 2.0, 0.5]}),
+    ("GeneralizedPareto", {"loc": [0.0, 1.0, 0.5, 0.0], "scale": [1.0, 2.0, 0.5, 1.0], "concentration": [0.0, 0.3, -0.5, 1.5]}),
+    ("Geometric", {"probs": [0.2, 0.5, 0.9]}),
+    ("Geometric", {"logits": [0.2, -1.5]}),
+    ("Gumbel", {"loc": [0.5, -1.0], "scale": [1.0, 2.5]}),
+    ("HalfCauchy", {"scale": [1.0, 2.5]}),
+    ("HalfNormal", {"scale": [1.0, 2.5]}),
+    ("InverseGamma", {"concentration": [0.5, 1.5, 4.0], "rate": [1.0, 2.0, 0.5]}),
+    ("Kumaraswamy", {"concentration1": [0.5, 2.0, 3.5], "concentration0": [1.5, 2.0, 0.7]}),
+    ("LKJCholesky", {"dim": 3, "concentration": [0.5, 2.0]}),
+    ("LKJCholesky", {"dim": 2}),
+    ("Laplace", {"loc": [0.5, -1.0], "scale": [1.0, 2.5]}),
+    ("LogNormal", {"loc": [0.5, -1.0], "scale": [1.0, 0.5]}),
+    ("LogisticNormal", {"loc": [[0.5, -1.0], [0.0, 0.2]], "scale": [[1.0, 0.5], [2.0, 1.0]]}),
+    ("LogisticNormal", {"loc": 0.0, "scale": 1.0}),
+    ("LowRankMultivariateNormal", {"loc": [0.5, -1.0, 0.2], "cov_factor": [[1.0], [0.5], [-0.3]], "cov_diag": [0.5, 1.0, 0.7]}),
+    (
+        "LowRankMultivariateNormal",
+        {"loc": [[0.5, -1.0, 0.2]] * 2, "cov_factor": [[1.0, 0.2], [0.5, 0.1], [-0.3, 0.7]], "cov_diag": [0.5, 1.0, 0.7]},
+    ),
+    ("Multinomial", {"total_count": 6, "probs": PROBS}),
+    ("Multinomial", {"total_count": 3, "logits": LOGITS[0]}),
+    ("MultivariateNormal", {"loc": [0.5, -1.0, 0.2], "covariance_matrix": SQUARE}),
+    ("MultivariateNormal", {"loc": [[0.5, -1.0, 0.2], [0.0, 1.0, 2.0]], "precision_matrix": SQUARE}),
+    ("MultivariateNormal", {"loc": [0.5, -1.0, 0.2], "scale_tril": [FACTOR, FACTOR]}),
+    ("NegativeBinomial", {"total_count": [3.0, 8.0], "probs": [0.2, 0.7]}),
+    ("NegativeBinomial", {"total_count": 4, "logits": [0.2, -1.0]}),
+    ("Normal", {"loc": [0.5, -1.0], "scale": [1.0, 2.5]}),
+    ("Normal", {"loc": 0.0, "scale": 1.0}),
+    ("Normal", {"loc": 0.0, "scale": [[1.0, 2.0], [0.5, 1.5]]}),
+    ("OneHotCategorical", {"probs": PROBS}),
+    ("OneHotCategorical", {"logits": LOGITS[0]}),
+    ("OneHotCategoricalStraightThrough", {"logits": LOGITS}),
+    ("Pareto", {"scale": [1.0, 2.5, 0.5], "alpha": [0.5, 1.5, 3.0]}),
+    ("Poisson", {"rate": [0.5, 3.0, 20.0]}),
+    ("RelaxedBernoulli", {"temperature": [0.7], "probs": [0.2, 0.5, 0.9]}),
+    ("RelaxedBernoulli", {"temperature": [0.7], "logits": [0.2, -0.5]}),
+    ("RelaxedOneHotCategorical", {"temperature": [0.7], "probs": PROBS}),
+    ("RelaxedOneHotCategorical", {"temperature": [0.7], "logits": LOGITS[0]}),
+    ("StudentT", {"df": [0.5, 1.5, 4.0], "loc": [0.0, 1.0, 2.0], "scale": [1.0, 0.5, 2.0]}),
+    ("StudentT", {"df": 3.0}),
+    ("Uniform", {"low": [0.0, -1.0], "high": [1.0, 2.5]}),
+    ("VonMises", {"loc": [0.5, -1.0], "concentration": [1.0, 4.5]}),
+    ("Weibull", {"scale": [1.0, 2.5], "concentration": [1.5, 3.0]}),
+    ("Wishart", {"df": 4.5, "covariance_matrix": SQUARE}),
+    ("Wishart", {"df": [4.0, 6.0], "scale_tril": FACTOR}),
+]
+
+# Distributions that are made of others.
+COMPOSED: dict[str, Program] = {
+    "Independent": lambda d: d.Independent(d.Normal(tensor(d, [[0.5, 1.0], [0.0, 2.0]]), 1.5), 1),
+    "Independent of vectors": lambda d: d.Independent(d.Dirichlet(tensor(d, [[0.5, 2.0, 3.0], [1.0, 1.0, 1.0]])), 1),
+    "Independent of nothing": lambda d: d.Independent(d.Bernoulli(tensor(d, [0.5, 0.2])), 0),
+    "mixture": lambda d: d.MixtureSameFamily(d.Categorical(tensor(d, [0.3, 0.7])), d.Normal(tensor(d, [-1.0, 2.0]), tensor(d, [0.5, 1.5]))),
+    "mixture of a batch": lambda d: d.MixtureSameFamily(
+        d.Categorical(tensor(d, PROBS)), d.Normal(tensor(d, LOGITS), tensor(d, [[0.5, 1.0, 2.0], [1.0, 1.5, 0.3]]))
+    ),
+    "mixture of vectors": lambda d: d.MixtureSameFamily(
+        d.Categorical(tensor(d, [0.3, 0.7])), d.Independent(d.Normal(tensor(d, [[-1.0, 0.5, 1.0], [2.0, 0.1, 0.0]]), 1.5), 1)
+    ),
+    "mixture of counts": lambda d: d.MixtureSameFamily(d.Categorical(tensor(d, [0.3, 0.7])), d.Poisson(tensor(d, [1.0, 4.0]))),
+    "transformed": lambda d: d.TransformedDistribution(
+        d.Normal(tensor(d, [0.5, -1.0]), 1.5), [d.AffineTransform(1.0, -2.0), d.SigmoidTransform()]
+    ),
+    "transformed and broadcast": lambda d: d.TransformedDistribution(
+        d.Normal(tensor(d, 0.5), 1.5), d.AffineTransform(tensor(d, [0.0, 1.0, 2.0]), tensor(d, [1.0, -1.0, 3.0]))
+    ),
+    "transformed vectors": lambda d: d.TransformedDistribution(
+        d.MultivariateNormal(tensor(d, [0.5, -1.0, 0.2]), tensor(d, SQUARE)), [d.StickBreakingTransform()]
+    ),
+    "transformed matrices": lambda d: d.TransformedDistribution(
+        d.Normal(tensor(d, [0.5, -1.0, 0.2]), 0.5), [d.CorrCholeskyTransform()]
+    ),
+    "reshaped": lambda d: d.TransformedDistribution(d.Normal(tensor(d, [0.5, -1.0, 0.2, 0.0]), 0.5), [d.ReshapeTransform((4,), (2, 2))]),
+    "untransformed": lambda d: d.TransformedDistribution(d.Normal(tensor(d, [0.5, -1.0]), 0.5), []),
+    "logit of a uniform": lambda d: d.TransformedDistribution(
+        d.Uniform(tensor(d, [0.0]), tensor(d, [1.0])), [d.SigmoidTransform().inv, d.AffineTransform(tensor(d, 2.0), tensor(d, 3.0))]
+    ),
+}
+
+# What is asked of each distribution, beside what depends on draws.
+FACTS: dict[str, Program] = {
+    "repr": lambda p: repr(p),
+    "batch shape": lambda p: tuple(p.batch_shape),
+    "event shape": lambda p: tuple(p.event_shape),
+    "support": lambda p: repr(p.support),
+    "discrete": lambda p: p.support.is_discrete,
+    "event dim": lambda p: p.support.event_dim,
+    "constraints": lambda p: {name: repr(constraint) for name, constraint in p.arg_constraints.items()},
+    "has rsample": lambda p: p.has_rsample,
+    "has enumerate support": lambda p: p.has_enumerate_support,
+    "mean": lambda p: p.mean,
+    "mode": lambda p: p.mode,
+    "variance": lambda p: p.variance,
+    "stddev": lambda p: p.stddev,
+    "entropy": lambda p: p.entropy(),
+    "perplexity": lambda p: p.perplexity(),
+    "values": lambda p: p.enumerate_support(),
+    "values, not expanded": lambda p: p.enumerate_support(expand=False),
+    "expanded": lambda p: p.expand((5, *p.batch_shape)),
+    "expanded twice": lambda p: repr(p.expand((5, *p.batch_shape)).expand((2, 5, *p.batch_shape))),
+    "expanded mean": lambda p: p.expand((5, *p.batch_shape)).mean,
+    "param shape": lambda p: tuple(p.param_shape),
+    "probs": lambda p: p.probs,
+    "logits": lambda p: p.logits,
+    "temperature": lambda p: p.temperature,
+    "scale_tril": lambda p: p.scale_tril,
+    "covariance_matrix": lambda p: p.covariance_matrix,
+    "precision_matrix": lambda p: p.precision_matrix,
+}
+
+LEVELS = [0.05, 0.3, 0.5, 0.9]
+
+
+def library(d: Any) -> Any:
+    """The library of a module of distributions."""
+    return torch if d is torch.distributions else opgrid
+
+
+def tensor(d: Any, value: Any, grad: bool = False) -> Any:
+    m = library(d)
+    return m.tensor(value, dtype=m.float64, requires_grad=grad)
+
+
+def converted(value: Any) -> Any:
+    """A value of either side as something to compare."""
+    if isinstance(value, (torch.Tensor, opgrid.TensorBase)):
+        return torch.tensor(value.detach().tolist(), dtype=torch.float64), str(value.dtype).split(".")[1], tuple(value.shape)
+    if isinstance(value, (list, tuple)):
+        return [converted(item) for item in value]
+    if isinstance(value, (torch.distributions.Distribution, opgrid.distributions.Distribution)):
+        value = repr(value)
+    return value.replace("opgrid.", "torch.") if isinstance(value, str) else value
+
+
+def end_of(program: Callable[[], Any]) -> Any:
+    try:
+        return converted(program())
+    except Exception as error:
+        kinds = (NotImplementedError, ValueError, TypeError, AssertionError, AttributeError, RuntimeError, IndexError)
+        return "raises", next((kind.__name__ for kind in kinds if isinstance(error, kind)), type(error).__name__), error
+
+
+def is_close(theirs: Any, ours: Any, tolerance: float) -> bool:
+    if isinstance(theirs, tuple) and theirs and isinstance(theirs[0], torch.Tensor):
+        if not isinstance(ours, tuple) or not isinstance(ours[0], torch.Tensor) or theirs[1:] != ours[1:]:
+            return False
+        return torch.allclose(theirs[0], ours[0], rtol=tolerance, atol=tolerance, equal_nan=True)
+    if isinstance(theirs, tuple) and theirs and theirs[0] == "raises":
+        return isinstance(ours, tuple) and ours[:2] == theirs[:2]
+    if isinstance(theirs, list):
+        return isinstance(ours, list) and len(ours) == len(theirs) and all(is_close(a, b, tolerance) for a, b in zip(theirs, ours))
+    return not isinstance(ours, tuple) and bool(theirs == ours) if not isinstance(theirs, tuple) else bool(theirs == ours)
+
+
+class Comparison:
+    """Counts what was compared, and keeps what differs."""
+
+    def __init__(self, show: str | None) -> None:
+        self.count, self.differences, self.show = 0, set(), show
+
+    def __call__(self, name: str, program: Program, tolerance: float = 1e-9) -> None:
+        """Runs a program with either module of distributions."""
+        ends = []
+        for d in (torch.distributions, opgrid.distributions):
+            library(d).manual_seed(7)
+            ends.append(end_of(lambda d=d: program(d)))
+        self.count += 1
+        same = is_close(ends[0], ends[1], tolerance)
+        if not same:
+            self.differences.add(name)
+        if (self.show is not None and self.show in name) or (self.show is None and not same and name not in WANTED):
+            print(f"{name}\n  torch   {ends[0]}\n  opgrid  {ends[1]}")
+
+
+def maker(name: str, parameters: dict[str, Any]) -> Callable[..., Any]:
+    """Makes the distribution with a module, and returns it with its tensors."""
+
+    def make(d: Any) -> tuple[Any, list[Any]]:
+        given = {key: tensor(d, value, True) if isinstance(value, list) else value for key, value in parameters.items()}
+        return getattr(d, name)(**given), [value for value in given.values() if hasattr(value, "grad_fn")]
+
+    return make
+
+
+def gradients(d: Any, result: Any, tensors: list[Any]) -> list[Any]:
+    m = library(d)
+    weights = m.linspace(0.5, 1.5, result.numel(), dtype=m.float64).reshape(result.shape)
+    found = m.autograd.grad((result * weights).sum(), tensors, allow_unused=True)
+    return [m.zeros(0) if grad is None else grad for grad in found]
+
+
+def compare_distribution(compare: Comparison, title: str, make: Callable[..., Any]) -> None:
+    for fact, ask in FACTS.items():
+        compare(f"{title}: {fact}", lambda d: ask(make(d)[0]))
+    compare(f"{title}: sample", lambda d: make(d)[0].sample())
+    compare(f"{title}: samples", lambda d: make(d)[0].sample((4, 20)))
+    compare(f"{title}: sample without gradients", lambda d: make(d)[0].sample((2,)).requires_grad)
+    compare(f"{title}: rsample", lambda d: make(d)[0].rsample((20,)))
+    compare(f"{title}: samples of expanded", lambda d: (lambda p: p.expand((3, *p.batch_shape)))(make(d)[0]).sample((2,)))
+
+    def of_rsample(d: Any) -> Any:
+        p, tensors = make(d)
+        return gradients(d, p.rsample((20,)), tensors)
+
+    compare(f"{title}: gradients of rsample", of_rsample, 1e-6)
+    torch.manual_seed(3)
+    drawn = make(torch.distributions)[0].sample((6,)).tolist()
+
+    def of_value(what: str, value: Any) -> Program:
+        return lambda d: getattr(make(d)[0], what)(library(d).tensor(value, dtype=library(d).float64))
+
+    compare(f"{title}: log_prob", of_value("log_prob", drawn))
+    compare(f"{title}: cdf", of_value("cdf", drawn))
+    batch = len(make(torch.distributions)[0].batch_shape)
+    levels = LEVELS
+    for _ in range(batch):
+        levels = [[level] for level in levels]
+    compare(f"{title}: icdf", of_value("icdf", levels))
+    compare(f"{title}: log_prob outside", of_value("log_prob", -3.7))
+    compare(f"{title}: log_prob of a number", lambda d: make(d)[0].log_prob(1))
+
+    def of_density(d: Any) -> Any:
+        p, tensors = make(d)
+        return gradients(d, p.log_prob(library(d).tensor(drawn, dtype=library(d).float64)), tensors)
+
+    compare(f"{title}: gradients of log_prob", of_density, 1e-7)
+
+    def of_entropy(d: Any) -> Any:
+        p, tensors = make(d)
+        return gradients(d, p.entropy(), tensors)
+
+    compare(f"{title}: gradients of entropy", of_entropy, 1e-7)
+
+
+def divergences(compare: Comparison) -> None:
+    """Every pair of distributions, of which most have no divergence."""
+    makers: dict[str, Callable[..., Any]] = {}
+    for name, parameters in PARAMETERS:
+        if name != "Wishart" or isinstance(parameters["df"], float):
+            makers.setdefault(name, maker(name, parameters))
+    vectors = {"MultivariateNormal", "LowRankMultivariateNormal"}
+    for name, parameters in PARAMETERS:
+        for other, others in PARAMETERS:
+            if name == other or {name, other} == vectors:
+                compare(f"kl {name} {list(parameters)} {other} {list(others)}", lambda d: d.kl_divergence(
+                    maker(name, parameters)(d)[0].expand((2, 6) + tuple(maker(name, parameters)(d)[0].batch_shape[:0])),
+                    maker(other, others)(d)[0].expand((2, 6)),
+                ) if maker(name, parameters)(torch.distributions)[0].batch_shape in ((), (2,)) and False else d.kl_divergence(
+                    maker(name, parameters)(d)[0], maker(other, others)(d)[0]))
+    wide = {
+        "Bernoulli": {"probs": [0.2, 0.7]}, "Beta": {"concentration1": [0.5, 2.0], "concentration0": [1.5, 3.0]},
+        "Binomial": {"total_count": 4, "probs": [0.2, 0.7]}, "ContinuousBernoulli": {"probs": [0.2, 0.7]},
+        "Exponential": {"rate": [0.5, 2.0]}, "Gamma": {"concentration": [0.5, 2.0], "rate": [1.5, 0.7]},
+        "Gumbel": {"loc": [0.5, -1.0], "scale": [1.0, 2.5]}, "Laplace": {"loc": [0.5, -1.0], "scale": [1.0, 2.5]},
+        "Normal": {"loc": [0.5, -1.0], "scale": [1.0, 2.5]}, "Pareto": {"scale": [0.5, 2.0], "alpha": [1.5, 2.5]},
+        "Poisson": {"rate": [0.5, 2.0]}, "Uniform": {"low": [0.1, 0.7], "high": [0.9, 2.5]},
+        "Uniform ": {"low": [-0.5, -0.1], "high": [1.1, 2.5]}, "Geometric": {"probs": [0.3, 0.8]},
+        "Cauchy": {"loc": [0.5, -1.0], "scale": [1.0, 2.5]}, "HalfNormal": {"scale": [1.0, 2.5]},
+        "LogNormal": {"loc": [0.5, -1.0], "scale": [1.0, 2.5]}, "StudentT": {"df": [1.0, 2.5]},
+    }  # fmt: skip
+    for name, parameters in wide.items():
+        for other, others in wide.items():
+            compare(
+                f"kl {name} from {other}",
+                lambda d: d.kl_divergence(maker(name.strip(), parameters)(d)[0], maker(other.strip(), others)(d)[0]),
+            )
+
+
+TRANSFORMS: dict[str, tuple[Program, list[Any]]] = {
+    "abs": (lambda d: d.AbsTransform(), [[-1.5, 2.0, 0.3]]),
+    "affine": (lambda d: d.AffineTransform(1.0, -2.0), [[-1.5, 2.0, 0.3]]),
+    "affine of vectors": (lambda d: d.AffineTransform(tensor(d, [1.0, 2.0, 3.0]), tensor(d, [-1.0, 0.5, 2.0]), event_dim=1), [[[-1.5, 2.0, 0.3]]]),
+    "cat": (lambda d: d.transforms.CatTransform([d.ExpTransform(), d.identity_transform], 0, [2, 1]), [[-1.5, 2.0, 0.3]]),
+    "cat of vectors": (
+        lambda d: d.transforms.CatTransform([d.AffineTransform(1.0, 2.0, event_dim=1), d.AffineTransform(0.0, 3.0)], -2, [1, 2]),
+        [[[-1.5, 2.0], [0.3, 1.0], [0.2, 0.1]]],
+    ),
+    "compose": (lambda d: d.ComposeTransform([d.ExpTransform(), d.AffineTransform(1.0, 2.0), d.PowerTransform(tensor(d, 0.5))]), [[-1.5, 2.0]]),
+    "compose vectors": (lambda d: d.ComposeTransform([d.AffineTransform(1.0, 2.0), d.StickBreakingTransform()]), [[[-1.5, 2.0, 0.3]]]),
+    "corr cholesky": (lambda d: d.CorrCholeskyTransform(), [[-1.5, 2.0, 0.3], [[0.1]]]),
+    "cumulative": (lambda d: d.CumulativeDistributionTransform(d.Normal(tensor(d, 0.5), 2.0)), [[-1.5, 2.0, 0.3]]),
+    "exp": (lambda d: d.ExpTransform(), [[-1.5, 2.0, 0.3]]),
+    "exp with cache": (lambda d: d.ExpTransform(cache_size=1), [[-1.5, 2.0, 0.3]]),
+    "independent": (lambda d: d.IndependentTransform(d.ExpTransform(), 1), [[[-1.5, 2.0, 0.3]]]),
+    "identity": (lambda d: d.identity_transform, [[-1.5, 2.0]]),
+    "lower cholesky": (lambda d: d.LowerCholeskyTransform(), [SQUARE]),
+    "positive definite": (lambda d: d.PositiveDefiniteTransform(), [SQUARE]),
+    "power": (lambda d: d.PowerTransform(tensor(d, 3.0)), [[1.5, 2.0, 0.3]]),
+    "reshape": (lambda d: d.ReshapeTransform((2, 3), (6,)), [[[-1.5, 2.0, 0.3], [0.1, 0.2, 0.5]]]),
+    "sigmoid": (lambda d: d.SigmoidTransform(), [[-1.5, 2.0, 0.3], [-800.0, 800.0]]),
+    "softmax": (lambda d: d.SoftmaxTransform(), [[-1.5, 2.0, 0.3]]),
+    "softplus": (lambda d: d.SoftplusTransform(), [[-1.5, 2.0, 0.3]]),
+    "stack": (lambda d: d.StackTransform([d.ExpTransform(), d.AffineTransform(1.0, 2.0)], 1), [[[-1.5, 2.0], [0.3, 1.0]]]),
+    "stick breaking": (lambda d: d.StickBreakingTransform(), [[-1.5, 2.0, 0.3]]),
+    "tanh": (lambda d: d.TanhTransform(), [[-1.5, 2.0, 0.3]]),
+}
+
+OF_TRANSFORMS: dict[str, Callable[[Any, Any], Any]] = {
+    "repr": lambda t, x: repr(t),
+    "repr of the inverse": lambda t, x: repr(t.inv),
+    "domain": lambda t, x: repr(t.domain),
+    "codomain": lambda t, x: repr(t.codomain),
+    "bijective": lambda t, x: t.bijective,
+    "sign": lambda t, x: t.sign,
+    "event dim": lambda t, x: t.event_dim,
+    "result": lambda t, x: t(x),
+    "inverse": lambda t, x: t.inv(t(x)),
+    "jacobian": lambda t, x: t.log_abs_det_jacobian(x, t(x)),
+    "jacobian of the inverse": lambda t, x: t.inv.log_abs_det_jacobian(t(x), x),
+    "shape": lambda t, x: tuple(t.forward_shape(x.shape)),
+    "shape of the inverse": lambda t, x: tuple(t.inverse_shape(t(x).shape)),
+    "too few dimensions": lambda t, x: tuple(t.forward_shape(())),
+    "inverse of the inverse": lambda t, x: t.inv.inv is t,
+    "cached": lambda t, x: (lambda c: c.inv(c(x)))(t.with_cache()),
+    "equal": lambda t, x: t == t,
+    "equal to the inverse": lambda t, x: t == t.inv,
+}
+
+CONSTRAINTS: dict[str, tuple[Program, list[Any]]] = {
+    "boolean": (lambda c: c.boolean, [[0.0, 1.0, 2.0]]),
+    "cat": (lambda c: c.cat([c.positive, c.unit_interval], 0, [1, 2]), [[1.0, 0.5, 3.0]]),
+    "corr_cholesky": (lambda c: c.corr_cholesky, [[[1.0, 0.0], [0.6, 0.8]], [[1.0, 0.0], [0.5, 0.5]]]),
+    "dependent": (lambda c: c.dependent, [[1.0]]),
+    "greater_than": (lambda c: c.greater_than(1.0), [[0.0, 1.0, 2.0]]),
+    "greater_than_eq": (lambda c: c.greater_than_eq(1.0), [[0.0, 1.0, 2.0]]),
+    "half_open_interval": (lambda c: c.half_open_interval(0.0, 1.0), [[0.0, 1.0, 2.0]]),
+    "independent": (lambda c: c.independent(c.positive, 1), [[[1.0, 2.0], [0.0, 1.0]], 1.0]),
+    "integer_interval": (lambda c: c.integer_interval(0, 2), [[0.0, 1.5, 2.0, 3.0]]),
+    "interval": (lambda c: c.interval(0.0, 1.0), [[0.0, 1.0, 2.0, float("nan")]]),
+    "less_than": (lambda c: c.less_than(1.0), [[0.0, 1.0, 2.0]]),
+    "lower_cholesky": (lambda c: c.lower_cholesky, [FACTOR, SQUARE]),
+    "lower_triangular": (lambda c: c.lower_triangular, [FACTOR, SQUARE]),
+    "multinomial": (lambda c: c.multinomial(3), [[[1.0, 2.0], [2.0, 2.0]]]),
+    "nonnegative": (lambda c: c.nonnegative, [[-1.0, 0.0, 1.0]]),
+    "nonnegative_integer": (lambda c: c.nonnegative_integer, [[-1.0, 0.0, 0.5, 1.0]]),
+    "one_hot": (lambda c: c.one_hot, [[[0.0, 1.0], [1.0, 1.0]]]),
+    "positive": (lambda c: c.positive, [[-1.0, 0.0, 1.0]]),
+    "positive_definite": (lambda c: c.positive_definite, [SQUARE, FACTOR, [[1.0, 2.0], [2.0, 1.0]], [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]]),
+    "positive_integer": (lambda c: c.positive_integer, [[-1.0, 0.0, 1.5, 1.0]]),
+    "positive_semidefinite": (lambda c: c.positive_semidefinite, [SQUARE, [[1.0, 2.0], [2.0, 1.0]]]),
+    "real": (lambda c: c.real, [[1.0, float("inf"), float("nan")]]),
+    "real_vector": (lambda c: c.real_vector, [[[1.0, 2.0], [1.0, float("nan")]]]),
+    "simplex": (lambda c: c.simplex, [PROBS, LOGITS]),
+    "square": (lambda c: c.square, [SQUARE, [[1.0, 2.0]]]),
+    "stack": (lambda c: c.stack([c.positive, c.unit_interval], -1), [[[1.0, 0.5], [1.0, 3.0]]]),
+    "symmetric": (lambda c: c.symmetric, [SQUARE, FACTOR]),
+    "unit_interval": (lambda c: c.unit_interval, [[-1.0, 0.0, 1.0, 1.5]]),
+}
+
+# Mistakes, of which the class of the exception is compared.
+MISTAKES: dict[str, Program] = {
+    "negative scale": lambda d: d.Normal(0.0, -1.0),
+    "negative scale, not checked": lambda d: repr(d.Normal(0.0, -1.0, validate_args=False)),
+    "NaN": lambda d: d.Normal(float("nan"), 1.0),
+    "a text": lambda d: d.Normal("a", 1.0),
+    "both": lambda d: d.Bernoulli(probs=tensor(d, 0.5), logits=tensor(d, 0.5)),
+    "none": lambda d: d.Categorical(),
+    "no categories": lambda d: d.Categorical(tensor(d, 0.5)),
+    "probability above 1": lambda d: d.Bernoulli(1.5),
+    "never": lambda d: d.Geometric(0.0),
+    "high below low": lambda d: d.Uniform(1.0, 0.0),
+    "too many dimensions": lambda d: d.Independent(d.Normal(0.0, 1.0), 1),
+    "no trials": lambda d: d.Multinomial(tensor(d, [1.0]), tensor(d, [0.5, 0.5])),
+    "no vectors": lambda d: d.MultivariateNormal(tensor(d, 0.0), tensor(d, [[1.0]])),
+    "no matrix": lambda d: d.MultivariateNormal(tensor(d, [0.0]), tensor(d, [1.0])),
+    "two matrices": lambda d: d.MultivariateNormal(tensor(d, [0.0]), tensor(d, [[1.0]]), tensor(d, [[1.0]])),
+    "not definite": lambda d: d.MultivariateNormal(tensor(d, [0.0, 0.0]), tensor(d, [[1.0, 2.0], [2.0, 1.0]])),
+    "mixture of a normal": lambda d: d.MixtureSameFamily(d.Normal(0.0, 1.0), d.Normal(tensor(d, [0.0]), 1.0)),
+    "mixture of other sizes": lambda d: d.MixtureSameFamily(d.Categorical(tensor(d, [0.5, 0.5])), d.Normal(tensor(d, [0.0]), 1.0)),
+    "no transform": lambda d: d.TransformedDistribution(d.Normal(0.0, 1.0), [1]),
+    "transform of vectors": lambda d: d.TransformedDistribution(d.Normal(0.0, 1.0), d.StickBreakingTransform()),
+    "value of another shape": lambda d: d.Normal(tensor(d, [0.0, 1.0]), 1.0).log_prob(tensor(d, [0.0, 1.0, 2.0])),
+    "value of another event": lambda d: d.Dirichlet(tensor(d, [1.0, 1.0])).log_prob(tensor(d, [0.2, 0.3, 0.5])),
+    "no transform to": lambda d: d.transform_to(d.constraints.boolean),
+    "no bijection": lambda d: d.biject_to(d.constraints.lower_cholesky),
+    "register what is none": lambda d: d.transform_to.register(3, lambda c: None),
+    "cache of 2": lambda d: d.ExpTransform(cache_size=2),
+    "reshape to another number": lambda d: d.ReshapeTransform((2,), (3,)),
+    "not a triangle": lambda d: d.CorrCholeskyTransform().forward_shape((4,)),
+    "no cdf": lambda d: d.Beta(1.0, 1.0).cdf(tensor(d, 0.5)),
+    "default validation": lambda d: d.Distribution.set_default_validate_args(3),
+    "LKJ of one": lambda d: d.LKJCholesky(1),
+    "low df": lambda d: d.Wishart(1.0, tensor(d, SQUARE)),
+    "base": lambda d: d.Distribution(validate_args=False).mean,
+}
+
+# What differs on purpose.
+WANTED: dict[str, str] = {}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--show", help="print both ends of what contains this text")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    compare = Comparison(options.show)
+    for name, parameters in PARAMETERS:
+        compare_distribution(compare, f"{name} by {', '.join(parameters)} ({len(str(parameters))})", maker(name, parameters))
+    for title, program in COMPOSED.items():
+        compare_distribution(compare, title, lambda d, program=program: (program(d), []))
+    divergences(compare)
+    for title, (program, inputs) in TRANSFORMS.items():
+        for place, value in enumerate(inputs):
+            for fact, ask in OF_TRANSFORMS.items():
+                compare(f"{title} {place}: {fact}", lambda d: ask(program(d), tensor(d, value)))
+    for title, (program, values) in CONSTRAINTS.items():
+        for fact, ask in {"repr": repr, "discrete": lambda c: c.is_discrete, "event dim": lambda c: c.event_dim}.items():
+            compare(f"{title}: {fact}", lambda d: ask(program(d.constraints)))
+        for place, value in enumerate(values):
+            compare(f"{title}: check {place}", lambda d: program(d.constraints).check(tensor(d, value)))
+            for to in ("biject_to", "transform_to"):
+                compare(f"{title}: {to} {place}", lambda d: getattr(d, to)(program(d.constraints))(tensor(d, value)))
+    for title, program in MISTAKES.items():
+        compare(title, program)
+    for name in torch.distributions.__all__:
+        compare(f"name {name}", lambda d: hasattr(d, name))
+    unwanted = compare.differences - set(WANTED)
+    settled = set(WANTED) - compare.differences
+    print(f"{compare.count} cases; {len(unwanted)} differ, {len(WANTED) - len(settled)} on purpose")
+    for name in sorted(settled):
+        print(f"no longer differs: {name}")
+    return 1 if unwanted or settled else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
