@@ -33,6 +33,11 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     return tuple(og.broadcast_tensors(tensors))
 
 
+def shown(value: Any) -> str:
+    """The text of a number or a tensor: that of the number for a tensor without dimensions."""
+    return str(value.item() if isinstance(value, TensorBase) and value.dim() == 0 else value)
+
+
 def standard_normal(shape: Sequence[int], like: Tensor) -> Tensor:
     """Numbers of the standard normal distribution, with the dtype and the device of a tensor."""
     return og.empty(shape, dtype=like.dtype, device=like.device).normal_()

@@ -25,7 +25,7 @@ class Bernoulli(Binary, ExponentialFamily):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
     has_enumerate_support = True
-    _mean_carrier_measure = 0
+    _mean_carrier_measure: Any = 0
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._set_binary(probs, logits)

@@ -52,9 +52,8 @@ class Binomial(Binary):
         self._check_value(value)
         count, logits = self.total_count, self.logits
         orderings = (count + 1).lgamma() - (value + 1).lgamma() - (count - value + 1).lgamma()
-        # log(1 + exp(logits)), so that exp() cannot overflow.
-        normalizer = logits.clamp(min=0) + (-logits.abs()).exp().log1p()
-        return value * logits + orderings - count * normalizer
+        # The last term is log(1 - probs).
+        return value * logits + orderings + count * og.nn.functional.logsigmoid(-logits)
 
     def entropy(self) -> Tensor:
         count = int(self.total_count.max())

@@ -34,7 +34,7 @@ class Cauchy(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        return self.mean
+        return og.full_like(self.mean, og.inf)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self.loc + self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_() * self.scale

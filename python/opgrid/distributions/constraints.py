@@ -12,6 +12,7 @@ from typing import Any
 import opgrid as og
 
 from .._opgrid import Tensor
+from ._parameters import shown
 
 __all__ = [
     "Constraint",
@@ -60,7 +61,7 @@ class Constraint:
         raise NotImplementedError(f"{type(self).__name__} has no check()")
 
     def __repr__(self) -> str:
-        bounds = ", ".join(f"{name}={bound}" for name, bound in vars(self).items())
+        bounds = ", ".join(f"{name}={shown(bound)}" for name, bound in vars(self).items())
         return f"{type(self).__name__.removeprefix('_')}({bounds})"
 
 

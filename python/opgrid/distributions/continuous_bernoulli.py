@@ -23,7 +23,7 @@ class ContinuousBernoulli(Binary, ExponentialFamily):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
-    _mean_carrier_measure = 0
+    _mean_carrier_measure: Any = 0
 
     def __init__(
         self, probs: Any = None, logits: Any = None, lims: tuple[float, float] = (0.499, 0.501), validate_args: bool | None = None

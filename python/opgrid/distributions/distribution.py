@@ -10,7 +10,7 @@ import opgrid as og
 from .._opgrid import Tensor, TensorBase
 from .._size import Size
 from . import constraints
-from ._parameters import broadcast_all, lazy_property
+from ._parameters import broadcast_all, lazy_property, shown
 
 _Shape = Sequence[int]
 
@@ -217,5 +217,5 @@ class Distribution:
 
     def __repr__(self) -> str:
         given = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}
-        parameters = (f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in given.items())
+        parameters = (f"{name}: {shown(value) if value.numel() == 1 else value.size()}" for name, value in given.items())
         return f"{type(self).__name__}({', '.join(parameters)})"

@@ -14,7 +14,10 @@ from .distribution import Distribution
 class ExponentialFamily(Distribution):
     """A distribution with natural parameters, of which the entropy and divergences follow by differentiating the log-normalizer."""
 
-    _mean_carrier_measure: Any
+    @property
+    def _mean_carrier_measure(self) -> Any:
+        """The expected logarithm of the carrier."""
+        raise self._missing("_mean_carrier_measure")
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:

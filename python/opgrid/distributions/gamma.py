@@ -18,7 +18,7 @@ class Gamma(ExponentialFamily):
     support = constraints.nonnegative
     has_rsample = True
     _event_dims = {"concentration": 0, "rate": 0}
-    _mean_carrier_measure = 0
+    _mean_carrier_measure: Any = 0
     concentration: Tensor
     rate: Tensor
 
@@ -45,6 +45,7 @@ class Gamma(ExponentialFamily):
         return value
 
     def log_prob(self, value: Tensor) -> Tensor:
+        value = og.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         self._check_value(value)
         shape, rate = self.concentration, self.rate
         return shape.xlogy(rate) + (shape - 1).xlogy(value) - rate * value - shape.lgamma()

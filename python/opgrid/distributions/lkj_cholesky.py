@@ -41,7 +41,7 @@ class LKJCholesky(Distribution):
         with og.no_grad():
             lengths = self._squared_lengths().sample(sample_shape).unsqueeze(-1)
             directions = standard_normal(self._extended_shape(sample_shape), lengths).tril(-1)
-            directions = directions / directions.norm(dim=-1, keepdim=True)
+            directions = directions / og.linalg.vector_norm(directions, dim=-1, keepdim=True)
             directions[..., 0, :] = 0.0
             below = lengths.sqrt() * directions
             diagonal = (1 - below.square().sum(-1)).clamp(min=og.finfo(below.dtype).tiny).sqrt()

@@ -40,7 +40,7 @@ class MixtureSameFamily(Distribution):
                     f"MixtureSameFamily: the mixture has batch shape {tuple(mixture_distribution.batch_shape)}, which does not broadcast "
                     f"with {tuple(batch_shape)}, that of the components"
                 )
-        if mixture_distribution.param_shape[-1] != count:
+        if mixture_distribution.logits.shape[-1] != count:
             raise ValueError(
                 f"MixtureSameFamily: the mixture has {mixture_distribution.param_shape[-1]} categories, expected {count}, the last batch "
                 f"dimension of the components"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import opgrid as og
@@ -57,9 +58,8 @@ class Multinomial(OverCategories):
         return (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1) + (logits * value).sum(-1)
 
     def entropy(self) -> Tensor:
-        count = og.tensor(self.total_count)
         # The count of one category has a binomial distribution; 0 and 1 contribute nothing.
         marginal = Binomial(total_count=self.total_count, probs=self.probs)
         values = marginal.enumerate_support(expand=False)[1:]
         expected = (marginal.log_prob(values).exp() * (values + 1).lgamma()).sum((0, -1))
-        return self.total_count * self._categorical.entropy() - (count + 1).lgamma() + expected
+        return self.total_count * self._categorical.entropy() - math.lgamma(self.total_count + 1) + expected

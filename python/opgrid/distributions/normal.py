@@ -25,7 +25,7 @@ class Normal(ExponentialFamily):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
-    _mean_carrier_measure = 0
+    _mean_carrier_measure: Any = 0
     loc: Tensor
     scale: Tensor
 

@@ -25,7 +25,7 @@ class Wishart(ByCovariance, ExponentialFamily):
 
     support = constraints.positive_definite
     has_rsample = True
-    _mean_carrier_measure = 0
+    _mean_carrier_measure: Any = 0
 
     @property
     def arg_constraints(self) -> Any:
