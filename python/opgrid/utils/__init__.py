@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import checkpoint, debugging, fake_tensor, flop_counter, memory_timeline
+from . import _pytree, checkpoint, debugging, fake_tensor, flop_counter, memory_timeline
 
-__all__ = ["checkpoint", "debugging", "fake_tensor", "flop_counter", "memory_timeline"]
+__all__ = ["_pytree", "checkpoint", "debugging", "fake_tensor", "flop_counter", "memory_timeline"]
