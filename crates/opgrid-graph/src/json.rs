@@ -291,8 +291,7 @@ fn read_value(json: &Json) -> Result<Argument> {
         Json::Number(number) => {
             match number.as_i64().map(Scalar::Int).or(number.as_u64().map(Scalar::from)) {
                 Some(number) => Argument::Number(number),
-                None if number.is_f64() => Argument::Number(Scalar::Float(read_float(json)?)),
-                None => return Err(unexpected(json, "an integer of 64 bits")),
+                None => Argument::Number(Scalar::Float(read_float(json)?)),
             }
         }
         Json::Array(items) => Argument::List(items.iter().map(read_value).collect::<Result<_>>()?),

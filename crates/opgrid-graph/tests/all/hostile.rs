@@ -651,7 +651,7 @@ fn json_that_is_no_graph(broken: &mut Broken) {
     );
     broken.json(
         "JSON number",
-        |it| it["nodes"][0]["positional"][0] = json!(u64::MAX),
+        |it| it["symbols"] = json!({"n": {"min": u64::MAX}}),
         &["an integer of 64 bits"],
     );
     broken.json(
