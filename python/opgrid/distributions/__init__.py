@@ -4,7 +4,7 @@
 >>> from opgrid.distributions import Normal, kl_divergence
 >>> loc = og.tensor(0.5, requires_grad=True)
 >>> kl_divergence(Normal(loc, 1.0), Normal(0.0, 1.0))
-tensor(0.1250, grad_fn=<MulBackward0>)
+tensor(0.1250, grad_fn=<aten::mul.Tensor>)
 >>> Normal(loc, 1.0).rsample((3,)).sum().backward()
 >>> loc.grad
 tensor(3.)

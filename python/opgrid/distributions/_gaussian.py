@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import opgrid as og
 
 from .._opgrid import Tensor
@@ -23,6 +25,16 @@ def mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
     columns = x.reshape((-1, *x.shape[len(outer) :])).movedim(0, -1)
     lengths = og.linalg.solve_triangular(factor, columns, upper=False).square().sum(-2)
     return lengths.movedim(-1, 0).reshape((*outer, *lengths.shape[:-1]))
+
+
+def gaussian_log_prob(size: int, log_det_covariance: Tensor, distance: Tensor) -> Tensor:
+    """The log-density of normal vectors of ``size`` elements at a squared Mahalanobis distance from the mean."""
+    return -0.5 * (size * math.log(2 * math.pi) + log_det_covariance + distance)
+
+
+def gaussian_entropy(size: int, log_det_covariance: Tensor) -> Tensor:
+    """The entropy of normal vectors of ``size`` elements."""
+    return 0.5 * (size * (1.0 + math.log(2 * math.pi)) + log_det_covariance)
 
 
 def inverse_of_factor(factor: Tensor) -> Tensor:

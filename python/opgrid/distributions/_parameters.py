@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import Any
+from typing import Any, Generic, Self, TypeVar, overload
 
 import opgrid as og
 
 from .._opgrid import Tensor, TensorBase
+
+_Value = TypeVar("_Value")
 
 EULER = 0.57721566490153286060
 """Euler's constant, the mean of the standard Gumbel distribution."""
@@ -29,7 +31,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
             raise ValueError(f"broadcast_all(): expected numbers and tensors, found {type(value).__name__}")
     like = next((value for value in values if isinstance(value, TensorBase)), None)
     dtype, device = (og.get_default_dtype(), None) if like is None else (like.dtype, like.device)
-    tensors = [value if isinstance(value, TensorBase) else og.tensor(value, dtype=dtype, device=device) for value in values]
+    tensors: list[Any] = [value if isinstance(value, TensorBase) else og.tensor(value, dtype=dtype, device=device) for value in values]
     return tuple(og.broadcast_tensors(tensors))
 
 
@@ -80,14 +82,20 @@ def given_one(owner: object, **options: Any) -> str:
     return given[0]
 
 
-class lazy_property:
+class lazy_property(Generic[_Value]):
     """A property that is computed when it is first read, with gradients, and is an attribute from then on."""
 
-    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+    def __init__(self, wrapped: Callable[[Any], _Value]) -> None:
         self.wrapped = wrapped
         update_wrapper(self, wrapped)  # type: ignore[arg-type]
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Self: ...
+
+    @overload
+    def __get__(self, instance: object, owner: Any = None) -> _Value: ...
+
+    def __get__(self, instance: object | None, owner: Any = None) -> Self | _Value:
         if instance is None:
             return self
         with og.enable_grad():

@@ -22,6 +22,8 @@ class _Draw(og.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
+        x: Tensor
+        concentration: Tensor
         x, concentration = ctx.saved_tensors
         total = concentration.sum(-1, keepdim=True).expand_as(concentration)
         return og._dirichlet_grad(x, concentration, total) * (grad - (x * grad).sum(-1, keepdim=True))
@@ -70,9 +72,9 @@ class Dirichlet(ExponentialFamily):
 
     def entropy(self) -> Tensor:
         shape, total = self.concentration, self.concentration.sum(-1)
-        sizes = shape.shape[-1]
+        size: int = shape.shape[-1]
         normalizer = shape.lgamma().sum(-1) - total.lgamma()
-        return normalizer - (sizes - total) * total.digamma() - ((shape - 1.0) * shape.digamma()).sum(-1)
+        return normalizer - (size - total) * total.digamma() - ((shape - 1.0) * shape.digamma()).sum(-1)
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:

@@ -26,7 +26,7 @@ class ExponentialFamily(Distribution):
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         raise self._missing("_log_normalizer()")
 
-    def _expected_statistics(self) -> tuple[list[Tensor], Tensor, tuple[Tensor, ...]]:
+    def _expected_statistics(self) -> tuple[list[Tensor], Tensor, tuple[Any, ...]]:
         """Natural parameters, the log-normalizer, and its gradient, which is the expected value of the statistics."""
         params = [param.detach().requires_grad_() for param in self._natural_params]
         with og.enable_grad():
@@ -36,7 +36,7 @@ class ExponentialFamily(Distribution):
     def entropy(self) -> Tensor:
         """The entropy, by a Bregman divergence of the log-normalizer."""
         params, normalizer, statistics = self._expected_statistics()
-        result = normalizer - self._mean_carrier_measure
+        result: Tensor = normalizer - self._mean_carrier_measure
         for param, statistic in zip(params, statistics, strict=True):
             result = result - (param * statistic).reshape((*self._batch_shape, -1)).sum(-1)
         return result

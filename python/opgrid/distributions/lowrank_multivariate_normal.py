@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import opgrid as og
 
 from .._opgrid import Tensor
 from . import constraints
-from ._gaussian import log_diagonal, mahalanobis, matvec
+from ._gaussian import gaussian_entropy, gaussian_log_prob, log_diagonal, mahalanobis, matvec
 from ._parameters import lazy_property, standard_normal
 from .distribution import Distribution
 
@@ -111,8 +110,7 @@ class LowRankMultivariateNormal(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_value(value)
         distance = self._mahalanobis(value - self.loc)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_det_covariance() + distance)
+        return gaussian_log_prob(self._event_shape[0], self._log_det_covariance(), distance)
 
     def entropy(self) -> Tensor:
-        entropy = 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._log_det_covariance())
-        return entropy.expand(self._batch_shape)
+        return gaussian_entropy(self._event_shape[0], self._log_det_covariance()).expand(self._batch_shape)

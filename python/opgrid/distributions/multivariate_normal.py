@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import opgrid as og
@@ -10,7 +9,7 @@ import opgrid as og
 from .._opgrid import Tensor
 from . import constraints
 from ._covariance import ByCovariance
-from ._gaussian import log_diagonal, mahalanobis, matvec
+from ._gaussian import gaussian_entropy, gaussian_log_prob, log_diagonal, mahalanobis, matvec
 from ._parameters import standard_normal
 
 
@@ -83,8 +82,7 @@ class MultivariateNormal(ByCovariance):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_value(value)
         distance = self._mahalanobis(value - self.loc)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - 0.5 * self._log_det_covariance()
+        return gaussian_log_prob(self._event_shape[0], self._log_det_covariance(), distance)
 
     def entropy(self) -> Tensor:
-        entropy = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + 0.5 * self._log_det_covariance()
-        return entropy.expand(self._batch_shape)
+        return gaussian_entropy(self._event_shape[0], self._log_det_covariance()).expand(self._batch_shape)

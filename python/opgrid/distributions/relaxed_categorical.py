@@ -30,7 +30,7 @@ class ExpRelaxedCategorical(OverCategories):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         u = clamp_probs(standard_uniform(self._extended_shape(sample_shape), self.logits))
-        scores = (self.logits - (-u.log()).log()) / self.temperature
+        scores: Tensor = (self.logits - (-u.log()).log()) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -38,8 +38,9 @@ class ExpRelaxedCategorical(OverCategories):
         count = self._event_shape[-1]
         logits, value = broadcast_all(self.logits, value)
         log_scale = og.full_like(self.temperature, float(count)).lgamma() + (count - 1) * self.temperature.log()
-        score = logits - value.mul(self.temperature)
-        return (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1) + log_scale
+        score: Tensor = logits - value.mul(self.temperature)
+        density: Tensor = (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1) + log_scale
+        return density
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):

@@ -24,6 +24,7 @@ class Wishart(ByCovariance, ExponentialFamily):
     """
 
     support = constraints.positive_definite
+    df: Tensor
     has_rsample = True
     _mean_carrier_measure: Any = 0
 
@@ -59,12 +60,18 @@ class Wishart(ByCovariance, ExponentialFamily):
         self._factor(name, matrix)
 
     @property
+    def _size(self) -> int:
+        """The number of rows and columns."""
+        size: int = self._event_shape[-1]
+        return size
+
+    @property
     def mean(self) -> Tensor:
         return self.df[..., None, None] * self.covariance_matrix
 
     @property
     def mode(self) -> Tensor:
-        factor = self.df - self._event_shape[-1] - 1
+        factor = self.df - self._size - 1
         return factor.masked_fill(factor <= 0, og.nan)[..., None, None] * self.covariance_matrix
 
     @property
@@ -84,7 +91,7 @@ class Wishart(ByCovariance, ExponentialFamily):
         return value
 
     def _draw(self, sample_shape: Any) -> Tensor:
-        size = self._event_shape[-1]
+        size = self._size
         steps = og.arange(size, dtype=self.df.dtype, device=self.df.device)
         roots = Chi2(self.df.unsqueeze(-1) - steps, validate_args=False).rsample(sample_shape).sqrt()
         noise = roots.clamp(min=og.finfo(roots.dtype).eps).diag_embed()
@@ -95,13 +102,13 @@ class Wishart(ByCovariance, ExponentialFamily):
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_value(value)
-        df, size = self.df, self._event_shape[-1]
+        df, size = self.df, self._size
         normalizer = df * (size * math.log(2) / 2 + log_diagonal(self._unbroadcasted_scale_tril)) + (df / 2).mvlgamma(size)
         trace = og.cholesky_solve(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1).sum(-1)
         return (df - size - 1) / 2 * og.linalg.slogdet(value).logabsdet - trace / 2 - normalizer
 
     def entropy(self) -> Tensor:
-        df, size = self.df, self._event_shape[-1]
+        df, size = self.df, self._size
         log_factor = size * math.log(2) / 2 + log_diagonal(self._unbroadcasted_scale_tril)
         digammas = (df.unsqueeze(-1) / 2 - og.arange(size, dtype=df.dtype, device=df.device) / 2).digamma().sum(-1)
         return (size + 1) * log_factor + (df / 2).mvlgamma(size) - (df - size - 1) / 2 * digammas + df * size / 2
@@ -112,6 +119,6 @@ class Wishart(ByCovariance, ExponentialFamily):
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         x, y = natural_params
-        size = self._event_shape[-1]
+        size = self._size
         half = y + (size + 1) / 2
         return half * (-og.linalg.slogdet(-2 * x).logabsdet + math.log(2) * size) + half.mvlgamma(size)

@@ -136,7 +136,7 @@ def _comparison(actual: Any, expected: Any, options: _Options, place: _Place) ->
     if isinstance(actual, type(expected)) or isinstance(expected, type(actual)):
         if options.allow_subclasses or type(actual) is type(expected):
             try:
-                tensors = [value if isinstance(value, TensorBase) else og.as_tensor(value) for value in pair]
+                tensors: list[Any] = [value if isinstance(value, TensorBase) else og.as_tensor(value) for value in pair]
             except Exception:
                 tensors = []
             if tensors:
@@ -149,7 +149,7 @@ def _comparison(actual: Any, expected: Any, options: _Options, place: _Place) ->
     )
 
 
-def _numpy_types(*names: str) -> tuple[type, ...]:
+def _numpy_types(*names: str) -> tuple[Any, ...]:
     """Classes of numpy, if it is imported: there are no objects of them otherwise."""
     import sys
 

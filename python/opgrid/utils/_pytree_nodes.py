@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ..return_types import Results
+from ..return_types import Results  # type: ignore[attr-defined]
 
 Context = Any
 """What a node keeps beside its children."""

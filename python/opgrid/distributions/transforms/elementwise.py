@@ -158,7 +158,8 @@ class AffineTransform(Transform):
         return y
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return (y - self.loc) / self.scale
+        x: Tensor = (y - self.loc) / self.scale
+        return x
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         scale = self.scale

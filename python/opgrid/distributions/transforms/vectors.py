@@ -45,7 +45,7 @@ class StickBreakingTransform(Stateless):
     @staticmethod
     def _offsets(x: Tensor) -> Tensor:
         """The logarithms of how many parts are left, so that 0 gives equal parts."""
-        count = x.shape[-1]
+        count: int = x.shape[-1]
         return (count + 1 - x.new_ones(count).cumsum(-1)).log()
 
     def _call(self, x: Tensor) -> Tensor:
