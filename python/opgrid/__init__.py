@@ -182,7 +182,7 @@ newaxis = None
 _OWN = frozenset(_opgrid.function_names())
 _MODULES = frozenset(
     "accelerator amp autograd backends compiler cpu cuda distributed distributions export fft func functional futures jit library "
-    "linalg mps mtia multiprocessing nn optim overrides random return_types signal special storage testing torch types utils "
+    "linalg mps mtia multiprocessing nn optim overrides profiler random return_types signal special storage testing torch types utils "
     "version xpu".split()
 )
 _LAZY = {

@@ -49,6 +49,15 @@ __all__ = [
 ]
 
 
+def __getattr__(name: str) -> Any:
+    """Profiles are imported when they are asked for."""
+    if name == "profiler":
+        from importlib import import_module
+
+        return import_module(f"{__name__}.profiler")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 class _Switch:
     """A setting of this thread for a ``with`` block, or for every call of a decorated function."""
 
