@@ -18,6 +18,7 @@ from typing import Any
 from . import _opgrid, autograd
 from ._opgrid import TensorBase
 from ._opgrid import Tree, _batches, _broadcast, _flatten, _run_batch
+from ._rearrange import rearrange
 
 __all__ = [
     "functional_call",
@@ -29,6 +30,8 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "rearrange",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",
@@ -402,6 +405,15 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
     parameters = stacked([dict(model.named_parameters()) for model in models])
     return parameters, stacked([dict(model.named_buffers()) for model in models])
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Has a module and those in it normalize by the batch alone: without running statistics, which transforms cannot write."""
+    for module in root.modules():
+        if getattr(module, "track_running_stats", False) and hasattr(module, "running_mean"):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
 
 
 def _named(wrapper: _Function, func: _Function) -> _Function:
