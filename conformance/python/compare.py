@@ -1,7 +1,7 @@
 """Runs every case with torch and with opgrid and compares how it ends: values, shapes, dtypes, kinds of exceptions.
 
-Exit status 1 where a case that is not listed in `cases.WANTED` ends differently, or a listed one does not. An exception is
-the same if ours is also of the builtin class that torch raises.
+Programs for whole modules follow: namespaces, distributions, assertions, trees. Exit status 1 where a case that is not listed as
+wanted ends differently, or a listed one does not. An exception is the same if ours is also of the builtin class that torch raises.
 """
 
 from __future__ import annotations
@@ -12,9 +12,13 @@ import sys
 import warnings
 from typing import Any
 
+import assertions
 import cases
+import distributions
+import namespaces
 import opgrid
 import torch
+import trees
 
 BUILTIN = (IndexError, TypeError, ValueError, AttributeError, NotImplementedError, RuntimeError, KeyError, ZeroDivisionError)
 
@@ -112,7 +116,8 @@ def main() -> int:
         unwanted += 1
         print(f"listed as a wanted difference, but both end alike: {stale}")
     print(f"{count} cases, {len(met)} wanted differences, {unwanted} others")
-    return 1 if unwanted else 0
+    others = [program.run(options.show) for program in (namespaces, distributions, assertions, trees)]
+    return 1 if unwanted or any(others) else 0
 
 
 if __name__ == "__main__":

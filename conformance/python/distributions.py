@@ -1,21 +1,17 @@
 """Compares the distributions, divergences, transforms and constraints of opgrid with those of torch.
 
 Every distribution is made on both sides with the same parameters. Compared are numbers, gradients, draws after the same seed, texts and
-classes of exceptions. Exit status 1 where something differs that is not listed in `WANTED`, or something listed does not.
+classes of exceptions.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import opgrid
+import opgrid.distributions
 import torch
-
-Program = Callable[[Any], Any]
+from beside import Comparison, Program, library
 
 SQUARE = [[2.0, 0.3, 0.1], [0.3, 1.5, -0.2], [0.1, -0.2, 1.0]]
 FACTOR = [[1.2, 0.0, 0.0], [0.4, 0.9, 0.0], [-0.3, 0.2, 1.1]]
@@ -156,47 +152,9 @@ FACTS: dict[str, Program] = {
 LEVELS = [0.05, 0.3, 0.5, 0.9]
 
 
-def library(d: Any) -> Any:
-    """The library of a module of distributions."""
-    return torch if d is torch.distributions else opgrid
-
-
 def tensor(d: Any, value: Any, grad: bool = False) -> Any:
     m = library(d)
     return m.tensor(value, dtype=m.float64, requires_grad=grad)
-
-
-def converted(value: Any) -> Any:
-    """A value of either side as something to compare."""
-    if isinstance(value, (torch.Tensor, opgrid.TensorBase)):
-        return torch.tensor(value.detach().tolist(), dtype=torch.float64), str(value.dtype).split(".")[1], tuple(value.shape)
-    if isinstance(value, (list, tuple)):
-        return [converted(item) for item in value]
-    if isinstance(value, (torch.distributions.Distribution, opgrid.distributions.Distribution)):
-        value = repr(value)
-    return value.replace("opgrid.", "torch.") if isinstance(value, str) else value
-
-
-def end_of(program: Callable[[], Any]) -> Any:
-    try:
-        return converted(program())
-    except Exception as error:
-        kinds = (NotImplementedError, ValueError, TypeError, AssertionError, AttributeError, RuntimeError, IndexError)
-        return "raises", next((kind.__name__ for kind in kinds if isinstance(error, kind)), type(error).__name__), error
-
-
-def is_close(theirs: Any, ours: Any, tolerance: float) -> bool:
-    if isinstance(theirs, tuple) and theirs and isinstance(theirs[0], torch.Tensor):
-        if not isinstance(ours, tuple) or not isinstance(ours[0], torch.Tensor) or theirs[1:] != ours[1:]:
-            return False
-        # Where parameters are numbers, all is computed in float32.
-        tolerance = max(tolerance, 1e-5) if theirs[1] == "float32" else tolerance
-        return torch.allclose(theirs[0], ours[0], rtol=tolerance, atol=tolerance, equal_nan=True)
-    if isinstance(theirs, tuple) and theirs and theirs[0] == "raises":
-        return isinstance(ours, tuple) and ours[:2] == theirs[:2]
-    if isinstance(theirs, list):
-        return isinstance(ours, list) and len(ours) == len(theirs) and all(is_close(a, b, tolerance) for a, b in zip(theirs, ours))
-    return isinstance(ours, type(theirs)) and bool(theirs == ours)
 
 
 TOLERANCES = {
@@ -205,27 +163,6 @@ TOLERANCES = {
     # torch computes lgamma of the count in float32.
     "Multinomial": 1e-6,
 }
-
-
-class Comparison:
-    """Counts what was compared, and keeps what differs."""
-
-    def __init__(self, show: str | None) -> None:
-        self.count, self.differences, self.show = 0, set(), show
-
-    def __call__(self, name: str, program: Program, tolerance: float = 1e-9) -> None:
-        """Runs a program with either module of distributions."""
-        ends = []
-        tolerance = max(tolerance, TOLERANCES.get(name.partition(" ")[0], 0.0))
-        for d in (torch.distributions, opgrid.distributions):
-            library(d).manual_seed(7)
-            ends.append(end_of(lambda d=d: program(d)))
-        self.count += 1
-        same = is_close(ends[0], ends[1], tolerance)
-        if not same:
-            self.differences.add(name)
-        if (self.show is not None and self.show in name) or (self.show is None and not same and name not in WANTED):
-            print(f"{name}\n  torch   {ends[0]}\n  opgrid  {ends[1]}")
 
 
 def maker(name: str, parameters: dict[str, Any]) -> Callable[..., Any]:
@@ -458,12 +395,12 @@ WANTED: dict[str, str] = {
 }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--show", help="print both ends of what contains this text")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    compare = Comparison(options.show)
+SIDES = (torch.distributions, opgrid.distributions)
+
+
+def run(show: str | None = None) -> int:
+    """Compares all, and returns the exit status."""
+    compare = Comparison("distributions", SIDES, WANTED, show, TOLERANCES)
     for place, (name, parameters) in enumerate(PARAMETERS):
         number = [earlier for earlier, _ in PARAMETERS[: place + 1]].count(name)
         compare_distribution(compare, f"{name} {number}", maker(name, parameters))
@@ -485,13 +422,4 @@ def main() -> int:
         compare(title, program)
     for name in torch.distributions.__all__:
         compare(f"name {name}", lambda d: hasattr(d, name))
-    unwanted = compare.differences - set(WANTED)
-    settled = set(WANTED) - compare.differences
-    print(f"{compare.count} cases; {len(unwanted)} differ, {len(WANTED) - len(settled)} on purpose")
-    for name in sorted(settled):
-        print(f"no longer differs: {name}")
-    return 1 if unwanted or settled else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return compare.status()

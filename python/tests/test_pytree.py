@@ -107,7 +107,7 @@ MISTAKES = {
     "Node arity mismatch; expected 2, but got 1": lambda: pytree.tree_map(max, [1, 2], [1]),
     "Node type mismatch; expected <class 'list'>, but got <class 'tuple'>": lambda: pytree.tree_map(max, [1, 2], (1, 2)),
     "missing key.s.: {'a'}; extra key.s.: {'b'}": lambda: pytree.tree_map(max, {"a": 1}, {"b": 1}),
-    "expected 3, but got None": lambda: pytree.tree_map(max, deque([1], maxlen=3), deque([1])),
+    "expected <class 'test_pytree.Pair'>": lambda: pytree.tree_map(max, Pair(1, 2), namedtuple("Other", "a b")(1, 2)),
 }
 
 

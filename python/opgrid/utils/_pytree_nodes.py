@@ -10,8 +10,12 @@ from ..return_types import Results  # type: ignore[attr-defined]
 
 Context = Any
 """What a node keeps beside its children."""
+DumpableContext = Any
+"""What JSON can hold of it."""
 FlattenFn = Callable[[Any], tuple[list[Any], Context]]
 UnflattenFn = Callable[[Iterable[Any], Context], Any]
+ToDumpableContextFn = Callable[[Context], DumpableContext]
+FromDumpableContextFn = Callable[[DumpableContext], Context]
 
 
 class SequenceKey(NamedTuple):
@@ -61,8 +65,8 @@ class NodeDef(NamedTuple):
     unflatten_fn: UnflattenFn
     flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Context]] | None = None
     serialized_type_name: str | None = None
-    to_dumpable_context: Callable[[Context], Any] = lambda context: context
-    from_dumpable_context: Callable[[Any], Context] = lambda context: context
+    to_dumpable_context: ToDumpableContextFn = lambda context: context
+    from_dumpable_context: FromDumpableContextFn = lambda context: context
 
     def keys(self, tree: Any, children: list[Any]) -> list[Any]:
         """The places of the children of an object."""
@@ -83,8 +87,8 @@ def register_pytree_node(
     unflatten_fn: UnflattenFn,
     *,
     serialized_type_name: str | None = None,
-    to_dumpable_context: Callable[[Context], Any] | None = None,
-    from_dumpable_context: Callable[[Any], Context] | None = None,
+    to_dumpable_context: ToDumpableContextFn | None = None,
+    from_dumpable_context: FromDumpableContextFn | None = None,
     flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Context]] | None = None,
 ) -> None:
     """Makes objects of a class nodes of trees.

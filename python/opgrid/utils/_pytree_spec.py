@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -56,14 +57,14 @@ class TreeSpec:
         children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
         if isinstance(tree, dict):
             # The order of keys is that of this structure.
-            keys = self.context if isinstance(self.context, list) and kind.__name__ != "defaultdict" else self.context[1]
+            keys = self.context[1] if kind is defaultdict else self.context
             if keys != list(tree) and set(keys) != set(tree):
                 missing, extra = set(keys) - set(tree), set(tree) - set(keys)
                 raise ValueError(f"Node keys mismatch; missing key(s): {missing}; extra key(s): {extra}.")
             children = [tree[key] for key in keys]
         elif len(children) != len(self._children):
             raise ValueError(f"Node arity mismatch; expected {len(self._children)}, but got {len(children)}.")
-        elif context != self.context:
+        elif context != self.context and kind is not deque:  # which may have another limit
             raise ValueError(f"Node context mismatch for node type {kind!r}; expected {self.context!r}, but got {context!r}.")
         for child, part in zip(self._children, children, strict=True):
             child._collect(part, parts)
