@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from . import _opgrid
@@ -27,6 +28,16 @@ class Slot(NamedTuple):
     kernel: KernelAt | None
 
 
+def _html_table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table for notebooks."""
+    from html import escape
+
+    def line(tag: str, cells: Iterable[Any]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}" for cell in cells)
+
+    return f"<table>{line('th', head)}{''.join(line('td', row) for row in rows)}</table>"
+
+
 class Table(list[Slot]):
     """The columns of an operator's table that have a kernel."""
 
@@ -39,15 +50,9 @@ class Table(list[Slot]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = "".join(
-            f"<tr><td>{escape(str(slot.key))}<td>{escape(slot.reason)}"
-            f"<td>{escape(slot.kernel.title) if slot.kernel else ''}"
-            f"<td>{escape(slot.kernel.place) if slot.kernel else ''}"
-            for slot in self
-        )
-        return f"<table><tr><th>key<th>reason<th>kernel<th>place{rows}</table>"
+        kernels = ((slot.kernel.title, slot.kernel.place) if slot.kernel else ("", "") for slot in self)
+        rows = ((slot.key, slot.reason, *kernel) for slot, kernel in zip(self, kernels, strict=True))
+        return _html_table(("key", "reason", "kernel", "place"), rows)
 
 
 class _Described:
@@ -77,17 +82,21 @@ class Explanation(_Described):
         from html import escape
 
         described = self.as_dict()
-        rows = "".join(
-            f"<tr><td>{place}<td>{escape(hop['key'])}<td>{escape(hop['operator'])}"
-            f"<td>{escape(hop['reason'])}<td>{escape((hop['kernel'] or {}).get('place') or 'no kernel')}"
-            for place, hop in enumerate(described["hops"], 1)
+        rows = (
+            (number, hop["key"], hop["operator"], hop["reason"], (hop["kernel"] or {}).get("place") or "no kernel")
+            for number, hop in enumerate(described["hops"], 1)
         )
-        head = "<tr><th><th>key<th>operator<th>reason<th>place"
-        return f"<p><code>{escape(described['operator'])}</code></p><table>{head}{rows}</table>"
+        table = _html_table(("", "key", "operator", "reason", "place"), rows)
+        return f"<p><code>{escape(described['operator'])}</code></p>{table}"
 
 
 class Stats(_Described):
-    """What the dispatcher has counted: a text, and ``as_dict()``."""
+    """What the dispatcher has counted: a text, ``as_dict()``, and a table in a notebook."""
+
+    def _repr_html_(self) -> str:
+        described = self.as_dict()
+        alive = ((name.replace("_", " "), number) for name, number in described.items() if isinstance(number, int))
+        return _html_table(("what", "how many"), [*described["totals"].items(), *alive])
 
 
 class _Function(NamedTuple):

@@ -34,13 +34,13 @@ class TensorType(type):
         return isinstance(instance, _opgrid.TensorBase) and instance.dtype is cls.dtype and instance.device.type == cls.device_type
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return constructed(args, kwargs, cls.dtype, _opgrid.device(cls.device_type))
+        return construct(args, kwargs, cls.dtype, _opgrid.device(cls.device_type))
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__module__}.{cls.__name__}'>"
 
 
-def constructed(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: _opgrid.dtype, device: Any) -> Any:
+def construct(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: _opgrid.dtype, device: Any) -> Any:
     """What ``FloatTensor(...)`` makes: numbers one by one and a ``Size`` are sizes, anything else is data."""
     kwargs = {**kwargs}
     wanted = kwargs.pop("device", None)

@@ -28,7 +28,7 @@ class TypedStorage:
             self._elements = _opgrid.tensor(list(args[0]), dtype=kind, device=device)
 
     @classmethod
-    def of(cls, tensor: Any) -> TypedStorage:
+    def for_tensor(cls, tensor: Any) -> TypedStorage:
         """The memory of a tensor, all of it."""
         kind: type[TypedStorage] = _CLASSES.get(str(tensor.dtype).rpartition(".")[2], TypedStorage)
         made = kind.__new__(kind)
@@ -81,7 +81,7 @@ class TypedStorage:
 
     def __getitem__(self, index: Any) -> Any:
         found = self._elements[index]
-        return type(self).of(found.clone()) if isinstance(index, slice) else found.item()
+        return type(self).for_tensor(found.clone()) if isinstance(index, slice) else found.item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._elements[index] = value
@@ -106,15 +106,15 @@ class TypedStorage:
 
     def clone(self) -> TypedStorage:
         """A copy."""
-        return self.of(self._elements.clone())
+        return self.for_tensor(self._elements.clone())
 
     def type(self, dtype: Any = None) -> Any:
         """The name of the class, or the elements in another one."""
-        return f"opgrid.{type(self).__name__}" if dtype is None else self.of(self._elements.to(dtype))
+        return f"opgrid.{type(self).__name__}" if dtype is None else self.for_tensor(self._elements.to(dtype))
 
     def cpu(self) -> TypedStorage:
         """The memory, which is on the CPU, or a copy that is."""
-        return self.of(self._elements.cpu())
+        return self.for_tensor(self._elements.cpu())
 
     def is_shared(self) -> bool:
         """Whether other processes see the memory: no."""

@@ -25,7 +25,7 @@ def _conversion(name: str, dtype: str) -> Callable[[Any], Any]:
     return convert
 
 
-def _of_kind(device_type: str) -> property:
+def _is_on(device_type: str) -> property:
     """The property that says whether a tensor is on a device of that kind."""
     return property(lambda self: self.device.type == device_type, doc=f"Whether the tensor is on a device of the kind {device_type!r}.")
 
@@ -70,13 +70,13 @@ class TensorMethods:
     xpu = _move_to_kind("xpu")
     ipu = _move_to_kind("ipu")
     mtia = _move_to_kind("mtia")
-    is_xpu = _of_kind("xpu")
-    is_ipu = _of_kind("ipu")
-    is_xla = _of_kind("xla")
-    is_mps = _of_kind("mps")
-    is_maia = _of_kind("maia")
-    is_mtia = _of_kind("mtia")
-    is_vulkan = _of_kind("vulkan")
+    is_xpu = _is_on("xpu")
+    is_ipu = _is_on("ipu")
+    is_xla = _is_on("xla")
+    is_mps = _is_on("mps")
+    is_maia = _is_on("maia")
+    is_mtia = _is_on("mtia")
+    is_vulkan = _is_on("vulkan")
     real = _complex_part("real")
     imag = _complex_part("imag")
     is_quantized = is_nested = is_mkldnn = is_sparse_csr = False
@@ -113,7 +113,7 @@ class TensorMethods:
         """A tensor of the sizes, or of the data, with the dtype of this one and on its device."""
         from . import _legacy
 
-        return _legacy.constructed(args, kwargs, self.dtype, self.device)
+        return _legacy.construct(args, kwargs, self.dtype, self.device)
 
     def get_device(self: Any) -> int:
         """The number of the tensor's device, -1 on the CPU."""
@@ -172,11 +172,11 @@ class TensorMethods:
 
     def storage(self: Any) -> TypedStorage:
         """The tensor's memory as a sequence of elements, all of it."""
-        return TypedStorage.of(self)
+        return TypedStorage.for_tensor(self)
 
     def storage_type(self: Any) -> Any:
         """The class of the tensor's memory as a sequence of elements."""
-        return type(TypedStorage.of(self))
+        return type(TypedStorage.for_tensor(self))
 
     def record_stream(self: Any, stream: Any) -> None:
         """Has the memory of a device kept until the stream is done with it. There is nothing to keep on the CPU."""

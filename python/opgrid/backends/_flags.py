@@ -9,7 +9,7 @@ from typing import Any
 
 
 @contextlib.contextmanager
-def changed(module: str, **values: Any) -> Iterator[None]:
+def override(module: str, **values: Any) -> Iterator[None]:
     """Gives a module these attributes, those that are not ``None``, and its own back at the end."""
     names = vars(sys.modules[module])
     values = {name: value for name, value in values.items() if value is not None}

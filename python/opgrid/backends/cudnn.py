@@ -39,7 +39,7 @@ def flags(
     allow_tf32: bool | None = True,
 ) -> contextlib.AbstractContextManager[None]:
     """Other settings for the length of a ``with`` block."""
-    return _flags.changed(
+    return _flags.override(
         __name__,
         enabled=enabled,
         benchmark=benchmark,

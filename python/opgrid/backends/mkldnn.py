@@ -22,4 +22,4 @@ def flags(
     enabled: bool | None = False, deterministic: bool | None = False, allow_tf32: bool | None = True
 ) -> contextlib.AbstractContextManager[None]:
     """Other settings for the length of a ``with`` block."""
-    return _flags.changed(__name__, enabled=enabled, deterministic=deterministic, allow_tf32=allow_tf32)
+    return _flags.override(__name__, enabled=enabled, deterministic=deterministic, allow_tf32=allow_tf32)

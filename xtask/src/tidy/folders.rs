@@ -165,6 +165,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "vmap",
             "autocast",
             "fake",
+            "devices",
             "settings",
             "torch",
         ],
