@@ -208,7 +208,7 @@ pub fn lengths(
     let lengths: Vec<i64> = match sizes {
         Some(sizes) if sizes.len() != named.len() => {
             let message = format!(
-                "arguments `s` and `dim` are {sizes:?} and {dims:?}, expected as many sizes as dimensions"
+                "arguments `s` and `dim` are {sizes:?} and {named:?}, expected as many sizes as dimensions"
             );
             return Err(argument(message));
         }

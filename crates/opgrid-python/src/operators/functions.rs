@@ -319,8 +319,7 @@ fn text_signature(overloads: &[&Overload], has_out: bool, style: Style) -> Optio
             parts.push("*".to_owned());
             by_name = true;
         }
-        let literal = argument.default.as_ref().map(|default| {
-            let text = default.to_string();
+        let literal = messages::default_text(argument).map(|text| {
             let is_literal = matches!(text.as_str(), "None" | "True" | "False" | "[]")
                 || text.parse::<f64>().is_ok_and(f64::is_finite);
             if is_literal { text } else { "None".to_owned() }

@@ -3,9 +3,9 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
-use opgrid::ErrorKind;
 use opgrid::dispatch::Misplaced;
 use opgrid::dispatch::schema::{Argument, Type};
+use opgrid::{DType, ErrorKind};
 use pyo3::prelude::*;
 
 use super::arguments::{Arguments, Object, Source};
@@ -273,7 +273,7 @@ pub(super) fn signature(overload: &Overload, style: Style) -> String {
             parts.push("*".to_owned());
             by_name = true;
         }
-        let default = argument.default.as_ref().map_or(String::new(), |default| format!(" = {default}"));
+        let default = default_text(argument).map_or(String::new(), |default| format!(" = {default}"));
         parts.push(format!(
             "{} {}{default}",
             type_name(&argument.real_type),
@@ -281,6 +281,15 @@ pub(super) fn signature(overload: &Overload, style: Style) -> String {
         ));
     }
     parts.join(", ")
+}
+
+/// A parameter's default as messages print it; schemas write dtypes as numbers.
+pub(super) fn default_text(argument: &Argument) -> Option<String> {
+    let text = argument.default.as_ref()?.to_string();
+    let is_dtype = *argument.real_type.without_optional() == Type::ScalarType;
+    let number = text.parse::<i64>().ok().filter(|_| is_dtype);
+    let named = number.and_then(|number| DType::all().find(|dtype| dtype.number() == number));
+    Some(named.map_or(text, |dtype| format!("opgrid.{}", dtype.name())))
 }
 
 /// What messages call a type.
