@@ -32,9 +32,9 @@ REASONS: dict[str, dict[str, str]] = {
         **dict.fromkeys(["batch_norm_*"], GPU),
         **dict.fromkeys(["bcomplex32", "bit", "bits*", "chalf", "complex32", "float4_*", "float8_*fnuz", "float8_e8m0fnu", "int[1-7]", "uint[1-7]"], DTYPE),
         **dict.fromkeys(
-            ["ao", "cpp", "distributions", "foreach", "fx", "hub", "masked", "monitor", "nested", "package", "profiler", "quantization"], MODULE
+            ["ao", "cpp", "foreach", "fx", "hub", "masked", "monitor", "nested", "package", "profiler", "quantization"], MODULE
         ),
-        **dict.fromkeys(["quasirandom", "serialization", "sparse", "testing", "torch_version"], MODULE),
+        **dict.fromkeys(["quasirandom", "serialization", "sparse", "torch_version"], MODULE),
         **dict.fromkeys(["PRIVATE_OPS", "USE_*", "classproperty", "StorageBase", "ExcludeDispatchKeyGuard", "FatalError"], INTERNAL),
         "profiler_allow_cudagraph_cupti_lazy_reinit_cuda12": INTERNAL,
         "DisableTorchFunction*": "classes that override functions call the plain one through `super()`",

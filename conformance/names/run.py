@@ -1,8 +1,8 @@
 """Calls every public name of ``torch`` and of ``torch.Tensor`` with torch and with opgrid, and compares what they give.
 
 A name counts when a call of it gives what torch's gives, or fails as torch's does: the call that `calls.CALLS` has for it, else the first
-of `calls.TRIED` that torch takes. Each name that opgrid lacks needs a reason in `absent.REASONS`. Exit status 1 where a call
-differs, a name has no call, or a reason is missing or out of date; ``--list`` prints each name with its call.
+of `calls.TRIED` that torch takes. Each name that opgrid lacks needs a reason in `absent.REASONS`. The forms in `forms.FORMS` are called, too.
+Exit status 1 where a call differs, a name has no call, or a reason is missing or out of date; ``--list`` prints each name with its call.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 import absent
 import calls
+import forms
 import opgrid
 import torch
 
@@ -40,17 +41,17 @@ def is_foreign(value: Any) -> bool:
     return isinstance(value, types.ModuleType) and not value.__name__.startswith(("torch", "_classes", "_ops"))
 
 
-def names_of(m: Any) -> dict[str, Any]:
+def names_of(m: Any, values: dict[str, str]) -> dict[str, Any]:
     """What calls are made with."""
     m.random.manual_seed(7)
-    return {"m": m, **{name: eval(text, {"m": m}) for name, text in calls.VALUES.items()}}
+    return {"m": m, **{name: eval(text, {"m": m}) for name, text in values.items()}}
 
 
-def end_of(m: Any, call: str) -> tuple[str, Any]:
+def end_of(m: Any, call: str, values: dict[str, str] = calls.VALUES) -> tuple[str, Any]:
     """How a call ends: with a value, or with the builtin class of an exception."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        names = names_of(m)
+        names = names_of(m, values)
         try:
             *statements, last = call.split("; ")
             for statement in statements:
@@ -73,6 +74,8 @@ def plain(m: Any, value: Any) -> Any:
         return [plain(m, item) for item in value]
     if isinstance(value, dict):
         return {key: plain(m, item) for key, item in value.items()}
+    if type(value).__module__ == "numpy":
+        return "numpy", str(value.dtype), value.tolist()
     if isinstance(value, (bool, int, float, complex, type(None))):
         return value
     return str(value).replace("opgrid.", "torch.")
@@ -134,7 +137,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="only these")
     parser.add_argument("--list", action="store_true", help="print each name with its call")
+    parser.add_argument("--page", action="store_true", help="print the page of the documentation with the names that are left out")
     options = parser.parse_args()
+    if options.page:
+        print(page(), end="")
+        return 0
     faults = 0
     for owner in ("torch", "Tensor"):
         known = public_names(owner)
@@ -147,7 +154,35 @@ def main() -> int:
             if sort in ("differs", "unexplained") or options.list:
                 print(f"{owner}.{name}: {sort}: {text}")
         print(f"{owner}: {counts['same']} of {len(known)} names are called as torch's are; {counts['left out']} are left out for a reason")
+    if not options.names:
+        differing = [text for call in forms.FORMS if (text := difference(call, forms.VALUES))]
+        print(*differing, f"{len(forms.FORMS) - len(differing)} of {len(forms.FORMS)} forms end as torch's do", sep="\n")
+        faults += len(differing)
     return 1 if faults else 0
+
+
+def page() -> str:
+    """What docs/reference/names.md says."""
+    lines = ["# Names of torch", "", "Printed by `python conformance/names/run.py --page`, which compares a call of each name with torch's."]
+    for owner, title in (("torch", "`torch`"), ("Tensor", "`torch.Tensor`")):
+        judgements = {name: judged(owner, name) for name in public_names(owner)}
+        same = sum(sort == "same" for sort, _ in judgements.values())
+        lines += ["", f"## {title}", "", f"{same} of {len(judgements)} names are called as torch's are. Left out:", ""]
+        reasons: dict[str, list[str]] = {}
+        for name, (sort, text) in judgements.items():
+            if sort == "left out":
+                reasons.setdefault(text, []).append(f"`{name}`")
+        rows = sorted(reasons.items(), key=lambda row: -len(row[1]))
+        lines += ["| because | names |", "|---|---|", *(f"| {reason} | {', '.join(names)} |" for reason, names in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def difference(call: str, values: dict[str, str]) -> str:
+    """How a call ends on both sides, if not in the same way."""
+    theirs, ours = end_of(torch, call, values), end_of(opgrid, call, values)
+    if theirs[0] == ours[0] and is_same(ours[1], theirs[1]):
+        return ""
+    return f"{call}\n    torch   {str(theirs)[:240]}\n    opgrid  {str(ours)[:240]}"
 
 
 def judged(owner: str, name: str) -> tuple[str, str]:
@@ -162,10 +197,8 @@ def judged(owner: str, name: str) -> tuple[str, str]:
     call = call_of(owner, name)
     if call is None:
         return "unexplained", "torch takes none of the calls that are tried; list one in `calls.CALLS`"
-    theirs, ours = end_of(torch, call), end_of(opgrid, call)
-    if theirs[0] == ours[0] and is_same(ours[1], theirs[1]):
-        return "same", call
-    return "differs", f"{call}\n    torch   {str(theirs)[:240]}\n    opgrid  {str(ours)[:240]}"
+    text = difference(call, calls.VALUES)
+    return ("differs", text) if text else ("same", call)
 
 
 if __name__ == "__main__":
