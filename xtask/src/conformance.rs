@@ -92,8 +92,17 @@ const OPTIONS: [&str; 13] = [
 ];
 
 /// The options of the suites that take none.
-const FLAGS: [&str; 9] =
-    ["--all", "--again", "--reference", "--backward", "--missing", "--scope", "--no-meta", "--list", "--page"];
+const FLAGS: [&str; 9] = [
+    "--all",
+    "--again",
+    "--reference",
+    "--backward",
+    "--missing",
+    "--scope",
+    "--no-meta",
+    "--list",
+    "--page",
+];
 
 /// What the test suite of the array API standard imports.
 const ARRAY_API_NEEDS: [&str; 6] = [
