@@ -1,78 +1,10 @@
-"""Activation functions as modules."""
+"""Activation functions of bounded or shrunken results, and those along a dimension, as modules."""
 
 from __future__ import annotations
 
 from .._opgrid import Tensor
 from . import functional as F
 from .module import Module
-
-
-class _InPlace(Module):
-    """A function that can write its input in place."""
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
-
-
-class ReLU(_InPlace):
-    """``max(x, 0)``."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, self.inplace)
-
-
-class SiLU(_InPlace):
-    """``x * sigmoid(x)``."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, self.inplace)
-
-
-class LeakyReLU(_InPlace):
-    """``x`` above zero, ``negative_slope * x`` below."""
-
-    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.negative_slope = negative_slope
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
-
-
-class RReLU(_InPlace):
-    """``x`` above zero, ``a * x`` below, with a random ``a`` between two bounds for each element, or their mean when not training."""
-
-    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.lower = lower
-        self.upper = upper
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
-
-
-class GELU(Module):
-    """``x`` times the cumulative normal distribution, approximated by tanh with ``approximate="tanh"``."""
-
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.gelu(input, self.approximate)
-
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
 
 
 class Tanh(Module):
@@ -89,18 +21,87 @@ class Sigmoid(Module):
         return F.sigmoid(input)
 
 
+class LogSigmoid(Module):
+    """The logarithm of `Sigmoid`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
+
+
+class Softsign(Module):
+    """``x / (1 + |x|)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
+
+
+class Tanhshrink(Module):
+    """``x - tanh(x)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanhshrink(input)
+
+
+class Softplus(Module):
+    """``log(1 + exp(beta * x)) / beta``, and ``x`` where ``beta * x`` is above a threshold."""
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class _Shrink(Module):
+    """A function that is zero for numbers near zero."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def extra_repr(self) -> str:
+        return f"{self.lambd}"
+
+
+class Hardshrink(_Shrink):
+    """Zero where ``|x|`` is at most ``lambd``, ``x`` elsewhere."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardshrink(input, self.lambd)
+
+
+class Softshrink(_Shrink):
+    """``x``, moved towards zero by ``lambd``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softshrink(input, self.lambd)
+
+
+class GLU(Module):
+    """The first half along a dimension times the sigmoid of the second."""
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.glu(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
 class _Along(Module):
-    """A function along a dimension."""
+    """A function along a dimension; without one, it warns and takes the second, or the first of one or three."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
-
-    def _dim(self) -> int:
-        if self.dim is None:
-            name = type(self).__name__
-            raise ValueError(f"{name}: dim is not set; say along which dimension, as in {name}(dim=-1)")
-        return self.dim
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -110,11 +111,28 @@ class Softmax(_Along):
     """``exp(x)``, divided by its sum along a dimension."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self._dim())
+        return F.softmax(input, self.dim, _stacklevel=5)
+
+
+class Softmin(_Along):
+    """`Softmax` of ``-x``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmin(input, self.dim, _stacklevel=5)
 
 
 class LogSoftmax(_Along):
     """The logarithm of `Softmax`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self._dim())
+        return F.log_softmax(input, self.dim, _stacklevel=5)
+
+
+
+class Softmax2d(Module):
+    """`Softmax` over the channels of ``(N, C, H, W)`` or ``(C, H, W)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: input has {input.dim()} dimensions, expected 3 or 4")
+        return F.softmax(input, -3)

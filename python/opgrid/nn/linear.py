@@ -43,7 +43,8 @@ class Linear(Module):
         self.in_features = in_features
         self.out_features = out_features
         self.weight = Parameter(og.empty((out_features, in_features), device=device, dtype=dtype))
-        self.bias = Parameter(og.empty((out_features,), device=device, dtype=dtype)) if bias else None
+        made = Parameter(og.empty((out_features,), device=device, dtype=dtype)) if bias else None
+        self.register_parameter("bias", made)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -58,3 +59,45 @@ class Linear(Module):
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Bilinear(Module):
+    """``x1 @ weight[k] @ x2 + bias[k]`` for each output ``k``: ``(…, in1_features)`` and ``(…, in2_features)`` to ``(…, out_features)``."""
+
+    weight: Parameter
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: _opgrid.device | str | None = None,
+        dtype: _opgrid.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        shape = (out_features, in1_features, in2_features)
+        self.weight = Parameter(og.empty(shape, device=device, dtype=dtype))
+        made = Parameter(og.empty((out_features,), device=device, dtype=dtype)) if bias else None
+        self.register_parameter("bias", made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws weight and bias uniformly from ``±1 / sqrt(in1_features)``."""
+        bound = 1 / math.sqrt(self.weight.shape[1])
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        sizes = f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}"
+        return f"{sizes}, bias={self.bias is not None}"

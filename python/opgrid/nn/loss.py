@@ -1,31 +1,42 @@
-"""Losses as modules, with settings by keyword."""
+"""Losses of predictions against targets, as modules.
+
+All take ``reduction`` ``"none"``, ``"mean"`` or ``"sum"``. ``size_average`` and ``reduce`` are what older programs say instead.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 from .._opgrid import Tensor
 from . import functional as F
-from .functional.losses import reduced
+from .functional.reductions import chosen
 from .module import Module
 
 
 class _Loss(Module):
     """A loss for each element, or with ``reduction`` mean or sum, for all."""
 
-    def __init__(self, *, reduction: str = "mean") -> None:
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__()
-        reduced(reduction, type(self).__name__)
-        self.reduction = reduction
+        self.reduction = chosen(size_average, reduce, reduction)
 
 
 class _WeightedLoss(_Loss):
-    """A loss with a weight for each class."""
+    """A loss with a weight for each class, or for each sample."""
 
     weight: Tensor | None
 
-    def __init__(self, weight: Tensor | None = None, *, reduction: str = "mean") -> None:
-        super().__init__(reduction=reduction)
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
 
 
@@ -43,15 +54,65 @@ class L1Loss(_Loss):
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
+class SmoothL1Loss(_Loss):
+    """Squared error below ``beta``, absolute error above."""
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """Squared error below ``delta``, absolute error of that slope above."""
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.huber_loss(input, target, self.reduction, self.delta)
+
+
 class NLLLoss(_WeightedLoss):
     """Negative log likelihood of the target class; takes log probabilities."""
 
-    def __init__(self, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean") -> None:
-        super().__init__(weight, reduction=reduction)
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+
+
+class NLLLoss2d(NLLLoss):
+    """A deprecated name of `NLLLoss`."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        warnings.warn("NLLLoss2d is deprecated; use NLLLoss instead", FutureWarning, stacklevel=2)
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 
 class CrossEntropyLoss(_WeightedLoss):
@@ -60,12 +121,13 @@ class CrossEntropyLoss(_WeightedLoss):
     def __init__(
         self,
         weight: Tensor | None = None,
-        *,
+        size_average: bool | None = None,
         ignore_index: int = -100,
+        reduce: bool | None = None,
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
-        super().__init__(weight, reduction=reduction)
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 
@@ -93,15 +155,37 @@ class BCEWithLogitsLoss(_WeightedLoss):
     pos_weight: Tensor | None
 
     def __init__(
-        self, weight: Tensor | None = None, *, reduction: str = "mean", pos_weight: Tensor | None = None
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
     ) -> None:
-        super().__init__(weight, reduction=reduction)
+        super().__init__(weight, size_average, reduce, reduction)
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy_with_logits(
             input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
         )
+
+
+class KLDivLoss(_Loss):
+    """The Kullback-Leibler divergence; takes log probabilities, and as targets probabilities, or with ``log_target`` their logarithms."""
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
 class CTCLoss(_Loss):
@@ -123,33 +207,36 @@ class CTCLoss(_Loss):
         return F.ctc_loss(log_probs, targets, *lengths, self.blank, self.reduction, self.zero_infinity)
 
 
-class MultiMarginLoss(_WeightedLoss):
-    """What scores of other classes lack to being ``margin`` below that of the target, to the power of ``p``."""
+class PoissonNLLLoss(_Loss):
+    """Negative log likelihood of counts under Poisson distributions, of which the input has the rates or their logarithms."""
 
     def __init__(
-        self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, *, reduction: str = "mean"
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-8,
+        reduce: bool | None = None,
+        reduction: str = "mean",
     ) -> None:
-        super().__init__(weight, reduction=reduction)
-        if p not in (1, 2):
-            raise ValueError(f"MultiMarginLoss: p is {p}, expected 1 or 2")
-        if weight is not None and weight.dim() != 1:
-            raise ValueError(f"MultiMarginLoss: weight has {weight.dim()} dimensions, expected one")
-        self.p = p
-        self.margin = margin
+        super().__init__(size_average, reduce, reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(input, target, self.p, self.margin, self.weight, reduction=self.reduction)
-
-
-class MultiLabelMarginLoss(_Loss):
-    """What scores of other classes lack to being 1 below those of all targets."""
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        return F.poisson_nll_loss(
+            log_input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction
+        )
 
 
-class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean over classes of `BCEWithLogitsLoss`."""
+class GaussianNLLLoss(_Loss):
+    """Negative log likelihood under normal distributions with means ``input`` and variances ``var``, which are at least ``eps``."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+        self.full = full
+        self.eps = eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+        return F.gaussian_nll_loss(input, target, var, self.full, self.eps, self.reduction)

@@ -132,3 +132,45 @@ class GroupNorm(Module):
     def extra_repr(self) -> str:
         has_bias = self.bias is not None
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={has_bias}"
+
+
+class _ResponseNorm(Module):
+    """Settings of normalization over neighbouring channels."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class LocalResponseNorm(_ResponseNorm):
+    """Divides by ``(k + alpha * mean of squares) ** beta``, where the mean is over ``size`` neighbouring channels: ``(N, C, …)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+
+class CrossMapLRN2d(_ResponseNorm):
+    """Divides ``(N, C, H, W)`` by ``(k + alpha / size * sum of squares) ** beta``, where the sum is over neighbouring channels.
+
+    The windows are those of torch: up to ``(size - 1) // 2`` channels on both sides, and the first channel, which torch
+    never takes off its running sums. Gradients are the derivatives of that, while torch's leave the first channel out.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: input has {input.dim()} dimensions, expected 4")
+        reach = (self.size - 1) // 2
+        places = og.arange(input.shape[1], device=input.device)
+        distances = places.unsqueeze(1) - places
+        windows = (distances.abs() <= reach) | ((places == 0) & (distances > reach))
+        sums = og.einsum("cd,ndhw->nchw", [windows.to(input.dtype), input.square()])
+        return input * (sums * (self.alpha / self.size) + self.k).pow(-self.beta)

@@ -41,3 +41,30 @@ class Parameter(Tensor, metaclass=_Marked):
         if type(own) is not type(data):
             own = own.as_subclass(type(data))
         return mark(own.requires_grad_(requires_grad))  # type: ignore[return-value]
+
+
+_BUFFER = "_is_buffer"
+
+
+class _MarkedBuffer(type(Tensor)):  # type: ignore[misc]
+    """Lets ``isinstance`` check the mark."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, TensorBase) and getattr(instance, _BUFFER, False) is True
+
+
+class Buffer(Tensor, metaclass=_MarkedBuffer):
+    """A tensor that becomes one of a module's buffers when it is assigned to an attribute.
+
+    ``Buffer(data, persistent=True)`` shares memory with ``data``; ``persistent=False`` leaves it out of state dicts.
+    """
+
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
+        if data is None:
+            data = tensor([])
+        own = data.detach().requires_grad_(data.requires_grad)
+        setattr(own, _BUFFER, True)
+        own.persistent = persistent
+        return own  # type: ignore[no-any-return]

@@ -1,15 +1,14 @@
-"""Pooling and unpooling."""
+"""Pooling by windows of a size, and unpooling."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from .._opgrid import Tensor
 from . import functional as F
+from .functional.sizes import Ratios, Sizes, each
 from .module import Module
-
-Sizes = int | Sequence[int]
 
 
 class _MaxPool(Module):
@@ -66,11 +65,13 @@ class MaxPool3d(_MaxPool):
 class _MaxUnpool(Module):
     """Elements where pooling found them, and zeros elsewhere; ``stride`` defaults to the kernel size."""
 
+    _dims: ClassVar[int]
+
     def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
         super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
+        self.kernel_size = tuple(each(kernel_size, self._dims))
+        self.stride = tuple(each(kernel_size if stride is None else stride, self._dims))
+        self.padding = tuple(each(padding, self._dims))
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -79,6 +80,8 @@ class _MaxUnpool(Module):
 class MaxUnpool1d(_MaxUnpool):
     """A partial inverse of `MaxPool1d`."""
 
+    _dims = 1
+
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -86,12 +89,16 @@ class MaxUnpool1d(_MaxUnpool):
 class MaxUnpool2d(_MaxUnpool):
     """A partial inverse of `MaxPool2d`."""
 
+    _dims = 2
+
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool3d(_MaxUnpool):
     """A partial inverse of `MaxPool3d`."""
+
+    _dims = 3
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
@@ -104,7 +111,7 @@ class _FractionalMaxPool(Module):
         self,
         kernel_size: Sizes,
         output_size: Sizes | None = None,
-        output_ratio: float | Sequence[float] | None = None,
+        output_ratio: Ratios | None = None,
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ) -> None:
@@ -139,7 +146,7 @@ class FractionalMaxPool3d(_FractionalMaxPool):
         return F.fractional_max_pool3d(input, *self._settings())
 
 
-class AvgPool2d(Module):
+class _AvgPool(Module):
     """The mean of each window; ``stride`` defaults to the kernel size."""
 
     def __init__(
@@ -159,30 +166,88 @@ class AvgPool2d(Module):
         self.count_include_pad = count_include_pad
         self.divisor_override = divisor_override
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
+    def _settings(self) -> tuple[Any, ...]:
+        windows = (self.kernel_size, self.stride, self.padding, self.ceil_mode)
+        return (*windows, self.count_include_pad, self.divisor_override)
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AdaptiveAvgPool2d(Module):
-    """The means of as many windows as asked for in each of two dimensions; ``None`` keeps a dimension's size."""
+class AvgPool1d(_AvgPool):
+    """The mean of each window over one dimension."""
 
-    def __init__(self, output_size: int | None | Sequence[int | None]) -> None:
-        super().__init__()
-        self.output_size = output_size
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        whole = [
+            (value,) if isinstance(value, int) else tuple(value)
+            for value in (kernel_size, kernel_size if stride is None else stride, padding)
+        ]
+        super().__init__(*whole, ceil_mode, count_include_pad)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(input, self.output_size)
+        return F.avg_pool1d(input, *self._settings()[:-1])
+
+
+class AvgPool2d(_AvgPool):
+    """The mean of each window over two dimensions."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool2d(input, *self._settings())
+
+
+class AvgPool3d(_AvgPool):
+    """The mean of each window over three dimensions."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool3d(input, *self._settings())
+
+
+class _LPPool(Module):
+    """The norm of each window; ``stride`` defaults to the kernel size."""
+
+    def __init__(
+        self, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        if norm_type == 0:
+            raise ValueError(f"{type(self).__name__}: norm_type is {norm_type}, expected a number other than zero")
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def _settings(self) -> tuple[Any, ...]:
+        return (float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """The norm of each window over one dimension."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool1d(input, *self._settings())
+
+
+class LPPool2d(_LPPool):
+    """The norm of each window over two dimensions."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool2d(input, *self._settings())
+
+
+class LPPool3d(_LPPool):
+    """The norm of each window over three dimensions."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool3d(input, *self._settings())

@@ -1,15 +1,11 @@
-"""Matrix products, convolutions, embeddings, dropout and attention."""
+"""Matrix products, embeddings and dropout."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
 
 import opgrid as og
 
 from ..._opgrid import Tensor
-
-Sizes = int | Sequence[int]
+from ...autograd import no_grad
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -22,37 +18,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return og.bilinear(input1, input2, weight, bias)
 
 
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes | str = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolution over one dimension: input ``(N, C, L)``, weight ``(O, C / groups, K)``."""
-    return _convolved(og.conv1d, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes | str = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolution over two dimensions: input ``(N, C, H, W)``, weight ``(O, C / groups, KH, KW)``."""
-    return _convolved(og.conv2d, input, weight, bias, stride, padding, dilation, groups)
-
-
-def _convolved(operator: Any, *args: Any) -> Tensor:
-    result: Tensor = operator(*args)
-    return result
-
-
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -60,18 +25,82 @@ def embedding(
     max_norm: float | None = None,
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
+    sparse: bool = False,
 ) -> Tensor:
-    """The rows of ``weight`` at the indices ``input``; with ``max_norm``, longer rows are first rescaled in place."""
-    rows = weight.shape[0]
-    padding = -1
-    if padding_idx is not None:
-        if not -rows <= padding_idx < rows:
-            raise ValueError(f"Padding_idx must be within num_embeddings ({rows}), found {padding_idx}")
-        padding = padding_idx % rows
+    """The rows of ``weight`` at the indices ``input``; with ``max_norm``, longer rows are first rescaled in place.
+
+    ``sparse=True`` asks for sparse gradients, which raises where the operator has none.
+    """
+    padding = _padding(padding_idx, weight)
     if max_norm is not None:
-        with og.no_grad():
-            og.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
-    return og.embedding(weight, input, padding, scale_grad_by_freq, False)
+        _renorm(weight, input, max_norm, norm_type)
+    return og.embedding(weight, input, -1 if padding is None else padding, scale_grad_by_freq, sparse)
+
+
+def _padding(padding_idx: int | None, weight: Tensor) -> int | None:
+    rows = weight.shape[0]
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        # torch raises an assertion here.
+        raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), found {padding_idx}")
+    return None if padding_idx is None else padding_idx % rows
+
+
+def _renorm(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    with no_grad():
+        og.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
+
+
+_BAG_MODES = {"sum": 0, "mean": 1, "max": 2}
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sum, mean or maximum of the rows of ``weight`` for each bag of indices.
+
+    Bags are the rows of ``input`` ``(B, N)``, or the parts of ``(N,)`` that begin at ``offsets``. ``per_sample_weights``
+    multiplies rows and goes with the mode ``"sum"``. Rows of ``padding_idx`` do not count.
+    """
+    if per_sample_weights is not None and input.shape != per_sample_weights.shape:
+        raise ValueError(
+            f"embedding_bag(): per_sample_weights has shape {list(per_sample_weights.shape)}, expected that of input, "
+            f"{list(input.shape)}"
+        )
+    if weight.dim() != 2:
+        raise ValueError(f"embedding_bag(): weight has {weight.dim()} dimensions, expected 2")
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError("embedding_bag(): offsets are given for an input of 2 dimensions, of which each row is a bag")
+        offsets = og.arange(0, input.numel(), input.shape[1], dtype=input.dtype, device=input.device)
+        include_last_offset = False
+        input = input.reshape(-1)
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    elif input.dim() != 1:
+        raise ValueError(f"embedding_bag(): input has {input.dim()} dimensions, expected 1 or 2")
+    elif offsets is None or offsets.dim() != 1:
+        found = "None" if offsets is None else f"a tensor of {offsets.dim()} dimensions"
+        raise ValueError(f"embedding_bag(): offsets is {found}, expected a tensor of one dimension with an input of one")
+    if mode not in _BAG_MODES:
+        raise ValueError(f"embedding_bag(): mode is {mode!r}, expected sum, mean or max")
+    if mode == "max" and (scale_grad_by_freq or sparse):
+        raise ValueError("embedding_bag(): the mode max supports neither scale_grad_by_freq nor sparse")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(f"embedding_bag(): per_sample_weights is given with the mode {mode}, expected sum")
+    if max_norm is not None:
+        _renorm(weight, input, max_norm, norm_type)
+    settings = (scale_grad_by_freq, _BAG_MODES[mode], sparse, per_sample_weights, include_last_offset, padding_idx)
+    bags: Tensor = og.embedding_bag(weight, input, offsets, *settings)[0]
+    return bags
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -119,19 +148,3 @@ def _dropped(name: str, input: Tensor, p: float, training: bool, inplace: bool) 
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     result: Tensor = getattr(og, name + "_" if inplace else name)(input, p, training)
     return result
-
-
-def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Tensor:
-    """``softmax(query @ key.mT * scale + mask) @ value``; the scale defaults to ``1 / sqrt(E)``."""
-    return og.scaled_dot_product_attention(
-        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
-    )

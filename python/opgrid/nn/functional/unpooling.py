@@ -8,9 +8,7 @@ from typing import Any
 import opgrid as og
 
 from ..._opgrid import Tensor
-
-Sizes = int | Sequence[int]
-Ratios = float | Sequence[float]
+from .sizes import Ratios, Sizes, each
 
 
 def max_unpool1d(
@@ -62,8 +60,8 @@ def _unpooled_sizes(
     output_size: Sequence[int] | None,
 ) -> tuple[list[int], list[int], list[int]]:
     """The sizes of the result, with stride and padding for each dimension."""
-    kernel, frame = _each(kernel_size, dims), _each(padding, dims)
-    steps = kernel if stride is None else _each(stride, dims)
+    kernel, frame = each(kernel_size, dims), each(padding, dims)
+    steps = kernel if stride is None else each(stride, dims)
     found = [int(size) for size in input.shape[-dims:]]
     usual = [(found[d] - 1) * steps[d] + kernel[d] - 2 * frame[d] for d in range(dims)]
     if output_size is None:
@@ -80,11 +78,6 @@ def _unpooled_sizes(
                 f"both excluded, in dimension {d}"
             )
     return wanted, steps, frame
-
-
-def _each(number: Any, dims: int) -> list[Any]:
-    """A number for each dimension."""
-    return list(number) if isinstance(number, Sequence) else [number] * dims
 
 
 def fractional_max_pool2d(
@@ -115,6 +108,30 @@ def fractional_max_pool3d(
     return _fractional_max_pooled(name, 3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
+def fractional_max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: Sizes,
+    output_size: Sizes | None = None,
+    output_ratio: Ratios | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """`fractional_max_pool2d` with ``return_indices``, whatever that is here."""
+    return fractional_max_pool2d(input, kernel_size, output_size, output_ratio, True, _random_samples)
+
+
+def fractional_max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: Sizes,
+    output_size: Sizes | None = None,
+    output_ratio: Ratios | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """`fractional_max_pool3d` with ``return_indices``, whatever that is here."""
+    return fractional_max_pool3d(input, kernel_size, output_size, output_ratio, True, _random_samples)
+
+
 def _fractional_max_pooled(
     name: str,
     dims: int,
@@ -128,7 +145,7 @@ def _fractional_max_pooled(
     if output_size is None:
         if output_ratio is None:
             raise ValueError(f"{name}(): neither output_size nor output_ratio is given, expected one of them")
-        ratios = _each(output_ratio, dims)
+        ratios = each(output_ratio, dims)
         output_size = [int(size * ratio) for size, ratio in zip(input.shape[-dims:], ratios, strict=True)]
     if samples is None:
         images = 1 if input.dim() == dims + 1 else input.shape[0]
