@@ -58,14 +58,17 @@ class _ConvNd(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         self._check()
-        channels = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
-        shape = (channels[0], channels[1] // groups, *self.kernel_size)
-        self.weight = Parameter(og.empty(shape, device=device, dtype=dtype))
+        self.weight = Parameter(og.empty(self._weight_shape(), device=device, dtype=dtype))
         if bias:
             self.bias = Parameter(og.empty((out_channels,), device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        channels = (self.out_channels, self.in_channels)
+        first, second = reversed(channels) if self.transposed else channels
+        return (first, second // self.groups, *self.kernel_size)
 
     def _check(self) -> None:
         if self.groups <= 0:

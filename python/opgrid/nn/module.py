@@ -10,10 +10,10 @@ import opgrid as og
 from .. import _opgrid
 from .._opgrid import Tensor, TensorBase
 from ..autograd import no_grad
-from .hooks import HookHandle, hooked
+from .hooks import HookHandle, called, hooked
 from .loading import LoadedKeys, checks_first, load_own, loaded, save_own, saved
 from .moving import Once, move_own, target_of
-from .parameter import Parameter, mark
+from .parameter import Buffer, Parameter, mark
 
 
 def _indented(text: str) -> str:
@@ -39,9 +39,9 @@ def _missing_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
+_CALL_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _HOOKS = (
-    "_forward_hooks",
-    "_forward_pre_hooks",
+    *_CALL_HOOKS,
     "_state_dict_hooks",
     "_state_dict_pre_hooks",
     "_load_state_dict_pre_hooks",
@@ -88,6 +88,9 @@ class Module:
         elif isinstance(value, Module):
             self._forget(name, "_modules")
             self.register_module(name, value)
+        elif isinstance(value, Buffer) and name not in places["_buffers"]:
+            self._forget(name, "_buffers")
+            self.register_buffer(name, value, value.persistent)
         elif name in places["_parameters"]:
             self._replace("_parameters", name, value, "parameter", "opgrid.nn.Parameter", None)
         elif name in places["_modules"]:
@@ -164,21 +167,10 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         places = vars(self)
-        for hook, with_kwargs, _ in list(places["_forward_pre_hooks"].values()):
-            if with_kwargs:
-                given = hook(self, args, kwargs)
-                if given is not None:
-                    args, kwargs = given
-                continue
-            given = hook(self, args)
-            if given is not None:
-                args = given if isinstance(given, tuple) else (given,)
-        result = self.forward(*args, **kwargs)
-        for hook, with_kwargs, _ in list(places["_forward_hooks"].values()):
-            given = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
-            if given is not None:
-                result = given
-        return result
+        for kind in _CALL_HOOKS:
+            if places.get(kind):
+                return called(self, args, kwargs)
+        return self.forward(*args, **kwargs)
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
@@ -190,13 +182,32 @@ class Module:
         return hooked(vars(self)["_forward_pre_hooks"], (hook, with_kwargs), prepend)
 
     def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
     ) -> HookHandle:
         """Calls ``hook(module, args, result)`` after ``forward``; a result, unless ``None``, replaces ``result``.
 
-        With ``with_kwargs`` it is ``hook(module, args, kwargs, result)``.
+        With ``with_kwargs`` it is ``hook(module, args, kwargs, result)``. With ``always_call`` it is also called after an
+        error, with ``None`` as the result.
         """
-        return hooked(vars(self)["_forward_hooks"], (hook, with_kwargs), prepend)
+        return hooked(vars(self)["_forward_hooks"], (hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+        """Calls ``hook(module, grad_output)`` before the backward pass of ``forward``; a result replaces ``grad_output``."""
+        return self._hooked("_backward_pre_hooks", hook, False, prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+        """Calls ``hook(module, grad_input, grad_output)`` after the backward pass of ``forward``; a result replaces ``grad_input``.
+
+        Both are tuples with a place for each positional argument and each result, ``None`` where that is no tensor.
+        """
+        return self._hooked("_backward_hooks", hook, False, prepend)
+
+    register_backward_hook = register_full_backward_hook
 
     def _own(self, kind: str) -> dict[str, Any]:
         found: dict[str, Any] = vars(self)[kind]
@@ -277,6 +288,20 @@ class Module:
                 raise AttributeError(f"{type(module).__name__} has no attribute `{name}`, which '{target}' asks for")
             module = found
         return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Puts a module at a dotted name, such as ``encoder.0``; with ``strict``, only in place of another one."""
+        path, _, name = target.rpartition(".")
+        if not target:
+            raise ValueError("set_submodule(): target is empty, expected the name of a submodule")
+        if not isinstance(module, Module):
+            raise ValueError(f"set_submodule(): module is of class {_kind(module)}, expected a module")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`, which '{target}' asks for")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` of {type(parent).__name__} is not a module")
+        setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter with a dotted name, such as ``encoder.0.weight``."""
@@ -362,6 +387,10 @@ class Module:
             return tensor.to(**options) if options else tensor
 
         return self._apply(Once(move, makes_copies=True))
+
+    def type(self, dst_type: Any) -> Self:
+        """Converts all parameters and buffers to a dtype."""
+        return self._apply(Once(lambda tensor: tensor.to(dst_type), makes_copies=True))
 
     def cpu(self) -> Self:
         """Moves parameters and buffers to the CPU."""

@@ -6,7 +6,10 @@ are plain tensors. ``isinstance(x, Parameter)`` checks the mark. Copies and pick
 
 from __future__ import annotations
 
+from types import MethodType
 from typing import Any
+
+import opgrid as og
 
 from .._opgrid import Tensor, TensorBase, tensor
 
@@ -14,10 +17,12 @@ _MARK = "_is_parameter"
 
 
 class _Marked(type(Tensor)):  # type: ignore[misc]
-    """Lets ``isinstance`` check the mark."""
+    """Lets ``isinstance`` check the mark of a class."""
+
+    _mark: str
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, TensorBase) and getattr(instance, _MARK, False) is True
+        return isinstance(instance, TensorBase) and getattr(instance, cls._mark, False) is True
 
 
 def mark(x: Tensor) -> Tensor:
@@ -32,6 +37,8 @@ class Parameter(Tensor, metaclass=_Marked):
     ``Parameter(data, requires_grad=True)`` shares memory with ``data``, is of the same class, and is a leaf of the graph.
     """
 
+    _mark = _MARK
+
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         if data is None:
             data = tensor([])
@@ -43,28 +50,61 @@ class Parameter(Tensor, metaclass=_Marked):
         return mark(own.requires_grad_(requires_grad))  # type: ignore[return-value]
 
 
-_BUFFER = "_is_buffer"
-
-
-class _MarkedBuffer(type(Tensor)):  # type: ignore[misc]
-    """Lets ``isinstance`` check the mark."""
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, TensorBase) and getattr(instance, _BUFFER, False) is True
-
-
-class Buffer(Tensor, metaclass=_MarkedBuffer):
+class Buffer(Tensor, metaclass=_Marked):
     """A tensor that becomes one of a module's buffers when it is assigned to an attribute.
 
     ``Buffer(data, persistent=True)`` shares memory with ``data``; ``persistent=False`` leaves it out of state dicts.
     """
 
+    _mark = "_is_buffer"
     persistent: bool
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
         if data is None:
             data = tensor([])
         own = data.detach().requires_grad_(data.requires_grad)
-        setattr(own, _BUFFER, True)
+        setattr(own, cls._mark, True)
         own.persistent = persistent
         return own  # type: ignore[no-any-return]
+
+
+def _uninitialized(made: Tensor, name: str) -> Tensor:
+    """Marks a tensor whose shape is not known yet, and gives it the method ``materialize``."""
+    setattr(made, name, True)
+    made.materialize = MethodType(_materialize, made)
+    return made
+
+
+def _materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+    """Gives a tensor memory for a shape, without setting elements."""
+    for name in (UninitializedParameter._mark, UninitializedBuffer._mark, "materialize"):
+        if hasattr(self, name):
+            delattr(self, name)
+    self.data = og.empty(shape, device=device or self.device, dtype=dtype or self.dtype)
+
+
+class UninitializedParameter(Parameter):
+    """A parameter whose shape is not known yet; ``materialize(shape)`` makes it a usual one, in place."""
+
+    _mark = "_is_uninitialized_parameter"
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
+        made = Parameter(og.empty(0, device=device, dtype=dtype), requires_grad)
+        return _uninitialized(made, cls._mark)  # type: ignore[return-value]
+
+
+class UninitializedBuffer(Buffer):
+    """A buffer whose shape is not known yet; ``materialize(shape)`` makes it a usual one, in place."""
+
+    _mark = "_is_uninitialized_buffer"
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> UninitializedBuffer:
+        data = og.empty(0, device=device, dtype=dtype).requires_grad_(requires_grad)
+        return _uninitialized(Buffer(data, persistent=persistent), cls._mark)  # type: ignore[return-value]
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether the shape of a parameter or buffer is not known yet."""
+    return isinstance(param, (UninitializedParameter, UninitializedBuffer))
