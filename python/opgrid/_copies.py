@@ -154,7 +154,7 @@ def _view_of(memory: Any, dtype: Any, sizes: Any, strides: Any, offset: int) -> 
     return memory[:whole].view(dtype).as_strided(tuple(sizes), tuple(strides), offset)
 
 
-def rebuilt(kind: type, memory: Any, described: tuple[Any, ...], state: Any) -> Any:
+def rebuilt(kind: type, memory: Any, described: tuple[Any, ...], state: Any = None) -> Any:
     """What pickles call to make a tensor anew: ``memory`` are the bytes of its memory, ``None`` where it has none."""
     from .autograd import no_grad
 
@@ -181,9 +181,11 @@ def reduced(self: Any, protocol: int) -> tuple[Any, ...]:
     """What a pickle keeps of a tensor. Neither gradients nor graphs are kept."""
     described = _described(self)
     state = _state_to_keep(self)
+    # Attributes may refer to the tensor itself, and are given to it when it is there.
+    given = () if state is None else (state, None, None, _give_state)
     if self._is_wrapper:
-        return rebuilt, (type(self), None, described, state)
+        return rebuilt, (type(self), None, described), *given
     with _opgrid.exclude("Python"):
         plain = _plain(self)
         memory = None if plain.is_meta else _opgrid._bytes(_all_bytes(plain))
-    return rebuilt, (type(self), memory, (None, *described[1:]), state)
+    return rebuilt, (type(self), memory, (None, *described[1:])), *given

@@ -276,12 +276,12 @@ def test_parameters_of_parameters():
 def test_pickles_that_do_not_fit_are_refused():
     data = pickle.dumps(og.arange(4.0))
     assert pickle.loads(data).tolist() == [0, 1, 2, 3]
-    call, (kind, memory, described, state) = og.arange(4.0).__reduce_ex__(4)
+    call, (kind, memory, described) = og.arange(4.0).__reduce_ex__(4)
     for changed in (
-        (kind, memory[:8], described, state),
-        (kind, memory, (*described[:1], (400,), *described[2:]), state),
-        (kind, memory, (*described[:2], (-1,), *described[3:]), state),
-        (kind, memory, (*described[:3], 100, *described[4:]), state),
+        (kind, memory[:8], described),
+        (kind, memory, (*described[:1], (400,), *described[2:])),
+        (kind, memory, (*described[:2], (-1,), *described[3:])),
+        (kind, memory, (*described[:3], 100, *described[4:])),
     ):
         with pytest.raises((RuntimeError, ValueError)):
             call(*changed)

@@ -100,7 +100,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def predict(self, input: Tensor) -> Tensor:
         """The most probable class of each sample: ``(N, in_features)`` to ``(N,)``."""
         # Where the head's most probable entry is a class, none of a cluster is more probable.
-        best = self.head(input).argmax(1)
+        best: Tensor = self.head(input).argmax(1)
         in_cluster = best >= self.shortlist_size
         if not bool(in_cluster.any()):
             return best

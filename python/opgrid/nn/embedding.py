@@ -116,8 +116,9 @@ class Embedding(_Table):
         sparse: bool = False,
     ) -> Self:
         """A table of given vectors, which are not learned unless ``freeze`` is false."""
-        settings = (padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
-        return cls(*cls._sizes(embeddings), *settings, _weight=embeddings, _freeze=freeze)
+        rows, columns = cls._sizes(embeddings)
+        norms = (max_norm, norm_type)
+        return cls(rows, columns, padding_idx, *norms, scale_grad_by_freq, sparse, _weight=embeddings, _freeze=freeze)
 
 
 class EmbeddingBag(_Table):
@@ -195,7 +196,18 @@ class EmbeddingBag(_Table):
         padding_idx: int | None = None,
     ) -> Self:
         """A table of given vectors, which are not learned unless ``freeze`` is false."""
-        settings = (max_norm, norm_type, scale_grad_by_freq, mode, sparse)
-        bags = cls(*cls._sizes(embeddings), *settings, embeddings, include_last_offset, padding_idx)
+        rows, columns = cls._sizes(embeddings)
+        bags = cls(
+            rows,
+            columns,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            embeddings,
+            include_last_offset,
+            padding_idx,
+        )
         bags.weight.requires_grad_(not freeze)
         return bags

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
@@ -13,20 +14,20 @@ if TYPE_CHECKING:
     from .module import Module
 
 
+_NUMBERS = itertools.count()
+
+
 class HookHandle:
     """A registered hook."""
 
     def __init__(self, hooks: dict[int, Any]) -> None:
         self._hooks = hooks
-
-    @property
-    def id(self) -> int:
-        """The key of the hook among those of its kind."""
-        return id(self)
+        # The numbers of copied and unpickled hooks are taken, too.
+        self.id = next(number for number in _NUMBERS if number not in hooks)
 
     def remove(self) -> None:
         """Removes the hook."""
-        self._hooks.pop(id(self), None)
+        self._hooks.pop(self.id, None)
 
     def __enter__(self) -> Self:
         return self
@@ -41,8 +42,7 @@ def hooked(hooks: dict[int, Any], hook: tuple[Any, ...], first: bool) -> HookHan
     others = dict(hooks) if first else {}
     if first:
         hooks.clear()
-    # The handle is stored with its hook, so that no other handle gets its id meanwhile.
-    hooks[id(handle)] = (*hook, handle)
+    hooks[handle.id] = (*hook, handle)
     hooks.update(others)
     return handle
 

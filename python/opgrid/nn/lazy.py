@@ -81,6 +81,14 @@ class LazyModuleMixin(Module):
             destination.update({name: tensor for name, tensor in own.items() if name in destination})
 
 
+def _give_shapes(module: Module, shapes: dict[str, tuple[int, ...]]) -> None:
+    """Gives parameters and buffers of these names memory, as far as they are there."""
+    for kind in ("_parameters", "_buffers"):
+        for name, tensor in module._own(kind).items():
+            if is_lazy(tensor):
+                tensor.materialize(shapes[name])
+
+
 class LazyLinear(LazyModuleMixin, Linear):
     """`Linear` that takes ``in_features`` from its first input."""
 
@@ -98,9 +106,7 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.in_features = self.weight.shape[-1]
             return
         self.in_features = input.shape[-1]
-        self.weight.materialize((self.out_features, self.in_features))
-        if self.bias is not None:
-            self.bias.materialize((self.out_features,))
+        _give_shapes(self, {"weight": (self.out_features, self.in_features), "bias": (self.out_features,)})
         self.reset_parameters()
 
 
@@ -122,9 +128,7 @@ class _LazyConvNd(LazyModuleMixin, _ConvNd):
         if not self.has_uninitialized_params():
             return
         self._check()
-        self.weight.materialize(self._weight_shape())
-        if self.bias is not None:
-            self.bias.materialize((self.out_channels,))
+        _give_shapes(self, {"weight": self._weight_shape(), "bias": (self.out_channels,)})
         self.reset_parameters()
 
 
@@ -198,10 +202,8 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
         self.num_features = input.shape[1]
         if not self.has_uninitialized_params():
             return
-        for kind in ("_parameters", "_buffers"):
-            for tensor in self._own(kind).values():
-                if is_lazy(tensor):
-                    tensor.materialize((self.num_features,))
+        names = ("weight", "bias", "running_mean", "running_var")
+        _give_shapes(self, dict.fromkeys(names, (self.num_features,)))
         self.reset_parameters()
 
 

@@ -6,7 +6,6 @@ are plain tensors. ``isinstance(x, Parameter)`` checks the mark. Copies and pick
 
 from __future__ import annotations
 
-from types import MethodType
 from typing import Any
 
 import opgrid as og
@@ -68,19 +67,26 @@ class Buffer(Tensor, metaclass=_Marked):
         return own  # type: ignore[no-any-return]
 
 
+class _Materialize:
+    """The method ``materialize`` of a tensor without a shape."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def __call__(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Gives the tensor memory for a shape, without setting elements."""
+        own = self.tensor
+        for name in (UninitializedParameter._mark, UninitializedBuffer._mark, "materialize"):
+            if hasattr(own, name):
+                delattr(own, name)
+        own.data = og.empty(shape, device=device or own.device, dtype=dtype or own.dtype)
+
+
 def _uninitialized(made: Tensor, name: str) -> Tensor:
-    """Marks a tensor whose shape is not known yet, and gives it the method ``materialize``."""
+    """Marks a tensor whose shape is not known yet."""
     setattr(made, name, True)
-    made.materialize = MethodType(_materialize, made)
+    setattr(made, "materialize", _Materialize(made))
     return made
-
-
-def _materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
-    """Gives a tensor memory for a shape, without setting elements."""
-    for name in (UninitializedParameter._mark, UninitializedBuffer._mark, "materialize"):
-        if hasattr(self, name):
-            delattr(self, name)
-    self.data = og.empty(shape, device=device or self.device, dtype=dtype or self.dtype)
 
 
 class UninitializedParameter(Parameter):

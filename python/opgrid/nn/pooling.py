@@ -185,11 +185,10 @@ class AvgPool1d(_AvgPool):
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
-        whole = [
-            (value,) if isinstance(value, int) else tuple(value)
-            for value in (kernel_size, kernel_size if stride is None else stride, padding)
-        ]
-        super().__init__(*whole, ceil_mode, count_include_pad)
+        kernel, step, margin = (
+            tuple(each(value, 1)) for value in (kernel_size, kernel_size if stride is None else stride, padding)
+        )
+        super().__init__(kernel, step, margin, ceil_mode, count_include_pad)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool1d(input, *self._settings()[:-1])

@@ -58,7 +58,7 @@ class RNNBase(Module):
         for layer in range(num_layers):
             received = input_size if layer == 0 else width * self._directions
             for suffix in ("", "_reverse")[: self._directions]:
-                shapes = {"weight_ih": (gates, received), "weight_hh": (gates, width)}
+                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (gates, received), "weight_hh": (gates, width)}
                 if bias:
                     shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
                 if proj_size:

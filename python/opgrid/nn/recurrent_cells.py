@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import opgrid as og
 
@@ -51,7 +51,7 @@ class RNNCellBase(Module):
             init.uniform_(parameter, -bound, bound)
 
     @property
-    def _weights(self) -> tuple[Parameter | None, ...]:
+    def _weights(self) -> tuple[Any, ...]:
         return (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
 
     def _prepared(self, input: Tensor, given: tuple[Tensor, ...] | None) -> tuple[Tensor, tuple[Tensor, ...]]:

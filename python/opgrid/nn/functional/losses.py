@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import opgrid as og
 
@@ -201,7 +201,9 @@ def ctc_loss(
     """How unlikely sequences of labels are, whatever the steps are at which they are emitted: log probabilities ``(T, N, C)`` or
     ``(T, C)`` against labels ``(N, S)``, or all labels in a row; the mean is that of the losses over the lengths of their sequences."""
     number = reduced(reduction, "ctc_loss")
-    return og.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)
+    inputs: Any = input_lengths
+    labels: Any = target_lengths
+    return og.ctc_loss(log_probs, targets, inputs, labels, blank, number, zero_infinity)
 
 
 def poisson_nll_loss(

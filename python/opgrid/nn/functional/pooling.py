@@ -171,7 +171,8 @@ def _lp_pooled(
     powers = _MEANS[dims - 1](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     # The product is the number itself, with a gradient of zero at zero, where that of the root is infinite.
     powers = powers.sign() * og.relu(powers.abs())
-    return (powers * math.prod(each(kernel_size, dims))).pow(1.0 / norm_type)
+    norms: Tensor = (powers * math.prod(each(kernel_size, dims))).pow(1.0 / norm_type)
+    return norms
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:

@@ -30,7 +30,7 @@ _UPSAMPLINGS = {
 }
 """The operators by mode and number of dimensions."""
 _ANTIALIASED = {"bilinear": "_upsample_bilinear2d_aa", "bicubic": "_upsample_bicubic2d_aa"}
-_AREAS = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
+_AREAS: tuple[Any, ...] = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
 
 
 def interpolate(
@@ -62,7 +62,8 @@ def interpolate(
             f"{' or '.join(_ANTIALIASED)} and 4 dimensions"
         )
     if mode == "area" and 1 <= dims <= 3:
-        return _AREAS[dims - 1](input, sizes)
+        area: Tensor = _AREAS[dims - 1](input, sizes)
+        return area
     name = _ANTIALIASED[mode] if antialias else _UPSAMPLINGS.get((mode, dims))
     if name is None:
         raise NotImplementedError(
