@@ -171,7 +171,7 @@ def test_groups():
     optimizer.add_param_group({"params": z, "momentum": 0.9})
     assert [(g["lr"], g["momentum"]) for g in optimizer.param_groups] == [(0.1, 0), (0.5, 0), (0.1, 0.9)]
     assert optimizer.state_dict()["param_groups"][2]["params"] == [2]
-    assert repr(optimizer).startswith("SGD (\nParameter Group 0\n    dampening: 0\n    lr: 0.1\n")
+    assert repr(optimizer).startswith("SGD (\nParameter Group 0\n    dampening: 0\n    differentiable: False\n")
 
 
 def test_schedules_continue():

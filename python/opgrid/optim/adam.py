@@ -6,8 +6,10 @@ from typing import Any
 
 import opgrid as og
 
-from .._opgrid import Tensor
-from .optimizer import Optimizer, Parameters, real, refuse
+from .._opgrid import Tensor, TensorBase
+from ._batch import Batch, Group, State, average, average_squares, counter, number
+from ._settings import require_betas, require_learning_rate, require_not_negative, require_one_implementation, settings
+from .optimizer import Optimizer, Parameters
 
 
 class Adam(Optimizer):
@@ -20,57 +22,50 @@ class Adam(Optimizer):
     def __init__(
         self,
         params: Parameters,
-        lr: float = 1e-3,
+        lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
         amsgrad: bool = False,
         *,
+        foreach: bool | None = None,
         maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        settings = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, settings)
+        super().__init__(params, settings(locals()))
 
-    def _check_settings(self, group: dict[str, Any]) -> None:
-        refuse(group["lr"] >= 0, "learning rate", group["lr"], "zero or more")
-        refuse(group["eps"] >= 0, "epsilon value", group["eps"], "zero or more")
-        for place, beta in enumerate(group["betas"]):
-            refuse(0 <= beta < 1, f"beta parameter at index {place}", beta, "zero or more and less than one")
-        refuse(group["weight_decay"] >= 0, "weight_decay value", group["weight_decay"], "zero or more")
+    def _check_settings(self, group: Group) -> None:
+        if isinstance(group["lr"], TensorBase) and group["foreach"] and not group["capturable"]:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True; leave foreach None")
+        require_learning_rate(group)
+        require_not_negative(group, eps="epsilon value", weight_decay="weight_decay value")
+        require_betas(group)
+        require_one_implementation(group)
 
-    def _update(
-        self, parameters: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]], group: dict[str, Any]
-    ) -> None:
-        for parameter, state in zip(parameters, states, strict=True):
-            if not state:
-                state["step"] = og.tensor(0.0)
-                state["exp_avg"] = og.zeros_like(parameter)
-                state["exp_avg_sq"] = og.zeros_like(parameter)
-                if group["amsgrad"]:
-                    state["max_exp_avg_sq"] = og.zeros_like(parameter)
-        steps = [state["step"] for state in states]
+    def _initial(self, parameter: Tensor, grad: Tensor, group: Group) -> State:
+        names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group["amsgrad"]
+        return {"step": counter(), **{name: og.zeros_like(parameter) for name in names}}
+
+    def _update(self, batch: Batch, group: Group) -> None:
+        if batch.is_differentiable:
+            _update_differentiably(batch, group)
+            return
+        steps = batch.state("step")
         og.ops.aten._foreach_add_(steps, 1)
-        decoupled = group["decoupled_weight_decay"]
-        update = og.ops.aten._fused_adamw_ if decoupled else og.ops.aten._fused_adam_
+        update = og.ops.aten._fused_adamw_ if group["decoupled_weight_decay"] else og.ops.aten._fused_adam_
         update(
-            real(parameters),
-            real(grads),
-            real([state["exp_avg"] for state in states]),
-            real([state["exp_avg_sq"] for state in states]),
-            real([state["max_exp_avg_sq"] for state in states]) if group["amsgrad"] else [],
+            batch.parameters,
+            batch.grads,
+            batch.state("exp_avg"),
+            batch.state("exp_avg_sq"),
+            batch.state("max_exp_avg_sq") if group["amsgrad"] else [],
             steps,
-            lr=group["lr"],
-            beta1=group["betas"][0],
-            beta2=group["betas"][1],
+            lr=number(group["lr"]),
+            beta1=number(group["betas"][0]),
+            beta2=number(group["betas"][1]),
             weight_decay=group["weight_decay"],
             eps=group["eps"],
             amsgrad=group["amsgrad"],
@@ -84,20 +79,44 @@ class AdamW(Adam):
     def __init__(
         self,
         params: Parameters,
-        lr: float = 1e-3,
+        lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
         amsgrad: bool = False,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
-        super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True
-        )
+        super().__init__(**settings(locals()), params=params, decoupled_weight_decay=True)
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads state and settings; weight decay stays decoupled."""
-        super().load_state_dict(state_dict)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restores state and settings; weight decay stays decoupled."""
+        super().__setstate__(state)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True
+
+
+def _update_differentiably(batch: Batch, group: Group) -> None:
+    """The update by operators that have derivatives, also with respect to a learning rate that is a tensor."""
+    rate = group["lr"]
+    beta1, beta2 = group["betas"]
+    decay = group["weight_decay"]
+    if decay != 0 and group["decoupled_weight_decay"]:
+        for parameter in batch.parameters:
+            parameter.mul_(1 - rate * decay)
+    grads = batch.directions(0 if group["decoupled_weight_decay"] else decay)
+    counts = batch.count()
+    averages, squares = batch.state("exp_avg"), batch.state("exp_avg_sq")
+    average(averages, grads, beta1)
+    average_squares(squares, grads, beta2)
+    if group["amsgrad"]:
+        largest = batch.state("max_exp_avg_sq")
+        og.ops.aten._foreach_maximum_(largest, squares)
+        squares = largest
+    for parameter, count, mean, square in zip(batch.parameters, counts, averages, squares, strict=True):
+        root = square.sqrt() / (1 - beta2**count) ** 0.5 + group["eps"]
+        parameter.sub_(mean / root * (rate / (1 - beta1**count)))

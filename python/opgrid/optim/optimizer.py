@@ -1,31 +1,46 @@
-"""The base class of optimizers: parameter groups with settings, state by parameter, and state dicts."""
+"""The base class of optimizers: parameter groups with settings, steps, state by parameter, and state dicts."""
 
 from __future__ import annotations
 
+import copy
+import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import opgrid as og
 
 from .._opgrid import Tensor, TensorBase
-from ..autograd import enable_grad, no_grad
+from ..autograd import enable_grad, set_grad_enabled
+from . import _hooks
+from ._batch import Batch, Group, State, counter
+from ._settings import require_runnable
 
 Parameters = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 Closure = Callable[[], Any]
 
+_COUNTERS = frozenset(["step", "mu_product", "mu", "eta"])
+"""State whose dtype is not that of the parameter."""
 
-class Optimizer:
+
+class Optimizer(_hooks.Hooked):
     """Updates parameters by their gradients, in place.
 
-    ``params`` are tensors, or dicts with ``params`` and settings of their own; ``defaults`` are the remaining settings.
+    ``params`` are tensors, pairs of names and tensors, or dicts with ``params`` and settings of their own; ``defaults``
+    are the remaining settings. A class of its own defines `_initial` and `_update`, or `step`.
     """
 
     def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
         if isinstance(params, TensorBase):
             raise TypeError("params of an optimizer should be an iterable of Tensors or dicts, found a tensor")
+        if isinstance(params, (set, frozenset)):
+            warnings.warn(
+                "params of an optimizer are a set, whose order changes from run to run; pass a list", FutureWarning, stacklevel=2
+            )
+        self._reset_hooks()
         self.defaults = defaults
-        self.state: dict[Tensor, dict[str, Any]] = {}
-        self.param_groups: list[dict[str, Any]] = []
+        self.state: defaultdict[Any, State] = defaultdict(dict)
+        self.param_groups: list[Group] = []
         groups: list[Any] = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list; pass those of a module, as model.parameters()")
@@ -33,6 +48,11 @@ class Optimizer:
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(group)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "step" in vars(cls):
+            cls.step = _hooks.runs_step_hooks(cls.step)  # type: ignore[method-assign]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds a group of parameters: a dict with ``params`` and the settings that differ from the defaults."""
@@ -43,32 +63,49 @@ class Optimizer:
         if isinstance(params, (set, frozenset)):
             raise TypeError("optimizer parameters need a deterministic order; pass a list instead of a set")
         listed = [params] if isinstance(params, TensorBase) else list(params)
-        group["params"] = [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in listed]
+        names = [item[0] for item in listed if isinstance(item, tuple)]
+        group["params"] = [item[1] if isinstance(item, tuple) else item for item in listed]
+        if names:
+            if len(names) < len(listed):
+                raise ValueError(f"all optimizer params should be with or without names, found {len(names)} names for {len(listed)}")
+            group["param_names"] = names
+        for name, default in self.defaults.items():
+            group.setdefault(name, default)
+        self._check_parameters(group)
+        self._check_settings(group)
+        self.param_groups.append(group)
+
+    def _check_parameters(self, group: Group) -> None:
         for parameter in group["params"]:
             if not isinstance(parameter, TensorBase):
                 found = type(parameter).__name__
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {found}")
-            if not (parameter.is_leaf or parameter.retains_grad):
+            if not (self.defaults.get("differentiable") or parameter.is_leaf or parameter.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor; pass the leaf tensors that it was computed from")
-        for name, default in self.defaults.items():
-            group.setdefault(name, default)
         mine = {id(parameter) for parameter in group["params"]}
         if len(mine) < len(group["params"]):
             raise ValueError("optimizer contains a parameter group with duplicate parameters")
-        if any(id(parameter) in mine for other in self.param_groups for parameter in other["params"]):
-            raise ValueError("some parameters appear in more than one parameter group")
-        self._check_settings(group)
-        self.param_groups.append(group)
+        for other in self.param_groups:
+            if ("param_names" in other) != ("param_names" in group):
+                raise ValueError("all optimizer param groups should be with or without names, found both")
+            if any(id(parameter) in mine for parameter in other["params"]):
+                raise ValueError("some parameters appear in more than one parameter group")
 
-    def _check_settings(self, group: dict[str, Any]) -> None:
+    def _check_settings(self, group: Group) -> None:
         """Raises for settings that are out of range."""
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Removes the gradients of all parameters, or sets them to zero."""
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    parameter.grad = None if set_to_none else og.zeros_like(parameter.grad)
+        """Removes the gradients of all parameters, or sets them to zero, in place and without a graph."""
+        for parameter in (p for group in self.param_groups for p in group["params"]):
+            grad = parameter.grad
+            if grad is None:
+                continue
+            if set_to_none:
+                parameter.grad = None
+            elif grad.grad_fn is None:
+                grad.requires_grad_(False).zero_()
+            else:
+                parameter.grad = og.zeros_like(grad)
 
     def step(self, closure: Closure | None = None) -> Any:
         """Updates each parameter that has a gradient. A closure computes the loss first, which ``step`` returns."""
@@ -76,40 +113,88 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with no_grad():
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
-                pairs = [(parameter, parameter.grad) for parameter in group["params"]]
-                updated = [(parameter, grad) for parameter, grad in pairs if grad is not None]
-                if updated:
-                    states = [self.state.setdefault(parameter, {}) for parameter, _ in updated]
-                    for (parameter, _), state in zip(updated, states, strict=True):
-                        _follow(parameter, state)
-                    self._update([pair[0] for pair in updated], [pair[1] for pair in updated], states, group)
+                batch = self._batch(group)
+                if batch is not None:
+                    self._update(batch, group)
         return loss
 
-    def _update(
-        self, parameters: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]], group: dict[str, Any]
-    ) -> None:
-        """Updates the parameters of a group in place, in few calls for all of them."""
+    step = _hooks.runs_step_hooks(step)
+
+    def _batch(self, group: Group) -> Batch | None:
+        """The parameters of a group that have gradients, with their state, which begins here."""
+        pairs = [(parameter, parameter.grad) for parameter in group["params"]]
+        pairs = [pair for pair in pairs if pair[1] is not None]
+        if not pairs:
+            return None
+        states = []
+        for parameter, grad in pairs:
+            require_runnable(group, parameter)
+            state = self.state.get(parameter, {})
+            _follow(parameter, state)
+            if not state:
+                state = self._initial(parameter, grad, group)
+                if state:
+                    self.state[parameter] = state
+            states.append(state)
+        return Batch([parameter for parameter, _ in pairs], [grad for _, grad in pairs], states, group)
+
+    def _initial(self, parameter: Tensor, grad: Tensor, group: Group) -> State:
+        """What is remembered of a parameter before its first step."""
+        raise NotImplementedError(f"{type(self).__name__} has to define _initial, or step")
+
+    def _update(self, batch: Batch, group: Group) -> None:
+        """Updates the parameters in place, in few calls for all of them."""
         raise NotImplementedError(f"{type(self).__name__} has to define _update, or step")
 
     def state_dict(self) -> dict[str, Any]:
         """``state`` by index of parameter, and ``param_groups`` with these indices instead of parameters."""
-        numbers = {
-            id(parameter): number
-            for number, parameter in enumerate(p for group in self.param_groups for p in group["params"])
-        }
+        for hook in _hooks.of(self._state_dict_pre):
+            hook(self)
+        parameters = [parameter for group in self.param_groups for parameter in group["params"]]
+        numbers = {id(parameter): number for number, parameter in enumerate(parameters)}
         groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
         state = {
             numbers[id(parameter)] if isinstance(parameter, TensorBase) else parameter: dict(values)
             for parameter, values in self.state.items()
             if values
         }
-        return {"state": state, "param_groups": groups}
+        kept: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in _hooks.of(self._state_dict_post):
+            changed = hook(self, kept)
+            kept = kept if changed is None else changed
+        return kept
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads state and settings of an optimizer with as many parameters, in the dtypes of these."""
-        groups: list[dict[str, Any]] = state_dict["param_groups"]
+        state_dict = dict(state_dict)
+        for hook in _hooks.of(self._load_pre):
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        groups = copy.deepcopy(state_dict["param_groups"])
+        self._check_groups(groups)
+        owners: dict[Any, tuple[Tensor, Group]] = {}
+        for mine, loaded in zip(self.param_groups, groups, strict=True):
+            for saved, parameter in zip(loaded["params"], mine["params"], strict=True):
+                owners[saved] = (parameter, loaded)
+        state: defaultdict[Any, State] = defaultdict(dict)
+        for number, values in state_dict["state"].items():
+            if number in owners:
+                parameter, group = owners[number]
+                state[parameter] = {name: _loaded(name, value, parameter, group) for name, value in values.items()}
+            else:
+                # What belongs to no parameter is kept.
+                state[number] = values
+        for mine, loaded in zip(self.param_groups, groups, strict=True):
+            loaded["params"] = mine["params"]
+            if "param_names" in mine:
+                loaded.setdefault("param_names", mine["param_names"])
+        self.__setstate__({"state": state, "param_groups": groups})
+        for hook in _hooks.of(self._load_post):
+            hook(self)
+
+    def _check_groups(self, groups: list[Group]) -> None:
         if len(groups) != len(self.param_groups):
             raise ValueError(
                 "loaded state dict has a different number of parameter groups: "
@@ -121,21 +206,21 @@ class Optimizer:
                     "loaded state dict contains a parameter group that doesn't match the size of optimizer's group: "
                     f"found {len(loaded['params'])} parameters in group {place}, expected {len(mine['params'])}"
                 )
-        parameters: dict[Any, Tensor] = {}
-        for mine, loaded in zip(self.param_groups, groups, strict=True):
-            parameters.update(zip(loaded["params"], mine["params"], strict=True))
-        state: dict[Any, Any] = {}
-        for number, values in state_dict["state"].items():
-            if number in parameters:
-                parameter = parameters[number]
-                state[parameter] = {name: _loaded(name, value, parameter) for name, value in values.items()}
-            else:
-                # What belongs to no parameter is kept.
-                state[number] = values
-        self.state = state
-        self.param_groups = [
-            {**loaded, "params": mine["params"]} for mine, loaded in zip(self.param_groups, groups, strict=True)
-        ]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restores state and groups. Settings that an older release did not have get their defaults."""
+        vars(self).update(state)
+        if "_step_pre" not in vars(self):
+            self._reset_hooks()
+        for group in self.param_groups:
+            for name, default in self.defaults.items():
+                group.setdefault(name, default)
+        for values in self.state.values():
+            if isinstance(values, dict) and isinstance(values.get("step"), (int, float)):
+                values["step"] = counter(values["step"])
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
@@ -145,28 +230,23 @@ class Optimizer:
         return text + ")"
 
 
-def _loaded(name: str, value: Any, parameter: Tensor) -> Any:
+def _loaded(name: Any, value: Any, parameter: Tensor, group: Group) -> Any:
     """A copy of a value of the state, in the parameter's dtype unless it counts steps."""
-    if not isinstance(value, TensorBase):
-        return value
-    if name == "step" or not parameter.is_floating_point():
-        return value.clone()
-    return value.to(parameter.device, parameter.dtype, copy=True)
+    if isinstance(value, TensorBase):
+        if name == "step":
+            is_on_device = group.get("capturable") or group.get("fused")
+            return value.to(parameter.device, og.float32, copy=True) if is_on_device else value.clone()
+        dtype = parameter.dtype if parameter.is_floating_point() else value.dtype
+        return value.to(parameter.device, dtype, copy=True)
+    if isinstance(value, dict):
+        return {inner: _loaded(inner, each, parameter, group) for inner, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_loaded(name, each, parameter, group) for each in value)
+    return value
 
 
-def _follow(parameter: Tensor, state: dict[str, Any]) -> None:
+def _follow(parameter: Tensor, state: State) -> None:
     """Converts what is remembered of a parameter to its dtype, after its module was converted."""
     for name, value in state.items():
-        if isinstance(value, TensorBase) and name != "step" and value.dtype != parameter.dtype:
+        if name not in _COUNTERS and isinstance(value, TensorBase) and value.dtype != parameter.dtype:
             state[name] = value.to(parameter.device, parameter.dtype)
-
-
-def real(tensors: list[Tensor]) -> list[Tensor]:
-    """The tensors, complex ones as pairs of real numbers on the same memory."""
-    return [og.view_as_real(tensor) if tensor.is_complex() else tensor for tensor in tensors]
-
-
-def refuse(holds: bool, name: str, value: Any, expected: str) -> None:
-    """Raises for a setting that is out of range."""
-    if not holds:
-        raise ValueError(f"Invalid {name}: {value}; expected {expected}")
