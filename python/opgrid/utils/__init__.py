@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from . import _pytree, checkpoint, debugging, fake_tensor, flop_counter, memory_timeline
 
-__all__ = ["_pytree", "checkpoint", "debugging", "fake_tensor", "flop_counter", "memory_timeline"]
+__all__ = ["_pytree", "checkpoint", "data", "debugging", "fake_tensor", "flop_counter", "memory_timeline"]
+
+
+def __getattr__(name: str) -> Any:
+    # It imports multiprocessing, which takes longer than the rest of the package.
+    if name == "data":
+        return importlib.import_module(f"{__name__}.data")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
