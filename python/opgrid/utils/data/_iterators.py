@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import os
 import queue
 import threading
 import time
@@ -109,7 +110,7 @@ class WithWorkers(LoaderIterator):
             worker.start()
             self._queues.append(indices)
             self._workers.append(worker)
-        self._stop = weakref.finalize(self, _stop, self._workers, self._queues, self._results, self._done, is_thread)
+        self._stop = weakref.finalize(self, _stop, self._workers, self._queues, self._results, self._done, is_thread, os.getpid())
         self._begin()
 
     def restart(self, loader: Any) -> None:
@@ -200,8 +201,11 @@ class WithWorkers(LoaderIterator):
                     raise RuntimeError(f"DataLoader timed out after {limit} seconds") from None
 
 
-def _stop(workers: list[Any], queues: list[Any], results: Any, done: Any, is_thread: bool) -> None:
+def _stop(workers: list[Any], queues: list[Any], results: Any, done: Any, is_thread: bool, owner: int) -> None:
     """Ends the workers; processes that do not end by themselves are terminated."""
+    if os.getpid() != owner:
+        # A process that was forked meanwhile has a copy of the iterator, and no part in its workers.
+        return
     done.set()
     for indices in queues:
         indices.put(None)
