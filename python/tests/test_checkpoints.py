@@ -119,6 +119,8 @@ def test_tensors_come_back_as_they_were():
     assert (expanded.shape, expanded.stride()) == ((2, 3), (0, 0)) and empty.shape == (0, 3) and number.item() == 2.5
     assert leaf.requires_grad and leaf.is_leaf and not parameter.requires_grad and isinstance(parameter, nn.Parameter)
     assert same.note == [1]
+    big = og.ones(20000, dtype=og.complex64).conj()
+    assert round_trip(big).shape == (20000,)
     meta = round_trip(og.empty(2, 3, device="meta"))
     assert meta.is_meta and meta.shape == (2, 3)
 
@@ -233,9 +235,12 @@ def edited(data, before, after):
 
 
 def overlapping():
-    data = bytearray(archive(tensor(), {"0": bytes(8), "1": bytes(8)}))
-    first, second = data.find(b"PK\x01\x02", data.find(b"PK\x01\x02") + 1), data.rfind(b"PK\x01\x02")
-    data[second + 42 : second + 46] = data[first + 42 : first + 46]
+    """An archive with an entry that lies in the bytes of another one."""
+    plain = archive(tensor(), {"0": bytes(8), "1": bytes(8)})
+    inner = plain[plain.find(b"PK\x03\x04", plain.find(b"archive/data/0")) : plain.find(b"PK\x01\x02")]
+    data = bytearray(archive(tensor(), {"0": inner, "1": bytes(8)}))
+    last = data.rfind(b"PK\x01\x02")
+    data[last + 42 : last + 46] = struct.pack("<I", data.find(inner))
     return bytes(data)
 
 
@@ -255,7 +260,7 @@ class Runs:
 
 
 MARKER = "marker-of-checkpoints"
-NESTED = b")" + b"".join(b"q" + bytes([i]) + b"h" + bytes([i]) + b"h" + bytes([i]) + b"\x86" for i in range(100))
+NESTED = b")q\x000" + b"".join(b"h%ch%c\x86q%c0" % (i, i, i + 1) for i in range(100)) + b"hd"
 LIST = b"](" + b"K\x01" * 20000 + b"eq\x00"
 SETS = LIST + b"0](" + b"".join(named(b"builtins", b"set") + b"h\x00\x85R" for _ in range(2000)) + b"e"
 UNSAFE = {
@@ -265,7 +270,7 @@ UNSAFE = {
     "eval": pickle.dumps(Runs(eval, (f"open({MARKER!r}, 'w')",)), 2)[2:-1],
     "exec": pickle.dumps(Runs(exec, (f"open({MARKER!r}, 'w')",)), 2)[2:-1],
     "open": pickle.dumps(Runs(open, (MARKER, "w")), 2)[2:-1],
-    "getattr": pickle.dumps(Runs(getattr, (og, "load")), 2)[2:-1] if False else named(b"builtins", b"getattr") + HOOKS + text(b"__class__") + b"\x86R",
+    "getattr": named(b"builtins", b"getattr") + HOOKS + text(b"__class__") + b"\x86R",
     "dotted name": named(b"collections", b"OrderedDict.__init__.__globals__") + b")R",
     "copyreg": named(b"copyreg", b"_reconstructor") + named(b"builtins", b"object") + b"\x85R",
     "extension": b"\x82\x01",
@@ -378,14 +383,16 @@ ARCHIVES = {
     "no value": archive(tensor(), names=("other.pkl",)),
     "a program of TorchScript": archive(tensor(), names=("data.pkl", "constants.pkl")),
     "several folders": edited(GOOD, b"archive/data/0", b"another/data/0"),
-    "big-endian": archive(tensor(), {"0": bytes(8)}, names=("data.pkl",)).replace(b"", b"") if False else archive(b"N", names=("data.pkl", "byteorder")),
+    "big-endian": archive(b"N", names=("data.pkl", "byteorder")),
 }
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_hostile_archives_are_refused(name):
-    assert "invalid archive" in refuses(ARCHIVES[name], RuntimeError) or name in ("no value", "a program of TorchScript", "big-endian")
+    message = refuses(ARCHIVES[name], RuntimeError)
+    assert "invalid archive" in message or name in ("no value", "a program of TorchScript", "big-endian")
+    assert name != "overlapping entries" or "overlap" in message
 
 
 @pytest.mark.parametrize(

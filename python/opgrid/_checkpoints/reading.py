@@ -119,7 +119,7 @@ def _load_archive(data: memoryview, place: Place, mapping: mmap.mmap | None) -> 
             rows[key] = place(_row(record, data, mapping), location)
         return Memory(rows[key], dtype)
 
-    return Unpickler(records["data.pkl"], find, persistent).load()
+    return Unpickler(records["data.pkl"], find, persistent, room=4 * len(data)).load()
 
 
 def _row(record: memoryview, data: memoryview, mapping: mmap.mmap | None) -> Any:
@@ -176,12 +176,12 @@ def _load_legacy(data: memoryview, place: Place) -> Any:
         return Memory(row, dtype)
 
     # The storages come behind the value. It is read once to know them, and made when they are filled, since some tensors copy.
-    reader = Unpickler(data, find, persistent, position)
+    reader = Unpickler(data, find, persistent, position, 4 * len(data))
     reader.load()
     keys_reader = Unpickler(data, find, plain, reader.position)
     keys = keys_reader.load()
     _fill(rows, keys, data, keys_reader.position)
-    return Unpickler(data, find, persistent, position).load()
+    return Unpickler(data, find, persistent, position, 4 * len(data)).load()
 
 
 def _fill(rows: dict[str, tuple[Any, int, Any]], keys: Any, data: memoryview, position: int) -> None:

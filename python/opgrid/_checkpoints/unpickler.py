@@ -37,7 +37,7 @@ class Unpickler:
     """Reads one pickle of ``data``, from ``position`` on; afterwards ``position`` is behind it.
 
     ``find(module, name)`` gives what a name stands for: an `Allowed`, or a value. ``persistent(id)`` gives what stands
-    outside of the pickle.
+    outside of the pickle. ``room`` is how many bytes tensors may take beside their storages.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class Unpickler:
         find: Callable[[str, str], Any],
         persistent: Callable[[Any], Any],
         position: int = 0,
+        room: int = 0,
     ) -> None:
         self.position = position
         self._data = data
@@ -55,6 +56,7 @@ class Unpickler:
         self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
         self._credit = 2 * len(data) + 1000
+        self._room = room
 
     def load(self) -> Any:
         """The value of the pickle."""
@@ -74,6 +76,12 @@ class Unpickler:
         self._credit -= count
         if self._credit < 0:
             raise refused("the pickle makes containers that are much larger than itself")
+
+    def allocate(self, size: int) -> None:
+        """Pays for the bytes of a tensor that has memory of its own, beside that of the storages."""
+        self._room -= size
+        if self._room < 0:
+            raise refused("the tensors that are copied, since they are conjugate or negative, are much larger than the file")
 
     def checked_key(self, key: Any) -> Any:
         """A key of a dict, or an element of a set: a plain value, or a small tuple of these.

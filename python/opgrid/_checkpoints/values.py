@@ -106,7 +106,7 @@ def _finished(m: Unpickler, tensor: Any, requires_grad: Any, hooks: Any, metadat
     for name, resolve in (("conj", "conj_physical"), ("neg", "neg")):
         if metadata and metadata.get(name):
             # It takes memory of its own, which expanded tensors would make large.
-            m.spend(tensor.numel())
+            m.allocate(tensor.numel() * tensor.itemsize)
             tensor = getattr(tensor, resolve)()
     return tensor.requires_grad_() if requires_grad else tensor
 
