@@ -35,15 +35,16 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, 
         from ._checkpoints import save as save_checkpoint
 
         save_checkpoint(obj, f)
-    elif isinstance(obj, _opgrid.TensorBase):
+    elif isinstance(obj, _opgrid.Tensor):
         _opgrid.write_file(os.fspath(f), [("", obj)])
     elif not isinstance(obj, Mapping):
         raise TypeError(f"save(): expected a tensor or a dict of tensors by name, found {type(obj).__name__}")
     else:
-        for name, tensor in obj.items():
+        named: list[tuple[str, Any]] = list(obj.items())
+        for name, tensor in named:
             if not isinstance(tensor, _opgrid.TensorBase):
                 raise TypeError(f"save(): expected a tensor for {name!r}, found {type(tensor).__name__}")
-        _opgrid.write_file(os.fspath(f), list(obj.items()))
+        _opgrid.write_file(os.fspath(f), named)
 
 
 class _Loaded(dict[str, _opgrid.Tensor]):

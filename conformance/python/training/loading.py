@@ -194,7 +194,8 @@ def outcome(m: Any, program: str) -> Any:
             exec(line, space)
         return plain(eval(last, space)) if " = " not in last else exec(last, space)
     except Exception as error:
-        return type(error).__name__, "no such file" in str(error), "Caught" in str(error)
+        kind = next(each for each in type(error).__mro__ if each.__module__ == "builtins")
+        return kind.__name__, "no such file" in str(error), "Caught" in str(error)
 
 
 def main() -> int:

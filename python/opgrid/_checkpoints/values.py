@@ -137,7 +137,7 @@ def _rebuild_parameter_with_state(m: Unpickler, data: Any, requires_grad: Any, h
 
 def _rebuild_meta_tensor(m: Unpickler, dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
     sizes, strides, _ = _check_geometry(size, stride, 0)
-    return og.empty_strided(sizes, strides, dtype=dtype, device="meta", requires_grad=bool(requires_grad))
+    return og.empty_strided(sizes, strides, dtype=dtype, device="meta").requires_grad_(bool(requires_grad))
 
 
 def _rebuild_from_type(m: Unpickler, function: Any, kind: Any, args: Any, state: Any) -> Any:

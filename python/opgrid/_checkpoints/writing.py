@@ -11,6 +11,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import opgrid as og
+
 from .. import _opgrid
 from .._copies import _all_bytes, _state_of
 from .._opgrid import TensorBase
@@ -181,7 +183,7 @@ class Pickler:
             return
         if x._is_wrapper or type(x) is not _opgrid.Tensor:
             raise TypeError(f"save(): found a tensor of class {type(x).__name__}; expected opgrid.Tensor; convert it with as_subclass")
-        if x.layout != _opgrid.strided or "q" in str(x.dtype).rsplit(".", 1)[-1][:2]:
+        if x.layout != og.strided or "q" in str(x.dtype).rsplit(".", 1)[-1][:2]:
             raise TypeError(f"save(): found a tensor of layout {x.layout} and dtype {x.dtype}; expected a dense one that is not quantized")
         is_parameter = getattr(x, "_is_parameter", False)
         function, args = _rebuilding(self, x.detach(), x.requires_grad and not is_parameter)
@@ -211,7 +213,7 @@ class Pickler:
             key = str(len(self._known))
             # The storage is kept, so that no other one gets its number.
             self._known[identity] = (key, x.dtype, storage)
-            self.storages[key] = _opgrid._bytes(_all_bytes(x.cpu() if x.device.type != "cpu" else x).view(_opgrid.uint8))
+            self.storages[key] = _opgrid._bytes(_all_bytes(x.cpu() if x.device.type != "cpu" else x).view(og.uint8))
         name = _CLASSES.get(x.dtype)
         count = storage.nbytes() if name is None else storage.nbytes() // x.itemsize
         kind = _torch("storage.UntypedStorage") if name is None else _torch(name)
@@ -227,7 +229,7 @@ def _rebuilding(pickler: Pickler, x: Any, requires_grad: bool) -> tuple[_Global,
     sizes, strides = tuple(map(int, x.shape)), tuple(map(int, x.stride()))
     if x.is_meta:
         return _torch("_utils._rebuild_meta_tensor_no_storage"), (x.dtype, sizes, strides, requires_grad)
-    args = (pickler.storage(x), int(x.storage_offset()), sizes, strides, requires_grad, OrderedDict())
+    args: tuple[Any, ...] = (pickler.storage(x), int(x.storage_offset()), sizes, strides, requires_grad, OrderedDict())
     if x.dtype in _CLASSES:
         return _torch("_utils._rebuild_tensor_v2"), args
     return _torch("_utils._rebuild_tensor_v3"), (*args, x.dtype)

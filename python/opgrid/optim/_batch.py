@@ -7,7 +7,7 @@ from typing import Any
 
 import opgrid as og
 
-from .._opgrid import Tensor
+from .._opgrid import Tensor, TensorBase
 
 Group = dict[str, Any]
 State = dict[str, Any]
@@ -53,7 +53,7 @@ class Batch:
         """Counts the step, and returns the number of each parameter's steps so far."""
         steps = self.state("step")
         og.ops.aten._foreach_add_(steps, 1)
-        return [step.item() for step in steps]
+        return [number(step) for step in steps]
 
     def shifted(self, tensors: list[Tensor], eps: float) -> list[Tensor]:
         """The tensors plus ``eps``, in place where no graph needs them."""
@@ -86,7 +86,8 @@ def filled(like: Tensor, value: float) -> Tensor:
 
 def number(value: Any) -> float:
     """A setting as a number of Python; tensors of one element are settings, too."""
-    return value.item() if isinstance(value, Tensor) else value
+    plain: Any = value.item() if isinstance(value, TensorBase) else value
+    return float(plain)
 
 
 def counter(value: float = 0.0) -> Tensor:

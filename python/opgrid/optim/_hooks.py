@@ -47,6 +47,9 @@ def register_optimizer_step_post_hook(hook: Hook) -> HookHandle:
 class Hooked:
     """The functions that one optimizer has registered."""
 
+    _opt_called = False
+    """Whether a step was taken since a scheduler was made."""
+
     def _reset_hooks(self) -> None:
         self._step_pre: dict[int, Any] = {}
         self._step_post: dict[int, Any] = {}

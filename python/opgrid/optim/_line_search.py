@@ -58,7 +58,7 @@ def strong_wolfe(
     is_slow = False
     while tries < limit and abs(bracket[1].distance - bracket[0].distance) * longest >= tolerance:
         near, far = sorted(end.distance for end in bracket)
-        distance = _cubic_minimum(*bracket, (near, far))
+        distance = _cubic_minimum(bracket[0], bracket[1], (near, far))
         margin = 0.1 * (far - near)
         is_near_end = min(far - distance, distance - near) < margin
         if is_near_end and (is_slow or not near < distance < far):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import opgrid as og
 
 from .._opgrid import Tensor
@@ -68,15 +70,17 @@ class Adafactor(Optimizer):
 
 
 def _root_mean_square(x: Tensor) -> float:
-    return float(x.norm(2).item()) / x.numel() ** 0.5
+    return number(x.norm(2)) / math.sqrt(x.numel())
 
 
 def _variance(grad: Tensor, state: State, part: float, least: float) -> Tensor:
     """The averages of squares, moved by a part towards those of the gradient."""
     if grad.ndim < 2:
         state["variance"].lerp_(grad * grad, part)
-        return state["variance"].clone()
+        kept: Tensor = state["variance"]
+        return kept.clone()
     for name, dim in (("row_var", -1), ("col_var", -2)):
         state[name].lerp_(og.linalg.vector_norm(grad, dim=dim, keepdim=True).square_().div_(grad.shape[dim]), part)
-    rows, columns = state["row_var"], state["col_var"]
+    rows: Tensor = state["row_var"]
+    columns: Tensor = state["col_var"]
     return (rows @ columns).div_(rows.mean(dim=-2, keepdim=True).clamp_(min=least))

@@ -93,9 +93,9 @@ class LBFGS(Optimizer):
             direction = state["d"] = _direction(state, grad, group["history_size"])
             state["prev_flat_grad"], state["prev_loss"] = grad.clone(), loss
             is_first = state["n_iter"] == 1
-            distance = min(1.0, 1.0 / grad.abs().sum().item()) * rate if is_first else rate
+            distance = min(1.0, 1.0 / number(grad.abs().sum())) * rate if is_first else rate
             state["t"] = distance
-            slope = grad.dot(direction).item()
+            slope = number(grad.dot(direction))
             if slope > -tolerance:
                 return
             calls = 0
@@ -147,13 +147,13 @@ class LBFGS(Optimizer):
             loss, grad = self._evaluated(closure)
             for parameter, value in zip(self._parameters, kept, strict=True):
                 parameter.copy_(value)
-            return Point(distance, loss, grad, grad.dot(direction).item())
+            return Point(distance, loss, grad, number(grad.dot(direction)))
 
         return at
 
 
 def _largest(x: Tensor) -> float:
-    return float(x.abs().max().item())
+    return number(x.abs().max())
 
 
 def _direction(state: State, grad: Tensor, history: int) -> Tensor:
@@ -176,7 +176,7 @@ def _direction(state: State, grad: Tensor, history: int) -> Tensor:
         inverses.append(1.0 / product)
         state["H_diag"] = product / change.dot(change)
     parts = state.setdefault("al", [None] * history)
-    direction = grad.neg()
+    direction: Tensor = grad.neg()
     for place in reversed(range(len(gradients))):
         parts[place] = steps[place].dot(direction) * inverses[place]
         direction.sub_(gradients[place] * parts[place])

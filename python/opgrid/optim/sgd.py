@@ -75,7 +75,7 @@ def _update_differentiably(batch: Batch, group: Group) -> None:
     if group["momentum"] != 0:
         for state, grad in zip(batch.states, steps, strict=True):
             if state.get("momentum_buffer") is None:
-                state["momentum_buffer"] = grad.detach().clone()
+                state["momentum_buffer"] = grad.clone()
             else:
                 state["momentum_buffer"] = state["momentum_buffer"] * group["momentum"] + grad * (1 - group["dampening"])
         buffers = [state["momentum_buffer"] for state in batch.states]

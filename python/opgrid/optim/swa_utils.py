@@ -46,7 +46,8 @@ def get_swa_avg_fn() -> Average:
 
     def average(averaged: Tensor, current: Tensor, num_averaged: Any) -> Tensor:
         with no_grad():
-            return averaged + (current - averaged) / (num_averaged + 1)
+            mean: Tensor = averaged + (current - averaged) / (num_averaged + 1)
+            return mean
 
     return average
 
@@ -114,7 +115,8 @@ class AveragedModel(Module):
 
     def update_parameters(self, model: Module) -> None:
         """Takes the model's weights into the average. The first ones are copied."""
-        averaged, current = list(self.module.parameters()), list(model.parameters())
+        averaged: list[Tensor] = list(self.module.parameters())
+        current: list[Tensor] = list(model.parameters())
         buffers = list(zip(self.module.buffers(), model.buffers(), strict=True))
         if self.use_buffers:
             averaged += [own for own, _ in buffers]

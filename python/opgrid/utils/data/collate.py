@@ -76,6 +76,7 @@ def _like(original: Any, values: Any) -> Any:
     if isinstance(original, tuple):
         return values
     try:
+        copied: Any
         if isinstance(original, MutableMapping):
             copied = copy.copy(original)
             copied.update(values)

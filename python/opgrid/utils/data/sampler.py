@@ -140,7 +140,8 @@ class BatchSampler(Sampler[list[int]]):
 
 def random_number(generator: Generator | None = None) -> int:
     """A random integer, to seed with; by default from the stream of the process."""
-    return int(og.empty((), dtype=og.int64).random_(generator=generator).item())
+    drawn: Any = og.empty((), dtype=og.int64).random_(generator=generator).item()
+    return int(drawn)
 
 
 def _check_count(name: str, value: Any) -> None:
