@@ -318,7 +318,7 @@ def test_hooks_run_around_steps_and_state_dicts():
     x.grad = og.ones(1)
     optimizer = optim.SGD([x], lr=0.5)
     told = []
-    everywhere = optim.register_optimizer_step_pre_hook(lambda o, args, kwargs: told.append("all before"))
+    everywhere = optim.optimizer.register_optimizer_step_pre_hook(lambda o, args, kwargs: told.append("all before"))
     optimizer.register_step_pre_hook(lambda o, args, kwargs: told.append("before"))
     after = optimizer.register_step_post_hook(lambda o, args, kwargs: told.append(("after", x.item())))
     optimizer.step()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import mmap
 import os
 from collections.abc import Callable
@@ -45,6 +44,8 @@ def _bytes_of(file: Any, mapped: bool) -> tuple[memoryview, mmap.mmap | None]:
     if not isinstance(file, (str, os.PathLike)):
         if mapped:
             raise ValueError("load(): mmap needs the path of a file, found an open one")
+        if not hasattr(file, "read"):
+            raise TypeError(f"load(): expected a path or an open file, found {type(file).__name__}")
         content = file.read()
         if not isinstance(content, (bytes, bytearray)):
             raise TypeError(f"load(): expected a file of bytes, found one of {type(content).__name__}; open it with 'rb'")
@@ -196,8 +197,3 @@ def _fill(rows: dict[str, tuple[Any, int, Any]], keys: Any, data: memoryview, po
         if row.numel():
             row.copy_(_row(data[begin:end], data, None))
         position = end
-
-
-def is_open_file(file: Any) -> bool:
-    """Whether this is an open file, instead of a path."""
-    return isinstance(file, io.IOBase) or hasattr(file, "read") or hasattr(file, "write")

@@ -265,10 +265,12 @@ _STEPS: dict[type, Callable[[Pickler, Any], None]] = {
 
 def save(value: Any, file: Any) -> None:
     """Writes a checkpoint to a path or to a file that is open for bytes."""
+    is_path = isinstance(file, (str, os.PathLike))
+    if not is_path and not hasattr(file, "write"):
+        raise TypeError(f"save(): expected a path or an open file, found {type(file).__name__}")
     pickler = Pickler()
     with no_grad(), _opgrid.exclude("Python"):
         dumped = pickler.dumped(value)
-    is_path = isinstance(file, (str, os.PathLike))
     folder = os.path.splitext(os.path.basename(os.fspath(file)))[0] if is_path else "archive"
     writer = archive.Writer(file, folder or "archive")
     writer.write("data.pkl", dumped)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from . import lr_scheduler, swa_utils
-from ._hooks import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from .adadelta import Adadelta
 from .adafactor import Adafactor
 from .adagrad import Adagrad
@@ -36,7 +35,5 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "lr_scheduler",
-    "register_optimizer_step_post_hook",
-    "register_optimizer_step_pre_hook",
     "swa_utils",
 ]

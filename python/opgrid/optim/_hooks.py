@@ -17,6 +17,8 @@ _after_every_step: dict[int, Any] = {}
 
 def add(hooks: dict[int, Any], hook: Hook, first: bool = False) -> HookHandle:
     """Registers a function as the last of these, or as the first."""
+    if not callable(hook):
+        raise TypeError(f"a hook should be a function, found {type(hook).__name__}")
     handle = HookHandle(hooks)
     # The handle is kept with the function, so that no other handle gets its id.
     entry = {id(handle): (hook, handle)}

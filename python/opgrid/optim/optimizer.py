@@ -13,8 +13,11 @@ import opgrid as og
 from .._opgrid import Tensor, TensorBase
 from ..autograd import enable_grad, set_grad_enabled
 from . import _hooks
+from ._hooks import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from ._batch import Batch, Group, State, counter
 from ._settings import require_runnable
+
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 Parameters = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 Closure = Callable[[], Any]
