@@ -51,7 +51,9 @@ def attempts():
     ]
 
 
-def test_no_error_names_functions_of_rust():
+def test_no_error_names_functions_of_rust(tmp_path, monkeypatch):
+    # Some of the functions write files.
+    monkeypatch.chdir(tmp_path)
     wrong, refused = [], 0
     for title, function in public_functions().items():
         for arguments in attempts():
