@@ -211,15 +211,13 @@ def test_waiting_ends_in_time(monkeypatch):
 
 
 def test_processes_end_with_their_iterator():
-    def children():
-        return [child for child in multiprocessing.active_children() if child.is_alive()]
-
-    before = len(children())
+    before = set(multiprocessing.active_children())
     batches = iter(data.DataLoader(Squares(100), num_workers=2))
     next(batches)
-    assert len(children()) == before + 2
+    workers = set(multiprocessing.active_children()) - before
+    assert len(workers) == 2 and all(worker.is_alive() for worker in workers)
     del batches
-    assert len(children()) == before
+    assert not any(worker.is_alive() for worker in workers)
 
 
 def test_batches_may_come_out_of_order():

@@ -191,7 +191,7 @@ def test_one_tensor_is_written_alone(tmp_path):
     with pytest.raises(OSError):
         og.load(tmp_path / "missing.npy")
     with pytest.raises(OSError):
-        og.save(og.zeros(1), tmp_path / "x.txt")
+        og.save(og.zeros(1), tmp_path / "none/x.npy")
     with pytest.raises(TypeError):
         og.save([1], path)
 
