@@ -59,43 +59,26 @@ pub(crate) fn factor<T: Number>(matrix: &mut [T], rows: usize, columns: usize, t
 /// Makes the reflection that turns a column into a multiple of its first unit vector: leaves that multiple, which is real, and the rest
 /// of `v`, and returns `tau`. The conjugate of the reflection is what is applied.
 fn reflect<T: Number>(column: &mut [T]) -> T {
+    // Columns may be as far from each other as the elements of a matrix are.
+    let scale = Scale::new(column);
+    scale.apply(column);
     let Some((head, tail)) = column.split_first_mut() else { return zero() };
-    let norm = norm_of(tail);
-    if norm == zero() && head.imaginary() == zero() {
+    let square = |element: &T| {
+        let (real, imaginary) = (element.real(), element.imaginary());
+        real * real + imaginary * imaginary
+    };
+    let rest = tail.iter().fold(zero::<T::Real>(), |sum, element| sum + square(element));
+    if rest == zero() && head.imaginary() == zero() {
+        *head = scale.undone(*head);
         return zero();
     }
-    let length = hypot(head.size(), norm);
+    let length = (square(head) + rest).root();
     let beta = if head.real() < zero() { length } else { -length };
     let tau = (T::from_real(beta) - *head) / T::from_real(beta);
     let divisor = *head - T::from_real(beta);
     tail.iter_mut().for_each(|element| *element /= divisor);
-    *head = T::from_real(beta);
+    *head = scale.undone(T::from_real(beta));
     tau
-}
-
-/// The Euclidean norm, computed with parts of the largest element so that no square overflows.
-fn norm_of<T: Number>(elements: &[T]) -> T::Real {
-    let largest = elements.iter().map(|element| element.size()).fold(zero::<T::Real>(), |largest, size| {
-        // A NaN is the largest, too.
-        if size.partial_cmp(&largest).is_none_or(Ordering::is_gt) { size } else { largest }
-    });
-    if largest == zero() || !largest.is_finite() {
-        return largest;
-    }
-    let sum = elements.iter().fold(zero::<T::Real>(), |sum, element| {
-        let part = element.size() / largest;
-        sum + part * part
-    });
-    largest * sum.root()
-}
-
-fn hypot<R: Number<Real = R> + PartialOrd>(a: R, b: R) -> R {
-    let (large, small) = if a > b { (a, b) } else { (b, a) };
-    if large == zero() {
-        return large;
-    }
-    let part = small / large;
-    large * (one::<R>() + part * part).root()
 }
 
 /// Some reflections as one: `1 - V * T * Vᴴ`.

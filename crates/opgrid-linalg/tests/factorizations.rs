@@ -140,6 +140,7 @@ for_each_number! {
     exponentials_of_a_matrix_and_its_negative_are_inverse
     exponentials_of_hermitian_matrices_have_those_of_eigenvalues
     reflections_and_a_triangle_multiply_to_a_matrix
+    triangles_of_columns_far_from_each_other_are_finite
     eigenvectors_of_hermitian_matrices_are_orthonormal
     eigenvectors_are_only_made_longer
     singular_vectors_multiply_to_a_matrix
@@ -384,6 +385,17 @@ mod checks {
                 Matrix::of(&found, sizes[0], sizes[1]).assert_near::<T>(&expected);
             }
         }
+    }
+
+    /// What is left of the second column vanishes beside the first one; squares of it cannot be represented.
+    pub fn triangles_of_columns_far_from_each_other_are_finite<T: Number>() {
+        let far = if T::EPS < 1e-10 { 2.0_f64.powi(255) } else { 2.0_f64.powi(31) };
+        let mut factors = [1.0, far, 0.0, 1.0, 0.0, 0.0].map(|x| T::new(x, x));
+        let mut tau = vec![T::new(0.0, 0.0); 2];
+        T::qr(&mut factors, 2, 3, &mut tau);
+        let r = Matrix::of(&factors, 2, 3);
+        assert!(r.elements.iter().all(|x| x.is_finite()) && r.at(1, 1).norm() > 0.0, "{:?}", r.elements);
+        assert!((r.at(1, 1).norm() * far).log2().abs() < 2.0, "the determinant is kept: {:?}", r.at(1, 1));
     }
 
     fn doubles<T: Number>(values: &[T::Real]) -> Vec<f64> {
