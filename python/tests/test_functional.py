@@ -31,9 +31,9 @@ def test_constants_are_zeros_or_errors():
     assert jacobian(lambda x: og.ones(3), x).tolist() == [[0.0, 0.0]] * 3
     assert vjp(lambda x: og.ones(()), x)[1].tolist() == [0.0, 0.0]
     assert jvp(lambda x: og.ones(()), x, x)[1].item() == 0.0
-    for function in (jacobian, jvp, vjp):
+    for function, more in ((jacobian, ()), (jvp, (x,)), (vjp, ())):
         with pytest.raises(RuntimeError, match="does not depend on the inputs"):
-            function(lambda x: og.ones(()), x, strict=True)
+            function(lambda x: og.ones(()), x, *more, strict=True)
     with pytest.raises(RuntimeError, match="no result depends on input 1"):
         jacobian(lambda x, y: x.sum(), (x, x), strict=True)
 
@@ -50,9 +50,21 @@ def test_second_derivatives():
     value, product = vhp(cubes, x, og.tensor([1.0, 0.5]))
     assert value.item() == 9.0 and product.tolist() == [6.0, 6.0]
     assert hvp(cubes, (x,), (og.tensor([1.0, 0.5]),))[1][0].tolist() == [6.0, 6.0]
-    assert vhp(lambda x: x.sum(), x)[1].tolist() == [0.0, 0.0]
+    assert vhp(lambda x: x.sum(), x, x)[1].tolist() == [0.0, 0.0]
     with pytest.raises(RuntimeError, match="expected one element"):
         hessian(lambda x: x, x)
+
+
+def test_factors_are_given_for_all_but_one_element():
+    x = og.tensor([1.0, 2.0])
+    assert jvp(lambda x: x**2, og.tensor(3.0))[1].item() == vjp(lambda x: x**2, og.tensor(3.0))[1].item() == 6.0
+    for function in (jvp, hvp, vhp):
+        with pytest.raises(RuntimeError, match="`v` can only be left out for one tensor of one element"):
+            function(lambda x: x.sum(), x)
+        with pytest.raises(RuntimeError, match=r"`v` has sizes \[\(3,\)\], expected \[\(2,\)\]"):
+            function(lambda x: x.sum(), x, og.ones(3))
+    with pytest.raises(RuntimeError, match="can only be left out"):
+        vjp(lambda x: x**2, x)
 
 
 def test_gradients_of_a_batch():

@@ -31,8 +31,7 @@ def vjp(func: _Function, inputs: Any, v: Any = None, create_graph: bool = False,
         found = func(*given)
         outputs = _listed(found)
         _check_dependence("vjp()", outputs, strict)
-        grads = [] if v is None else _listed(v)
-        back = _grad(outputs, given, grads, create_graph=create_graph, strict=strict, what="vjp()")
+        back = _grad(outputs, given, _factors(v, outputs, "vjp()"), create_graph=create_graph, strict=strict, what="vjp()")
     return found if create_graph else _detached(found), back[0] if is_single else back
 
 
@@ -42,7 +41,7 @@ def jvp(func: _Function, inputs: Any, v: Any = None, create_graph: bool = False,
     It is the gradient of a gradient. ``v`` may be left out where the input has one element.
     """
     given, _ = _leaves(inputs, create_graph)
-    moves = _listed(v) if v is not None else [_opgrid.function("ones_like")(x) for x in given]
+    moves = _factors(v, given, "jvp()")
     with _enable_grad():
         found = func(*given)
         outputs = _listed(found)
@@ -161,7 +160,7 @@ def hessian(
 def vhp(func: _Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """The result of a function with one element, and the product of ``v`` with its Hessian."""
     given, is_single = _leaves(inputs, True)
-    moves = _listed(v) if v is not None else [_opgrid.function("ones_like")(x) for x in given]
+    moves = _factors(v, given, "vhp()")
     with _enable_grad():
         found = func(*given)
         first = _grad([_single(found, "vhp()")], given, [], create_graph=True, strict=strict, what="vhp()")
@@ -179,6 +178,19 @@ def hvp(func: _Function, inputs: Any, v: Any = None, create_graph: bool = False,
     Hessians are symmetric, so that this is :func:`vhp`, which needs one pass less.
     """
     return vhp(func, inputs, v, create_graph, strict)
+
+
+def _factors(v: Any, like: list[Any], what: str) -> list[Any]:
+    """The factors of a product, of the sizes of these tensors; 1 may be left out."""
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            raise RuntimeError(f"{what}: `v` can only be left out for one tensor of one element; give one of the sizes of each tensor")
+        return [_opgrid.function("ones_like")(like[0])]
+    given = _listed(v)
+    if [tuple(factor.shape) for factor in given] != [tuple(x.shape) for x in like]:
+        sizes = [tuple(factor.shape) for factor in given]
+        raise RuntimeError(f"{what}: `v` has sizes {sizes}, expected {[tuple(x.shape) for x in like]}")
+    return given
 
 
 def _listed(tensors: Any) -> list[Any]:
