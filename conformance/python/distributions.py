@@ -371,6 +371,8 @@ MISTAKES: dict[str, Program] = {
     "default validation": lambda d: d.Distribution.set_default_validate_args(3),
     "LKJ of one": lambda d: d.LKJCholesky(1),
     "low df": lambda d: d.Wishart(1.0, tensor(d, SQUARE)),
+    "a class without constraints": lambda d: type("Own", (d.Distribution,), {})((2,)).batch_shape,
+    "a class without support": lambda d: type("Own", (d.Normal,), {"support": d.Distribution.support})(0.0, 1.0).log_prob(tensor(d, 1.0)),
     "base": lambda d: d.Distribution(validate_args=False).mean,
 }
 

@@ -377,6 +377,41 @@ def test_mistakes_are_named(text):
         MESSAGES[text]()
 
 
+def test_distributions_of_users():
+    class Triangle(d.Distribution):
+        arg_constraints = {"width": constraints.positive}
+        has_rsample = True
+
+        def __init__(self, width, validate_args=None):
+            self.width = width
+            super().__init__(width.shape, validate_args=validate_args)
+
+        @constraints.dependent_property(is_discrete=False, event_dim=0)
+        def support(self):
+            return constraints.interval(0.0, self.width)
+
+        def rsample(self, sample_shape=()):
+            return og.rand(self._extended_shape(sample_shape)).sqrt() * self.width
+
+        def log_prob(self, value):
+            if self._validate_args:
+                self._validate_sample(value)
+            return (2 * value / self.width**2).log()
+
+    wide = Triangle(tensor([1.0, 2.0])).expand((3, 2))
+    assert repr(wide) == "Triangle(width: opgrid.Size([3, 2]))" and tuple(wide.sample((4,)).shape) == (4, 3, 2)
+    with pytest.raises(ValueError, match="within the support"):
+        wide.log_prob(tensor(1.5))
+    with pytest.raises(ValueError, match="parameter width"):
+        Triangle(tensor([-1.0]))
+
+    class Silent(d.Distribution):
+        pass
+
+    with pytest.warns(UserWarning, match="Silent has no `arg_constraints`, so that it is not checked"):
+        Silent((2,))
+
+
 def test_checks_can_be_left_out():
     assert repr(d.Normal(0.0, -1.0, validate_args=False)) == "Normal(loc: 0.0, scale: -1.0)"
     d.Distribution.set_default_validate_args(False)

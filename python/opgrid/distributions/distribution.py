@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
+from warnings import warn
 
 import opgrid as og
 
@@ -54,7 +55,7 @@ class Distribution:
         Distribution.__init__(self, tensors[0].shape, validate_args=validate_args)
 
     def _validate_parameters(self) -> None:
-        for name, constraint in self.arg_constraints.items():
+        for name, constraint in self._stated("arg_constraints", {}).items():
             computed = name not in self.__dict__ and isinstance(getattr(type(self), name, None), lazy_property)
             if constraints.is_dependent(constraint) or computed:
                 continue
@@ -116,8 +117,6 @@ class Distribution:
 
     def sample_n(self, n: int) -> Tensor:
         """``n`` draws; deprecated, use ``sample((n,))``."""
-        from warnings import warn
-
         warn("sample_n(n) is deprecated; use sample((n,))", FutureWarning, stacklevel=2)
         return self.sample((n,))
 
@@ -202,15 +201,20 @@ class Distribution:
                     f"{type(self).__name__}: the value has shape {tuple(value.shape)}, which does not broadcast with {expected}, "
                     f"the shape of the batch and of an event"
                 )
-        try:
-            support = self.support
-        except NotImplementedError:
-            return
-        if not support.check(value).all():
+        support = self._stated("support", None)
+        if support is not None and not support.check(value).all():
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
                 f"({support!r}) of the distribution {self!r}, found values outside of it:\n{value}"
             )
+
+    def _stated(self, name: str, otherwise: Any) -> Any:
+        """What a class says of its parameters or its values; a class that says nothing is not checked, with a warning."""
+        try:
+            return getattr(self, name)
+        except NotImplementedError:
+            warn(f"{type(self).__name__} has no `{name}`, so that it is not checked; define it, or give validate_args=False", stacklevel=4)
+            return otherwise
 
     def _missing(self, what: str) -> NotImplementedError:
         return NotImplementedError(f"{type(self).__name__} has no {what}")
