@@ -15,7 +15,7 @@ checked unless ``validate_args=False`` is given.
 
 from __future__ import annotations
 
-from . import _cross_entropies, _divergences, constraints, transforms
+from . import _cross_entropies, _divergences, constraints, transforms, utils
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial
