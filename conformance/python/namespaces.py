@@ -76,8 +76,8 @@ CALLS: dict[str, dict[str, str]] = {
         **{
             name: f"m.special.{name}(u)"
             for name in (
-                "airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 digamma entr erf erfc erfcx erfinv exp2 expit expm1 gammaln i0 i0e i1 i1e log1p "
-                "log_ndtr logit modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 ndtr ndtri psi round "
+                "airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 digamma entr erf erfc erfcx erfinv exp2 expit expm1 gammaln i0 i0e i1 i1e "
+                "log1p log_ndtr logit modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 ndtr ndtri psi round "
                 "scaled_modified_bessel_k0 scaled_modified_bessel_k1 sinc spherical_bessel_j0"
             ).split()
         },

@@ -184,7 +184,7 @@ def _uniform(p: Uniform, q: Uniform) -> Tensor:
 @register_kl(Independent, Independent)
 def _independent(p: Independent, q: Independent) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
-        raise NotImplementedError("kl_divergence(): that of Independent distributions with different reinterpreted_batch_ndims is not known")
+        raise NotImplementedError("kl_divergence(): that of Independent distributions of events of different dimensions is not known")
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 

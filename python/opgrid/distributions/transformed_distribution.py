@@ -39,7 +39,7 @@ class TransformedDistribution(Distribution):
         shape = Size((*base_distribution.batch_shape, *base_distribution.event_shape))
         if len(shape) < whole.domain.event_dim:
             raise ValueError(
-                f"{type(self).__name__}: the base distribution needs {whole.domain.event_dim} dimensions or more, found shape {tuple(shape)}"
+                f"{type(self).__name__}: the base distribution has shape {tuple(shape)}, expected {whole.domain.event_dim} dimensions or more"
             )
         # Transforms with parameters may broadcast.
         event_dim, result = len(base_distribution.event_shape), whole.forward_shape(shape)

@@ -86,7 +86,7 @@ class Measured:
 
     def _finished(self) -> Recording:
         if self._recording is None:
-            raise RuntimeError(f"{type(self).__name__}: nothing was recorded; read it after a block that ran, or a recorded step of a schedule")
+            raise RuntimeError("profile: nothing was recorded; read it after a block that ran, or a step of a schedule that is recorded")
         return self._recording
 
     def events(self) -> EventList:

@@ -196,7 +196,7 @@ class CatTransform(_Parts):
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
-            raise AssertionError(f"CatTransform: found {len(self.lengths)} lengths, expected one for each of {len(self.transforms)} transforms")
+            raise AssertionError(f"CatTransform: found {len(self.lengths)} lengths for {len(self.transforms)} transforms, expected one for each")
 
     @property
     def event_dim(self) -> Any:
