@@ -275,7 +275,7 @@ def computed():
         (lambda: nn.Dropout(1.5), ValueError, "between 0 and 1, but got 1.5"),
         (lambda: nn.MSELoss(reduction="all")(og.ones(2), og.ones(2)), ValueError, "all is not a valid value for reduction; expected none"),
         (lambda: nn.BCEWithLogitsLoss()(og.ones(2), og.ones(3)), ValueError, "must be the same as input size"),
-        (lambda: nn.MultiheadAttention(6, 4), ValueError, "embed_dim must be divisible by num_heads; found 6 and 4"),
+        (lambda: nn.MultiheadAttention(6, 4), AssertionError, "embed_dim must be divisible by num_heads; found 6 and 4"),
         (lambda: nn.MultiheadAttention(4, 2)(*[og.ones(2, 3)] * 3), AssertionError, "embedding dimension of 4, but got 3"),
         (lambda: nn.TransformerEncoderLayer(4, 2, activation="tan"), RuntimeError, "should be relu/gelu, not tan"),
         (lambda: nn.ModuleList()[0], IndexError, "index 0 is out of range for ModuleList of 0 modules"),

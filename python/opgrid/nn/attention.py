@@ -50,7 +50,8 @@ class MultiheadAttention(Module):
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(f"embed_dim and num_heads must be greater than 0, got {embed_dim} and {num_heads}")
         if embed_dim % num_heads != 0:
-            raise ValueError(f"embed_dim must be divisible by num_heads; found {embed_dim} and {num_heads}")
+            # torch raises an assertion here.
+            raise AssertionError(f"embed_dim must be divisible by num_heads; found {embed_dim} and {num_heads}")
         super().__init__()
         self.embed_dim = embed_dim
         self.kdim = embed_dim if kdim is None else kdim

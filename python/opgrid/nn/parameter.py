@@ -24,6 +24,18 @@ class _Marked(type(Tensor)):  # type: ignore[misc]
         return isinstance(instance, TensorBase) and getattr(instance, cls._mark, False) is True
 
 
+_repr = TensorBase.__repr__
+
+
+def _shown(self: Any) -> str:
+    """The text of a tensor, of which parameters are said to be some."""
+    text = _repr(self)
+    return f"Parameter containing:\n{text}" if getattr(self, _MARK, False) is True else text
+
+
+setattr(TensorBase, "__repr__", _shown)
+
+
 def mark(x: Tensor) -> Tensor:
     """Marks this tensor as a parameter, in place."""
     setattr(x, _MARK, True)
@@ -43,7 +55,7 @@ class Parameter(Tensor, metaclass=_Marked):
             data = tensor([])
         if not isinstance(data, TensorBase):
             raise TypeError(f"Parameter(): expected a tensor, found {type(data).__name__}; make one with opgrid.tensor")
-        own = data.detach()
+        own: Any = data.detach()
         if type(own) is not type(data):
             own = own.as_subclass(type(data))
         return mark(own.requires_grad_(requires_grad))  # type: ignore[return-value]
