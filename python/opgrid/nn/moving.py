@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _opgrid
 from .._opgrid import Tensor, TensorBase
 from ..autograd import no_grad
-from .parameter import Parameter
+from .parameter import Parameter, is_lazy
 
 if TYPE_CHECKING:
     from .module import Module
@@ -36,12 +36,22 @@ def move_own(module: Module, fn: Once) -> None:
     """Gives the parameters and buffers of a module itself the results of a function."""
     parameters, buffers = module._own("_parameters"), module._own("_buffers")
     for name, parameter in parameters.items():
-        if parameter is not None:
+        if is_lazy(parameter):
+            _move_lazy(parameter, fn)
+        elif parameter is not None:
             parameters[name] = _moved(parameter, fn)
     for name, buffer in buffers.items():
-        if buffer is not None:
+        if is_lazy(buffer):
+            _move_lazy(buffer, fn)
+        elif buffer is not None:
             with no_grad():
                 buffers[name] = fn(buffer)
+
+
+def _move_lazy(tensor: Any, fn: Once) -> None:
+    """Moves a tensor that has no elements yet, and stays the object that waits for them."""
+    with no_grad():
+        tensor.data = fn.fn(tensor.detach())
 
 
 def _moved(parameter: Any, fn: Once) -> Any:

@@ -140,9 +140,11 @@ def _getstate(self: Any) -> NoReturn:
 
 
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
-    made = memo[id(self)] = self.__new__(type(self))
+    kind = type(self)
+    # A class of its own, since removing a parametrization takes the property off the class.
+    own = {name: value for name, value in vars(kind).items() if name not in ("__dict__", "__weakref__")}
+    made = memo[id(self)] = self.__new__(type(kind.__name__, kind.__bases__, own))
     vars(made).update(copy.deepcopy(vars(self), memo))
-    # Copies of tensors keep being parameters.
     return made
 
 
