@@ -203,3 +203,27 @@ def test_one_process_synchronizes_with_itself():
     net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
     assert isinstance(net[1], nn.SyncBatchNorm) and net[1].weight is before and net[1].momentum == 0.3
     assert net(og.ones(4, 2)).shape == (4, 3)
+
+
+def test_torchs_places_of_classes():
+    from opgrid.nn.modules.batchnorm import _BatchNorm
+    from opgrid.nn.modules.utils import _pair, consume_prefix_in_state_dict_if_present
+
+    assert isinstance(nn.BatchNorm2d(3), _BatchNorm) and nn.modules.conv.Conv2d is nn.Conv2d and nn.modules.Linear is nn.Linear
+    assert _pair(3) == (3, 3) and _pair((1, 2)) == (1, 2)
+    state = nn.DataParallel(nn.Linear(2, 3)).state_dict()
+    assert list(state) == ["module.weight", "module.bias"]
+    consume_prefix_in_state_dict_if_present(state, "module.")
+    assert nn.Linear(2, 3).load_state_dict(state).missing_keys == []
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_gradients_of_convolutions(dims):
+    og.manual_seed(0)
+    x, w = (og.randn(*shape, *[size] * dims, requires_grad=True) for shape, size in (((2, 4), 5), ((6, 2), 3)))
+    settings = (2, 1, 1, 2)
+    y = getattr(nn.functional, f"conv{dims}d")(x, w, None, *settings)
+    out = og.randn(*y.shape)
+    by_x, by_w = og.autograd.grad(y, [x, w], [out])
+    assert og.allclose(getattr(nn.grad, f"conv{dims}d_input")(x.shape, w, out, *settings), by_x, atol=1e-5)
+    assert og.allclose(getattr(nn.grad, f"conv{dims}d_weight")(x, w.shape, out, *settings), by_w, atol=1e-5)

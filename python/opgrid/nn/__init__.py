@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from . import functional, init, utils
+from typing import Any
+
+from . import functional, grad, init, parallel, utils
 from .activation import (
     GLU,
     Hardshrink,
@@ -105,6 +107,7 @@ from .padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from .parameter_containers import ParameterDict, ParameterList
 from .pooling import (
@@ -198,6 +201,7 @@ __all__ = [
     "CosineSimilarity",
     "CrossEntropyLoss",
     "CrossMapLRN2d",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -328,6 +332,17 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
     "functional",
+    "grad",
     "init",
+    "parallel",
     "utils",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """torch's places of classes, ``modules``, are made when they are asked for."""
+    if name != "modules":
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    import importlib
+
+    return importlib.import_module(f"{__name__}.modules")

@@ -144,10 +144,18 @@ def _projected(
         if weights is None:
             raise AssertionError("multi_head_attention_forward(): in_proj_weight is None, expected a tensor")
         if inputs[0] is inputs[1] and inputs[1] is inputs[2]:
-            return tuple(og.linear(inputs[0], weights, bias).chunk(3, -1))
+            return tuple(_linear(inputs[0], weights, bias).chunk(3, -1))
         given = list(weights.chunk(3))
     biases = [None] * 3 if bias is None else list(bias.chunk(3))
-    return tuple(og.linear(x, weight, part) for x, weight, part in zip(inputs, given, biases, strict=True))
+    return tuple(_linear(x, weight, part) for x, weight, part in zip(inputs, given, biases, strict=True))
+
+
+def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """A projection in the order of memory, which is that of the batch where modules have it first: one product of matrices."""
+    swapped = x.transpose(0, 1)
+    if x.is_contiguous() or not swapped.is_contiguous():
+        return og.linear(x, weight, bias)
+    return og.linear(swapped, weight, bias).transpose(0, 1)
 
 
 def _heads(x: Tensor, num_heads: int) -> Tensor:
