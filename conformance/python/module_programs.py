@@ -337,7 +337,6 @@ layer = nn.Linear(2, 2); layer.register_forward_pre_hook(lambda module, args, kw
 
 DIFFERENCES = {
     "Hardsigmoid() <- x(3, 4) * 3": "torch's slope in float64 is the float32 number next to 1/6",
-    'seen += [nn.ParameterDict({"b": m.ones(2), "a": 3})]': "shows `opgrid.Tensor` for the class, not one by dtype",
     "nn.GRU(2, 2, proj_size=1)": "the argument is not there, and Python says so",
     "nn.LazyLinear(2).weight + 1": "a parameter without a size is a tensor without elements, and can be added to",
 }

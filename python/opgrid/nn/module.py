@@ -39,9 +39,11 @@ def _missing_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-_CALL_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _HOOKS = (
-    *_CALL_HOOKS,
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_backward_hooks",
+    "_backward_pre_hooks",
     "_state_dict_hooks",
     "_state_dict_pre_hooks",
     "_load_state_dict_pre_hooks",
@@ -167,9 +169,10 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         places = vars(self)
-        for kind in _CALL_HOOKS:
-            if places.get(kind):
-                return called(self, args, kwargs)
+        # A module that was pickled by an older version has no backward hooks.
+        backward = places.get("_backward_hooks") or places.get("_backward_pre_hooks")
+        if backward or places["_forward_hooks"] or places["_forward_pre_hooks"]:
+            return called(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
     def register_forward_pre_hook(
@@ -391,6 +394,21 @@ class Module:
     def type(self, dst_type: Any) -> Self:
         """Converts all parameters and buffers to a dtype."""
         return self._apply(Once(lambda tensor: tensor.to(dst_type), makes_copies=True))
+
+    def share_memory(self) -> Self:
+        """Moves parameters and buffers to memory that processes share, on devices that have it."""
+        return self._apply(lambda tensor: tensor.share_memory_())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Moves parameters and buffers to a CUDA device, if there is one: the first, or that of a number."""
+        named = f"cuda:{device}" if isinstance(device, int) else device
+        return self.to("cuda" if named is None else named)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Takes what ``opgrid.compile`` takes, and runs as it is."""
+        from ..compiler import compile
+
+        compile(self, *args, **kwargs)
 
     def cpu(self) -> Self:
         """Moves parameters and buffers to the CPU."""

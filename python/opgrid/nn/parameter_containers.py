@@ -7,8 +7,6 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, KeysView, Mapping
 from typing import Any, NoReturn, Self
 
-import opgrid as og
-
 from .._opgrid import TensorBase
 from .module import Module
 from .parameter import Parameter
@@ -201,4 +199,4 @@ class ParameterDict(_Container):
         return self
 
     def extra_repr(self) -> str:
-        return "\n".join(_described(key, value, og.typename) for key, value in self.items())
+        return "\n".join(_described(key, value, lambda x: x.type()) for key, value in self.items())
