@@ -37,6 +37,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "tensors", prepare: BesideTorch(tensors) },
     Suite { name: "python", prepare: BesideTorch(python) },
     Suite { name: "names", prepare: BesideTorch(names) },
+    Suite { name: "modules", prepare: BesideTorch(modules) },
     Suite { name: "operators", prepare: BesideTorch(operators) },
     Suite { name: "autograd", prepare: BesideTorch(autograd) },
     Suite { name: "transforms", prepare: BesideTorch(transforms) },
@@ -239,6 +240,11 @@ fn python(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
 /// A call of every public name of torch and of its tensors.
 fn names(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     beside_torch(workspace, torch, "conformance/names/run.py")
+}
+
+/// Layers, functions and tools of networks, from one seed.
+fn modules(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    beside_torch(workspace, torch, "conformance/python/modules.py")
 }
 
 /// PyTorch's own database of operators, of which the run needs some packages more.
