@@ -334,6 +334,9 @@ symeig: m.symeig(s)
 take_along_dim: m.take_along_dim(x, i, 1)
 tensordot: m.tensordot(x, y, dims=1), m.tensordot(x, y), m.tensordot(x, y, dims=([1], [0]))
 testing: m.testing.assert_close(x, x + 1e-9)
+DisableTorchFunction: d = m.DisableTorchFunction(); d.__enter__(); r = m.add(x, x); d.__exit__(None, None, None); r
+DisableTorchFunctionSubclass: d = m.DisableTorchFunctionSubclass(); d.__enter__(); r = m.add(x, x); d.__exit__(None, None, None); r
+segment_reduce: m.segment_reduce(v, "mean", lengths=m.tensor([2, 0, 1])), m.segment_reduce(x, "max", lengths=m.tensor([1, 1]))
 thread_safe_generator: m.thread_safe_generator()
 types: m.types.Number is not None
 typename: m.typename(1), m.typename([])

@@ -3,11 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Self
 
 from . import _opgrid
 
-__all__ = ["handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name"]
+__all__ = [
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "TorchFunctionMode",
+    "handle_torch_function",
+    "has_torch_function",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "resolve_name",
+]
+
+
+class TorchFunctionMode:
+    """A handler of functions and methods, for the length of a ``with`` block on this thread.
+
+    A subclass says in ``__torch_function__`` what happens instead of a call; it usually calls ``func(*args, **kwargs)``. While it runs, the
+    mode is left: what it calls goes to the modes around it. Functions that are written in Python are seen by the operators that they
+    call.
+    """
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no `__torch_function__`, which handles calls")
+
+    def __enter__(self) -> Self:
+        _opgrid._push_function_mode(self)
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        if _opgrid._pop_function_mode() is not self:
+            raise RuntimeError(f"{type(self).__name__} is not the mode that was entered last; use modes in `with` statements")
+
+
+class DisableTorchFunctionSubclass:
+    """A ``with`` block in which classes are not asked what functions do with their objects; results are plain tensors."""
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> Self:
+        self._before.append(_opgrid._set_classes_asked(False))
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        _opgrid._set_classes_asked(self._before.pop())
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """A ``with`` block in which neither classes nor modes are asked what functions do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left: list[list[Any]] = []
+
+    def __enter__(self) -> Self:
+        self._left.append(list(iter(_opgrid._pop_function_mode, None)))
+        return super().__enter__()
+
+    def __exit__(self, *raised: object) -> None:
+        super().__exit__(*raised)
+        for mode in reversed(self._left.pop()):
+            _opgrid._push_function_mode(mode)
 
 
 def is_tensor_like(inp: Any) -> bool:

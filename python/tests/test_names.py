@@ -250,6 +250,52 @@ def test_functions_of_several_overloads_have_a_signature(function, signature):
     assert str(inspect.signature(function)) == signature
 
 
+class Counter(og.overrides.TorchFunctionMode):
+    def __init__(self):
+        self.seen = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.seen.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def test_modes_see_functions_methods_and_infix_operators():
+    outer = Counter()
+    with outer, Counter() as inner:
+        assert (og.add(x, x) * 2 - x.abs()).tolist() == [[3, 6], [9, 12]]
+        with og.DisableTorchFunction():
+            x.neg()
+    x.neg()
+    assert inner.seen == outer.seen == ["add", "mul", "abs", "sub"]
+    with pytest.raises(NotImplementedError), og.overrides.TorchFunctionMode():
+        x.neg()
+    assert x.neg() is not None
+
+
+def test_classes_are_not_asked_in_a_block():
+    class Loud(og.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return "asked"
+
+    loud = x.as_subclass(Loud)
+    assert og.add(loud, loud) == "asked" and og.overrides.has_torch_function((loud,))
+    with og.DisableTorchFunctionSubclass():
+        assert type(og.add(loud, loud)) is og.Tensor
+    assert og.add(loud, loud) == "asked"
+
+
+@pytest.mark.parametrize(
+    "reduce, expected", [("sum", [3, 0, 7]), ("mean", [1.5, og.nan, 3.5]), ("prod", [2, 1, 12]), ("max", [2, -og.inf, 4]), ("min", [1, og.inf, 3])]
+)
+def test_segments_are_reduced(reduce, expected):
+    numbers = og.tensor([1.0, 2.0, 3.0, 4.0])
+    for sizes in ({"lengths": og.tensor([2, 0, 2])}, {"offsets": og.tensor([0, 2, 2, 4])}):
+        assert og.segment_reduce(numbers, reduce, **sizes).tolist() == pytest.approx(expected, nan_ok=True)
+    with pytest.raises(RuntimeError, match="sum is the size"):
+        og.segment_reduce(numbers, reduce, lengths=og.tensor([1, 1]))
+
+
 def test_sizes_are_computed_with_as_numbers():
     assert og.sym_max(1, 2.5) == 2.5 and og.sym_min(3, 2) == 2 and og.sym_int(-2.7) == -2 and og.sym_sum([1, 2]) == 3
     assert og.cond(og.tensor(True), lambda e: e + 1, lambda e: e, (1,)) == 2

@@ -84,6 +84,10 @@ mod _opgrid {
     #[pymodule_export]
     use crate::modes::{_current_mode, _enter_mode, _install_modes, EnteredMode};
     #[pymodule_export]
+    use crate::operators::function_modes::{_pop_function_mode, _push_function_mode};
+    #[pymodule_export]
+    use crate::operators::overriding::_set_classes_asked;
+    #[pymodule_export]
     use crate::operators::functions::{_caller, function, function_names, method_names};
     #[pymodule_export]
     use crate::operators::packet::{

@@ -10,6 +10,7 @@ use super::arguments::Arguments;
 use super::candidates::{Candidates, current_generation, dispatcher};
 use super::choose;
 use super::fastcall;
+use super::function_modes;
 use super::gil_cell::GilCell;
 use super::messages;
 use super::overload::{Overload, Style};
@@ -65,14 +66,19 @@ impl Caller {
         Ok(found)
     }
 
-    /// Calls the overload that takes the arguments; of functions and methods, classes of users are asked first.
+    /// Calls the overload that takes the arguments; of functions and methods, modes and classes of users are asked first.
     ///
     /// # Errors
     ///
     /// Where no overload does; those of the call.
-    pub(crate) fn call(&self, py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
+    pub(crate) fn call<'py>(&self, py: Python<'py>, arguments: &Arguments<'_, 'py>) -> PyResult<Py<PyAny>> {
         if self.style.is_function() {
             let classes = overriding::classes(arguments);
+            if function_modes::is_entered()
+                && let Some(answer) = function_modes::call(py, self, &classes, arguments)?
+            {
+                return Ok(answer);
+            }
             if !classes.is_empty() {
                 return overriding::call(py, self, &classes, arguments);
             }

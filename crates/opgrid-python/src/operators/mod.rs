@@ -13,6 +13,7 @@ pub(crate) mod call;
 pub(crate) mod candidates;
 mod choose;
 mod fastcall;
+pub(crate) mod function_modes;
 pub(crate) mod functions;
 mod gil_cell;
 mod messages;

@@ -68,24 +68,17 @@ fn add<'py>(found: &mut Vec<Bound<'py, PyType>>, class: Bound<'py, PyType>) {
 ///
 /// `TypeError` where none has; those of the handlers and of the call.
 #[cold]
-pub(super) fn call(
-    py: Python<'_>,
+pub(super) fn call<'py>(
+    py: Python<'py>,
     caller: &Caller,
-    classes: &[Bound<'_, PyType>],
-    arguments: &Arguments<'_, '_>,
+    classes: &[Bound<'py, PyType>],
+    arguments: &Arguments<'_, 'py>,
 ) -> PyResult<Py<PyAny>> {
     let mut asked = false;
     for class in classes {
         let Some(name) = handler_of(class, &HANDLERS)? else { continue };
         asked = true;
-        let function = caller.function(py)?;
-        let args = PyTuple::new(py, arguments.positional.iter().map(|object| (**object).clone()))?;
-        let kwargs = PyDict::new(py);
-        for (name, object) in &arguments.keyword {
-            kwargs.set_item(&**name, &**object)?;
-        }
-        let types = PyTuple::new(py, classes)?;
-        let answer = class.call_method1(name, (function, types, args, kwargs))?;
+        let answer = class.call_method1(name, handed(py, caller, classes, arguments)?)?;
         if !answer.is(py.NotImplemented()) {
             return Ok(answer.unbind());
         }
@@ -107,6 +100,34 @@ pub(super) fn call(
         return Ok(result);
     }
     of_class(result.into_bound(py), &classes[0]).map(Bound::unbind)
+}
+
+/// What a handler of functions gets: the function, the classes among the arguments, and these by position and by name.
+type Handed<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyDict>);
+
+/// What a handler gets of a call.
+///
+/// # Errors
+///
+/// The operator is gone.
+pub(super) fn handed<'py>(
+    py: Python<'py>,
+    caller: &Caller,
+    classes: &[Bound<'py, PyType>],
+    arguments: &Arguments<'_, 'py>,
+) -> PyResult<Handed<'py>> {
+    let args = PyTuple::new(py, arguments.positional.iter().map(|object| (**object).clone()))?;
+    let kwargs = PyDict::new(py);
+    for (name, object) in &arguments.keyword {
+        kwargs.set_item(&**name, &**object)?;
+    }
+    Ok((caller.function(py)?, PyTuple::new(py, classes)?, args, kwargs))
+}
+
+/// Sets whether calls of this thread ask the classes of their arguments; what was set before.
+#[pyfunction]
+pub(crate) fn _set_classes_asked(asked: bool) -> bool {
+    !OFF.replace(!asked)
 }
 
 /// The result of a method that is no operator's, as an object of the class of the object that it was called on, unless that
