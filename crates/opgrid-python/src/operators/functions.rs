@@ -163,7 +163,7 @@ impl Special {
     /// # Errors
     ///
     /// As [`Caller::call`].
-    pub(crate) fn call(&self, py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
+    pub(crate) fn call<'py>(&self, py: Python<'py>, arguments: &Arguments<'_, 'py>) -> PyResult<Py<PyAny>> {
         let new = || Py::new(py, caller(self.0, Style::Method));
         self.1.get_or_make(py, new)?.get().call(py, arguments)
     }
