@@ -44,6 +44,9 @@ class Record:
             return {"dtype": str(self.torch.get_default_dtype()).rpartition(".")[2], "shape": [], "value": [figure]}
         if isinstance(figure, (list, tuple)) and all(isinstance(item, float) for item in figure):
             return {**self.plain(0.0), "shape": [len(figure)], "value": list(figure)}
+        if isinstance(figure, self.torch.Size):
+            # Its text names the package.
+            return self.plain(tuple(figure))
         return {"dtype": type(figure).__name__, "shape": [], "value": [repr(figure)]}
 
 

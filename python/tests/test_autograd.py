@@ -288,6 +288,14 @@ class ByInput(autograd.Function):
             return autograd.grad((x.detach() * weight * grad).sum(), weight)[0] * weight.detach() / x, x * grad
 
 
+def test_gradients_of_other_leaves_are_not_added_up() -> None:
+    x, y = leaf(1, 2), leaf(3, 4)
+    assert autograd.grad(outputs=(x * y).sum(), inputs=x, only_inputs=True)[0].tolist() == [3, 4]
+    with pytest.warns(FutureWarning, match="call autograd.backward"):
+        autograd.grad((x * y).sum(), x, only_inputs=False)
+    assert y.grad is None
+
+
 def test_saved_leaves_come_back_as_themselves() -> None:
     x, weight = leaf(1, 2), leaf(3, 5)
     ByInput.apply(x * 1, weight).sum().backward()

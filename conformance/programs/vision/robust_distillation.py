@@ -66,6 +66,7 @@ def pgd(model, images, labels, epsilon, steps=3):
 
 def main(record):
     torch.manual_seed(3)
+    torch.set_default_dtype(torch.float64)
     prototypes = torch.rand(10, 1, 8, 8)
 
     def batch(count=32):
@@ -94,7 +95,7 @@ def main(record):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        record(step, student=loss.item(), agreement=(student(images).argmax(1) == teacher(images).argmax(1)).float().mean().item())
+        record(step, student=loss.item(), agreement=(student(images).argmax(1) == teacher(images).argmax(1)).double().mean().item())
     student.eval()
     images, labels = batch(64)
     for epsilon in (0.0, 0.05, 0.2):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -211,16 +212,19 @@ def grad(
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
-    materialize_grads: bool = False,
     is_grads_batched: bool = False,
+    materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of the sum of ``outputs`` by each of ``inputs``.
 
     An input that no output depends on is an error, unless ``allow_unused`` has it give ``None``, or ``materialize_grads`` zeros.
     With ``is_grads_batched``, dimension 0 of ``grad_outputs`` counts gradients that go back in one batch, and that of the results
-    what each of them gives.
+    what each of them gives. Nothing else gets a gradient; ``only_inputs`` has to say so.
     """
+    if not only_inputs:
+        warnings.warn("autograd.grad: only_inputs=False has no effect; call autograd.backward to add up gradients in leaves", FutureWarning, stacklevel=2)
     if allow_unused is False and materialize_grads:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     grads = [] if grad_outputs is None else _listed(grad_outputs)
@@ -259,7 +263,7 @@ def _grad_of_batch(
         given = list(grads)
         for place, g in zip(present, batch, strict=True):
             given[place] = g
-        found = grad(outputs, inputs, given, retain_graph, create_graph, allow_unused, materialize_grads)
+        found = grad(outputs, inputs, given, retain_graph, create_graph, allow_unused=allow_unused, materialize_grads=materialize_grads)
         absent[:] = [g is None for g in found]
         return tuple(g for g in found if g is not None)
 
