@@ -22,6 +22,7 @@ use crate::{Geometry, TensorSpec};
 use philox::Philox;
 
 mod philox;
+mod state;
 
 const WORDS: usize = 624;
 const MIDDLE: usize = 397;

@@ -39,6 +39,20 @@ impl Philox {
         Self { seed, stream, drawn: 0, block: [0; WORDS] }
     }
 
+    /// A stream from which so many words were drawn.
+    pub(super) fn at(seed: u64, stream: u64, drawn: u64) -> Self {
+        let mut philox = Self { drawn, ..Self::new(seed, stream) };
+        if drawn % WORDS as u64 != 0 {
+            philox.block = philox.block_at(drawn / WORDS as u64);
+        }
+        philox
+    }
+
+    /// How many words were drawn.
+    pub(super) fn drawn(&self) -> u64 {
+        self.drawn
+    }
+
     /// The next word.
     pub(super) fn next(&mut self) -> u32 {
         let place = (self.drawn % WORDS as u64) as usize;
