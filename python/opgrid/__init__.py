@@ -181,7 +181,7 @@ newaxis = None
 
 _OWN = frozenset(_opgrid.function_names())
 _MODULES = frozenset(
-    "accelerator amp autograd backends compiler cpu cuda distributed distributions export fft func functional futures jit library "
+    "accelerator amp as_torch autograd backends compiler cpu cuda distributed distributions export fft func functional futures jit library "
     "linalg mps mtia multiprocessing nn optim overrides profiler random return_types signal special storage testing torch types utils "
     "version xpu".split()
 )
@@ -207,7 +207,7 @@ _LAZY = {
         "compiler": "compile",
         "_devices": "Event Stream",
         "errors": "AcceleratorError JITException OutOfMemoryError",
-        "functional": "cholesky cond eig from_file lobpcg lstsq lu matrix_rank norm pca_lowrank qr segment_reduce solve svd_lowrank symeig tensordot while_loop",
+        "functional": "cdist cholesky cond eig from_file lobpcg lstsq lu matrix_rank norm pca_lowrank qr solve svd_lowrank symeig tensordot while_loop",
         "futures": "Future",
         "signal": "windows",
         "jit": "fork wait",
@@ -217,6 +217,7 @@ _LAZY = {
         "_inspect": "Explanation Stats Table call_explained dump explain keys registered_fallbacks registered_kernels schema stats table",
         "_modes": "DispatchMode current_mode",
         "_providers": "prefer provider",
+        "_segments": "segment_reduce",
         "_strict": "strict",
         "amp": "GradScaler autocast",
         "func": "vmap",

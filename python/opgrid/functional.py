@@ -13,13 +13,13 @@ from ._functional import broadcast_shapes, stft, unique, unique_consecutive
 
 __all__ = [
     "broadcast_shapes",
+    "cdist",
     "cond",
     "from_file",
     "lobpcg",
     "lu",
     "norm",
     "pca_lowrank",
-    "segment_reduce",
     "stft",
     "svd_lowrank",
     "tensordot",
@@ -41,6 +41,17 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
         raise RuntimeError(f"norm(): expected p to be a number, 'fro' or 'nuc', found {p!r}")
     order = 2.0 if p is None or p == "fro" else p
     return _opgrid.function("linalg_vector_norm")(input, order, dims, keepdim, dtype=dtype, **given)
+
+
+_DISTANCE_MODES = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
+"""Whether Euclidean distances are taken from a matrix product, as the operator counts it."""
+
+
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
+    """The distance of order ``p`` of each row of ``x1`` from each row of ``x2``."""
+    if compute_mode not in _DISTANCE_MODES:
+        raise ValueError(f"cdist(): expected compute_mode to be one of {', '.join(_DISTANCE_MODES)}, found {compute_mode!r}")
+    return _opgrid.function("cdist")(x1, x2, p, _DISTANCE_MODES[compute_mode])
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
@@ -133,49 +144,6 @@ def lobpcg(A: Any, k: int | None = None, B: Any = None, X: Any = None, n: int | 
         return values[..., :count], vectors[..., :count]
     return values[..., -count:].flip(-1), vectors[..., -count:].flip(-1)
 
-
-_SEGMENTS = {"sum": (0.0, None), "mean": (0.0, None), "prod": (1.0, "prod"), "max": (-math.inf, "amax"), "min": (math.inf, "amin")}
-"""What reductions of segments begin with, and what `index_reduce` calls them."""
-
-
-def segment_reduce(
-    data: Any,
-    reduce: str,
-    *,
-    lengths: Any = None,
-    indices: Any = None,
-    offsets: Any = None,
-    axis: int = 0,
-    unsafe: bool = False,
-    initial: Any = None,
-) -> Any:
-    """The sum, mean, product, largest or smallest of each segment of a dimension: ``reduce`` is one of these in short.
-
-    ``lengths`` has the sizes of segments, ``offsets`` where they begin and end; both have the dimensions of ``data`` before ``axis`` in front.
-    Segments without elements give what the reduction begins with, ``initial`` if it is given, and means NaN.
-    """
-    if reduce not in _SEGMENTS:
-        raise RuntimeError(f"segment_reduce(): found reduce={reduce!r}, expected one of {', '.join(map(repr, _SEGMENTS))}")
-    if indices is not None:
-        raise RuntimeError("segment_reduce(): `indices` are not taken; pass `lengths` or `offsets`")
-    if lengths is None:
-        if offsets is None:
-            raise RuntimeError("segment_reduce(): expected either `lengths` or `offsets`, found neither")
-        lengths = offsets.diff(dim=-1)
-    dim = axis % data.ndim
-    if lengths.ndim != dim + 1:
-        raise RuntimeError(f"segment_reduce(): found lengths of {lengths.ndim} dimensions, expected {dim + 1} for axis {axis}")
-    if not unsafe and bool((lengths < 0).any() | (lengths.sum(-1) != data.shape[dim]).any()):
-        raise RuntimeError(f"segment_reduce(): expected lengths of 0 or more whose sum is the size of axis {axis}, {data.shape[dim]}")
-    rest, sizes = list(data.shape[dim + 1 :]), lengths.reshape(-1)
-    rows, places = data.reshape([-1, *rest]), _opgrid.function("arange")(sizes.numel()).repeat_interleave(sizes)
-    start, operation = _SEGMENTS[reduce]
-    begin = _opgrid.function("full")([sizes.numel(), *rest], start if initial is None else float(initial), dtype=data.dtype)
-    found = begin.index_add(0, places, rows) if operation is None else begin.index_reduce(0, places, rows, operation)
-    if reduce == "mean":
-        counts = sizes.reshape([-1] + [1] * len(rest)).to(data.dtype)
-        found = found / (counts if initial is None else counts.clamp(min=1))
-    return found.reshape([*lengths.shape, *rest])
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:

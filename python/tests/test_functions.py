@@ -219,3 +219,27 @@ def test_parts_of_signals_are_padded_unless_told():
         assert og.equal(found, expected)
     assert og.stft(x, 4, 2, window=window, center=False, return_complex=True).shape == (3, 5)
     assert og.allclose(og.istft(expected, 4, 2, window=window), x, atol=1e-5)
+
+
+def test_segments_are_reduced():
+    x = og.tensor([[1.0, 2.0], [3.0, 5.0], [-1.0, 4.0]], dtype=og.float64)
+    lengths = og.tensor([2, 0, 1])
+    assert og.segment_reduce(x, "sum", lengths=lengths).tolist() == [[4.0, 7.0], [0.0, 0.0], [-1.0, 4.0]]
+    assert og.segment_reduce(x, "max", offsets=og.tensor([0, 2, 2, 3]), initial=2).tolist() == [[3.0, 5.0], [2.0, 2.0], [2.0, 4.0]]
+    means = og.segment_reduce(x, "mean", lengths=lengths)
+    assert means[0].tolist() == [2.0, 3.5] and means[1].isnan().all()
+    rows = og.segment_reduce(x.T.contiguous(), "prod", lengths=og.tensor([[1, 2], [3, 0]]), axis=1)
+    assert rows.tolist() == [[1.0, -3.0], [40.0, 1.0]]
+    for wrong in ({"lengths": og.tensor([2, 2])}, {}, {"lengths": og.tensor([4, -1])}, {"lengths": lengths, "axis": 1}):
+        with pytest.raises(RuntimeError, match="expected"):
+            og.segment_reduce(x, "sum", **wrong)
+    with pytest.raises(RuntimeError, match="mean"):
+        og.segment_reduce(x, "median", lengths=lengths)
+
+
+def test_distances_say_how_they_are_computed():
+    x, y = og.tensor([[0.0, 0.0], [3.0, 4.0]]), og.tensor([[0.0, 0.0]])
+    for mode in ("use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"):
+        assert og.cdist(x, y, compute_mode=mode).tolist() == [[0.0], [5.0]]
+    with pytest.raises(ValueError, match="use_mm_for_euclid_dist_if_necessary"):
+        og.cdist(x, y, compute_mode="fast")
