@@ -227,3 +227,24 @@ def test_gradients_of_convolutions(dims):
     by_x, by_w = og.autograd.grad(y, [x, w], [out])
     assert og.allclose(getattr(nn.grad, f"conv{dims}d_input")(x.shape, w, out, *settings), by_x, atol=1e-5)
     assert og.allclose(getattr(nn.grad, f"conv{dims}d_weight")(x, w.shape, out, *settings), by_w, atol=1e-5)
+
+
+def test_hooks_of_all_modules_run_before_those_of_one():
+    seen = []
+    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+    model[0].register_forward_hook(lambda module, args, result: seen.append("own"))
+    everywhere = nn.modules.module
+    handles = [
+        everywhere.register_module_forward_pre_hook(lambda module, args: seen.append(f"before {type(module).__name__}")),
+        everywhere.register_module_forward_hook(lambda module, args, result: result * 2 if isinstance(module, nn.ReLU) else seen.append("all")),
+        everywhere.register_module_full_backward_hook(lambda module, *grads: seen.append(f"back {type(module).__name__}")),
+    ]
+    x = og.ones(1, 2, requires_grad=True)
+    doubled = model(x)
+    doubled.sum().backward()
+    assert seen[:6] == ["before Sequential", "before Linear", "all", "own", "before ReLU", "all"]
+    assert sorted(seen[6:]) == ["back Linear", "back ReLU", "back Sequential"]
+    for handle in handles:
+        handle.remove()
+    seen.clear()
+    assert og.equal(model(x) * 2, doubled) and seen == ["own"]

@@ -47,6 +47,37 @@ def hooked(hooks: dict[int, Any], hook: tuple[Any, ...], first: bool) -> HookHan
     return handle
 
 
+EVERYWHERE: dict[int, Any] = {}
+"""The hooks of all modules, each with its kind in front."""
+
+
+def hooks_of(module: Module, kind: str) -> list[Any]:
+    """The hooks of a kind that a call of the module runs: those of all modules, and its own."""
+    # A module that was pickled by an older version has fewer kinds.
+    own = vars(module).get(kind, {}).values()
+    return [*(hook[1:] for hook in EVERYWHERE.values() if hook[0] == kind), *own] if EVERYWHERE else list(own)
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> HookHandle:
+    """Calls ``hook(module, args)`` before the ``forward`` of every module; a result, unless ``None``, replaces ``args``."""
+    return hooked(EVERYWHERE, ("_forward_pre_hooks", hook, False), False)
+
+
+def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False) -> HookHandle:
+    """Calls ``hook(module, args, result)`` after the ``forward`` of every module, as ``Module.register_forward_hook`` does for one."""
+    return hooked(EVERYWHERE, ("_forward_hooks", hook, with_kwargs, always_call), False)
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> HookHandle:
+    """Calls ``hook(module, grad_output)`` before the backward pass of every module; a result replaces ``grad_output``."""
+    return hooked(EVERYWHERE, ("_backward_pre_hooks", hook, False), False)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> HookHandle:
+    """Calls ``hook(module, grad_input, grad_output)`` after the backward pass of every module; a result replaces ``grad_input``."""
+    return hooked(EVERYWHERE, ("_backward_hooks", hook, False), False)
+
+
 class _Boundary(Function):
     """Passes tensors on, and hands their gradients to a function, which may replace them."""
 
@@ -101,7 +132,7 @@ class BackwardHooks:
 
     def _asked(self, kind: str, grads: tuple[Any, ...], *more: Any) -> tuple[Any, ...]:
         """Asks all hooks of a kind, each with what the ones before it gave."""
-        for hook, *_ in self.module._hooks(kind):
+        for hook, *_ in hooks_of(self.module, kind):
             given = hook(self.module, grads, *more)
             if given is None:
                 continue
@@ -135,9 +166,8 @@ def _passed(parts: tuple[Any, ...], places: list[int], judge: Callable[..., Any]
 
 def called(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What calling a module does: its hooks, and ``forward`` between them."""
-    places = vars(module)
     try:
-        for hook, with_kwargs, _ in list(places["_forward_pre_hooks"].values()):
+        for hook, with_kwargs, _ in hooks_of(module, "_forward_pre_hooks"):
             if with_kwargs:
                 given = hook(module, args, kwargs)
                 if given is not None:
@@ -152,11 +182,11 @@ def called(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
             if given is not None:
                 args = given if isinstance(given, tuple) else (given,)
         backward = None
-        if is_grad_enabled() and (places.get("_backward_hooks") or places.get("_backward_pre_hooks")):
+        if is_grad_enabled() and (hooks_of(module, "_backward_hooks") or hooks_of(module, "_backward_pre_hooks")):
             backward = BackwardHooks(module)
             args = backward.pass_inputs(args)
         result = module.forward(*args, **kwargs)
-        for hook, with_kwargs, _, _ in list(places["_forward_hooks"].values()):
+        for hook, with_kwargs, _, _ in hooks_of(module, "_forward_hooks"):
             given = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
             if given is not None:
                 result = given
@@ -168,7 +198,7 @@ def called(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 
 def _call_anyway(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Runs the hooks that also run after an error; what they raise is a warning."""
-    for hook, with_kwargs, always_call, _ in list(vars(module)["_forward_hooks"].values()):
+    for hook, with_kwargs, always_call, _ in hooks_of(module, "_forward_hooks"):
         if not always_call:
             continue
         try:

@@ -10,7 +10,7 @@ import opgrid as og
 from .. import _opgrid
 from .._opgrid import Tensor, TensorBase
 from ..autograd import no_grad
-from .hooks import HookHandle, called, hooked
+from .hooks import EVERYWHERE, HookHandle, called, hooked
 from .loading import LoadedKeys, checks_first, load_own, loaded, save_own, saved
 from .moving import Once, move_own, target_of
 from .parameter import Buffer, Parameter, mark
@@ -171,7 +171,7 @@ class Module:
         places = vars(self)
         # A module that was pickled by an older version has no backward hooks.
         backward = places.get("_backward_hooks") or places.get("_backward_pre_hooks")
-        if backward or places["_forward_hooks"] or places["_forward_pre_hooks"]:
+        if backward or places["_forward_hooks"] or places["_forward_pre_hooks"] or EVERYWHERE:
             return called(self, args, kwargs)
         return self.forward(*args, **kwargs)
 

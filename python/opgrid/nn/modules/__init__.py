@@ -27,7 +27,7 @@ _FILES = {
     "lazy": "lazy",
     "linear": "linear",
     "loss": "loss margin_loss chunked_loss",
-    "module": "module",
+    "module": "module hooks",
     "normalization": "norm",
     "padding": "padding",
     "pixelshuffle": "rearrange",
