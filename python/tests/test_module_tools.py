@@ -248,3 +248,19 @@ def test_hooks_of_all_modules_run_before_those_of_one():
         handle.remove()
     seen.clear()
     assert og.equal(model(x) * 2, doubled) and seen == ["own"]
+
+
+def test_parameters_of_derived_classes_are_of_their_class():
+    class Scaled(nn.Parameter):
+        def doubled(self):
+            return self * 2
+
+    scaled, plain = Scaled(og.ones(2)), nn.Parameter(og.ones(2))
+    assert type(scaled) is Scaled and isinstance(scaled, nn.Parameter) and scaled.requires_grad and scaled.is_leaf
+    assert isinstance(scaled, Scaled) and not isinstance(plain, Scaled)
+    assert type(scaled.doubled()) is og.Tensor and scaled.detach().data_ptr() == scaled.data_ptr()
+    module = nn.Module()
+    module.weight = scaled
+    assert [type(p) for p in module.parameters()] == [Scaled] and module.state_dict()["weight"].tolist() == [1.0, 1.0]
+    og.optim.SGD(module.parameters(), lr=0.5).step((lambda: scaled.doubled().sum().backward()))
+    assert scaled.tolist() == [0.0, 0.0] and type(copy.deepcopy(module).weight) is Scaled

@@ -126,7 +126,7 @@ def main(record):
     a = Named(torch.arange(6.0).reshape(2, 3), ["made"])
     b = (a + 1).t().matmul(a)
     record("named", kind=type(b).__name__, history=b.history, value=b, row=type(a[0]).__name__, shape=str(b.shape).partition(".")[2])
-    record("named", plain=type(b.as_subclass(torch.Tensor)).__name__, item=b.sum().item(), instance=isinstance(b, torch.Tensor), parameter=type(nn.Parameter(torch.ones(1))).__name__)
+    record("named", plain=type(b.as_subclass(torch.Tensor)).__name__, item=b.sum().item(), instance=isinstance(b, torch.Tensor), parameter=isinstance(nn.Parameter(torch.ones(1)), nn.Parameter))
 
     model = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -109,6 +109,6 @@ def main(record):
     loaded = torch.load(buffer)
     loaded["base"][1, 2] = -1.0
     record("shared", row=loaded["row"], t=loaded["t"], stride=loaded["t"].stride(), half=loaded["half"][0], mask=loaded["mask"].sum())
-    record("shared", parameter=type(loaded["p"]).__name__, requires=loaded["p"].requires_grad, rest=loaded["list"], dtype=str(loaded["dtype"]).split(".")[1])
+    record("shared", parameter=isinstance(loaded["p"], nn.Parameter), requires=loaded["p"].requires_grad, rest=loaded["list"], dtype=str(loaded["dtype"]).split(".")[1])
     optimizer = first.optimizer.state_dict()
     record("optimizer", groups=sorted(optimizer["param_groups"][0]), state=sorted(optimizer["state"][0]), steps=float(optimizer["state"][0]["step"]))

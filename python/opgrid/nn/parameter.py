@@ -16,11 +16,13 @@ _MARK = "_is_parameter"
 
 
 class _Marked(type(Tensor)):  # type: ignore[misc]
-    """Lets ``isinstance`` check the mark of a class."""
+    """Lets ``isinstance`` check the mark of a class; classes of users that are derived from it have objects of their own."""
 
     _mark: str
 
     def __instancecheck__(cls, instance: Any) -> bool:
+        if "_mark" not in vars(cls):
+            return bool(super().__instancecheck__(instance))
         return isinstance(instance, TensorBase) and getattr(instance, cls._mark, False) is True
 
 
@@ -45,7 +47,8 @@ def mark(x: Tensor) -> Tensor:
 class Parameter(Tensor, metaclass=_Marked):
     """A tensor that becomes one of a module's parameters when it is assigned to an attribute.
 
-    ``Parameter(data, requires_grad=True)`` shares memory with ``data``, is of the same class, and is a leaf of the graph.
+    ``Parameter(data, requires_grad=True)`` shares memory with ``data``, is of the same class, and is a leaf of the graph. Objects of a derived
+    class are of that class, and what is computed with them is not.
     """
 
     _mark = _MARK
@@ -56,9 +59,15 @@ class Parameter(Tensor, metaclass=_Marked):
         if not isinstance(data, TensorBase):
             raise TypeError(f"Parameter(): expected a tensor, found {type(data).__name__}; make one with opgrid.tensor")
         own: Any = data.detach()
-        if type(own) is not type(data):
-            own = own.as_subclass(type(data))
+        kind = type(data) if "_mark" in vars(cls) else cls
+        if type(own) is not kind:
+            own = own.as_subclass(kind)
         return mark(own.requires_grad_(requires_grad))  # type: ignore[return-value]
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Gives plain tensors for objects of derived classes."""
+        return Tensor.__torch_function__(func, types, args, kwargs)
 
 
 class Buffer(Tensor, metaclass=_Marked):
