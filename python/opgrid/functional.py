@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import mmap
 import os
 from collections.abc import Callable, Sequence
@@ -143,7 +142,6 @@ def lobpcg(A: Any, k: int | None = None, B: Any = None, X: Any = None, n: int | 
     if largest is False:
         return values[..., :count], vectors[..., :count]
     return values[..., -count:].flip(-1), vectors[..., -count:].flip(-1)
-
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:
