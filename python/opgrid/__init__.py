@@ -19,7 +19,6 @@ from ._opgrid import (
     Profile,
     Registration,
     Storage,
-    StreamState,
     Tensor,
     TensorBase,
     asarray,

@@ -243,3 +243,26 @@ def test_distances_say_how_they_are_computed():
         assert og.cdist(x, y, compute_mode=mode).tolist() == [[0.0], [5.0]]
     with pytest.raises(ValueError, match="use_mm_for_euclid_dist_if_necessary"):
         og.cdist(x, y, compute_mode="fast")
+
+
+def test_states_of_streams_are_bytes_of_torchs_layout():
+    generator = og.Generator().manual_seed(5)
+    state = generator.get_state()
+    assert state.dtype == og.uint8 and state.shape == (5056,)
+    # torch.manual_seed(5); torch.rand(3); torch.randn(3, dtype=torch.float64)
+    og.rand(3, generator=generator), og.randn(3, dtype=og.float64, generator=generator)
+    drawn = generator.get_state()
+    assert drawn[:17].tolist() == [5, 0, 0, 0, 0, 0, 0, 0, 102, 2, 0, 0, 1, 0, 0, 0, 11]
+    expected = og.randn(5, generator=generator)
+    assert og.equal(og.randn(5, generator=og.Generator().set_state(drawn)), expected)
+    assert og.equal(og.rand(3, generator=generator.set_state(state)), og.rand(3, generator=og.Generator().manual_seed(5)))
+    assert og.equal(generator.clone_state().get_state(), generator.get_state())
+
+
+def test_what_is_no_state_of_a_stream_is_refused():
+    generator = og.Generator()
+    with pytest.raises(TypeError, match="uint8"):
+        generator.set_state(og.zeros(5056))
+    for wrong in (og.zeros(7, dtype=og.uint8), og.zeros(5056, dtype=og.uint8)):
+        with pytest.raises(RuntimeError):
+            og.set_rng_state(wrong)

@@ -127,7 +127,7 @@ mod _opgrid {
     };
     #[pymodule_export]
     use crate::values::generator::{
-        GeneratorObject, StreamState, _default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
+        GeneratorObject, _default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
     };
     #[pymodule_export]
     use crate::values::names::{DTypeObject, DeviceObject, LayoutObject, MemoryFormatObject};
