@@ -177,6 +177,29 @@ pub fn unary_by<O: Element, A: Element>(
     iter::map1::<O, A>(out.destination()?, a.source()?, f)
 }
 
+/// `out[i] = f(a[i])` of slices, by the loop that [`unary_by`] runs over arrays: for code that has blocks of elements.
+///
+/// # Panics
+///
+/// The slices have different lengths.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_array::loops::{elementwise, math::Exponential};
+///
+/// let mut out = [0.0f32; 2];
+/// elementwise::unary_slice::<f32, f32>(&mut out, &[0.0, f32::NEG_INFINITY], Exponential);
+/// assert_eq!(out, [1.0, 0.0]);
+/// ```
+pub fn unary_slice<O: Element, A: Element>(
+    out: &mut [O],
+    a: &[A],
+    f: impl Function<(A::Math,), Output = O::Math>,
+) {
+    iter::map1_slice(out, a, f);
+}
+
 /// `out[i] = sqrt(a[i])` of floats or complex numbers, with `a` stretched to the shape of `out`, which may be `a` itself. Roots of real
 /// numbers are correctly rounded; those of negative ones are NaN.
 ///

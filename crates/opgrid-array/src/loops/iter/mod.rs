@@ -27,7 +27,7 @@ use std::slice;
 
 use opgrid_core::{DType, Result, Scalar};
 
-use self::walk::{Operand, Overlap, Work};
+use self::walk::{Block, Operand, Overlap, Rows, Work};
 use super::access::{self, Aliasing, Distinct};
 use super::arithmetic::number;
 use super::function::Function;
@@ -362,6 +362,23 @@ pub fn map1<O: Element, A: Element>(
     let inputs = Inputs { sources: &[a], wanted: const { &[A::DTYPE] } };
     // SAFETY: the kernel's dtypes are named in the order of its inputs.
     unsafe { run((out, O::DTYPE), inputs, Work::Call(&kernel)) }
+}
+
+/// Writes `f` of every element of a slice to another one of the same length.
+///
+/// # Panics
+///
+/// The lengths differ.
+pub fn map1_slice<O: Element, A: Element>(
+    out: &mut [O],
+    a: &[A],
+    f: impl Function<(A::Math,), Output = O::Math>,
+) {
+    assert!(out.len() == a.len(), "{} places for {} elements", out.len(), a.len());
+    let kernel = typed::kernel::<_, (O, A)>(f);
+    let inputs = [a.as_ptr().cast(), std::ptr::null(), std::ptr::null()];
+    // SAFETY: the slices have as many elements, of the kernel's dtypes; `out` is borrowed mutably, and so apart from `a`.
+    unsafe { kernel.run(&Rows::one(out.as_mut_ptr().cast(), inputs, a.len())) };
 }
 
 /// Writes the square root of every element of `a`, computed as a single-precision number.

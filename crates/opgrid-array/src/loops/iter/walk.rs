@@ -108,7 +108,7 @@ pub(super) struct Rows {
 impl Rows {
     /// A single row of `n` elements.
     #[inline]
-    fn one(out: *mut u8, inputs: [*const u8; OPERANDS - 1], n: usize) -> Self {
+    pub(super) fn one(out: *mut u8, inputs: [*const u8; OPERANDS - 1], n: usize) -> Self {
         Self { out, inputs, down: [0; OPERANDS], n, count: 1 }
     }
 }
