@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const GROUPS: &[(&str, &[&str])] = &[
     ("schema", &["opgrid-schema"]),
     ("core", &["opgrid-core"]),
-    ("tensor", &["opgrid-array", "opgrid-kernels", "opgrid-tensor", "opgrid-operators"]),
+    ("tensor", &["opgrid-array", "opgrid-kernels", "opgrid-jit", "opgrid-tensor", "opgrid-operators"]),
     ("operators", &["opgrid-testing"]),
     ("plugins", &["opgrid-plugin", "opgrid-plugin-sdk", "plugin-backend", "plugin-failures"]),
 ];

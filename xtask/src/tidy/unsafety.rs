@@ -30,6 +30,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
     ),
     ("opgrid-array", &["array", "files/mapped", "loops/iter", "loops/simd", "storage"]),
     ("opgrid-kernels", &["products"]),
+    ("opgrid-jit", &["assembler", "operand", "worker", "x86/executable"]),
     ("opgrid-tensor", &["dlpack", "tensor/handle"]),
     ("opgrid-abi", &["descriptions", "table"]),
     (
@@ -90,6 +91,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     (
         "crates/opgrid-operators/tests/all/dlpack.rs",
         "it changes what is lent as another library could, by a pointer",
+    ),
+    (
+        "crates/opgrid-jit/tests/all/guarded.rs",
+        "arrays lie beside pages that cannot be touched, which it asks the system for",
     ),
     ("examples/my-test-rust/src/python.rs", "a capsule of Python leads to a handle by a pointer"),
     ("bench/ours/src/bin/dispatch/heap.rs", "the C library's count of the heap is read through its function"),
