@@ -397,7 +397,11 @@ class Module:
 
     def share_memory(self) -> Self:
         """Moves parameters and buffers to memory that processes share, on devices that have it."""
-        return self._apply(lambda tensor: tensor.share_memory_())
+
+        def share(tensor: Any) -> Any:
+            return tensor.share_memory_()
+
+        return self._apply(share)
 
     def cuda(self, device: Any = None) -> Self:
         """Moves parameters and buffers to a CUDA device, if there is one: the first, or that of a number."""
