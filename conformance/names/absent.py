@@ -32,7 +32,7 @@ REASONS: dict[str, dict[str, str]] = {
         **dict.fromkeys(["batch_norm_*"], GPU),
         **dict.fromkeys(["bcomplex32", "bit", "bits*", "chalf", "complex32", "float4_*", "float8_*fnuz", "float8_e8m0fnu", "int[1-7]", "uint[1-7]"], DTYPE),
         **dict.fromkeys(
-            ["ao", "cpp", "foreach", "fx", "hub", "masked", "monitor", "nested", "package", "profiler", "quantization"], MODULE
+            ["ao", "cpp", "foreach", "fx", "hub", "masked", "monitor", "nested", "package", "quantization"], MODULE
         ),
         **dict.fromkeys(["quasirandom", "serialization", "sparse", "torch_version"], MODULE),
         **dict.fromkeys(["PRIVATE_OPS", "USE_*", "classproperty", "StorageBase", "ExcludeDispatchKeyGuard", "FatalError"], INTERNAL),
