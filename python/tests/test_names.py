@@ -285,17 +285,6 @@ def test_classes_are_not_asked_in_a_block():
     assert og.add(loud, loud) == "asked"
 
 
-@pytest.mark.parametrize(
-    "reduce, expected", [("sum", [3, 0, 7]), ("mean", [1.5, og.nan, 3.5]), ("prod", [2, 1, 12]), ("max", [2, -og.inf, 4]), ("min", [1, og.inf, 3])]
-)
-def test_segments_are_reduced(reduce, expected):
-    numbers = og.tensor([1.0, 2.0, 3.0, 4.0])
-    for sizes in ({"lengths": og.tensor([2, 0, 2])}, {"offsets": og.tensor([0, 2, 2, 4])}):
-        assert og.segment_reduce(numbers, reduce, **sizes).tolist() == pytest.approx(expected, nan_ok=True)
-    with pytest.raises(RuntimeError, match="sum is the size"):
-        og.segment_reduce(numbers, reduce, lengths=og.tensor([1, 1]))
-
-
 def test_sizes_are_computed_with_as_numbers():
     assert og.sym_max(1, 2.5) == 2.5 and og.sym_min(3, 2) == 2 and og.sym_int(-2.7) == -2 and og.sym_sum([1, 2]) == 3
     assert og.cond(og.tensor(True), lambda e: e + 1, lambda e: e, (1,)) == 2
