@@ -92,6 +92,7 @@ def greedy_decode(model, src, max_len):
 
 def main(record):
     torch.manual_seed(0)
+    torch.set_default_dtype(torch.float64)
     model = Seq2SeqTransformer()
     for p in model.parameters():
         if p.dim() > 1:

@@ -79,7 +79,7 @@ def make_batch(count, size=18):
             radius = torch.rand(()) * 3 + 1.5
             inside = (ys - center[0]) ** 2 + (xs - center[1]) ** 2 < radius**2
             masks[i][inside] = label
-    images = masks.unsqueeze(1).float() + 0.3 * torch.randn(count, 1, size, size)
+    images = masks.unsqueeze(1).double() + 0.3 * torch.randn(count, 1, size, size)
     return images, masks
 
 
@@ -93,6 +93,7 @@ def dice_loss(logits, target, eps=1e-6):
 
 def main(record):
     torch.manual_seed(7)
+    torch.set_default_dtype(torch.float64)
     model = UNet()
     optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3, weight_decay=1e-8, momentum=0.9)
     scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, "min", patience=2, factor=0.5)
