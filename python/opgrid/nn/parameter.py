@@ -67,7 +67,7 @@ class Parameter(Tensor, metaclass=_Marked):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Gives plain tensors for objects of derived classes."""
-        return Tensor.__torch_function__(func, types, args, kwargs)
+        return getattr(Tensor, "__torch_function__")(func, types, args, kwargs)
 
 
 class Buffer(Tensor, metaclass=_Marked):
