@@ -19,6 +19,7 @@ import namespaces
 import opgrid
 import torch
 import trees
+from training import checkpoints, loading, optimizers, recomputation, schedulers
 
 BUILTIN = (IndexError, TypeError, ValueError, AttributeError, NotImplementedError, RuntimeError, KeyError, ZeroDivisionError)
 
@@ -117,6 +118,9 @@ def main() -> int:
         print(f"listed as a wanted difference, but both end alike: {stale}")
     print(f"{count} cases, {len(met)} wanted differences, {unwanted} others")
     others = [program.run(options.show) for program in (namespaces, distributions, assertions, trees)]
+    for program in (optimizers, schedulers, loading, checkpoints, recomputation):
+        print(program.__name__, end=": ", flush=True)
+        others.append(program.main())
     return 1 if unwanted or any(others) else 0
 
 

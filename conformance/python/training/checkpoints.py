@@ -126,8 +126,7 @@ def main() -> int:
     """All ways."""
     warnings.simplefilter("ignore")
     found = exchanged()
-    print(*found, sep="\n")
-    print(f"{len(found)} differences")
+    print(f"{len(found)} differences", *found, sep="\n  ")
     return int(bool(found))
 
 
