@@ -220,6 +220,33 @@ def test_processes_end_with_their_iterator():
     assert not any(worker.is_alive() for worker in workers)
 
 
+class Images(data.Dataset):
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        return og.full((3, 100, 100), float(index)), og.full((2,), index)
+
+
+def test_large_batches_lie_in_memory_of_both_processes(monkeypatch):
+    def files():
+        found = [name for name in os.listdir("/dev/shm") if name.startswith("opgrid-loader-")]
+        return sum(len(os.listdir(f"/dev/shm/{name}")) for name in found), len(found)
+
+    before = files()
+    batches = iter(data.DataLoader(Images(), batch_size=2, num_workers=1))
+    first = next(batches)
+    del batches
+    assert files() == before
+    # The memory stays as long as the tensor, which may be written.
+    first[0].add_(1)
+    assert first[0].shape == (2, 3, 100, 100) and first[0][1].mean().item() == 2 and first[1].tolist() == [[0, 0], [1, 1]]
+    whole = [batch[0][:, 0, 0, 0].tolist() for batch in data.DataLoader(Images(), batch_size=2, num_workers=2)]
+    assert whole == [[0, 1], [2, 3], [4, 5]] and files() == before
+    monkeypatch.setattr(data._transport, "_SHARED", "/no/such/folder")
+    assert len(list(data.DataLoader(Images(), batch_size=2, num_workers=2))) == 3
+
+
 def test_batches_may_come_out_of_order():
     loader = data.DataLoader(Squares(), batch_size=2, num_workers=2, multiprocessing_context="thread", in_order=False)
     assert sorted(sum((batch[1] for batch in lists(loader)), [])) == [i * i for i in range(8)]

@@ -58,7 +58,7 @@ class Pickler:
         return bytes(self._out + b".")
 
     def _write(self, value: Any) -> None:
-        step = next((each for kind, each in _STEPS.items() if type(value) is kind), None)
+        step = _STEPS.get(type(value))
         if step is None and isinstance(value, TensorBase):
             step = Pickler._tensor
         if step is None and isinstance(value, OrderedDict) and type(value).__module__.startswith("opgrid."):

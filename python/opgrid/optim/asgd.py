@@ -46,13 +46,19 @@ class ASGD(Optimizer):
     def _update(self, batch: Batch, group: Group) -> None:
         rate, lambd = number(group["lr"]), group["lambd"]
         grads = batch.directions(group["weight_decay"])
-        etas = [eta.item() for eta in batch.state("eta")]
+        etas = [number(eta) for eta in batch.state("eta")]
         og.ops.aten._foreach_mul_(batch.parameters, [1 - lambd * eta for eta in etas])
-        og.ops.aten._foreach_add_(batch.parameters, og.ops.aten._foreach_mul(grads, [-eta for eta in etas]))
+        if len(set(etas)) == 1:
+            og.ops.aten._foreach_add_(batch.parameters, grads, alpha=-etas[0])
+        else:
+            og.ops.aten._foreach_add_(batch.parameters, og.ops.aten._foreach_mul(grads, [-eta for eta in etas]))
         means = batch.state("ax")
-        parts = [mu.item() for mu in batch.state("mu")]
-        differences = og.ops.aten._foreach_sub(batch.parameters, means)
-        og.ops.aten._foreach_add_(means, og.ops.aten._foreach_mul(differences, parts))
+        parts = [number(mu) for mu in batch.state("mu")]
+        if set(parts) == {1.0}:
+            og.ops.aten._foreach_copy_(means, batch.parameters)
+        else:
+            differences = og.ops.aten._foreach_sub(batch.parameters, means)
+            og.ops.aten._foreach_add_(means, og.ops.aten._foreach_mul(differences, parts))
         for count, state in zip(batch.count(), batch.states, strict=True):
             # Values have the default dtype, also where a state that was loaded has a wider one.
             state["eta"].copy_(og.tensor(rate / (1 + lambd * rate * count) ** group["alpha"]))

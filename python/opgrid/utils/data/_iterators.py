@@ -13,6 +13,7 @@ import weakref
 from typing import Any
 
 from . import _workers
+from ._transport import remove_folder, shared_folder, unpacked
 from ._workers import Ended, Failure, Fetcher, Restarted, Task
 from .dataset import IterableDataset
 from .sampler import random_number
@@ -91,6 +92,7 @@ class WithWorkers(LoaderIterator):
         self._queues = []
         self._workers = []
         is_thread = isinstance(context, Threads)
+        folder = None if is_thread else shared_folder()
         for number in range(count):
             indices = context.Queue()
             if not is_thread:
@@ -105,12 +107,14 @@ class WithWorkers(LoaderIterator):
                 number,
                 count,
                 is_thread,
+                folder,
             )
             worker = context.Process(target=_workers.work, args=(task, indices, self._results, self._done), daemon=True)
             worker.start()
             self._queues.append(indices)
             self._workers.append(worker)
-        self._stop = weakref.finalize(self, _stop, self._workers, self._queues, self._results, self._done, is_thread, os.getpid())
+        ends = (self._workers, self._queues, self._results, self._done, is_thread, folder, os.getpid())
+        self._stop = weakref.finalize(self, _stop, *ends)
         self._begin()
 
     def restart(self, loader: Any) -> None:
@@ -189,7 +193,7 @@ class WithWorkers(LoaderIterator):
             wait = _workers.CHECK_SECONDS if end is None else min(_workers.CHECK_SECONDS, end - time.monotonic())
             try:
                 number, sent = self._results.get(timeout=max(wait, 0))
-                return number, _workers.unpacked(sent)
+                return number, unpacked(sent)
             except queue.Empty:
                 dead = [worker for place, worker in enumerate(self._workers) if self._is_active[place] and not worker.is_alive()]
                 if dead:
@@ -201,7 +205,7 @@ class WithWorkers(LoaderIterator):
                     raise RuntimeError(f"DataLoader timed out after {limit} seconds") from None
 
 
-def _stop(workers: list[Any], queues: list[Any], results: Any, done: Any, is_thread: bool, owner: int) -> None:
+def _stop(workers: list[Any], queues: list[Any], results: Any, done: Any, is_thread: bool, folder: str | None, owner: int) -> None:
     """Ends the workers; processes that do not end by themselves are terminated."""
     if os.getpid() != owner:
         # A process that was forked meanwhile has a copy of the iterator, and no part in its workers.
@@ -216,6 +220,7 @@ def _stop(workers: list[Any], queues: list[Any], results: Any, done: Any, is_thr
         if worker.is_alive():
             worker.terminate()
             worker.join(timeout=_workers.CHECK_SECONDS)
+    remove_folder(folder)
     for each in (*queues, results):
         each.cancel_join_thread()
         each.close()

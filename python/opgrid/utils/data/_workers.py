@@ -11,11 +11,11 @@ import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import opgrid as og
 
+from ._transport import packed
 from .dataset import IterableDataset, items
 
 CHECK_SECONDS = 5.0
@@ -138,6 +138,7 @@ class Task:
     worker: int
     workers: int
     is_thread: bool
+    folder: str | None
 
     @property
     def place(self) -> str:
@@ -146,12 +147,7 @@ class Task:
 
     def packed(self, value: Any) -> Any:
         """What is sent of a value. It is pickled here, so that an error is that of the worker."""
-        return value if self.is_thread else bytes(ForkingPickler.dumps(value))
-
-
-def unpacked(sent: Any) -> Any:
-    """The value of what a worker sent."""
-    return pickle.loads(sent) if isinstance(sent, bytes) else sent
+        return value if self.is_thread else packed(value, self.folder)
 
 
 def work(task: Task, indices: Any, results: Any, done: Any) -> None:
