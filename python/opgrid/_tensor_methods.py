@@ -243,6 +243,22 @@ class TensorMethods:
 
         return lu(self, pivot, get_infos)
 
+    def register_post_accumulate_grad_hook(self: Any, hook: Callable[[Any], None]) -> Any:
+        """Calls ``hook(tensor)`` each time that a backward pass has added to the gradient of this leaf, as to step at once."""
+        from .autograd import enable_grad
+
+        if not self.requires_grad:
+            raise RuntimeError("register_post_accumulate_grad_hook(): the tensor requires no gradient; call requires_grad_() before")
+        if not self.is_leaf:
+            raise RuntimeError("register_post_accumulate_grad_hook(): expected a leaf, found a result; use register_hook() for its gradient")
+
+        def added(_: Any) -> None:
+            hook(self)
+
+        with enable_grad():
+            ((node, _),) = self.view_as(self).grad_fn.next_functions
+        return node.register_hook(added)
+
     def reinforce(self: Any, reward: Any) -> None:
         """Refused, as gradients of random numbers are the business of ``distributions``."""
         raise RuntimeError("reinforce(): it was removed; use `log_prob` of a distribution as in policy gradients")

@@ -339,6 +339,33 @@ def test_hooks_run_around_steps_and_state_dicts():
         optimizer.step()
 
 
+def test_a_parameter_can_step_when_its_gradient_is_there():
+    model = og.nn.Linear(2, 1)
+    start = {name: p.detach().clone() for name, p in model.named_parameters()}
+    optimizers = {p: optim.SGD([p], lr=0.5) for p in model.parameters()}
+    told = []
+
+    def step(p):
+        told.append(p.grad.tolist())
+        optimizers[p].step()
+        optimizers[p].zero_grad()
+
+    handles = [p.register_post_accumulate_grad_hook(step) for p in model.parameters()]
+    y = model(og.tensor([[1.0, 2.0]]))
+    # Two ways lead to each parameter; the hook sees their sum, once.
+    (y + 2 * y).sum().backward()
+    assert sorted(told) == [[3.0], [[3.0, 6.0]]] and all(p.grad is None for p in model.parameters())
+    assert (start["bias"] - model.bias).item() == pytest.approx(1.5)
+    for handle in handles:
+        handle.remove()
+    model(og.ones(1, 2)).sum().backward()
+    assert len(told) == 2 and model.bias.grad.item() == 1.0
+    with pytest.raises(RuntimeError, match="expected a leaf, found a result"):
+        (model.weight * 2).register_post_accumulate_grad_hook(print)
+    with pytest.raises(RuntimeError, match="requires no gradient"):
+        og.ones(1).register_post_accumulate_grad_hook(print)
+
+
 def test_classes_of_their_own_define_a_step_or_an_update():
     class Signs(optim.Optimizer):
         def __init__(self, params, lr=0.1):

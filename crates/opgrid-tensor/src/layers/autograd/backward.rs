@@ -258,10 +258,15 @@ impl Walk {
         let call = match &node.kind {
             NodeKind::Leaf(sink) => {
                 let grad = grads.into_iter().next().flatten();
-                return match (grad, &self.wanted) {
-                    (Some(grad), None) => accumulate(sink, grad, self.options.create_graph),
-                    _ => Ok(()),
-                };
+                if let (Some(grad), None) = (grad, &self.wanted) {
+                    accumulate(sink, grad, self.options.create_graph)?;
+                    if let Some(hooks) = &hooks {
+                        // A leaf gives nothing on: its hooks are told that the gradient was added.
+                        after(hooks, &mut SmallVec::new())
+                            .map_err(|error| error.within(format_args!("hook of {}", node.name())))?;
+                    }
+                }
+                return Ok(());
             }
             NodeKind::Call(call) => call,
         };

@@ -436,7 +436,8 @@ impl Node {
         self.register_hook(hook).holding(held)
     }
 
-    /// Runs `hook` with the gradients that the node gives on; what it gives takes their place.
+    /// Runs `hook` with the gradients that the node gives on; what it gives takes their place. A leaf gives none on: its hooks run
+    /// when a gradient has been added to that of the tensor.
     pub fn register_hook(
         self: &Arc<Self>,
         hook: impl Fn(&[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> + Send + Sync + 'static,
