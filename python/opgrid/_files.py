@@ -16,7 +16,9 @@ def _is_of_tensors(file: Any) -> bool:
     return isinstance(file, (str, os.PathLike)) and os.fspath(file).lower().endswith(_OF_TENSORS)
 
 
-def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True) -> None:
+def save(
+    obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True
+) -> None:
     """Writes tensors, or a checkpoint, to a file.
 
     A path that ends with ``.npy`` takes one tensor, and ``.npz`` and ``.safetensors`` a dict of tensors by name. All other paths,
@@ -56,7 +58,9 @@ class _Loaded(dict[str, _opgrid.Tensor]):
         raise KeyError(self._left_out.get(name, name))
 
 
-def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None, mmap: bool | None = None) -> Any:
+def load(
+    f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None, mmap: bool | None = None
+) -> Any:
     """Reads a file: the tensor of an ``.npy``, a dict of tensors by name of ``.npz`` and ``.safetensors``, and else a checkpoint
     that `save` or ``torch.save`` wrote.
 

@@ -90,7 +90,11 @@ def test_plain_values_come_back():
     assert loaded == values
     assert [type(each) for each in loaded["texts"]] == [str, str, bytes, bytes, bytearray]
     long = list(range(1000))
-    assert round_trip([long, "a" * 70000, {str(i): i for i in range(1000)}]) == [long, "a" * 70000, {str(i): i for i in range(1000)}]
+    assert round_trip([long, "a" * 70000, {str(i): i for i in range(1000)}]) == [
+        long,
+        "a" * 70000,
+        {str(i): i for i in range(1000)},
+    ]
     shared = [1]
     first, second = round_trip((shared, shared))
     assert first is second
@@ -148,7 +152,9 @@ def test_models_and_optimizers_continue(tmp_path):
 
 @pytest.mark.parametrize("place", ["cpu", og.device("cpu"), {"cuda:0": "cpu"}, lambda storage, location: storage, lambda *_: None])
 def test_storages_go_where_they_are_sent(place):
-    file = archive(tensor(location=b"cuda:0" if place != "cpu" and callable(place) is False and isinstance(place, dict) else b"cpu"))
+    file = archive(
+        tensor(location=b"cuda:0" if place != "cpu" and callable(place) is False and isinstance(place, dict) else b"cpu")
+    )
     assert og.load(io.BytesIO(file), map_location=place).tolist() == [0.0, 0.0]
 
 
@@ -283,7 +289,13 @@ UNSAFE = {
     "attributes of a class": HOOKS + b"}" + text(b"__class__") + b"Nsb",
     "methods of a dict": HOOKS + b"}" + text(b"items") + b"Nsb",
     "slots of a dict": HOOKS + b"N}" + text(b"x") + b"Ns\x86b",
-    "attributes of a tensor": call(named(b"torch._tensor", b"_rebuild_from_type_v2"), named(b"torch._utils", b"_rebuild_tensor_v2"), named(b"torch", b"Tensor"), b"(" + storage() + b"K\x00K\x02\x85K\x01\x85\x89" + HOOKS + b"t", b"}" + text(b"__class__") + b"Ns"),
+    "attributes of a tensor": call(
+        named(b"torch._tensor", b"_rebuild_from_type_v2"),
+        named(b"torch._utils", b"_rebuild_tensor_v2"),
+        named(b"torch", b"Tensor"),
+        b"(" + storage() + b"K\x00K\x02\x85K\x01\x85\x89" + HOOKS + b"t",
+        b"}" + text(b"__class__") + b"Ns",
+    ),
     "hooks": tensor(hooks=b"}K\x01Ns"),
     "a module of torch": named(b"torch.nn.modules.linear", b"Linear") + b")R",
     "torch.load": named(b"torch", b"load") + text(b"x") + b"\x85R",
@@ -336,14 +348,14 @@ UNSAFE = {
 def refuses(data, kinds=(pickle.UnpicklingError, RuntimeError)):
     """Reads a hostile file, which is refused soon and with little memory; returns the message."""
     tracemalloc.start()
-    begin = time.perf_counter()
+    begin = time.process_time()
     try:
         with pytest.raises(kinds) as raised:
             og.load(io.BytesIO(data))
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
         tracemalloc.stop()
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5
     assert not os.path.exists(MARKER)
     message = str(raised.value)
     assert message.startswith("load(): ") and len(message) > 20

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import sys
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,19 @@ TOLERANCE = 1e-12
 
 # Settings of each optimizer beside the defaults; each is tried.
 SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "SGD": [{"lr": 0.02}, {"lr": 0.02, "momentum": 0.9, "dampening": 0.2, "weight_decay": 0.01}, {"lr": 0.01, "momentum": 0.9, "nesterov": True}],
+    "SGD": [
+        {"lr": 0.02},
+        {"lr": 0.02, "momentum": 0.9, "dampening": 0.2, "weight_decay": 0.01},
+        {"lr": 0.01, "momentum": 0.9, "nesterov": True},
+    ],
     "Adam": [{"lr": 0.05}, {"lr": 0.05, "betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": 0.1, "amsgrad": True}],
     "AdamW": [{"lr": 0.05}, {"lr": 0.05, "weight_decay": 0.3, "amsgrad": True}],
     "Adamax": [{"lr": 0.05}, {"lr": 0.05, "betas": (0.8, 0.95), "weight_decay": 0.1}],
-    "NAdam": [{"lr": 0.05}, {"lr": 0.05, "weight_decay": 0.1, "momentum_decay": 0.01}, {"weight_decay": 0.1, "decoupled_weight_decay": True}],
+    "NAdam": [
+        {"lr": 0.05},
+        {"lr": 0.05, "weight_decay": 0.1, "momentum_decay": 0.01},
+        {"weight_decay": 0.1, "decoupled_weight_decay": True},
+    ],
     "RAdam": [{"lr": 0.05}, {"lr": 0.05, "weight_decay": 0.1}, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}],
     "Adagrad": [{"lr": 0.1}, {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.5}],
     "Adadelta": [{}, {"lr": 0.5, "rho": 0.8, "eps": 1e-4, "weight_decay": 0.1}],
@@ -32,8 +39,17 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "Rprop": [{}, {"lr": 0.05, "etas": (0.3, 1.5), "step_sizes": (1e-3, 0.2)}],
     "ASGD": [{"lr": 0.02}, {"lr": 0.02, "t0": 5, "lambd": 0.01, "weight_decay": 0.1}],
     "Adafactor": [{}, {"lr": 0.1, "d": 2.0, "weight_decay": 0.1, "eps": (1e-8, 1e-2)}],
-    "Muon": [{}, {"lr": 0.05, "nesterov": False, "weight_decay": 0.2}, {"adjust_lr_fn": "match_rms_adamw"}, {"adjust_lr_fn": "spectral_unclamped"}],
-    "LBFGS": [{"lr": 0.1}, {"line_search_fn": "strong_wolfe"}, {"lr": 0.5, "max_iter": 4, "history_size": 2, "line_search_fn": "strong_wolfe"}],
+    "Muon": [
+        {},
+        {"lr": 0.05, "nesterov": False, "weight_decay": 0.2},
+        {"adjust_lr_fn": "match_rms_adamw"},
+        {"adjust_lr_fn": "spectral_unclamped"},
+    ],
+    "LBFGS": [
+        {"lr": 0.1},
+        {"line_search_fn": "strong_wolfe"},
+        {"lr": 0.5, "max_iter": 4, "history_size": 2, "line_search_fn": "strong_wolfe"},
+    ],
 }
 SHAPES: dict[str, list[tuple[int, ...]]] = {"Muon": [(3, 2), (2, 4)]}
 NO_MAXIMIZE = {"Muon"}
@@ -142,7 +158,9 @@ def check(name: str, settings: dict[str, Any], is_complex: bool) -> list[str]:
     with og.no_grad():
         for p, value in zip(continued, their_params):
             p.copy_(og.tensor(value.detach().tolist(), dtype=p.dtype))
-    other = getattr(og.optim, name)([{"params": continued}] if name == "LBFGS" else [{"params": continued[:1]}, {"params": continued[1:]}])
+    other = getattr(og.optim, name)(
+        [{"params": continued}] if name == "LBFGS" else [{"params": continued[:1]}, {"params": continued[1:]}]
+    )
     other.load_state_dict(as_opgrid(theirs.state_dict()))
     theirs.load_state_dict(theirs.state_dict())
     train(theirs, their_params, 3)

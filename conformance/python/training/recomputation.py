@@ -51,11 +51,15 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "plain": lambda m, network, x: network(x),
     "whole": lambda m, network, x: m.utils.checkpoint.checkpoint(network, x, use_reentrant=False),
     "whole, reentrant": lambda m, network, x: m.utils.checkpoint.checkpoint(network, x, use_reentrant=True),
-    "without random numbers": lambda m, network, x: m.utils.checkpoint.checkpoint(network[3:], network[:3](x), use_reentrant=True, preserve_rng_state=False),
+    "without random numbers": lambda m, network, x: m.utils.checkpoint.checkpoint(
+        network[3:], network[:3](x), use_reentrant=True, preserve_rng_state=False
+    ),
     "in segments": lambda m, network, x: m.utils.checkpoint.checkpoint_sequential(network, 3, x, use_reentrant=False),
     "in segments, reentrant": lambda m, network, x: m.utils.checkpoint.checkpoint_sequential(network, 2, x, use_reentrant=True),
     "decorated": lambda m, network, x: m.utils.checkpoint.checkpoint(use_reentrant=False)(network)(x),
-    "keywords": lambda m, network, x: m.utils.checkpoint.checkpoint(lambda a, scale: network(a) * scale, x, use_reentrant=False, scale=2.0),
+    "keywords": lambda m, network, x: m.utils.checkpoint.checkpoint(
+        lambda a, scale: network(a) * scale, x, use_reentrant=False, scale=2.0
+    ),
     "scaled": scaled,
     "forked": forked,
 }

@@ -44,9 +44,15 @@ SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
     "CyclicLR, exp_range": lambda s, o: s.CyclicLR(o, 0.01, 0.1, 8, mode="exp_range", gamma=0.98),
     "CyclicLR, function": lambda s, o: s.CyclicLR(o, 0.01, 0.1, 8, scale_fn=Decay(0.9), scale_mode="iterations"),
     "OneCycleLR": lambda s, o: s.OneCycleLR(o, [0.3, 0.5], 110),
-    "OneCycleLR, three phases": lambda s, o: s.OneCycleLR(o, 0.3, epochs=11, steps_per_epoch=10, three_phase=True, anneal_strategy="linear"),
-    "SequentialLR": lambda s, o: s.SequentialLR(o, [s.ConstantLR(o, 0.1, 5), s.ExponentialLR(o, 0.95), s.CosineAnnealingLR(o, 20)], [10, 50]),
-    "SequentialLR, warm up": lambda s, o: s.SequentialLR(o, [s.LinearLR(o, 0.1, 1, 10), s.CosineAnnealingWarmRestarts(o, 20)], [10]),
+    "OneCycleLR, three phases": lambda s, o: s.OneCycleLR(
+        o, 0.3, epochs=11, steps_per_epoch=10, three_phase=True, anneal_strategy="linear"
+    ),
+    "SequentialLR": lambda s, o: s.SequentialLR(
+        o, [s.ConstantLR(o, 0.1, 5), s.ExponentialLR(o, 0.95), s.CosineAnnealingLR(o, 20)], [10, 50]
+    ),
+    "SequentialLR, warm up": lambda s, o: s.SequentialLR(
+        o, [s.LinearLR(o, 0.1, 1, 10), s.CosineAnnealingWarmRestarts(o, 20)], [10]
+    ),
     "ChainedScheduler": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.1, 20), s.ExponentialLR(o, 0.95), s.StepLR(o, 10)]),
     "ChainedScheduler of SequentialLR": lambda s, o: s.ChainedScheduler(
         [s.SequentialLR(o, [s.LinearLR(o), s.PolynomialLR(o, 50)], [6]), s.ExponentialLR(o, 0.99)]
@@ -65,7 +71,9 @@ def swa(m: Any, optimizer: Any, strategy: str) -> Any:
     return m.optim.swa_utils.SWALR(optimizer, [0.05, 0.01], anneal_epochs=20, anneal_strategy=strategy)
 
 
-def run(m: Any, optimizer_name: str, make: Callable[[Any, Any], Any], epochs: int, kept: Any = None) -> tuple[list[list[float]], Any]:
+def run(
+    m: Any, optimizer_name: str, make: Callable[[Any, Any], Any], epochs: int, kept: Any = None
+) -> tuple[list[list[float]], Any]:
     """Rates and momenta of each epoch, and the state dicts afterwards."""
     params = [m.zeros(1, requires_grad=True), m.zeros(1, requires_grad=True)]
     optimizer = OPTIMIZERS[optimizer_name](m, [{"params": params[0]}, {"params": params[1], "lr": 0.02}])
@@ -77,7 +85,12 @@ def run(m: Any, optimizer_name: str, make: Callable[[Any, Any], Any], epochs: in
     figures = []
     for epoch in range(start, start + epochs):
         groups = optimizer.param_groups
-        figures.append([*(float(g["lr"]) for g in groups), *(g.get("momentum", g.get("betas", (0,))[0] if "betas" in g else 0) for g in groups)])
+        figures.append(
+            [
+                *(float(g["lr"]) for g in groups),
+                *(g.get("momentum", g.get("betas", (0,))[0] if "betas" in g else 0) for g in groups),
+            ]
+        )
         optimizer.step()
         if isinstance(scheduler, m.optim.lr_scheduler.ReduceLROnPlateau):
             scheduler.step(math.cos(epoch / 7) + 1.5 / (1 + epoch))

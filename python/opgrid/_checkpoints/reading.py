@@ -35,7 +35,9 @@ def load(file: Any, map_location: Any = None, mapped: bool = False) -> Any:
         if bytes(data[:4]) == b"PK\x03\x04":
             return _load_archive(data, place, mapping)
         if mapped:
-            raise RuntimeError("load(): mmap can only be used with files that torch.save(_use_new_zipfile_serialization=True) wrote")
+            raise RuntimeError(
+                "load(): mmap can only be used with files that torch.save(_use_new_zipfile_serialization=True) wrote"
+            )
         return _load_legacy(data, place)
 
 
@@ -79,7 +81,9 @@ def _placing(map_location: Any) -> Place:
     if isinstance(map_location, dict):
         return lambda row, location: at(row, map_location.get(location, location))
     if not callable(map_location):
-        raise TypeError(f"load(): map_location should be a device, a text, a dict or a function, found {type(map_location).__name__}")
+        raise TypeError(
+            f"load(): map_location should be a device, a text, a dict or a function, found {type(map_location).__name__}"
+        )
 
     def asked(row: Any, location: str) -> Any:
         found = map_location(row.untyped_storage(), location)
@@ -93,7 +97,13 @@ def _described(identifier: Any, length: int) -> tuple[Any, str, str, int]:
     if type(identifier) is not tuple or len(identifier) != length or identifier[0] != "storage":
         raise refused("found a reference that is no storage")
     kind, key, location, count = identifier[1:5]
-    if not isinstance(kind, StorageClass) or type(key) is not str or type(location) is not str or type(count) is not int or count < 0:
+    if (
+        not isinstance(kind, StorageClass)
+        or type(key) is not str
+        or type(location) is not str
+        or type(count) is not int
+        or count < 0
+    ):
         raise refused(f"found a storage with key {key!r}, location {location!r} and {count!r} elements")
     return kind.dtype, key, location, count
 
@@ -103,7 +113,9 @@ def _load_archive(data: memoryview, place: Place, mapping: mmap.mmap | None) -> 
     if "constants.pkl" in records:
         raise RuntimeError("load(): found a program of TorchScript, expected a checkpoint; save the state_dict() of the module")
     if "data.pkl" not in records:
-        raise RuntimeError(f"load(): found an archive without data.pkl, with {sorted(records)[:5]}; expected one that torch.save wrote")
+        raise RuntimeError(
+            f"load(): found an archive without data.pkl, with {sorted(records)[:5]}; expected one that torch.save wrote"
+        )
     if bytes(records.get("byteorder", b"little")) != b"little":
         raise RuntimeError("load(): found a file of a big-endian machine, expected one of a little-endian machine")
     rows: dict[str, Any] = {}

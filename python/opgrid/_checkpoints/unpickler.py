@@ -68,7 +68,9 @@ class Unpickler:
                 return self._stack.pop()
             step = _STEPS.get(code)
             if step is None:
-                raise refused(f"found instruction {code!r} at {self.position - 1}, which pickles of tensors and containers do not need")
+                raise refused(
+                    f"found instruction {code!r} at {self.position - 1}, which pickles of tensors and containers do not need"
+                )
             step(self)
 
     def spend(self, count: int) -> None:

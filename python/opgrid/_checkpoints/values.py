@@ -29,7 +29,21 @@ STORAGES: dict[str, Any] = {
 }
 """The dtypes of the classes of storages. Others have storages of bytes."""
 
-_QUANTIZED = frozenset(["qint8", "quint8", "qint32", "quint4x2", "quint2x4", "_rebuild_qtensor", "QInt8Storage", "QUInt8Storage", "QInt32Storage", "QUInt4x2Storage", "QUInt2x4Storage"])
+_QUANTIZED = frozenset(
+    [
+        "qint8",
+        "quint8",
+        "qint32",
+        "quint4x2",
+        "quint2x4",
+        "_rebuild_qtensor",
+        "QInt8Storage",
+        "QUInt8Storage",
+        "QInt32Storage",
+        "QUInt4x2Storage",
+        "QUInt2x4Storage",
+    ]
+)
 _SPARSE = frozenset(["_rebuild_sparse_tensor", "_rebuild_sparse_csr_tensor", "_rebuild_nested_tensor"])
 _NAMES_OF_PYTHON_2 = {"__builtin__": "builtins"}
 
@@ -122,7 +136,15 @@ def _rebuild_tensor_v2(
 
 
 def _rebuild_tensor_v3(
-    m: Unpickler, storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, dtype: Any, metadata: Any = None
+    m: Unpickler,
+    storage: Any,
+    offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any,
+    hooks: Any,
+    dtype: Any,
+    metadata: Any = None,
 ) -> Any:
     return _finished(m, _tensor(storage, dtype, offset, size, stride), requires_grad, hooks, metadata)
 

@@ -182,9 +182,13 @@ class Pickler:
         if self._is_known(id(x)):
             return
         if x._is_wrapper or type(x) is not _opgrid.Tensor:
-            raise TypeError(f"save(): found a tensor of class {type(x).__name__}; expected opgrid.Tensor; convert it with as_subclass")
+            raise TypeError(
+                f"save(): found a tensor of class {type(x).__name__}; expected opgrid.Tensor; convert it with as_subclass"
+            )
         if x.layout != og.strided or "q" in str(x.dtype).rsplit(".", 1)[-1][:2]:
-            raise TypeError(f"save(): found a tensor of layout {x.layout} and dtype {x.dtype}; expected a dense one that is not quantized")
+            raise TypeError(
+                f"save(): found a tensor of layout {x.layout} and dtype {x.dtype}; expected a dense one that is not quantized"
+            )
         is_parameter = getattr(x, "_is_parameter", False)
         function, args = _rebuilding(self, x.detach(), x.requires_grad and not is_parameter)
         attributes = {name: value for name, value in (_state_of(x)[0] or {}).items() if not name.startswith("_")}

@@ -101,8 +101,7 @@ def runs_step_hooks(step: Function) -> Function:
                 continue
             if not (isinstance(changed, tuple) and len(changed) == 2):
                 raise RuntimeError(
-                    f"a hook before step() of {type(self).__name__} must return None or a tuple (args, kwargs), "
-                    f"found {changed!r}"
+                    f"a hook before step() of {type(self).__name__} must return None or a tuple (args, kwargs), found {changed!r}"
                 )
             args, kwargs = changed
         result = step(self, *args, **kwargs)

@@ -42,9 +42,7 @@ class Adadelta(Optimizer):
         og.ops.aten._foreach_add_(batch.state("step"), 1)
         squares, changes = batch.state("square_avg"), batch.state("acc_delta")
         average_squares(squares, grads, group["rho"])
-        steps, scales = (
-            og.ops.aten._foreach_sqrt(og.ops.aten._foreach_add(means, group["eps"])) for means in (changes, squares)
-        )
+        steps, scales = (og.ops.aten._foreach_sqrt(og.ops.aten._foreach_add(means, group["eps"])) for means in (changes, squares))
         steps = og.ops.aten._foreach_mul(og.ops.aten._foreach_div(steps, scales), grads)
         average_squares(changes, steps, group["rho"])
         og.ops.aten._foreach_add_(batch.parameters, steps, alpha=-number(group["lr"]))

@@ -51,7 +51,9 @@ class LBFGS(Optimizer):
         max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
         super().__init__(params, settings(locals()))
         if len(self.param_groups) != 1:
-            raise ValueError(f"LBFGS doesn't support per-parameter options (parameter groups), found {len(self.param_groups)} groups")
+            raise ValueError(
+                f"LBFGS doesn't support per-parameter options (parameter groups), found {len(self.param_groups)} groups"
+            )
 
     def _check_settings(self, group: dict[str, Any]) -> None:
         require_learning_rate(group)

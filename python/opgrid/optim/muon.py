@@ -46,7 +46,9 @@ class Muon(Optimizer):
             if group[name] < 0:
                 raise ValueError(f"{text} should be >= 0 but is: {group[name]}")
         if group["adjust_lr_fn"] not in (None, *_RATIOS):
-            raise ValueError(f"Adjust learning rate function {group['adjust_lr_fn']} is not supported; expected {', '.join(_RATIOS)}")
+            raise ValueError(
+                f"Adjust learning rate function {group['adjust_lr_fn']} is not supported; expected {', '.join(_RATIOS)}"
+            )
         if group["ns_steps"] >= 100:
             raise ValueError(f"ns_steps must be less than 100, found {group['ns_steps']}")
         if len(group["ns_coefficients"]) != 3:

@@ -32,9 +32,7 @@ class NAdam(Optimizer):
 
     def _check_settings(self, group: Group) -> None:
         require_learning_rate(group)
-        require_not_negative(
-            group, eps="epsilon value", weight_decay="weight_decay value", momentum_decay="momentum_decay value"
-        )
+        require_not_negative(group, eps="epsilon value", weight_decay="weight_decay value", momentum_decay="momentum_decay value")
         require_betas(group)
 
     def _initial(self, parameter: Tensor, grad: Tensor, group: Group) -> State:

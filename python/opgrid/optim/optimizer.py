@@ -13,8 +13,8 @@ import opgrid as og
 from .._opgrid import Tensor, TensorBase
 from ..autograd import enable_grad, set_grad_enabled
 from . import _hooks
-from ._hooks import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from ._batch import Batch, Group, State, counter
+from ._hooks import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from ._settings import require_runnable
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
@@ -70,7 +70,9 @@ class Optimizer(_hooks.Hooked):
         group["params"] = [item[1] if isinstance(item, tuple) else item for item in listed]
         if names:
             if len(names) < len(listed):
-                raise ValueError(f"all optimizer params should be with or without names, found {len(names)} names for {len(listed)}")
+                raise ValueError(
+                    f"all optimizer params should be with or without names, found {len(names)} names for {len(listed)}"
+                )
             group["param_names"] = names
         for name, default in self.defaults.items():
             group.setdefault(name, default)

@@ -45,9 +45,7 @@ class Rprop(Optimizer):
         og.ops.aten._foreach_add_(batch.state("step"), 1)
         previous, sizes = batch.state("prev"), batch.state("step_size")
         signs = og.ops.aten._foreach_sign(og.ops.aten._foreach_mul(grads, previous))
-        factors = [
-            sign.masked_fill(sign > 0, grow).masked_fill(sign < 0, shrink).masked_fill(sign == 0, 1) for sign in signs
-        ]
+        factors = [sign.masked_fill(sign > 0, grow).masked_fill(sign < 0, shrink).masked_fill(sign == 0, 1) for sign in signs]
         og.ops.aten._foreach_mul_(sizes, factors)
         for size in sizes:
             size.clamp_(*group["step_sizes"])

@@ -79,6 +79,10 @@ def _update_differentiably(batch: Batch, group: Group) -> None:
             else:
                 state["momentum_buffer"] = state["momentum_buffer"] * group["momentum"] + grad * (1 - group["dampening"])
         buffers = [state["momentum_buffer"] for state in batch.states]
-        steps = [grad + buffer * group["momentum"] for grad, buffer in zip(steps, buffers, strict=True)] if group["nesterov"] else buffers
+        steps = (
+            [grad + buffer * group["momentum"] for grad, buffer in zip(steps, buffers, strict=True)]
+            if group["nesterov"]
+            else buffers
+        )
     for parameter, step in zip(batch.parameters, steps, strict=True):
         parameter.sub_(step * group["lr"])

@@ -129,7 +129,9 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         return [copied(value) for _ in range(count)]
     if len(value) != count:
-        raise ValueError(f"{name} must have the same length as optimizer.param_groups: found {len(value)} values for {count} groups")
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups: found {len(value)} values for {count} groups"
+        )
     return [copied(each) for each in value]
 
 

@@ -40,9 +40,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     The first period has ``T_0`` steps, each other one ``T_mult`` times as many as the one before.
     """
 
-    def __init__(
-        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         if not isinstance(T_0, int) or T_0 <= 0:
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if not isinstance(T_mult, int) or T_mult < 1:

@@ -97,9 +97,7 @@ class MultiStepLR(_ByFactor):
 class ConstantLR(_ByFactor):
     """The initial rate times ``factor`` for ``total_iters`` steps, and the initial rate afterwards."""
 
-    def __init__(
-        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if not 0 <= factor <= 1:
             raise ValueError(f"factor expected to be between 0 and 1, found {factor}")
         self.factor = factor

@@ -106,7 +106,9 @@ def _tensors(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
 
 def _arrays(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
     if _holds_objects(batch[0]):
-        raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {batch[0].dtype}")
+        raise TypeError(
+            f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {batch[0].dtype}"
+        )
     if batch[0].ndim == 0:
         return og.as_tensor(sys.modules["numpy"].asarray(batch))
     return collate([og.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)

@@ -110,7 +110,9 @@ class ConcatDataset(Dataset[T]):
     def __getitem__(self, index: int) -> T:
         if index < 0:
             if -index > len(self):
-                raise ValueError(f"absolute value of index should not exceed dataset length: found {index} for {len(self)} examples")
+                raise ValueError(
+                    f"absolute value of index should not exceed dataset length: found {index} for {len(self)} examples"
+                )
             index += len(self)
         place = bisect_right(self.cumulative_sizes, index)
         start = self.cumulative_sizes[place - 1] if place else 0
@@ -191,7 +193,9 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | 
             if size == 0:
                 warnings.warn(f"Length of split at index {place} is 0. This might result in an empty dataset.", stacklevel=2)
     if sum(sizes) != count:
-        raise ValueError(f"Sum of input lengths does not equal the length of the input dataset: found {sum(sizes)}, expected {count}")
+        raise ValueError(
+            f"Sum of input lengths does not equal the length of the input dataset: found {sum(sizes)}, expected {count}"
+        )
     indices = og.randperm(count, generator=generator).tolist()
     ends = itertools.accumulate(sizes)
     return [Subset(dataset, indices[end - size : end]) for end, size in zip(ends, sizes, strict=True)]
