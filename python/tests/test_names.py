@@ -214,7 +214,7 @@ def close(found, expected):
 def test_lists_of_other_operators_are_lists():
     with pytest.raises(TypeError):
         og.cat(x, x)
-    with pytest.raises(TypeError, match="tensors"):
+    with pytest.raises(TypeError):
         og.block_diag(x, 1)
 
 

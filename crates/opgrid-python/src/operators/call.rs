@@ -87,11 +87,17 @@ pub(super) fn read<'s>(
 ) -> PyResult<Option<usize>> {
     lent.clear();
     for (index, source) in sources.iter().enumerate() {
+        let is_left_out = match source {
+            None => true,
+            Some(Source::One(object)) => object.is_none(),
+            Some(Source::Rest(_)) => false,
+        };
+        if is_left_out && let Some(device) = overload.default_device(index, style) {
+            lent.push(Lent::Value(Value::Device(device)));
+            continue;
+        }
         let read = match source {
-            None => match overload.default_device(index, style) {
-                Some(device) => Lent::Value(Value::Device(device)),
-                None => Lent::Default(overload.binder.default(index)),
-            },
+            None => Lent::Default(overload.binder.default(index)),
             Some(Source::One(object)) => match tensor_of(object).filter(|_| overload.takes_tensor(index)) {
                 Some(tensor) => Lent::Tensor(tensor.as_any()),
                 None => match other(overload, style, index, object)? {

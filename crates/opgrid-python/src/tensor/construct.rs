@@ -243,7 +243,9 @@ pub(super) fn converted(
     format: Option<MemoryFormat>,
 ) -> Result<Tensor, Error> {
     let is_there = |device| opgrid::devices::is_on(tensor.device(), device);
-    let is_ordered = |format| tensor.geometry().is_in_format(format);
+    // As torch has it: one channel lies in either order, and is copied for the strides.
+    let is_ordered =
+        |format| format == MemoryFormat::Preserve || tensor.geometry().suggested_format() == format;
     let is_as_asked = dtype.is_none_or(|dtype| dtype == tensor.dtype())
         && device.is_none_or(is_there)
         && format.is_none_or(is_ordered);
