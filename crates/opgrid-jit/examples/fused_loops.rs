@@ -1,5 +1,5 @@
 //! Measures fused loops on one thread beside the loops that eager operators run one after the other:
-//! `cargo run --release -p opgrid-jit --example measure`.
+//! `cargo run --release -p opgrid-jit --example fused_loops`.
 //!
 //! Times are the least of many, in microseconds: of compiling, then of running at each level, then of eager loops.
 
