@@ -90,7 +90,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", metavar="NAME[,NAME…]", help="programs such as vision/resnet or resnet, or a folder")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="programs at a time (one for each core)")
     parser.add_argument("--seconds", type=float, default=300, metavar="N", help="after which a run is given up (300)")
-    parser.add_argument("--details", action="store_true", help="print the whole tracebacks")
+    parser.add_argument("--tracebacks", action="store_true", help="print the whole tracebacks")
     options = parser.parse_args(arguments)
     chosen = programs()
     if options.only:
@@ -104,7 +104,7 @@ def main(arguments: list[str]) -> int:
         for found in pool.map(lambda program: outcome(program, Path(folder), options.seconds), chosen):
             outcomes.append(found)
             print(f"{found.program:38}{found.state:12}{found.note}", flush=True)
-            if options.details and found.details:
+            if options.tracebacks and found.details:
                 print(found.details)
     same = sum(found.state == "same" for found in outcomes)
     print(f"{same} of {len(outcomes)} programs have torch's figures")

@@ -6,6 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, overload
 
+from . import accelerator as accelerator
+from . import amp as amp
+from . import backends as backends
+from . import compiler as compiler
+from . import cpu as cpu
+from . import cuda as cuda
+from . import distributed as distributed
+from . import functional as functional
+from . import futures as futures
+from . import jit as jit
+from . import mps as mps
+from . import mtia as mtia
+from . import multiprocessing as multiprocessing
+from . import overrides as overrides
+from . import random as random
+from . import signal as signal
+from . import storage as storage
+from . import types as types
+from . import version as version
+from . import xpu as xpu
 from . import autograd as autograd
 from . import export as export
 from . import fft as fft
@@ -33,7 +53,6 @@ from ._opgrid import (
     Profile as Profile,
     Registration as Registration,
     Storage as Storage,
-    StreamState as StreamState,
     Tensor as Tensor,
     TensorBase as TensorBase,
     asarray as asarray,
@@ -55,6 +74,7 @@ from ._opgrid import (
     from_numpy as from_numpy,
     frombuffer as frombuffer,
     get_autocast_dtype as get_autocast_dtype,
+    get_default_device as get_default_device,
     get_default_dtype as get_default_dtype,
     get_num_threads as get_num_threads,
     get_printoptions as get_printoptions,
@@ -78,6 +98,7 @@ from ._opgrid import (
     set_autocast_cache_enabled as set_autocast_cache_enabled,
     set_autocast_dtype as set_autocast_dtype,
     set_autocast_enabled as set_autocast_enabled,
+    set_default_device as set_default_device,
     set_default_dtype as set_default_dtype,
     set_num_threads as set_num_threads,
     set_printoptions as set_printoptions,
@@ -95,6 +116,124 @@ from ._functional import (
     unique_consecutive as unique_consecutive,
     unravel_index as unravel_index,
 )
+from ._devices import (
+    Event as Event,
+    Stream as Stream,
+)
+from ._legacy import (
+    BFloat16Tensor as BFloat16Tensor,
+    BoolTensor as BoolTensor,
+    ByteTensor as ByteTensor,
+    CharTensor as CharTensor,
+    DoubleTensor as DoubleTensor,
+    FloatTensor as FloatTensor,
+    HalfTensor as HalfTensor,
+    IntTensor as IntTensor,
+    LongTensor as LongTensor,
+    ShortTensor as ShortTensor,
+    set_default_tensor_type as set_default_tensor_type,
+)
+from ._queries import (
+    compiled_with_cxx11_abi as compiled_with_cxx11_abi,
+    dequantize as dequantize,
+    dsmm as dsmm,
+    get_device as get_device,
+    get_device_module as get_device_module,
+    get_file_path as get_file_path,
+    has_lapack as has_lapack,
+    has_mkl as has_mkl,
+    has_openmp as has_openmp,
+    has_spectral as has_spectral,
+    is_distributed as is_distributed,
+    is_inference as is_inference,
+    is_vulkan_available as is_vulkan_available,
+    prepare_multiprocessing_environment as prepare_multiprocessing_environment,
+    spmm as spmm,
+    to_dlpack as to_dlpack,
+    unsafe_split_with_sizes as unsafe_split_with_sizes,
+)
+from ._settings import (
+    are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode as get_deterministic_debug_mode,
+    get_float32_matmul_precision as get_float32_matmul_precision,
+    get_num_interop_threads as get_num_interop_threads,
+    init_num_threads as init_num_threads,
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    is_anomaly_enabled as is_anomaly_enabled,
+    is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
+    is_warn_always_enabled as is_warn_always_enabled,
+    set_anomaly_enabled as set_anomaly_enabled,
+    set_deterministic_debug_mode as set_deterministic_debug_mode,
+    set_float32_matmul_precision as set_float32_matmul_precision,
+    set_flush_denormal as set_flush_denormal,
+    set_num_interop_threads as set_num_interop_threads,
+    set_warn_always as set_warn_always,
+    use_deterministic_algorithms as use_deterministic_algorithms,
+)
+from ._storage import (
+    BFloat16Storage as BFloat16Storage,
+    BoolStorage as BoolStorage,
+    ByteStorage as ByteStorage,
+    CharStorage as CharStorage,
+    ComplexDoubleStorage as ComplexDoubleStorage,
+    ComplexFloatStorage as ComplexFloatStorage,
+    DoubleStorage as DoubleStorage,
+    FloatStorage as FloatStorage,
+    HalfStorage as HalfStorage,
+    IntStorage as IntStorage,
+    LongStorage as LongStorage,
+    ShortStorage as ShortStorage,
+    TypedStorage as TypedStorage,
+)
+from ._symbolic import (
+    sym_float as sym_float,
+    sym_int as sym_int,
+    sym_ite as sym_ite,
+    sym_max as sym_max,
+    sym_min as sym_min,
+    sym_not as sym_not,
+    sym_sqrt as sym_sqrt,
+    sym_sum as sym_sum,
+)
+from ._symint import (
+    SymInt as SymInt,
+)
+from .compiler import (
+    compile as compile,
+)
+from .functional import (
+    cond as cond,
+    from_file as from_file,
+    lobpcg as lobpcg,
+    lu as lu,
+    norm as norm,
+    pca_lowrank as pca_lowrank,
+    svd_lowrank as svd_lowrank,
+    tensordot as tensordot,
+    while_loop as while_loop,
+)
+from .futures import (
+    Future as Future,
+)
+from .jit import (
+    fork as fork,
+    wait as wait,
+)
+from .random import (
+    default_generator as default_generator,
+    thread_safe_generator as thread_safe_generator,
+)
+from .signal import (
+    windows as windows,
+)
+from .amp import GradScaler as GradScaler
+from .errors import AcceleratorError as AcceleratorError
+from .errors import JITException as JITException
+from .errors import OutOfMemoryError as OutOfMemoryError
+from .overrides import DisableTorchFunction as DisableTorchFunction
+from .overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from .storage import UntypedStorage as UntypedStorage
 from ._modes import DispatchMode as DispatchMode
 from ._modes import current_mode as current_mode
 from ._ops import _Ops
@@ -126,6 +265,20 @@ __version__: _str
 ops: _Ops
 
 def get_include() -> _str: ...
+def get_autocast_cpu_dtype() -> Any: ...
+def get_autocast_gpu_dtype() -> Any: ...
+def get_autocast_ipu_dtype() -> Any: ...
+def get_autocast_xla_dtype() -> Any: ...
+def is_autocast_cpu_enabled() -> Any: ...
+def is_autocast_ipu_enabled() -> Any: ...
+def is_autocast_xla_enabled() -> Any: ...
+def set_autocast_cpu_dtype(value: Any, /) -> None: ...
+def set_autocast_cpu_enabled(value: Any, /) -> None: ...
+def set_autocast_gpu_dtype(value: Any, /) -> None: ...
+def set_autocast_ipu_dtype(value: Any, /) -> None: ...
+def set_autocast_ipu_enabled(value: Any, /) -> None: ...
+def set_autocast_xla_dtype(value: Any, /) -> None: ...
+def set_autocast_xla_enabled(value: Any, /) -> None: ...
 
 inf: _float
 nan: _float
@@ -173,6 +326,7 @@ contiguous_format: _memory_format
 preserve_format: _memory_format
 channels_last: _memory_format
 channels_last_3d: _memory_format
+legacy_contiguous_format: _memory_format
 
 class KernelAt(NamedTuple):
     title: _str
@@ -1335,7 +1489,6 @@ def cauchy(input: Tensor, median: _float = ..., sigma: _float = ..., *, generato
 @overload
 def cauchy(input: Tensor, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ..., out: Tensor) -> Tensor: ...
 def cauchy_(input: Tensor, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...) -> Tensor: ...
-def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _int | None = ...) -> Tensor: ...
 @overload
 def ceil(input: Tensor) -> Tensor: ...
 @overload
@@ -3118,22 +3271,6 @@ def nonzero_numpy(input: Tensor) -> tuple[Tensor, ...]: ...
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ...) -> Tensor: ...
 @overload
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor) -> Tensor: ...
-@overload
-def norm(input: Tensor, p: Number = ...) -> Tensor: ...
-@overload
-def norm(input: Tensor, p: Number | None, *, dtype: _dtype) -> Tensor: ...
-@overload
-def norm(input: Tensor, p: Number | None, dim: Sequence[_int] | _int, keepdim: _bool = ...) -> Tensor: ...
-@overload
-def norm(input: Tensor, p: Number | None, dim: Sequence[_int] | _int, keepdim: _bool, *, dtype: _dtype) -> Tensor: ...
-@overload
-def norm(input: Tensor, p: Number = ..., *, out: Tensor) -> Tensor: ...
-@overload
-def norm(input: Tensor, p: Number | None, *, dtype: _dtype, out: Tensor) -> Tensor: ...
-@overload
-def norm(input: Tensor, p: Number | None, dim: Sequence[_int] | _int, keepdim: _bool = ..., *, out: Tensor) -> Tensor: ...
-@overload
-def norm(input: Tensor, p: Number | None, dim: Sequence[_int] | _int, keepdim: _bool, *, dtype: _dtype, out: Tensor) -> Tensor: ...
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ...) -> Tensor: ...
 @overload
 def normal(mean: Tensor, std: Tensor, *, generator: Generator | None = ...) -> Tensor: ...
@@ -3367,18 +3504,6 @@ def randn_like(input: Tensor, *, generator: Generator | None, dtype: _dtype | No
 def randn_like(input: Tensor, *, memory_format: _memory_format | None = ..., out: Tensor) -> Tensor: ...
 @overload
 def randn_like(input: Tensor, *, generator: Generator | None, memory_format: _memory_format | None = ..., out: Tensor) -> Tensor: ...
-@overload
-def random(input: Tensor, *, generator: Generator | None = ...) -> Tensor: ...
-@overload
-def random(input: Tensor, to: _int, *, generator: Generator | None = ...) -> Tensor: ...
-@overload
-def random(input: Tensor, from_: _int, to: _int | None, *, generator: Generator | None = ...) -> Tensor: ...
-@overload
-def random(input: Tensor, *, generator: Generator | None = ..., out: Tensor) -> Tensor: ...
-@overload
-def random(input: Tensor, to: _int, *, generator: Generator | None = ..., out: Tensor) -> Tensor: ...
-@overload
-def random(input: Tensor, from_: _int, to: _int | None, *, generator: Generator | None = ..., out: Tensor) -> Tensor: ...
 @overload
 def random_(input: Tensor, *, generator: Generator | None = ...) -> Tensor: ...
 @overload
@@ -4221,10 +4346,6 @@ def tensor_split(input: Tensor, tensor_indices_or_sections: Tensor, dim: _int = 
 def tensor_split(input: Tensor, sections: _int, dim: _int = ...) -> tuple[Tensor, ...]: ...
 @overload
 def tensor_split(input: Tensor, indices: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]: ...
-@overload
-def tensordot(input: Tensor, other: Tensor, dims_self: Sequence[_int], dims_other: Sequence[_int]) -> Tensor: ...
-@overload
-def tensordot(input: Tensor, other: Tensor, dims_self: Sequence[_int], dims_other: Sequence[_int], *, out: Tensor) -> Tensor: ...
 @overload
 def threshold(input: Tensor, threshold: Number, value: Number) -> Tensor: ...
 @overload

@@ -93,7 +93,7 @@ const OPTIONS: [&str; 13] = [
 ];
 
 /// The options of the suites that take none.
-const FLAGS: [&str; 9] = [
+const FLAGS: [&str; 10] = [
     "--all",
     "--again",
     "--reference",
@@ -103,6 +103,7 @@ const FLAGS: [&str; 9] = [
     "--no-meta",
     "--list",
     "--page",
+    "--tracebacks",
 ];
 
 /// What the test suite of the array API standard imports.
@@ -352,7 +353,7 @@ mod tests {
             ("operators --all --only add,sum --missing", "operators", 4),
             ("array-api --suite checkout --max-examples 20", "array-api", 4),
             ("clients --only sklearn", "clients", 2),
-            ("programs --only vae,nanogpt --details", "programs", 3),
+            ("programs --only vae,nanogpt --tracebacks", "programs", 3),
         ];
         for (line, name, left) in cases {
             let arguments = words(line);
