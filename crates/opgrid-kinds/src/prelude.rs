@@ -17,8 +17,8 @@ pub use opgrid_kernels::functions::{self, Functions};
 pub use opgrid_kernels::math::{self, Inexact};
 pub use opgrid_kernels::{elementwise, reduce};
 pub use opgrid_tensor::families::{
-    DefineFamily, DefineKind, DeprecatedOrders, Family, NumbersForTensors, Switch, VariadicTensors, ViewFamily, kind,
-    result,
+    DefineFamily, DefineKind, DeprecatedOrders, Family, NumbersForTensors, Switch, VariadicTensors,
+    ViewFamily, kind, result,
 };
 pub use opgrid_tensor::layers::autograd::DefineDerivative;
 pub use opgrid_tensor::tensor::{

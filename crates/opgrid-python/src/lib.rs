@@ -51,7 +51,8 @@ mod _opgrid {
     };
     #[pymodule_export]
     use crate::devices::{
-        _current_device, _device_count, _set_current_device, _synchronize, get_default_device, set_default_device,
+        _current_device, _device_count, _set_current_device, _synchronize, get_default_device,
+        set_default_device,
     };
     #[pymodule_export]
     use crate::exchange::buffer::frombuffer;
@@ -86,9 +87,9 @@ mod _opgrid {
     #[pymodule_export]
     use crate::operators::function_modes::{_pop_function_mode, _push_function_mode};
     #[pymodule_export]
-    use crate::operators::overriding::_set_classes_asked;
-    #[pymodule_export]
     use crate::operators::functions::{_caller, function, function_names, method_names};
+    #[pymodule_export]
+    use crate::operators::overriding::_set_classes_asked;
     #[pymodule_export]
     use crate::operators::packet::{
         _explain_function, OpOverload, Packet, function_overloads, is_defined, operator_names,
@@ -127,7 +128,7 @@ mod _opgrid {
     };
     #[pymodule_export]
     use crate::values::generator::{
-        GeneratorObject, _default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
+        _default_generator, GeneratorObject, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
     };
     #[pymodule_export]
     use crate::values::names::{DTypeObject, DeviceObject, LayoutObject, MemoryFormatObject};

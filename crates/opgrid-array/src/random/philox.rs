@@ -42,7 +42,7 @@ impl Philox {
     /// A stream from which so many words were drawn.
     pub(super) fn at(seed: u64, stream: u64, drawn: u64) -> Self {
         let mut philox = Self { drawn, ..Self::new(seed, stream) };
-        if drawn % WORDS as u64 != 0 {
+        if !drawn.is_multiple_of(WORDS as u64) {
             philox.block = philox.block_at(drawn / WORDS as u64);
         }
         philox

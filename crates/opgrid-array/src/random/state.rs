@@ -62,7 +62,8 @@ impl Random {
         match bytes.len() {
             TWISTER => twister_from_bytes(bytes),
             PHILOX => {
-                let [seed, stream, drawn, has_spare, spare] = [0, 8, 16, 24, 32].map(|place| number(bytes, place));
+                let [seed, stream, drawn, has_spare, spare] =
+                    [0, 8, 16, 24, 32].map(|place| number(bytes, place));
                 let spare = (has_spare != 0).then_some(f64::from_bits(spare));
                 Ok(Self { seed, bits: Bits::Philox(Philox::at(seed, stream, drawn)), spare })
             }
@@ -93,9 +94,12 @@ fn twister_to_bytes(seed: u64, twister: &Twister, spare: Option<f64>) -> Vec<u8>
 
 fn twister_from_bytes(bytes: &[u8]) -> Result<Random> {
     let left = number(bytes, 8) as u32 as usize;
-    let words: Option<Vec<u32>> = (0..WORDS).map(|i| u32::try_from(number(bytes, STATE + 8 * i)).ok()).collect();
+    let words: Option<Vec<u32>> =
+        (0..WORDS).map(|i| u32::try_from(number(bytes, STATE + 8 * i)).ok()).collect();
     let (true, Some(words)) = ((1..=WORDS).contains(&left), words) else {
-        return Err(argument("the bytes are not those of a random stream; pass what the generator gave".to_owned()));
+        return Err(argument(
+            "the bytes are not those of a random stream; pass what the generator gave".to_owned(),
+        ));
     };
     let mut twister = Box::new(Twister { state: [0; WORDS], next: WORDS + 1 - left });
     twister.state.copy_from_slice(&words);

@@ -17,7 +17,7 @@ use opgrid_array::Geometry;
 use opgrid_core::schema::{FunctionSchema, Type};
 use opgrid_core::{DType, Dispatcher, OperatorHandle, Result, Scalar, TensorType as _, Value};
 use opgrid_tensor::Tensor;
-use opgrid_tensor::layers::functional::forms::{fresh, gives_views, pure_form, source, written};
+use opgrid_tensor::layers::functional::forms::{fresh, gives_views, pure_form, source, written_places};
 
 use super::remove_dead_code;
 use crate::archive::Archive;
@@ -455,7 +455,7 @@ impl Functionalizer {
         binder
             .place(node.positional.iter(), named, &mut sources)
             .map_err(|misplaced| binder.refusal(&misplaced))?;
-        let written = written(&schema);
+        let written = written_places(&schema);
         let entries: Vec<Vec<usize>> = written
             .iter()
             .map(|index| sources[*index].map_or_else(|| Ok(Vec::new()), |given| self.entries_of(given)))

@@ -82,7 +82,7 @@ pub fn source(writing: &FunctionSchema, pure: &FunctionSchema, argument: &Declar
 
 /// The places of the written arguments in the order in which a pure form gives their values, behind the results that are new: outputs stand for
 /// results, and come before what is written besides.
-pub fn written(schema: &FunctionSchema) -> Vec<usize> {
+pub fn written_places(schema: &FunctionSchema) -> Vec<usize> {
     let places = (0..schema.arguments.len()).filter(|place| schema.arguments[*place].is_write());
     let (outputs, others): (Vec<usize>, Vec<usize>) =
         places.partition(|place| schema.arguments[*place].is_out());

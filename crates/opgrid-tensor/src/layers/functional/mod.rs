@@ -309,8 +309,10 @@ fn write(call: &mut BoxedCall<'_>, schema: &FunctionSchema, level: &Level) -> Re
     let written = results.split_off(fresh.min(results.len()));
     let (mut values, mut targets) = (Vec::new(), Vec::new());
     each_tensor(&written.iter().map(Value::borrow).collect::<Vec<_>>(), &mut |it| values.push(it.clone()));
-    let all: Vec<ValueRef<'_>> =
-        forms::written(schema).into_iter().filter_map(|place| call.args().get(place).copied()).collect();
+    let all: Vec<ValueRef<'_>> = forms::written_places(schema)
+        .into_iter()
+        .filter_map(|place| call.args().get(place).copied())
+        .collect();
     each_tensor(&all, &mut |target| targets.push(target.clone()));
     let memories: Vec<_> =
         targets.iter().filter_map(|it| view_of(it, level)).map(|view| view.memory.clone()).collect();
