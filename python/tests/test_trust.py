@@ -142,7 +142,7 @@ def exception_classes():
         except ImportError:
             continue
         for value in vars(module).values():
-            if inspect.isclass(value) and issubclass(value, BaseException) and value.__module__.startswith("opgrid"):
+            if inspect.isclass(value) and issubclass(value, BaseException) and value.__module__.startswith("opgrid") and not value.__name__.startswith("_"):
                 found.add(value)
     return sorted(found, key=lambda kind: (kind.__module__, kind.__qualname__))
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..nn.hooks import HookHandle
+from ..nn.hooks import HookHandle, hooked
 
 Hook = Callable[..., Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -19,13 +19,7 @@ def add(hooks: dict[int, Any], hook: Hook, first: bool = False) -> HookHandle:
     """Registers a function as the last of these, or as the first."""
     if not callable(hook):
         raise TypeError(f"a hook should be a function, found {type(hook).__name__}")
-    handle = HookHandle(hooks)
-    # The handle is kept with the function, so that no other handle gets its id.
-    entry = {id(handle): (hook, handle)}
-    others = dict(hooks)
-    hooks.clear()
-    hooks.update({**entry, **others} if first else {**others, **entry})
-    return handle
+    return hooked(hooks, (hook,), first)
 
 
 def of(*registered: dict[int, Any]) -> list[Hook]:
