@@ -1,13 +1,14 @@
 //! What programs and the checker refuse, in words that say what was found and what was expected.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use opgrid::{DType, Device, Tensor, Value};
 use opgrid_graph::{Graph, Program, check};
 
+use crate::exported;
+
 fn load(name: &str) -> Program {
-    Program::load(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(name)).unwrap()
+    Program::load(exported::folder().join(name)).unwrap()
 }
 
 fn zeros(sizes: &[i64], dtype: DType) -> Tensor {

@@ -1,7 +1,6 @@
 //! Programs with views and writes give the same without writes, and write the same inputs and buffers at their end.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use opgrid::dispatch::{List, TensorType};
 use opgrid::layers::functional::inverse::order;
@@ -9,7 +8,9 @@ use opgrid::ops::CloneTensor as CloneOp;
 use opgrid::samples::Plain;
 use opgrid::tensor::Geometry;
 use opgrid::{DType, Device, Dispatcher, MemoryFormat, Result, Tensor, Value};
-use opgrid_graph::{Archive, Graph, OutputKind, Program, Trace, find_target, passes, read};
+use opgrid_graph::{Archive, Graph, OutputKind, Program, Trace, find_target, passes};
+
+use crate::exported;
 
 /// A stream of numbers that a seed decides.
 struct Numbers(u64);
@@ -481,18 +482,10 @@ fn what_cannot_be_done_is_refused_by_name() {
 
 #[test]
 fn exported_programs_that_write_are_equal() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
     for name in ["writes", "training", "modes", "branches", "recurrent", "transformer"] {
-        let archive = read(&folder.join(format!("{name}.pt2"))).unwrap();
-        let arrays = opgrid::files::npz::read_all(&folder.join(format!("{name}.npz"))).unwrap();
-        let inputs = (0..).map_while(|index| {
-            let wanted = format!("in{index}");
-            let array = arrays.iter().find(|(name, _)| *name == wanted)?.1.clone();
-            Some(Tensor::from_array(array).unwrap())
-        });
-        let inputs: Vec<Tensor> = inputs.collect();
+        let archive = exported::archive(name);
         // Its weights share memory, and the buffers that it writes do not.
-        equal(&archive.graph, &archive.tensors, &inputs);
+        equal(&archive.graph, &archive.tensors, &exported::arrays(name, "in"));
     }
 }
 

@@ -10,6 +10,8 @@ use serde_json::{Value as Json, json};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+use crate::exported;
+
 const MODEL: &str = "models/model.json";
 const WEIGHTS: &str = "data/weights/model_weights_config.json";
 
@@ -19,7 +21,7 @@ struct Members(Vec<(String, Vec<u8>)>);
 
 impl Members {
     fn read(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(name);
+        let path = exported::folder().join(name);
         let mut zip = ZipArchive::new(std::fs::File::open(path).unwrap()).unwrap();
         let mut members = Vec::new();
         for index in 0..zip.len() {
@@ -779,7 +781,6 @@ fn no_changed_byte_of_an_archive_panics() {
 /// The checker calls operators, so that no number in a text may make it slow or end it.
 #[test]
 fn no_changed_text_panics_or_takes_long() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
     let numbers = [
         "0",
         "-1",
@@ -797,7 +798,7 @@ fn no_changed_text_panics_or_takes_long() {
         (state >> 33) as usize % count
     };
     for name in ["mlp", "convolutions", "recurrent", "sizes", "scans", "counted", "modes", "training"] {
-        let text = read(&folder.join(format!("{name}.pt2"))).unwrap().graph.to_string();
+        let text = exported::archive(name).graph.to_string();
         // Where numbers and the names of operators are.
         let digits: Vec<usize> =
             text.char_indices().filter(|(_, letter)| letter.is_ascii_digit()).map(|(at, _)| at).collect();

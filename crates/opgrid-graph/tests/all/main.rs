@@ -4,6 +4,7 @@
 //! its own beside this folder.
 
 mod errors;
+mod exported;
 mod functionalize;
 mod hostile;
 mod mapped;

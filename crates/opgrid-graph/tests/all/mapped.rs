@@ -1,15 +1,13 @@
 //! Programs whose weights are mapped give what those give that are read, and writes to weights stay in the process.
 #![allow(unsafe_code)]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use opgrid::{DType, Device, Tensor};
 use opgrid_graph::{Archive, Program};
 
-fn models() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models")
-}
+use crate::exported;
 
 /// A file that is removed again.
 struct File(PathBuf);
@@ -38,7 +36,7 @@ fn stored(program: &Program) -> Vec<String> {
 
 #[test]
 fn mapped_weights_are_those_that_are_read() {
-    for entry in std::fs::read_dir(models()).unwrap() {
+    for entry in std::fs::read_dir(exported::folder()).unwrap() {
         let original = entry.unwrap().path();
         if original.extension().is_none_or(|ending| ending != "pt2") {
             continue;
@@ -59,7 +57,7 @@ fn mapped_weights_are_those_that_are_read() {
 #[test]
 fn writes_stay_in_the_process_and_the_file_may_be_replaced() {
     let file = File::new("replaced");
-    Program::load(models().join("mlp.pt2")).unwrap().save(&file.0).unwrap();
+    Program::load(exported::folder().join("mlp.pt2")).unwrap().save(&file.0).unwrap();
     let before = std::fs::read(&file.0).unwrap();
     let program = file.map();
     program.parameters()[0].1.fill_(0.25).unwrap();

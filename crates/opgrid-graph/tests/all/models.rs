@@ -1,35 +1,12 @@
 //! Programs that torch exported give what torch gives: `models/NAME.pt2` with the inputs and results in `models/NAME.npz`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use opgrid::ops::{CloneTensor, ToDtype};
-use opgrid::{DType, MemoryFormat, Result, Tensor, Value, files};
-use opgrid_graph::{Archive, Program, Trace, ValueType, passes, read};
+use opgrid::{DType, MemoryFormat, Result, Tensor, Value};
+use opgrid_graph::{Archive, Program, Trace, passes};
 
-/// The folder of the programs.
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models")
-}
-
-/// The arrays of a file whose names are a word and a number, in the order of the numbers.
-fn arrays(name: &str, word: &str) -> Vec<Tensor> {
-    let path = folder().join(format!("{name}.npz"));
-    let all = files::npz::read_all(&path).unwrap();
-    let numbered = (0..).map_while(|index| {
-        let wanted = format!("{word}{index}");
-        all.iter().find(|(name, _)| *name == wanted).map(|(_, array)| array.clone())
-    });
-    numbered.map(|array| Tensor::from_array(array).unwrap()).collect()
-}
-
-/// What an input wants: the tensor, or the number in it.
-fn given(tensor: Tensor, kind: &ValueType) -> Value {
-    match kind {
-        ValueType::Int(_) => Value::Int(tensor.to_vec::<i64>().unwrap()[0]),
-        _ => Value::from(&tensor),
-    }
-}
+use crate::exported::{archive, arrays, given, path};
 
 fn wide(tensor: &Tensor) -> Result<Vec<f64>> {
     if tensor.dtype().is_complex() {
@@ -70,8 +47,7 @@ fn difference(results: &[Value], expected: &[Tensor]) -> f64 {
 
 /// Runs a program on its inputs and compares: as it was read, and after all passes.
 fn check(name: &str, tolerance: f64) {
-    let archive =
-        read(&folder().join(format!("{name}.pt2"))).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let archive = archive(name);
     let optimized = passes::optimize(copied(&archive)).unwrap_or_else(|error| panic!("{name}: {error}"));
     for (what, archive) in [("as read", archive), ("optimized", optimized)] {
         let program = Program::new(archive.graph, archive.tensors)
@@ -101,7 +77,7 @@ fn compare(what: &str, program: &Program, name: &str, tolerance: f64) {
 #[test]
 fn passes_leave_less_to_do() {
     let nodes = |name: &str| {
-        let archive = read(&folder().join(format!("{name}.pt2"))).unwrap();
+        let archive = archive(name);
         let before =
             archive.graph.targets().into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
         let after = passes::optimize(archive).unwrap().graph;
@@ -118,7 +94,7 @@ fn passes_leave_less_to_do() {
 #[test]
 fn programs_are_traced_again() {
     for name in ["mlp", "convolutions", "transformer", "transformer_core", "recurrent"] {
-        let program = Program::load(folder().join(format!("{name}.pt2"))).unwrap();
+        let program = Program::load(path(name)).unwrap();
         let inputs = arrays(name, "in");
         let inputs: Vec<&Tensor> = inputs.iter().collect();
         for trace in [Trace::new(), Trace::new().below_autograd()] {
@@ -148,7 +124,7 @@ fn branches_loops_and_modes_run() {
 fn writes_reach_buffers_and_inputs() {
     for name in ["writes", "writes_core"] {
         check(name, 1e-6);
-        let program = Program::load(folder().join(format!("{name}.pt2"))).unwrap();
+        let program = Program::load(path(name)).unwrap();
         let inputs = arrays(name, "in");
         let before = wide(&inputs[0]).unwrap();
         let borrowed: Vec<&Tensor> = inputs.iter().collect();
@@ -163,7 +139,7 @@ fn writes_reach_buffers_and_inputs() {
 
 #[test]
 fn weights_that_were_shared_are_shared() {
-    let program = Program::load(folder().join("writes.pt2")).unwrap();
+    let program = Program::load(path("writes")).unwrap();
     let parameters = program.parameters();
     let named = |name: &str| parameters.iter().find(|(known, _)| known == name).unwrap().1.clone();
     let (weight, same) = (named("weight"), named("same"));
@@ -189,7 +165,7 @@ fn every_dtype_is_read() {
 
 #[test]
 fn other_sizes_within_the_ranges_run() {
-    let program = Program::load(folder().join("mlp.pt2")).unwrap();
+    let program = Program::load(path("mlp")).unwrap();
     let row = arrays("mlp", "in").remove(0);
     let expected = wide(&program.run(&[&row]).unwrap()[0]).unwrap();
     let twice =
@@ -210,7 +186,7 @@ fn converted(tensor: &Tensor, dtype: DType) -> Tensor {
 #[test]
 fn programs_run_in_other_dtypes() {
     for name in ["mlp", "convolutions", "transformer", "transformer_core", "recurrent"] {
-        let program = Program::load(folder().join(format!("{name}.pt2"))).unwrap();
+        let program = Program::load(path(name)).unwrap();
         let inputs = arrays(name, "in");
         let run = |program: &Program, dtype: DType| {
             let inputs: Vec<Tensor> = inputs.iter().map(|input| converted(input, dtype)).collect();
@@ -286,23 +262,21 @@ fn what_is_not_of_the_old_dtype_is_converted_or_refused() {
 
 #[test]
 fn weights_that_are_one_tensor_stay_so() {
-    let program = Program::load(folder().join("writes.pt2")).unwrap().to(DType::F64).unwrap();
+    let program = Program::load(path("writes")).unwrap().to(DType::F64).unwrap();
     let parameters = program.parameters();
     let named = |name: &str| parameters.iter().find(|(known, _)| known == name).unwrap().1.clone();
     named("weight").fill_(0.5).unwrap();
     assert_eq!(wide(&named("same")).unwrap(), [0.5; 9]);
 }
 
-#[test]
-fn many_threads_run_one_program() {
-    let program = Program::load(folder().join("convolutions.pt2")).unwrap();
-    let x = arrays("convolutions", "in").remove(0);
-    let expected = program.run(&[&x]).unwrap()[0].to_vec::<f32>().unwrap();
+/// Several threads that run a program at once get what one gets.
+pub fn assert_equal_on_threads(program: &Program, x: &Tensor) {
+    let expected = program.run(&[x]).unwrap()[0].to_vec::<f32>().unwrap();
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..20 {
-                    assert_eq!(program.run(&[&x]).unwrap()[0].to_vec::<f32>().unwrap(), expected);
+                    assert_eq!(program.run(&[x]).unwrap()[0].to_vec::<f32>().unwrap(), expected);
                 }
             });
         }
@@ -310,8 +284,14 @@ fn many_threads_run_one_program() {
 }
 
 #[test]
+fn many_threads_run_one_program() {
+    let program = Program::load(path("convolutions")).unwrap();
+    assert_equal_on_threads(&program, &arrays("convolutions", "in")[0]);
+}
+
+#[test]
 fn parameters_are_trained() {
-    let program = Program::load(folder().join("mlp.pt2")).unwrap();
+    let program = Program::load(path("mlp")).unwrap();
     let x = arrays("mlp", "in").remove(0);
     assert!(!program.run(&[&x]).unwrap()[0].requires_grad());
     for (_, parameter) in program.parameters() {

@@ -1,53 +1,18 @@
 //! Composites taken apart, types found by operators, and groups of nodes: programs stay what they are.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use opgrid::samples::Plain;
-use opgrid::{DispatchKey, Tensor, Value, files};
-use opgrid_graph::{
-    Archive, Argument, Block, Graph, Outcome, Program, ValueType, check, find_target, passes, read,
-};
+use opgrid::{DispatchKey, Tensor, Value};
+use opgrid_graph::{Argument, Block, Graph, Outcome, Program, ValueType, check, find_target, passes};
 
-/// The folder of the programs.
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models")
-}
-
-/// The names of all programs, in order.
-fn models() -> Vec<String> {
-    let names =
-        std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<_> = names.filter_map(|name| name.strip_suffix(".pt2").map(str::to_owned)).collect();
-    names.sort();
-    assert!(names.len() >= 14, "{names:?}");
-    names
-}
-
-fn archive(name: &str) -> Archive {
-    read(&folder().join(format!("{name}.pt2"))).unwrap()
-}
-
-/// The inputs in the file beside a program.
-fn inputs(graph: &Graph, name: &str) -> Vec<Value> {
-    let arrays = files::npz::read_all(&folder().join(format!("{name}.npz"))).unwrap();
-    let one = |(index, kind): (usize, &ValueType)| {
-        let wanted = format!("in{index}");
-        let array = arrays.iter().find(|(name, _)| *name == wanted).unwrap().1.clone();
-        let tensor = Tensor::from_array(array).unwrap();
-        match kind {
-            ValueType::Int(_) => Value::Int(tensor.to_vec::<i64>().unwrap()[0]),
-            _ => Value::from(&tensor),
-        }
-    };
-    let kinds: Vec<_> = graph.user_inputs().map(|input| input.kind.clone()).collect();
-    kinds.iter().enumerate().map(one).collect()
-}
+use crate::exported;
 
 /// What a program gives, to the last bit.
 fn results(program: &Program, name: &str) -> Vec<String> {
-    let results =
-        program.run_values(inputs(program.graph(), name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let results = program
+        .run_values(exported::inputs(program.graph(), name))
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
     let text = |value: &Value| match value {
         Value::Tensor(tensor) => {
             Plain::from_tensor(&Tensor::try_from(tensor.clone()).unwrap()).unwrap().to_string()
@@ -59,8 +24,8 @@ fn results(program: &Program, name: &str) -> Vec<String> {
 
 #[test]
 fn types_of_sound_programs_contradict_nothing() {
-    for name in models() {
-        let errors = check(&archive(&name).graph).unwrap();
+    for name in exported::names() {
+        let errors = check(&exported::archive(&name).graph).unwrap();
         assert!(errors.is_empty(), "{name}: {}", errors[0]);
     }
 }
@@ -82,8 +47,8 @@ fn forget(block: &mut Block) {
 #[test]
 fn forgotten_types_are_found_again() {
     let (mut found, mut all) = (0, 0);
-    for name in models() {
-        let graph = archive(&name).graph;
+    for name in exported::names() {
+        let graph = exported::archive(&name).graph;
         let mut forgotten = graph.clone();
         forget(&mut forgotten.block);
         let again = passes::propagate_types(forgotten).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -121,12 +86,12 @@ fn forgotten_types_are_found_again() {
 #[test]
 fn composites_are_taken_apart() {
     let mut opened = BTreeSet::new();
-    for name in models() {
-        let before = archive(&name);
+    for name in exported::names() {
+        let before = exported::archive(&name);
         let targets: BTreeSet<String> = before.graph.targets().into_keys().map(str::to_owned).collect();
         let program = Program::new(before.graph.clone(), before.tensors.clone()).unwrap();
         let expected = results(&program, &name);
-        let before = archive(&name);
+        let before = exported::archive(&name);
         let mut after = passes::decompose(before).unwrap_or_else(|error| panic!("{name}: {error}"));
         after.graph = passes::propagate_types(after.graph).unwrap();
         let errors = check(&after.graph).unwrap();
@@ -158,8 +123,8 @@ fn composites_are_taken_apart() {
 
 #[test]
 fn programs_for_other_sizes_are_taken_apart() {
-    let before = Program::load(folder().join("mlp.pt2")).unwrap();
-    let after = passes::decompose(archive("mlp")).unwrap();
+    let before = Program::load(exported::path("mlp")).unwrap();
+    let after = passes::decompose(exported::archive("mlp")).unwrap();
     let after = Program::new(after.graph, after.tensors).unwrap();
     for rows in [2i64, 5, 64] {
         let values: Vec<f32> = (0..rows * 8).map(|index| (index as f32 * 0.3).cos()).collect();
@@ -172,8 +137,8 @@ fn programs_for_other_sizes_are_taken_apart() {
 #[test]
 fn groups_can_run_as_one() {
     let mut all = 0;
-    for name in models() {
-        let graph = passes::propagate_types(archive(&name).graph).unwrap();
+    for name in exported::names() {
+        let graph = passes::propagate_types(exported::archive(&name).graph).unwrap();
         let groups = passes::fusible_groups(&graph).unwrap();
         all += groups.len();
         let mut unit: BTreeMap<usize, usize> =

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use opgrid::{Tensor, Value};
 use opgrid_graph::Program;
 
+use crate::models::assert_equal_on_threads;
+
 fn program(nodes: &str, results: &str) -> Program {
     let text = format!("graph(%x: float32[2, 3] = input) {{\n{nodes}\nreturn {results}\n}}");
     Program::new(text.parse().unwrap(), BTreeMap::new()).unwrap()
@@ -245,16 +247,7 @@ fn a_panic_of_the_observer_leaves_the_program_as_it_was() {
 #[test]
 fn many_threads_share_no_planned_memory() {
     let (program, x) = large();
-    let expected = program.run(&[&x]).unwrap()[0].to_vec::<f32>().unwrap();
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                for _ in 0..10 {
-                    assert_eq!(program.run(&[&x]).unwrap()[0].to_vec::<f32>().unwrap(), expected);
-                }
-            });
-        }
-    });
+    assert_equal_on_threads(&program, &x);
 }
 
 #[test]

@@ -1,22 +1,19 @@
 //! The text form and JSON: what is printed is parsed to the same graph, and mistakes are errors with their place.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use opgrid_graph::{Argument, Graph, check, read_graph};
 use serde_json::{Value as Json, json};
 
-fn models() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut models: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "pt2")).collect();
-    models.sort();
-    assert!(models.len() >= 14, "{models:?}");
-    models
+use crate::exported;
+
+fn programs() -> impl Iterator<Item = PathBuf> {
+    exported::names().into_iter().map(|name| exported::path(&name))
 }
 
 #[test]
 fn every_program_is_printed_and_parsed_to_a_fixed_point() {
-    for path in models() {
+    for path in programs() {
         let graph = read_graph(&path).unwrap();
         let text = graph.to_string();
         let parsed: Graph =
@@ -118,7 +115,7 @@ fn no_prefix_of_a_text_panics() {
 
 #[test]
 fn every_program_is_the_same_after_json() {
-    let programs = models().into_iter().map(|path| read_graph(&path).unwrap());
+    let programs = programs().map(|path| read_graph(&path).unwrap());
     for graph in programs.chain([EVERYTHING.parse().unwrap(), Graph::default()]) {
         let text = graph.to_json().to_string();
         let again = Graph::from_json(&serde_json::from_str(&text).unwrap()).unwrap();

@@ -3,23 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use opgrid::{DType, Device, Result, Tensor, Value, files};
-use opgrid_graph::{Archive, Graph, Program, ValueType, read};
+use opgrid::{DType, Device, Result, Tensor};
+use opgrid_graph::{Archive, Graph, Program, read};
 
-/// The folder of the programs.
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models")
-}
-
-/// The names of all programs, in order.
-fn models() -> Vec<String> {
-    let names =
-        std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<_> = names.filter_map(|name| name.strip_suffix(".pt2").map(str::to_owned)).collect();
-    names.sort();
-    assert!(names.len() >= 14, "{names:?}");
-    names
-}
+use crate::exported;
 
 /// A folder that is removed again.
 struct Folder(PathBuf);
@@ -42,21 +29,11 @@ impl Drop for Folder {
     }
 }
 
-/// What a program gives for the inputs in its `.npz`.
+/// What a program gives for the inputs beside the one that it is a copy of.
 fn results(path: &Path, name: &str) -> Vec<String> {
     let program = Program::load(path).unwrap();
-    let arrays = files::npz::read_all(&folder().join(format!("{name}.npz"))).unwrap();
-    let given = program.graph().user_inputs().enumerate().map(|(index, input)| {
-        let wanted = format!("in{index}");
-        let array = arrays.iter().find(|(name, _)| *name == wanted).unwrap().1.clone();
-        let tensor = Tensor::from_array(array).unwrap();
-        match input.kind {
-            ValueType::Int(_) => Value::Int(tensor.to_vec::<i64>().unwrap()[0]),
-            _ => Value::from(&tensor),
-        }
-    });
-    let mut results: Vec<_> =
-        program.run_values(given.collect()).unwrap().iter().map(|value| format!("{value}")).collect();
+    let results = program.run_values(exported::inputs(program.graph(), name)).unwrap();
+    let mut results: Vec<_> = results.iter().map(|value| format!("{value}")).collect();
     results.extend(program.buffers().iter().map(|(name, tensor)| format!("{name} {tensor}")));
     results
 }
@@ -81,8 +58,8 @@ fn described(tensors: &BTreeMap<String, Tensor>) -> Vec<String> {
 #[test]
 fn what_is_written_is_what_was_read() {
     let own = Folder::new("models");
-    for name in models() {
-        let original = folder().join(format!("{name}.pt2"));
+    for name in exported::names() {
+        let original = exported::path(&name);
         let archive = read(&original).unwrap();
         let path = own.file(&format!("{name}.pt2"));
         archive.write(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -103,7 +80,7 @@ fn what_is_written_is_what_was_read() {
 fn members_are_stored_at_multiples_of_64_bytes() {
     let own = Folder::new("aligned");
     let path = own.file("writes.pt2");
-    read(&folder().join("writes.pt2")).unwrap().write(&path).unwrap();
+    exported::archive("writes").write(&path).unwrap();
     let mut zip = zip::ZipArchive::new(std::fs::File::open(&path).unwrap()).unwrap();
     let mut names = Vec::new();
     for index in 0..zip.len() {
