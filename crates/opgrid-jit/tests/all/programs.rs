@@ -177,3 +177,87 @@ fn fresh_memory_is_written_whole() {
     let expected: Vec<f32> = x.to_vec::<f32>().unwrap().iter().map(|x| x * x + 1.0).collect();
     assert_eq!(out.to_vec::<f32>().unwrap(), expected);
 }
+
+/// A function that panics at NaN.
+fn fragile() -> Expression {
+    let mut expression = Expression::new();
+    let x = expression.load(DType::F32, Access::Elements).unwrap();
+    let function = Function::f32("fragile", 1, |out, args| {
+        assert!(!args[0].iter().any(|x| x.is_nan()), "no NaN");
+        out.copy_from_slice(args[0]);
+    });
+    let called = expression.call(function, &[x]).unwrap();
+    expression.store(called).unwrap();
+    expression
+}
+
+#[test]
+fn a_panic_of_a_function_leaves_arrays_that_can_be_used() {
+    for count in [10, 300_000] {
+        let program = Program::new(fragile(), Level::best()).unwrap();
+        let mut elements = vec![1.0f32; count];
+        elements[count - 3] = f32::NAN;
+        let x = Array::from_slice(&elements, &[count as i64]).unwrap();
+        let out = Array::from_slice(&vec![2.0f32; count], &[count as i64]).unwrap();
+        let run = || program.run(&[&out], &[&x]);
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err(), "{count}");
+        let whole = numbers(&[count as i64]);
+        program.run(&[&out], &[&whole]).unwrap();
+        assert_eq!(out.to_vec::<f32>().unwrap(), whole.to_vec::<f32>().unwrap());
+        program.run(&[&whole], &[&out]).unwrap();
+    }
+}
+
+#[test]
+fn views_at_the_end_of_a_storage_and_expanded_numbers_are_read() {
+    let program = Program::new(scaled_sum(), Level::best()).unwrap();
+    let whole = numbers(&[1000]);
+    for (sizes, strides, offset) in [
+        (&[3i64, 5][..], &[0i64, 1][..], 995),
+        (&[3, 5], &[1, 0], 997),
+        (&[3, 5], &[0, 0], 999),
+        (&[3, 5], &[333, 83], 1),
+    ] {
+        let x = whole.view(Geometry::strided(sizes, strides, offset).unwrap()).unwrap();
+        let out = numbers(&[3, 5]);
+        program.run(&[&out], &[&x, &x]).unwrap();
+        let expected: Vec<f32> = x.to_vec::<f32>().unwrap().iter().map(|x| x * x + 1.0).collect();
+        assert_eq!(out.to_vec::<f32>().unwrap(), expected, "{strides:?}");
+    }
+    let none = Geometry::strided(&[0, 3], &[1_000_000, 7], 1_000_000_000);
+    if let Ok(none) = none.and_then(|none| whole.view(none)) {
+        program.run(&[&numbers(&[0, 3])], &[&none, &none]).unwrap();
+    }
+}
+
+#[test]
+fn long_chains_are_compiled_and_one_program_serves_many_threads() {
+    let mut expression = Expression::new();
+    let mut x = expression.load(DType::F64, Access::Elements).unwrap();
+    for i in 0..20_000 {
+        let number = expression.constant(DType::F64, i % 7).unwrap();
+        let operation = if i % 2 == 0 { Binary::Add } else { Binary::Subtract };
+        x = expression.binary(operation, x, number).unwrap();
+    }
+    expression.store(x).unwrap();
+    let mut expected = 0.0;
+    (0..20_000).for_each(|i| expected += if i % 2 == 0 { f64::from(i % 7) } else { -f64::from(i % 7) });
+    for level in [Level::Interpreter, Level::best()] {
+        let program = std::sync::Arc::new(Program::new(expression.clone(), level).unwrap());
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let program = program.clone();
+                std::thread::spawn(move || {
+                    let x = Array::from_slice(&[0.0f64; 37], &[37]).unwrap();
+                    let out = Array::empty(x.spec().clone()).unwrap();
+                    program.run(&[&out], &[&x]).unwrap();
+                    out.to_vec::<f64>().unwrap()
+                })
+            })
+            .collect();
+        drop(program);
+        for thread in threads {
+            assert_eq!(thread.join().unwrap(), [expected; 37], "{level}");
+        }
+    }
+}
