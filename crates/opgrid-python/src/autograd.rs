@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::collector::{self, Holder};
+use crate::drop_attached::DropAttached;
 use crate::errors::{OrRaise, carry};
 use crate::operators::candidates::dispatcher;
 use crate::operators::overriding::result_of_method;
@@ -387,19 +388,21 @@ pub(crate) fn _checkpoint(
                 inputs.iter().map(|input| tensor_object(py, input.clone())).collect::<PyResult<Vec<_>>>();
             let given = objects.and_then(|objects| function.call1((objects,))).map_err(carry)?;
             if let Some(place) = place.upgrade() {
-                *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(given.unbind());
+                *place.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Some(DropAttached::new(given.unbind()));
             }
             Ok(Vec::new())
         })
     };
     autograd::checkpoint_with(held, run, &inputs, CheckpointOptions { preserve_random }).or_raise(py)?;
     let given = first.lock().unwrap_or_else(PoisonError::into_inner).take();
-    Ok(given)
+    Ok(given.map(DropAttached::into_inner))
 }
 
 /// Has graphs on this thread keep `pack(tensor)`, from which `unpack` restores the tensor; gives how many such scopes are around it.
 #[pyfunction]
 pub(crate) fn _push_packing(pack: Py<PyAny>, unpack: Py<PyAny>) -> usize {
+    let (pack, unpack) = (DropAttached::new(pack), DropAttached::new(unpack));
     PackSavedTensors::push(move |tensor| {
         collector::attached(|py| {
             let packed = tensor_object(py, tensor.clone()).and_then(|tensor| pack.bind(py).call1((tensor,)));
@@ -494,7 +497,7 @@ pub(crate) fn _register_derivative(
     let namespace = name.split_once("::").map_or("", |(namespace, _)| namespace);
     let mut library = dispatcher().or_raise(py)?.fragment(namespace);
     library.stands_at(place(&at));
-    let formula = Arc::new(formula);
+    let (setup, formula) = (DropAttached::new(setup), Arc::new(DropAttached::new(formula)));
     let rule = Derivative::of_values(move |recorder, args| {
         let recorded = collector::attached(|py| -> PyResult<_> {
             let inputs = args.iter().map(|value| write::lent(py, *value)).collect::<PyResult<Vec<_>>>()?;

@@ -24,6 +24,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyType};
 
 use crate::autograd::NodeObject;
+use crate::drop_attached::{DropAttached, drop_waiting};
 use crate::once::OncePlace;
 use crate::tensor::dispatching::OfClass;
 use crate::tensor::object::TensorBase;
@@ -52,7 +53,7 @@ const ALL: usize = usize::MAX;
 const OF_YOUNG: usize = 1000;
 
 /// An object that a closure in Rust holds, until the collector takes it away.
-pub(crate) struct Holder(Mutex<Option<Py<PyAny>>>, Counted);
+pub(crate) struct Holder(Mutex<Option<DropAttached<Py<PyAny>>>>, Counted);
 
 /// Counts something that is held as long as it is there.
 pub(crate) struct Counted(());
@@ -74,9 +75,9 @@ impl Drop for Counted {
 #[derive(Default)]
 pub(crate) struct Left {
     /// The attributes of an object that is gone.
-    attributes: Mutex<Option<(Py<PyDict>, Counted)>>,
+    attributes: Mutex<Option<(DropAttached<Py<PyDict>>, Counted)>>,
     /// The class of the user's, and the dictionary of attributes that its object has.
-    class: OnceLock<(Py<PyType>, Option<Py<PyDict>>, Counted)>,
+    class: OnceLock<DropAttached<(Py<PyType>, Option<Py<PyDict>>, Counted)>>,
 }
 
 impl Left {
@@ -93,16 +94,17 @@ impl Left {
     /// Notes of which class the tensor's object is.
     pub(crate) fn note_class(&self, class: &Bound<'_, PyType>, attributes: Option<Bound<'_, PyDict>>) {
         let kept = (class.clone().unbind(), attributes.map(Bound::unbind), Counted::new());
-        let _ = self.class.set(kept);
+        let _ = self.class.set(DropAttached::new(kept));
     }
 
     /// The class of the tensor's object, if it is a user's, and its attributes.
     pub(crate) fn class(&self) -> Option<(&Py<PyType>, Option<&Py<PyDict>>)> {
-        self.class.get().map(|(class, attributes, _)| (class, attributes.as_ref()))
+        let (class, attributes, _) = &**self.class.get()?;
+        Some((class, attributes.as_ref()))
     }
 
     pub(crate) fn put(&self, attributes: Py<PyDict>) {
-        let left = Some((attributes, Counted::new()));
+        let left = Some((DropAttached::new(attributes), Counted::new()));
         let before =
             std::mem::replace(&mut *self.attributes.lock().unwrap_or_else(PoisonError::into_inner), left);
         drop(before);
@@ -113,16 +115,17 @@ impl Left {
     }
 
     pub(crate) fn take(&self) -> Option<Py<PyDict>> {
-        Some(self.attributes.lock().unwrap_or_else(PoisonError::into_inner).take()?.0)
+        let (attributes, _) = self.attributes.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(attributes.into_inner())
     }
 
     fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        if let Some((class, attributes, _)) = self.class.get() {
+        if let Some((class, attributes)) = self.class() {
             visit.call(class)?;
-            visit.call(attributes.as_ref())?;
+            visit.call(attributes)?;
         }
         match self.attributes.try_lock() {
-            Ok(left) => visit.call(left.as_ref().map(|(attributes, _)| attributes)),
+            Ok(left) => visit.call(left.as_ref().map(|(attributes, _)| &**attributes)),
             Err(_) => Ok(()),
         }
     }
@@ -131,7 +134,7 @@ impl Left {
 impl Holder {
     pub(crate) fn new(py: Python<'_>, object: Py<PyAny>) -> PyResult<Arc<Self>> {
         begin(py)?;
-        Ok(Arc::new(Self(Mutex::new(Some(object)), Counted::new())))
+        Ok(Arc::new(Self(Mutex::new(Some(DropAttached::new(object))), Counted::new())))
     }
 
     /// The object; `None` after the collector found nobody who could ask for it.
@@ -143,13 +146,13 @@ impl Holder {
     fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         // Nobody has the lock who has not the interpreter's.
         match self.0.try_lock() {
-            Ok(object) => visit.call(object.as_ref()),
+            Ok(object) => visit.call(object.as_deref()),
             Err(_) => Ok(()),
         }
     }
 
     fn take(&self) -> Option<Py<PyAny>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().map(DropAttached::into_inner)
     }
 }
 
@@ -414,11 +417,13 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, run: impl FnOnce() -> T + Send) 
     DETACHED.fetch_add(1, Ordering::Relaxed);
     OWN.set(OWN.get() + 1);
     let running = Running;
-    py.detach(move || {
+    let result = py.detach(move || {
         // Counted until there is nothing left to do but to wait for the lock.
         let _running = running;
         run()
-    })
+    });
+    drop_waiting(py);
+    result
 }
 
 /// Runs something in Python for what may run without the interpreter's lock. The thread changes nothing while it waits for the
@@ -436,6 +441,10 @@ pub(crate) fn attached<T>(run: impl FnOnce(Python<'_>) -> T) -> T {
     }
 
     let own = OWN.replace(0);
+    let run = |py: Python<'_>| {
+        drop_waiting(py);
+        run(py)
+    };
     if own == 0 {
         return Python::attach(run);
     }

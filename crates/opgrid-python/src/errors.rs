@@ -12,6 +12,7 @@ use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+use crate::drop_attached::DropAttached;
 use crate::keys::KeySet;
 use crate::once::OncePlace;
 use crate::rust_names::in_python;
@@ -86,13 +87,14 @@ fn describe(
 
 /// A Python exception that an error carries.
 fn raised_inside(error: &Error) -> Option<&PyErr> {
-    std::error::Error::source(error)?.downcast_ref()
+    let carried: &DropAttached<PyErr> = std::error::Error::source(error)?.downcast_ref()?;
+    Some(carried)
 }
 
 /// The error of a Python exception, for the way through the dispatcher.
 #[cold]
 pub(crate) fn carry(raised: PyErr) -> Error {
-    Error::from_source(raised)
+    Error::from_source(DropAttached::new(raised))
 }
 
 /// A new exception of the class that the kind chooses.

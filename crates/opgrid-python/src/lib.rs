@@ -8,6 +8,7 @@ mod autocast;
 mod autograd;
 mod collector;
 mod devices;
+mod drop_attached;
 mod errors;
 mod exchange;
 mod fake;

@@ -9,14 +9,15 @@ use opgrid::dispatch::BoxedCall;
 use opgrid::layers::modes::{self, Entry, Mode};
 use pyo3::prelude::*;
 
+use crate::drop_attached::DropAttached;
 use crate::errors::OrRaise;
 use crate::operators::candidates::dispatcher;
 use crate::registration::kernel::hand_over;
 
 /// A mode whose handler is a function of Python that gets the mode, the operator and the arguments.
 struct PythonMode {
-    mode: Py<PyAny>,
-    handle: Py<PyAny>,
+    mode: DropAttached<Py<PyAny>>,
+    handle: DropAttached<Py<PyAny>>,
 }
 
 impl Mode for PythonMode {
@@ -49,6 +50,7 @@ pub(crate) fn _install_modes(py: Python<'_>, otherwise: Py<PyAny>) -> PyResult<(
     if IS_INSTALLED.swap(true, Ordering::AcqRel) {
         return Ok(());
     }
+    let otherwise = DropAttached::new(otherwise);
     let otherwise = move |call: &mut BoxedCall<'_>| {
         crate::collector::attached(|py| hand_over(otherwise.bind(py), call, None))
     };
@@ -71,6 +73,7 @@ pub(crate) fn _install_modes(py: Python<'_>, otherwise: Py<PyAny>) -> PyResult<(
 /// The layer is not there.
 #[pyfunction]
 pub(crate) fn _enter_mode(py: Python<'_>, mode: Py<PyAny>, handle: Py<PyAny>) -> PyResult<EnteredMode> {
+    let (mode, handle) = (DropAttached::new(mode), DropAttached::new(handle));
     modes::push(Arc::new(PythonMode { mode, handle })).map(EnteredMode).or_raise(py)
 }
 

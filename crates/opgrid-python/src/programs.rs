@@ -11,6 +11,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 
+use crate::drop_attached::DropAttached;
 use crate::errors::{OrRaise, carry};
 use crate::tensor::object::{expect_tensor, tensor_object};
 use crate::values::names::DTypeObject;
@@ -159,9 +160,11 @@ pub(crate) fn _trace(
     source: Py<PyAny>,
 ) -> PyResult<ProgramObject> {
     // Where the code stands is told for people only: a source that cannot be had is empty.
+    let source = DropAttached::new(source);
     let mut trace = Trace::new().sources(move || {
-        let told =
-            Python::attach(|py| source.call0(py).and_then(|told| told.extract::<(String, String)>(py)));
+        let told = crate::collector::attached(|py| {
+            source.call0(py).and_then(|told| told.extract::<(String, String)>(py))
+        });
         told.map_or_else(|_| Source::default(), |(module, place)| Source { module, place })
     });
     for name in names {

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::collector;
+use crate::drop_attached::DropAttached;
 use crate::errors::{OrRaise, carry};
 use crate::operators::candidates::dispatcher;
 use crate::registration::registrations::{At, RegistrationObject, place};
@@ -114,6 +115,7 @@ pub(crate) fn _register_batching(
     let namespace = name.split_once("::").map_or("", |(namespace, _)| namespace);
     let mut library = dispatcher().or_raise(py)?.fragment(namespace);
     library.stands_at(place(&at));
+    let rule = DropAttached::new(rule);
     let rule = BatchingRule::new(move |call| {
         let results = collector::attached(|py| batch_in_python(py, &rule, call)).map_err(carry)?;
         results.into_iter().try_for_each(|(result, is_batched)| {

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use smallvec::SmallVec;
 
+use crate::drop_attached::DropAttached;
 use crate::errors::carry;
 use crate::keys::KeySet;
 use crate::operators::objects;
@@ -27,15 +28,16 @@ pub(super) struct Terms {
 
 /// A kernel that calls `function` with the arguments.
 pub(super) fn of_function(function: Py<PyAny>, terms: Terms) -> Kernel {
+    let function = DropAttached::new(function);
     let known = Mutex::new(None);
     Kernel::boxed(move |call| {
         let Some(schema) = call.schema() else { return Err(without_schema(call)) };
-        let binder = binder_for(&known, schema, call.operator());
         let writes = Writes::from_args(schema, call.args());
         let run = |call: &mut BoxedCall<'_>| {
             crate::collector::attached(|py| {
                 let first = terms.with_keys.then(|| Py::new(py, KeySet(call.keys())).map(Py::into_any));
                 let first = first.into_iter().collect::<PyResult<Vec<_>>>().map_err(carry)?;
+                let binder = binder_for(py, &known, schema, call.operator());
                 let (positional, keyword) =
                     as_objects(py, schema, call.args(), Some(&binder), first).map_err(carry)?;
                 let result = function.bind(py).call(positional, keyword.as_ref()).map_err(carry)?;
@@ -51,8 +53,10 @@ pub(super) fn of_function(function: Py<PyAny>, terms: Terms) -> Kernel {
     })
 }
 
-/// The binder for a schema. An operator may be defined anew, with other arguments, while its kernel stays.
+/// The binder for a schema. An operator may be defined anew, with other arguments, while its kernel stays. With the
+/// interpreter's lock nobody forks while a thread has that of the place.
 fn binder_for(
+    _py: Python<'_>,
     known: &Mutex<Option<Arc<Binder>>>,
     schema: &FunctionSchema,
     operator: &OperatorHandle,
@@ -133,6 +137,7 @@ fn refuse_aliases(call: &mut BoxedCall<'_>) -> Result<()> {
 
 /// A fallback that calls `function` with the operator and the arguments, and the call's keys if `with_keys` says so.
 pub(super) fn of_fallback(function: Py<PyAny>, with_keys: bool) -> Kernel {
+    let function = DropAttached::new(function);
     Kernel::boxed(move |call| {
         crate::collector::attached(|py| {
             let keys = with_keys.then(|| Py::new(py, KeySet(call.keys())).map(Py::into_any));

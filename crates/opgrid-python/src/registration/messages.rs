@@ -10,6 +10,7 @@ use std::panic::catch_unwind;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
+use opgrid::dispatch::fork::{Holding, Locks, Order};
 use opgrid::plugin::{Level, Message, on_message};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -17,8 +18,11 @@ use pyo3::prelude::*;
 /// What the interpreter has not come to.
 static WAITING: Mutex<Vec<Message>> = Mutex::new(Vec::new());
 
+static LOCKS: Locks = Locks::new(&[(Order::Leaves, &Holding(|held| held.lock(&WAITING)))]);
+
 /// Lets Python hear what plugins say.
 pub(crate) fn tell_python() {
+    LOCKS.prepare();
     on_message(|message| {
         // SAFETY: the function may be called at any time.
         if unsafe { ffi::Py_IsInitialized() } == 0 {

@@ -8,6 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::kernel::{self, Terms};
+use crate::drop_attached::DropAttached;
 use crate::errors::{OrRaise, new};
 use crate::keys::Key;
 use crate::operators::candidates::dispatcher;
@@ -140,6 +141,7 @@ pub(crate) fn implement(
         kernel = kernel.named(provider);
     }
     if let Some(condition) = condition {
+        let condition = DropAttached::new(condition);
         kernel = kernel.when(condition_text, move |args| kernel::holds(&condition, args));
     }
     if let Some(key) = key {

@@ -16,6 +16,7 @@ use pyo3::types::{PyDict, PyType};
 use super::attributes::own;
 use super::object::{TensorBase, TensorObject, tensor_of};
 use crate::collector::{self, Counted, Left};
+use crate::drop_attached::DropAttached;
 use crate::errors::OrRaise;
 use crate::once::intern;
 use crate::values::read;
@@ -27,10 +28,10 @@ pub(crate) const HANDLERS: [&str; 2] = ["__opgrid_dispatch__", "__torch_dispatch
 pub(crate) struct OfClass {
     spec: TensorSpec,
     name: String,
-    class: Py<PyType>,
+    class: DropAttached<Py<PyType>>,
     /// What the user keeps with the object. It outlives the object, so that one that is made later for the same tensor is as
     /// the first one was.
-    attributes: OnceLock<Py<PyDict>>,
+    attributes: OnceLock<DropAttached<Py<PyDict>>>,
     /// How often an operator has written it.
     version: AtomicU64,
     _counted: Counted,
@@ -39,8 +40,8 @@ pub(crate) struct OfClass {
 impl OfClass {
     /// Shows the collector what the tensor keeps.
     pub(crate) fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.class)?;
-        visit.call(self.attributes.get())
+        visit.call(&*self.class)?;
+        visit.call(self.attributes.get().map(|attributes| &**attributes))
     }
 }
 
@@ -81,7 +82,8 @@ pub(super) fn object_again<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Op
 #[cold]
 fn revived<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(own) = tensor.wrapper::<OfClass>() else { return Ok(None) };
-    object_of_class(own.class.bind(py), tensor, own.attributes.get()).map(Some)
+    object_of_class(own.class.bind(py), tensor, own.attributes.get().map(|attributes| &**attributes))
+        .map(Some)
 }
 
 /// Another object of the class for a tensor whose first one is gone.
@@ -218,7 +220,7 @@ pub(crate) fn _wrapper<'py>(
     let own = OfClass {
         spec,
         name,
-        class: class.clone().unbind(),
+        class: DropAttached::new(class.clone().unbind()),
         attributes: OnceLock::new(),
         version: AtomicU64::new(0),
         _counted: Counted::new(),
@@ -228,7 +230,7 @@ pub(crate) fn _wrapper<'py>(
     if let (Some(own), Some(attributes)) =
         (tensor.wrapper::<OfClass>(), object.getattr_opt(intern!(py, "__dict__"))?)
     {
-        let _ = own.attributes.set(attributes.cast_into::<PyDict>()?.unbind());
+        let _ = own.attributes.set(DropAttached::new(attributes.cast_into::<PyDict>()?.unbind()));
     }
     Ok(object)
 }
