@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import _opgrid
 from ._opgrid import TensorBase
 from ._storage import TypedStorage
+from .errors import MissingAttributeError, OperatorError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ def _complex_part(name: str) -> property:
     """The property that views the real or the imaginary parts of a tensor; what is assigned to it is copied there."""
 
     def part(self: Any) -> Any:
-        return _opgrid.function(name)(self)
+        try:
+            return _opgrid.function(name)(self)
+        except OperatorError as refused:
+            # Libraries that take any array ask with `hasattr` for what an array has.
+            raise MissingAttributeError(*refused.args) from None
 
     def assign(self: Any, value: Any) -> None:
         part(self).copy_(value)

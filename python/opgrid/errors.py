@@ -29,6 +29,10 @@ class OperatorError(OpgridError, RuntimeError):
     """An operator refused its arguments, or failed."""
 
 
+class MissingAttributeError(OperatorError, AttributeError):
+    """An attribute that tensors of this dtype do not have, for which ``hasattr`` gives ``False``."""
+
+
 class ArgumentError(OpgridError, TypeError):
     """The arguments of a function or method are not of the types that it takes."""
 

@@ -75,8 +75,7 @@ def test_random_calls_of_every_operator(seed):
         if not name.startswith("__"):
             call_at_random(small(getattr(og, name)), chance, 15)
         call_at_random(small(getattr(og.ops.aten, name)), chance, 15)
-        # `imag` is a property that tensors of floats refuse.
-        method = getattr(og.ones(2, 3), name, None) if name != "imag" else None
+        method = getattr(og.ones(2, 3), name, None)
         if method is not None:
             call_at_random(small(method), chance, 10)
 

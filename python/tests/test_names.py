@@ -104,6 +104,14 @@ def test_methods_that_are_no_operators():
         x.qr()
 
 
+def test_a_part_that_a_dtype_lacks_is_a_missing_attribute():
+    # Libraries that take any array ask with `hasattr`.
+    assert not hasattr(og.ones(2), "imag") and hasattr(og.ones(2, dtype=og.complex64), "imag")
+    with pytest.raises(RuntimeError, match="complex") as raised:
+        og.ones(2).imag  # noqa: B018
+    assert isinstance(raised.value, AttributeError)
+
+
 def test_memory_is_a_sequence():
     assert x.storage().tolist() == [1, 2, 3, 4] and x[1].storage()[0] == 1.0
     memory = og.FloatStorage([1, 2])

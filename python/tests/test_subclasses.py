@@ -382,3 +382,13 @@ def test_statements_and_outputs_keep_the_object(kind):
     pair = kind(og.zeros(2)), kind(og.zeros(2, dtype=og.int64))
     found = og.max(kind(og.ones(3, 2)), 0, max=pair[0], max_values=pair[1])
     assert found[0] is pair[0] and found[1] is pair[1]
+
+
+def test_a_property_of_a_subclass_that_raises_attribute_error():
+    class Named(og.Tensor):
+        @property
+        def sum(self):
+            raise AttributeError("no sum of names")
+
+    with pytest.raises(AttributeError, match="no sum of names"):
+        og.ones(2).as_subclass(Named).sum  # noqa: B018

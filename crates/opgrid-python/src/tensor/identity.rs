@@ -37,6 +37,18 @@ pub(super) fn note(tensor: &Tensor, object: &Bound<'_, PyAny>) {
     tensor.binding_object().store(object.as_ptr().cast(), Ordering::Release);
 }
 
+/// Looks an attribute up as objects without a way of their own do.
+pub(super) fn attribute<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: an object and a text, both held by the caller; what is given is a new reference, or null with an exception.
+    unsafe {
+        let found = ffi::PyObject_GenericGetAttr(object.as_ptr(), name.as_ptr());
+        Bound::from_owned_ptr_or_err(object.py(), found)
+    }
+}
+
 /// Sets or deletes an attribute as objects without a way of their own do.
 pub(super) fn set_attribute(
     object: &Bound<'_, PyAny>,

@@ -189,6 +189,10 @@ impl TensorBase {
         {
             return Ok(value);
         }
+        if slf.get_type().hasattr(name)? {
+            // A property has raised `AttributeError`, which is what the caller gets, not an operator of that name.
+            return identity::attribute(slf.as_any(), name);
+        }
         operators::functions::method_of(slf.as_any(), name.to_str()?)
     }
 
