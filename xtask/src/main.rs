@@ -19,6 +19,7 @@ mod package;
 mod python;
 mod recipes;
 mod rust_source;
+mod site;
 mod stress;
 mod test;
 mod tidy;
@@ -86,6 +87,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--wheel FILE]",
         about: "the extensions of Python in examples, installed by pip into fresh environments beside a wheel of the package",
         run: extensions::run,
+    },
+    Command {
+        name: "site",
+        arguments: "",
+        about: "the documentation as a web site, in which every link leads somewhere",
+        run: site::run,
     },
     Command {
         name: "loom",
@@ -196,6 +203,7 @@ mod tests {
             "asan all",
             "budgets all",
             "header now",
+            "site now",
         ];
         for line in lines {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");

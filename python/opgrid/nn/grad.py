@@ -9,6 +9,8 @@ import opgrid as og
 from .._opgrid import Tensor
 from .functional.sizes import Sizes, each
 
+__all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
+
 
 def conv1d_input(
     input_size: Sequence[int],

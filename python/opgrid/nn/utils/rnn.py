@@ -9,6 +9,17 @@ import opgrid as og
 
 from ..._opgrid import Tensor, TensorBase
 
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
+
 
 class _Packed(NamedTuple):
     data: Any
