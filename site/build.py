@@ -57,8 +57,8 @@ def main() -> int:
             print(f"the site does not build: {fault}", file=sys.stderr)
             return 1
     faults = loading(out)
-    for fault in faults:
-        print(f"{fault} would be loaded from the network", file=sys.stderr)
+    for found in faults:
+        print(f"{found} would be loaded from the network", file=sys.stderr)
     print(f"{len(list(out.rglob('*.html')))} pages in {out}")
     return 1 if faults else 0
 
