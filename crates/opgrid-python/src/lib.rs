@@ -12,6 +12,7 @@ mod drop_attached;
 mod errors;
 mod exchange;
 mod fake;
+mod gil_cell;
 mod graph;
 mod guards;
 mod inspection;

@@ -10,7 +10,7 @@ use opgrid::dlpack::{CPU, Loan, Unversioned, Versioned};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use pyo3::types::{PyCapsule, PyTuple};
 
 use super::numpy;
 use crate::errors::OrRaise;
@@ -221,19 +221,29 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<
 
 /// What an object on the CPU lends.
 pub(super) fn ask(object: &Bound<'_, PyAny>) -> PyResult<Lent> {
-    static VERSION: OncePlace<Py<PyDict>> = OncePlace::new();
     let py = object.py();
-    let version = VERSION.get_or_make(py, || {
-        let version = PyDict::new(py);
-        version.set_item("max_version", (1, 0))?;
-        PyResult::Ok(version.unbind())
-    })?;
-    let capsule = match object.call_method(intern!(py, "__dlpack__"), (), Some(version.bind(py))) {
+    let capsule = match ask_for_versioned(object) {
         // Libraries from before version 1 do not know the argument.
         Err(raised) if raised.is_instance_of::<PyTypeError>(py) => object.call_method0("__dlpack__")?,
         capsule => capsule?,
     };
     take(&capsule)
+}
+
+/// `object.__dlpack__(max_version=(1, 0))`, without a dictionary for the one argument.
+fn ask_for_versioned<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    static VERSION: OncePlace<(Py<PyTuple>, Py<PyTuple>)> = OncePlace::new();
+    let py = object.py();
+    let (names, version) = VERSION.get_or_make(py, || {
+        let names = PyTuple::new(py, [intern!(py, "max_version")])?;
+        PyResult::Ok((names.unbind(), PyTuple::new(py, [1, 0])?.unbind()))
+    })?;
+    let method = intern!(py, "__dlpack__").as_ptr();
+    let args = [object.as_ptr(), version.as_ptr()];
+    // SAFETY: one argument by position, the object, and one for each name in a tuple of texts; the caller and `VERSION` hold them.
+    let capsule = unsafe { ffi::PyObject_VectorcallMethod(method, args.as_ptr(), 1, names.as_ptr()) };
+    // SAFETY: a new reference, or null with an exception set.
+    unsafe { Bound::from_owned_ptr_or_err(py, capsule) }
 }
 
 /// A tensor on the memory of an object that lends it by DLPack: writing one writes the other.

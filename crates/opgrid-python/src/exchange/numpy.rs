@@ -244,7 +244,10 @@ fn view<'py>(tensor: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         );
         return Err(PyTypeError::new_err(message));
     }
-    tensor.py().import("numpy")?.call_method1("from_dlpack", (tensor,))
+    static FROM_DLPACK: OncePlace<Py<PyAny>> = OncePlace::new();
+    let py = tensor.py();
+    let find = || Ok(py.import("numpy")?.getattr("from_dlpack")?.unbind());
+    FROM_DLPACK.get_or_make(py, find)?.bind(py).call1((tensor,))
 }
 
 /// # Errors

@@ -11,6 +11,7 @@ use super::arguments::Arguments;
 use super::call::{self, LentArguments, lend, places};
 use super::messages;
 use super::overload::{Overload, Style};
+use super::plain::{self, Outcome};
 use crate::errors::OrRaise;
 use crate::operators::candidates::Candidates;
 
@@ -72,6 +73,12 @@ fn among<X>(
         return with_lent(py, only, style, arguments, |lent| body(only, lent));
     }
     for overload in overloads {
+        let mut lent = LentArguments::new();
+        match plain::read(overload, style, arguments, &mut lent) {
+            Outcome::Read => return body(overload, &lent),
+            Outcome::Misfit => continue,
+            Outcome::Unknown => {}
+        }
         places!(sources, overload.binder.count());
         if overload.place(arguments, style, sources).is_err() {
             continue;
@@ -137,6 +144,10 @@ fn with_lent<X>(
     arguments: &Arguments<'_, '_>,
     body: impl FnOnce(&LentArguments<'_>) -> PyResult<X>,
 ) -> PyResult<X> {
+    let mut lent = LentArguments::new();
+    if plain::read(overload, style, arguments, &mut lent) == Outcome::Read {
+        return body(&lent);
+    }
     places!(sources, overload.binder.count());
     if let Err(misplaced) = overload.place(arguments, style, sources) {
         return Err(messages::misplaced(py, overload, style, arguments, &misplaced));

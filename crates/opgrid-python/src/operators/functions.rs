@@ -11,11 +11,11 @@ use super::candidates::{Candidates, current_generation, dispatcher};
 use super::choose;
 use super::fastcall;
 use super::function_modes;
-use super::gil_cell::GilCell;
 use super::messages;
 use super::overload::{Overload, Style};
 use super::overriding;
 use crate::errors::OrRaise;
+use crate::gil_cell::GilCell;
 use crate::once::{OncePlace, intern};
 use crate::tensor::object::{TensorBase, expect_tensor};
 
@@ -101,7 +101,8 @@ impl Caller {
     ///
     /// As [`call`](Self::call).
     pub(super) fn call_plainly(&self, py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
-        let candidates = self.candidates(py)?;
+        // Without asking the thread whether it is attached when this goes.
+        let candidates = self.candidates(py)?.into_bound(py);
         let result = choose::call(py, &self.full_name, candidates.get(), self.style, arguments)?;
         if !arguments.keyword.is_empty() && self.style.is_function() && wants_gradient(arguments) {
             expect_tensor(result.bind(py))?.requires_grad_(true).or_raise(py)?;

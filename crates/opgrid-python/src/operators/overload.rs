@@ -10,6 +10,7 @@ use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
 use super::arguments::{Arguments, Source};
+use super::plain::Plain;
 use crate::once::OncePlace;
 use crate::values::default_device;
 use crate::values::read::Rules;
@@ -70,6 +71,8 @@ pub(crate) struct Overload {
     form: ResultForm,
     /// The class of such results, made with the first call.
     results: OncePlace<Py<PyAny>>,
+    /// What is known of plain arguments.
+    pub(super) plain: Option<Plain>,
 }
 
 /// Other names of parameters in functions: torch's for `self`, numpy's for the others.
@@ -133,6 +136,7 @@ impl Overload {
             device,
             form,
             results: OncePlace::new(),
+            plain: Plain::new(&binder),
             binder,
         })
     }
@@ -237,13 +241,19 @@ impl Overload {
         is_list(&self.schema().arguments[place]).then_some(place)
     }
 
+    /// Which parameter takes the integers or tensors that may be given one by one.
+    #[inline]
+    pub(super) fn spread_from(&self, style: Style) -> Option<usize> {
+        match style {
+            Style::Function => self.spread_in_functions,
+            Style::Method => self.spread_in_methods,
+            Style::Packet => None,
+        }
+    }
+
     /// Which parameter takes the integers or tensors that are given one by one, if they are.
     pub(crate) fn spread(&self, arguments: &Arguments<'_, '_>, style: Style) -> Option<usize> {
-        let from = match style {
-            Style::Function => self.spread_in_functions?,
-            Style::Method => self.spread_in_methods?,
-            Style::Packet => return None,
-        };
+        let from = self.spread_from(style)?;
         let rest = arguments.positional.get(from..)?;
         let first = rest.first()?;
         // One list by position is the list itself.

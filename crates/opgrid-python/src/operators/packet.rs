@@ -12,13 +12,13 @@ use pyo3::types::{PyDict, PyTuple};
 use super::arguments::Arguments;
 use super::candidates::{Candidates, current_generation, dispatcher};
 use super::functions::{self, Caller, documentation};
-use super::gil_cell::GilCell;
 use super::objects;
 use super::overload::{Overload, Style};
 use super::schema::Schema;
 use super::signature::signature;
 use super::{call, choose};
 use crate::errors::{OrRaise, guarded};
+use crate::gil_cell::GilCell;
 use crate::keys::{Key, KeySet};
 
 // All overloads of a name, called by `og.ops.<namespace>.<name>(...)`. (Its objects describe themselves: a text of the

@@ -58,8 +58,8 @@ impl TensorBase {
     }
 
     #[getter]
-    fn device(slf: &Bound<'_, Self>) -> PyResult<DeviceObject> {
-        Ok(DeviceObject(own(slf)?.device()))
+    fn device(slf: &Bound<'_, Self>) -> PyResult<Py<DeviceObject>> {
+        DeviceObject::from_device(slf.py(), own(slf)?.device())
     }
 
     #[getter]

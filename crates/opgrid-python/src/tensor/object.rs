@@ -91,10 +91,16 @@ impl Drop for TensorBase {
 /// The tensor of an object, if it has one.
 #[inline]
 pub(crate) fn tensor_of<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a Tensor> {
-    if let Ok(exact) = object.cast_exact::<TensorObject>() {
-        return Some(exact.as_super().get().tensor_in(object));
+    match plain_tensor_of(object) {
+        None => object.cast::<TensorBase>().ok().map(|base| base.get().tensor_in(object)),
+        found => found,
     }
-    object.cast::<TensorBase>().ok().map(|base| base.get().tensor_in(object))
+}
+
+/// The tensor of an object whose class is `Tensor` itself.
+#[inline]
+pub(crate) fn plain_tensor_of<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a Tensor> {
+    object.cast_exact::<TensorObject>().ok().map(|exact| exact.as_super().get().tensor_in(object))
 }
 
 /// The tensor of an object.

@@ -32,8 +32,11 @@ macro_rules! named_objects {
 
             /// The object of a value.
             pub(crate) fn from_value(py: Python<'_>, value: $value) -> PyResult<Py<PyAny>> {
-                let number = value.number();
-                let found = Self::all(py)?.iter().find(|(known, _)| *known == number);
+                let (number, all) = (value.number(), Self::all(py)?);
+                let is_known = |(known, _): &&(i64, Py<Self>)| *known == number;
+                // Most have the place of their number.
+                let in_place = usize::try_from(number).ok().and_then(|place| all.get(place)).filter(is_known);
+                let found = in_place.or_else(|| all.iter().find(is_known));
                 let (_, object) = found.expect("every value has an object");
                 Ok(object.clone_ref(py).into_any())
             }
@@ -109,6 +112,17 @@ impl Eq for DeviceObject {}
 impl Hash for DeviceObject {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.real().hash(state);
+    }
+}
+
+impl DeviceObject {
+    /// The object of a device: one for the CPU, a new one for others.
+    pub(crate) fn from_device(py: Python<'_>, device: Device) -> PyResult<Py<Self>> {
+        static CPU: OncePlace<Py<DeviceObject>> = OncePlace::new();
+        if device == Device::CPU {
+            return Ok(CPU.get_or_make(py, || Py::new(py, Self(device)))?.clone_ref(py));
+        }
+        Py::new(py, Self(device))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sizes of tensors: a tuple of integers with a class of its own, which is written in Python (`opgrid/_size.py`).
 #![allow(unsafe_code)]
 
+use crate::gil_cell::GilCell;
 use crate::once::OncePlace;
 use opgrid::Tensor;
 use opgrid_graph::{Expression, size_symbol};
@@ -46,10 +47,33 @@ pub(crate) fn is_size(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 pub(crate) fn of_tensor<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     let sizes = tensor.sizes();
     if size_symbol(tensor, 0).is_none() {
-        return from_items(py, sizes, |size| Ok(size.into_pyobject(py)?.into_any()));
+        return known_or_new(py, sizes);
     }
     let items = (0..sizes.len()).map(|dimension| of_dimension(py, tensor, dimension));
     from_items(py, &items.collect::<PyResult<Vec<_>>>()?, |item| Ok(item.clone()))
+}
+
+/// The `Size` of these sizes: one that was asked for lately, or a new one.
+fn known_or_new<'py>(py: Python<'py>, sizes: &[i64]) -> PyResult<Bound<'py, PyAny>> {
+    /// Programs have tensors of many sizes, but in a while they ask for few. What is kept is never changed.
+    static LATELY: [GilCell<PyTuple>; 1 << BITS] = [const { GilCell::new() }; 1 << BITS];
+    const BITS: u32 = 6;
+
+    let mix =
+        |mixed: u64, size: &i64| (mixed ^ *size as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(BITS);
+    let place = &LATELY[sizes.iter().fold(sizes.len() as u64, mix) as usize % LATELY.len()];
+    if let Some(known) = place.get(py).map(|known| known.into_bound(py))
+        && known.len() == sizes.len()
+        && known
+            .iter_borrowed()
+            .zip(sizes)
+            .all(|(item, size)| item.extract::<i64>().is_ok_and(|item| item == *size))
+    {
+        return Ok(known.into_any());
+    }
+    let new = from_items(py, sizes, |size| Ok(size.into_pyobject(py)?.into_any()))?;
+    place.set(py, new.cast::<PyTuple>()?.clone().unbind());
+    Ok(new)
 }
 
 /// The size of a dimension, which is there.

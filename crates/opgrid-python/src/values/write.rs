@@ -38,7 +38,7 @@ pub(crate) fn lent(py: Python<'_>, value: ValueRef<'_>) -> PyResult<Py<PyAny>> {
         ValueView::DType(dtype) => DTypeObject::from_value(py, dtype)?,
         ValueView::Layout(layout) => LayoutObject::from_value(py, layout)?,
         ValueView::MemoryFormat(format) => MemoryFormatObject::from_value(py, format)?,
-        ValueView::Device(device) => Py::new(py, DeviceObject(device))?.into_any(),
+        ValueView::Device(device) => DeviceObject::from_device(py, device)?.into_any(),
         ValueView::Generator(generator) => Py::new(py, GeneratorObject(generator.clone()))?.into_any(),
         ValueView::Ints(items) => PyList::new(py, items)?.into_any().unbind(),
         ValueView::Floats(items) => PyList::new(py, items)?.into_any().unbind(),
