@@ -14,12 +14,12 @@ use smallvec::SmallVec;
 
 use crate::indexing::check_apart;
 use crate::parts;
-use opgrid_array::Array;
 use opgrid_array::choose::unsupported;
 use opgrid_array::error::argument;
 use opgrid_array::loops::arithmetic::Arithmetic;
 use opgrid_array::loops::copy;
 use opgrid_array::loops::math::{Conjugate, Direction, Inexact, Magnitude};
+use opgrid_array::{Array, Element};
 
 /// A number whose matrices are factored, as elements have it.
 trait Number: Conjugate + Direction + Field<Real: Inexact> + Magnitude<Real = <Self as Field>::Real> {}
@@ -74,6 +74,65 @@ fn copy_if_shared(outs: &[&Array], input: &Array) -> Result<Array> {
     outs.iter().try_for_each(|out| check_apart(out, input))?;
     let shared = outs.iter().find(|out| input.storage().is_same(out.storage()));
     shared.map_or_else(|| Ok(input.clone()), |_| copy::contiguous(input))
+}
+
+/// Up to this many rows and columns a matrix is turned over on its own: a copy of the whole stack would take as long as what is
+/// computed.
+const SMALL: usize = 32;
+
+/// The matrices of a stack, whose elements are taken column by column.
+struct Matrices<'a, T> {
+    elements: &'a [T],
+    sizes: [usize; 2],
+    /// Whether the elements lie row by row.
+    is_by_rows: bool,
+}
+
+impl<T: Copy + Default> Matrices<'_, T> {
+    /// Writes a matrix in column-major order.
+    fn copy_to(&self, part: usize, to: &mut [T]) {
+        let [rows, columns] = self.sizes;
+        let from = &self.elements[part * rows * columns..][..rows * columns];
+        if self.is_by_rows { turn_over(from, columns, to) } else { to.copy_from_slice(from) }
+    }
+
+    /// A matrix in column-major order.
+    fn get(&self, part: usize) -> SmallVec<[T; 64]> {
+        let mut matrix = SmallVec::from_elem(T::default(), self.sizes[0] * self.sizes[1]);
+        self.copy_to(part, &mut matrix);
+        matrix
+    }
+}
+
+/// Writes a matrix whose lines of so many elements lie one after the other as its transposed one.
+fn turn_over<T: Copy>(from: &[T], length: usize, to: &mut [T]) {
+    let lines = from.len() / length.max(1);
+    for (place, across) in to.chunks_exact_mut(lines.max(1)).enumerate() {
+        for (element, line) in across.iter_mut().zip(from.chunks_exact(length)) {
+            *element = line[place];
+        }
+    }
+}
+
+/// Whether matrices lie row by row, are small, and are not columns or rows, of which both orders are one.
+fn are_small_rows(array: &Array) -> bool {
+    let is_small = |sizes: [usize; 2]| sizes.iter().all(|size| (2..=SMALL).contains(size));
+    array.geometry().is_contiguous() && matrix_sizes(array).is_ok_and(is_small)
+}
+
+/// Lets `body` read the columns of matrices while `out` is written.
+///
+/// # Errors
+///
+/// As [`parts::read`].
+fn read_matrices<T: Number + Element, R>(
+    out: &Array,
+    input: &Array,
+    body: impl FnOnce(Matrices<'_, T>) -> Result<R>,
+) -> Result<R> {
+    let (sizes, is_by_rows) = (matrix_sizes(input)?, are_small_rows(input));
+    let input = if is_by_rows { input.clone() } else { columns(input)? };
+    parts::read::<T, _>(out, &input, |elements| body(Matrices { elements, sizes, is_by_rows }))
 }
 
 /// Steps of work on a matrix, with which threads are worth their while.
@@ -164,10 +223,10 @@ pub fn lu(out: &Array, pivots: &Array, info: &Array, input: &Array) -> Result<()
         let count = m.min(n);
         let infos = Numbers::new(info.spec().numel() as usize);
         let found = Numbers::new(pivots.spec().numel() as usize);
-        let (to, from) = (columns(out)?, columns(input)?);
-        parts::read::<T, _>(&to, &from, |from| {
+        let to = columns(out)?;
+        read_matrices::<T, _>(&to, input, |from| {
             parts::produce::<T>(&to, m * n, work([m, n]), |part, matrix| {
-                matrix.copy_from_slice(&from[part * m * n..][..m * n]);
+                from.copy_to(part, matrix);
                 let mut pivots: SmallVec<[i32; 64]> = SmallVec::from_elem(0, count);
                 infos.set_failed(part, T::lu(matrix, m, n, &mut pivots));
                 for (place, pivot) in pivots.into_iter().enumerate() {
@@ -351,14 +410,19 @@ pub fn inverse(out: &Array, info: &Array, input: &Array) -> Result<()> {
     with_number!(out.dtype(), T => {
         let [n, _] = matrix_sizes(out)?;
         let infos = Numbers::new(info.spec().numel() as usize);
-        let (to, from) = (columns(out)?, columns(input)?);
-        parts::read::<T, _>(&to, &from, |from| {
+        let is_by_rows = are_small_rows(out);
+        let to = if is_by_rows { out.clone() } else { columns(out)? };
+        read_matrices::<T, _>(&to, input, |from| {
             parts::produce::<T>(&to, n * n, work([n, n]), |part, x| {
-                let mut factors = from[part * n * n..][..n * n].to_vec();
+                let mut factors = from.get(part);
                 let mut pivots: SmallVec<[i32; 64]> = SmallVec::from_elem(0, n);
                 infos.set_failed(part, T::lu(&mut factors, n, n, &mut pivots));
                 (0..n).for_each(|j| x[j * n + j] = T::ONE);
                 T::solve_factored(&factors, n, &pivots, false, x, n);
+                if is_by_rows {
+                    factors.copy_from_slice(x);
+                    turn_over(&factors, n, x);
+                }
             })
         })?;
         infos.write(info)
@@ -370,6 +434,12 @@ fn is_odd(pivots: &[i32]) -> bool {
     pivots.iter().zip(1..).filter(|(pivot, row)| *pivot != row).count() % 2 == 1
 }
 
+/// The matrices, or the transposed ones where these lie without gaps: both have the same diagonals.
+fn with_diagonals(matrices: &Array) -> Result<Array> {
+    let turned = columns(matrices)?;
+    Ok(if turned.geometry().is_contiguous() { turned } else { matrices.clone() })
+}
+
 /// The determinants of matrices by what [`lu`] made of them.
 ///
 /// # Errors
@@ -378,8 +448,9 @@ fn is_odd(pivots: &[i32]) -> bool {
 pub fn determinant(out: &Array, factors: &Array, pivots: &Array) -> Result<()> {
     with_number!(out.dtype(), T => {
         let [n, _] = matrix_sizes(factors)?;
+        let factors = with_diagonals(factors)?;
         parts::read::<i32, _>(out, pivots, |pivots| {
-            parts::read::<T, _>(out, factors, |factors| {
+            parts::read::<T, _>(out, &factors, |factors| {
                 parts::produce::<T>(out, 1, n, |part, out| {
                     let diagonal = (0..n).map(|i| factors[part * n * n + i * (n + 1)]);
                     let product = diagonal.reduce(T::times).unwrap_or(T::ONE);
@@ -398,7 +469,8 @@ pub fn determinant(out: &Array, factors: &Array, pivots: &Array) -> Result<()> {
 pub fn sign_and_logarithm(sign: &Array, logarithm: &Array, factors: &Array, pivots: &Array) -> Result<()> {
     with_number!(sign.dtype(), T => {
         let [n, _] = matrix_sizes(factors)?;
-        let [factors, pivots] = [copy_if_shared(&[logarithm], factors)?, copy_if_shared(&[logarithm], pivots)?];
+        let factors = with_diagonals(factors)?;
+        let [factors, pivots] = [copy_if_shared(&[logarithm], &factors)?, copy_if_shared(&[logarithm], pivots)?];
         parts::read::<i32, _>(sign, &pivots, |pivots| {
             parts::read::<T, _>(sign, &factors, |factors| {
                 parts::produce_two::<T, <T as Field>::Real>([sign, logarithm], 1, n, |part, sign, logarithm| {
@@ -428,13 +500,13 @@ pub fn qr(q: &Array, r: &Array, input: &Array) -> Result<()> {
         let [rows_of_r, _] = matrix_sizes(r)?;
         let columns_of_q = if q.spec().numel() == 0 { 0 } else { matrix_sizes(q)?[1] };
         let to_q = if columns_of_q == 0 { q.clone() } else { columns(q)? };
-        let (to_r, from) = (columns(r)?, columns(input)?);
-        let from = copy_if_shared(&[r], &from)?;
-        parts::read::<T, _>(&to_q, &from, |from| {
+        let to_r = columns(r)?;
+        let from = copy_if_shared(&[r], input)?;
+        read_matrices::<T, _>(&to_q, &from, |from| {
             let sizes = [m * columns_of_q, rows_of_r * n];
             parts::produce_pair::<T, T>([&to_q, &to_r], sizes, work([m, n]), |part, q, r| {
-                let mut matrix = from[part * m * n..][..m * n].to_vec();
-                let mut tau = vec![T::default(); count];
+                let mut matrix = from.get(part);
+                let mut tau: SmallVec<[T; 16]> = SmallVec::from_elem(T::default(), count);
                 T::qr(&mut matrix, m, n, &mut tau);
                 for j in 0..n {
                     let rows = (j + 1).min(rows_of_r);
@@ -456,12 +528,12 @@ pub fn qr(q: &Array, r: &Array, input: &Array) -> Result<()> {
 pub fn reflections(out: &Array, tau: &Array, input: &Array) -> Result<()> {
     with_number!(out.dtype(), T => {
         let [m, n] = matrix_sizes(out)?;
-        let (to, from) = (columns(out)?, columns(input)?);
-        let from = copy_if_shared(&[tau], &from)?;
-        parts::read::<T, _>(&to, &from, |from| {
+        let to = columns(out)?;
+        let from = copy_if_shared(&[tau], input)?;
+        read_matrices::<T, _>(&to, &from, |from| {
             let sizes = [m * n, m.min(n)];
             parts::produce_pair::<T, T>([&to, tau], sizes, work([m, n]), |part, matrix, tau| {
-                matrix.copy_from_slice(&from[part * m * n..][..m * n]);
+                from.copy_to(part, matrix);
                 T::qr(matrix, m, n, tau);
             })
         })
@@ -568,13 +640,13 @@ pub fn eigen(values: &Array, vectors: &Array, input: &Array) -> Result<Option<us
         let [n, _] = matrix_sizes(input)?;
         let (with_vectors, first) = (vectors.spec().numel() > 0, First::new());
         let to = if with_vectors { columns(vectors)? } else { vectors.clone() };
-        let from = copy_if_shared(&[values], &columns(input)?)?;
-        parts::read::<T, _>(&to, &from, |from| {
+        let from = copy_if_shared(&[values], input)?;
+        read_matrices::<T, _>(&to, &from, |from| {
             let sizes = [if with_vectors { n * n } else { 1 }, n];
             let steps = work([n, n]).saturating_mul(16);
             parts::produce_pair::<Value, Value>([&to, values], sizes, steps, |part, vectors, values| {
-                let matrix = &from[part * n * n..][..n * n];
-                if !T::eigen(matrix, n, values, with_vectors.then_some(vectors)) {
+                let matrix = from.get(part);
+                if !T::eigen(&matrix, n, values, with_vectors.then_some(vectors)) {
                     first.note(part);
                 }
             })
@@ -595,15 +667,15 @@ pub fn svd([u, s, vh]: [&Array; 3], input: &Array, with_vectors: bool) -> Result
         let (wide, high) =
             if with_vectors { (matrix_sizes(u)?[1], matrix_sizes(vh)?[0]) } else { (0, 0) };
         // Rows of `Vᴴ` are conjugates of columns of `V`.
-        let (to_u, from) = (if with_vectors { columns(u)? } else { u.clone() }, columns(input)?);
-        let from = copy_if_shared(&[s, vh], &from)?;
-        parts::read::<T, _>(&to_u, &from, |from| {
+        let to_u = if with_vectors { columns(u)? } else { u.clone() };
+        let from = copy_if_shared(&[s, vh], input)?;
+        read_matrices::<T, _>(&to_u, &from, |from| {
             let sizes = if with_vectors { [m * wide, n * high, count] } else { [1, 1, count] };
             let steps = work([m, n]).saturating_mul(16);
             parts::produce_three::<T, T, <T as Field>::Real>([&to_u, vh, s], sizes, steps, |part, u, v, s| {
-                let matrix = &from[part * m * n..][..m * n];
+                let matrix = from.get(part);
                 let vectors = with_vectors.then_some([&mut *u, &mut *v]);
-                if !T::svd(matrix, m, n, s, vectors) {
+                if !T::svd(&matrix, m, n, s, vectors) {
                     first.note(part);
                 }
                 conjugate_all(v);
