@@ -146,6 +146,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         "opgrid-python",
         &[
             "once",
+            "gil_cell",
             "rust_names",
             "errors",
             "keys",

@@ -30,7 +30,7 @@ enum Takes {
 }
 
 impl Takes {
-    fn of(argument: &Argument) -> Self {
+    fn for_parameter(argument: &Argument) -> Self {
         match argument.real_type.without_optional() {
             Type::Tensor => Self::Tensor,
             Type::Scalar => Self::Number,
@@ -62,7 +62,7 @@ impl Plain {
             return None;
         }
         let mut takes = [Takes::Other; FEW];
-        takes.iter_mut().zip(arguments).for_each(|(place, argument)| *place = Takes::of(argument));
+        takes.iter_mut().zip(arguments).for_each(|(place, argument)| *place = Takes::for_parameter(argument));
         Some(Self { takes, required })
     }
 }
