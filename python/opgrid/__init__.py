@@ -7,6 +7,7 @@ kernels; ``opgrid.explain`` says which kernel a call runs and why.
 
 from __future__ import annotations
 
+from . import _platform as _platform
 from . import _opgrid, errors
 from ._opgrid import (
     DispatchKey,
@@ -180,7 +181,7 @@ newaxis = None
 
 _OWN = frozenset(_opgrid.function_names())
 _MODULES = frozenset(
-    "accelerator amp as_torch autograd backends compiler cpu cuda distributed distributions export fft func functional futures jit library "
+    "accelerator amp as_torch autograd backends compiler cpu cuda distributed distributions export fft func functional futures inspect jit library "
     "linalg mps mtia multiprocessing nn optim overrides profiler random return_types signal special storage testing torch types utils "
     "version xpu".split()
 )

@@ -28,7 +28,7 @@ class Slot(NamedTuple):
     kernel: KernelAt | None
 
 
-def _html_table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+def html_table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     """A table for notebooks."""
     from html import escape
 
@@ -52,7 +52,7 @@ class Table(list[Slot]):
     def _repr_html_(self) -> str:
         kernels = ((slot.kernel.title, slot.kernel.place) if slot.kernel else ("", "") for slot in self)
         rows = ((slot.key, slot.reason, *kernel) for slot, kernel in zip(self, kernels, strict=True))
-        return _html_table(("key", "reason", "kernel", "place"), rows)
+        return html_table(("key", "reason", "kernel", "place"), rows)
 
 
 class _Described:
@@ -86,7 +86,7 @@ class Explanation(_Described):
             (number, hop["key"], hop["operator"], hop["reason"], (hop["kernel"] or {}).get("place") or "no kernel")
             for number, hop in enumerate(described["hops"], 1)
         )
-        table = _html_table(("", "key", "operator", "reason", "place"), rows)
+        table = html_table(("", "key", "operator", "reason", "place"), rows)
         return f"<p><code>{escape(described['operator'])}</code></p>{table}"
 
 
@@ -96,7 +96,7 @@ class Stats(_Described):
     def _repr_html_(self) -> str:
         described = self.as_dict()
         alive = ((name.replace("_", " "), number) for name, number in described.items() if isinstance(number, int))
-        return _html_table(("what", "how many"), [*described["totals"].items(), *alive])
+        return html_table(("what", "how many"), [*described["totals"].items(), *alive])
 
 
 class _Function(NamedTuple):

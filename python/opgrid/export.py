@@ -150,6 +150,11 @@ class ExportedProgram:
     def __repr__(self) -> str:
         return f"<ExportedProgram {self._program!r}>"
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<details open><summary>{escape(repr(self))}</summary><pre>{escape(self.graph)}</pre></details>"
+
 
 class _ProgramModule(nn.Module):
     """Runs a program."""
@@ -243,13 +248,13 @@ def export(
                 raise TypeError(f"export(): found {type(result).__name__} among the results, expected tensors; leave it out")
         return results, results_tree
 
-    is_module = isinstance(mod, nn.Module)
+    module = mod if isinstance(mod, nn.Module) else None
     program = _opgrid._trace(
         function,
         [leaves[place] for place in positions],
         [names[place] for place in positions],
-        list(mod.named_parameters()) if is_module else [],
-        list(mod.named_buffers()) if is_module else [],
+        list(module.named_parameters()) if module is not None else [],
+        list(module.named_buffers()) if module is not None else [],
         fixed,
         sizes,
         tree,

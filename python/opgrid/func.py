@@ -21,6 +21,7 @@ from ._opgrid import Tree, _batches, _broadcast, _flatten, _run_batch
 from ._rearrange import rearrange
 
 __all__ = [
+    "debug_unwrap",
     "functional_call",
     "functionalize",
     "grad",
@@ -414,6 +415,19 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
             module.running_mean = module.running_var = module.num_batches_tracked = None
             module.track_running_stats = False
     return root
+
+
+def debug_unwrap(tensor: TensorBase, *, recurse: bool = True) -> TensorBase:
+    """The tensor that a transform works on, in place of the one example or variable that the transformed function sees.
+
+    With ``recurse=False``, only the innermost transform is undone. A tensor of no transform is returned as it is. For printing and debuggers:
+    the transform does not know what is computed with the result.
+
+    Raises ``TypeError`` if the argument is no tensor.
+    """
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"debug_unwrap(): expected a tensor, found {type(tensor).__name__}")
+    return _opgrid._unwrapped(tensor, recurse)
 
 
 def _named(wrapper: _Function, func: _Function) -> _Function:

@@ -41,9 +41,9 @@ def test_gradients_add_up_in_one_object() -> None:
 
 def test_printing_says_where_a_tensor_comes_from() -> None:
     x = leaf(1)
-    assert repr(x) == "tensor([1.], dtype=torch.float64, requires_grad=True)"
+    assert repr(x) == "tensor([1.], dtype=opgrid.float64, requires_grad=True)"
     assert repr(x * 2).endswith("grad_fn=<aten::mul.Tensor>)")
-    assert repr(x.detach()) == "tensor([1.], dtype=torch.float64)"
+    assert repr(x.detach()) == "tensor([1.], dtype=opgrid.float64)"
 
 
 def test_factories_take_requires_grad() -> None:

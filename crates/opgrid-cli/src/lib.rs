@@ -1,6 +1,7 @@
 //! The command line `opgrid`, which calls operators from a shell and shows what the dispatcher knows.
 //!
-//! [`run`] is the whole of it, for a program with operators, layers or backends of its own: every command sees them.
+//! [`run`] is the whole of it, for a program with operators, layers or backends of its own: every command sees them. [`status`] takes
+//! other arguments than those of the process, and [`answer`] gives a program what a command prints.
 //!
 //! It has no rules of its own: every command reads its arguments, asks the library and prints the answer. Whatever
 //! goes wrong is one message on standard error, a line of JSON with `--json`, and exit status 2; then standard output
@@ -25,6 +26,7 @@ mod suggest;
 mod tensor_literal;
 mod torch_names;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::panic;
 use std::path::PathBuf;
@@ -52,6 +54,9 @@ Environment:
   OPGRID_PLUGIN_PATH          folders, separated by colons, in which --plugin NAME looks
   OPGRID_SHOW_DISPATCH_TRACE  1 prints every dispatched call on standard error
   NO_COLOR                    anything: no colours, as with --color never";
+
+/// The exit status of what failed.
+const FAILED: u8 = 2;
 
 /// Operators by dispatch keys: call them, and see which kernel runs and why.
 #[derive(clap::Parser)]
@@ -126,7 +131,17 @@ impl CommandLine {
 /// }
 /// ```
 pub fn run<R>(register: impl FnOnce(&Dispatcher) -> Result<R>) -> ExitCode {
-    let arguments = arguments::escaped(std::env::args_os());
+    ExitCode::from(status(std::env::args_os(), register))
+}
+
+/// Runs the command line with these arguments, of which the first names the program, and returns the exit status.
+///
+/// For programs that have arguments of their own, such as an interpreter; otherwise like [`run`].
+pub fn status<R>(
+    arguments: impl IntoIterator<Item = OsString>,
+    register: impl FnOnce(&Dispatcher) -> Result<R>,
+) -> u8 {
+    let arguments = arguments::escaped(arguments);
     let as_json = arguments.iter().any(|argument| argument == "--json");
     let matches = command().try_get_matches_from(arguments);
     let line = match matches.and_then(|matches| CommandLine::from_arg_matches(&matches)) {
@@ -144,13 +159,34 @@ pub fn run<R>(register: impl FnOnce(&Dispatcher) -> Result<R>) -> ExitCode {
     });
     let answer = without_panic(|| line.run(register));
     match answer.and_then(|answer| print(&answer.text).map(|()| answer.found)) {
-        Ok(false) => ExitCode::SUCCESS,
-        Ok(true) => ExitCode::from(1),
+        Ok(found) => found.into(),
         Err(error) => {
             complain(&error.to_string(), &format!("{:?}", error.kind()), line.json);
-            ExitCode::from(2)
+            FAILED
         }
     }
+}
+
+/// Runs a command with these arguments, of which the first names the program, and returns what it prints, without colours.
+///
+/// # Errors
+/// The arguments are wrong, or the command fails.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> opgrid::Result<()> {
+/// let answer = opgrid_cli::answer(["opgrid", "schema", "aten::relu"].map(Into::into))?;
+/// assert!(answer.contains("aten::relu(Tensor self) -> Tensor"));
+/// # Ok(())
+/// # }
+/// ```
+pub fn answer(arguments: impl IntoIterator<Item = OsString>) -> Result<String> {
+    let matches = command().try_get_matches_from(arguments::escaped(arguments));
+    let line = matches.and_then(|matches| CommandLine::from_arg_matches(&matches));
+    let line = line.map_err(|usage| Error::new(ErrorKind::Argument, usage_line(&usage)))?;
+    let text = line.run(|_| Ok(()))?.text;
+    Ok(anstream::adapter::strip_str(&text).to_string())
 }
 
 /// The definition of the command line, from which help, completions and manual pages are made.
@@ -170,24 +206,28 @@ fn complain(message: &str, kind: &str, as_json: bool) {
 }
 
 /// Help and version go to standard output; mistakes in the arguments to standard error.
-fn usage_message(usage: &clap::Error, as_json: bool) -> ExitCode {
+fn usage_message(usage: &clap::Error, as_json: bool) -> u8 {
     match usage.kind() {
         UsageKind::DisplayHelp | UsageKind::DisplayVersion => match print(&usage.render().ansi().to_string())
         {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::from(2),
+            Ok(()) => 0,
+            Err(_) => FAILED,
         },
         _ if as_json => {
-            let text = arguments::without_marks(&usage.render().to_string());
-            let message = text.strip_prefix("error: ").unwrap_or(&text).lines().next().unwrap_or_default();
-            complain(message, "Usage", true);
-            ExitCode::from(2)
+            complain(&usage_line(usage), "Usage", true);
+            FAILED
         }
         _ => {
             anstream::eprint!("{}", arguments::without_marks(&usage.render().ansi().to_string()));
-            ExitCode::from(2)
+            FAILED
         }
     }
+}
+
+/// What is wrong with the arguments, in one line.
+fn usage_line(usage: &clap::Error) -> String {
+    let text = arguments::without_marks(&usage.render().to_string());
+    text.strip_prefix("error: ").unwrap_or(&text).lines().next().unwrap_or_default().to_owned()
 }
 
 /// Runs `body`; a panic anywhere in it becomes an error that says where it was.

@@ -17,23 +17,38 @@ use crate::keys::KeySet;
 use crate::once::OncePlace;
 use crate::rust_names::in_python;
 
+/// What the list of backends that have a kernel begins with.
+const BACKENDS: &str = " is only available for these backends: ";
+
 /// The exception of an error.
 #[cold]
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     match raised_inside(error) {
         Some(raised) => raised.clone_ref(py),
         None if is_missing_file(error) => named(py, "MissingFileError", error.message()),
-        None => new(py, error.kind(), summary_and_listing(error).0),
+        None => {
+            let (summary, listing) = summary_and_listing(error);
+            let raised = new(py, error.kind(), summary);
+            if let Some(listing) = listing {
+                // An exception without an explanation is better than another exception.
+                let _ = raised.value(py).setattr("_explanation", listing);
+            }
+            raised
+        }
     }
 }
 
-/// The first paragraph of an error's message, and the rest: errors of cells without a kernel list the whole table there, which
+/// What an error says first, and the rest: errors of cells without a kernel list all backends and the whole table there, which
 /// `explain()` shows.
 fn summary_and_listing(error: &Error) -> (&str, Option<&str>) {
     let message = error.message();
-    let lists = matches!(error.kind(), ErrorKind::MissingKernel | ErrorKind::AmbiguousKernel);
-    match message.split_once("\n\n").filter(|_| lists) {
-        Some((summary, listing)) => (summary, Some(listing)),
+    let listing = match error.kind() {
+        ErrorKind::MissingKernel => message.find(BACKENDS).and_then(|at| message[..at].rfind(". ")),
+        ErrorKind::AmbiguousKernel => message.find("\n\n"),
+        _ => None,
+    };
+    match listing {
+        Some(end) => (&message[..end], Some(message[end..].trim_start_matches(['.', ' ', '\n']))),
         None => (message, None),
     }
 }

@@ -7,6 +7,7 @@
 mod autocast;
 mod autograd;
 mod collector;
+mod command_line;
 mod devices;
 mod drop_attached;
 mod errors;
@@ -32,7 +33,8 @@ mod vmap;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+// Objects of the module rely on the interpreter's lock, so that a free-threaded interpreter has to take it.
+#[pymodule(gil_used = true)]
 mod _opgrid {
     use pyo3::prelude::*;
 
@@ -51,6 +53,8 @@ mod _opgrid {
         _register_derivative, _requires_grad_key, _set_anomaly_enabled, _set_grad_enabled, HookObject,
         NodeObject, is_grad_enabled,
     };
+    #[pymodule_export]
+    use crate::command_line::{_command_answer, _command_line};
     #[pymodule_export]
     use crate::devices::{
         _current_device, _device_count, _set_current_device, _synchronize, get_default_device,
@@ -121,7 +125,8 @@ mod _opgrid {
     use crate::torch::{_export_to_torch, _import_from_torch};
     #[pymodule_export]
     use crate::transforms::{
-        _enter_forward, _enter_functional, _enter_reverse, _register_batching, LevelObject, VjpObject,
+        _enter_forward, _enter_functional, _enter_reverse, _register_batching, _unwrapped, LevelObject,
+        VjpObject,
     };
     #[pymodule_export]
     use crate::values::dtypes::{

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use opgrid::dispatch::{List, TensorType, Value, ValueView};
 use opgrid::layers::functional::{self, Functional, Kept};
-use opgrid::layers::levels::{Level, each_tensor, map_tensors};
+use opgrid::layers::levels::{self, Level, Leveled, each_tensor, map_tensors};
 use opgrid::layers::vmap::{Batch, BatchedCall, BatchingRule, Randomness};
 use opgrid::{Result, Tensor};
 use opgrid_transforms::{Dual, Reverse, Vjp, install, wrap_inputs};
@@ -18,6 +18,18 @@ use crate::operators::candidates::dispatcher;
 use crate::registration::registrations::{At, RegistrationObject, place};
 use crate::tensor::object::{expect_tensor, tensor_object};
 use crate::values::write;
+
+/// What is behind a tensor at the innermost transform, or at all of them with `recurse`; the tensor where it is of none.
+#[pyfunction]
+pub(crate) fn _unwrapped(py: Python<'_>, tensor: &Bound<'_, PyAny>, recurse: bool) -> PyResult<Py<PyAny>> {
+    let tensor = expect_tensor(tensor)?;
+    let inner = if recurse {
+        levels::plain(tensor)
+    } else {
+        tensor.wrapper::<Leveled>().map_or(tensor, Leveled::inner)
+    };
+    tensor_object(py, inner.clone())
+}
 
 /// A transform that a thread has entered.
 #[pyclass(name = "Level", module = "opgrid", frozen)]

@@ -35,7 +35,16 @@ def _shown(self: Any) -> str:
     return f"Parameter containing:\n{text}" if getattr(self, _MARK, False) is True else text
 
 
+_format = TensorBase.__format__
+
+
+def _formatted(self: Any, spec: str) -> str:
+    """The text of a tensor in an f-string: a number, and of parameters, what `repr` says."""
+    return object.__format__(self, spec) if getattr(self, _MARK, False) is True else _format(self, spec)
+
+
 setattr(TensorBase, "__repr__", _shown)
+setattr(TensorBase, "__format__", _formatted)
 
 
 def mark(x: Tensor) -> Tensor:

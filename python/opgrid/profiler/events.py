@@ -164,18 +164,27 @@ class EventList(list[Any]):
                 raise ValueError(f"table(): sort_by is {sort_by!r}, expected one of {', '.join(SORT_KEYS)}")
             events.sort(key=lambda event: getattr(event, key), reverse=True)
         total = self.self_cpu_time_total
-        shown = events if row_limit < 0 else events[:row_limit]
-        rows = [[event.key, *(text(event, total or 1.0) for _, text in _COLUMNS)] for event in shown]
+        titles, rows = self._cells(events if row_limit < 0 else events[:row_limit])
         rows = [[_shortened(name, max_name_column_width), *texts] for name, *texts in rows]
-        titles = ["Name", *(title for title, _ in _COLUMNS)]
         widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
         rule = "  ".join("-" * width for width in widths)
         lines = ["  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in (titles, *rows)]
         head = [] if header is None else [header]
         return "\n".join([*head, rule, lines[0], rule, *lines[1:], rule, f"Self CPU time total: {formatted_time(total)}", ""])
 
+    def _cells(self, events: list[Any]) -> tuple[list[str], list[list[str]]]:
+        """The titles and rows of a table of some of the events."""
+        total = self.self_cpu_time_total or 1.0
+        rows = [[event.key, *(text(event, total) for _, text in _COLUMNS)] for event in events]
+        return ["Name", *(title for title, _ in _COLUMNS)], rows
+
     def __str__(self) -> str:
         return self.table()
+
+    def _repr_html_(self) -> str:
+        from .._inspect import html_table
+
+        return html_table(*self._cells(list(self)))
 
 
 def _shortened(name: str, width: int) -> str:

@@ -48,7 +48,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-torch", &["opgrid"]),
     ("opgrid-c", &["opgrid"]),
     ("opgrid-cli", &["opgrid", "opgrid-graph", "opgrid-inspect", "opgrid-vision"]),
-    ("opgrid-python", &["opgrid", "opgrid-graph", "opgrid-torch", "opgrid-vision"]),
+    ("opgrid-python", &["opgrid", "opgrid-cli", "opgrid-graph", "opgrid-torch", "opgrid-vision"]),
 ];
 
 /// The conformance suite, and the crates whose tests run it.

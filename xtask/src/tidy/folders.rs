@@ -169,6 +169,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "devices",
             "settings",
             "torch",
+            "command_line",
         ],
     ),
 ];

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyTuple};
 
-use super::object::{TensorBase, expect_tensor};
+use super::object::{TensorBase, TensorObject, expect_tensor};
 use super::storage::StorageObject;
 use super::{construct, nested};
 use crate::errors::{OrRaise, new};
@@ -291,7 +291,7 @@ impl TensorBase {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let tensor = own(slf)?;
-        let text = tensor.to_string();
+        let text = printed(tensor);
         let gradient = match tensor.origin() {
             _ if !tensor.requires_grad() => return Ok(text),
             Ok(Some(origin)) => format!(", grad_fn=<{}>)", origin.name()),
@@ -303,19 +303,34 @@ impl TensorBase {
 
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
         let tensor = own(slf)?;
-        let text = tensor.to_string().replace('&', "&amp;").replace('<', "&lt;");
+        let text = printed(tensor).replace('&', "&amp;").replace('<', "&lt;");
         let (sizes, dtype, device) = (tensor.sizes(), tensor.dtype(), tensor.device());
         Ok(format!("<pre>{text}</pre><small>{sizes:?} {dtype} {device}</small>"))
     }
 
     fn __format__(slf: &Bound<'_, Self>, format: &str) -> PyResult<String> {
+        // Those of layers and devices without elements have no number to show, and classes say themselves how they print.
         let tensor = own(slf)?;
-        if tensor.dim() > 0 || format.is_empty() {
-            return Ok(tensor.to_string());
+        let device = tensor.device();
+        let has_elements =
+            tensor.any_wrapper().is_none() && device != opgrid::Device::META && !device.is_fake();
+        if tensor.dim() == 0 && has_elements && slf.is_exact_instance_of::<TensorObject>() {
+            let number = nested::list(slf.py(), tensor)?;
+            return number.call_method1(slf.py(), "__format__", (format,))?.extract(slf.py());
         }
-        let number = nested::list(slf.py(), tensor)?;
-        number.call_method1(slf.py(), "__format__", (format,))?.extract(slf.py())
+        if !format.is_empty() {
+            let class = slf.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "unsupported format string passed to {class}.__format__"
+            )));
+        }
+        slf.str()?.extract()
     }
+}
+
+/// The tensor as text, with the names of dtypes that Python has.
+fn printed(tensor: &Tensor) -> String {
+    tensor.to_string().replace("dtype=torch.", "dtype=opgrid.")
 }
 
 fn convert(

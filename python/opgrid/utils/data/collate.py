@@ -39,7 +39,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
     >>> from opgrid.utils.data import default_collate
     >>> default_collate([{"a": 1, "b": (2.0, "x")}, {"a": 3, "b": (4.0, "y")}])
-    {'a': tensor([1, 3]), 'b': [tensor([2., 4.], dtype=torch.float64), ('x', 'y')]}
+    {'a': tensor([1, 3]), 'b': [tensor([2., 4.], dtype=opgrid.float64), ('x', 'y')]}
     """
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
