@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from . import _opgrid, _place
 from ._opgrid import dtype
@@ -12,10 +12,15 @@ from ._schema_of import infer_schema
 from .errors import NotSupportedError
 
 
-class CustomOpDef:
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+_Registered = TypeVar("_Registered", bound=Callable[..., Any])
+
+
+class CustomOpDef(Generic[_Parameters, _Result]):
     """An operator made by `custom_op`. Calling it calls the operator."""
 
-    def __init__(self, namespace: str, name: str, schema: str, function: Callable[..., Any]) -> None:
+    def __init__(self, namespace: str, name: str, schema: str, function: Callable[_Parameters, _Result]) -> None:
         from .library import Library
 
         self._namespace = namespace
@@ -49,9 +54,16 @@ class CustomOpDef:
             "registered; give it one with `register_fake`"
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._opoverload(*args, **kwargs)
+    def __call__(self, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        result: _Result = self._opoverload(*args, **kwargs)
+        return result
 
+    @overload
+    def register_kernel(self, device_types: str | Sequence[str] | None, fn: _Registered, /) -> _Registered: ...
+    @overload
+    def register_kernel(
+        self, device_types: str | Sequence[str] | None, fn: None = None, /
+    ) -> Callable[[_Registered], _Registered]: ...
     def register_kernel(
         self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /
     ) -> Any:
@@ -67,6 +79,10 @@ class CustomOpDef:
 
         return register if fn is None else register(fn)
 
+    @overload
+    def register_fake(self, fn: _Registered, /) -> _Registered: ...
+    @overload
+    def register_fake(self, fn: None = None, /) -> Callable[[_Registered], _Registered]: ...
     def register_fake(self, fn: Callable[..., Any] | None = None, /) -> Any:
         """Says what results look like without computing them; also a decorator."""
         place = _place.of_caller()
@@ -83,6 +99,10 @@ class CustomOpDef:
         self._meta.drop()
         self._meta = self._lib._implement(self._qualname, self._on_meta, "Meta", place)
 
+    @overload
+    def register_vmap(self, func: _Registered, /) -> _Registered: ...
+    @overload
+    def register_vmap(self, func: None = None, /) -> Callable[[_Registered], _Registered]: ...
     def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
         """Gives the operator a batching rule; also a decorator. See `opgrid.library.register_vmap`."""
         from .library import register_vmap
@@ -110,16 +130,40 @@ class CustomOpDef:
         register_autograd(self._qualname, backward, setup_context=setup_context, lib=self._lib)
         self._derivative = self._lib._registrations[before]
 
-    def __copy__(self) -> CustomOpDef:
+    def __copy__(self) -> CustomOpDef[_Parameters, _Result]:
         return self
 
-    def __deepcopy__(self, _memo: Any) -> CustomOpDef:
+    def __deepcopy__(self, _memo: Any) -> CustomOpDef[_Parameters, _Result]:
         return self
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
 
 
+@overload
+def custom_op(
+    name: str,
+    fn: None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Iterable[str] = (),
+    kind: str | None = None,
+) -> Callable[[Callable[_Parameters, _Result]], CustomOpDef[_Parameters, _Result]]: ...
+@overload
+def custom_op(
+    name: str,
+    fn: Callable[_Parameters, _Result],
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Iterable[str] = (),
+    kind: str | None = None,
+) -> CustomOpDef[_Parameters, _Result]: ...
 def custom_op(
     name: str,
     fn: Callable[..., Any] | None = None,
@@ -141,7 +185,7 @@ def custom_op(
 
     check_device_types(device_types, name)
 
-    def make(fn: Callable[..., Any]) -> CustomOpDef:
+    def make(fn: Callable[_Parameters, _Result]) -> CustomOpDef[_Parameters, _Result]:
         namespace, colons, base = name.partition("::")
         if not colons or not base:
             raise ValueError(f"expected a name such as 'mylib::twice', found {name!r}")

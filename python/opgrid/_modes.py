@@ -55,6 +55,8 @@ def current_mode() -> DispatchMode | None:
 class Rule:
     """What a mode or a class of tensors does with one operator in place of its handler, until it is dropped."""
 
+    place: tuple[str, int]
+
     def __init__(self, kind: type, operator: str, function: Callable[..., Any], place: tuple[str, int], may_replace: bool) -> None:
         standing = _rules.get((kind, operator))
         if standing is not None and not may_replace:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from . import _opgrid, errors
+from ._opgrid import Tensor
 
 TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 
@@ -109,7 +110,7 @@ def _check_autograd(overload: _opgrid.OpOverload, args: tuple[Any, ...], kwargs:
     results = [result for result in _tensors(overload(*args, **kwargs)) if result.requires_grad] if inputs else []
     if results:
         ones = [_opgrid.function("ones_like")(result) for result in results]
-        grad(results, inputs, ones, allow_unused=True)
+        grad(cast("list[Tensor]", results), cast("list[Tensor]", inputs), ones, allow_unused=True)
 
 
 def _check_compiler(_overload: Any, _args: Any, _kwargs: Any) -> None:

@@ -82,9 +82,8 @@ class autocast:
         _opgrid._enter_autocast(self, self.device, self.fast_dtype, self._enabled, self._cache_enabled)
         return self
 
-    def __exit__(self, *_raised: object) -> bool:
+    def __exit__(self, *_raised: object) -> None:
         _opgrid._leave_autocast(self)
-        return False
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(func):
@@ -111,7 +110,7 @@ def _cast(value: Any, device_type: str, to: _dtype) -> Any:
         return {_cast(key, device_type, to): _cast(item, device_type, to) for key, item in value.items()}
     if isinstance(value, Iterable):
         items = [_cast(item, device_type, to) for item in value]
-        return type(value)(items) if isinstance(value, (list, tuple)) else items  # type: ignore[call-arg]
+        return type(value)(items) if isinstance(value, (list, tuple)) else items
     return value
 
 
@@ -236,7 +235,7 @@ class GradScaler:
             return outputs * self._scale_on(outputs.device)
         if isinstance(outputs, Iterable):
             scaled = map(self.scale, outputs)
-            return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled  # type: ignore[call-arg]
+            return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
         raise ValueError(f"scale(): found {type(outputs).__name__}, outputs must be a tensor or an iterable of tensors")
 
     def _state_of(self, optimizer: Any) -> _State:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from . import _opgrid, _place, errors
 from ._custom_op import CustomOpDef, custom_op
@@ -77,7 +77,7 @@ class Library:
         self.kind = kind
         self.dispatch_key = dispatch_key
         self.place = _place.of_caller()
-        self._registrations: list[_opgrid.Registration] = []
+        self._registrations: list[Any] = []
         self._destroyed = False
         if dispatch_key:
             DispatchKey(dispatch_key)
@@ -171,7 +171,7 @@ class Library:
                 with_keys=with_keyset,
                 provider=provider,
                 condition=when,
-                condition_text=getattr(when, "__doc__", None) or getattr(when, "__name__", "its condition holds"),
+                condition_text=str(getattr(when, "__doc__", None) or getattr(when, "__name__", "its condition holds")),
                 may_replace=may_replace,
                 fresh=fresh,
             ),
@@ -221,14 +221,15 @@ class Library:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})"
 
 
-_made: weakref.WeakValueDictionary[tuple[Any, ...], _opgrid.Registration] = weakref.WeakValueDictionary()
+_made: weakref.WeakValueDictionary[tuple[Any, ...], Any] = weakref.WeakValueDictionary()
 """What is registered, by what it is and by its place, so that a cell of a notebook that runs again replaces what it registered
 before. Registrations that are gone take themselves out, whatever other threads register meanwhile."""
 
 
-def _again(
-    what: tuple[Any, ...], place: _place.Place, register: Callable[[], _opgrid.Registration]
-) -> _opgrid.Registration:
+_Registered = TypeVar("_Registered")
+
+
+def _again(what: tuple[Any, ...], place: _place.Place, register: Callable[[], _Registered]) -> _Registered:
     """Registers something; what the same place has registered before goes first."""
     standing = _made.get((what, place))
     if standing is not None:

@@ -128,15 +128,17 @@ def callable_of_registry(name: str) -> bool:
     return type(vars(og.TensorBase)[name]).__name__ == "Method"
 
 
+def values(module: types.ModuleType) -> str:
+    """The dtypes, layouts and memory formats that a module names."""
+    kinds = ("dtype", "layout", "memory_format")
+    found = [f"{name}: _{kind}" for kind in kinds for name, value in vars(module).items() if type(value).__name__ == kind]
+    return "\n".join(found)
+
+
 def generated() -> dict[pathlib.Path, str]:
-    values = [
-        f"{name}: _{kind}"
-        for kind in ("dtype", "layout", "memory_format")
-        for name, value in vars(og).items()
-        if type(value).__name__ == kind
-    ]
     replaced = {
-        "# VALUES": "\n".join(values),
+        "# VALUES\n": values(og) + "\n",
+        "# VALUES OF THE MODULE\n": values(_opgrid) + "\n",
         "# FUNCTIONS": stubs([name for name in _opgrid.function_names() if not name.startswith("__")], False, ""),
         "    # METHODS": stubs(_opgrid.method_names(), True, "    "),
     }

@@ -33,8 +33,7 @@ mod vmap;
 
 use pyo3::prelude::*;
 
-// Objects of the module rely on the interpreter's lock, so that a free-threaded interpreter has to take it.
-#[pymodule(gil_used = true)]
+#[pymodule]
 mod _opgrid {
     use pyo3::prelude::*;
 

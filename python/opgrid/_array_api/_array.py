@@ -28,7 +28,7 @@ class Array(_opgrid.Tensor):
     """
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # type: ignore[override]
         """The number of elements."""
         return math.prod(self.shape)
 

@@ -83,7 +83,8 @@ class Namespace(types.ModuleType):
 
 
 def _op(name: str) -> Callable[..., Any]:
-    return _opgrid.function(name)
+    function: Callable[..., Any] = _opgrid.function(name)
+    return function
 
 
 def arrays(result: Any) -> Any:

@@ -32,7 +32,8 @@ _OF_UNIQUE = (
 def _unique(name: str, x: Any, *, inverse: bool = False, counts: bool = False) -> tuple[Any, Any, Any]:
     """The different elements in order, where each element is among them, and how often each occurs, if asked for."""
     if not _tensor(x, name).is_complex():
-        return _op("_unique2")(x, return_inverse=inverse, return_counts=counts)
+        found: tuple[Any, Any, Any] = _op("_unique2")(x, return_inverse=inverse, return_counts=counts)
+        return found
     # Complex numbers are ordered by their real parts and then by their imaginary ones: as numbers of both.
     _, places_of_real, _ = _op("_unique2")(_op("real")(x), return_inverse=True)
     imaginary, places_of_imaginary, _ = _op("_unique2")(_op("imag")(x), return_inverse=True)

@@ -373,7 +373,9 @@ class _Shapes:
     """How the arguments and results of a call stand, of which the recorder has the tensors one by one."""
 
     def __init__(self, inputs: tuple[Any, ...], results: list[Any], types: list[str]) -> None:
-        is_tensor = lambda value: isinstance(value, _opgrid.TensorBase)  # noqa: E731
+        def is_tensor(value: Any) -> bool:
+            return isinstance(value, _opgrid.TensorBase)
+
         # Of each argument: one gradient, as many as the list has elements (None of those that are no tensors), or none.
         self._inputs = [
             [is_tensor(item) for item in value] if isinstance(value, (list, tuple)) else is_tensor(value) for value in inputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _opgrid
 
@@ -21,6 +21,12 @@ class FunctionCtx:
         self._dirty: tuple[Any, ...] = ()
         self._there: list[bool] = []
         self._materializes = True
+
+    # Everything else that one half leaves on it, the other one finds.
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keeps tensors for the backward pass; one that is written meanwhile is noticed there."""

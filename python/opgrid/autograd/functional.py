@@ -12,7 +12,7 @@ Inputs are a tensor or a tuple of tensors, as are results. With ``create_graph``
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from .. import _opgrid
 
@@ -116,7 +116,7 @@ def _batch(y: Any, given: list[Any], create_graph: bool, strict: bool) -> list[A
     count = y.numel()
     basis = _opgrid.function("eye")(count, dtype=y.dtype, device=y.device).reshape((count, *y.shape))
     back = grad([y], given, [basis], create_graph=create_graph, retain_graph=True, materialize_grads=True, is_grads_batched=True)
-    return [g.reshape((*y.shape, *x.shape)) for g, x in zip(back, given, strict=True)]
+    return [g.reshape((*y.shape, *x.shape)) for g, x in zip(cast("tuple[Any, ...]", back), given, strict=True)]
 
 
 def _by_columns(func: _Function, inputs: Any) -> Any:

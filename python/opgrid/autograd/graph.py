@@ -82,7 +82,7 @@ class disable_saved_tensors_hooks:
         _refusals.messages.pop()
 
 
-def _unpacked(both: tuple[_Hook, Any]) -> Tensor:
+def _unpacked(both: tuple[_Hook, Any]) -> _opgrid.TensorBase:
     """The tensor that a graph keeps as what unpacks it, and what that takes."""
     unpack_hook, packed = both
     tensor = unpack_hook(packed)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
-from types import TracebackType
 from typing import Any
 
 from .. import _opgrid
@@ -166,8 +165,8 @@ class FlopCounterMode(DispatchMode):
         super().__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None) -> None:
-        super().__exit__(kind, error, place)
+    def __exit__(self, *raised: object) -> None:
+        super().__exit__(*raised)
         while self._handles:
             self._handles.pop().remove()
         self._running.clear()
