@@ -84,12 +84,44 @@ def is_forward_of_padding(arguments: Any, text: str) -> bool:
     return "jvp" in text and padding != -1
 
 
+def is_gradient(arguments: Any, text: str) -> bool:
+    return "gradient" in text
+
+
+def is_nan_there(arguments: Any, text: str) -> bool:
+    return "gradient" in text and "nan" in text.partition("expected")[2]
+
+
+def has_equal_or_no_singular_values(arguments: Any, text: str) -> bool:
+    import convert
+    import torch
+
+    values = torch.linalg.svdvals(convert.for_torch(arguments).tensors[0])
+    near = 1e-8 * values.amax(-1, keepdim=True)
+    return "gradient" in text and bool((values[..., -1:] <= near).any() or (values[..., :-1] - values[..., 1:] <= near).any())
+
+
 SPREADS = ("var", "std", "var_mean", "std_mean")
 DEPARTURES = (
     Departure(
         frozenset(name + form for name in SPREADS for form in ("", ".dim", ".correction")),
         has_no_elements,
         "the second gradient of the spread of nothing is NaN, as the spread is",
+    ),
+    Departure(
+        frozenset({"cholesky_inverse", "cholesky_solve"}),
+        is_gradient,
+        "elements of the triangle that is not read have a zero gradient, as differences say; torch's formula gives them one",
+    ),
+    Departure(
+        frozenset({"ormqr"}),
+        is_nan_there,
+        "a reflection that is no orthogonal matrix has the gradient of differences; torch divides by what may be zero there",
+    ),
+    Departure(
+        frozenset({"linalg_svdvals", "linalg_matrix_norm.str_ord"}),
+        has_equal_or_no_singular_values,
+        "vectors of equal singular values may be turned, and those of zeros be any, so that no gradient is defined there",
     ),
     Departure(
         frozenset({"amax", "amin"}),

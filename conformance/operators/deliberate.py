@@ -54,6 +54,22 @@ def within_rounding(call: Call, outcome: Outcome) -> bool:
     return bool((off <= overload(*sizes, **given.kwargs) * 4 * torch.finfo(torch.float32).eps).all())
 
 
+def rounds_once(call: Call, outcome: Outcome) -> bool:
+    """Whether each sum of 16-bit floats and multiples by ``alpha`` of others has been rounded once, after ``alpha`` itself."""
+    given = convert.for_torch(call.arguments)
+    if outcome.ours is None or len(given.args) < 2 or not all(isinstance(given.args[place], list) for place in (0, 1)):
+        return False
+    found = outcome.ours.value if outcome.ours.value is not None else outcome.ours.after[: len(given.args[0])]
+    combine = torch.sub if "_sub" in call.overload else torch.add
+    for one, other, leaf in zip(given.args[0], given.args[1], found, strict=True):
+        if one.dtype not in (torch.float16, torch.bfloat16) or not isinstance(leaf, Leaf) or leaf.values is None:
+            return False
+        alpha = torch.tensor(given.kwargs.get("alpha", 1), dtype=one.dtype).item()
+        if not torch.equal(combine(one.float(), other.float(), alpha=alpha).to(one.dtype), leaf.values):
+            return False
+    return True
+
+
 RULES: tuple[Rule, ...] = (
     Rule(
         name="nearer-to-the-exact-result",
@@ -165,14 +181,27 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        name="pooled-outputs-of-any-strides",
+        name="outputs-of-any-strides-are-written",
         reason=(
-            "torch writes averages of images with depth to the wrong places of an output that does not lie in rows; here to the output's "
-            "elements, because elements must not be lost"
+            "torch writes averages of images with depth, and copies of parts, to the wrong places of an output that does not lie in rows; here "
+            "to the output's elements, because elements must not be lost"
         ),
-        test="opgrid-operators/tests/all/images.rs averages_are_written_to_outputs_of_any_strides",
+        test="opgrid-operators/tests/all/differences/outputs.rs outputs_of_any_strides_are_written",
         explains=lambda call, outcome, difference: (
-            call.overload == "avg_pool3d.out" and difference.kind in ("value", "argument")
+            call.overload in ("avg_pool3d.out", "narrow_copy.out") and difference.kind in ("value", "argument")
+        ),
+    ),
+    Rule(
+        name="multiples-of-lists-are-rounded-once",
+        reason=(
+            "torch rounds a sum of a 16-bit float and a multiple of another one twice where elements fill no vector of the processor, and once "
+            "elsewhere; here it is rounded once wherever it lies"
+        ),
+        test="conformance/operators/test_comparison.py test_multiples_of_lists_are_rounded_once",
+        explains=lambda call, outcome, difference: (
+            call.overload.startswith(("_foreach_add", "_foreach_sub"))
+            and difference.kind in ("value", "argument")
+            and rounds_once(call, outcome)
         ),
     ),
     Rule(

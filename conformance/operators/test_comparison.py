@@ -76,6 +76,16 @@ def test_rounding_of_complex_convolutions_has_a_bound() -> None:
     assert not deliberate.within_rounding(one, replace(found, ours=off))
 
 
+def test_multiples_of_lists_are_rounded_once() -> None:
+    x, y = (torch.randn(11, 11).to(torch.float16) for _ in range(2))
+    one = record.Call("_foreach_add.List", convert.freeze([[x], [y]], {"alpha": 3.14}))
+    found = compare.outcome(one, Tolerance(), meta=False)
+    assert deliberate.rounds_once(one, found)
+    assert found.ours is not None
+    off = replace(found.ours, value=[replace(found.ours.value[0], values=(x + y * 3.14) * 1.01)])
+    assert not deliberate.rounds_once(one, replace(found, ours=off))
+
+
 def test_arguments_lie_alike_on_both_sides() -> None:
     base = torch.arange(12.0).reshape(3, 4)
     given = [base.t()[1:], base[:, ::2], base, torch.zeros(1).expand(2, 3), torch.ones(2, 0), torch.tensor(True)]

@@ -11,11 +11,9 @@
 //! - Dispatch: all others are composites of `_linalg_svd`.
 //! - Aliasing: the `out` forms write their outputs.
 //! - Errors: other shapes or dtypes; a `driver`, which torch has on CUDA only; elements that are not finite.
-//! - Derivative: for different singular values, and without `full_matrices` unless matrices are square; a function of the vectors must not
-//!   depend on the numbers that they may be multiplied by.
+//! - Derivative: for different singular values; a function of the vectors must not depend on the numbers that they may be multiplied by.
+//!   Gradients of vectors beyond the singular values are left out, because these may be any basis of what the others leave.
 //! - Source: torch.linalg.svd, PyTorch 2.15.
-
-use opgrid_core::{Error, ErrorKind};
 
 use super::eigh::differences;
 use crate::kinds::matrices::{
@@ -54,24 +52,18 @@ pub(super) fn register(library: &mut Library) {
             let found = opgrid_kernels::linalg::svd(outs, a.array()?, with_vectors)?;
             check_converged(found, "linalg.svd", a)
         })
-        .derivative(|d, (a, is_full, with_vectors, _)| {
+        .derivative(|d, (a, _, with_vectors, _)| {
             let [.., m, n] = *a.sizes() else { return Ok(()) };
             d.by_all(a, [a, d.result(0), d.result(1), d.result(2)], move |grads, [a, u, s, vh]| {
                 if !with_vectors {
                     let (u, _, vh) = LinalgSvdWithOptions.call(a, false, true, None)?;
                     return gradient([None, grads.for_result(1), None], &u, s, &vh);
                 }
-                let all = [0, 1, 2].map(|result| grads.for_result(result));
-                if is_full && m != n {
-                    if all[0].is_some() || all[2].is_some() {
-                        let message = "argument `full_matrices` is True: vectors beyond the singular values have no derivative where \
-                                       matrices are not square; pass False";
-                        return Err(Error::new(ErrorKind::NotImplemented, message));
-                    }
-                    let least = m.min(n);
-                    return gradient(all, &u.narrow(-1, 0, least)?, s, &vh.narrow(-2, 0, least)?);
-                }
-                gradient(all, u, s, vh)
+                let first = |of: &Tensor, dim| of.narrow(dim, 0, m.min(n));
+                let of_u = grads.for_result(0).map(|grad| first(grad, -1)).transpose()?;
+                let of_vh = grads.for_result(2).map(|grad| first(grad, -2)).transpose()?;
+                let all = [of_u.as_ref(), grads.for_result(1), of_vh.as_ref()];
+                gradient(all, &first(u, -1)?, s, &first(vh, -2)?)
             })
         });
     library

@@ -6,8 +6,9 @@
 //! - Dtypes: any; bools only for `n` 0 and 1, and negative `n` for float32, float64 and complex numbers of both. Integers wrap around.
 //! - Order: squares of squares, multiplied by how `n` is written in binary, as in torch.
 //! - Dispatch: composites of `matmul`, and of `linalg_inv_ex` for negative `n`.
-//! - Aliasing: the `out` forms write `out`, converted for `n` below 2, and give it its shape if it has no elements.
-//! - Errors: other shapes; a singular matrix for a negative `n`; an `out` of another dtype for `n` above 1.
+//! - Aliasing: the `out` forms write `out`, and give it its shape if it has no elements. They convert for `n` 0 and 1, and for 4, 8, 16 and so
+//!   on, also of the inverse.
+//! - Errors: other shapes; a singular matrix for a negative `n`; an `out` of another dtype for other `n`.
 //! - Source: torch.linalg.matrix_power, PyTorch 2.15.
 
 use crate::prelude::*;
@@ -23,11 +24,14 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn write(input: &Tensor, n: i64, out: &Tensor) -> Result<()> {
-    let made = power(input, n)?;
+    // Inverses lie in columns, and an output that gets its shape in rows.
+    let made = power(input, n)?.contiguous()?;
     // As in torch, whose last step is a copy here and a product elsewhere.
-    match n {
-        n if n < 2 || n > 3 && n.count_ones() == 1 => result::converted(&[(out, &made)]),
-        _ => result::copied(out, &made),
+    let power = n.unsigned_abs();
+    if matches!(n, 0 | 1) || power > 3 && power.is_power_of_two() {
+        result::converted(&[(out, &made)])
+    } else {
+        result::copied(out, &made)
     }
 }
 

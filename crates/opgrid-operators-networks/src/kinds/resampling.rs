@@ -1,6 +1,6 @@
 //! What operators share that compute images of other sizes: sizes, scales, and where places lie.
 
-use opgrid_core::{DType, Result};
+use opgrid_core::{DType, MemoryFormat, Result};
 
 use opgrid_array::error::argument;
 use opgrid_kernels::arithmetic::Arithmetic;
@@ -9,7 +9,7 @@ use opgrid_kernels::sampling::{Coordinate, cubic_weights};
 use opgrid_kinds::derivatives;
 use opgrid_kinds::images::{check_float, in_format_of};
 use opgrid_tensor::layers::autograd::Recorder;
-use opgrid_tensor::ops::{IndexAdd, ToCopy};
+use opgrid_tensor::ops::{Contiguous, IndexAdd, ToCopy};
 use opgrid_tensor::tensor::choose::unsupported;
 use opgrid_tensor::tensor::{Dims, Tensor, TensorSpec};
 
@@ -240,7 +240,16 @@ pub(crate) fn lines<M: Arithmetic>(lines: Vec<Line<M>>) -> [Line<M>; 3] {
     std::array::from_fn(|_| all.next().unwrap_or_else(|| Line::same(1)))
 }
 
-/// The derivative of an operator that computes images of other sizes, by the line of each dimension.
+/// How the gradient of images of other sizes goes back to the elements that they were computed from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spread {
+    /// The line of a dimension.
+    pub line: fn(&Resized) -> Line<f64>,
+    /// Whether the gradient of the elements has the memory format of the incoming one, or lies in rows.
+    pub keeps_format: bool,
+}
+
+/// The derivative of an operator that computes images of other sizes.
 ///
 /// # Errors
 ///
@@ -250,28 +259,29 @@ pub(crate) fn derivative(
     input: &Tensor,
     (output, align_corners): (&[i64], bool),
     scales: &[Option<f64>],
-    line: fn(&Resized) -> Line<f64>,
+    spread: Spread,
 ) -> Result<()> {
     let sizes = input.sizes().to_vec();
     let resized = Resized::all(&sizes[2..], output, align_corners, scales);
-    d.by(input, [], move |grad, []| gradient(grad, &sizes, &resized, line))
+    d.by(input, [], move |grad, []| spread.gradient(grad, &sizes, &resized))
 }
 
-/// The gradient of images of these sizes, by the line of each dimension.
-fn gradient(
-    grad: &Tensor,
-    sizes: &[i64],
-    resized: &[Resized],
-    line: fn(&Resized) -> Line<f64>,
-) -> Result<Tensor> {
-    // Sizes beside one of 0 may be of any size.
-    if grad.numel() == 0 {
-        return derivatives::zeros_of(sizes, grad);
+impl Spread {
+    /// The gradient of images of these sizes.
+    fn gradient(self, grad: &Tensor, sizes: &[i64], resized: &[Resized]) -> Result<Tensor> {
+        // Sizes beside one of 0 may be of any size.
+        if grad.numel() == 0 {
+            return derivatives::zeros_of(sizes, grad);
+        }
+        let format = match grad.geometry().suggested_format() {
+            format if self.keeps_format => format,
+            _ => MemoryFormat::Contiguous,
+        };
+        let gradient = resized.iter().enumerate().try_fold(grad.clone(), |grad, (dim, resized)| {
+            spread(&grad, dim as i64 + 2, &(self.line)(resized))
+        })?;
+        Contiguous.call(&gradient, format)
     }
-    resized
-        .iter()
-        .enumerate()
-        .try_fold(grad.clone(), |grad, (dim, resized)| spread(&grad, dim as i64 + 2, &line(resized)))
 }
 
 /// The gradient of an operator that computes images of other sizes, by its arguments: the sizes of the result's images and of the
@@ -285,7 +295,7 @@ pub(crate) fn backward(
     [output, input]: [&[i64]; 2],
     align_corners: bool,
     scales: &[Option<f64>],
-    line: fn(&Resized) -> Line<f64>,
+    spread: Spread,
 ) -> Result<Tensor> {
     check_float(grad.spec()?.dtype())?;
     let expected = "sizes, of which only the first may be 0";
@@ -298,7 +308,7 @@ pub(crate) fn backward(
         return Err(argument(message));
     }
     let resized = Resized::all(&input[2..], output, align_corners, scales);
-    derivatives::owned(gradient(grad, input, &resized, line)?, grad)
+    derivatives::owned(spread.gradient(grad, input, &resized)?, grad)
 }
 
 /// The gradient of a dimension that a line was read along: each place gives its elements their shares.

@@ -6,6 +6,7 @@
 //!
 //! - Shapes: that of `input`, and `[C]` twice; weights and statistics have shape `[C]`.
 //! - Dtypes: as `native_batch_norm`.
+//! - Strides: channels-last if `input` is.
 //! - Values: `output_mask` says which gradients are asked for; the others are undefined, or outputs that stay as they are. Of
 //!   `save_var` the reciprocals of deviations are meant, as `native_batch_norm` gives them; `reserve` is not looked at.
 //! - Aliasing: `native_batch_norm_backward.out` writes its outputs.
@@ -15,7 +16,7 @@
 
 use crate::kinds::normalisations::Normal;
 use crate::prelude::*;
-use opgrid_tensor::ops::{NativeGroupNormBackward, SqueezeDim, TransposeInt, Unsqueeze};
+use opgrid_tensor::ops::{Contiguous, NativeGroupNormBackward, SqueezeDim, TransposeInt, Unsqueeze};
 
 pub use opgrid_tensor::ops::normalisations::native_batch_norm_backward::*;
 
@@ -112,7 +113,7 @@ pub(super) fn by_batch(
         let [by_mean, by_invstd] = [by_mean, by_invstd].map(|grad| grad.map(wide).transpose());
         normal.by_statistics(by_mean?.as_ref(), by_invstd?.as_ref())?
     };
-    let back = |of: Tensor| TransposeInt.call(&SqueezeDim.call(&of, 0)?, 0, 1)?.contiguous();
+    let back = |of: Tensor| in_format_of(input, &TransposeInt.call(&SqueezeDim.call(&of, 0)?, 0, 1)?);
     let Some(grad) = by_out else { return Ok([by_statistics.map(back).transpose()?, None, None]) };
     let (by_input, by_weight, by_bias) = NativeGroupNormBackward.call(
         &in_front(grad)?,
@@ -130,6 +131,11 @@ pub(super) fn by_batch(
     Ok([derivatives::sum_gradients([by_input, by_statistics])?.map(back).transpose()?, by_weight, by_bias])
 }
 
+/// The gradient of the input, in the memory format that the input has.
+fn in_format_of(input: &Tensor, grad: &Tensor) -> Result<Tensor> {
+    Contiguous.call(grad, input.geometry().suggested_format())
+}
+
 /// The gradients of the input, the weight and the bias by running averages and variances, which are constant.
 pub(super) fn by_running(
     grad: &Tensor,
@@ -142,7 +148,7 @@ pub(super) fn by_running(
     let others: Vec<i64> = (0..input.dim() as i64).filter(|dim| *dim != 1).collect();
     let invstd = wide(&var.add(eps)?.rsqrt()?)?;
     let scale = weight.map_or_else(|| Ok(invstd.clone()), |weight| wide(weight)?.mul(&invstd))?;
-    let by_input = needs[0].then(|| grad.mul(&scale)).transpose()?;
+    let by_input = needs[0].then(|| in_format_of(input, &grad.mul(&scale)?)).transpose()?;
     let normal = || input.sub(&wide(mean)?)?.mul(&invstd);
     let by_weight = needs[1].then(|| grad.mul(&normal()?)?.sum_dim(&others, false)).transpose()?;
     let by_bias = needs[2].then(|| grad.sum_dim(&others, false)).transpose()?;

@@ -44,11 +44,12 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
-/// The gradient of the map: that of each place times the place.
+/// The gradient of the map: each place times its gradient, which lies in columns, as in torch.
 fn gradient(grad: &Tensor, size: &[i64], align_corners: bool) -> Result<Tensor> {
     let (places, dims) = (size[2..].iter().product(), size.len() as i64 - 2);
     let flat = repeated(size, align_corners, grad.dtype(), grad.device())?;
-    TransposeInt.call(&grad.reshape(&[size[0], places, dims])?, 1, 2)?.bmm(&flat)
+    let transposed = TransposeInt.call(&flat, 1, 2)?.bmm(&grad.reshape(&[size[0], places, dims])?)?;
+    TransposeInt.call(&transposed, 1, 2)
 }
 
 /// How many dimensions images have, and their sizes.

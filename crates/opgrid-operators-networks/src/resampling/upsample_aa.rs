@@ -6,15 +6,15 @@
 //!
 //! - Shapes: a batch of images; the overloads `vec` take sizes or scales, from which sizes follow without fractions.
 //! - Dtypes: float32 and float64.
-//! - Strides: channels-last if the batch is.
+//! - Strides: channels-last if the batch is; gradients by cubic polynomials lie in rows.
 //! - Aliasing: the `out` forms write `out`, which must not overlap `self`; those of gradients `grad_input`.
 //! - Dispatch: gradients are composites of `index_add` and `mul`.
 //! - Errors: other dimensions; sizes below 1 apart from the batch's; both sizes and scales, or neither.
 //! - Source: torch.nn.functional.interpolate with `antialias`, PyTorch 2.15.
 
-use crate::kinds::resampling::{self, Resized, cubic_filter, output_sizes, scale_at, triangle};
+use crate::kinds::resampling::{self, Resized, Spread, cubic_filter, output_sizes, scale_at, triangle};
 use crate::prelude::*;
-use opgrid_kernels::resampling::{Line, resample};
+use opgrid_kernels::resampling::resample;
 use opgrid_tensor::tensor::choose::unsupported;
 
 pub use opgrid_tensor::ops::resampling::upsample_aa::*;
@@ -41,13 +41,13 @@ pub(super) fn register(library: &mut Library) {
             cpu(input, &resized, (2.0, triangle), out)
         })
         .derivative(|d, (input, output, align_corners, rows, columns)| {
-            resampling::derivative(d, input, (output, align_corners), &[rows, columns], by_triangle)
+            resampling::derivative(d, input, (output, align_corners), &[rows, columns], BY_TRIANGLE)
         });
     library.implicit(
         UpsampleBilinear2dAaBackward,
         &kind::RESAMPLING,
         |grad, output, input, align_corners, rows, columns| {
-            resampling::backward(grad, [output, input], align_corners, &[rows, columns], by_triangle)
+            resampling::backward(grad, [output, input], align_corners, &[rows, columns], BY_TRIANGLE)
         },
     );
     library
@@ -61,13 +61,13 @@ pub(super) fn register(library: &mut Library) {
             cpu(input, &resized, (4.0, cubic_filter), out)
         })
         .derivative(|d, (input, output, align_corners, rows, columns)| {
-            resampling::derivative(d, input, (output, align_corners), &[rows, columns], by_cubes)
+            resampling::derivative(d, input, (output, align_corners), &[rows, columns], BY_CUBES)
         });
     library.implicit(
         UpsampleBicubic2dAaBackward,
         &kind::RESAMPLING,
         |grad, output, input, align_corners, rows, columns| {
-            resampling::backward(grad, [output, input], align_corners, &[rows, columns], by_cubes)
+            resampling::backward(grad, [output, input], align_corners, &[rows, columns], BY_CUBES)
         },
     );
     library.define(UpsampleBilinear2dAaVec).kind(&kind::RESAMPLING).implicit(
@@ -84,13 +84,12 @@ pub(super) fn register(library: &mut Library) {
     );
 }
 
-fn by_triangle(resized: &Resized) -> Line<f64> {
-    resized.antialiased(2.0, triangle)
-}
+/// Gradients by a triangle.
+const BY_TRIANGLE: Spread = Spread { line: |resized| resized.antialiased(2.0, triangle), keeps_format: true };
 
-fn by_cubes(resized: &Resized) -> Line<f64> {
-    resized.antialiased(4.0, cubic_filter)
-}
+/// Gradients by a cubic polynomial, which lie in rows, as in torch.
+const BY_CUBES: Spread =
+    Spread { line: |resized| resized.antialiased(4.0, cubic_filter), keeps_format: false };
 
 /// Dtypes that are taken.
 const TAKEN: &[DType] = &[DType::F16, DType::BF16, DType::F32, DType::F64];

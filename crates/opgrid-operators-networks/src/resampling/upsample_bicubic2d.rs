@@ -5,14 +5,14 @@
 //!
 //! - Shapes: a batch of images; the overload `vec` takes sizes or scales, from which sizes follow without fractions.
 //! - Dtypes: floats, of which 16-bit ones are rounded once; uint8, rounded after each dimension, the last one first. Gradients of floats.
-//! - Strides: channels-last if the batch is.
+//! - Strides: channels-last if the batch is; gradients lie in rows.
 //! - Aliasing: `upsample_bicubic2d.out` writes `out`, which must not overlap `self`; `upsample_bicubic2d_backward.grad_input`
 //!   writes `grad_input`.
 //! - Dispatch: the gradient is a composite of `index_add` and `mul`.
 //! - Errors: other dimensions; sizes below 1 apart from the batch's; both sizes and scales, or neither.
 //! - Source: torch.nn.functional.interpolate, PyTorch 2.15.
 
-use crate::kinds::resampling::{self, Resized, check_image, of_bytes, output_sizes, scale_at};
+use crate::kinds::resampling::{self, Resized, Spread, check_image, of_bytes, output_sizes, scale_at};
 use crate::prelude::*;
 use opgrid_kernels::resampling::resample;
 
@@ -26,6 +26,9 @@ pub const UPSAMPLE_BICUBIC2D: Family<UpsampleBicubic2d> =
         resampling::shape(spec, output, 2)
     })
     .same_dtype_out();
+
+/// Gradients by a cubic polynomial, which lie in rows, as in torch.
+const BY_CUBES: Spread = Spread { line: Resized::cubic, keeps_format: false };
 
 pub(super) fn register(library: &mut Library) {
     library
@@ -45,7 +48,7 @@ pub(super) fn register(library: &mut Library) {
             })
         })
         .derivative(|d, (input, output, align_corners, rows, columns)| {
-            resampling::derivative(d, input, (output, align_corners), &[rows, columns], Resized::cubic)
+            resampling::derivative(d, input, (output, align_corners), &[rows, columns], BY_CUBES)
         });
     library.define(UpsampleBicubic2dVec).kind(&kind::RESAMPLING).implicit(|input, output, align, scales| {
         let sizes = output_sizes(input.spec()?.sizes(), output, scales, 2)?;
@@ -55,7 +58,7 @@ pub(super) fn register(library: &mut Library) {
         UpsampleBicubic2dBackward,
         &kind::RESAMPLING,
         |grad, output, input, align_corners, rows, columns| {
-            resampling::backward(grad, [output, input], align_corners, &[rows, columns], Resized::cubic)
+            resampling::backward(grad, [output, input], align_corners, &[rows, columns], BY_CUBES)
         },
     );
 }

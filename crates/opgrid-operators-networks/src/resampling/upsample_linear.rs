@@ -14,7 +14,7 @@
 //! - Errors: other dimensions; sizes below 1 apart from the batch's; both sizes and scales, or neither.
 //! - Source: torch.nn.functional.interpolate, PyTorch 2.15.
 
-use crate::kinds::resampling::{self, Resized, check_image, of_bytes, output_sizes, scale_at};
+use crate::kinds::resampling::{self, Resized, Spread, check_image, of_bytes, output_sizes, scale_at};
 use crate::prelude::*;
 use opgrid_kernels::resampling::resample;
 use opgrid_kinds::images::check_float;
@@ -31,17 +31,20 @@ macro_rules! of_dims {
             .family(&family.same_dtype_out())
             .cpu(|x, output, align, $($scale,)+ out| cpu(x, output, align, &[$($scale),+], out))
             .derivative(|d, (x, output, align, $($scale),+)| {
-                resampling::derivative(d, x, (output, align), &[$($scale),+], Resized::linear)
+                resampling::derivative(d, x, (output, align), &[$($scale),+], BY_DISTANCE)
             });
         $library.define($vec).kind(&kind::RESAMPLING).implicit(|x, output, align, scales| {
             let sizes = output_sizes(x.spec()?.sizes(), output, scales, [$($at),+].len())?;
             $operator.call(x, &sizes, align, $(scale_at(scales, $at)),+)
         });
         $library.implicit($backward, &kind::RESAMPLING, |grad, output, input, align, $($scale),+| {
-            resampling::backward(grad, [output, input], align, &[$($scale),+], Resized::linear)
+            resampling::backward(grad, [output, input], align, &[$($scale),+], BY_DISTANCE)
         });
     };
 }
+
+/// Gradients by distance.
+const BY_DISTANCE: Spread = Spread { line: Resized::linear, keeps_format: true };
 
 pub(super) fn register(library: &mut Library) {
     of_dims!(library, UpsampleLinear1d, UpsampleLinear1dVec, UpsampleLinear1dBackward, [w 0]);

@@ -6,13 +6,13 @@
 //!
 //! - Shapes: a batch of images; the overloads `vec` take sizes or scales, from which sizes follow without fractions.
 //! - Dtypes: floats and uint8, gradients of floats. Steps are in double precision for float64, in single precision for others.
-//! - Strides: channels-last if the batch is.
+//! - Strides: channels-last if the batch is; gradients of images with depth lie in rows.
 //! - Aliasing: the `out` forms write `out`, which must not overlap `self`; those of gradients `grad_input`.
 //! - Dispatch: gradients are composites of `index_add`.
 //! - Errors: other dimensions; sizes below 1 apart from the batch's; both sizes and scales, or neither.
 //! - Source: torch.nn.functional.interpolate, PyTorch 2.15.
 
-use crate::kinds::resampling::{self, Resized, output_sizes, scale_at};
+use crate::kinds::resampling::{self, Resized, Spread, output_sizes, scale_at};
 use crate::prelude::*;
 use opgrid_kernels::resampling::{Line, choose};
 use opgrid_tensor::tensor::choose::unsupported;
@@ -28,14 +28,14 @@ macro_rules! of_dims {
             .family(&family.same_dtype_out())
             .cpu(|x, output, $($scale,)+ out| cpu(x, output, &[$($scale),+], $exact, out))
             .derivative(|d, (x, output, $($scale),+)| {
-                resampling::derivative(d, x, (output, false), &[$($scale),+], line::<$exact>(x.dtype()))
+                resampling::derivative(d, x, (output, false), &[$($scale),+], spread::<$exact>(x.dtype(), [$($at),+].len()))
             });
         $library.define($vec).kind(&kind::RESAMPLING).implicit(|x, output, scales| {
             let sizes = output_sizes(x.spec()?.sizes(), output, scales, [$($at),+].len())?;
             $operator.call(x, &sizes, $(scale_at(scales, $at)),+)
         });
         $library.implicit($backward, &kind::RESAMPLING, |grad, output, input, $($scale),+| {
-            resampling::backward(grad, [output, input], false, &[$($scale),+], line::<$exact>(grad.dtype()))
+            resampling::backward(grad, [output, input], false, &[$($scale),+], spread::<$exact>(grad.dtype(), [$($at),+].len()))
         });
     };
 }
@@ -49,12 +49,13 @@ pub(super) fn register(library: &mut Library) {
     of_dims!(library, UpsampleNearestExact3d, UpsampleNearestExact3dVec, UpsampleNearestExact3dBackward, true, [d 0, h 1, w 2]);
 }
 
-/// The line of a dimension, in the precision that images of a dtype have.
-fn line<const EXACT: bool>(dtype: DType) -> fn(&Resized) -> Line<f64> {
-    match dtype {
+/// Gradients to the nearest elements, in the precision that images of a dtype have. Those of images with depth lie in rows, as in torch.
+fn spread<const EXACT: bool>(dtype: DType, dims: usize) -> Spread {
+    let line: fn(&Resized) -> Line<f64> = match dtype {
         DType::F64 => |resized| resized.nearest_line::<f64>(EXACT),
         _ => |resized| resized.nearest_line::<f32>(EXACT),
-    }
+    };
+    Spread { line, keeps_format: dims < 3 }
 }
 
 /// Dtypes that are taken.

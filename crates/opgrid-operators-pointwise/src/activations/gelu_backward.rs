@@ -26,15 +26,17 @@ pub(super) fn register(library: &mut Library) {
             grad * (before * curve)?
         })
     });
-    library.implicit(InfinitelyDifferentiableGeluBackward, &kind::POINTWISE_BINARY, differentiable);
+    library.implicit(InfinitelyDifferentiableGeluBackward, &kind::POINTWISE_BINARY, |grad, input| {
+        activation::by_composite(grad, input, differentiable)
+    });
 }
 
 /// The slope by the distribution and its density, of operators that have derivatives of any order.
-fn differentiable(grad: &Tensor, input: &Tensor) -> Result<Tensor> {
-    let [grad, x] = activation::promoted(grad, input)?;
-    let below = (((&x * FRAC_1_SQRT_2)?.erf()? + 1)? * 0.5)?;
-    let density = (((&x * &x)? * -0.5)?.exp()? * (0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2))?;
-    grad * (below + (x * density)?)?
+fn differentiable(grad: &Tensor, x: &Tensor) -> Result<Tensor> {
+    let below = (((x * FRAC_1_SQRT_2)?.erf()? + 1)? * 0.5)?;
+    let density = (((x * x)? * -0.5)?.exp()? * (0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2))?;
+    // Where both tensors have strides of their own, the result has those of `self`.
+    (below + (x * density)?)? * grad
 }
 
 fn shape(grad: &Tensor, input: &Tensor, approximate: &str) -> Result<TensorSpec> {

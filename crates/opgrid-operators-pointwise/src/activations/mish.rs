@@ -20,13 +20,11 @@ pub const MISH: Family<Mish> =
     Family::new(Mish, &kind::POINTWISE_UNARY, pointwise::float_unary).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&MISH)
-        .cpu(cpu)
-        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| gradient(grad, x)));
+    library.family(&MISH).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| activation::by_composite(grad, x, gradient))
+    });
     library.implicit(MishBackward, &kind::POINTWISE_BINARY, |grad, input| {
-        let [grad, input] = activation::promoted(grad, input)?;
-        gradient(&grad, &input)
+        activation::by_composite(grad, input, gradient)
     });
 }
 

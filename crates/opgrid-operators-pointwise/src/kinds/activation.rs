@@ -1,6 +1,6 @@
 //! What activation functions and their slopes share: shape rules and samples.
 
-use opgrid_core::{Result, Scalar};
+use opgrid_core::{DType, Result, Scalar};
 
 use opgrid_array::error::argument;
 use opgrid_array::with_dtype;
@@ -15,10 +15,20 @@ pub(crate) fn slope(grad: (&str, &Tensor), input: (&str, &Tensor)) -> Result<Ten
     Ok(spec)
 }
 
-/// A gradient and the tensor that its slope is computed from, in the dtype that both promote to, which has to be a float.
-pub(crate) fn promoted(grad: &Tensor, input: &Tensor) -> Result<[Tensor; 2]> {
+/// Computes a gradient from the incoming one and the tensor that its slope depends on, in the dtype that both promote to. Floats of
+/// 16 bits become float32 for that, so that the result is rounded once.
+///
+/// # Errors
+///
+/// A dtype that is no float; those of `gradient`.
+pub(crate) fn by_composite(
+    grad: &Tensor,
+    input: &Tensor,
+    gradient: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
     let dtype = slope(("grad_output", grad), ("self", input))?.dtype();
-    Ok([grad.to_dtype(dtype)?, input.to_dtype(dtype)?])
+    let wide = if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype };
+    gradient(&grad.to_dtype(wide)?, &input.to_dtype(wide)?)?.to_dtype(dtype)
 }
 
 /// The spec of a gradient of elements that were shrunk by `lambd`, which the dtype has to hold.

@@ -7,12 +7,12 @@
 //! - Dtypes: floating-point ones stay what they are; integers and bools give the default dtype, and have no gradient.
 //! - Values: NaN beyond 0 and 1 unless clamped.
 //! - Aliasing: `logit_` writes `self`, `logit.out` writes `out`, `logit_backward.grad_input` writes `grad_input`.
-//! - Dispatch: `logit_backward` is a composite of arithmetic and `where`.
+//! - Dispatch: `logit_backward` is a composite of arithmetic and `masked_fill`.
 //! - Errors: complex numbers; `logit_` of integers and bools.
 //! - Source: torch.special.logit, PyTorch 2.15.
 
 use crate::prelude::*;
-use opgrid_tensor::ops::WhereScalarSelf;
+use opgrid_tensor::ops::MaskedFillScalar;
 use opgrid_tensor::tensor::Element;
 
 pub use opgrid_tensor::ops::pointwise::logit::*;
@@ -25,20 +25,18 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&LOGIT)
         .cpu(cpu)
-        .derivative(|d, (input, eps)| d.by(input, [input], move |grad, [x]| gradient(grad, x, eps)));
-    library.implicit(LogitBackward, &kind::POINTWISE_BINARY, |grad, input, eps| {
-        let dtype = pointwise::promoted([("grad_output", grad), ("self", input)])?.dtype();
-        pointwise::check_float(dtype)?;
-        gradient(&grad.to_dtype(dtype)?, &input.to_dtype(dtype)?, eps)
-    });
+        .derivative(|d, (input, eps)| d.by(input, [input], move |grad, [x]| backward(grad, x, eps)));
+    library.implicit(LogitBackward, &kind::POINTWISE_BINARY, backward);
 }
 
-fn gradient(grad: &Tensor, x: &Tensor, eps: Option<f64>) -> Result<Tensor> {
-    let slope = (grad / (x * (1 - x)?)?)?;
-    // Outside of where it is defined the slope is none, and zero where the input was clamped.
-    let (low, outside) = eps.map_or((0.0, f64::NAN), |eps| (eps, 0.0));
-    let is_outside = x.lt(low)?.logical_or(&x.gt(1.0 - low)?)?;
-    WhereScalarSelf.call(&is_outside, Scalar::Float(outside), &slope)
+fn backward(grad: &Tensor, input: &Tensor, eps: Option<f64>) -> Result<Tensor> {
+    activation::by_composite(grad, input, |grad, x| {
+        let slope = (grad / (x * (1 - x)?)?)?;
+        // Outside of where it is defined the slope is none, and zero where the input was clamped.
+        let (low, outside) = eps.map_or((0.0, f64::NAN), |eps| (eps, 0.0));
+        let is_outside = x.lt(low)?.logical_or(&x.gt(1.0 - low)?)?;
+        MaskedFillScalar.call(&slope, &is_outside, Scalar::Float(outside))
+    })
 }
 
 fn cpu(input: &Tensor, eps: Option<f64>, out: &Tensor) -> Result<()> {

@@ -1,8 +1,8 @@
 //! `aten::sum_to_size`: sums over the dimensions along which another shape would be stretched to that of a tensor.
 //!
 //! - Shapes: `size`, which broadcasts to the shape of `self`.
-//! - Dtypes: those of sums: int64 for integers and bools, where there is something to sum.
-//! - Aliasing: `self` itself if it has the size already.
+//! - Dtypes: those of sums: int64 for integers and bools, where there is something to sum, and always for a `size` without dimensions.
+//! - Aliasing: `self` itself if it has the size already, and that has dimensions.
 //! - Dispatch: a composite of `sum`.
 //! - Errors: a `size` that does not broadcast to the shape of `self`.
 //! - Source: torch.Tensor.sum_to_size, PyTorch 2.15.
@@ -26,7 +26,8 @@ pub(super) fn register(library: &mut Library) {
                 "argument `size` is {size:?}, expected one that broadcasts to the shape of `self`, {sizes:?}"
             )));
         }
-        sum_to(input, size)
+        // As in torch, where the number of a tensor without dimensions is a sum.
+        if size.is_empty() { input.sum() } else { sum_to(input, size) }
     });
 }
 
@@ -62,7 +63,7 @@ pub(crate) mod samples {
 
     fn reference(it: &Inputs) -> Result<Expected> {
         let (x, size): (_, Vec<i64>) = (it.tensor("self")?, it.value("size")?);
-        if x.sizes() == size {
+        if x.sizes() == size && !size.is_empty() {
             return Ok(x.clone().into());
         }
         let more = x.sizes().len() - size.len();

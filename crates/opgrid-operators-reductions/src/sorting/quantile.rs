@@ -55,7 +55,7 @@ macro_rules! quantile {
             |input, q, dim, keepdim, interpolation| find(input, q, dim, keepdim, interpolation, $ignores_nan),
         );
         $library.implement($of_tensor_out).implicit(|input, q, dim, keepdim, interpolation, out| {
-            result::copied(out, &find(input, q, dim, keepdim, interpolation, $ignores_nan)?)
+            write(out, &find(input, q, dim, keepdim, interpolation, $ignores_nan)?)
         });
         $library.define_with_forms($of_number, &kind::SORTING).implicit(
             |input, q, dim, keepdim, interpolation| {
@@ -63,8 +63,7 @@ macro_rules! quantile {
             },
         );
         $library.implement($of_number_out).implicit(|input, q, dim, keepdim, interpolation, out| {
-            let found = find(input, &number(input, q)?, dim, keepdim, interpolation, $ignores_nan)?;
-            result::copied(out, &found)
+            write(out, &find(input, &number(input, q)?, dim, keepdim, interpolation, $ignores_nan)?)
         });
     };
 }
@@ -72,6 +71,11 @@ macro_rules! quantile {
 pub(super) fn register(library: &mut Library) {
     quantile!(library, Quantile QuantileOut, QuantileScalar QuantileScalarOut, false);
     quantile!(library, Nanquantile NanquantileOut, NanquantileScalar NanquantileScalarOut, true);
+}
+
+/// Writes what was found, whose strides are those of the composite; an output without elements gets those of rows.
+fn write(out: &Tensor, found: &Tensor) -> Result<()> {
+    result::copied(out, &found.contiguous()?)
 }
 
 /// The part as a tensor like the input.

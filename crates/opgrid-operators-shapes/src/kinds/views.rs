@@ -5,6 +5,7 @@ use opgrid_core::Result;
 use opgrid_array::error::argument;
 use opgrid_kinds::derivatives;
 use opgrid_tensor::layers::autograd::Recorder;
+use opgrid_tensor::ops::Expand;
 use opgrid_tensor::tensor::{Dims, Geometry, Tensor};
 
 /// The views of parts of a dimension, by their starts and sizes.
@@ -47,26 +48,30 @@ pub(crate) fn joined(d: &Recorder<'_>, input: &Tensor, dim: i64, is_unbound: boo
     })
 }
 
-/// Zeros of these sizes, of which a view is about to get the elements of a gradient.
+/// Zeros of these sizes, of which a view is about to get the elements of a gradient, and the gradient, stretched to the view.
 ///
 /// # Errors
 ///
-/// Those of the view; a gradient of another shape.
+/// Those of the view; a gradient that does not broadcast to its shape.
 pub(crate) fn zeros_for(
     (name, grad): (&str, &Tensor),
     sizes: &[i64],
     view: impl FnOnce(&Tensor) -> Result<Tensor>,
-) -> Result<Tensor> {
+) -> Result<(Tensor, Tensor)> {
     let zeros = derivatives::zeros_of(sizes, grad)?;
     let view = view(&zeros)?;
     if grad.sizes() == view.sizes() {
-        return Ok(zeros);
+        return Ok((zeros, grad.clone()));
     }
-    Err(argument(format!(
-        "argument `{name}` has shape {:?}, expected {:?} as the view",
-        grad.sizes(),
-        view.sizes()
-    )))
+    let stretched = Expand.call(grad, view.sizes(), false).map_err(|error| {
+        argument(format!(
+            "argument `{name}` has shape {:?}, expected {:?} as the view, or one that broadcasts to it",
+            grad.sizes(),
+            view.sizes()
+        ))
+        .caused_by(error)
+    })?;
+    Ok((zeros, stretched))
 }
 
 /// A list with memory for that many entries, which a size may ask for that no memory has.

@@ -7,7 +7,7 @@
 //! - Aliasing: a view of `self`; `diagonal_copy` copies it, `diagonal_backward.out` writes `out`.
 //! - Dispatch: `linalg_diagonal` is a composite of `diagonal`, of the last two dimensions unless told otherwise;
 //!   the gradient is one of `diagonal_scatter`.
-//! - Errors: a dimension out of range, twice the same; a gradient of another shape than the view.
+//! - Errors: a dimension out of range, twice the same; a gradient that does not broadcast to the view.
 //! - Source: torch.diagonal, PyTorch 2.15.
 
 use crate::kinds::views;
@@ -30,8 +30,8 @@ pub(super) fn register(library: &mut Library) {
     library.copy_of_view(DiagonalCopy, Diagonal);
     library.implicit(DiagonalBackward, &kind::INDEXING, |grad, sizes, offset, dim1, dim2| {
         let view = |zeros: &Tensor| Diagonal.call(zeros, offset, dim1, dim2);
-        let zeros = views::zeros_for(("grad_output", grad), sizes, view)?;
-        DiagonalScatter.call(&zeros, grad, offset, dim1, dim2)
+        let (zeros, grad) = views::zeros_for(("grad_output", grad), sizes, view)?;
+        DiagonalScatter.call(&zeros, &grad, offset, dim1, dim2)
     });
 }
 

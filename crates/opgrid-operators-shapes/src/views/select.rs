@@ -20,9 +20,9 @@ pub(super) fn register(library: &mut Library) {
     library.view(SelectInt, &SELECT);
     library.copy_of_view(SelectCopyInt, SelectInt);
     library.implicit(SelectBackward, &kind::INDEXING, |grad, sizes, dim, index| {
-        let zeros =
-            views::zeros_for(("grad_output", grad), sizes, |zeros| SelectInt.call(zeros, dim, index))?;
-        SelectScatter.call(&zeros, grad, dim, index)
+        let view = |zeros: &Tensor| SelectInt.call(zeros, dim, index);
+        let (zeros, grad) = views::zeros_for(("grad_output", grad), sizes, view)?;
+        SelectScatter.call(&zeros, &grad, dim, index)
     });
 }
 

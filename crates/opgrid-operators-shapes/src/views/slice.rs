@@ -3,8 +3,8 @@
 //! - Bounds: negative ones count from the end, those beyond the ends are moved to them.
 //! - Aliasing: a view of `self`; `slice_copy` copies it, `slice_backward.out` writes `out`.
 //! - Dispatch: the gradient is a composite of `slice_scatter`.
-//! - Errors: a dimension out of range, a step that is not positive, no dimensions; a gradient of another shape than
-//!   the view.
+//! - Errors: a dimension out of range, a step that is not positive, no dimensions; a gradient that does not
+//!   broadcast to the view.
 //! - Source: torch's `x[start:end:step]`, PyTorch 2.15.
 
 use crate::kinds::views;
@@ -22,8 +22,8 @@ pub(super) fn register(library: &mut Library) {
     library.implicit(SliceBackward, &kind::INDEXING, |grad, sizes, dim, start, end, step| {
         let (start, end) = (Some(start), Some(end));
         let view = |zeros: &Tensor| SliceTensor.call(zeros, dim, start, end, step);
-        let zeros = views::zeros_for(("grad_output", grad), sizes, view)?;
-        SliceScatter.call(&zeros, grad, dim, start, end, step)
+        let (zeros, grad) = views::zeros_for(("grad_output", grad), sizes, view)?;
+        SliceScatter.call(&zeros, &grad, dim, start, end, step)
     });
 }
 

@@ -7,7 +7,7 @@
 //! - Aliasing: a view of `self`, which repeats elements where `step` is less than `size`; `unfold_copy` copies it, `unfold_backward.out` writes `out`.
 //! - Dispatch: the gradient is a composite of `index_add`.
 //! - Errors: windows larger than the dimension, or negative; a step that is not positive; a dimension out of range; a gradient
-//!   of another shape than the view.
+//!   that does not broadcast to the view.
 //! - Source: torch.Tensor.unfold, PyTorch 2.15.
 
 use crate::kinds::views;
@@ -32,7 +32,8 @@ pub(super) fn register(library: &mut Library) {
     library.copy_of_view(UnfoldCopy, Unfold);
     library.implicit(UnfoldBackward, &kind::INDEXING, |grad, sizes, dim, size, step| {
         let view = |zeros: &Tensor| Unfold.call(zeros, dim, size, step);
-        gradient(grad, views::zeros_for(("grad_in", grad), sizes, view)?, dim, size, step)
+        let (zeros, grad) = views::zeros_for(("grad_in", grad), sizes, view)?;
+        gradient(&grad, zeros, dim, size, step)
     });
 }
 

@@ -119,6 +119,14 @@ fn gradients_of_vectors_are_those_of_differences() {
             Ok(vec![u.abs()?, s, vh.abs()?, u.matmul(&vh)?])
         });
     }
+    // Vectors beyond the singular values have no part in it.
+    for sizes in [&[4, 2][..], &[2, 4]] {
+        check(sizes, |x| {
+            let (u, s, vh) = LinalgSvd.call(x, true, None)?;
+            let (u, vh) = (u.narrow(-1, 0, 2)?, vh.narrow(-2, 0, 2)?);
+            Ok(vec![u.abs()?, s, vh.abs()?, u.matmul(&vh)?])
+        });
+    }
     check(&[3, 3], |x| {
         let (values, vectors) = LinalgEig.call(x)?;
         Ok(vec![values, vectors.abs()?])

@@ -73,3 +73,43 @@ fn padding_that_adds_nothing_keeps_the_order() {
         Tensor::empty(&[1, 3, 4, 2], DType::F32, Device::CPU).unwrap().permute(&[0, 3, 1, 2]).unwrap();
     assert_eq!(ops::PadCircular.call(&images, &[1, 0, 0, 1]).unwrap().strides(), [40, 20, 5, 1]);
 }
+
+#[test]
+fn gradients_lie_as_torch_s() {
+    let ones = |sizes: &[i64]| Tensor::ones(sizes, DType::F32, Device::CPU).unwrap();
+    let last = |x: &Tensor, format| ops::Contiguous.call(x, format).unwrap();
+    let (grad, to, from) = (last(&ones(&[2, 3, 6, 8]), MemoryFormat::ChannelsLast), [6, 8], [2, 3, 3, 4]);
+    for (gradient, strides) in [
+        (ops::UpsampleBilinear2dBackward.call(&grad, &to, &from, false, None, None), [36, 1, 12, 3]),
+        (ops::UpsampleBilinear2dAaBackward.call(&grad, &to, &from, false, None, None), [36, 1, 12, 3]),
+        (ops::UpsampleNearest2dBackward.call(&grad, &to, &from, None, None), [36, 1, 12, 3]),
+        (ops::UpsampleBicubic2dBackward.call(&grad, &to, &from, false, None, None), [36, 12, 4, 1]),
+        (ops::UpsampleBicubic2dAaBackward.call(&grad, &to, &from, false, None, None), [36, 12, 4, 1]),
+    ] {
+        assert_eq!(gradient.unwrap().strides(), strides);
+    }
+    let (grad, to, from) =
+        (last(&ones(&[2, 3, 4, 6, 8]), MemoryFormat::ChannelsLast3d), [4, 6, 8], [2, 3, 2, 3, 4]);
+    let linear = ops::UpsampleTrilinear3dBackward.call(&grad, &to, &from, false, None, None, None).unwrap();
+    let nearest = ops::UpsampleNearest3dBackward.call(&grad, &to, &from, None, None, None).unwrap();
+    assert_eq!((linear.strides(), nearest.strides()), (&[72, 1, 36, 12, 3][..], &[72, 24, 12, 4, 1][..]));
+
+    let (rows, parameter) = (ones(&[2, 3, 4, 4]), ones(&[3]));
+    let columns = last(&rows, MemoryFormat::ChannelsLast);
+    for (grad, input) in [(&rows, &columns), (&columns, &rows), (&columns, &columns)] {
+        for train in [true, false] {
+            let p = Some(&parameter);
+            let gradient =
+                ops::NativeBatchNormBackward.call(grad, input, p, p, p, p, p, train, 1e-5, &[true; 3]);
+            assert_eq!(gradient.unwrap().0.strides(), input.strides());
+        }
+    }
+
+    let (row, column) = (ones(&[2, 3]), ones(&[3, 2]).t().unwrap());
+    let logit = |grad, x| ops::LogitBackward.call(grad, x, None).unwrap().strides().to_vec();
+    let gelu = |grad, x| ops::InfinitelyDifferentiableGeluBackward.call(grad, x).unwrap().strides().to_vec();
+    assert_eq!([logit(&row, &column), logit(&column, &row)], [[3, 1], [1, 2]]);
+    assert_eq!([gelu(&row, &column), gelu(&column, &row)], [[1, 2], [3, 1]]);
+    let map = ops::AffineGridGeneratorBackward.call(&ones(&[2, 2, 3, 2]), &[2, 3, 2, 3], false).unwrap();
+    assert_eq!(map.strides(), [6, 1, 2]);
+}

@@ -2,8 +2,9 @@
 
 use opgrid_core::{DType, Device, Scalar};
 use opgrid_tensor::ops::{
-    ExpandCopy, FullOut, GatherOut, IndexSelectOut, LocalScalarDense, MaskedFillInplaceTensor, PermuteCopy,
-    SplitCopyTensor, SplitCopyTensorOut, SqueezeDims, ViewCopy, WhereScalarOther,
+    DiagonalBackward, ExpandCopy, FullOut, GatherOut, IndexSelectOut, LocalScalarDense,
+    MaskedFillInplaceTensor, PermuteCopy, SelectBackward, SliceBackward, SplitCopyTensor, SplitCopyTensorOut,
+    SqueezeDims, UnfoldBackward, ViewCopy, WhereScalarOther,
 };
 use opgrid_tensor::{Bool, Tensor};
 
@@ -172,6 +173,21 @@ fn joined_images_keep_their_order_in_memory() {
     assert_eq!(Tensor::cat(&[last.clone(), images.clone()], 1).unwrap().strides(), [24, 4, 2, 1]);
     let both = Tensor::stack(&[last, images.clone()], 0).unwrap();
     assert_eq!(elements(&both.select(0, 0).unwrap()), elements(&images));
+}
+
+#[test]
+fn gradients_of_views_are_stretched() {
+    let (one, sizes) = (Tensor::ones((), DType::I64, Device::CPU).unwrap(), [2, 3]);
+    let gradients = [
+        SelectBackward.call(&one, &sizes, 0, 1).unwrap(),
+        SliceBackward.call(&one, &sizes, 1, 0, 3, 2).unwrap(),
+        DiagonalBackward.call(&one, &sizes, 0, 0, 1).unwrap(),
+        UnfoldBackward.call(&one, &sizes, 1, 2, 1).unwrap(),
+    ];
+    let expected = [[0, 0, 0, 1, 1, 1], [1, 0, 1, 1, 0, 1], [1, 0, 0, 0, 1, 0], [1, 2, 1, 1, 2, 1]];
+    assert_eq!(gradients.each_ref().map(elements), expected.map(Vec::from));
+    let error = message(SelectBackward.call(&count(&[2]), &sizes, 0, 1));
+    assert!(error.contains("argument `grad_output` has shape [2], expected [3] as the view"), "{error}");
 }
 
 #[test]

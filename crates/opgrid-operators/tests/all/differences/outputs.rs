@@ -1,11 +1,12 @@
 //! What outputs get: memory, a shape, the result and nothing else; and what overlaps.
 
 use opgrid_tensor::ops::{
-    AdaptiveAvgPool3dOut, AddbmmInplace, AllAllOut, AllDimsOut, BernoulliOut, CatOut, Contiguous, ExpOut,
-    FftFftOut, FftIhfft2Out, FillInplaceScalar, GatherOut, Im2col, Im2colOut, IsnanOut, Linear, LinearOut,
-    LogSoftmaxOut, LogicalNotOut, MatmulOut, MaxDimMax, MmOut, MseLossOut, MulOut, MulScalarOut,
-    NormalTensorFloatOut, PutInplace, ReflectionPad2d, ReflectionPad2dOut, ReluOut, ResizeInplace,
-    ScatterSrcOut, SoftMarginLossOut, StackOut, UniqueConsecutiveOut, VarCorrectionOut,
+    AdaptiveAvgPool3dOut, AddbmmInplace, AllAllOut, AllDimsOut, AvgPool3d, AvgPool3dOut, BernoulliOut,
+    CatOut, Contiguous, ExpOut, FftFftOut, FftIhfft2Out, FillInplaceScalar, GatherOut, Im2col, Im2colOut,
+    IsnanOut, LinalgMatrixPowerOut, Linear, LinearOut, LogSoftmaxOut, LogicalNotOut, MatmulOut, MaxDimMax,
+    MmOut, MseLossOut, MulOut, MulScalarOut, NarrowCopy, NarrowCopyOut, NormalTensorFloatOut, PutInplace,
+    QuantileOut, ReflectionPad2d, ReflectionPad2dOut, ReluOut, ResizeInplace, ScatterSrcOut,
+    SoftMarginLossOut, StackOut, UniqueConsecutiveOut, VarCorrectionOut,
 };
 
 use super::*;
@@ -23,6 +24,22 @@ fn an_output_that_gets_a_shape_gets_memory() {
     ReluOut.call(&column, &relu).unwrap();
     IsnanOut.call(&column, &nan).unwrap();
     assert_eq!((relu.strides(), nan.strides()), (&[1, 3][..], &[1, 3][..]));
+    // What composites turn or lay in columns comes in rows.
+    let (parts, inverse) = (empty(&[0], DType::F32), empty(&[0], DType::F32));
+    let [part, unit] = [&[2][..], &[2, 2]].map(|sizes| {
+        Tensor::from_slice(&[0.0f32, 1.0, 1.0, 0.0][..sizes.iter().product::<i64>() as usize], sizes).unwrap()
+    });
+    QuantileOut.call(&floats(&[3, 5]), &part, Some(0), false, "linear", &parts).unwrap();
+    LinalgMatrixPowerOut.call(&unit, -1, &inverse).unwrap();
+    assert_eq!((parts.strides(), inverse.strides()), (&[5, 1][..], &[2, 1][..]));
+}
+
+#[test]
+fn powers_of_matrices_convert_where_the_last_step_is_a_copy() {
+    let unit = Tensor::from_slice(&[0.0f32, 1.0, 1.0, 0.0], &[2, 2]).unwrap();
+    let of = |n| LinalgMatrixPowerOut.call(&unit, n, &empty(&[2, 2], DType::F64)).is_ok();
+    let taken: Vec<i64> = (-9..=9).filter(|n| of(*n)).collect();
+    assert_eq!(taken, [-8, -4, 0, 1, 4, 8]);
 }
 
 #[test]
@@ -196,6 +213,17 @@ fn outputs_of_any_strides_are_written() {
     ReflectionPad2dOut.call(&image, &[1, 1, 1, 1], &gaps).unwrap();
     assert!(!gaps.is_contiguous(), "an output got other strides");
     assert_eq!(elements(&gaps), elements(&padded));
+
+    let volume = floats(&[1, 1, 4, 4, 4]);
+    let averages = AvgPool3d.call(&volume, &[2], &[], &[0], false, true, None).unwrap();
+    let turned = empty(averages.sizes(), DType::F32).transpose(2, 4).unwrap();
+    AvgPool3dOut.call(&volume, &[2], &[], &[0], false, true, None, &turned).unwrap();
+    assert_eq!(elements(&turned), elements(&averages));
+
+    let part = NarrowCopy.call(&volume, 2, 1, 2).unwrap();
+    let turned = empty(&[1, 1, 4, 4, 2], DType::F32).transpose(2, 4).unwrap();
+    NarrowCopyOut.call(&volume, 2, 1, 2, &turned).unwrap();
+    assert_eq!(elements(&turned), elements(&part));
 
     let rows = empty(&[2, 3], DType::F32);
     let gaps = with_gaps(&rows);
