@@ -15,6 +15,8 @@ class Departure:
     holds: Callable[[Any, str], bool]
     """Of the arguments and the text of the difference."""
     reason: str
+    with_other_results: bool = False
+    """Whether it holds only for calls whose results are not torch's either."""
 
 
 def has_no_elements(arguments: Any, text: str) -> bool:
@@ -92,15 +94,70 @@ def is_nan_there(arguments: Any, text: str) -> bool:
     return "gradient" in text and "nan" in text.partition("expected")[2]
 
 
-def has_equal_or_no_singular_values(arguments: Any, text: str) -> bool:
+def is_degenerate(arguments: Any, text: str) -> bool:
     import convert
     import torch
 
-    values = torch.linalg.svdvals(convert.for_torch(arguments).tensors[0])
+    matrices = convert.for_torch(arguments).tensors[0]
+    least = min(matrices.shape[-2:])
+    if "gradient" not in text or not matrices.numel():
+        return False
+    block = matrices[..., :least, :least]
+    values = torch.linalg.svdvals(matrices)
     near = 1e-8 * values.amax(-1, keepdim=True)
-    return "gradient" in text and bool((values[..., -1:] <= near).any() or (values[..., :-1] - values[..., 1:] <= near).any())
+    others = torch.linalg.eigvals(block)
+    between = (others.unsqueeze(-1) - others.unsqueeze(-2)).abs() + torch.eye(least) * (1 + near[..., None])
+    found = (
+        (values[..., -1:] <= near).any(),
+        (values[..., :-1] - values[..., 1:] <= near).any(),
+        (between <= near[..., None]).any(),
+        # Factors are made of what stands in front.
+        (torch.linalg.svdvals(block)[..., -1:] <= near).any(),
+    )
+    return any(map(bool, found))
 
 
+def has_a_zero_pivot(arguments: Any, text: str) -> bool:
+    import convert
+
+    return bool((convert.for_torch(arguments).tensors[0].diagonal(0, -2, -1) == 0).any())
+
+
+def is_not_positive_definite(arguments: Any, text: str) -> bool:
+    import convert
+    import torch
+
+    matrices = convert.for_torch(arguments).tensors[0]
+    values = [torch.linalg.eigvalsh(matrices, UPLO=triangle) for triangle in "LU"]
+    return any(bool((value <= 1e-8 * value.amax(-1, keepdim=True)).any()) for value in values)
+
+
+def is_not_hermitian(arguments: Any, text: str) -> bool:
+    import convert
+    import torch
+
+    matrices = convert.for_torch(arguments).tensors[0]
+    return arguments.kwargs.get("hermitian") is True and not torch.allclose(matrices, matrices.mH)
+
+
+def is_of_complex_numbers(arguments: Any, text: str) -> bool:
+    import torch
+
+    return "gradient" in text and any(tensor.dtype == torch.complex128 for tensor in arguments.tensors())
+
+
+def is_the_zeroth(arguments: Any, text: str) -> bool:
+    return arguments.args[1:2] == (0,) or arguments.kwargs.get("n") == 0
+
+
+def has_all_digits(arguments: Any, text: str) -> bool:
+    return "gradient" in text and "nan" not in text and "inf" not in text
+
+
+DEGENERATE = """
+linalg_svdvals linalg_svd _linalg_svd svd linalg_matrix_norm linalg_matrix_norm.str_ord linalg_norm linalg_norm.ord_str linalg_cond
+linalg_eigvals linalg_eig linalg_inv_ex linalg_lstsq linalg_qr linalg_polar linalg_lu linalg_lu_factor_ex
+""".split()
 SPREADS = ("var", "std", "var_mean", "std_mean")
 DEPARTURES = (
     Departure(
@@ -114,14 +171,50 @@ DEPARTURES = (
         "elements of the triangle that is not read have a zero gradient, as differences say; torch's formula gives them one",
     ),
     Departure(
-        frozenset({"ormqr"}),
+        frozenset({"ormqr", "linalg_householder_product"}),
         is_nan_there,
         "a reflection that is no orthogonal matrix has the gradient of differences; torch divides by what may be zero there",
     ),
     Departure(
-        frozenset({"linalg_svdvals", "linalg_matrix_norm.str_ord"}),
-        has_equal_or_no_singular_values,
-        "vectors of equal singular values may be turned, and those of zeros be any, so that no gradient is defined there",
+        frozenset(DEGENERATE),
+        is_degenerate,
+        "factors of matrices that are singular, or have equal singular values or eigenvalues, are not unique; no gradient is defined there",
+    ),
+    Departure(
+        frozenset({"linalg_lu_solve"}),
+        has_a_zero_pivot,
+        "equations whose matrix is singular have no solution, and no gradient is defined there",
+    ),
+    Departure(
+        frozenset({"linalg_svd", "_linalg_svd", "svd", "linalg_eigh", "_linalg_eigh"}),
+        is_gradient,
+        "vectors may be multiplied by a number of absolute value 1, by which these gradients are multiplied, too",
+        with_other_results=True,
+    ),
+    Departure(
+        frozenset({"linalg_cholesky", "linalg_cholesky_ex"}),
+        is_of_complex_numbers,
+        "of the gradient by a Hermitian matrix the Hermitian part counts, which is torch's; here the gradient is Hermitian, as for real numbers",
+    ),
+    Departure(
+        frozenset({"linalg_matrix_sqrth", "linalg_cholesky_ex"}),
+        is_not_positive_definite,
+        "a matrix that is not positive definite has no such factor, or one without a gradient",
+    ),
+    Departure(
+        frozenset({"linalg_pinv.atol_rtol_float", "linalg_pinv.atol_rtol_tensor"}),
+        is_not_hermitian,
+        "a matrix that is called Hermitian and is not has no such inverse",
+    ),
+    Departure(
+        frozenset({"linalg_matrix_power"}),
+        is_the_zeroth,
+        "the zeroth power is constant, so that it requires no gradient; torch's requires one, which is zero",
+    ),
+    Departure(
+        frozenset({"special_bessel_j1", "special_bessel_y0", "special_bessel_y1"}),
+        has_all_digits,
+        "torch's bessel_j0 and bessel_y1, of which these gradients are made, have errors of up to 4e-7; here they have all digits",
     ),
     Departure(
         frozenset({"amax", "amin"}),

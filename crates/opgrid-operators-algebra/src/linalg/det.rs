@@ -8,16 +8,16 @@
 //! - Dispatch: `linalg_det` and `det` are composites of `_linalg_det`.
 //! - Aliasing: the `out` forms write their outputs.
 //! - Errors: other shapes or dtypes.
-//! - Derivative: the conjugate of the determinant times that of the inverse. Of a singular matrix it is computed by one that is not quite
-//!   singular, and has no derivative of its own there.
+//! - Derivative: the conjugate of the determinant times that of the inverse, and of a singular matrix that of its cofactors, by its singular
+//!   values. Where elements cannot be read, as in a batch, a singular matrix has none.
 //! - Source: torch.linalg.det, PyTorch 2.15.
 
 use super::solve::solve_adjoint;
 use crate::kinds::matrices::{Stack, column_major, diagonal_matrix, row_major};
 use crate::prelude::*;
 use opgrid_kernels::linalg::{determinant, lu};
-use opgrid_tensor::ops::{Diagonal, Expand};
-use opgrid_tensor::tensor::{Array, finfo};
+use opgrid_tensor::ops::{Diagonal, Expand, Eye, LinalgSvdWithOptions};
+use opgrid_tensor::tensor::{Array, Bool, finfo};
 
 pub use opgrid_tensor::ops::linalg::det::*;
 
@@ -44,7 +44,7 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (a,)| {
             d.differentiable(1);
             d.by(a, [a, d.result(0), d.result(1), d.result(2)], |grad, [a, det, factors, pivots]| {
-                inverse_gradient(&grad.mul(&det.conj()?)?, a, factors, pivots)
+                gradient(grad, a, det, [factors, pivots])
             })
         });
     library
@@ -58,6 +58,31 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn factor(a: &Tensor, factors: &Tensor, pivots: &Tensor) -> Result<()> {
     let infos = Array::empty(row_major(&a.sizes()[..a.dim() - 2], DType::I32, a.spec()?)?)?;
     lu(factors.array()?, pivots.array()?, &infos, a.array()?)
+}
+
+fn gradient(grad: &Tensor, a: &Tensor, det: &Tensor, [factors, pivots]: [&Tensor; 2]) -> Result<Tensor> {
+    let by_inverse = |a: &Tensor| inverse_gradient(&grad.mul(&det.conj()?)?, a, factors, pivots);
+    let is_singular = det.eq(0)?;
+    let is_known = is_singular.device() == Device::CPU && is_singular.array().is_ok();
+    if !is_known || is_singular.any()?.to_vec::<Bool>()? != [Bool::TRUE] {
+        return by_inverse(a);
+    }
+    let is_singular = is_singular.unsqueeze(-1)?.unsqueeze(-1)?;
+    // What is not chosen must be finite, or its own gradient is none.
+    let unit = Eye.call(a.sizes()[a.dim() - 1], Some(a.dtype()), None, Some(a.device()), None)?;
+    let regular = Tensor::where_(&is_singular, &unit, a)?;
+    Tensor::where_(&is_singular, &by_cofactors(grad, a)?, &by_inverse(&regular)?)
+}
+
+/// The gradient by cofactors: with `A = U * diag(S) * Vᴴ`, their matrix is `U * diag(the products of all other S) * Vᴴ`, times the
+/// conjugates of the determinants of `U` and `Vᴴ`.
+fn by_cofactors(grad: &Tensor, a: &Tensor) -> Result<Tensor> {
+    let (u, s, vh) = LinalgSvdWithOptions.call(a, true, true, None)?;
+    let n = s.sizes()[s.dim() - 1];
+    let own = Eye.call(n, Some(DType::Bool), None, Some(s.device()), None)?;
+    let others = s.unsqueeze(-2)?.masked_fill(&own, 1)?.prod_dim(-1, false)?;
+    let turn = LinalgDet.call(&u)?.mul(&LinalgDet.call(&vh)?)?.conj()?.mul(grad)?;
+    u.mul(&others.mul(&turn.unsqueeze(-1)?)?.unsqueeze(-2)?)?.matmul(&vh)
 }
 
 /// A number for each matrix times the conjugate transpose of its inverse. Pivots that are zero count as small ones.

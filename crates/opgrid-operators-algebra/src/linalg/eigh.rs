@@ -94,7 +94,9 @@ fn gradient(
     let by_values = of_values.map(|grad| diagonal_matrix(&grad.to_dtype(vectors.dtype())?)).transpose()?;
     let by_vectors = of_vectors
         .map(|grad| {
+            // Of a gradient by a Hermitian matrix the Hermitian part counts.
             let inner = adjoint(vectors)?.matmul(grad)?;
+            let inner = inner.sub(&adjoint(&inner)?)?.mul(0.5)?;
             // The numbers that each vector may be multiplied by stand on the diagonal.
             let inner = inner.sub(&diagonal_matrix(&Diagonal.call(&inner, 0, -2, -1)?)?)?;
             inner.div(&differences(values)?)

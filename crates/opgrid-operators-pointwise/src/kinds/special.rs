@@ -52,9 +52,12 @@ pub(crate) fn float_binary(input: &Tensor, other: &Tensor) -> Result<TensorSpec>
     pointwise::check_float(spec.dtype()).map(|()| spec)
 }
 
-/// A slope, which is one half at zero: that of odd functions that begin like half the identity.
-pub(crate) fn half_at_zero(x: &Tensor, slope: &Tensor) -> Result<Tensor> {
-    WhereScalarSelf.call(&x.eq(0)?, Scalar::Float(0.5), slope)
+/// An odd function over `x`, for functions that begin like half the identity: one half at zero, where its own slope is zero.
+pub(crate) fn over_x(function: &Tensor, x: &Tensor) -> Result<Tensor> {
+    let is_zero = x.eq(0)?;
+    // What is not chosen must be finite, or its own gradient is none.
+    let quotient = (function / x.masked_fill(&is_zero, 1)?)?;
+    WhereScalarSelf.call(&is_zero, Scalar::Float(0.5), &quotient)
 }
 
 /// The density of the gamma distribution of shape `a`.

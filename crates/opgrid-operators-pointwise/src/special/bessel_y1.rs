@@ -12,7 +12,7 @@
 
 use crate::kinds::special;
 use crate::prelude::*;
-use opgrid_tensor::ops::SpecialBesselY0;
+use opgrid_tensor::ops::{SpecialBesselY0, WhereScalarSelf};
 
 pub use opgrid_tensor::ops::special::bessel_y1::*;
 
@@ -26,7 +26,9 @@ pub(super) fn register(library: &mut Library) {
         .cpu(|input, out| special::unary(input, out, opgrid_special::bessel_y1))
         .derivative(|d, (input,)| {
             d.by(input, [input, d.result(0)], |grad, [x, out]| {
-                grad * (SpecialBesselY0.call(x)? - (out / x)?)?
+                // At zero both terms are infinite, of which the second is the larger one.
+                let slope = (SpecialBesselY0.call(x)? - (out / x)?)?;
+                grad * WhereScalarSelf.call(&x.eq(0)?, Scalar::Float(f64::INFINITY), &slope)?
             })
         });
 }

@@ -24,7 +24,7 @@ pub(super) fn register(library: &mut Library) {
     library.family(&SPECIAL_I1).cpu(|input, out| special::unary(input, out, opgrid_special::i1)).derivative(
         |d, (input,)| {
             d.by(input, [input, d.result(0)], |grad, [x, out]| {
-                grad * special::half_at_zero(x, &(I0.call(x)? - (out / x)?)?)?
+                grad * (I0.call(x)? - special::over_x(out, x)?)?
             })
         },
     );

@@ -25,8 +25,7 @@ pub(super) fn register(library: &mut Library) {
         .cpu(|input, out| special::unary(input, out, opgrid_special::i1e))
         .derivative(|d, (input,)| {
             d.by(input, [input, d.result(0)], |grad, [x, out]| {
-                let slope = (SpecialI0e.call(x)? - (out * (x.sgn()? + x.reciprocal()?)?)?)?;
-                grad * special::half_at_zero(x, &slope)?
+                grad * ((SpecialI0e.call(x)? - (out * x.sgn()?)?)? - special::over_x(out, x)?)?
             })
         });
 }

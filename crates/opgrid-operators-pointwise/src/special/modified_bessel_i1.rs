@@ -26,7 +26,7 @@ pub(super) fn register(library: &mut Library) {
         .cpu(|input, out| special::unary(input, out, opgrid_special::i1))
         .derivative(|d, (input,)| {
             d.by(input, [input, d.result(0)], |grad, [x, out]| {
-                grad * special::half_at_zero(x, &(SpecialModifiedBesselI0.call(x)? - (out / x)?)?)?
+                grad * (SpecialModifiedBesselI0.call(x)? - special::over_x(out, x)?)?
             })
         });
 }

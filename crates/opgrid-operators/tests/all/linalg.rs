@@ -140,6 +140,20 @@ fn gradients_of_vectors_are_those_of_differences() {
 }
 
 #[test]
+fn determinants_of_singular_matrices_have_the_gradients_of_differences() {
+    let columns = Tensor::from_slice(&[1.0, 0.0, 1.0], &[3]).unwrap();
+    for dtype in [DType::F64, DType::Complex128] {
+        let regular = random(dtype, &[3, 3], 7);
+        let singular = regular.mul(&columns).unwrap();
+        let x = Tensor::stack(&[singular, regular], 0).unwrap();
+        x.requires_grad_(true).unwrap();
+        let function = |inputs: &[Tensor]| Ok(vec![ops::LinalgDet.call(&inputs[0])?]);
+        gradcheck(function, std::slice::from_ref(&x), CheckOptions::default()).unwrap();
+        gradgradcheck(function, &[x], CheckOptions { atol: 1e-4, ..CheckOptions::default() }).unwrap();
+    }
+}
+
+#[test]
 fn gradients_of_roots_are_those_of_differences() {
     check(&[3, 3], |a| {
         let hermitian = a
