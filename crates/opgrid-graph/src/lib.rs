@@ -84,7 +84,7 @@ pub use graph::expression::Expression;
 pub use graph::tree::Tree;
 pub use graph::types::{Range, Size, TensorType, ValueType};
 pub use graph::{Argument, Block, Graph, InputKind, Node, Outcome, OutputKind, Source, Variable};
-pub use program::{ExecutedNode, Limits, Program};
+pub use program::{ExecutedNode, FusedGroup, Limits, Program, Report};
 pub use trace::{Comparison, Scope, Trace, record_comparison, scope, size_symbol};
 
 /// Unit tests call operators.

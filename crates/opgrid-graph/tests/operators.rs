@@ -231,6 +231,63 @@ fn samples_of_all_operators_are_traced_and_replayed() {
     assert!(count.written * 10 > count.replayed * 9, "{} samples written", count.written);
 }
 
+/// The dtypes of elements in fused loops.
+const FUSED: [DType; 8] =
+    [DType::F32, DType::F64, DType::BF16, DType::F16, DType::I32, DType::I64, DType::U8, DType::Bool];
+
+#[test]
+fn fused_samples_have_the_bits_and_strides_of_eager_code() {
+    opgrid::ops::ensure_registered().unwrap();
+    let dispatcher = Dispatcher::current();
+    let (mut wrong, mut fused, mut reasons) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    let samples = opgrid_operators::samples();
+    for operator in samples.operators() {
+        if !passes::fusible_operators().any(|name| name == operator.name()) {
+            continue;
+        }
+        let handle = dispatcher.find(operator.name()).unwrap();
+        for dtype in FUSED.into_iter().filter(|dtype| operator.dtypes().contains(dtype)) {
+            for sample in operator.samples(dtype) {
+                let call = |inputs: &[Tensor]| {
+                    let (positional, named) = arguments(&sample, inputs);
+                    flat(handle.call_with(positional, named)?)
+                };
+                let inputs = tensors(&sample).unwrap();
+                let Ok(expected) = call(&inputs) else { continue };
+                let inputs: Vec<&Tensor> = inputs.iter().collect();
+                let program = Trace::new().run(&inputs, call).unwrap();
+                let graph = passes::propagate_types(program.graph().clone()).unwrap();
+                let fusion = passes::fuse_from(graph, 1).unwrap();
+                for unfused in fusion.unfused {
+                    *reasons.entry(format!("{}: {}", unfused.target, unfused.reason)).or_insert(0) += 1;
+                }
+                let program = Program::new(fusion.graph, program.constants().into_iter().collect()).unwrap();
+                let found = program.run(&inputs).unwrap();
+                let describe = |tensors: &[Tensor]| -> Vec<String> {
+                    let texts = texts(tensors).unwrap();
+                    let each = texts.iter().zip(tensors);
+                    each.map(|(text, tensor)| format!("{text} {:?} {:?}", tensor.strides(), tensor.dtype())).collect()
+                };
+                let runs: u64 = program.report().groups.iter().map(|group| group.fused_runs).sum();
+                *fused.entry(operator.name().to_owned()).or_insert(0) += runs;
+                if describe(&found) != describe(&expected) {
+                    wrong.push(format!(
+                        "{} {sample}: {:?}, expected {:?}",
+                        operator.name(),
+                        describe(&found),
+                        describe(&expected)
+                    ));
+                }
+            }
+        }
+    }
+    println!("fused runs: {fused:?}; not fused: {reasons:?}");
+    let shown = wrong.iter().take(40).map(|wrong| wrong.chars().take(400).collect::<String>());
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), shown.collect::<Vec<_>>().join("\n"));
+    let idle = passes::fusible_operators().filter(|name| fused.get(*name).is_none_or(|runs| *runs == 0));
+    assert_eq!(idle.collect::<Vec<_>>(), Vec::<&str>::new(), "operators that no sample fuses");
+}
+
 /// The overload that writes its first argument, if there is one.
 fn in_place(dispatcher: &Dispatcher, operator: &OperatorHandle) -> Option<OperatorHandle> {
     let forms = operator.column::<Forms>().unwrap()?;

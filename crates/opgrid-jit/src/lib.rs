@@ -44,3 +44,10 @@ pub use expression::{Access, Binary, Comparison, Expression, Unary, Value};
 pub use function::{BlockFunction, Function};
 pub use level::Level;
 pub use program::Program;
+
+/// What the expansion of [`elementary_function!`] names.
+#[doc(hidden)]
+pub mod elementary {
+    pub use opgrid_array::loops::elementwise::unary_slice;
+    pub use opgrid_core::DType;
+}

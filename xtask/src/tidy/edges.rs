@@ -36,7 +36,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("opgrid-nn", &["opgrid-tensor"]),
     ("opgrid-transforms", &["opgrid-tensor"]),
-    ("opgrid-graph", &["opgrid-tensor"]),
+    ("opgrid-graph", &["opgrid-tensor", "opgrid-jit", "opgrid-kernels"]),
     ("opgrid-abi", &[]),
     ("opgrid-plugin-sdk", &["opgrid-abi", "opgrid-macros"]),
     ("opgrid-plugin", &["opgrid-graph", "opgrid-abi"]),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use opgrid_core::{Dispatcher, Result};
 
 use crate::graph::types::{Size, ValueType};
-use crate::graph::{Argument, Graph, Node, Outcome};
+use crate::graph::{Argument, Block, Graph, Node, Outcome};
 use crate::program::effects::{effects, is_pointwise, maybe_written};
 use crate::program::target::{Target, resolve};
 use crate::sets::Sets;
@@ -51,17 +51,28 @@ pub struct Group {
 pub fn fusible_groups(graph: &Graph) -> Result<Vec<Group>> {
     crate::operators::ensure_registered()?;
     let dispatcher = Dispatcher::current();
-    let written = maybe_written(&dispatcher, &graph.block)?;
-    let nodes = &graph.block.nodes;
+    let groups = find(&dispatcher, &graph.block, &|node| is_fusible(&dispatcher, node))?;
+    Ok(groups.into_iter().filter(|group| group.nodes.len() > 1).collect())
+}
+
+/// The groups of a block, with those of one node, among the nodes that `accepts` says. What has effects keeps its order.
+pub(super) fn find(
+    dispatcher: &Dispatcher,
+    block: &Block,
+    accepts: &dyn Fn(&Node) -> Result<bool>,
+) -> Result<Vec<Group>> {
+    let written = maybe_written(dispatcher, block)?;
+    let nodes = &block.nodes;
+    let dependencies = dependencies(dispatcher, block)?;
     let mut makers: BTreeMap<&str, usize> = BTreeMap::new();
     let mut shapes: Vec<Option<&[Size]>> = Vec::with_capacity(nodes.len());
     let mut units = Units::new(nodes.len());
     for (place, node) in nodes.iter().enumerate() {
-        let shape = if is_fusible(&dispatcher, node)? { shape(node, &written) } else { None };
+        let shape = if accepts(node)? { shape(node, &written) } else { None };
         shapes.push(shape);
         let given = node.arguments().flat_map(Argument::references);
         let from: BTreeSet<usize> = given.filter_map(|name| makers.get(name).copied()).collect();
-        units.from[place].clone_from(&from);
+        units.from[place].clone_from(&dependencies[place]);
         for maker in from {
             if shape.is_some() && shapes[maker] == shape {
                 units.join(maker, place);
@@ -77,12 +88,28 @@ pub fn fusible_groups(graph: &Graph) -> Result<Vec<Group>> {
             members.entry(units.unit(place)).or_default().push(place);
         }
     }
-    let groups = members.into_values().filter(|members| members.len() > 1);
-    Ok(groups.map(|members| group(graph, members, &shapes)).collect())
+    Ok(members.into_values().map(|members| group(block, members, &shapes)).collect())
 }
 
-fn group(graph: &Graph, members: Vec<usize>, shapes: &[Option<&[Size]>]) -> Group {
-    let nodes = &graph.block.nodes;
+/// For each node of a block those that it has to run after: what gives its values, and, if it has effects, the one before that has some.
+pub(super) fn dependencies(dispatcher: &Dispatcher, block: &Block) -> Result<Vec<BTreeSet<usize>>> {
+    let written = maybe_written(dispatcher, block)?;
+    let mut makers: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut last_effect, mut all) = (None, Vec::with_capacity(block.nodes.len()));
+    for (place, node) in block.nodes.iter().enumerate() {
+        let given = node.arguments().flat_map(Argument::references);
+        let mut from: BTreeSet<usize> = given.filter_map(|name| makers.get(name).copied()).collect();
+        if has_effects(dispatcher, node, &written)? {
+            from.extend(last_effect.replace(place));
+        }
+        all.push(from);
+        makers.extend(node.variables().map(|variable| (variable.name.as_str(), place)));
+    }
+    Ok(all)
+}
+
+fn group(block: &Block, members: Vec<usize>, shapes: &[Option<&[Size]>]) -> Group {
+    let nodes = &block.nodes;
     let made: BTreeSet<&str> = members
         .iter()
         .flat_map(|place| nodes[*place].variables())
@@ -97,7 +124,7 @@ fn group(graph: &Graph, members: Vec<usize>, shapes: &[Option<&[Size]>]) -> Grou
     let others = nodes.iter().enumerate().filter(|(place, _)| !members.contains(place));
     let read: BTreeSet<&str> = others
         .flat_map(|(_, node)| node.arguments())
-        .chain(&graph.block.results)
+        .chain(&block.results)
         .flat_map(Argument::references)
         .collect();
     let given = members.iter().flat_map(|place| nodes[*place].variables());
@@ -105,6 +132,13 @@ fn group(graph: &Graph, members: Vec<usize>, shapes: &[Option<&[Size]>]) -> Grou
     let outputs = outputs.map(|variable| variable.name.clone()).collect();
     let sizes = members.first().and_then(|place| shapes[*place]).unwrap_or_default().to_vec();
     Group { nodes: members, sizes, inputs, outputs }
+}
+
+/// Whether a node does more than to give values of its own, or touches a value that may be written.
+fn has_effects(dispatcher: &Dispatcher, node: &Node, written: &BTreeSet<String>) -> Result<bool> {
+    let names = node.arguments().flat_map(Argument::references);
+    let mut names = names.chain(node.variables().map(|variable| variable.name.as_str()));
+    Ok(!effects(dispatcher, node)?.is_pure || names.any(|name| written.contains(name)))
 }
 
 /// Whether a node is pointwise and does nothing besides.

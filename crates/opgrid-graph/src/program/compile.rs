@@ -9,6 +9,7 @@ use opgrid_core::schema::Type;
 use opgrid_core::{Binder, Dispatcher, Error, OperatorHandle, Result, Scalar, Value};
 use opgrid_tensor::Tensor;
 
+use super::fused::{self, Fused};
 use super::plan::{Action, Operand, Place, Plan, Step, last_uses};
 use super::reuse;
 use super::scan::Scan;
@@ -36,6 +37,20 @@ pub(crate) fn compile(graph: &Graph, dispatcher: &Dispatcher) -> (Plan, Vec<Erro
         }
     }
     (plan, errors)
+}
+
+/// Checks that a block of pointwise nodes has a loop.
+///
+/// # Errors
+///
+/// What is wrong with the block, or why there is no loop for it.
+pub(crate) fn check_lowered(dispatcher: &Dispatcher, block: &Block) -> Result<()> {
+    let mut compiler = Compiler { dispatcher, errors: Vec::new() };
+    let plan = compiler.block(block, 0);
+    match compiler.errors.into_iter().next() {
+        Some(error) => Err(error),
+        None => fused::check(&plan, &block.parameters),
+    }
 }
 
 struct Compiler<'d> {
@@ -190,6 +205,7 @@ impl Compiler<'_> {
                 HigherOrder::Scan => "(block, [carried], [scanned], [constant])",
                 HigherOrder::SetGradEnabled => "(bool, block, operands…)",
                 HigherOrder::Autocast => "(device, dtype, bool, bool, block, operands…)",
+                HigherOrder::Fused => "(block, operands…)",
             };
             error::value(format!("{}: expected arguments {expected}", node.target))
         };
@@ -283,6 +299,12 @@ impl Compiler<'_> {
                 // Autocast for another device does nothing to tensors on the CPU.
                 let on = (device == "cpu").then_some(*on);
                 Ok((Action::Autocast { on, lower, block: Box::new(block) }, operands))
+            }
+            (HigherOrder::Fused, [Argument::Block(_, block), operands @ ..]) => {
+                let plan = self.block_for(block, operands.len(), depth)?;
+                self.expect_results(node, plan.results.len())?;
+                let operands = operands.iter().map(read).collect::<Result<_>>()?;
+                Ok((Action::Fused(Box::new(Fused::new(plan, &block.parameters))), operands))
             }
             _ => Err(wrong()),
         }

@@ -6,7 +6,7 @@ use opgrid_core::schema::Type;
 use opgrid_core::{DispatchKey, Dispatcher, Kind, OperatorHandle, Result};
 use opgrid_tensor::families::kind;
 
-use super::target::{Target, resolve};
+use super::target::{HigherOrder, Target, resolve};
 use crate::graph::{Argument, Block, Node};
 use crate::sets::Sets;
 
@@ -50,6 +50,9 @@ pub(crate) fn effects(dispatcher: &Dispatcher, node: &Node) -> Result<Effects> {
     let operator = match resolve(dispatcher, &node.target)? {
         Target::Operator(operator) => operator,
         Target::Number(_) => return Ok(Effects { is_pure: true, ..Default::default() }),
+        Target::Higher(HigherOrder::Fused) if is_pure_block(dispatcher, node)? => {
+            return Ok(Effects { is_pure: true, ..Default::default() });
+        }
         // Blocks may do anything to what they are given.
         Target::Higher(_) => {
             let writes = node.arguments().flat_map(|argument| argument.references());
@@ -78,6 +81,23 @@ pub(crate) fn effects(dispatcher: &Dispatcher, node: &Node) -> Result<Effects> {
         && !FRESH.contains(&node.target.as_str());
     let may_alias = is_composite || schema.returns.iter().any(|given| given.alias.is_some());
     Ok(Effects { writes, is_pure, may_alias })
+}
+
+/// Whether the nodes of a node's blocks do nothing but give tensors of their own.
+fn is_pure_block(dispatcher: &Dispatcher, node: &Node) -> Result<bool> {
+    for block in node.arguments().filter_map(Argument::as_block) {
+        for inner in &block.nodes {
+            let effects = effects(dispatcher, inner)?;
+            if !effects.is_pure || effects.may_alias {
+                return Ok(false);
+            }
+        }
+        let own: BTreeSet<&str> = block.nodes.iter().flat_map(Node::variables).map(|it| it.name.as_str()).collect();
+        if !block.results.iter().flat_map(Argument::references).all(|name| own.contains(name)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether every element of the result is a function of the elements at its place.

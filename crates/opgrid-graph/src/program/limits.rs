@@ -81,6 +81,11 @@ impl StepsLeft {
         Self { limit: limits.steps, left: limits.steps }
     }
 
+    /// As many as there are, for what ends by itself.
+    pub(super) fn unlimited() -> Self {
+        Self { limit: u64::MAX, left: u64::MAX }
+    }
+
     /// Takes one.
     ///
     /// # Errors
@@ -114,10 +119,11 @@ fn depth(plan: &Plan) -> usize {
 
 impl Action {
     /// The blocks that it runs.
-    fn blocks(&self) -> Vec<&Plan> {
+    pub(super) fn blocks(&self) -> Vec<&Plan> {
         match self {
             Self::Call { .. } | Self::Number(_) => Vec::new(),
             Self::Cond { branches: blocks, .. } | Self::Loop { blocks, .. } => blocks.iter().collect(),
+            Self::Fused(fused) => vec![&fused.block],
             Self::Scan(scan) => vec![&scan.block],
             Self::SetGradEnabled { block, .. } | Self::Autocast { block, .. } => vec![&**block],
         }

@@ -1,9 +1,12 @@
 //! Programs ready to run: a graph, its plan, and the tensors that belong to it.
 
 pub(crate) mod compile;
+mod compiled;
 pub(crate) mod effects;
+mod fused;
 mod inputs;
 mod limits;
+pub(crate) mod lowering;
 mod mapped;
 mod memory;
 pub(crate) mod numbers;
@@ -25,6 +28,8 @@ use crate::archive::{self, Archive};
 use crate::error;
 use crate::graph::tree::Tree;
 use crate::graph::{Argument, Graph, InputKind, OutputKind};
+pub use compiled::{Group as FusedGroup, Report};
+use compiled::Compilation;
 pub use limits::Limits;
 use limits::StepsLeft;
 use memory::MemoryPlan;
@@ -61,6 +66,8 @@ pub struct Program {
     /// What the results of the plan do besides being returned.
     copy: Option<OperatorHandle>,
     limits: Limits,
+    /// What fusing left, if the program was compiled.
+    compilation: Option<Compilation>,
 }
 
 /// Where a parameter of the plan comes from.
@@ -117,7 +124,7 @@ impl Program {
             )
         });
         let copy = writes.then(|| dispatcher.find("aten::copy_")).transpose()?;
-        Ok(Self { graph, plan, tensors, sources, memory, copy, limits: Limits::default() })
+        Ok(Self { graph, plan, tensors, sources, memory, copy, limits: Limits::default(), compilation: None })
     }
 
     /// Sets how far a run may go.

@@ -3,6 +3,7 @@
 use opgrid_core::schema::Type;
 use opgrid_core::{Binder, DType, OperatorHandle, Value};
 
+use super::fused::Fused;
 use super::numbers::Function;
 use super::reuse::Reuse;
 use super::scan::Scan;
@@ -54,6 +55,8 @@ pub(super) enum Action {
         on: bool,
         block: Box<Plan>,
     },
+    /// Pointwise nodes, in one loop where that is possible.
+    Fused(Box<Fused>),
     /// Autocast is switched, or left as it is where `on` says nothing.
     Autocast {
         on: Option<bool>,

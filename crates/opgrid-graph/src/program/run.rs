@@ -127,6 +127,15 @@ fn perform<O: Observer>(
             let args = values(&step.operands, slots)?;
             keep_all(scan.run(args, &mut block)?, step, slots)?;
         }
+        Action::Fused(fused) => {
+            // Who looks at each node gets to see those of the group.
+            let results = if O::IS_ACTIVE { None } else { fused.run(&step.operands, slots)? };
+            let results = match results {
+                Some(results) => results,
+                None => block(&fused.block, values(&step.operands, slots)?)?,
+            };
+            keep_all(results, step, slots)?;
+        }
         Action::SetGradEnabled { on, block: plan } => {
             let args = values(&step.operands, slots)?;
             let _mode = autograd::GradMode::new(*on);

@@ -27,15 +27,21 @@ pub(crate) enum HigherOrder {
     SetGradEnabled,
     /// `wrap_with_autocast(device, dtype, on, is_cached, block, operands…)`
     Autocast,
+    /// `fused(block, operands…)`: pointwise nodes that run as one loop where they can.
+    Fused,
 }
 
-const HIGHER_ORDER: [(&str, HigherOrder); 6] = [
+/// The target of nodes that hold a group of pointwise nodes.
+pub(crate) const FUSED: &str = "higher_order::fused";
+
+const HIGHER_ORDER: [(&str, HigherOrder); 7] = [
     ("higher_order::cond", HigherOrder::Cond),
     ("higher_order::while_loop", HigherOrder::WhileLoop),
     ("higher_order::map_impl", HigherOrder::Map),
     ("higher_order::scan", HigherOrder::Scan),
     ("higher_order::wrap_with_set_grad_enabled", HigherOrder::SetGradEnabled),
     ("higher_order::wrap_with_autocast", HigherOrder::Autocast),
+    (FUSED, HigherOrder::Fused),
 ];
 
 /// Finds what a target names.

@@ -3,6 +3,7 @@
 //! What exchanges the allocator, draws from the stream of random numbers, or installs layers in the global dispatcher has a program of
 //! its own beside this folder.
 
+mod compiled;
 mod errors;
 mod exported;
 mod functionalize;
