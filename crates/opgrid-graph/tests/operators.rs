@@ -266,7 +266,8 @@ fn fused_samples_have_the_bits_and_strides_of_eager_code() {
                 let describe = |tensors: &[Tensor]| -> Vec<String> {
                     let texts = texts(tensors).unwrap();
                     let each = texts.iter().zip(tensors);
-                    each.map(|(text, tensor)| format!("{text} {:?} {:?}", tensor.strides(), tensor.dtype())).collect()
+                    each.map(|(text, tensor)| format!("{text} {:?} {:?}", tensor.strides(), tensor.dtype()))
+                        .collect()
                 };
                 let runs: u64 = program.report().groups.iter().map(|group| group.fused_runs).sum();
                 *fused.entry(operator.name().to_owned()).or_insert(0) += runs;

@@ -186,7 +186,8 @@ impl Fuser {
     /// The nodes in an order in which groups are whole: the nodes of each group, or one other node.
     fn order(&self, block: &Block, of: &[Option<usize>]) -> Result<Vec<Vec<usize>>> {
         let after = groups::dependencies(&self.dispatcher, block)?;
-        let unit = |place: usize| of[place].and_then(|group| of.iter().position(|other| *other == Some(group)));
+        let unit =
+            |place: usize| of[place].and_then(|group| of.iter().position(|other| *other == Some(group)));
         let unit = |place: usize| unit(place).unwrap_or(place);
         let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         (0..block.nodes.len()).for_each(|place| members.entry(unit(place)).or_default().push(place));

@@ -200,10 +200,25 @@ impl Units {
         self.members[first].sort_unstable();
     }
 
+    /// The place from which on nodes can read of a unit, also through units that have nodes before and behind a place.
+    fn start(&self, unit: usize) -> usize {
+        let mut start = unit;
+        loop {
+            let spans =
+                |members: &&Vec<usize>| members.len() > 1 && members.last().is_some_and(|last| *last > start);
+            let before =
+                self.members.iter().filter(spans).filter_map(|members| members.first().copied()).min();
+            match before.filter(|before| *before < start) {
+                Some(before) => start = before,
+                None => return start,
+            }
+        }
+    }
+
     /// Whether values go from `first` to another unit and from there to `last`.
     fn is_between(&self, first: usize, last: usize) -> bool {
-        // Only what has a node behind the first one can read of it.
-        let may_read = |unit: &usize| self.members[*unit].last().is_some_and(|place| *place > first);
+        let start = self.start(first);
+        let may_read = |unit: &usize| self.members[*unit].last().is_some_and(|place| *place > start);
         let mut left: Vec<usize> =
             self.sources(last).into_iter().filter(|unit| *unit != first && may_read(unit)).collect();
         let mut seen: BTreeSet<usize> = left.iter().copied().collect();
@@ -238,5 +253,19 @@ mod tests {
         units.join(1, 2);
         units.join(2, 3);
         assert!((0..4).all(|place| units.unit(place) == 0));
+    }
+
+    #[test]
+    fn units_with_nodes_on_both_sides_lead_from_a_later_node_to_an_earlier_one() {
+        // 4 → 5 and 0 → 1 → 3, with 0 and 5 in one unit: so 4 → {0, 5} → 1 → 3, and 4 and 3 stay apart.
+        let mut units = Units::new(7);
+        units.from[5] = [0, 4].into();
+        units.from[1] = [0].into();
+        units.from[3] = [1].into();
+        units.from[6] = [3, 4].into();
+        units.join(0, 5);
+        units.join(3, 6);
+        units.join(4, 6);
+        assert_ne!(units.unit(4), units.unit(6));
     }
 }

@@ -98,8 +98,10 @@ impl Program {
         self.graph.block.visit(&mut |node| {
             writes |= effects(&dispatcher, node).is_ok_and(|effects| !effects.writes.is_empty());
         });
-        // What cannot be had without writes is fused around them.
-        let archive = if writes { passes::functionalize(own()).unwrap_or_else(|_| own()) } else { own() };
+        // Where inputs or tensors of the program are written, results may be those very tensors: then groups stand around the writes.
+        let keeps_outputs = |archive: &Archive| archive.graph.outputs == self.graph.outputs;
+        let functional = if writes { passes::functionalize(own()).ok().filter(keeps_outputs) } else { None };
+        let archive = functional.unwrap_or_else(own);
         let graph = passes::propagate_types(archive.graph.clone()).unwrap_or(archive.graph);
         let Fusion { graph, unfused } = passes::fuse(graph)?;
         let mut program = Self::new(graph, archive.tensors)?.with_limits(self.limits)?;

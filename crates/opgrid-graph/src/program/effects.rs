@@ -92,7 +92,8 @@ fn is_pure_block(dispatcher: &Dispatcher, node: &Node) -> Result<bool> {
                 return Ok(false);
             }
         }
-        let own: BTreeSet<&str> = block.nodes.iter().flat_map(Node::variables).map(|it| it.name.as_str()).collect();
+        let own: BTreeSet<&str> =
+            block.nodes.iter().flat_map(Node::variables).map(|it| it.name.as_str()).collect();
         if !block.results.iter().flat_map(Argument::references).all(|name| own.contains(name)) {
             return Ok(false);
         }

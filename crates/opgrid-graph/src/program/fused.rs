@@ -20,8 +20,8 @@ use super::lowering::{self, InputType, Lowered};
 use super::observe::NoObserver;
 use super::plan::{Operand, Plan};
 use super::run;
-use crate::graph::types::ValueType;
 use crate::graph::Variable;
+use crate::graph::types::ValueType;
 
 /// For how many geometries of the inputs the results' are kept.
 const KEPT_GEOMETRIES: usize = 8;
@@ -98,8 +98,8 @@ impl Kernel {
         let program = opgrid_jit::Program::new(expression, Level::best())?;
         let read = inputs.iter().filter(|input| !input.is_scalar).map(|input| input.dtype.size_in_bytes());
         let moved = read.chain(program.output_dtypes().map(DType::size_in_bytes)).sum();
-        let plain = LocalKeys::DEFAULT
-            .apply(Tensor::allocate_contiguous(&[], DType::F32, Device::CPU)?.keys());
+        let plain =
+            LocalKeys::DEFAULT.apply(Tensor::allocate_contiguous(&[], DType::F32, Device::CPU)?.keys());
         Ok(Self {
             program,
             inputs,
@@ -140,7 +140,7 @@ impl Kernel {
             if !is_expected {
                 return Ok(None);
             }
-            keys = keys | tensor.keys();
+            keys |= tensor.keys();
             tensors.push(tensor);
         }
         if tensors.len() != self.inputs.len() || !self.plain.has_all(local.apply(keys)) {
@@ -165,11 +165,12 @@ impl Kernel {
         let Ok(mut known) = self.geometries.try_lock() else {
             return allocated(self.outputs(block, inputs).as_deref());
         };
-        let is_alike = |known: &&Geometries| {
-            known.inputs.iter().zip(inputs).all(|(known, input)| {
-                known.sizes() == input.sizes() && known.strides() == input.strides()
-            })
-        };
+        let is_alike =
+            |known: &&Geometries| {
+                known.inputs.iter().zip(inputs).all(|(known, input)| {
+                    known.sizes() == input.sizes() && known.strides() == input.strides()
+                })
+            };
         if let Some(found) = known.iter().find(is_alike) {
             return allocated(found.outputs.as_deref());
         }
@@ -190,13 +191,16 @@ impl Kernel {
             Tensor::allocate(spec).map(|tensor| Value::from(&tensor))
         };
         let inputs = inputs.iter().map(without_memory).collect::<Result<Vec<_>>>().ok()?;
+        // They are held, so that no result takes the place of one, with its strides.
+        let held = inputs.clone();
         let results = run::run(block, inputs, None, &mut NoObserver, &mut StepsLeft::unlimited(), 0).ok()?;
+        drop(held);
         let mut specs: Vec<TensorSpec> = Vec::with_capacity(results.len());
         for (result, dtype) in results.into_iter().zip(self.program.output_dtypes()) {
             let Value::Tensor(result) = result else { return None };
             let result = Tensor::try_from(result).ok()?;
-            let is_expected = result.dtype() == dtype
-                && specs.first().is_none_or(|first| first.sizes() == result.sizes());
+            let is_expected =
+                result.dtype() == dtype && specs.first().is_none_or(|first| first.sizes() == result.sizes());
             if !is_expected {
                 return None;
             }

@@ -76,12 +76,35 @@ fn input(random: &mut Random) -> Result<Tensor> {
 }
 
 const UNARY: [&str; 15] = [
-    "neg", "abs", "exp", "tanh", "sigmoid", "relu", "gelu", "silu", "sqrt", "rsqrt", "reciprocal", "floor",
-    "logical_not", "square", "erf",
+    "neg",
+    "abs",
+    "exp",
+    "tanh",
+    "sigmoid",
+    "relu",
+    "gelu",
+    "silu",
+    "sqrt",
+    "rsqrt",
+    "reciprocal",
+    "floor",
+    "logical_not",
+    "square",
+    "erf",
 ];
 const BINARY: [&str; 12] = [
-    "add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "maximum", "minimum", "lt.Tensor", "ge.Tensor",
-    "eq.Tensor", "logical_and", "add.Tensor", "mul.Tensor",
+    "add.Tensor",
+    "sub.Tensor",
+    "mul.Tensor",
+    "div.Tensor",
+    "maximum",
+    "minimum",
+    "lt.Tensor",
+    "ge.Tensor",
+    "eq.Tensor",
+    "logical_and",
+    "add.Tensor",
+    "mul.Tensor",
 ];
 
 /// Calls operators that a seed chooses; what they refuse is left out.
@@ -100,13 +123,23 @@ fn body(seed: u64, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
         let made = match random.below(12) {
             0..4 => call(random.choice(&UNARY), vec![(&a).into()]),
             4..8 => call(random.choice(&BINARY), vec![(&a).into(), (&b).into()]),
-            8 => call("mul.Scalar", vec![(&a).into(), random.choice(&[Scalar::Float(1.1), Scalar::Int(3)]).into()]),
+            8 => call(
+                "mul.Scalar",
+                vec![(&a).into(), random.choice(&[Scalar::Float(1.1), Scalar::Int(3)]).into()],
+            ),
             9 => call("clamp", vec![(&a).into(), Scalar::Int(-1).into(), Scalar::Float(2.5).into()]),
             10 => call("sum", vec![(&a).into()]),
             _ => match random.below(3) {
                 0 => call("add_.Tensor", vec![(&a).into(), (&b).into()]),
                 1 => call("t", vec![(&a).into()]),
-                _ => call("where.self", vec![(&call("gt.Scalar", vec![(&a).into(), Scalar::Int(0).into()]).unwrap()).into(), (&a).into(), (&b).into()]),
+                _ => call(
+                    "where.self",
+                    vec![
+                        (&call("gt.Scalar", vec![(&a).into(), Scalar::Int(0).into()]).unwrap()).into(),
+                        (&a).into(),
+                        (&b).into(),
+                    ],
+                ),
             },
         };
         values.extend(made);
@@ -124,16 +157,20 @@ fn random_programs_give_the_bits_and_strides_of_interpreted_ones() {
         let mut random = Random(seed.wrapping_mul(7919));
         let inputs: Vec<Tensor> = (0..1 + random.below(4)).map(|_| input(&mut random).unwrap()).collect();
         let copies = || -> Vec<Tensor> {
-            let copy = |tensor: &Tensor| opgrid::ops::CloneTensor.call(tensor, Some(opgrid::MemoryFormat::Preserve));
+            let copy =
+                |tensor: &Tensor| opgrid::ops::CloneTensor.call(tensor, Some(opgrid::MemoryFormat::Preserve));
             inputs.iter().map(|tensor| copy(tensor).unwrap()).collect()
         };
         let traced: Vec<&Tensor> = inputs.iter().collect();
         let Ok(program) = Trace::new().run(&traced, |inputs| body(seed, inputs)) else { continue };
-        let compiled = program.compiled().unwrap_or_else(|error| panic!("{seed}: {error}\n{}", program.graph()));
+        let compiled =
+            program.compiled().unwrap_or_else(|error| panic!("{seed}: {error}\n{}", program.graph()));
         let run = |program: &Program| {
             // In-place operators write the inputs, which are part of what is compared.
             let inputs = copies();
-            let results = program.run(&inputs.iter().collect::<Vec<_>>()).unwrap_or_else(|error| panic!("{seed}: {error}"));
+            let results = program
+                .run(&inputs.iter().collect::<Vec<_>>())
+                .unwrap_or_else(|error| panic!("{seed}: {error}"));
             results.iter().chain(&inputs).map(described).collect::<Vec<_>>()
         };
         let (expected, found) = (run(&program), run(&compiled));
@@ -207,7 +244,8 @@ fn nodes_stand_after_what_they_read_although_groups_move() {
     }
 }
 
-const CHAIN: &str = "graph(%x: float32[n, 3] = input, %y: float32[3] = input) where n in 1.. takes ((*, *), {}) gives * {
+const CHAIN: &str =
+    "graph(%x: float32[n, 3] = input, %y: float32[3] = input) where n in 1.. takes ((*, *), {}) gives * {
   %a: float32[n, 3] = aten::mul.Tensor(%x, %y)
   %b: float32[n, 3] = aten::tanh(%a)
   return %b

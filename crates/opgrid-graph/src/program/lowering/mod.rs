@@ -61,8 +61,8 @@ pub(super) fn lower(plan: &Plan, inputs: &[InputType]) -> Result<Lowered> {
     }
     slots.resize_with(plan.slots, || None);
     for step in &plan.steps {
-        let (slot, known) = lower_step(&mut expression, step, &slots)
-            .map_err(|error| error.within(&step.subject))?;
+        let (slot, known) =
+            lower_step(&mut expression, step, &slots).map_err(|error| error.within(&step.subject))?;
         step.operands.iter().for_each(|operand| {
             each_slot(operand, &mut |slot| eager_bytes += slots[slot].as_ref().map_or(0, Known::bytes));
         });
@@ -100,12 +100,9 @@ impl Known {
     }
 }
 
-fn lower_step(
-    expression: &mut Expression,
-    step: &Step,
-    slots: &[Option<Known>],
-) -> Result<(usize, Known)> {
-    let (Action::Call { operator, binder, .. }, [Place::Slot(place)]) = (&step.action, step.results.as_slice())
+fn lower_step(expression: &mut Expression, step: &Step, slots: &[Option<Known>]) -> Result<(usize, Known)> {
+    let (Action::Call { operator, binder, .. }, [Place::Slot(place)]) =
+        (&step.action, step.results.as_slice())
     else {
         return Err(unsupported("a node that is no call of an operator with one result"));
     };

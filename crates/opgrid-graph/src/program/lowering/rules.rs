@@ -44,7 +44,9 @@ pub(super) const RULES: &[(&[&str], Rule)] = &[
     (&["aten::log"], |it| it.elementary(functions::log)),
     (&["aten::sigmoid"], |it| it.elementary(functions::sigmoid)),
     (&["aten::tanh"], |it| it.elementary(functions::tanh)),
-    (&["aten::exp2"], |it| it.elementary(|dtype| elementary_function!(dtype, "exp2", elementary::PowerOfTwo))),
+    (&["aten::exp2"], |it| {
+        it.elementary(|dtype| elementary_function!(dtype, "exp2", elementary::PowerOfTwo))
+    }),
     (&["aten::expm1"], |it| {
         it.elementary(|dtype| elementary_function!(dtype, "expm1", elementary::ExponentialLessOne))
     }),
@@ -59,7 +61,9 @@ pub(super) const RULES: &[(&[&str], Rule)] = &[
     }),
     (&["aten::sin"], |it| it.elementary(|dtype| elementary_function!(dtype, "sin", elementary::Sine))),
     (&["aten::cos"], |it| it.elementary(|dtype| elementary_function!(dtype, "cos", elementary::Cosine))),
-    (&["aten::atan"], |it| it.elementary(|dtype| elementary_function!(dtype, "atan", elementary::ArcTangent))),
+    (&["aten::atan"], |it| {
+        it.elementary(|dtype| elementary_function!(dtype, "atan", elementary::ArcTangent))
+    }),
     (&["aten::erf"], |it| it.elementary(|dtype| elementary_function!(dtype, "erf", special::ErrorFunction))),
     (&["aten::gelu"], |it| match it.text("approximate")? {
         "tanh" => it.elementary(|dtype| elementary_function!(dtype, "gelu by tanh", GeluByTanh)),
