@@ -134,6 +134,16 @@ impl ProgramObject {
         crate::collector::detached(py, pass).or_raise(py).map(Self)
     }
 
+    /// The program with groups of element-wise operators fused.
+    fn compiled(&self, py: Python<'_>) -> PyResult<Self> {
+        crate::collector::detached(py, || self.0.compiled()).or_raise(py).map(Self)
+    }
+
+    /// What is fused and what is not, as text.
+    fn report(&self) -> String {
+        self.0.report().to_string()
+    }
+
     /// How arguments and results are nested.
     fn trees<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyTuple>)> {
         let graph = self.0.graph();

@@ -62,6 +62,9 @@ pub(crate) struct Run {
     /// End with an error where tensors would take more bytes at a time, as in 500M or 2G; weights that are read from MODEL when they are used do not count.
     #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = arguments::bytes)]
     limit_memory: Option<usize>,
+    /// Fuse element-wise nodes that follow each other to loops, and show below the results which they are, and why others are none.
+    #[arg(long)]
+    compile: bool,
     /// Show below the results which kernels each node ran, and why.
     #[arg(long)]
     explain: bool,
@@ -77,6 +80,7 @@ struct Report {
     timeline: Option<Timeline>,
     times: Option<Times>,
     comparisons: Vec<Comparison>,
+    fusion: Option<opgrid_graph::Report>,
 }
 
 /// How long runs took.
@@ -120,7 +124,10 @@ impl Run {
             devices::set_allocator(Device::CPU, Some(Arc::new(LimitedAllocator::new(bytes))))?;
         }
         let waiting = Waiting::start(self.model.display());
-        let program = self.limited(graph::program(&self.model)?)?;
+        let mut program = self.limited(graph::program(&self.model)?)?;
+        if self.compile {
+            program = program.compiled().map_err(|error| error.within(self.model.display()))?;
+        }
         let inputs = self.given(&program)?;
         let (results, mut report) =
             self.perform(&program, &inputs, &waiting).map_err(|error| error.within(self.model.display()))?;
@@ -191,6 +198,9 @@ impl Run {
                     .extend(ran.explanation().map(|it| (ran.subject().to_owned(), it.clone())));
                 Ok(())
             })
+        } else if self.compile {
+            // Nodes of groups would be called one by one to be shown.
+            program.run_values(given()?)
         } else {
             program.observe(given()?, |ran| {
                 show(&ran);
@@ -211,6 +221,7 @@ impl Run {
             let memory = program.planned_memory(&given()?)?;
             report.times = Some(Times { count, memory, fastest: times[0], median: times[times.len() / 2] });
         }
+        report.fusion = self.compile.then(|| program.report());
         Ok((results, report))
     }
 
@@ -296,10 +307,37 @@ impl Report {
             });
             description["against"] = each.collect();
         }
+        if let Some(fusion) = &self.fusion {
+            description["compiled"] = fused(fusion);
+        }
         if let Some(timeline) = self.timeline {
             description["profile"] = timeline.to_json();
         }
     }
+}
+
+/// What is fused in a program and what is not.
+fn fused(report: &opgrid_graph::Report) -> serde_json::Value {
+    let seconds = |time: Duration| json!(time.as_secs_f64());
+    let groups = report.groups.iter().map(|group| {
+        json!({
+            "node": group.node,
+            "operators": group.operators,
+            "level": group.level.as_ref().ok(),
+            "reason": group.level.as_ref().err(),
+            "compile_time": seconds(group.compile_time),
+            "fused_runs": group.fused_runs,
+            "interpreted_runs": group.interpreted_runs,
+            "bytes_saved": group.bytes_saved,
+        })
+    });
+    let unfused =
+        report.unfused.iter().map(|it| json!({"node": it.node, "operator": it.target, "reason": it.reason}));
+    json!({
+        "compile_time": seconds(report.compile_time),
+        "groups": groups.collect::<Vec<_>>(),
+        "unfused": unfused.collect::<Vec<_>>(),
+    })
 }
 
 impl fmt::Display for Report {
@@ -313,6 +351,9 @@ impl fmt::Display for Report {
                 f,
                 "{name}: {verdict}, largest difference {difference:.2e}, largest magnitude {largest:.2e}"
             )?;
+        }
+        if let Some(fusion) = &self.fusion {
+            write!(f, "{fusion}")?;
         }
         if let Some(timeline) = &self.timeline {
             write!(f, "{timeline}")?;

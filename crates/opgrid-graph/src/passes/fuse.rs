@@ -56,7 +56,7 @@ pub struct Unfused {
 /// let fusion = passes::fuse(graph)?;
 /// let targets: Vec<_> = fusion.graph.block.nodes.iter().map(|node| node.target.as_str()).collect();
 /// assert_eq!(targets, ["higher_order::fused", "aten::sum.dim_IntList"]);
-/// assert_eq!(fusion.unfused[0].reason, "it computes an element from several");
+/// assert_eq!(fusion.unfused[0].reason, "it is not element-wise");
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn fuse(graph: Graph) -> Result<Fusion> {
@@ -145,7 +145,7 @@ impl Fuser {
             return refuse(if is_pointwise(&operator) {
                 "no rule says how a loop computes it"
             } else {
-                "it computes an element from several"
+                "it is not element-wise"
             });
         }
         let names = node.arguments().flat_map(Argument::references);

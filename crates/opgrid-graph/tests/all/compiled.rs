@@ -309,7 +309,7 @@ fn what_is_not_fused_says_why() {
         "no rule says how a loop computes it",
         "powers of 1.5 are not fused",
         "complex64",
-        "it computes an element from several",
+        "it is not element-wise",
     ]) {
         assert!(reason.contains(part), "{reason}, expected {part}");
     }
