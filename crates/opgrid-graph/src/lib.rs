@@ -64,6 +64,7 @@
 
 mod archive;
 mod check;
+mod compiled;
 mod convert;
 mod error;
 mod graph;
@@ -84,7 +85,7 @@ pub use graph::expression::Expression;
 pub use graph::tree::Tree;
 pub use graph::types::{Range, Size, TensorType, ValueType};
 pub use graph::{Argument, Block, Graph, InputKind, Node, Outcome, OutputKind, Source, Variable};
-pub use program::{ExecutedNode, FusedGroup, Limits, Program, Report};
+pub use program::{ExecutedNode, FusedGroup, Limits, Program, Report, Unfused};
 pub use trace::{Comparison, Scope, Trace, record_comparison, scope, size_symbol};
 
 /// Unit tests call operators.

@@ -7,6 +7,7 @@ use opgrid_core::{Dispatcher, Result};
 use super::groups::{self, Group};
 use crate::graph::types::ValueType;
 use crate::graph::{Argument, Block, Graph, Node, Outcome, Source, Variable};
+use crate::program::Unfused;
 use crate::program::compile::check_lowered;
 use crate::program::effects::{effects, is_pointwise, maybe_written};
 use crate::program::lowering::{has_rule, targets};
@@ -20,18 +21,6 @@ pub struct Fusion {
     pub graph: Graph,
     /// The calls of operators that are in no group, in their order; those of blocks within the block come first.
     pub unfused: Vec<Unfused>,
-}
-
-/// A node that is in no group, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Unfused {
-    /// What the node is called in errors.
-    pub node: String,
-    /// The operator.
-    pub target: String,
-    /// Why it is in no group.
-    pub reason: String,
 }
 
 /// Fuses the groups of two or more pointwise nodes whose operators, dtypes and arguments loops have. The types of the graph say what

@@ -29,7 +29,7 @@ pub use constants::fold_constants;
 pub use dead_code::remove_dead_code;
 pub use decompose::decompose;
 pub use functionalize::functionalize;
-pub use fuse::{Fusion, Unfused, fuse, fuse_from, fusible_operators};
+pub use fuse::{Fusion, fuse, fuse_from, fusible_operators};
 pub use groups::{Group, fusible_groups};
 pub use identities::remove_identities;
 pub use repeats::share_repeats;

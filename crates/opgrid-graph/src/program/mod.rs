@@ -1,7 +1,6 @@
 //! Programs ready to run: a graph, its plan, and the tensors that belong to it.
 
 pub(crate) mod compile;
-mod compiled;
 pub(crate) mod effects;
 mod fused;
 mod inputs;
@@ -12,6 +11,7 @@ mod memory;
 pub(crate) mod numbers;
 mod observe;
 mod plan;
+mod report;
 mod reuse;
 mod run;
 mod scan;
@@ -28,14 +28,15 @@ use crate::archive::{self, Archive};
 use crate::error;
 use crate::graph::tree::Tree;
 use crate::graph::{Argument, Graph, InputKind, OutputKind};
-use compiled::Compilation;
-pub use compiled::{Group as FusedGroup, Report};
+
 pub use limits::Limits;
 use limits::StepsLeft;
 use memory::MemoryPlan;
 pub use observe::ExecutedNode;
 use observe::{Callback, NoObserver, Observer};
 use plan::Plan;
+pub(crate) use report::Compilation;
+pub use report::{Group as FusedGroup, Report, Unfused};
 
 /// A program that can run: many threads may do so at once, with one set of weights.
 ///
@@ -67,7 +68,7 @@ pub struct Program {
     copy: Option<OperatorHandle>,
     limits: Limits,
     /// What fusing left, if the program was compiled.
-    compilation: Option<Compilation>,
+    compilation: Compilation,
 }
 
 /// Where a parameter of the plan comes from.
@@ -124,7 +125,16 @@ impl Program {
             )
         });
         let copy = writes.then(|| dispatcher.find("aten::copy_")).transpose()?;
-        Ok(Self { graph, plan, tensors, sources, memory, copy, limits: Limits::default(), compilation: None })
+        Ok(Self {
+            graph,
+            plan,
+            tensors,
+            sources,
+            memory,
+            copy,
+            limits: Limits::default(),
+            compilation: Compilation::default(),
+        })
     }
 
     /// Sets how far a run may go.
@@ -371,6 +381,16 @@ impl Program {
     /// The graph.
     pub fn graph(&self) -> &Graph {
         &self.graph
+    }
+
+    /// How far a run may go.
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Notes what fusing left.
+    pub(crate) fn with_compilation(self, compilation: Compilation) -> Self {
+        Self { compilation, ..self }
     }
 
     /// Parameters, buffers and constants by name.

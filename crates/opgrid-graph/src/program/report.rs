@@ -1,23 +1,30 @@
-//! Compiled programs: what is fused in them, and what is not.
+//! What is fused in a program, what is not, and how often groups ran.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-use opgrid_core::{Dispatcher, Result};
+use std::time::Duration;
 
 use super::Program;
-use super::effects::effects;
 use super::fused::{Counts, Fused, Kernel};
 use super::plan::{Action, Plan};
-use crate::archive::Archive;
-use crate::passes::{self, Fusion, Unfused};
+
+/// A node that is in no group, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unfused {
+    /// What the node is called in errors.
+    pub node: String,
+    /// The operator.
+    pub target: String,
+    /// Why it is in no group.
+    pub reason: String,
+}
 
 /// What a compiled program has besides its plan.
-#[derive(Debug)]
-pub(super) struct Compilation {
-    unfused: Vec<Unfused>,
-    compile_time: Duration,
+#[derive(Debug, Default)]
+pub(crate) struct Compilation {
+    pub(crate) unfused: Vec<Unfused>,
+    pub(crate) compile_time: Duration,
 }
 
 /// What is fused in a compiled program, and how often it ran.
@@ -58,66 +65,12 @@ pub struct Group {
 }
 
 impl Program {
-    /// The program with groups of pointwise nodes fused to one loop each, which gives the same bits. It shares its tensors with this one.
-    ///
-    /// Groups are compiled in microseconds. Where a loop does not apply (gradients are recorded, a layer or a mode sees calls, tensors
-    /// are not on the CPU) the nodes are called one by one, and counted.
-    ///
-    /// # Errors
-    ///
-    /// An operator that is not there.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::collections::BTreeMap;
-    ///
-    /// use opgrid::{DType, Device, Tensor};
-    /// use opgrid_graph::Program;
-    ///
-    /// let text = "graph(%x: float32[n, 3] = input) where n in 1..64 takes ((*,), {}) gives * {
-    ///   %y: float32[n, 3] = aten::mul.Tensor(%x, %x)
-    ///   %z: float32[n, 3] = aten::tanh(%y)
-    ///   return %z
-    /// }";
-    /// let program = Program::new(text.parse()?, BTreeMap::new())?;
-    /// let compiled = program.compiled()?;
-    /// let x = Tensor::from_slice(&[0.5f32, -1.0, 2.0], &[1, 3])?;
-    /// assert_eq!(compiled.run(&[&x])?[0].to_vec::<f32>()?, program.run(&[&x])?[0].to_vec::<f32>()?);
-    /// let report = compiled.report();
-    /// assert_eq!(report.groups[0].operators, ["aten::mul.Tensor", "aten::tanh"]);
-    /// // The product is read twice less, and the factor once.
-    /// assert_eq!((report.groups[0].fused_runs, report.groups[0].bytes_saved), (1, 3 * 3 * 4));
-    /// # Ok::<(), opgrid_core::Error>(())
-    /// ```
-    pub fn compiled(&self) -> Result<Self> {
-        let start = Instant::now();
-        let dispatcher = Dispatcher::current();
-        let own = || Archive::new(self.graph.clone(), self.tensors.clone());
-        let mut writes = false;
-        self.graph.block.visit(&mut |node| {
-            writes |= effects(&dispatcher, node).is_ok_and(|effects| !effects.writes.is_empty());
-        });
-        // Where inputs or tensors of the program are written, results may be those very tensors: then groups stand around the writes.
-        let keeps_outputs = |archive: &Archive| archive.graph.outputs == self.graph.outputs;
-        let functional = if writes { passes::functionalize(own()).ok().filter(keeps_outputs) } else { None };
-        let archive = functional.unwrap_or_else(own);
-        let graph = passes::propagate_types(archive.graph.clone()).unwrap_or(archive.graph);
-        let Fusion { graph, unfused } = passes::fuse(graph)?;
-        let mut program = Self::new(graph, archive.tensors)?.with_limits(self.limits)?;
-        program.compilation = Some(Compilation { unfused, compile_time: start.elapsed() });
-        Ok(program)
-    }
-
     /// What is fused in the program: nothing unless it was [compiled](Self::compiled).
     pub fn report(&self) -> Report {
         let mut groups = Vec::new();
         collect(&self.plan, &mut groups);
-        let (unfused, compile_time) = match &self.compilation {
-            Some(Compilation { unfused, compile_time }) => (unfused.clone(), *compile_time),
-            None => Default::default(),
-        };
-        Report { groups, unfused, compile_time }
+        let Compilation { unfused, compile_time } = &self.compilation;
+        Report { groups, unfused: unfused.clone(), compile_time: *compile_time }
     }
 }
 
