@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use opgrid_core::{
-    BoxedCall, Column, Dispatcher, Error, ErrorKind, Forms, Kind, MemoryFormat, OperatorHandle, Result,
-    TensorType, Value, ValueRef,
+    BoxedCall, Column, DispatchKey, Dispatcher, Error, ErrorKind, Forms, Kind, MemoryFormat, OperatorHandle,
+    Reason, Result, TensorType, Value, ValueRef,
 };
 use opgrid_tensor::Tensor;
 use opgrid_tensor::families::kind;
@@ -99,10 +99,28 @@ fn is_smooth(tensor: &Tensor) -> bool {
     tensor.is_defined() && (tensor.dtype().is_floating_point() || tensor.dtype().is_complex())
 }
 
+/// Whether a call writes an argument by calls of other operators, which is all that says how.
+pub(super) fn is_made_of_writes(call: &BoxedCall<'_>) -> Result<bool> {
+    if !writes(call) || functional_form(call).is_some() || call.column::<ForwardRule>().is_some() {
+        return Ok(false);
+    }
+    let backend = call.keys().highest_backend_type();
+    Ok(call.operator().slot(backend)?.reason == Reason::Alias(DispatchKey::CompositeImplicitAutograd))
+}
+
+/// Whether a call writes one of its arguments.
+fn writes(call: &BoxedCall<'_>) -> bool {
+    call.schema().is_some_and(|schema| schema.arguments.iter().any(|it| it.is_write()))
+}
+
+/// The forms of an operator that writes, where one of them does not.
+fn functional_form<'c>(call: &BoxedCall<'c>) -> Option<&'c Forms> {
+    call.column::<Forms>().filter(|forms| &forms.functional != call.operator().name())
+}
+
 /// Leaves the results of a call with tangents among its arguments.
 pub(super) fn run(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
-    let writes = call.schema().is_some_and(|schema| schema.arguments.iter().any(|it| it.is_write()));
-    if writes {
+    if writes(call) {
         return write(call, level);
     }
     let is_made = call.column::<Kind>().is_some_and(|own| *own == kind::FACTORY);
@@ -250,9 +268,10 @@ fn write(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     let operator = call.operator();
     let refused =
         |message: &str| Err(Error::new(ErrorKind::NotImplemented, format!("{}: {message}", operator.name())));
-    let forms = call.column::<Forms>().filter(|forms| &forms.functional != operator.name());
+    let forms = functional_form(call);
     let is_copy = call.column::<Kind>().is_some_and(|own| *own == kind::COPY);
-    if forms.is_none() && !is_copy {
+    let rule = call.column::<ForwardRule>();
+    if forms.is_none() && !is_copy && rule.is_none() {
         return refused(
             "it writes an argument and has no functional form, so that there is no tangent of what it writes",
         );
@@ -265,13 +284,14 @@ fn write(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     let Some(dual) = level.behind(&target) else {
         return refused("the tensor that it writes is not of the function");
     };
-    let changed = match forms {
-        Some(forms) => {
+    let changed = match (forms, rule) {
+        (Some(forms), _) => {
             let functional = Dispatcher::current().find(&forms.functional.to_string())?;
             with_tangents(&functional, call, level)?.1.into_iter().next().flatten()
         }
+        (None, Some(rule)) => (rule.0)(&ForwardCall { call, level, results: &[] })?.into_iter().next().flatten(),
         // What is copied there brings its tangent.
-        None => {
+        (None, None) => {
             let source = call.args().get(1).and_then(|value| Tensor::from_any_ref(value.as_tensor()?));
             source.and_then(|source| level.behind(source)?.more().cloned())
         }

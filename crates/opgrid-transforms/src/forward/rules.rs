@@ -60,6 +60,22 @@ const LINEAR: &[&str] = &[
     "upsample_trilinear3d",
 ];
 
+/// Operators that overwrite their first argument with what follows from no tensor.
+const OVERWRITING: &[&str] = &[
+    "bernoulli_.float",
+    "cauchy_",
+    "exponential_",
+    "fill_.Scalar",
+    "geometric_",
+    "log_normal_",
+    "normal_",
+    "random_",
+    "random_.from",
+    "random_.to",
+    "uniform_",
+    "zero_",
+];
+
 /// Gives kinds and operators their rules.
 pub(crate) fn install(dispatcher: &Dispatcher) -> Result<Registration> {
     let mut by_kind = dispatcher.implementations("_", DispatchKey::FuncTorchGradWrapper);
@@ -72,6 +88,9 @@ pub(crate) fn install(dispatcher: &Dispatcher) -> Result<Registration> {
         by_operator
             .implement(format!("aten::{name}").as_str())
             .column(ForwardRule::new(|call| call.linear()));
+    }
+    for name in OVERWRITING {
+        by_operator.implement(format!("aten::{name}").as_str()).column(ForwardRule::new(|_| Ok(vec![None])));
     }
     by_operator.implement("aten::logcumsumexp").column(ForwardRule::new(logcumsumexp));
     registration.join(by_operator.finish()?);
