@@ -75,6 +75,7 @@ from ._opgrid import (
 from ._functional import (
     as_tensor,
     broadcast_shapes,
+    einsum,
     is_storage,
     is_tensor,
     stft,
@@ -181,9 +182,9 @@ newaxis = None
 
 _OWN = frozenset(_opgrid.function_names())
 _MODULES = frozenset(
-    "accelerator amp as_torch autograd backends compiler cpu cuda distributed distributions export fft func functional futures inspect jit library "
-    "linalg mps mtia multiprocessing nn optim overrides profiler random return_types signal special storage testing torch types utils "
-    "version xpu".split()
+    "_C accelerator amp as_torch autograd backends compiler cpu cuda distributed distributions export fft func functional futures "
+    "inspect jit library linalg mps mtia multiprocessing nn optim overrides profiler random return_types signal special storage "
+    "testing torch types utils version xpu".split()
 )
 _LAZY = {
     name: module

@@ -52,6 +52,36 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(result)
 
 
+def einsum(equation: Any, /, *operands: Any) -> Any:
+    """The sum of products that the equation names, as in ``einsum("ij,jk->ik", a, b)``, of tensors one by one or in a list.
+
+    In place of letters, dimensions may have numbers below 52, in a list behind each tensor and one for the result:
+    ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
+    """
+    if not isinstance(equation, str):
+        equation, operands = _by_letters(equation, *operands)
+    return _opgrid.function("einsum")(equation, *operands)
+
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def _by_letters(*given: Any) -> tuple[str, tuple[Any, ...]]:
+    """The equation and the tensors of a call by numbers of dimensions."""
+    pairs = len(given) // 2
+    tensors, lists = given[: 2 * pairs : 2], given[1 : 2 * pairs : 2] + given[2 * pairs :]
+    if not pairs or not all(isinstance(numbers, (list, tuple)) for numbers in lists):
+        raise ValueError("einsum(): expected an equation, or tensors each with a list of the numbers of its dimensions behind it")
+    texts = ["".join("..." if number is Ellipsis else _letter(number) for number in numbers) for numbers in lists]
+    return ",".join(texts[:pairs]) + "->" * (len(texts) > pairs) + "".join(texts[pairs:]), tensors
+
+
+def _letter(number: int) -> str:
+    if not 0 <= number < len(_LETTERS):
+        raise ValueError(f"einsum(): found the dimension number {number}, expected one from 0 to {len(_LETTERS) - 1}")
+    return _LETTERS[number]
+
+
 def stft(
     input: _opgrid.Tensor,
     n_fft: int,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import MemberDescriptorType
+
 from . import _opgrid
 from ._opgrid import TensorBase
 from ._storage import TypedStorage
@@ -13,6 +15,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._legacy import TensorType
+
+
+_HANDLERS = ("__opgrid_function__", "__torch_function__")
+"""The names under which a class says what a function does with its objects."""
 
 
 def _conversion(name: str, dtype: str) -> Callable[[Any], Any]:
@@ -282,6 +288,21 @@ def _removed(name: str) -> Callable[..., Any]:
     return refuse
 
 
+def _begin_class(cls: type, **options: Any) -> None:
+    """What becomes of a class that is derived from tensors. Its slots are kept with its attributes, which outlive an object whose tensor is in
+    use; its methods ask it, if it says what functions do."""
+    super(TensorBase, cls).__init_subclass__(**options)
+    slots = vars(cls).get("__slots__", ())
+    for name in (slots,) if isinstance(slots, str) else slots:
+        if isinstance(vars(cls).get(name), MemberDescriptorType):
+            delattr(cls, name)
+    if any(name in kind.__dict__ for kind in cls.__mro__[: cls.__mro__.index(TensorBase)] for name in _HANDLERS):
+        from .overrides import ask_of_all_methods
+
+        ask_of_all_methods(cls)
+
+
+setattr(TensorBase, "__init_subclass__", classmethod(_begin_class))
 for _name, _value in vars(TensorMethods).items():
     if not _name.startswith("__"):
         setattr(TensorBase, _name, _value)

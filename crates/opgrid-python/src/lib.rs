@@ -94,7 +94,7 @@ mod _opgrid {
     #[pymodule_export]
     use crate::operators::functions::{_caller, function, function_names, method_names};
     #[pymodule_export]
-    use crate::operators::overriding::_set_classes_asked;
+    use crate::operators::overriding::{_are_classes_asked, _set_classes_asked};
     #[pymodule_export]
     use crate::operators::packet::{
         _explain_function, OpOverload, Packet, function_overloads, is_defined, operator_names,
@@ -124,7 +124,7 @@ mod _opgrid {
     use crate::torch::{_export_to_torch, _import_from_torch};
     #[pymodule_export]
     use crate::transforms::{
-        _enter_forward, _enter_functional, _enter_reverse, _register_batching, _unwrapped, LevelObject,
+        _enter_forward, _enter_functional, _enter_reverse, _forward_level, _register_batching, _unwrapped, LevelObject,
         VjpObject,
     };
     #[pymodule_export]

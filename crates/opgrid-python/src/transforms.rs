@@ -213,6 +213,18 @@ pub(crate) fn _enter_functional(py: Python<'_>, keeps_views: bool) -> PyResult<L
     ensure_installed().and_then(|()| Functional::push(kept)).map(LevelObject).or_raise(py)
 }
 
+/// The innermost level of forward mode at which one of the objects is a tensor with a tangent.
+#[pyfunction]
+pub(crate) fn _forward_level(objects: Vec<Bound<'_, PyAny>>) -> Option<LevelObject> {
+    let level_of = |object: &Bound<'_, PyAny>| {
+        let tensor = expect_tensor(object).ok()?.wrapper::<Leveled>()?;
+        let has_tangent = tensor.more().is_some() && tensor.level().transform_as::<Dual>().is_some();
+        has_tangent.then(|| tensor.level().clone())
+    };
+    let levels = objects.iter().filter_map(level_of);
+    levels.reduce(|one, other| if one.is_around(&other) { other } else { one }).map(LevelObject)
+}
+
 /// Enters a level on this thread whose tensors have tangents.
 #[pyfunction]
 pub(crate) fn _enter_forward(py: Python<'_>) -> PyResult<LevelObject> {

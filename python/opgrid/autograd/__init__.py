@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import _opgrid
 from .._opgrid import Graph, Node, RemovableHandle, Tensor, is_grad_enabled
+from ..overrides import handle_torch_function, has_torch_function
 from . import forward_ad, functional, graph
 from .function import Function, FunctionCtx
 from .functional import hessian, hvp, jacobian, jvp, vhp, vjp
@@ -44,6 +45,7 @@ __all__ = [
     "jacobian",
     "jvp",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
     "vhp",
     "vjp",
@@ -187,6 +189,17 @@ class detect_anomaly(_Switch):
         _opgrid._set_anomaly_enabled(before)
 
 
+class set_detect_anomaly(detect_anomaly):
+    """Switches :class:`detect_anomaly` on or off at once; as a context manager, back at the end of the block."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        super().__init__(mode and check_nan)
+        self._at_first = _opgrid._set_anomaly_enabled(self._on)
+
+    def _begin(self) -> bool:
+        return self._at_first
+
+
 def _listed(tensors: Any) -> list[Any]:
     return [tensors] if isinstance(tensors, _opgrid.TensorBase) or tensors is None else list(tensors)
 
@@ -223,6 +236,21 @@ def grad(
     With ``is_grads_batched``, dimension 0 of ``grad_outputs`` counts gradients that go back in one batch, and that of the results
     what each of them gives. Nothing else gets a gradient; ``only_inputs`` has to say so.
     """
+    relevant = (*_listed(outputs), *_listed(inputs))
+    if has_torch_function(relevant) and _opgrid._are_classes_asked():
+        answer: tuple[Tensor | None, ...] = handle_torch_function(
+            grad,
+            relevant,
+            outputs,
+            inputs,
+            grad_outputs=grad_outputs,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            allow_unused=allow_unused,
+            is_grads_batched=is_grads_batched,
+            materialize_grads=materialize_grads,
+        )
+        return answer
     if not only_inputs:
         warnings.warn("autograd.grad: only_inputs=False has no effect; call autograd.backward to add up gradients in leaves", FutureWarning, stacklevel=2)
     if allow_unused is False and materialize_grads:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _opgrid
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 
 class FunctionCtx:
@@ -21,6 +21,7 @@ class FunctionCtx:
         self._dirty: tuple[Any, ...] = ()
         self._there: list[bool] = []
         self._materializes = True
+        self._for_forward: tuple[Any, ...] | None = None
 
     # Everything else that one half leaves on it, the other one finds.
     if TYPE_CHECKING:
@@ -31,6 +32,10 @@ class FunctionCtx:
     def save_for_backward(self, *tensors: Any) -> None:
         """Keeps tensors for the backward pass; one that is written meanwhile is noticed there."""
         self.saved_tensors = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keeps tensors for ``jvp``, which has them as ``saved_tensors``, with those that are kept for the backward pass."""
+        self._for_forward = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
         """Says that results are constant."""
@@ -51,8 +56,12 @@ class FunctionCtx:
 class Function:
     """A function with a derivative of its own: ``forward`` and ``backward``, called by ``apply``.
 
-    With ``setup_context`` beside it, ``forward`` gets no ``ctx``.
+    With ``setup_context`` beside it, ``forward`` gets no ``ctx``. ``vjp`` is another name of ``backward``. Forward mode calls ``jvp`` if there
+    is one, and else derives tangents from ``backward``. vmap sees the operators that ``forward`` calls, whether ``generate_vmap_rule`` is
+    set or not.
     """
+
+    generate_vmap_rule = False
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -66,10 +75,40 @@ class Function:
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function.")
 
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Calls the function, and records it where an argument requires a gradient."""
+        if cls.jvp is not Function.jvp and (level := _opgrid._forward_level(args)) is not None:
+            return cls._apply_forward(level, args)
+        return cls._apply(FunctionCtx(), args)
+
+    @classmethod
+    def _apply_forward(cls, level: Any, args: tuple[Any, ...]) -> Any:
+        """Calls the function at a level of forward mode: with the values of its arguments, and ``jvp`` with their tangents."""
+        are_tensors = [isinstance(a, _opgrid.TensorBase) for a in args]
         ctx = FunctionCtx()
+        primals = [level.inner(a) if is_tensor else a for a, is_tensor in zip(args, are_tensors, strict=True)]
+        output = cls._apply(ctx, tuple(primals))
+        tangents = [level.tangent(a) if is_tensor else None for a, is_tensor in zip(args, are_tensors, strict=True)]
+        if ctx._materializes:
+            tangents = [p.zeros_like() if is_tensor and t is None else t for p, t, is_tensor in zip(primals, tangents, are_tensors, strict=True)]
+        before, ctx.saved_tensors = ctx.saved_tensors, ctx._for_forward or ()
+        try:
+            found = cls.jvp(ctx, *tangents)
+        finally:
+            ctx.saved_tensors = before
+        if isinstance(output, _opgrid.TensorBase):
+            return output if found is None else level.dual(output, found)
+        return tuple(one if tangent is None else level.dual(one, tangent) for one, tangent in zip(output, found, strict=True))
+
+    @classmethod
+    def _apply(cls, ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
         ctx.needs_input_grad = tuple(isinstance(a, _opgrid.TensorBase) and a.requires_grad for a in args)
         places = [i for i, a in enumerate(args) if isinstance(a, _opgrid.TensorBase)]
         made: dict[str, Any] = {}
@@ -109,7 +148,7 @@ class Function:
             given = iter(grads)
             every = [next(given) if there else None for there in made["there"]]
             try:
-                back = cls.backward(ctx, *every)
+                back = (cls.vjp if cls.backward is Function.backward else cls.backward)(ctx, *every)
             finally:
                 ctx.saved_tensors = ()
             back = back if isinstance(back, tuple) else (back,)
@@ -127,6 +166,13 @@ class Function:
         every = [next(given) if there else _constant(r, args) for r, there in zip(made["every"], made["there"], strict=True)]
         del made["every"], made["results"]
         return every[0] if made["single"] else tuple(every)
+
+
+class InplaceFunction(Function):
+    """A function of a module that may write its argument in place, by its own ``mark_dirty``."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
 
 
 def _constant(result: Any, args: tuple[Any, ...]) -> Any:

@@ -72,18 +72,19 @@ impl Caller {
     ///
     /// Where no overload does; those of the call.
     pub(crate) fn call<'py>(&self, py: Python<'py>, arguments: &Arguments<'_, 'py>) -> PyResult<Py<PyAny>> {
-        if self.style.is_function() {
-            let classes = overriding::classes(arguments);
-            if function_modes::is_entered()
-                && let Some(answer) = function_modes::call(py, self, &classes, arguments)?
-            {
-                return Ok(answer);
-            }
-            if !classes.is_empty() {
-                return overriding::call(py, self, &classes, arguments);
-            }
+        if !self.style.is_function() {
+            return self.call_plainly(py, arguments);
         }
-        self.call_plainly(py, arguments)
+        let classes = overriding::classes(arguments);
+        if function_modes::is_entered()
+            && let Some(answer) = function_modes::call(py, self, &classes, arguments)?
+        {
+            return Ok(answer);
+        }
+        if !classes.is_empty() {
+            return overriding::call(py, self, classes, arguments);
+        }
+        self.call_plainly(py, arguments).or_else(|error| overriding::call_others(py, self, arguments, error))
     }
 
     /// The function or method that classes of users are notified of.

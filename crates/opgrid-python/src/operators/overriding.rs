@@ -1,4 +1,5 @@
-//! Classes of users that are derived from tensors: what they say of functions and methods, and that results are theirs.
+//! Classes of users: what they say of functions and methods of their objects. Results for objects of those that are derived from
+//! tensors are theirs, too.
 
 use std::cell::Cell;
 
@@ -40,16 +41,89 @@ impl Drop for Off {
 #[inline]
 pub(super) fn classes<'py>(arguments: &Arguments<'_, 'py>) -> Vec<Bound<'py, PyType>> {
     let mut found = Vec::new();
-    let objects = arguments.positional.iter().chain(arguments.keyword.iter().map(|(_, object)| object));
-    for object in objects {
-        let is_plain = object.cast_exact::<TensorObject>().is_ok()
-            || object.is_exact_instance_of::<PyInt>()
-            || object.is_exact_instance_of::<PyFloat>();
-        if !is_plain && object.is_instance_of::<TensorBase>() {
+    for object in objects(arguments) {
+        if is_plain(object) {
+            continue;
+        }
+        if object.is_instance_of::<TensorBase>() {
             add(&mut found, object.get_type());
+        } else if object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>() {
+            add_of_items(&mut found, object);
         }
     }
     if found.is_empty() || OFF.get() { Vec::new() } else { found }
+}
+
+fn objects<'s, 'py>(
+    arguments: &'s Arguments<'_, 'py>,
+) -> impl Iterator<Item = &'s Bound<'py, PyAny>> + use<'s, 'py> {
+    arguments.positional.iter().chain(arguments.keyword.iter().map(|(_, object)| object)).map(|object| &**object)
+}
+
+/// Whether an argument is of no class of users, as most are.
+#[inline]
+fn is_plain(object: &Bound<'_, PyAny>) -> bool {
+    object.cast_exact::<TensorObject>().is_ok()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyFloat>()
+}
+
+fn add_of_items<'py>(found: &mut Vec<Bound<'py, PyType>>, items: &Bound<'py, PyAny>) {
+    let Ok(items) = items.try_iter() else { return };
+    for item in items.flatten().filter(|item| !is_plain(item)) {
+        if item.is_instance_of::<TensorBase>() {
+            add(found, item.get_type());
+        }
+    }
+}
+
+/// Adds the classes of arguments that are no tensors and answer functions all the same.
+///
+/// # Errors
+///
+/// Those of looking a handler up.
+#[cold]
+pub(super) fn add_others<'py>(
+    found: &mut Vec<Bound<'py, PyType>>,
+    arguments: &Arguments<'_, 'py>,
+) -> PyResult<()> {
+    let mut add_object = |object: &Bound<'py, PyAny>| -> PyResult<()> {
+        let class = object.get_type();
+        let answers = !object.is_instance_of::<TensorBase>()
+            && !object.is_instance_of::<PyType>()
+            && handler_of(&class, &HANDLERS)?.is_some();
+        // Torch's own classes would ask back.
+        if answers && !class.mro().iter().any(|class| is_in_torch(&class)) {
+            add(found, class);
+        }
+        Ok(())
+    };
+    for object in objects(arguments) {
+        add_object(object)?;
+        if object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>() {
+            object.try_iter()?.try_for_each(|item| add_object(&item?))?;
+        }
+    }
+    Ok(())
+}
+
+/// What classes that are no tensors say of a call that no overload takes.
+///
+/// # Errors
+///
+/// `error`, which the call failed with, where there are no such classes; as [`call`].
+#[cold]
+pub(super) fn call_others<'py>(
+    py: Python<'py>,
+    caller: &Caller,
+    arguments: &Arguments<'_, 'py>,
+    error: PyErr,
+) -> PyResult<Py<PyAny>> {
+    let mut found = Vec::new();
+    if !OFF.get() && error.is_instance_of::<PyTypeError>(py) {
+        add_others(&mut found, arguments)?;
+    }
+    if found.is_empty() { Err(error) } else { call(py, caller, found, arguments) }
 }
 
 #[cold]
@@ -71,14 +145,15 @@ fn add<'py>(found: &mut Vec<Bound<'py, PyType>>, class: Bound<'py, PyType>) {
 pub(super) fn call<'py>(
     py: Python<'py>,
     caller: &Caller,
-    classes: &[Bound<'py, PyType>],
+    mut classes: Vec<Bound<'py, PyType>>,
     arguments: &Arguments<'_, 'py>,
 ) -> PyResult<Py<PyAny>> {
+    add_others(&mut classes, arguments)?;
     let mut asked = false;
-    for class in classes {
+    for class in &classes {
         let Some(name) = handler_of(class, &HANDLERS)? else { continue };
         asked = true;
-        let answer = class.call_method1(name, handed(py, caller, classes, arguments)?)?;
+        let answer = class.call_method1(name, handed(py, caller, &classes, arguments)?)?;
         if !answer.is(py.NotImplemented()) {
             return Ok(answer.unbind());
         }
@@ -128,6 +203,12 @@ pub(super) fn handed<'py>(
 #[pyfunction]
 pub(crate) fn _set_classes_asked(asked: bool) -> bool {
     !OFF.replace(!asked)
+}
+
+/// Whether calls of this thread ask the classes of their arguments.
+#[pyfunction]
+pub(crate) fn _are_classes_asked() -> bool {
+    !OFF.get()
 }
 
 /// The result of a method that is no operator's, as an object of the class of the object that it was called on, unless that
@@ -180,22 +261,22 @@ fn of_class<'py>(result: Bound<'py, PyAny>, class: &Bound<'py, PyType>) -> PyRes
 /// Whether a function is torch's. Our classes have `__torch_function__`, too, so that torch asks them; calling the function
 /// would have them asked again and again.
 fn is_of_torch(function: &Bound<'_, PyAny>) -> bool {
-    let py = function.py();
     if functions::caller_of(function).is_ok() {
         return false;
     }
-    let module = |object: &Bound<'_, PyAny>| -> Option<String> {
-        object.getattr_opt(intern!(py, "__module__")).ok()??.extract().ok()
-    };
-    let owner = |name: &str| {
-        let owner = function.getattr_opt(name).ok()??;
-        module(&owner).or_else(|| module(owner.get_type().as_any()))
+    let has_owner_in_torch = |name: &str| {
+        let owner = function.getattr_opt(name).ok().flatten();
+        owner.is_some_and(|owner| is_in_torch(&owner) || is_in_torch(&owner.get_type()))
     };
     // Methods know their class, functions in C their owner; a function in Python its module.
-    [owner("__objclass__"), owner("__self__"), module(function)].into_iter().flatten().any(|module| {
-        let root = module.split('.').next().unwrap_or_default();
-        root == "torch"
-    })
+    has_owner_in_torch("__objclass__") || has_owner_in_torch("__self__") || is_in_torch(function)
+}
+
+/// Whether the module that an object is defined in is one of torch.
+fn is_in_torch(object: &Bound<'_, PyAny>) -> bool {
+    let module = object.getattr_opt(intern!(object.py(), "__module__")).ok().flatten();
+    let module: Option<String> = module.and_then(|module| module.extract().ok());
+    module.is_some_and(|module| module.split('.').next() == Some("torch"))
 }
 
 /// What classes without an answer of their own do: the call, with results of the class.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import FunctionType
+
+from ...overrides import overridable
 from .activations import (
     celu,
     celu_,
@@ -279,3 +282,9 @@ __all__ = [
     "upsample_bilinear",
     "upsample_nearest",
 ]
+
+for _name in __all__:
+    _function = globals()[_name]
+    if isinstance(_function, FunctionType):
+        globals()[_name] = overridable(_function)
+del _name, _function
