@@ -262,15 +262,22 @@ def _split(qualname: str) -> tuple[str, str]:
 
 
 def define(
-    qualname: str,
+    qualname: str | Library,
     schema: str,
+    alias_analysis: str = "",
     *,
     lib: Library | None = None,
     tags: Iterable[str] = (),
     kind: str | None = None,
     documentation: str = "",
 ) -> None:
-    """Defines an operator: ``define("mylib::sin", "(Tensor x) -> Tensor")``."""
+    """Defines an operator: ``define("mylib::sin", "(Tensor x) -> Tensor")``.
+
+    ``define(library, "sin(Tensor x) -> Tensor")`` decorates its kernel for all devices.
+    """
+    if isinstance(qualname, Library):
+        library, name = qualname, qualname.define(schema, alias_analysis, tags=tags, kind=kind, documentation=documentation)
+        return _decorator(None, lambda func: library.impl(name, func, "CompositeExplicitAutograd"))
     namespace, name = _split(qualname)
     _fragment(namespace, lib).define(name + schema, tags=tags, kind=kind, documentation=documentation)
 
@@ -316,13 +323,19 @@ def _decorator(func: Callable[..., Any] | None, register: Callable[[Callable[...
 
 
 def impl(
-    qualname: str,
+    qualname: str | Library,
     types: str | Sequence[str],
     func: Callable[..., Any] | None = None,
     *,
     lib: Library | None = None,
 ) -> Any:
-    """Gives an operator a kernel for device types, or for keys; also a decorator."""
+    """Gives an operator a kernel for device types, or for keys; also a decorator.
+
+    ``impl(library, "sin", "CPU")`` decorates the kernel of an operator of a library for a key.
+    """
+    if isinstance(qualname, Library):
+        library, key = qualname, func if isinstance(func, str) else ""
+        return _decorator(None, lambda func: library.impl(str(types), func, key))
     namespace, _ = _split(qualname)
 
     def register(func: Callable[..., Any]) -> None:

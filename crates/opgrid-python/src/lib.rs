@@ -124,8 +124,8 @@ mod _opgrid {
     use crate::torch::{_export_to_torch, _import_from_torch};
     #[pymodule_export]
     use crate::transforms::{
-        _enter_forward, _enter_functional, _enter_reverse, _forward_level, _register_batching, _unwrapped, LevelObject,
-        VjpObject,
+        _enter_forward, _enter_functional, _enter_reverse, _forward_level, _register_batching, _unwrapped,
+        LevelObject, VjpObject,
     };
     #[pymodule_export]
     use crate::values::dtypes::{

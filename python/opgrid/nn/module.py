@@ -373,12 +373,12 @@ class Module:
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Moves parameters and buffers: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)``.
+        """Moves parameters and buffers: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)``, ``to(memory_format=…)``.
 
-        Only floating-point tensors change their dtype. Parameters stay the same objects, and optimizers go on with them.
+        Only floating-point tensors change their dtype, and only those of 4 or 5 dimensions their memory format. Parameters stay the same objects, and optimizers go on with them.
         On another device they are new ones: make optimizers after that.
         """
-        device, dtype = target_of(args, kwargs)
+        device, dtype, memory_format = target_of(args, kwargs)
 
         def move(tensor: Tensor) -> Tensor:
             changes = dtype is not None and tensor.is_floating_point()
@@ -387,6 +387,8 @@ class Module:
                 options["device"] = device
             if changes and dtype != tensor.dtype:
                 options["dtype"] = dtype
+            if memory_format is not None and tensor.dim() in (4, 5):
+                options["memory_format"] = memory_format
             return tensor.to(**options) if options else tensor
 
         return self._apply(Once(move, makes_copies=True))

@@ -80,9 +80,9 @@ def can_replace(tensor: Tensor, other: Tensor) -> bool:
     return is_alike and not other.requires_grad
 
 
-def target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-    """The device and the dtype that the arguments of ``Module.to`` ask for."""
-    device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+def target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """The device, the dtype and the memory format that the arguments of ``Module.to`` ask for."""
+    device, dtype, memory_format = (kwargs.pop(name, None) for name in ("device", "dtype", "memory_format"))
     for name in kwargs:
         if name not in ("non_blocking", "copy"):
             raise TypeError(f"to() got an unexpected keyword argument '{name}'")
@@ -97,4 +97,4 @@ def target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
             raise TypeError(f"to(): expected a device, a dtype or a tensor, found {type(given).__name__}")
     if dtype is not None and not dtype.is_floating_point:
         raise TypeError(f"to(): modules take floating-point dtypes only, found {dtype}")
-    return device, dtype
+    return device, dtype, memory_format

@@ -89,7 +89,9 @@ def runs_step_hooks(step: Function) -> Function:
     def stepped(self: Any, *args: Any, **kwargs: Any) -> Any:
         if type(self).step is not stepped:
             return step(self, *args, **kwargs)
-        for hook in of(_before_every_step, self._step_pre):
+        # Optimizers around others may have none, as they do without the constructor.
+        own = vars(self)
+        for hook in of(_before_every_step, own.get("_step_pre", {})):
             changed = hook(self, args, kwargs)
             if changed is None:
                 continue
@@ -100,7 +102,7 @@ def runs_step_hooks(step: Function) -> Function:
             args, kwargs = changed
         result = step(self, *args, **kwargs)
         self._opt_called = True
-        for hook in of(self._step_post, _after_every_step):
+        for hook in of(own.get("_step_post", {}), _after_every_step):
             hook(self, args, kwargs)
         return result
 

@@ -17,13 +17,24 @@ from ._batch import Batch, Group, State, counter
 from ._hooks import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from ._settings import require_runnable
 
-__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
 
 Parameters = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 Closure = Callable[[], Any]
 
 _COUNTERS = frozenset(["step", "mu_product", "mu", "eta"])
 """State whose dtype is not that of the parameter."""
+
+
+class _RequiredParameter:
+    """The default of a setting that has none."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+"""Stands in the defaults of an optimizer for a setting that every group has to name."""
 
 
 class Optimizer(_hooks.Hooked):
@@ -75,7 +86,8 @@ class Optimizer(_hooks.Hooked):
                 )
             group["param_names"] = names
         for name, default in self.defaults.items():
-            group.setdefault(name, default)
+            if group.setdefault(name, default) is required:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
         self._check_parameters(group)
         self._check_settings(group)
         self.param_groups.append(group)
@@ -159,7 +171,9 @@ class Optimizer(_hooks.Hooked):
             hook(self)
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
         numbers = {id(parameter): number for number, parameter in enumerate(parameters)}
-        groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
+        # As in torch's files, parameters come last.
+        settings = [{name: value for name, value in group.items() if name != "params"} for group in self.param_groups]
+        groups = [{**own, "params": [numbers[id(p)] for p in group["params"]]} for own, group in zip(settings, self.param_groups)]
         state = {
             numbers[id(parameter)] if isinstance(parameter, TensorBase) else parameter: dict(values)
             for parameter, values in self.state.items()

@@ -11,7 +11,7 @@ __all__ = ["_pytree", "checkpoint", "data", "debugging", "fake_tensor", "flop_co
 
 
 def __getattr__(name: str) -> Any:
-    # It imports multiprocessing, which takes longer than the rest of the package.
-    if name == "data":
+    # They take longer to import than the rest of the package, or are rarely asked for.
+    if name in ("_python_dispatch", "data"):
         return importlib.import_module(f"{__name__}.data")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

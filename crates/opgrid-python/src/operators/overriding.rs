@@ -57,7 +57,11 @@ pub(super) fn classes<'py>(arguments: &Arguments<'_, 'py>) -> Vec<Bound<'py, PyT
 fn objects<'s, 'py>(
     arguments: &'s Arguments<'_, 'py>,
 ) -> impl Iterator<Item = &'s Bound<'py, PyAny>> + use<'s, 'py> {
-    arguments.positional.iter().chain(arguments.keyword.iter().map(|(_, object)| object)).map(|object| &**object)
+    arguments
+        .positional
+        .iter()
+        .chain(arguments.keyword.iter().map(|(_, object)| object))
+        .map(|object| &**object)
 }
 
 /// Whether an argument is of no class of users, as most are.

@@ -289,7 +289,9 @@ fn write(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
             let functional = Dispatcher::current().find(&forms.functional.to_string())?;
             with_tangents(&functional, call, level)?.1.into_iter().next().flatten()
         }
-        (None, Some(rule)) => (rule.0)(&ForwardCall { call, level, results: &[] })?.into_iter().next().flatten(),
+        (None, Some(rule)) => {
+            (rule.0)(&ForwardCall { call, level, results: &[] })?.into_iter().next().flatten()
+        }
         // What is copied there brings its tangent.
         (None, None) => {
             let source = call.args().get(1).and_then(|value| Tensor::from_any_ref(value.as_tensor()?));

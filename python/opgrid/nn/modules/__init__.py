@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from .. import __all__ as _names
@@ -43,6 +44,8 @@ _FILES = {
 def _gathered(name: str, sources: str) -> ModuleType:
     """A module with the names of others."""
     made = ModuleType(f"{__name__}.{name}", f"The names that torch has in ``nn.modules.{name}``.")
+    # Imports under another name look for it.
+    made.__spec__ = ModuleSpec(made.__name__, None)
     for source in sources.split():
         found = importlib.import_module(f"opgrid.nn.{source}")
         vars(made).update({key: value for key, value in vars(found).items() if not key.startswith("__")})
