@@ -616,3 +616,20 @@ fn functions_that_may_not_write_their_arguments() -> Result<()> {
     drop(other);
     Ok(())
 }
+
+#[test]
+fn bessel_functions_of_order_one_have_two_derivatives_at_zero() -> Result<()> {
+    let functions: [fn(&Tensor) -> Result<Tensor>; 3] = [
+        |x| ops::SpecialI1.call(x),
+        |x| ops::SpecialBesselJ1.call(x),
+        |x| ops::SpecialModifiedBesselI1.call(x),
+    ];
+    for function in functions {
+        let x = Tensor::from_slice(&[0.0, 0.5], &[2])?;
+        x.requires_grad_(true)?;
+        let function = |inputs: &[Tensor]| Ok(vec![function(&inputs[0])?]);
+        gradcheck(function, std::slice::from_ref(&x), Default::default())?;
+        gradgradcheck(function, &[x], Default::default())?;
+    }
+    Ok(())
+}
