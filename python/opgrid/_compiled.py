@@ -32,8 +32,8 @@ class CompileReport:
         self.programs = programs
 
     def __str__(self) -> str:
-        lines = [f"{self.compiled_calls} calls ran compiled, {self.eager_calls} eagerly"]
-        lines += [f"  {count} eagerly: {reason}" for reason, count in self.reasons.items()]
+        lines = [f"calls compiled: {self.compiled_calls}, eager: {self.eager_calls}"]
+        lines += [f"  {count} eager: {reason}" for reason, count in self.reasons.items()]
         lines += [f"arguments of kind {number}:\n{program}" for number, program in enumerate(self.programs)]
         return "\n".join(lines)
 

@@ -114,7 +114,7 @@ def test_the_number_of_programs_is_bounded():
             same(compiled(og.ones(size)), og.ones(size).exp() + 1)
     report = compiled.report()
     assert (report.compiled_calls, report.eager_calls, len(report.programs)) == (8, 2, 8)
-    assert "2 eagerly: it is traced for 8 other kinds of arguments" in str(report)
+    assert "2 eager: it is traced for 8 other kinds of arguments" in str(report)
 
 
 def test_globals_closures_and_attributes_are_looked_at_before_each_call():

@@ -24,7 +24,7 @@ impl Program {
     /// ```
     /// use std::collections::BTreeMap;
     ///
-    /// use opgrid::{DType, Device, Tensor};
+    /// use opgrid::Tensor;
     /// use opgrid_graph::Program;
     ///
     /// let text = "graph(%x: float32[n, 3] = input) where n in 1..64 takes ((*,), {}) gives * {

@@ -109,7 +109,7 @@ impl fmt::Display for Report {
         let operators: usize = self.groups.iter().map(|group| group.operators.len()).sum();
         writeln!(
             f,
-            "{} groups with {operators} operators, {} operators outside; compiled in {:.3?}",
+            "groups: {}, operators in them: {operators}, operators outside: {}, compiled in {:.3?}",
             self.groups.len(),
             self.unfused.len(),
             self.compile_time
@@ -119,7 +119,7 @@ impl fmt::Display for Report {
             match &group.level {
                 Ok(level) => writeln!(
                     f,
-                    "  {level}, {} bytes of code, compiled in {:.3?}; {} runs fused, {} interpreted, {} bytes saved",
+                    "  {level}, bytes of code: {}, compiled in {:.3?}; runs fused: {}, interpreted: {}, bytes saved: {}",
                     group.code_bytes,
                     group.compile_time,
                     group.fused_runs,
