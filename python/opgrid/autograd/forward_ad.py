@@ -66,7 +66,13 @@ class dual_level:
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """The tensor with a tangent of the same sizes and dtype, at the innermost level or another one of this thread."""
-    return _at("make_dual()", level).dual(tensor, tangent)  # type: ignore[no-any-return]
+    entered = _at("make_dual()", level)
+
+    def plain(part: Tensor) -> Any:
+        # What was made within the block is of the level, and would be of no use after it.
+        return entered.inner(part) if entered.tangent(part) is None else part
+
+    return entered.dual(plain(tensor), plain(tangent))  # type: ignore[no-any-return]
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

@@ -161,7 +161,7 @@ def _chosen(dim: int | None, input: Tensor, name: str, stacklevel: int) -> int:
     if dim is not None:
         return dim
     found = 0 if input.dim() in (0, 1, 3) else 1
-    warnings.warn(f"{name}(): dim is not given and taken to be {found}; say dim={found}", stacklevel=stacklevel)
+    warnings.warn(f"{name}(): dim is not given and taken to be {found}; say dim={found}", stacklevel=stacklevel + 1)
     return found
 
 
@@ -173,7 +173,7 @@ def gumbel_softmax(
     With ``hard``, results are one-hot vectors with the gradients of the soft ones. ``eps`` changes nothing.
     """
     if eps != 1e-10:
-        warnings.warn("gumbel_softmax(): eps is deprecated and changes nothing", stacklevel=2)
+        warnings.warn("gumbel_softmax(): eps is deprecated and changes nothing", stacklevel=3)
     noise = -og.empty_like(logits).exponential_().log()
     soft = og.softmax((logits + noise) / tau, dim)
     if not hard:

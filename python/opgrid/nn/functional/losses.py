@@ -56,7 +56,7 @@ def _compared(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     warnings.warn(
         f"the target has shape {list(target.shape)} and the input {list(input.shape)}; they are broadcast, which is rarely "
         "what a loss is asked for; give both the same shape",
-        stacklevel=3,
+        stacklevel=4,
     )
     first, second = og.broadcast_tensors([input, target])
     return first, second
@@ -146,7 +146,7 @@ def kl_div(
     reduction = chosen(size_average, reduce, reduction)
     if reduction == "mean":
         warnings.warn(
-            "reduction='mean' divides by the number of elements; reduction='batchmean' gives the divergence", stacklevel=2
+            "reduction='mean' divides by the number of elements; reduction='batchmean' gives the divergence", stacklevel=3
         )
     if reduction == "batchmean":
         total = og.kl_div(input, target, REDUCTIONS["sum"], log_target=log_target)
