@@ -52,15 +52,15 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(result)
 
 
-def einsum(equation: Any, /, *operands: Any) -> Any:
+def einsum(equation: Any, *tensors: Any, path: Any = None) -> Any:
     """The sum of products that the equation names, as in ``einsum("ij,jk->ik", a, b)``, of tensors one by one or in a list.
 
     In place of letters, dimensions may have numbers below 52, in a list behind each tensor and one for the result:
     ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
     """
     if not isinstance(equation, str):
-        equation, operands = _by_letters(equation, *operands)
-    return _opgrid.function("einsum")(equation, *operands)
+        equation, tensors = _by_letters(equation, *tensors)
+    return _opgrid.function("einsum")(equation, *tensors, path=path)
 
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

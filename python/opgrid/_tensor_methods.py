@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import MemberDescriptorType
-
 from . import _opgrid
 from ._opgrid import TensorBase
 from ._storage import TypedStorage
@@ -289,13 +287,8 @@ def _removed(name: str) -> Callable[..., Any]:
 
 
 def _begin_class(cls: type, **options: Any) -> None:
-    """What becomes of a class that is derived from tensors. Its slots are kept with its attributes, which outlive an object whose tensor is in
-    use; its methods ask it, if it says what functions do."""
+    """Has the methods of a class that is derived from tensors ask it, if it says what functions do."""
     super(TensorBase, cls).__init_subclass__(**options)
-    slots = vars(cls).get("__slots__", ())
-    for name in (slots,) if isinstance(slots, str) else slots:
-        if isinstance(vars(cls).get(name), MemberDescriptorType):
-            delattr(cls, name)
     if any(name in kind.__dict__ for kind in cls.__mro__[: cls.__mro__.index(TensorBase)] for name in _HANDLERS):
         from .overrides import ask_of_all_methods
 

@@ -167,7 +167,9 @@ def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-_PROTOCOL = frozenset("__getitem__ __setitem__ __len__ __bool__ __float__ __int__ __complex__ __index__ __contains__ __iter__ __array__ __repr__".split())
+_PROTOCOL = frozenset(
+    "__getitem__ __setitem__ __len__ __bool__ __float__ __int__ __complex__ __index__ __contains__ __iter__ __array__ __repr__".split()
+)
 """Methods of tensors that statements of Python call, and classes answer."""
 
 _NOT_ASKED = frozenset("as_subclass grad keys to_device".split())

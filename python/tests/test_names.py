@@ -198,6 +198,8 @@ def test_windows(window, expected):
         (lambda: og.lobpcg(og.diag(og.arange(1.0, 8.0)), 2)[0], [7, 6]),
         (lambda: og.einsum("ij,j", x, v), [5, 11]),
         (lambda: og.einsum("ij,j", [x, v]), [5, 11]),
+        (lambda: og.einsum(x, [0, 1], v, [1]), [5, 11]),
+        (lambda: og.einsum(x, [..., 0, 1], x, [..., 1, 2], [2, ..., 0]), [[7, 15], [10, 22]]),
         (lambda: og.meshgrid(v, v, indexing="ij")[0], [[1, 1], [2, 2]]),
         (lambda: og.block_diag(v, v), [[1, 2, 0, 0], [0, 0, 1, 2]]),
         (lambda: og.cartesian_prod(v, v), [[1, 1], [1, 2], [2, 1], [2, 2]]),
@@ -250,7 +252,6 @@ def test_the_default_stream_of_random_numbers_is_a_generator():
     [
         (og.add, "(input, other, *, alpha=1, out=None)"),
         (og.sum, "(input, dim=None, keepdim=False, *, dtype=None, out=None)"),
-        (og.einsum, "(equation, *tensors, path=None)"),
         (og.block_diag, "(*tensors, out=None)"),
     ],
 )
