@@ -9,7 +9,8 @@
 //! - Aliasing: the `out` forms write their outputs.
 //! - Errors: other shapes or dtypes.
 //! - Derivative: the conjugate of the determinant times that of the inverse, and of a singular matrix that of its cofactors, by its singular
-//!   values. Where elements cannot be read, as in a batch, a singular matrix has none.
+//!   values. Where elements cannot be read, as in a batch, a singular matrix has none, and
+//!   a complex one has no second derivative.
 //! - Source: torch.linalg.det, PyTorch 2.15.
 
 use super::solve::solve_adjoint;
