@@ -98,7 +98,7 @@ impl Samples {
     }
 
     /// Adds samples of an operator that does for each tensor of a list what another one does for one, whose samples are there
-    /// already: their tensors and answers, in lists.
+    /// already: their tensors and answers, in lists. It differs from torch as the other one does.
     ///
     /// # Panics
     ///
@@ -123,6 +123,7 @@ impl Samples {
             .collect();
         assert!(!listed.is_empty(), "the samples of {single} come before those of lists");
         self.operators.extend(listed);
+        self.differ_alike(family_of(&L::name()), differences::family(&single));
     }
 
     /// The samples that an operator has, for what else is to be said of it.
@@ -228,7 +229,7 @@ impl Samples {
         self.rename(&A::name().to_string(), &O::name().to_string());
     }
 
-    /// Adds the samples of a view once more for the operator that gives copies of what it shows.
+    /// Adds the samples of a view once more for the operator that gives copies of what it shows, and differs from torch as it does.
     pub fn copy_of_view<C, V>(&mut self, copy: C, _view: V)
     where
         C: Operator<Signature = V::Signature>,
@@ -240,11 +241,10 @@ impl Samples {
             same.map(|operator| OperatorSamples { name: name.clone(), is_view: false, ..operator }).collect();
         self.operators.extend(copies);
         let family = family_of(&C::name());
-        if !self
-            .differences
-            .iter()
-            .any(|(known, there)| *known == family && there.id == READ_AFTER_WRITTEN.id)
-        {
+        self.differ_alike(family.clone(), differences::family(&own));
+        let is_read =
+            |(known, there): &(String, Difference)| *known == family && there.id == READ_AFTER_WRITTEN.id;
+        if !self.differences.iter().any(is_read) {
             self.differs(copy, READ_AFTER_WRITTEN);
         }
     }
@@ -256,6 +256,14 @@ impl Samples {
             same.map(|operator| OperatorSamples { name: alias.to_owned(), ..operator }).collect();
         self.operators.extend(renamed);
         let (family, own) = (differences::family(alias).to_owned(), differences::family(own));
+        self.differ_alike(family.clone(), own);
+        if self.take_numbers.iter().any(|known| known == own) && !self.take_numbers.contains(&family) {
+            self.take_numbers.push(family);
+        }
+    }
+
+    /// Adds the roundings and differences that there are for the operators of one family for those of another one.
+    fn differ_alike(&mut self, family: String, own: &str) {
         // A name may stand for operators of several files, and for several overloads of one.
         if !self.roundings.iter().any(|(known, _)| *known == family) {
             let roundings =
@@ -266,9 +274,6 @@ impl Samples {
         let differs = self.differences.iter().filter(|(known, there)| known == own && !has(there.id));
         let differs: Vec<_> = differs.map(|(_, difference)| (family.clone(), *difference)).collect();
         self.differences.extend(differs);
-        if self.take_numbers.iter().any(|known| known == own) && !self.take_numbers.contains(&family) {
-            self.take_numbers.push(family);
-        }
     }
 
     /// Adds a difference from torch of an operator, in all its overloads.

@@ -199,6 +199,12 @@ impl Operand {
         self.geometry.numel() == 0
     }
 
+    /// Whether its strides are those of rows, also where no element is reached by them.
+    pub fn lies_in_rows(&self) -> bool {
+        let rows = Geometry::contiguous(self.geometry.sizes());
+        rows.is_ok_and(|rows| rows.strides() == self.geometry.strides())
+    }
+
     /// Whether two of its elements are one.
     pub fn repeats(&self) -> bool {
         let mut places = self.places();
@@ -240,6 +246,15 @@ impl Seen<'_> {
         match self.argument(name) {
             Some(Argument::Tensor(tensor)) => Some(tensor),
             _ => None,
+        }
+    }
+
+    /// The elements of the tensor of that name, or the number in its place.
+    pub fn elements_of(&self, name: &str) -> Vec<Complex64> {
+        match self.argument(name) {
+            Some(Argument::Tensor(tensor)) => tensor.elements.clone(),
+            Some(Argument::Number(number)) => vec![number.to_complex()],
+            _ => Vec::new(),
         }
     }
 

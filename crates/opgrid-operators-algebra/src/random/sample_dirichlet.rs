@@ -79,6 +79,7 @@ fn cpu(alpha: &Tensor, generator: Option<&Generator>, out: &Tensor) -> Result<()
 #[cfg(feature = "samples")]
 pub(crate) mod samples {
     use super::*;
+    use crate::random::standard_gamma::samples::{GRADIENTS_KEEP_THEIR_DIGITS, SHAPES_ARE_POSITIVE};
     use opgrid_samples::prelude::*;
 
     const DTYPES: &[DType] = &[DType::F32, DType::F64];
@@ -106,6 +107,8 @@ pub(crate) mod samples {
                 })
             })
             .tolerance(1e7);
+        samples.differs(SampleDirichlet, SHAPES_ARE_POSITIVE);
+        samples.differs_as(DirichletGrad, &[SHAPES_ARE_POSITIVE, GRADIENTS_KEEP_THEIR_DIGITS]);
     }
 
     fn at_samples(dtype: DType) -> Vec<Sample> {

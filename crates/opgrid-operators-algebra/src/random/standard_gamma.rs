@@ -88,7 +88,44 @@ pub(crate) mod samples {
                 })
             })
             .tolerance(1e7);
+        samples.differs(StandardGamma, SHAPES_ARE_POSITIVE);
+        samples.differs_as(StandardGammaGrad, &[SHAPES_ARE_POSITIVE, GRADIENTS_KEEP_THEIR_DIGITS]);
     }
+
+    /// Differences for distributions whose shape is no positive number.
+    pub(crate) const SHAPES_ARE_POSITIVE: Difference = Difference {
+        id: "shapes-of-distributions-are-positive",
+        what: "torch draws from gamma and Dirichlet distributions whose shapes are not positive numbers, which gives the \
+             smallest number and moves the generator, and has gradients there; here these are NaN",
+        why: "there is no such distribution",
+        test: ("opgrid-operators/tests/all/differences/kernels.rs", "distributions_have_positive_shapes"),
+        when: |seen| {
+            let is_strange = |x: &Complex64| x.re.is_nan() || x.re <= 0.0 || x.re.is_infinite();
+            let has_strange = |input: &&Operand| input.elements.iter().any(is_strange);
+            let [x, a, total] = ["x", "alpha", "total"].map(|name| seen.elements_of(name));
+            // A share of one or more, or a sum of shapes that is less than one of them.
+            let most = |of: &[Complex64]| of.iter().map(|x| x.re).fold(f64::NEG_INFINITY, f64::max);
+            let least = total.iter().map(|x| x.re).fold(f64::INFINITY, f64::min);
+            let is_outside = most(&x) >= 1.0 || least <= most(&a);
+            !seen.elements.is_empty() && (seen.inputs().iter().any(has_strange) || is_outside)
+        },
+        directed: None,
+    };
+
+    /// Differences for gradients of what is drawn.
+    pub(crate) const GRADIENTS_KEEP_THEIR_DIGITS: Difference = Difference {
+        id: "gradients-of-draws-keep-their-digits",
+        what: "torch approximates the derivatives of gamma and Dirichlet distributions by their shapes with errors of up to \
+             a thousandth, and in the `out` form for float32 only; here they are right to a few units of double precision",
+        why: "the mathematical result",
+        test: ("opgrid-operators/tests/all/differences/kernels.rs", "distributions_have_positive_shapes"),
+        when: |seen| {
+            let is_near = |ours: f64, torch: f64| (ours - torch).abs() <= 2e-3 * ours.abs().max(torch.abs());
+            seen.each(|(_, ours, torch)| is_near(ours.re, torch.re))
+                || seen.torch_refuses("Found dtype Double")
+        },
+        directed: None,
+    };
 
     fn at_samples(dtype: DType) -> Vec<Sample> {
         let a = |sizes: &[i64]| Plain::from_elements(dtype, sizes, &[0.5, 1.0, 3.0, 8.0, 2.25]);

@@ -13,6 +13,7 @@
 //! - Source: torch.nn.utils.weight_norm, PyTorch 2.15.
 
 use crate::prelude::*;
+use opgrid_array::error::out_of_range;
 use opgrid_array::views::normalise_dim;
 use opgrid_tensor::ops::{NormScalar, NormScalarOptDim};
 
@@ -84,12 +85,17 @@ fn norm_except_dim(v: &Tensor, pow: i64, dim: i64) -> Result<Tensor> {
         return NormScalar.call(v, Scalar::Int(pow));
     }
     let dims = v.spec()?.geometry().dims();
-    let kept = normalise_dim(dim, dims)?;
-    let others: Vec<i64> = (0..dims as i64).filter(|dim| *dim != kept as i64).collect();
-    if others.is_empty() {
-        return v.abs();
+    if dims == 0 {
+        let message = format!("argument `dim` is {dim}, expected -1 for `v` without dimensions");
+        return Err(out_of_range(message));
     }
-    NormScalarOptDim.call(v, Some(Scalar::Int(pow)), &others, true)
+    let kept = normalise_dim(dim, dims)? as i64;
+    let norm = |v: &Tensor, dims: &[i64]| NormScalarOptDim.call(v, Some(Scalar::Int(pow)), dims, true);
+    if dims == 1 {
+        // A norm over no dimensions would be one over all.
+        return norm(&v.unsqueeze(-1)?, &[-1])?.select(-1, 0);
+    }
+    norm(v, &(0..dims as i64).filter(|dim| *dim != kept).collect::<Vec<_>>())
 }
 
 #[cfg(feature = "samples")]

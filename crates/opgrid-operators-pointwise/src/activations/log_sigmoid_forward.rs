@@ -110,6 +110,28 @@ pub(crate) mod samples {
             .tolerance(8.0)
             .constant(&["buffer"]);
         samples.rounds(LogSigmoidBackward, Roundings::all(Rounding::Result(4)));
+        samples.differs(
+            LogSigmoidBackward,
+            Difference {
+                id: "buffers-follow-from-their-inputs",
+                what: "torch computes the gradient of `log_sigmoid` on the CPU from `buffer`, whatever it holds, and rejects the \
+                     empty one of other devices; here the buffer is not read",
+                why: "an argument that follows from another one cannot contradict it",
+                test: (
+                    "opgrid-operators/tests/all/differences/kernels.rs",
+                    "saved_results_follow_from_the_inputs",
+                ),
+                when: |seen| {
+                    let (x, buffer) = (seen.elements_of("self"), seen.elements_of("buffer"));
+                    let is_its = |(x, buffer): (&Complex64, &Complex64)| {
+                        (buffer.re - (-x.re.abs()).exp()).abs() <= 4e-3
+                    };
+                    let is_other = x.len() != buffer.len() || !x.iter().zip(&buffer).all(is_its);
+                    is_other && (!seen.elements.is_empty() || seen.torch_refuses("must match the size"))
+                },
+                directed: None,
+            },
+        );
     }
 
     /// Gradients and elements with the buffers of these, or none.

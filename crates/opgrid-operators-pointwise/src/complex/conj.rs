@@ -44,5 +44,16 @@ pub(crate) mod samples {
             ConjKernel,
             Difference { id: "kernels-of-conjugates-compute", what, ..complex::samples::COMPUTED },
         );
+        samples.differs(
+            ConjCopy,
+            Difference {
+                id: "copies-of-real-conjugates",
+                what: "torch fails with an internal assertion for the copied conjugate of real numbers; here it is a copy",
+                why: "real numbers are their own conjugates",
+                test: ("opgrid-operators/tests/all/differences/kernels.rs", "kernels_take_what_functions_take"),
+                when: |seen| seen.torch_refuses("isComplexType"),
+                directed: None,
+            },
+        );
     }
 }

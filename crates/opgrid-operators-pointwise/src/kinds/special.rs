@@ -112,7 +112,127 @@ pub(crate) mod samples {
         };
         samples.operator_with(number_first, ORDERED, of_number, reference).tolerance(256.0).constant(&["n"]);
         samples.rounds(tensors, Roundings::all(Rounding::Near(256)));
+        samples.differs_as(tensors, &[POLYNOMIALS_BEYOND_THE_RANGE, LARGE_DEGREES]);
     }
+
+    const POLYNOMIALS_BEYOND_THE_RANGE: Difference = Difference {
+        id: "polynomials-beyond-the-range",
+        what: "torch computes polynomials in the dtype of the result, and subtracts infinities in the steps \
+             after the first one that is too large, which gives NaN; here they are computed in double \
+             precision, and become infinite where the polynomial is too large for the dtype",
+        why: "the mathematical result",
+        test: ("opgrid-operators/tests/all/differences/special.rs", "polynomials_beyond_the_range"),
+        when: |seen| seen.each(|(_, ours, torch)| ours.re.is_infinite() && torch.re.is_nan()),
+        directed: None,
+    };
+
+    const LARGE_DEGREES: Difference = Difference {
+        id: "polynomials-of-large-degrees",
+        what: "torch multiplies an angle by a degree above a million in the dtype of the result, so that no digit \
+             of the angle is left, doubles degrees beyond 63 bits, which wraps, and takes a step for each degree, \
+             which may not end; here the angle is multiplied in double precision, degrees do not wrap, and steps \
+             end at a degree of about a million",
+        why: "a call must end, and values must not wrap",
+        test: ("opgrid-operators/tests/all/differences/special.rs", "polynomials_of_large_degrees"),
+        when: |seen| {
+            let is_met = !seen.elements.is_empty() || seen.torch_refuses(differences::DIED);
+            is_met && seen.elements_of("n").iter().any(|n| n.norm() > 1e6)
+        },
+        directed: None,
+    };
+
+    /// Differences for Bessel functions of the first and second kind.
+    pub(crate) const BESSEL: Difference = Difference {
+        id: "bessel-functions-keep-their-digits",
+        what: "torch loses digits of Bessel functions in the middle of the range, with errors of up to 3e-6 around 5, and all of \
+             them beyond 1e9, where the waves are as small as that; here they are right to a few units of double precision",
+        why: "the mathematical result",
+        test: ("opgrid-operators/tests/all/differences/special.rs", "bessel_functions_keep_their_digits"),
+        when: |seen| seen.each(|(_, ours, torch)| (ours.re - torch.re).abs() <= 3e-5),
+        directed: None,
+    };
+
+    /// Differences for the Airy function.
+    pub(crate) const AIRY: Difference = Difference {
+        id: "airy-functions-keep-their-digits",
+        what: "torch loses digits of the Airy function below -2, with errors of up to 3e-6, and all digits far below; here \
+             they are right to a few units of double precision",
+        why: "the mathematical result",
+        test: ("opgrid-operators/tests/all/differences/special.rs", "bessel_functions_keep_their_digits"),
+        when: |seen| {
+            let lowest = seen.elements_of("x").iter().map(|x| x.re).fold(0.0, f64::min);
+            // The envelope of the waves where their angle has lost its digits.
+            let most = if lowest < -1e4 { 0.12 } else { 3e-6 };
+            lowest < -2.0 && seen.each(|(_, ours, torch)| (ours.re - torch.re).abs() <= most)
+        },
+        directed: None,
+    };
+
+    /// Differences for modified Bessel functions of the first kind.
+    pub(crate) const MODIFIED: Difference = Difference {
+        id: "modified-bessel-functions-before-their-overflow",
+        what: "torch multiplies an exponential that overflows by a small number, so that modified Bessel functions are \
+             infinite before they are too large for the dtype; here they are finite there",
+        why: "the result is representable",
+        test: (
+            "opgrid-operators/tests/all/differences/special.rs",
+            "functions_near_the_ends_of_their_ranges",
+        ),
+        when: |seen| seen.each(|(_, ours, torch)| ours.re.is_finite() && torch.re.is_infinite()),
+        directed: None,
+    };
+
+    /// Differences for derivatives of the digamma function.
+    pub(crate) const POLES: Difference = Difference {
+        id: "poles-of-the-trigamma-function",
+        what: "torch's trigamma function has errors of up to 5e-8, and reflects negative integers by the sine of a rounded number, \
+             which gives a large number instead of infinity; here it is right to double precision, and these poles are infinite",
+        why: "the mathematical result",
+        test: (
+            "opgrid-operators/tests/all/differences/special.rs",
+            "functions_near_the_ends_of_their_ranges",
+        ),
+        when: |seen| {
+            let is_first = seen.number("n").is_some_and(|n| n.to_complex().re == 1.0);
+            let is_pole = |ours: f64, torch: f64| ours.is_infinite() && torch > 1e8;
+            let is_near = |ours: f64, torch: f64| (ours - torch).abs() <= 1e-7 * ours.abs();
+            is_first && seen.each(|(_, ours, torch)| is_pole(ours.re, torch.re) || is_near(ours.re, torch.re))
+        },
+        directed: None,
+    };
+
+    /// Differences for incomplete gamma functions.
+    pub(crate) const INCOMPLETE: Difference = Difference {
+        id: "incomplete-gamma-functions-at-the-ends",
+        what: "torch's incomplete gamma functions give NaN or 0 for the smallest and largest shapes and for infinite shapes \
+             with NaN; here they give their limits, and NaN for NaN",
+        why: "the mathematical result",
+        test: (
+            "opgrid-operators/tests/all/differences/special.rs",
+            "functions_near_the_ends_of_their_ranges",
+        ),
+        when: |seen| {
+            let is_limit = |x: f64| x == 0.0 || x == 1.0 || x.is_nan();
+            let is_end = |a: &Complex64| a.re.abs() < 1e-37 || a.re > 1e30;
+            seen.each(|(_, ours, torch)| is_limit(ours.re) && is_limit(torch.re))
+                && seen.elements_of("self").iter().any(is_end)
+        },
+        directed: None,
+    };
+
+    /// Differences for the zeta function.
+    pub(crate) const ZETA: Difference = Difference {
+        id: "zeta-functions-of-large-numbers",
+        what: "torch's zeta function gives NaN where powers of large numbers overflow on the way; here it gives their limit, \
+             zero",
+        why: "the mathematical result",
+        test: (
+            "opgrid-operators/tests/all/differences/special.rs",
+            "functions_near_the_ends_of_their_ranges",
+        ),
+        when: |seen| seen.each(|(_, ours, torch)| ours.re == 0.0 && torch.re.is_nan()),
+        directed: None,
+    };
 
     fn degrees(dtype: DType) -> Vec<Sample> {
         let shapes: [[&[i64]; 2]; 6] =

@@ -43,5 +43,6 @@ pub(crate) mod samples {
             })
             .tolerance(16.0);
         samples.rounds(SpecialBesselJ1, Roundings::all(Rounding::Near(64)));
+        samples.differs(SpecialBesselJ1, special::samples::BESSEL);
     }
 }

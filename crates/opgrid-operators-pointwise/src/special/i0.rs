@@ -41,5 +41,6 @@ pub(crate) mod samples {
             })
             .tolerance(16.0);
         samples.rounds(I0, Roundings::all(Rounding::Near(64)));
+        samples.differs(I0, special::samples::MODIFIED);
     }
 }

@@ -44,5 +44,6 @@ pub(crate) mod samples {
             })
             .tolerance(16.0);
         samples.rounds(SpecialI1, Roundings::all(Rounding::Near(64)));
+        samples.differs(SpecialI1, special::samples::MODIFIED);
     }
 }

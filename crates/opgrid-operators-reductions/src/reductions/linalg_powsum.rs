@@ -48,6 +48,7 @@ pub(crate) mod samples {
             .tolerance(8.0)
             .refuses("range", two.clone().and(2).and([2].to_vec()))
             .refuses("expected a real number", two.and(Scalar::Complex(Complex64::I)));
+        samples.rounds(LinalgPowsum, Roundings::all(Rounding::Power(32)));
     }
 
     fn inputs(dtype: DType) -> Vec<Sample> {

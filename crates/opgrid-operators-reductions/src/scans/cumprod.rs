@@ -2,7 +2,7 @@
 //!
 //! `out[i] = self[0] * self[1] * … * self[i]`, with indices of dimension `dim`
 //!
-//! - Shapes: that of `self`; row-major.
+//! - Shapes: that of `self`; row-major, as the gradient is.
 //! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`, int64 for integers and
 //!   bools. Integers wrap around. Floats are kept in double precision from element to element.
 //! - Aliasing: `cumprod_` writes `self`, `cumprod.out` writes `out`, each in its own dtype.
@@ -18,7 +18,9 @@ use crate::kinds::scans;
 use crate::prelude::*;
 use opgrid_kernels::scan;
 use opgrid_tensor::layers::autograd::is_grad_enabled;
-use opgrid_tensor::ops::{Any, NewOnes, OnesLike, Triu, WhereScalarOther, WhereScalarSelf, WhereSelf};
+use opgrid_tensor::ops::{
+    Any, CloneTensor, NewOnes, OnesLike, Triu, WhereScalarOther, WhereScalarSelf, WhereSelf,
+};
 
 pub use opgrid_tensor::ops::scans::cumprod::*;
 
@@ -48,7 +50,7 @@ pub(super) fn register(library: &mut Library) {
             return Err(argument(message));
         }
         let products = input.cumprod(dim)?;
-        derivatives::owned(slope(grad, input, dim, &products)?, grad)
+        CloneTensor.call(&slope(grad, input, dim, &products)?, Some(MemoryFormat::Contiguous))
     });
 }
 
@@ -137,6 +139,24 @@ pub(crate) mod samples {
                 given(x(&[2])).and(x(&[3])).and(0).and(x(&[2]))
             });
         samples.rounds(CumprodBackward, Roundings::all(Rounding::Sum(512)));
+        samples.differs(
+            CumprodBackward,
+            Difference {
+                id: "products-follow-from-their-factors",
+                what: "torch computes the gradient of cumulative products from `output`, whatever it holds, and \
+                     returns the gradient itself if the dimension has one element; here products are \
+                     computed from `input`, and the result is new",
+                why: "an argument that follows from another one cannot contradict it",
+                test: (
+                    "opgrid-operators/tests/all/differences/kernels.rs",
+                    "saved_results_follow_from_the_inputs",
+                ),
+                when: |seen| {
+                    matches!(seen.part, Part::Values | Part::Identity) || seen.begins_memory_here()
+                },
+                directed: None,
+            },
+        );
         samples.differs(Cumprod, scans::samples::ONE_BOOL);
         samples.differs(
             Cumprod,

@@ -19,18 +19,37 @@ pub use opgrid_tensor::ops::scans::trapezoid::*;
 
 pub(super) fn register(library: &mut Library) {
     let kind = &kind::ALONG_DIMENSION;
-    library.define(TrapezoidX).kind(kind).implicit(whole);
-    library.define(TrapezoidDx).kind(kind).implicit(whole_by_distance);
-    library.define(TrapzX).kind(kind).implicit(whole);
-    library.define(TrapzDx).kind(kind).implicit(|y, dx, dim| whole_by_distance(y, Scalar::Float(dx), dim));
+    library.define(TrapezoidX).kind(kind).implicit(|y, x, dim| in_floats(y, &[y, x], |y| whole(y, x, dim)));
+    library
+        .define(TrapezoidDx)
+        .kind(kind)
+        .implicit(|y, dx, dim| in_floats(y, &[y], |y| whole_by_distance(y, dx, dim)));
+    library.define(TrapzX).kind(kind).implicit(|y, x, dim| in_floats(y, &[y, x], |y| whole(y, x, dim)));
+    library
+        .define(TrapzDx)
+        .kind(kind)
+        .implicit(|y, dx, dim| in_floats(y, &[y], |y| whole_by_distance(y, Scalar::Float(dx), dim)));
     library.define(CumulativeTrapezoidX).kind(kind).implicit(|y, x, dim| {
-        let at = check(y, dim)?;
-        Cumsum.call(&pairs(y, at)?.mul(&distances(y, x, at)?)?, at as i64, None)?.div(2)
+        in_floats(y, &[y, x], |y| {
+            let at = check(y, dim)?;
+            Cumsum.call(&pairs(y, at)?.mul(&distances(y, x, at)?)?, at as i64, None)?.div(2)
+        })
     });
     library.define(CumulativeTrapezoidDx).kind(kind).implicit(|y, dx, dim| {
-        let at = check(y, dim)?;
-        Cumsum.call(&pairs(y, at)?.mul(half(dx)?)?, at as i64, None)
+        in_floats(y, &[y], |y| {
+            let at = check(y, dim)?;
+            Cumsum.call(&pairs(y, at)?.mul(half(dx)?)?, at as i64, None)
+        })
     });
+}
+
+/// The areas of points, where integers become double precision on the way, so that sums of neighbours do not wrap; the result has the dtype of
+/// what is given together.
+fn in_floats(y: &Tensor, given: &[&Tensor], areas: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    if !y.spec()?.dtype().is_integral() {
+        return areas(y);
+    }
+    areas(&y.to_dtype(DType::F64)?)?.to_dtype(inexact(result_type(given)?))
 }
 
 fn whole(y: &Tensor, x: &Tensor, dim: i64) -> Result<Tensor> {
@@ -117,6 +136,8 @@ fn distances(y: &Tensor, x: &Tensor, at: usize) -> Result<Tensor> {
     } else {
         x.clone()
     };
+    // Differences of integers may be negative, or too large for their dtype.
+    let viewed = if viewed.dtype().is_integral() { viewed.to_dtype(DType::I64)? } else { viewed };
     let [before, behind] = ends(&viewed, at)?;
     behind.sub(&before)
 }
@@ -168,7 +189,23 @@ pub(crate) mod samples {
         samples.rounds(TrapezoidX, Roundings::all(Rounding::Sum(16)));
         samples.rounds(TrapzX, Roundings::all(Rounding::Sum(16)));
         samples.rounds(CumulativeTrapezoidX, Roundings::all(Rounding::Sum(16)));
+        samples.differs(TrapezoidX, WITHOUT_WRAPPING);
+        samples.differs(TrapzX, WITHOUT_WRAPPING);
+        samples.differs(CumulativeTrapezoidX, WITHOUT_WRAPPING);
     }
+
+    const WITHOUT_WRAPPING: Difference = Difference {
+        id: "areas-do-not-wrap",
+        what: "torch adds and subtracts neighbours in the dtype of integers, where they wrap; here in double precision and in 64 \
+             bits",
+        why: "the mathematical result",
+        test: ("opgrid-operators/tests/all/differences/kernels.rs", "areas_do_not_wrap"),
+        when: |seen| {
+            let is_whole = |input: &&Operand| input.dtype.is_integral();
+            !seen.elements.is_empty() && seen.inputs().iter().any(is_whole)
+        },
+        directed: None,
+    };
 
     /// Numbers whose sums every dtype has.
     fn heights(dtype: DType, sizes: &[i64]) -> Plain {

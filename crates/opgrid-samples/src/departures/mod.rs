@@ -8,7 +8,9 @@ pub mod element;
 pub mod factory;
 pub mod fourier;
 pub mod functions;
+pub mod kernels;
 pub mod math;
+pub mod matrices;
 pub mod norm;
 pub mod pointwise;
 pub mod promote;
@@ -29,6 +31,8 @@ pub fn general() -> Vec<&'static Difference> {
         factory::DIFFERENCES,
         draws::DIFFERENCES,
         fourier::DIFFERENCES,
+        kernels::DIFFERENCES,
+        matrices::DIFFERENCES,
     ];
     lists.into_iter().flatten().collect()
 }

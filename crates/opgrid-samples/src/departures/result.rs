@@ -116,7 +116,7 @@ pub const DIFFERENCES: &[Difference] = &[
                     | "upsample_bilinear2d"
                     | "narrow_copy"
             );
-            let is_apart = |out: &Operand| !out.is_empty() && !lies_in_rows(out);
+            let is_apart = |out: &Operand| !out.is_empty() && !out.lies_in_rows();
             // By averages of others, in the order of the images.
             let lies_otherwise = |input: &Operand| {
                 seen.out().is_some_and(|out| out.geometry.strides() != input.geometry.strides())
@@ -145,10 +145,16 @@ pub const DIFFERENCES: &[Difference] = &[
                     | "im2col"
                     | "log_sigmoid_forward"
                     | "max_pool3d_with_indices"
+                    | "max_pool3d_with_indices_backward"
+                    | "max_unpool2d"
                     | "reflection_pad2d"
+                    | "reflection_pad2d_backward"
                     | "reflection_pad3d"
+                    | "reflection_pad3d_backward"
                     | "replication_pad2d"
+                    | "replication_pad2d_backward"
                     | "replication_pad3d"
+                    | "replication_pad3d_backward"
             );
             is_such && matches!(seen.part, Part::Strides | Part::Written) && seen.out().is_some()
         },
@@ -222,7 +228,7 @@ pub const DIFFERENCES: &[Difference] = &[
                 "_adaptive_avg_pool3d" | "adaptive_avg_pool3d" | "avg_pool3d" | "lcm"
             );
             // Written as if it lay in rows, beyond its memory.
-            let is_apart = |out: &Operand| !lies_in_rows(out);
+            let is_apart = |out: &Operand| !out.lies_in_rows();
             // Read where an output without elements has been.
             let is_over_itself = |out: &Operand| {
                 out.is_empty() && seen.inputs().iter().any(|input| input.memory == out.memory)
@@ -248,9 +254,3 @@ pub const DIFFERENCES: &[Difference] = &[
         }),
     },
 ];
-
-/// Whether the strides are those of rows, also where no element is reached by them.
-fn lies_in_rows(out: &Operand) -> bool {
-    opgrid_tensor::Geometry::contiguous(out.geometry.sizes())
-        .is_ok_and(|rows| rows.strides() == out.geometry.strides())
-}

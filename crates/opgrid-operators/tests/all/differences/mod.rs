@@ -1,10 +1,12 @@
 //! Shows what opgrid's tensors do where they differ from torch's on purpose; the comparison with torch names these tests.
 
 mod computed;
+mod kernels;
 mod layouts;
 mod numbers;
 mod outputs;
 mod refused;
+mod special;
 
 use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_kernels::random::generator;
