@@ -104,6 +104,7 @@ def test_errors_are_short_and_explain_the_rest():
     for name in ("device", "factory"):
         raised = failure(FAILURES[name])
         assert len(str(raised)) < 200 and "'CUDA' backend" in str(raised), str(raised)
+        assert "is only available for these backends" in raised.explain()
     assert all(len(str(failure(call))) < 700 for call in FAILURES.values())
 
 

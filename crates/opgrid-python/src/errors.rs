@@ -26,7 +26,15 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     match raised_inside(error) {
         Some(raised) => raised.clone_ref(py),
         None if is_missing_file(error) => named(py, "MissingFileError", error.message()),
-        None => new(py, error.kind(), summary_and_listing(error).0),
+        None => {
+            let (summary, listing) = summary_and_listing(error);
+            let raised = new(py, error.kind(), summary);
+            if let Some(listing) = listing {
+                // An exception without an explanation is better than another exception.
+                let _ = raised.value(py).setattr("_explanation", listing);
+            }
+            raised
+        }
     }
 }
 

@@ -33,7 +33,8 @@ mod vmap;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+// Objects of the module rely on the interpreter's lock, so that a free-threaded interpreter has to take it.
+#[pymodule(gil_used = true)]
 mod _opgrid {
     use pyo3::prelude::*;
 
