@@ -30,6 +30,7 @@ from . import autograd as autograd
 from . import export as export
 from . import fft as fft
 from . import func as func
+from . import inspect as inspect
 from . import errors as errors
 from . import library as library
 from . import linalg as linalg
@@ -108,6 +109,7 @@ from ._opgrid import (
 from ._functional import (
     as_tensor as as_tensor,
     broadcast_shapes as broadcast_shapes,
+    einsum as einsum,
     is_storage as is_storage,
     is_tensor as is_tensor,
     stft as stft,
@@ -1805,7 +1807,6 @@ def dsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
 def dstack(tensors: Sequence[Tensor]) -> Tensor: ...
 @overload
 def dstack(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor: ...
-def einsum(equation: _str, tensors: Sequence[Tensor], *, path: Sequence[_int] | None = ...) -> Tensor: ...
 @overload
 def elu(input: Tensor, alpha: Number = ..., scale: Number = ..., input_scale: Number = ...) -> Tensor: ...
 @overload

@@ -286,9 +286,10 @@ def _removed(name: str) -> Callable[..., Any]:
     return refuse
 
 
-def _begin_class(cls: type, **options: Any) -> None:
+def _begin_class(cls: type[Any], /, **options: Any) -> None:
     """Has the methods of a class that is derived from tensors ask it, if it says what functions do."""
-    super(TensorBase, cls).__init_subclass__(**options)
+    parent: Any = super(TensorBase, cls)
+    parent.__init_subclass__(**options)
     if any(name in kind.__dict__ for kind in cls.__mro__[: cls.__mro__.index(TensorBase)] for name in _HANDLERS):
         from .overrides import ask_of_all_methods
 

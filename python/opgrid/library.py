@@ -270,7 +270,7 @@ def define(
     tags: Iterable[str] = (),
     kind: str | None = None,
     documentation: str = "",
-) -> None:
+) -> Any:
     """Defines an operator: ``define("mylib::sin", "(Tensor x) -> Tensor")``.
 
     ``define(library, "sin(Tensor x) -> Tensor")`` decorates its kernel for all devices.

@@ -77,7 +77,14 @@ pub(crate) struct Left {
     /// The attributes of an object that is gone.
     attributes: Mutex<Option<(DropAttached<Py<PyDict>>, Counted)>>,
     /// The class of the user's, and the dictionary of attributes that its object has.
-    class: OnceLock<DropAttached<(Py<PyType>, Option<Py<PyDict>>, Counted)>>,
+    class: OnceLock<DropAttached<UserClass>>,
+}
+
+/// A class of the user's, and the dictionary of attributes that an object of it has.
+struct UserClass {
+    class: Py<PyType>,
+    attributes: Option<Py<PyDict>>,
+    _counted: Counted,
 }
 
 impl Left {
@@ -93,14 +100,14 @@ impl Left {
 
     /// Notes of which class the tensor's object is.
     pub(crate) fn note_class(&self, class: &Bound<'_, PyType>, attributes: Option<Bound<'_, PyDict>>) {
-        let kept = (class.clone().unbind(), attributes.map(Bound::unbind), Counted::new());
-        let _ = self.class.set(DropAttached::new(kept));
+        let (class, attributes) = (class.clone().unbind(), attributes.map(Bound::unbind));
+        let _ = self.class.set(DropAttached::new(UserClass { class, attributes, _counted: Counted::new() }));
     }
 
     /// The class of the tensor's object, if it is a user's, and its attributes.
     pub(crate) fn class(&self) -> Option<(&Py<PyType>, Option<&Py<PyDict>>)> {
-        let (class, attributes, _) = &**self.class.get()?;
-        Some((class, attributes.as_ref()))
+        let kept = self.class.get()?;
+        Some((&kept.class, kept.attributes.as_ref()))
     }
 
     pub(crate) fn put(&self, attributes: Py<PyDict>) {

@@ -172,5 +172,5 @@ class CrossMapLRN2d(_ResponseNorm):
         places = og.arange(input.shape[1], device=input.device)
         distances = places.unsqueeze(1) - places
         windows = (distances.abs() <= reach) | ((places == 0) & (distances > reach))
-        sums = og.einsum("cd,ndhw->nchw", [windows.to(input.dtype), input.square()])
+        sums: Tensor = og.einsum("cd,ndhw->nchw", [windows.to(input.dtype), input.square()])
         return input * (sums * (self.alpha / self.size) + self.k).pow(-self.beta)

@@ -88,7 +88,8 @@ def is_there(namespace: str, name: str) -> bool:
     try:
         getattr(owner, name)
     except AttributeError:
-        return False
+        # A property may be missing in this tensor only.
+        return hasattr(type(owner), name)
     except Exception:
         # It is there, and not for this tensor.
         return True

@@ -108,7 +108,7 @@ fn gradients_lie_as_torch_s() {
     let (row, column) = (ones(&[2, 3]), ones(&[3, 2]).t().unwrap());
     let logit = |grad, x| ops::LogitBackward.call(grad, x, None).unwrap().strides().to_vec();
     let gelu = |grad, x| ops::InfinitelyDifferentiableGeluBackward.call(grad, x).unwrap().strides().to_vec();
-    // FIXME: torch's second one has the strides of the gradient, [1, 2].
+    // In torch the second one has the strides of the gradient, [1, 2].
     assert_eq!([logit(&row, &column), logit(&column, &row)], [[3, 1], [3, 1]]);
     assert_eq!([gelu(&row, &column), gelu(&column, &row)], [[1, 2], [3, 1]]);
     let map = ops::AffineGridGeneratorBackward.call(&ones(&[2, 2, 3, 2]), &[2, 3, 2, 3], false).unwrap();

@@ -112,10 +112,13 @@ impl Matrix {
                 let pivot = rows[at][at].re;
                 for below in at + 1..rows.len() {
                     let factor = rows[below][at] / pivot;
-                    for column in at + 1..=below {
-                        let other = rows[column][at].conj();
-                        rows[below][column] -= factor * other;
+                    let (above, rest) = rows.split_at_mut(below);
+                    let row = &mut rest[0];
+                    for (column, other) in above.iter().enumerate().skip(at + 1) {
+                        row[column] -= factor * other[at].conj();
                     }
+                    let own = row[at].conj();
+                    row[below] -= factor * own;
                 }
                 pivot > 1e3 * precision
             })

@@ -8,7 +8,7 @@ use opgrid_tensor::ops::{
     HistogramddFromBinCts, LinalgCholeskyEx, LinalgCond, LinalgDetWithFactors, LogSigmoidBackward,
     MaskedScatterBackward, MaskedSelectBackward, MultiMarginLoss, NativeChannelShuffle, Ormqr, PdistBackward,
     RangeStep, ReplicationPad2dBackward, SampleDirichlet, StandardGamma, StandardGammaGrad,
-    SymConstrainRange,
+    SymConstrainRange, TrapezoidDx, TrapezoidX,
 };
 
 use super::*;
