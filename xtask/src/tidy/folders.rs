@@ -147,6 +147,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         &[
             "once",
             "gil_cell",
+            "drop_attached",
             "rust_names",
             "errors",
             "keys",

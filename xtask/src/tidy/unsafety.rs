@@ -59,6 +59,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
     (
         "opgrid-python",
         &[
+            "drop_attached",
             "exchange/buffer",
             "exchange/c_api",
             "exchange/dlpack",

@@ -245,7 +245,7 @@ pub(crate) fn lines<M: Arithmetic>(lines: Vec<Line<M>>) -> [Line<M>; 3] {
 pub(crate) struct Spread {
     /// The line of a dimension.
     pub line: fn(&Resized) -> Line<f64>,
-    /// Whether the gradient of the elements has the memory format of the incoming one, or lies in rows.
+    /// Whether the gradient of the elements has the memory format of the incoming one, or is contiguous.
     pub keeps_format: bool,
 }
 
