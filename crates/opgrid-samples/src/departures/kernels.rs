@@ -246,7 +246,7 @@ pub const DIFFERENCES: &[Difference] = &[
     Difference {
         id: "ranges-of-integers-by-fractions",
         what: "torch truncates the bounds and the step of a range of integers, so that the step may become zero, by which it \
-             divides; here the range is that of the given numbers, each of which is truncated",
+             divides; here the number of elements is that of the given numbers",
         why: "data must not crash the process",
         test: ("opgrid-operators/tests/all/differences/kernels.rs", "ranges_of_integers_by_fractions"),
         when: |seen| {
