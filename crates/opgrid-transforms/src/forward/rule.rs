@@ -269,8 +269,10 @@ fn write(call: &mut BoxedCall<'_>, level: &Level) -> Result<()> {
     let refused =
         |message: &str| Err(Error::new(ErrorKind::NotImplemented, format!("{}: {message}", operator.name())));
     let forms = functional_form(call);
-    let is_copy = call.column::<Kind>().is_some_and(|own| *own == kind::COPY);
-    let rule = call.column::<ForwardRule>();
+    let is_of = |kind: &Kind| call.column::<Kind>().is_some_and(|own| own == kind);
+    let is_copy = is_of(&kind::COPY);
+    // Rules of views are about results; a tensor that becomes a view of itself takes no copy of its tangent.
+    let rule = call.column::<ForwardRule>().filter(|_| !is_of(&kind::VIEW));
     if forms.is_none() && !is_copy && rule.is_none() {
         return refused(
             "it writes an argument and has no functional form, so that there is no tangent of what it writes",
