@@ -45,6 +45,8 @@ class _Traced:
         self.program = program
         self.reason = reason
         self.results: tuple[Any, ...] = program.trees()[1] if program is not None else ()
+        self.kept: tuple[Any, ...] = ()
+        """What the kind of arguments names by identity: nothing else gets the same while it is here."""
 
 
 class Compiler:
@@ -70,6 +72,7 @@ class Compiler:
             traced = self.traced.get(kind)
             if traced is None:
                 traced = self.traced[kind] = self._trace(args, kwargs, leaves)
+                traced.kept = tuple(self._tensors())
         except _Refusal as refusal:
             traced = _Traced(None, str(refusal))
         except TypeError as error:
@@ -115,6 +118,8 @@ class Compiler:
                 yield id(value)
             elif isinstance(value, _PLAIN):
                 yield type(value), value
+            elif isinstance(value, _CONTAINERS):
+                yield type(value), len(value)
             elif isinstance(value, nn.Module):
                 for module in value.modules():
                     yield module.training, *module._forward_pre_hooks, *module._forward_hooks
@@ -122,6 +127,8 @@ class Compiler:
                     if recorded and parameter.requires_grad:
                         raise _Refusal(_RECORDED)
                     yield id(parameter), parameter.dtype
+            elif not isinstance(value, _UNCHANGING):
+                raise _Refusal(f"its code reads an object of class {type(value).__name__}, which may change between calls")
 
     def _tensors(self) -> Iterator[Any]:
         for value in self._values():
@@ -131,22 +138,45 @@ class Compiler:
                 yield from [*value.parameters(), *value.buffers()]
 
     def _values(self) -> Iterator[Any]:
-        """The values that the function's code names."""
-        function = self.function
-        yield function
-        if isinstance(function, nn.Module):
-            for module in function.modules():
-                yield from (value for value in vars(module).values() if isinstance(value, _PLAIN))
-        elif isinstance(function, types.MethodType):
-            yield function.__self__
-            function = function.__func__
-        code = getattr(function, "__code__", None)
-        if code is not None:
-            cells = getattr(function, "__closure__", None) or ()
-            yield from (cell.cell_contents for cell in cells)
-            known = getattr(function, "__globals__", {})
-            yield from (known[name] for name in code.co_names if name in known)
+        """The values that the function's code names, and those that functions, modules and containers among them lead to."""
+        waiting: list[Any] = [self.function]
+        seen: set[int] = set()
+        while waiting:
+            value = waiting.pop()
+            if isinstance(value, _PLAIN):
+                yield value
+            elif id(value) not in seen:
+                seen.add(id(value))
+                yield value
+                waiting.extend(_parts(value))
 
+
+def _parts(value: Any) -> Iterator[Any]:
+    """What a value leads to that code may read."""
+    if isinstance(value, nn.Module):
+        for module in value.modules():
+            yield from (attribute for attribute in vars(module).values() if isinstance(attribute, _PLAIN))
+            yield getattr(type(module), "forward", None)
+    elif isinstance(value, types.MethodType):
+        yield from (value.__self__, value.__func__)
+    elif isinstance(value, dict):
+        yield from (*value.keys(), *value.values())
+    elif isinstance(value, _CONTAINERS):
+        yield from value
+    elif isinstance(value, types.FunctionType) and value.__module__.partition(".")[0] != _PACKAGE:
+        yield from (cell.cell_contents for cell in value.__closure__ or () if cell != types.CellType())
+        codes = [value.__code__]
+        for code in codes:
+            codes.extend(part for part in code.co_consts if isinstance(part, types.CodeType))
+            yield from (value.__globals__[name] for name in code.co_names if name in value.__globals__)
+
+
+_PACKAGE = __name__.partition(".")[0]
+
+_CONTAINERS = (list, tuple, dict)
+
+_UNCHANGING = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+"""What code names and calls, or looks names up in."""
 
 _RECORDED = "gradients are recorded"
 

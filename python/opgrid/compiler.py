@@ -40,8 +40,9 @@ def compile(
     gradients, runs as it is. ``report()`` of the result says what is fused, what ran how often, and why the rest did not; with
     ``fullgraph`` what cannot be traced is an error. Without a function, a decorator.
 
-    Values that the code finds in its closure, in globals that it names and in attributes of a module's modules are looked at before each
-    call. What it reads elsewhere is that of the first call, as are its effects other than on tensors.
+    Values that the code finds in its closure and in globals that it names, directly or by functions and containers, and in attributes of
+    modules are looked at before each call; where it names other objects, it runs as it is. What is read elsewhere is that of the first
+    call, as are effects other than on tensors.
 
     ``backend="eager"`` compiles nothing. ``dynamic``, ``mode`` and ``options`` are those of other compilers, and change nothing.
 

@@ -149,3 +149,33 @@ def test_arguments_are_checked_as_in_torch():
         og.compile(3)
     assert og.compile(abs, disable=True) is abs and og.compile(abs, backend="eager") is abs
     assert og.compile(dynamic=True, fullgraph=True)(lambda x: x + 1)(og.ones(1)).item() == 2
+
+
+def test_what_code_names_is_looked_at_before_each_call():
+    x = og.ones(3)
+    weight, scales = og.ones(3), [2.0]
+
+    def helper(x):
+        return [x * weight for _ in range(1)][0] * scales[0]
+
+    f = og.compile(lambda x: helper(x) + 1)
+    for number in range(6):
+        # The object of the last one is free, and may lie where the next one does.
+        del weight
+        weight = og.full((3,), float(number))
+        assert f(x).tolist() == [2.0 * number + 1] * 3
+    scales[0] = 3.0
+    assert f(x).tolist() == [16.0] * 3
+    assert f.report().eager_calls == 0
+
+
+def test_objects_that_may_change_run_as_they_are():
+    class Settings:
+        scale = 2.0
+
+    settings = Settings()
+    f = og.compile(lambda x: x * settings.scale)
+    assert f(og.ones(1)).tolist() == [2.0]
+    settings.scale = 3.0
+    assert f(og.ones(1)).tolist() == [3.0]
+    assert list(f.report().reasons) == ["its code reads an object of class Settings, which may change between calls"]
