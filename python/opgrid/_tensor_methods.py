@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ._legacy import TensorType
 
 
-_HANDLERS = ("__opgrid_function__", "__torch_function__")
+HANDLERS = ("__opgrid_function__", "__torch_function__")
 """The names under which a class says what a function does with its objects."""
 
 
@@ -290,7 +290,7 @@ def _begin_class(cls: type[Any], /, **options: Any) -> None:
     """Has the methods of a class that is derived from tensors ask it, if it says what functions do."""
     parent: Any = super(TensorBase, cls)
     parent.__init_subclass__(**options)
-    if any(name in kind.__dict__ for kind in cls.__mro__[: cls.__mro__.index(TensorBase)] for name in _HANDLERS):
+    if any(name in kind.__dict__ for kind in cls.__mro__[: cls.__mro__.index(TensorBase)] for name in HANDLERS):
         from .overrides import ask_of_all_methods
 
         ask_of_all_methods(cls)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 from . import _opgrid
+from ._tensor_methods import HANDLERS
 
 __all__ = [
     "DisableTorchFunction",
@@ -21,8 +22,6 @@ __all__ = [
     "resolve_name",
     "wrap_torch_function",
 ]
-
-_HANDLERS = ("__opgrid_function__", "__torch_function__")
 
 
 class TorchFunctionMode:
@@ -85,7 +84,7 @@ def is_tensor_like(inp: Any) -> bool:
 
 def _handler_of(kind: type) -> str | None:
     """The name of the class method by which a class says what functions do; ``None`` where it leaves it to tensors."""
-    for name in _HANDLERS:
+    for name in HANDLERS:
         own = getattr(kind, name, None)
         if own is not None and getattr(own, "__func__", own) is not getattr(_opgrid.TensorBase, name):
             if not isinstance(own, types.BuiltinMethodType):
@@ -112,7 +111,7 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
             place = next((place for place, known in enumerate(asked) if issubclass(kind, known)), len(asked))
             asked.insert(place, kind)
     for kind in asked:
-        answer = getattr(kind, _handler_of(kind) or _HANDLERS[-1])(public_api, tuple(asked), args, kwargs)
+        answer = getattr(kind, _handler_of(kind) or HANDLERS[-1])(public_api, tuple(asked), args, kwargs)
         if answer is not NotImplemented:
             return answer
     names = ", ".join(kind.__name__ for kind in asked)

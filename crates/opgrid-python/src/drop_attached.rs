@@ -28,7 +28,9 @@ static LOCKS: Locks = Locks::new(&[(Order::Leaves, &Holding(|held| held.lock(&WA
 pub(crate) struct DropAttached<T: Send + 'static>(ManuallyDrop<T>);
 
 impl<T: Send> DropAttached<T> {
+    /// Owns a value. The lock is made known to forks here and not at the drop, whose thread may hold others.
     pub(crate) fn new(value: T) -> Self {
+        LOCKS.prepare();
         Self(ManuallyDrop::new(value))
     }
 
@@ -48,7 +50,6 @@ impl<T: Send> Drop for DropAttached<T> {
         if unsafe { ffi::PyGILState_Check() } == 1 {
             return drop(value);
         }
-        LOCKS.prepare();
         WAITING.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(value));
         IS_ANY_WAITING.store(true, Ordering::Release);
     }
