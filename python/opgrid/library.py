@@ -255,6 +255,8 @@ def _fragment(namespace: str, lib: Library | None) -> Library:
 
 
 def _split(qualname: str) -> tuple[str, str]:
+    if not isinstance(qualname, str):
+        raise ValueError(f"expected a name of the form 'namespace::name', found {type(qualname).__name__}")
     namespace, colons, name = qualname.partition("::")
     if not colons:
         raise ValueError(f"Expected qualname to be of the form 'namespace::name', but got {qualname}.")

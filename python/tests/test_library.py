@@ -573,3 +573,9 @@ def test_children_of_forks_register_and_compute():
     environment = {**os.environ, "PYTHONPATH": str(package)}
     ran = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=False, env=environment, timeout=600)
     assert ran.returncode == 0 and ran.stdout == "failed: 0\n", ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("call", [lambda: library.define(3, "x"), lambda: library.impl(3, "CPU")])
+def test_names_that_are_no_texts(call):
+    with pytest.raises(ValueError, match="expected a name of the form 'namespace::name', found int"):
+        call()

@@ -62,7 +62,7 @@ pub(crate) struct Run {
     /// End with an error where tensors would take more bytes at a time, as in 500M or 2G; weights that are read from MODEL when they are used do not count.
     #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = arguments::bytes)]
     limit_memory: Option<usize>,
-    /// Fuse element-wise nodes that follow each other to loops, and show below the results which they are, and why others are none.
+    /// Fuse consecutive element-wise operators into loops; below the results, list the groups, and why other operators are in none.
     #[arg(long)]
     compile: bool,
     /// Show below the results which kernels each node ran, and why.
