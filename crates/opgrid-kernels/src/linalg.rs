@@ -76,16 +76,16 @@ fn copy_if_shared(outs: &[&Array], input: &Array) -> Result<Array> {
     shared.map_or_else(|| Ok(input.clone()), |_| copy::contiguous(input))
 }
 
-/// Up to this many rows and columns a matrix is turned over on its own: a copy of the whole stack would take as long as what is
-/// computed.
+/// Matrices of up to this many rows and columns are transposed one by one, as each is computed with: a transposed copy of the whole stack
+/// would take as long as the computation.
 const SMALL: usize = 32;
 
 /// The matrices of a stack, whose elements are taken column by column.
 struct Matrices<'a, T> {
     elements: &'a [T],
     sizes: [usize; 2],
-    /// Whether the elements lie row by row.
-    is_by_rows: bool,
+    /// Whether the elements are in row-major order.
+    is_row_major: bool,
 }
 
 impl<T: Copy + Default> Matrices<'_, T> {
@@ -93,7 +93,7 @@ impl<T: Copy + Default> Matrices<'_, T> {
     fn copy_to(&self, part: usize, to: &mut [T]) {
         let [rows, columns] = self.sizes;
         let from = &self.elements[part * rows * columns..][..rows * columns];
-        if self.is_by_rows { turn_over(from, columns, to) } else { to.copy_from_slice(from) }
+        if self.is_row_major { transpose(from, columns, to) } else { to.copy_from_slice(from) }
     }
 
     /// A matrix in column-major order.
@@ -104,17 +104,17 @@ impl<T: Copy + Default> Matrices<'_, T> {
     }
 }
 
-/// Writes a matrix whose lines of so many elements lie one after the other as its transposed one.
-fn turn_over<T: Copy>(from: &[T], length: usize, to: &mut [T]) {
-    let lines = from.len() / length.max(1);
-    for (place, across) in to.chunks_exact_mut(lines.max(1)).enumerate() {
-        for (element, line) in across.iter_mut().zip(from.chunks_exact(length)) {
-            *element = line[place];
+/// Writes the transposed matrix of one in row-major order with so many columns.
+fn transpose<T: Copy>(from: &[T], columns: usize, to: &mut [T]) {
+    let rows = from.len() / columns.max(1);
+    for (j, column) in to.chunks_exact_mut(rows.max(1)).enumerate() {
+        for (element, row) in column.iter_mut().zip(from.chunks_exact(columns)) {
+            *element = row[j];
         }
     }
 }
 
-/// Whether matrices lie row by row, are small, and are not columns or rows, of which both orders are one.
+/// Whether matrices are row-major and small, and neither single rows nor single columns, for which both orders are the same.
 fn are_small_rows(array: &Array) -> bool {
     let is_small = |sizes: [usize; 2]| sizes.iter().all(|size| (2..=SMALL).contains(size));
     array.geometry().is_contiguous() && matrix_sizes(array).is_ok_and(is_small)
@@ -130,9 +130,9 @@ fn read_matrices<T: Number + Element, R>(
     input: &Array,
     body: impl FnOnce(Matrices<'_, T>) -> Result<R>,
 ) -> Result<R> {
-    let (sizes, is_by_rows) = (matrix_sizes(input)?, are_small_rows(input));
-    let input = if is_by_rows { input.clone() } else { columns(input)? };
-    parts::read::<T, _>(out, &input, |elements| body(Matrices { elements, sizes, is_by_rows }))
+    let (sizes, is_row_major) = (matrix_sizes(input)?, are_small_rows(input));
+    let input = if is_row_major { input.clone() } else { columns(input)? };
+    parts::read::<T, _>(out, &input, |elements| body(Matrices { elements, sizes, is_row_major }))
 }
 
 /// Steps of work on a matrix, with which threads are worth their while.
@@ -410,8 +410,8 @@ pub fn inverse(out: &Array, info: &Array, input: &Array) -> Result<()> {
     with_number!(out.dtype(), T => {
         let [n, _] = matrix_sizes(out)?;
         let infos = Numbers::new(info.spec().numel() as usize);
-        let is_by_rows = are_small_rows(out);
-        let to = if is_by_rows { out.clone() } else { columns(out)? };
+        let is_row_major = are_small_rows(out);
+        let to = if is_row_major { out.clone() } else { columns(out)? };
         read_matrices::<T, _>(&to, input, |from| {
             parts::produce::<T>(&to, n * n, work([n, n]), |part, x| {
                 let mut factors = from.get(part);
@@ -419,9 +419,9 @@ pub fn inverse(out: &Array, info: &Array, input: &Array) -> Result<()> {
                 infos.set_failed(part, T::lu(&mut factors, n, n, &mut pivots));
                 (0..n).for_each(|j| x[j * n + j] = T::ONE);
                 T::solve_factored(&factors, n, &pivots, false, x, n);
-                if is_by_rows {
+                if is_row_major {
                     factors.copy_from_slice(x);
-                    turn_over(&factors, n, x);
+                    transpose(&factors, n, x);
                 }
             })
         })?;
@@ -434,10 +434,10 @@ fn is_odd(pivots: &[i32]) -> bool {
     pivots.iter().zip(1..).filter(|(pivot, row)| *pivot != row).count() % 2 == 1
 }
 
-/// The matrices, or the transposed ones where these lie without gaps: both have the same diagonals.
+/// The matrices, or the transposed ones where these are contiguous: both have the same diagonals.
 fn with_diagonals(matrices: &Array) -> Result<Array> {
-    let turned = columns(matrices)?;
-    Ok(if turned.geometry().is_contiguous() { turned } else { matrices.clone() })
+    let transposed = columns(matrices)?;
+    Ok(if transposed.geometry().is_contiguous() { transposed } else { matrices.clone() })
 }
 
 /// The determinants of matrices by what [`lu`] made of them.

@@ -24,7 +24,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn write(input: &Tensor, n: i64, out: &Tensor) -> Result<()> {
-    // Inverses lie in columns, and an output that gets its shape in rows.
+    // Inverses are column-major, and an output that gets its shape is row-major.
     let made = power(input, n)?.contiguous()?;
     // As in torch, whose last step is a copy here and a product elsewhere.
     let power = n.unsigned_abs();
